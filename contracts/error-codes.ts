@@ -375,6 +375,11 @@ export const ERROR_CODES = {
     meaning:
       'The stored review is not what Gate wrote. Nobody can approve or deny it; its call ends at its deadline and nothing runs.',
   },
+  invalid_cursor: {
+    status: 400,
+    retry: 'no',
+    meaning: 'The cursor is not one that this list gave for the same tenant, filter and order; begin without one.',
+  },
   not_pending: { status: 409, retry: 'no', meaning: 'Nothing waits for a decision under this id any more.' },
   ledger_entry_conflict: {
     status: 409,

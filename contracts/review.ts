@@ -86,6 +86,31 @@ export type PendingRequest = z.infer<typeof pendingRequest>;
 /** A row of a list. `request_payload` names method, tool and arguments but contains no value; the row itself has all of it. */
 export type ListedReview = PendingRequest & { readonly payload_summary: true };
 
+/** A row of `GET /pending/summaries`: enough to choose what to look at next, of any row equally short. */
+export const pendingSummary = z.strictObject({
+  id: z.uuid(),
+  correlation_id: z.uuid(),
+  agent_id: z.string(),
+  method: z.string(),
+  tool: z.string(),
+  risk_summary: z.string(),
+  status: reviewStatus,
+  created_at: z.string(),
+  ttl_seconds: z.number().int(),
+  /** When the row's call stops waiting. */
+  expires_at: z.string(),
+  approval_tier: z.string().nullable(),
+  required_approvers: z.number().int(),
+  approvals_count: z.number().int(),
+  projected_cost_micros: z.number().int().nullable(),
+  decided_at: z.string().nullable(),
+  decided_by: z.string().nullable(),
+  decided_via: z.string().nullable(),
+  tenant: z.string(),
+  state_namespace: stateNamespace,
+});
+export type PendingSummary = z.infer<typeof pendingSummary>;
+
 /** The tool that a row asks about, or the JSON-RPC method when the request names no tool. */
 export const toolOf = ({ request_payload: { params }, method }: PendingRequest): string =>
   params !== null && typeof params === 'object' && !Array.isArray(params) && typeof params.name === 'string'

@@ -66,7 +66,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   row('hil', 'GET', '/pending', 'hil.pending.read', console, proxy, simulator),
   row('hil', 'GET', '/pending/by-correlation/{correlation_id}', 'hil.pending.read', console, proxy, simulator),
   later('hil', 'GET', '/pending/stream', 'hil.pending.read', console, proxy, simulator),
-  later('hil', 'GET', '/pending/summaries', 'hil.pending.read', console, proxy, simulator),
+  row('hil', 'GET', '/pending/summaries', 'hil.pending.read', console, proxy, simulator),
   row('hil', 'GET', '/pending/{id}', 'hil.pending.read', console, proxy, simulator),
   later('hil', 'GET', '/pending/{id}/decision-link', 'hil.decision-link.manage', console),
   later('hil', 'PATCH', '/pending/{id}/incident', 'hil.pending.manage', console),

@@ -83,9 +83,24 @@ const waiting: Migration = {
   },
 };
 
+/**
+ * 0005: a page of one tenant's rows of one status, from any place in the order; and what waits is counted in an index alone, whose rows are
+ * those that may wait. Rows that were withdrawn are in no list. Reads the table twice.
+ */
+const listed: Migration = {
+  async up(db: Kysely<unknown>) {
+    await sql`create index if not exists reviews_listed on reviews (tenant, status, created_ms, id, deadline_ms)
+      where withdrawn_at is null`.execute(db);
+    await sql`create index if not exists reviews_undecided on reviews (deadline_ms, tenant, created_ms)
+      where status = 'pending' and withdrawn_at is null`.execute(db);
+    await sql`drop index if exists reviews_open`.execute(db);
+  },
+};
+
 export const hilMigrations: Record<string, Migration> = {
   '0001-review-rows': reviewRows,
   '0002-attempts': attempts,
   '0003-macs': macs,
   '0004-waiting': waiting,
+  '0005-listed': listed,
 };

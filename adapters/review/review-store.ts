@@ -9,7 +9,7 @@ import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { askOf } from '../store/jobs.js';
-import { statement } from '../store/statement.js';
+import { type Ask, statement } from '../store/statement.js';
 import { createKeyedQueue } from '../../domain/keyed-queue.js';
 import { assertWritable } from '../store/writable.js';
 import { ONE_APPROVER, type QuorumRule, requiredApprovers } from '../../domain/review/quorum.js';
@@ -24,6 +24,7 @@ import {
   reviewSealing,
   type StoredReview,
 } from '../../domain/review/sealed-review.js';
+import { reviewSummaries } from './summaries.js';
 import { storable } from '../../domain/review/storable.js';
 import { deadlineOf, mayMove } from '../../domain/review/transitions.js';
 import { waitingRoom } from './waiting-room.js';
@@ -51,6 +52,11 @@ const selectBy = { id: selecting('id'), correlation_id: selecting('correlation_i
 const insertReview = statement(
   `insert into reviews (${STORED_COLUMNS.join(', ')}) values (${STORED_COLUMNS.map(() => '?').join(', ')})
      on conflict (correlation_id) do nothing`,
+);
+/** The index `reviews_undecided` answers this alone. Its condition is repeated here word for word, or SQLite would not use it. */
+const selectBacklog = statement<{ count: number | string; oldest: number | string | null }>(
+  `select count(*) as "count", min(created_ms) as oldest from reviews
+     where deadline_ms > ? and status = 'pending' and withdrawn_at is null`,
 );
 /** Row versions remembered per process. */
 const SEEN_REVIEWS = 10_000;
@@ -86,7 +92,8 @@ export function reviewStoreOver(
   alone?.(() => seen.clear());
 
   const ask = askOf(store);
-  const room = perAgent && waitingRoom({ ask: (...of) => asked(() => ask(...of)), clock, limits: perAgent, alone });
+  const askSafely: Ask = (...of) => asked(() => ask(...of));
+  const room = perAgent && waitingRoom({ ask: askSafely, clock, limits: perAgent, alone });
 
   const stored = async (column: 'id' | 'correlation_id', value: string): Promise<Row | undefined> =>
     (await asked(() => ask(selectBy[column], value))).rows[0];
@@ -130,6 +137,25 @@ export function reviewStoreOver(
     seen.set(row.id, Math.max(Number(row.version), seen.get(row.id) ?? 0));
     return row;
   };
+  /** For lists: a row whose key is missing hides no other. */
+  const checkedForList = (row: ReviewHead): Promise<ReviewHead> =>
+    checked(row).catch((error: unknown): ReviewHead => {
+      if (error instanceof GateError && error.code === 'payload_unavailable') return { ...row, status: 'tampered' };
+      throw error;
+    });
+  async function headsOf(ids: readonly string[]): Promise<ReviewHead[]> {
+    if (ids.length === 0) return [];
+    const rows = await asked(() =>
+      db
+        .selectFrom('reviews')
+        .select(HEAD_COLUMNS)
+        .where('id', 'in', [...ids])
+        .execute(),
+    );
+    const byId = new Map(rows.map((row) => [row.id, row]));
+    const inOrder = ids.flatMap((id) => byId.get(id) ?? []).filter(({ withdrawn_at }) => withdrawn_at === null);
+    return Promise.all(inOrder.map(checkedForList));
+  }
   /** The same, but throws `review_tampered` for a tampered row. */
   async function held<Some extends ReviewHead>(row: Some): Promise<Some> {
     const known = await checked(row);
@@ -364,31 +390,18 @@ export function reviewStoreOver(
           .limit(limit + 1)
           .execute(),
       );
-      const rows = await Promise.all(
-        found.slice(0, limit).map((row) =>
-          checked(row).catch((error: unknown): ReviewHead => {
-            if (error instanceof GateError && error.code === 'payload_unavailable')
-              return { ...row, status: 'tampered' };
-            throw error;
-          }),
-        ),
-      );
+      const rows = await Promise.all(found.slice(0, limit).map(checkedForList));
       return {
         rows: rows.map((row): ListedReview => ({ ...view(row, null, now, 'summary'), payload_summary: true })),
         next_before: rows.length < found.length ? (rows.at(-1)?.id ?? null) : null,
       };
     },
 
+    summaries: reviewSummaries({ ask: askSafely, keys: payloadKeys, clock, heads: headsOf }),
+
     async backlog() {
-      const { count, oldest } = await asked(() =>
-        db
-          .selectFrom('reviews')
-          .select(({ fn }) => [fn.countAll().as('count'), fn.min('created_ms').as('oldest')])
-          .where('status', '=', 'pending')
-          .where('deadline_ms', '>', clock() - FORSAKEN_AFTER_MS)
-          .where('withdrawn_at', 'is', null)
-          .executeTakeFirstOrThrow(),
-      );
+      const { rows } = await askSafely(selectBacklog, clock() - FORSAKEN_AFTER_MS);
+      const { count = 0, oldest = null } = rows[0] ?? {};
       return { pending: Number(count), oldest_created_ms: oldest === null ? null : Number(oldest) };
     },
 

@@ -18,6 +18,7 @@ import { type DecideRoutes, decideRoutes } from './routes/decide.js';
 import { type ListRoutes, listRoutes } from './routes/list.js';
 import { pendingRoutes, type PendingRoutes } from './routes/pending.js';
 import { settleRoutes } from './routes/settle.js';
+import { type SummaryRoutes, summaryRoutes } from './routes/summaries.js';
 import { approversOf, scopeReader } from './scope.js';
 
 export interface HilOptions {
@@ -54,7 +55,7 @@ function readStrictJson(app: ServiceApp): void {
 /** The routes for operators, in their own Fastify scope. The service and lite register the same code. */
 export function operatorRoutes(
   app: ServiceApp,
-  options: ListRoutes & DecideRoutes,
+  options: ListRoutes & SummaryRoutes & DecideRoutes,
   more: (scope: ServiceApp) => void = () => undefined,
 ): void {
   void app.register((child, _options, done) => {
@@ -62,6 +63,7 @@ export function operatorRoutes(
     scope.setErrorHandler(errorHandler(plainErrorBody));
     readStrictJson(scope);
     listRoutes(scope, options);
+    summaryRoutes(scope, options);
     decideRoutes(scope, options);
     more(scope);
     done();

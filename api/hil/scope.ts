@@ -25,6 +25,14 @@ export function deciderOf({ decides }: ReviewScope): (tenant: string) => Decisio
   return decides;
 }
 
+/** Refuses whoever has no scope here before anything else of the request is looked at. */
+export const scopeFirst =
+  (scopeOf: (request: FastifyRequest) => ReviewScope) =>
+  (request: FastifyRequest, _reply: unknown, done: () => void): void => {
+    scopeOf(request);
+    done();
+  };
+
 /** The scope of a request between services: one tenant's rows, from the certificate and the token. */
 export interface ServiceScope extends ReviewScope {
   readonly tenant: string;

@@ -3,6 +3,7 @@ import type {
   ListedReview,
   NewReview,
   PendingRequest,
+  PendingSummary,
   ReviewOrder,
   ReviewStatus,
   SettledReview,
@@ -72,6 +73,25 @@ export interface ListReviews {
   readonly agent_id?: string;
 }
 
+export interface SummariesQuery {
+  readonly tenants: readonly string[];
+  readonly status: Exclude<ReviewStatus, 'tampered'>;
+  readonly limit: number;
+  readonly sort: ReviewOrder;
+  /** A part of the agent's name, the method or the summary of the risk, in any case. */
+  readonly q?: string | undefined;
+  /** `next_cursor` of an earlier page of the same list. */
+  readonly cursor?: string | undefined;
+}
+
+export interface SummaryPage {
+  readonly items: PendingSummary[];
+  /** `null` at the end. A page may have fewer items than asked for, or none, and still not be the last. */
+  readonly next_cursor: string | null;
+  /** How many rows of these tenants wait, whatever the filter. */
+  readonly pending_count: number;
+}
+
 export interface ReviewStore {
   /**
    * Returns the row of this correlation id, created if it does not exist (docs/architecture/reviews.md#one-row-per-call). With the same
@@ -108,6 +128,11 @@ export interface ReviewStore {
    * pending ones.
    */
   list(query: ListReviews): Promise<{ rows: ListedReview[]; next_before: string | null }>;
+  /**
+   * A page of short rows. It looks at a bounded number of rows, so that a rare `q` costs as much as a common one. `invalid_cursor` for a cursor
+   * of another list.
+   */
+  summaries(query: SummariesQuery): Promise<SummaryPage>;
   /** Across all tenants, for metrics: the number of pending rows and the creation time of the oldest. */
   backlog(): Promise<{ pending: number; oldest_created_ms: number | null }>;
   /** `listener` is called with each row that was just closed as tampered, and the reason. The caller must append the alarm. */

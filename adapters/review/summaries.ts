@@ -1,0 +1,121 @@
+import type { ReviewOrder, ReviewStatus } from '../../contracts/review.js';
+import type { KeyRing } from '../../domain/crypto/key-ring.js';
+import { cursorOf, type Place, placeOf } from '../../domain/review/cursor.js';
+import type { SummariesQuery, SummaryPage } from '../../domain/review/ports.js';
+import { FORSAKEN_AFTER_MS, view } from '../../domain/review/review-view.js';
+import type { ReviewHead, StoredReview } from '../../domain/review/sealed-review.js';
+import { summaryOf } from '../../domain/review/summary.js';
+import { type Ask, type Statement, statement } from '../store/statement.js';
+
+/** What a filter looks at. */
+type Looked = Pick<
+  StoredReview,
+  'id' | 'created_ms' | 'deadline_ms' | 'status' | 'agent_id' | 'method' | 'risk_summary'
+>;
+
+/** Rows that are read at a time where a filter may drop most of them. */
+const STEP = 500;
+/** Rows that one page looks at: what a page takes does not grow with the table, however few rows match. */
+export const LOOKED_AT = 2_000;
+
+export interface SummariesOptions {
+  readonly ask: Ask;
+  readonly keys: KeyRing;
+  readonly clock: () => number;
+  /** The rows of these ids, verified, those that Gate did not write as `tampered`; a row that is gone is not among them. */
+  readonly heads: (ids: readonly string[]) => Promise<ReviewHead[]>;
+}
+
+/** Pages of short rows. No payload is decrypted, and no page looks at more than a bounded number of rows. */
+export function reviewSummaries({ ask, keys, clock, heads }: SummariesOptions) {
+  return async (query: SummariesQuery): Promise<SummaryPage> => {
+    const { status, limit, sort, q, cursor } = query;
+    const tenants = [...new Set(query.tenants)].toSorted();
+    const list = [tenants, status, sort, q ?? null];
+    const now = clock();
+    const [kept, from] = [wanted(query, now), cursor === undefined ? null : placeOf(keys, list, cursor)];
+    const found: string[] = [];
+    let [place, looked, more] = [from, 0, true];
+    while (more && found.length <= limit && looked < LOOKED_AT) {
+      const step = q === undefined && looked === 0 ? limit + 1 : STEP;
+      const rows = await pageAfter(place, step);
+      more = rows.length === step;
+      looked += rows.length;
+      for (const row of rows) {
+        if (!kept(row)) {
+          place = placeAt(row);
+          continue;
+        }
+        found.push(row.id);
+        if (found.length > limit) break;
+        place = placeAt(row);
+      }
+    }
+    const shown = await heads(found.slice(0, limit));
+    return {
+      items: shown.map((row) => summaryOf(view(row, null, now, 'summary'))),
+      next_cursor: place !== null && (more || found.length > limit) ? cursorOf(keys, list, place) : null,
+      pending_count: await pendingIn(tenants, now),
+    };
+
+    async function pageAfter(after: Place | null, step: number): Promise<Looked[]> {
+      const ranges = tenants.flatMap((tenant) => WRITTEN[status].map((written) => [tenant, written] as const));
+      const asked = pageStatement(sort, ranges.length, after !== null);
+      const values = ranges.flatMap((range) => [...range, ...(after ? [after.created_ms, after.id] : []), step]);
+      return (await ask(asked, ...values, step)).rows;
+    }
+  };
+
+  async function pendingIn(tenants: readonly string[], now: number): Promise<number> {
+    const counts = tenants.map(async (tenant) => {
+      const { rows } = await ask(COUNT, tenant, now - FORSAKEN_AFTER_MS);
+      return Number(rows[0]?.count ?? 0);
+    });
+    return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
+  }
+}
+
+/** The stored statuses among which rows of a shown status are (docs/architecture/reviews.md#deadline). */
+const WRITTEN = {
+  pending: ['pending', 'tampered'],
+  approved: ['approved'],
+  denied: ['denied'],
+  expired: ['expired', 'pending'],
+} as const satisfies Record<SummariesQuery['status'], readonly ReviewStatus[]>;
+
+const placeAt = ({ created_ms, id }: Looked): Place => ({ created_ms: Number(created_ms), id });
+
+/** Case is folded here and not by the store: SQLite knows that of ASCII only. */
+function wanted({ status, q }: SummariesQuery, now: number): (row: Looked) => boolean {
+  const text = q?.toLowerCase();
+  return (row) => {
+    const forsaken = row.status === 'pending' && Number(row.deadline_ms) <= now - FORSAKEN_AFTER_MS;
+    if (row.status === 'pending' && forsaken !== (status === 'expired')) return false;
+    if (text === undefined) return true;
+    // Nothing of a row that Gate did not write is shown, so nothing of it is found.
+    if (row.status === 'tampered') return false;
+    return [row.agent_id, row.method, row.risk_summary].some((field) => field.toLowerCase().includes(text));
+  };
+}
+
+/** An index answers this alone; its condition is repeated here word for word. */
+const COUNT = statement<{ count: number | string }>(
+  `select count(*) as "count" from reviews where tenant = ? and deadline_ms > ? and status = 'pending' and withdrawn_at is null`,
+);
+
+const statements = new Map<string, Statement<Looked>>();
+
+/** One range of the index `reviews_listed` per tenant and stored status, each read from the place on, and merged. */
+function pageStatement(sort: ReviewOrder, ranges: number, after: boolean): Statement<Looked> {
+  const key = `${sort} ${ranges} ${after}`;
+  const known = statements.get(key);
+  if (known) return known;
+  const [behind, direction] = sort === 'newest' ? ['<', 'desc'] : ['>', 'asc'];
+  const ordered = `order by created_ms ${direction}, id ${direction} limit ?`;
+  const range = `select id, created_ms, deadline_ms, status, agent_id, method, risk_summary from reviews
+    where tenant = ? and status = ? and withdrawn_at is null${after ? ` and (created_ms, id) ${behind} (?, ?)` : ''} ${ordered}`;
+  const all = Array.from({ length: ranges }, (_, index) => `select * from (${range}) as range_${index}`);
+  const made = statement<Looked>(`${all.join(' union all ')} ${ordered}`);
+  statements.set(key, made);
+  return made;
+}

@@ -1,0 +1,256 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { PendingSummary } from '../../../contracts/review.js';
+import { LOOKED_AT } from '../../../adapters/review/summaries.js';
+import { type HilFixture, openHil, OPERATOR, OTHER_OPERATOR, T0 } from '../../../test/support/hil.js';
+import { STORES } from '../../../test/support/ledger.js';
+
+const DAY_MS = 86_400_000;
+
+describe.each(STORES)('GET /pending/summaries on %s', (kind) => {
+  let hil: HilFixture;
+  beforeEach(async () => {
+    hil = await openHil(kind);
+  }, 60_000);
+  afterEach(() => hil.close());
+
+  interface Page {
+    readonly items: PendingSummary[];
+    readonly next_cursor: string | null;
+    readonly pending_count: number;
+  }
+  const list = async (query: Record<string, string | number> = {}, tenant = 'acme'): Promise<Page> => {
+    const asked = new URLSearchParams(
+      Object.entries(query).map(([name, value]) => [name, String(value)] as [string, string]),
+    );
+    const { status, text, body } = await hil.ask(`/pending/summaries?${asked.toString()}`, { tenant });
+    expect([status, text]).toEqual([200, text]);
+    return body as unknown as Page;
+  };
+  const numbers = ({ items }: Page) => items.map(({ correlation_id }) => Number(correlation_id.slice(-12)));
+
+  it('shows a row in short, without anything of its payload', async () => {
+    const row = await hil.park(1, { projected_cost_micros: 1_200 });
+    const page = await hil.ask('/pending/summaries');
+    expect(page.body).toEqual({
+      items: [
+        {
+          id: row.id,
+          correlation_id: row.correlation_id,
+          agent_id: 'payments-agent',
+          method: 'tools/call',
+          tool: 'wire_transfer',
+          risk_summary: 'money movement',
+          status: 'pending',
+          created_at: '2026-11-02T10:00:01.000Z',
+          ttl_seconds: 600,
+          expires_at: '2026-11-02T10:10:01.000Z',
+          approval_tier: 'standard',
+          required_approvers: 1,
+          approvals_count: 0,
+          projected_cost_micros: 1_200,
+          decided_at: null,
+          decided_by: null,
+          decided_via: null,
+          tenant: 'acme',
+          state_namespace: 'operator',
+        },
+      ],
+      next_cursor: null,
+      pending_count: 1,
+    });
+    expect(page.text).not.toContain('SECRET');
+  });
+
+  it('decrypts no payload: rows whose payload is gone are listed as before', async () => {
+    await hil.park(1);
+    const before = await list();
+    await hil.place.sql(`update reviews set payload = null returning id`);
+    expect(await list()).toEqual(before);
+  });
+
+  it.each(['newest', 'oldest'] as const)('gives every row once, page by page, %s first', async (sort) => {
+    for (let n = 1; n <= 7; n += 1) await hil.park(n, n > 4 ? { created_at: new Date(T0).toISOString() } : {});
+    const whole = numbers(await list({ sort, limit: 200 }));
+    expect(whole.toSorted((a, b) => a - b)).toEqual([1, 2, 3, 4, 5, 6, 7]);
+    const seen: number[] = [];
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const page: Page = await list({ sort, limit: 2, ...(cursor && { cursor }) });
+      expect(page.pending_count).toBe(7);
+      seen.push(...numbers(page));
+      cursor = page.next_cursor;
+    }
+    expect(seen).toEqual(whole);
+  });
+
+  it('lists by status; a row that was withdrawn is in no list', async () => {
+    const [approved, denied, expired, withdrawn] = [
+      await hil.park(1),
+      await hil.park(2),
+      await hil.park(3),
+      await hil.park(4),
+    ];
+    for (const n of [5, 6]) await hil.park(n);
+    await hil.settle(approved);
+    await hil.settle(denied, { status: 'denied' });
+    await hil.settle(expired, { status: 'expired', by: 'system:ttl-sweep' });
+    await hil.reviews.withdraw(withdrawn.correlation_id);
+    for (const [status, expected] of Object.entries({ pending: [6, 5], approved: [1], denied: [2], expired: [3] })) {
+      const page = await list({ status });
+      expect([status, numbers(page), page.pending_count]).toEqual([status, expected, 2]);
+    }
+    expect((await list({ status: 'denied' })).items).toMatchObject([
+      { decided_by: 'operator:dev', decided_via: 'console', decided_at: '2026-11-02T10:00:00.000Z' },
+    ]);
+  });
+
+  it('a row whose call was never closed is among the expired ones, a day after its deadline', async () => {
+    await hil.park(1);
+    hil.now = T0 + 601_000 + DAY_MS;
+    expect(numbers(await list())).toEqual([]);
+    expect((await list()).pending_count).toBe(0);
+    expect((await list({ status: 'expired' })).items).toMatchObject([
+      { status: 'expired', decided_by: 'system:ttl-sweep' },
+    ]);
+  });
+
+  it('a row that Gate did not write is listed with those that wait, and found by nothing that somebody wrote into it', async () => {
+    await hil.park(1);
+    await hil.place.sql(`update reviews set risk_summary = 'harmless' returning id`);
+    expect((await list()).items).toMatchObject([
+      { status: 'tampered', risk_summary: expect.stringContaining('not what Gate wrote') },
+    ]);
+    expect((await list({ q: 'harmless' })).items).toEqual([]);
+  });
+
+  it.each([
+    ['the agent', 'MENTS-AG', [1]],
+    ['the method', 'custom', [2]],
+    ['the summary of the risk, in any case of any script', 'äRger', [3]],
+    ['no pattern but a text', '%', []],
+    ['nothing', 'nothing', []],
+  ])('q finds a part of %s', async (_what, q, expected) => {
+    await hil.park(1);
+    await hil.park(2, { agent_id: 'b', method: 'custom/method' });
+    await hil.park(3, { agent_id: 'b', risk_summary: 'großer Ärger' });
+    const page = await list({ q });
+    expect([numbers(page), page.next_cursor, page.pending_count]).toEqual([expected, null, 3]);
+  });
+
+  it('a page looks at a bounded number of rows, and the next one goes on behind them', async () => {
+    const { place, park } = hil;
+    const row = await park(0, { agent_id: 'rare' });
+    const columns = Object.keys((await place.sql('select * from reviews'))[0] ?? {});
+    const copied = columns.map((column) =>
+      ['id', 'correlation_id'].includes(column)
+        ? `${kind === 'sqlite' ? `printf('%08x', i)` : `lpad(to_hex(i), 8, '0')`} || substr(${column}, 9)`
+        : column === 'created_ms'
+          ? 'created_ms + i'
+          : column === 'agent_id'
+            ? `'other'`
+            : column,
+    );
+    const count = LOOKED_AT + 200;
+    const series =
+      kind === 'sqlite'
+        ? `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})`
+        : `with n(i) as (select generate_series(1, ${count}))`;
+    await place.sql(
+      `${series} insert into reviews (${columns.join(', ')}) select ${copied.join(', ')} from n, reviews where id = ? returning id`,
+      [row.id],
+    );
+    const first = await list({ q: 'rare' });
+    expect([first.items, first.next_cursor]).toEqual([[], expect.any(String)]);
+    const second = await list({ q: 'rare', cursor: first.next_cursor ?? '' });
+    expect([second.items.map(({ id }) => id), second.next_cursor]).toEqual([[row.id], null]);
+  }, 60_000);
+
+  describe('a cursor', () => {
+    const first = async (query: Record<string, string | number> = {}) => {
+      for (let n = 1; n <= 3; n += 1) {
+        await hil.park(n);
+        await hil.park(n + 10, { tenant: 'globex' });
+      }
+      return (await list({ limit: 1, ...query })).next_cursor ?? '';
+    };
+    const refused = async (query: Record<string, string>, tenant = 'acme') => {
+      const answer = await hil.ask(`/pending/summaries?${new URLSearchParams(query).toString()}`, { tenant });
+      expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_cursor' } });
+    };
+
+    it('belongs to its tenant', async () => {
+      const cursor = await first();
+      await refused({ cursor }, 'globex');
+    });
+
+    it.each([{ status: 'denied' }, { q: 'money' }, { sort: 'oldest' }])(
+      'belongs to its list, not to %j',
+      async (other) => {
+        const cursor = await first();
+        await refused({ cursor, ...(other as Record<string, string>) });
+      },
+    );
+
+    it('goes on with another limit', async () => {
+      const cursor = await first();
+      expect(numbers(await list({ cursor, limit: 2 }))).toEqual([2, 1]);
+    });
+
+    it('that somebody changed or made is refused, and so is what is none', async () => {
+      const cursor = await first();
+      const [created, id, tag] = JSON.parse(Buffer.from(cursor, 'base64url').toString()) as [number, string, string];
+      const made = (...parts: unknown[]) => Buffer.from(JSON.stringify(parts)).toString('base64url');
+      for (const other of [
+        made(created - 1, id, tag),
+        made(created, '00000000-0000-4000-8000-000000000000', tag),
+        made(created, id, `${tag.slice(0, -1)}${tag.endsWith('0') ? '1' : '0'}`),
+        made(created, id, `gone:${'0'.repeat(64)}`),
+        made(created, id),
+        'x',
+        '%00',
+      ])
+        await refused({ cursor: other });
+    });
+  });
+
+  it.each([
+    { limit: '0' },
+    { limit: '201' },
+    { status: 'tampered' },
+    { sort: 'random' },
+    { q: '' },
+    { q: 'x'.repeat(257) },
+    { cursor: 'x'.repeat(513) },
+    { colour: 'blue' },
+  ])('answers 400 to %j', async (query) => {
+    const answer = await hil.ask(
+      `/pending/summaries?${new URLSearchParams(query as Record<string, string>).toString()}`,
+    );
+    expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
+  });
+
+  it('shows and counts the rows of the caller’s tenant only', async () => {
+    const own = await hil.park(1);
+    await hil.park(2, { tenant: 'globex' });
+    for (const asked of [
+      { tenant: 'acme' },
+      { tenant: null, token: OPERATOR },
+      { as: 'proxy', tenant: 'acme' },
+      { as: 'simulator', tenant: null },
+    ])
+      expect((await hil.ask('/pending/summaries', asked)).body).toMatchObject({
+        items: [{ id: own.id }],
+        pending_count: 1,
+      });
+  });
+
+  it.each([
+    ['a caller that is not on the list', { as: 'brain' }, 403, 'capability_denied'],
+    ['a caller without a certificate', { as: null }, 401, 'caller_spiffe_missing'],
+    ['a console that names no tenant', { tenant: null }, 400, 'tenant_scope_required'],
+    ['a simulator that names one', { as: 'simulator' }, 400, 'invalid_request'],
+    ['a token of another tenant', { token: OTHER_OPERATOR }, 401, 'unauthenticated'],
+    ['a token that nobody has', { token: 'x'.repeat(36) }, 401, 'unauthenticated'],
+  ] as const)('%s is refused before the query is looked at', async (_who, asked, status, error) => {
+    expect(await hil.ask('/pending/summaries?limit=0', asked)).toMatchObject({ status, body: { error } });
+  });
+});

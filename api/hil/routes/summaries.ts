@@ -1,0 +1,37 @@
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { pendingSummary, reviewOrder, reviewStatus } from '../../../contracts/review.js';
+import type { ReviewStore } from '../../../domain/review/ports.js';
+import type { ServiceApp } from '../../plugins/app.js';
+import { type ReviewScope, scopeFirst } from '../scope.js';
+
+const SummariesQuery = z.strictObject({
+  status: reviewStatus.exclude(['tampered']).default('pending'),
+  limit: z.coerce.number().int().min(1).max(200).default(50),
+  cursor: z.string().max(512).optional(),
+  q: z.string().min(1).max(256).optional(),
+  sort: reviewOrder.default('newest'),
+});
+
+const Summaries = z.object({
+  items: z.array(pendingSummary),
+  next_cursor: z.string().nullable(),
+  pending_count: z.number().int(),
+});
+
+export interface SummaryRoutes {
+  readonly reviews: Pick<ReviewStore, 'summaries'>;
+  readonly scopeOf: (request: FastifyRequest) => ReviewScope;
+}
+
+/** The list for people: short rows in pages, and how many wait (docs/architecture/reviews.md#lists). */
+export function summaryRoutes(app: ServiceApp, { reviews, scopeOf }: SummaryRoutes): void {
+  app.get(
+    '/pending/summaries',
+    {
+      schema: { querystring: SummariesQuery, response: { 200: Summaries } },
+      onRequest: scopeFirst(scopeOf),
+    },
+    (request) => reviews.summaries({ tenants: scopeOf(request).tenants, ...request.query }),
+  );
+}

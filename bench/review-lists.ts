@@ -1,0 +1,180 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { createHilService } from '../api/hil/app.js';
+import { reviewStoreOver } from '../adapters/review/review-store.js';
+import { sealReviews } from '../adapters/review/seal-reviews.js';
+import type { ReviewTables } from '../adapters/review/tables.js';
+import { openStore, type Store } from '../adapters/store/database.js';
+import type { ReviewStore } from '../domain/review/ports.js';
+import { hilMigrations } from '../migrations/hil.js';
+import { ledgerPlace, STORES } from '../test/support/ledger.js';
+import { describeMachine, type Machine } from './machine.js';
+import { quantile, rounded } from './numbers.js';
+
+const AGENTS = 200;
+const AT_ONCE = 200;
+const NOW_MS = Date.UTC(2026, 10, 21);
+const SPACING_MS = 10;
+
+interface ListFigure {
+  readonly store: (typeof STORES)[number];
+  readonly rows: string;
+  readonly read: string;
+  readonly p50_ms: number;
+  readonly p95_ms: number;
+  readonly max_ms: number;
+  /** The longest time during which nothing else ran in the process. */
+  readonly longest_block_ms: number;
+}
+
+/**
+ * What people's lists cost beside many rows: first all of them wait, then all but a hundredth are decided. Asked through the routes of HIL,
+ * without a network between.
+ */
+export async function runReviewListsBench(options: {
+  readonly rows: number;
+  readonly say: (line: string) => void;
+}): Promise<{ readonly machine: Machine; readonly figures: readonly ListFigure[] }> {
+  const { rows, say } = options;
+  const machine = describeMachine(tmpdir());
+  const figures: ListFigure[] = [];
+  for (const kind of STORES) {
+    const place = await ledgerPlace(kind);
+    const store = await openStore<ReviewTables>(place.target, hilMigrations);
+    await sealReviews(store, place.keys);
+    const reviews = reviewStoreOver(store, { payloadKeys: place.keys, clock: () => NOW_MS });
+    const { app } = createHilService({
+      reviews,
+      sender: { decide: () => Promise.reject(new Error('nothing is decided here')) },
+      decisionKey: generateKeyPairSync('ed25519').privateKey,
+      operators: [],
+      logger: pino({ level: 'silent' }),
+      registry: new Registry(),
+      trustDomain: 'gate.local',
+      clock: () => NOW_MS,
+      resolveCaller: () => ({
+        kind: 'service',
+        callerId: 'service-console',
+        spiffe: 'spiffe://gate.local/service/console',
+        fingerprint: 'ab'.repeat(32),
+      }),
+    });
+    const measure = async (what: string) => {
+      for (const [read, url] of READS) {
+        const figure = { store: kind, rows: what, read, ...(await measured(() => asked(url))) };
+        say(`${kind}, ${what}: ${read}: p50 ${figure.p50_ms} ms, p95 ${figure.p95_ms} ms`);
+        figures.push(figure);
+      }
+    };
+    const asked = async (url: string): Promise<{ readonly next_cursor?: string | null }> => {
+      const answer = await app.inject({ url, headers: { 'x-gate-tenant-scope': 'acme' } });
+      if (answer.statusCode !== 200) throw new Error(`${url}: ${answer.statusCode} ${answer.body}`);
+      return answer.json();
+    };
+    try {
+      say(`${kind}: parking ${rows} calls`);
+      await inBatches(store, rows, (n) => park(reviews, n));
+      await measure(`${rows} wait`);
+      say(`${kind}: deciding all but ${rows / 100}`);
+      await inBatches(store, rows, (n) => (n % 100 === 0 ? Promise.resolve() : settle(reviews, n)));
+      await measure(`${rows / 100} of ${rows} wait`);
+    } finally {
+      await app.close();
+      await reviews.close();
+      await place.remove();
+    }
+  }
+  return { machine, figures };
+}
+
+const READS: readonly (readonly [read: string, url: string])[] = [
+  ['summaries, newest 50', '/pending/summaries'],
+  ['summaries, oldest 200', '/pending/summaries?sort=oldest&limit=200'],
+  ['summaries, a text in every row', '/pending/summaries?q=MONEY'],
+  ['summaries, a text in one agent’s rows', '/pending/summaries?q=agent-17'],
+  ['summaries, a text in no row', '/pending/summaries?q=nothing+has+this'],
+  ['summaries, what was denied', '/pending/summaries?status=denied'],
+  ['GET /pending, newest 200', '/pending'],
+];
+
+const correlation = (n: number): string => `${n.toString(16).padStart(8, '0')}-1111-4111-8111-111111111111`;
+const idOf = new Map<number, string>();
+
+async function park(reviews: ReviewStore, n: number): Promise<void> {
+  const { row } = await reviews.createOnce({
+    agent_id: `agent-${n % AGENTS}`,
+    correlation_id: correlation(n),
+    method: 'tools/call',
+    request_payload: {
+      jsonrpc: '2.0',
+      id: n,
+      method: 'tools/call',
+      params: {
+        name: 'wire_transfer',
+        arguments: { amount: n, to: 'DE02 1203 0000 0000 2020 51', note: 'x'.repeat(400) },
+      },
+    },
+    risk_summary: 'The tool moves money, and nobody of this agent has sent any to this account before.',
+    state_namespace: 'operator',
+    ttl_seconds: 86_400,
+    created_at: new Date(NOW_MS - n * SPACING_MS).toISOString(),
+    review_reasons: ['money movement', 'new recipient'],
+    brain_scores: { drift: 0.2, injection: 0.01 },
+    projected_cost_micros: 1_200,
+    approval_tier: 'standard',
+    agent_spiffe: 'spiffe://gate.local/tenant/acme/agent/payments-agent',
+    tenant: 'acme',
+  });
+  idOf.set(n, row.id);
+}
+
+async function settle(reviews: ReviewStore, n: number): Promise<void> {
+  const denied = n % 50 === 1;
+  await reviews.settle({
+    pending_id: idOf.get(n) ?? '',
+    status: denied ? 'denied' : 'approved',
+    decided_at: new Date(NOW_MS - (n * SPACING_MS) / 2).toISOString(),
+    decided_by: `operator:${n % 20}`,
+    decision_reason: null,
+    decided_via: 'console',
+    principal: null,
+  });
+}
+
+/** Many changes in one transaction where one connection makes them, several at a time where there is a pool. */
+async function inBatches(
+  store: Store<ReviewTables>,
+  rows: number,
+  change: (n: number) => Promise<void>,
+): Promise<void> {
+  for (let from = 0; from < rows; from += AT_ONCE) {
+    store.sqlite?.exec('begin');
+    await Promise.all(Array.from({ length: Math.min(AT_ONCE, rows - from) }, (_, index) => change(from + index)));
+    store.sqlite?.exec('commit');
+  }
+}
+
+async function measured(
+  run: () => Promise<unknown>,
+): Promise<Pick<ListFigure, 'p50_ms' | 'p95_ms' | 'max_ms' | 'longest_block_ms'>> {
+  await run();
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  const sample: number[] = [];
+  for (let index = 0; index < 100; index++) {
+    const started = performance.now();
+    await run();
+    sample.push(performance.now() - started);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  delay.disable();
+  return {
+    p50_ms: rounded(quantile(sample, 0.5)),
+    p95_ms: rounded(quantile(sample, 0.95)),
+    max_ms: rounded(Math.max(...sample)),
+    longest_block_ms: rounded(delay.max / 1e6),
+  };
+}

@@ -1,0 +1,25 @@
+import { type PendingRequest, type PendingSummary, toolOf } from '../../contracts/review.js';
+import { deadlineOf } from './transitions.js';
+
+/** A row in the form of a list. Nothing of it needs the payload: the tool's name is in the minimized one. */
+export const summaryOf = (row: PendingRequest): PendingSummary => ({
+  id: row.id,
+  correlation_id: row.correlation_id,
+  agent_id: row.agent_id,
+  method: row.method,
+  tool: toolOf(row),
+  risk_summary: row.risk_summary,
+  status: row.status,
+  created_at: row.created_at,
+  ttl_seconds: row.ttl_seconds,
+  expires_at: new Date(deadlineOf(row)).toISOString(),
+  approval_tier: row.approval_tier,
+  required_approvers: row.required_approvers ?? 1,
+  approvals_count: row.approvals?.length ?? 0,
+  projected_cost_micros: typeof row['projected_cost_micros'] === 'number' ? row['projected_cost_micros'] : null,
+  decided_at: row.decided_at,
+  decided_by: row.decided_by,
+  decided_via: row.decided_via,
+  tenant: row.tenant,
+  state_namespace: row.state_namespace,
+});

@@ -1,0 +1,44 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { JsonObject } from '../../contracts/json.js';
+import { type LiteFixture, openLite } from '../support/lite.js';
+
+const AGENT = 'agent-token-0123456789-0123456789-ab';
+const ACME = 'acme-token-0123456789-0123456789-ab';
+const GLOBEX = 'globex-token-0123456789-0123456789';
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+let gate: LiteFixture;
+afterEach(() => gate.close());
+
+/** Lite with operators of two tenants, and one call that waits in the first. */
+async function openWithParked(): Promise<JsonObject> {
+  gate = await openLite({
+    GATE_LITE_AGENTS: `acme/bot:${AGENT}`,
+    GATE_LITE_DECIDERS: `acme:${ACME},globex:${GLOBEX}`,
+  });
+  const { status, body } = await gate.call('wire_transfer', {
+    arguments: { amount: 5 },
+    decision: true,
+    headers: bearer(AGENT),
+  });
+  expect([status, body]).toEqual([202, body]);
+  return body;
+}
+const ask = (path: string, token: string) => gate.send('GET', path, { headers: bearer(token) });
+
+describe('lists for people in lite', () => {
+  it('show an operator the short rows of the own tenant, and an agent nothing', async () => {
+    const { correlation_id } = await openWithParked();
+    expect(await ask('/pending/summaries', ACME)).toMatchObject({
+      status: 200,
+      body: {
+        items: [{ correlation_id, tool: 'wire_transfer', agent_id: 'bot' }],
+        next_cursor: null,
+        pending_count: 1,
+      },
+    });
+    expect((await ask('/pending/summaries', GLOBEX)).body).toEqual({ items: [], next_cursor: null, pending_count: 0 });
+    expect((await ask('/pending/summaries', AGENT)).status).toBe(401);
+    expect((await ask('/pending/summaries?cursor=x', ACME)).body).toMatchObject({ error: 'invalid_cursor' });
+  });
+});
