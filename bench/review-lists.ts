@@ -98,6 +98,7 @@ const READS: readonly (readonly [read: string, url: string])[] = [
   ['summaries, a text in no row', '/pending/summaries?q=nothing+has+this'],
   ['summaries, what was denied', '/pending/summaries?status=denied'],
   ['GET /pending, newest 200', '/pending'],
+  ['stats of a day', '/approvals/stats'],
 ];
 
 const correlation = (n: number): string => `${n.toString(16).padStart(8, '0')}-1111-4111-8111-111111111111`;

@@ -111,6 +111,36 @@ export const pendingSummary = z.strictObject({
 });
 export type PendingSummary = z.infer<typeof pendingSummary>;
 
+export const statsWindow = z.enum(['1h', '6h', '24h', '7d']);
+export type StatsWindow = z.infer<typeof statsWindow>;
+
+/** The answer of `GET /approvals/stats`. A rate or time of no decision is `null`. Times are nearest-rank percentiles, in seconds. */
+export const approvalStats = z.strictObject({
+  window: statsWindow,
+  pending_count: z.number().int(),
+  oldest_pending_secs: z.number().nullable(),
+  /** Approved and denied, by people or by Gate. */
+  total_decided: z.number().int(),
+  approved: z.number().int(),
+  denied: z.number().int(),
+  /** Nobody decided them; among neither the decided nor the denied. */
+  expired: z.number().int(),
+  deny_rate: z.number().nullable(),
+  /** From the creation of a row to its decision by a person. */
+  median_time_to_decide_secs: z.number().nullable(),
+  p95_time_to_decide_secs: z.number().nullable(),
+  /** People, those with most decisions first. */
+  by_approver: z.array(
+    z.strictObject({
+      decided_by: z.string(),
+      count: z.number().int(),
+      deny_rate: z.number().nullable(),
+      median_secs: z.number().nullable(),
+    }),
+  ),
+});
+export type ApprovalStats = z.infer<typeof approvalStats>;
+
 /** The tool that a row asks about, or the JSON-RPC method when the request names no tool. */
 export const toolOf = ({ request_payload: { params }, method }: PendingRequest): string =>
   params !== null && typeof params === 'object' && !Array.isArray(params) && typeof params.name === 'string'

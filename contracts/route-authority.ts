@@ -59,7 +59,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   // hil: 29 rows.
   later('hil', 'DELETE', '/identities/{oidc_sub}/slack', 'hil.identity.manage', console),
   later('hil', 'DELETE', '/identities/{oidc_sub}/teams', 'hil.identity.manage', console),
-  later('hil', 'GET', '/approvals/stats', 'hil.pending.read', console, proxy, simulator),
+  row('hil', 'GET', '/approvals/stats', 'hil.pending.read', console, proxy, simulator),
   later('hil', 'GET', '/auth/me', 'hil.auth.ceremony', console),
   later('hil', 'GET', '/identities/{oidc_sub}', 'hil.identity.read', console),
   later('hil', 'GET', '/notifications/config', 'hil.notification.read', console),

@@ -1,5 +1,5 @@
 import { sql, type Kysely, type Migration } from 'kysely';
-import { hasColumn } from './dialect.js';
+import { dialectOf, hasColumn } from './dialect.js';
 
 /**
  * Review rows (docs/architecture/reviews.md), one per correlation id. `payload` is sealed with the payload keys and bound to the row id;
@@ -97,10 +97,41 @@ const listed: Migration = {
   },
 };
 
+/**
+ * 0006: when a row was decided and by whom, beside the settlement that says so, for statistics over a window: an index alone answers them.
+ * The values of rows that were decided before are read out of their settlements. Changes every decided row once, and locks the table for
+ * as long.
+ */
+const decided: Migration = {
+  async up(db: Kysely<unknown>) {
+    for (const [column, type] of [
+      ['decided_ms', 'bigint'],
+      ['decided_by', 'text'],
+    ] as const)
+      if (!(await hasColumn(db, 'reviews', column)))
+        await db.schema.alterTable('reviews').addColumn(column, type).execute();
+    const [ms, by] = dialectOf(db).postgres
+      ? [
+          sql`(extract(epoch from substring(settled from '"decided_at":"([0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(?:[.][0-9]+)?Z)"')::timestamptz) * 1000)::bigint`,
+          sql`left(substring(settled from '"decided_by":"([^"\\\\]+)'), 256)`,
+        ]
+      : [
+          sql`cast(round((julianday(json_extract(settled, '$.decided_at')) - 2440587.5) * 86400000) as integer)`,
+          sql`substr(json_extract(settled, '$.decided_by'), 1, 256)`,
+        ];
+    const readable = dialectOf(db).postgres ? sql`true` : sql`json_valid(settled)`;
+    await sql`update reviews set decided_ms = ${ms}, decided_by = ${by}
+      where settled is not null and decided_ms is null and ${readable}`.execute(db);
+    await sql`create index if not exists reviews_decided on reviews (tenant, decided_ms, status, decided_by, created_ms)
+      where withdrawn_at is null`.execute(db);
+  },
+};
+
 export const hilMigrations: Record<string, Migration> = {
   '0001-review-rows': reviewRows,
   '0002-attempts': attempts,
   '0003-macs': macs,
   '0004-waiting': waiting,
   '0005-listed': listed,
+  '0006-decided': decided,
 };

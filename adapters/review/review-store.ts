@@ -24,6 +24,7 @@ import {
   reviewSealing,
   type StoredReview,
 } from '../../domain/review/sealed-review.js';
+import { reviewStats } from './stats.js';
 import { reviewSummaries } from './summaries.js';
 import { storable } from '../../domain/review/storable.js';
 import { deadlineOf, mayMove } from '../../domain/review/transitions.js';
@@ -58,6 +59,8 @@ const selectBacklog = statement<{ count: number | string; oldest: number | strin
   `select count(*) as "count", min(created_ms) as oldest from reviews
      where deadline_ms > ? and status = 'pending' and withdrawn_at is null`,
 );
+/** Characters of a name that an index of Postgres takes in any script, beside its other columns. */
+const MAX_INDEXED = 256;
 /** Row versions remembered per process. */
 const SEEN_REVIEWS = 10_000;
 const ATTEMPTS = 5;
@@ -245,6 +248,8 @@ export function reviewStoreOver(
       settled: null,
       withdrawn_at: null,
       attempt_ms: review.attempt_ms ?? null,
+      decided_ms: null,
+      decided_by: null,
       version: 1,
       mac: null,
     });
@@ -338,7 +343,12 @@ export function reviewStoreOver(
         if (known.withdrawn_at !== null) throw new GateError('not_pending');
         if (known.settled === text) return viewAnyway(known);
         if (!mayMove(known.status, settled.status)) throw alreadyDecided(viewAnyway(known));
-        const to = { status: settled.status, settled: text };
+        const to = {
+          status: settled.status,
+          settled: text,
+          decided_ms: Date.parse(settled.decided_at),
+          decided_by: settled.decided_by.slice(0, MAX_INDEXED),
+        };
         if (await change(known, to)) return viewAnyway({ ...known, ...to });
       }
       throw new GateError('store_unavailable', 'the review changes faster than it can be settled');
@@ -398,6 +408,8 @@ export function reviewStoreOver(
     },
 
     summaries: reviewSummaries({ ask: askSafely, keys: payloadKeys, clock, heads: headsOf }),
+
+    stats: reviewStats({ ask: askSafely, clock }),
 
     async backlog() {
       const { rows } = await askSafely(selectBacklog, clock() - FORSAKEN_AFTER_MS);

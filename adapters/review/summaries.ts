@@ -6,6 +6,7 @@ import { FORSAKEN_AFTER_MS, view } from '../../domain/review/review-view.js';
 import type { ReviewHead, StoredReview } from '../../domain/review/sealed-review.js';
 import { summaryOf } from '../../domain/review/summary.js';
 import { type Ask, type Statement, statement } from '../store/statement.js';
+import { waitingOf } from './waiting.js';
 
 /** What a filter looks at. */
 type Looked = Pick<
@@ -55,7 +56,7 @@ export function reviewSummaries({ ask, keys, clock, heads }: SummariesOptions) {
     return {
       items: shown.map((row) => summaryOf(view(row, null, now, 'summary'))),
       next_cursor: place !== null && (more || found.length > limit) ? cursorOf(keys, list, place) : null,
-      pending_count: await pendingIn(tenants, now),
+      pending_count: (await waitingOf(ask, tenants, now)).count,
     };
 
     async function pageAfter(after: Place | null, step: number): Promise<Looked[]> {
@@ -65,14 +66,6 @@ export function reviewSummaries({ ask, keys, clock, heads }: SummariesOptions) {
       return (await ask(asked, ...values, step)).rows;
     }
   };
-
-  async function pendingIn(tenants: readonly string[], now: number): Promise<number> {
-    const counts = tenants.map(async (tenant) => {
-      const { rows } = await ask(COUNT, tenant, now - FORSAKEN_AFTER_MS);
-      return Number(rows[0]?.count ?? 0);
-    });
-    return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0);
-  }
 }
 
 /** The stored statuses among which rows of a shown status are (docs/architecture/reviews.md#deadline). */
@@ -97,11 +90,6 @@ function wanted({ status, q }: SummariesQuery, now: number): (row: Looked) => bo
     return [row.agent_id, row.method, row.risk_summary].some((field) => field.toLowerCase().includes(text));
   };
 }
-
-/** An index answers this alone; its condition is repeated here word for word. */
-const COUNT = statement<{ count: number | string }>(
-  `select count(*) as "count" from reviews where tenant = ? and deadline_ms > ? and status = 'pending' and withdrawn_at is null`,
-);
 
 const statements = new Map<string, Statement<Looked>>();
 

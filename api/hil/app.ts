@@ -18,6 +18,7 @@ import { type DecideRoutes, decideRoutes } from './routes/decide.js';
 import { type ListRoutes, listRoutes } from './routes/list.js';
 import { pendingRoutes, type PendingRoutes } from './routes/pending.js';
 import { settleRoutes } from './routes/settle.js';
+import { type StatsRoutes, statsRoutes } from './routes/stats.js';
 import { type SummaryRoutes, summaryRoutes } from './routes/summaries.js';
 import { approversOf, scopeReader } from './scope.js';
 
@@ -55,7 +56,7 @@ function readStrictJson(app: ServiceApp): void {
 /** The routes for operators, in their own Fastify scope. The service and lite register the same code. */
 export function operatorRoutes(
   app: ServiceApp,
-  options: ListRoutes & SummaryRoutes & DecideRoutes,
+  options: ListRoutes & SummaryRoutes & StatsRoutes & DecideRoutes,
   more: (scope: ServiceApp) => void = () => undefined,
 ): void {
   void app.register((child, _options, done) => {
@@ -64,6 +65,7 @@ export function operatorRoutes(
     readStrictJson(scope);
     listRoutes(scope, options);
     summaryRoutes(scope, options);
+    statsRoutes(scope, options);
     decideRoutes(scope, options);
     more(scope);
     done();

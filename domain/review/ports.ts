@@ -1,5 +1,6 @@
 import type {
   Approval,
+  ApprovalStats,
   ListedReview,
   NewReview,
   PendingRequest,
@@ -8,6 +9,7 @@ import type {
   ReviewStatus,
   SettledReview,
   SignedDecision,
+  StatsWindow,
 } from '../../contracts/review.js';
 import type { DecisionRefusal } from './transitions.js';
 
@@ -92,6 +94,11 @@ export interface SummaryPage {
   readonly pending_count: number;
 }
 
+export interface StatsQuery {
+  readonly tenants: readonly string[];
+  readonly window: StatsWindow;
+}
+
 export interface ReviewStore {
   /**
    * Returns the row of this correlation id, created if it does not exist (docs/architecture/reviews.md#one-row-per-call). With the same
@@ -133,6 +140,8 @@ export interface ReviewStore {
    * of another list.
    */
   summaries(query: SummariesQuery): Promise<SummaryPage>;
+  /** How the decisions of these tenants in a window until now went. */
+  stats(query: StatsQuery): Promise<ApprovalStats>;
   /** Across all tenants, for metrics: the number of pending rows and the creation time of the oldest. */
   backlog(): Promise<{ pending: number; oldest_created_ms: number | null }>;
   /** `listener` is called with each row that was just closed as tampered, and the reason. The caller must append the alarm. */

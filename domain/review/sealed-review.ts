@@ -28,11 +28,16 @@ export const REVIEW_AUTHENTICATED = [
   'settled',
   'withdrawn_at',
 ] as const satisfies readonly (keyof StoredReview)[];
-/** Not covered: the payload is sealed separately and bound by the digest; for `attempt_ms` see SECURITY.md. */
+/**
+ * Not covered: the payload is sealed separately and bound by the digest; `decided_ms` and `decided_by` repeat for statistics what `settled`
+ * says; for `attempt_ms` see SECURITY.md.
+ */
 export const REVIEW_NOT_AUTHENTICATED = [
   'mac',
   'payload',
   'attempt_ms',
+  'decided_ms',
+  'decided_by',
 ] as const satisfies readonly (keyof StoredReview)[];
 
 /** The columns of a list: a row without its payload. */
@@ -115,6 +120,9 @@ export interface StoredReview {
   settled: string | null;
   withdrawn_at: string | null;
   attempt_ms: number | string | null;
+  /** Of `settled`, for statistics; no row that is shown is read from these. */
+  decided_ms: number | string | null;
+  decided_by: string | null;
   /** Grows with every change. Like `mac`, it is `null` in rows of an earlier Gate until this version opens the store. */
   version: number | string | null;
   /** Covers everything that is shown or decided by (`REVIEW_AUTHENTICATED`), with a key derived from the payload keys. */

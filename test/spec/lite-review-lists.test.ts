@@ -41,4 +41,20 @@ describe('lists for people in lite', () => {
     expect((await ask('/pending/summaries', AGENT)).status).toBe(401);
     expect((await ask('/pending/summaries?cursor=x', ACME)).body).toMatchObject({ error: 'invalid_cursor' });
   });
+
+  it('count the decisions of the own tenant', async () => {
+    const { correlation_id } = await openWithParked();
+    const decided = await gate.send('POST', `/decide/${correlation_id as string}`, {
+      headers: bearer(ACME),
+      body: { decision: 'deny' },
+    });
+    expect([decided.status, decided.body]).toEqual([200, decided.body]);
+    expect((await ask('/approvals/stats?window=1h', ACME)).body).toMatchObject({
+      pending_count: 0,
+      denied: 1,
+      by_approver: [{ decided_by: decided.body['decided_by'], count: 1, deny_rate: 1 }],
+    });
+    expect((await ask('/approvals/stats', GLOBEX)).body).toMatchObject({ denied: 0, by_approver: [] });
+    expect((await ask('/approvals/stats', AGENT)).status).toBe(401);
+  });
 });

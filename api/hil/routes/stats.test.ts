@@ -1,0 +1,178 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { openReviewStore } from '../../../adapters/review/review-store.js';
+import { type HilFixture, openHil, OPERATOR, OTHER_OPERATOR, T0 } from '../../../test/support/hil.js';
+import { STORES } from '../../../test/support/ledger.js';
+
+const HOUR_MS = 3_600_000;
+
+describe.each(STORES)('GET /approvals/stats on %s', (kind) => {
+  let hil: HilFixture;
+  beforeEach(async () => {
+    hil = await openHil(kind);
+    hil.now = T0 + HOUR_MS;
+  }, 60_000);
+  afterEach(() => hil.close());
+
+  const stats = async (window = '24h', tenant = 'acme') => {
+    const { status, text, body } = await hil.ask(`/approvals/stats?window=${window}`, { tenant });
+    expect([status, text]).toEqual([200, text]);
+    return body;
+  };
+  type Settled = NonNullable<Parameters<HilFixture['settle']>[1]>;
+  let parked = 0;
+  /** A row that was settled so many seconds after it was created. */
+  const decided = async (secs: number, { tenant = 'acme', ...over }: Settled & { tenant?: string } = {}) => {
+    const row = await hil.park((parked += 1), { tenant, created_at: new Date(T0).toISOString() });
+    await hil.settle(row, { at: T0 + secs * 1_000, ...over });
+    return row;
+  };
+
+  it('of nothing has no rates and no times, and no zero in their place', async () => {
+    expect(await stats()).toEqual({
+      window: '24h',
+      pending_count: 0,
+      oldest_pending_secs: null,
+      total_decided: 0,
+      approved: 0,
+      denied: 0,
+      expired: 0,
+      deny_rate: null,
+      median_time_to_decide_secs: null,
+      p95_time_to_decide_secs: null,
+      by_approver: [],
+    });
+  });
+
+  it('counts what waits and what was decided; what expired is apart from what was denied', async () => {
+    await hil.park(1_001, { created_at: new Date(T0 + 10_000).toISOString() });
+    await hil.park(1_002);
+    for (let secs = 1; secs <= 3; secs += 1) await decided(secs);
+    await decided(4, { status: 'denied' });
+    await decided(600, { status: 'expired', by: 'system:ttl-sweep' });
+    await hil.reviews.withdraw((await hil.park(1_003)).correlation_id);
+    expect(await stats()).toMatchObject({
+      pending_count: 2,
+      oldest_pending_secs: 3_590,
+      total_decided: 4,
+      approved: 3,
+      denied: 1,
+      expired: 1,
+      deny_rate: 0.25,
+    });
+  });
+
+  it('a row whose call was never closed counts as expired at its deadline, and does not wait', async () => {
+    await hil.park(1);
+    hil.now = T0 + 25 * HOUR_MS + 700_000;
+    expect(await stats('7d')).toMatchObject({ pending_count: 0, oldest_pending_secs: null, expired: 1 });
+    expect(await stats('24h')).toMatchObject({ expired: 0 });
+  });
+
+  it.each([
+    [[7], 7, 7],
+    [[1, 2], 1, 2],
+    [[3, 1, 2], 2, 3],
+    [Array.from({ length: 20 }, (_, index) => index + 1), 10, 19],
+    [Array.from({ length: 21 }, (_, index) => index + 1), 11, 20],
+  ])('times are nearest-rank percentiles: of %j the median is %d and the 95th %d', async (all, median, p95) => {
+    for (const secs of all) await decided(secs);
+    expect(await stats()).toMatchObject({ median_time_to_decide_secs: median, p95_time_to_decide_secs: p95 });
+  });
+
+  it('times are of people: what Gate decided by itself counts, and took no time of anybody', async () => {
+    await decided(60);
+    await decided(0, { by: 'system:policy-tier' });
+    await decided(599, { by: 'system:tenant-offboard', status: 'denied' });
+    expect(await stats()).toMatchObject({
+      total_decided: 3,
+      median_time_to_decide_secs: 60,
+      p95_time_to_decide_secs: 60,
+      by_approver: [{ decided_by: 'operator:dev', count: 1, deny_rate: 0, median_secs: 60 }],
+    });
+  });
+
+  it('tells approvers apart, who decided most first', async () => {
+    for (const secs of [10, 30, 20])
+      await decided(secs, { by: 'operator:ada', status: secs === 10 ? 'denied' : 'approved' });
+    await decided(1.5, { by: 'operator:zoe' });
+    await decided(5, { by: 'operator:bob', status: 'denied' });
+    expect((await stats())['by_approver']).toEqual([
+      { decided_by: 'operator:ada', count: 3, deny_rate: 1 / 3, median_secs: 20 },
+      { decided_by: 'operator:bob', count: 1, deny_rate: 1, median_secs: 5 },
+      { decided_by: 'operator:zoe', count: 1, deny_rate: 0, median_secs: 1.5 },
+    ]);
+  });
+
+  it('names at most a hundred of them', async () => {
+    for (let n = 0; n < 101; n += 1) await decided(1, { by: `operator:${String(n).padStart(3, '0')}` });
+    const { total_decided, by_approver } = await stats();
+    expect([total_decided, (by_approver as unknown[]).length]).toEqual([101, 100]);
+  }, 60_000);
+
+  it('counts what an earlier version decided', async () => {
+    await decided(10.25);
+    await decided(30, { by: 'operator:ada', status: 'denied' });
+    await decided(600, { by: 'system:ttl-sweep', status: 'expired' });
+    await hil.park(9_000);
+    const before = await stats();
+    await hil.place.sql('update reviews set decided_ms = null, decided_by = null returning id');
+    expect(await stats()).toMatchObject({ total_decided: 0 });
+    await hil.place.sql(`delete from kysely_migration where name = '0006-decided' returning name`);
+    await (await openReviewStore({ target: hil.place.target, payloadKeys: hil.place.keys })).close();
+    expect(await stats()).toEqual(before);
+    expect(before).toMatchObject({ total_decided: 2, expired: 1, median_time_to_decide_secs: 10.25 });
+  });
+
+  it('a decision before its question, as after a clock was set back, took no time', async () => {
+    await decided(-5);
+    expect(await stats()).toMatchObject({ median_time_to_decide_secs: 0 });
+  });
+
+  it.each([
+    ['1h', 1],
+    ['6h', 2],
+    ['24h', 3],
+    ['7d', 4],
+  ])('a window of %s ends now', async (window, total_decided) => {
+    hil.now = T0 + 10 * 24 * HOUR_MS;
+    for (const hours of [0.5, 1, 6, 24, 7 * 24]) await decided(0, { at: hil.now - hours * HOUR_MS });
+    expect(await stats(window)).toMatchObject({ window, total_decided });
+  });
+
+  it('is of the caller’s tenant alone', async () => {
+    await decided(1);
+    await decided(2, { tenant: 'globex', status: 'denied', by: 'operator:glx' });
+    await hil.park(2_000, { tenant: 'globex' });
+    for (const asked of [
+      { tenant: 'acme' },
+      { tenant: null, token: OPERATOR },
+      { as: 'proxy' },
+      { as: 'simulator', tenant: null },
+    ])
+      expect((await hil.ask('/approvals/stats', asked)).body).toMatchObject({
+        window: '24h',
+        pending_count: 0,
+        approved: 1,
+        denied: 0,
+        by_approver: [{ decided_by: 'operator:dev' }],
+      });
+    expect(await stats('24h', 'globex')).toMatchObject({ pending_count: 1, approved: 0, denied: 1 });
+  });
+
+  it.each(['window=2h', 'window=', 'window=1H', 'since=1h'])('answers 400 to ?%s', async (query) => {
+    expect(await hil.ask(`/approvals/stats?${query}`)).toMatchObject({
+      status: 400,
+      body: { error: 'invalid_request' },
+    });
+  });
+
+  it.each([
+    ['a caller that is not on the list', { as: 'ledger' }, 403, 'capability_denied'],
+    ['a caller without a certificate', { as: null }, 401, 'caller_spiffe_missing'],
+    ['a console that names no tenant', { tenant: null }, 400, 'tenant_scope_required'],
+    ['a simulator that names one', { as: 'simulator' }, 400, 'invalid_request'],
+    ['a token of another tenant', { token: OTHER_OPERATOR }, 401, 'unauthenticated'],
+  ] as const)('%s is refused before the query is looked at', async (_who, asked, status, error) => {
+    expect(await hil.ask('/approvals/stats?window=no', asked)).toMatchObject({ status, body: { error } });
+  });
+});
