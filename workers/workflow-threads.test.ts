@@ -90,7 +90,8 @@ async function firstTask(worker: typeof Worker, tool: string, stepMs: number): P
 
 describe('threads of workflows', () => {
   it('take a step as long as it takes, while the SDK makes a watch for each of them', async () => {
-    expect(await firstTask(Worker, 'slow', 20)).toMatch(/timed out/);
+    // Which of the two comes first is chance: the watch ends the thread while the step is still in it.
+    expect(await firstTask(Worker, 'slow', 20)).toMatch(/timed out|should have been disposed first/);
     expect(await firstTask(LeanWorker, 'slow', 20)).toBeNull();
   }, 60_000);
 
