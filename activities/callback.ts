@@ -39,7 +39,7 @@ export const createCallbackActivities = ({
       pending_id: record.pending_id,
       status,
       decision: DECISION[status],
-      decision_kind: KIND[status],
+      decision_kind: record.decision?.changed && status === 'approved' ? 'modify' : KIND[status],
       decider_note: record.decision?.reason ?? null,
       decided_at: record.decision?.decided_at ?? null,
     });

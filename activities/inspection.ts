@@ -1,5 +1,7 @@
 import type { CallInput } from '../contracts/call.js';
 import type { InspectionResponse } from '../contracts/inspection.js';
+import type { JsonObject } from '../contracts/json.js';
+import type { AgentHistory } from '../contracts/policy.js';
 import { NotAsStaged } from '../domain/call-record/record.js';
 import { canonicalJson, sha256Hex } from '../domain/crypto/digest.js';
 import { errorText } from '../domain/errors.js';
@@ -30,20 +32,7 @@ export const createInspectionActivities = ({
    */
   async inspect(call: CallInput): Promise<Inspected> {
     const { request, history } = await opened.first(call);
-    const siblings = siblingsOf(call.method, call.tool, request.body);
-    const histories = historiesOf(history, siblings, call.received_ms);
-    const asked = siblings.map(({ method, params }, index) => ({
-      agent_id: call.agent,
-      tenant: call.tenant,
-      jsonrpc: '2.0' as const,
-      method,
-      params,
-      correlation_id: call.correlation_id,
-      prior_requests: (histories[index] ?? history).recent_sequence.map((prior) => ({
-        method: prior.method,
-        tool: prior.tool,
-      })),
-    }));
+    const asked = askedOf(call, request.body, history);
     const digest = () => sha256Hex(canonicalJson(asked));
     const kept = await calls.inspection(call.correlation_id, call.digest);
     if (kept instanceof NotAsStaged) throw kept;
@@ -51,9 +40,7 @@ export const createInspectionActivities = ({
     const beganMs = monotonic();
     let inspection: InspectionResponse;
     try {
-      const found = await (inspector.inspectAll?.(asked) ??
-        Promise.all(asked.map((request) => inspector.inspect(request))));
-      inspection = worstInspection(found);
+      inspection = await inspectWith(inspector, asked);
     } catch (error) {
       return { available: false, reason: foreignText(errorText(error), 300) };
     }
@@ -65,4 +52,35 @@ export const createInspectionActivities = ({
     return { available: true, inspection };
   },
 });
+/** What Brain is asked about a request: each call in it, with what its agent did before. */
+function askedOf(call: CallInput, body: JsonObject, history: AgentHistory) {
+  const siblings = siblingsOf(call.method, call.tool, body);
+  const histories = historiesOf(history, siblings, call.received_ms);
+  return siblings.map(({ method, params }, index) => ({
+    agent_id: call.agent,
+    tenant: call.tenant,
+    jsonrpc: '2.0' as const,
+    method,
+    params,
+    correlation_id: call.correlation_id,
+    prior_requests: (histories[index] ?? history).recent_sequence.map((prior) => ({
+      method: prior.method,
+      tool: prior.tool,
+    })),
+  }));
+}
+
+const inspectWith = async (inspector: Inspector, asked: ReturnType<typeof askedOf>): Promise<InspectionResponse> =>
+  worstInspection(
+    await (inspector.inspectAll?.(asked) ?? Promise.all(asked.map((request) => inspector.inspect(request)))),
+  );
+
+/** Asks Brain about another body for a call, as an approver changed it. Throws when Brain does not answer. */
+export const inspectChanged = (
+  inspector: Inspector,
+  call: CallInput,
+  body: JsonObject,
+  history: AgentHistory,
+): Promise<InspectionResponse> => inspectWith(inspector, askedOf(call, body, history));
+
 export type InspectionActivities = ReturnType<typeof createInspectionActivities>;

@@ -1,5 +1,7 @@
 import type { CallInput } from '../contracts/call.js';
-import type { PolicyInput } from '../contracts/policy.js';
+import type { InspectionResponse } from '../contracts/inspection.js';
+import type { JsonObject } from '../contracts/json.js';
+import type { AgentHistory, PolicyDecision, PolicyInput } from '../contracts/policy.js';
 import { keepCanonical } from '../domain/crypto/digest.js';
 import { errorText } from '../domain/errors.js';
 import { judgeSiblings, siblingsOf } from '../domain/mcp/batch.js';
@@ -23,40 +25,71 @@ export const createPolicyActivities = ({
   async evaluate(call: CallInput, inspected: Inspected): Promise<Evaluated> {
     const { request, history } = await opened.next(call);
     const inspection = inspected.available ? inspected.inspection : null;
-    const siblings = siblingsOf(call.method, call.tool, request.body);
-    const facts = {
-      tool_type: call.tool,
-      agent_history: history,
-      intent_score: intentScore(inspection),
-      agent_id: `${call.tenant}/${call.agent}`,
-      agent_kind: 'mcp',
-      agent_spiffe: call.agent_spiffe,
-      tenant: call.tenant,
-      correlation_id: call.correlation_id,
-      method: call.method,
-      current_time: new Date(call.received_ms).toISOString(),
-      recent_request_count: call.recent_request_count,
-      velocity_limit: call.velocity_limit,
-      persona_drift_score: inspection?.drift_available ? inspection.persona_drift_score : 0,
-      injection_detected: inspection?.injection_detected ?? false,
-      injection_suspicions: inspection?.injection_suspicions ?? [],
-      intent_suspicions: inspection?.intent_suspicions ?? [],
-      brain_degraded: inspection === null,
-      upstream: tools.upstream,
-      tool_classes: await tools.of(
-        call.tenant,
-        call.agent,
-        siblings.map(({ tool }) => tool),
-      ),
-    };
+    const { facts, siblings } = await factsOf(tools, call, request.body, history, inspection);
     // Written into the record and, with the arguments, into the ledger.
     keepCanonical(facts.agent_history);
     try {
-      const evaluate = (input: PolicyInput) => policies.evaluate(input);
-      return { facts, decision: await judgeSiblings(evaluate, facts, siblings, call.received_ms) };
+      return { facts, decision: await evaluateWith(policies, facts, siblings, call) };
     } catch (error) {
       return { facts, decision: null, reason: foreignText(errorText(error), 300) };
     }
   },
 });
+/** What policy is told about a request besides its arguments, and the calls in it. */
+async function factsOf(
+  tools: ToolClasses,
+  call: CallInput,
+  body: JsonObject,
+  history: AgentHistory,
+  inspection: InspectionResponse | null,
+) {
+  const siblings = siblingsOf(call.method, call.tool, body);
+  const facts = {
+    tool_type: call.tool,
+    agent_history: history,
+    intent_score: intentScore(inspection),
+    agent_id: `${call.tenant}/${call.agent}`,
+    agent_kind: 'mcp',
+    agent_spiffe: call.agent_spiffe,
+    tenant: call.tenant,
+    correlation_id: call.correlation_id,
+    method: call.method,
+    current_time: new Date(call.received_ms).toISOString(),
+    recent_request_count: call.recent_request_count,
+    velocity_limit: call.velocity_limit,
+    persona_drift_score: inspection?.drift_available ? inspection.persona_drift_score : 0,
+    injection_detected: inspection?.injection_detected ?? false,
+    injection_suspicions: inspection?.injection_suspicions ?? [],
+    intent_suspicions: inspection?.intent_suspicions ?? [],
+    brain_degraded: inspection === null,
+    upstream: tools.upstream,
+    tool_classes: await tools.of(
+      call.tenant,
+      call.agent,
+      siblings.map(({ tool }) => tool),
+    ),
+  };
+  return { facts, siblings };
+}
+
+const evaluateWith = (
+  policies: PolicyEvaluator,
+  facts: Awaited<ReturnType<typeof factsOf>>['facts'],
+  siblings: ReturnType<typeof siblingsOf>,
+  call: CallInput,
+): Promise<PolicyDecision> =>
+  judgeSiblings((input: PolicyInput) => policies.evaluate(input), facts, siblings, call.received_ms);
+
+/** Asks policy about another body for a call, as an approver changed it. Throws when policy does not answer. */
+export async function evaluateChanged(
+  { policies, tools }: { readonly policies: PolicyEvaluator; readonly tools: ToolClasses },
+  call: CallInput,
+  body: JsonObject,
+  history: AgentHistory,
+  inspection: InspectionResponse,
+): Promise<PolicyDecision> {
+  const { facts, siblings } = await factsOf(tools, call, body, history, inspection);
+  return evaluateWith(policies, facts, siblings, call);
+}
+
 export type PolicyActivities = ReturnType<typeof createPolicyActivities>;

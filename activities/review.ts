@@ -1,18 +1,28 @@
 import type { CallInput, CallSummary, ReachedRecord } from '../contracts/call.js';
-import type { JsonObject } from '../contracts/json.js';
+import type { Json, JsonObject } from '../contracts/json.js';
+import type { ApprovalTier } from '../contracts/policy.js';
 import type { Approval, SettledReview, SignedDecision } from '../contracts/review.js';
 import { closedIfOver, expireCall } from '../domain/call-record/expiry.js';
-import { NotAsStaged, summarize, type CallRecord, type RecordedDecision } from '../domain/call-record/record.js';
+import {
+  type ChangedCall,
+  NotAsStaged,
+  summarize,
+  type CallRecord,
+  type RecordedDecision,
+} from '../domain/call-record/record.js';
 import { brainScores } from '../domain/call-record/rows.js';
 import { TAMPERED } from '../domain/call-record/transitions.js';
+import { canonicalJson, sha256Hex } from '../domain/crypto/digest.js';
 import { errorText, GateError } from '../domain/errors.js';
 import { PipelineUnavailable, REVIEW_BACKLOG } from '../domain/pipeline/pipeline.js';
 import { otherCallThan, type VerifyDecision } from '../domain/review/approval.js';
+import { changedBody } from '../domain/review/modification.js';
 import type { Reviews } from '../domain/review/ports.js';
 import { type Cast, castVote } from '../domain/review/vote.js';
 import { type DecisionRefusal, isDecidedBy, isOver, TAMPER_CHECK } from '../domain/review/transitions.js';
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { foreignText } from '../domain/text.js';
+import type { JudgeChanged } from './changed-call.js';
 import { tamperedReview, tenantOf } from './ledger.js';
 import type { CallStore } from '../domain/call-record/ports.js';
 
@@ -45,6 +55,7 @@ const OPEN_LIMIT_MS = 4_000;
 
 export interface ReviewActivityOptions {
   readonly calls: CallStore;
+  readonly judgeChanged: JudgeChanged;
   readonly reviews: Reviews;
   /** Binds the review to the definition of the tool, and has a note about it for the operator. */
   readonly definitions?: ReviewGuard | undefined;
@@ -63,6 +74,7 @@ export interface ReviewActivityOptions {
 
 export const createReviewActivities = ({
   calls,
+  judgeChanged,
   reviews,
   definitions,
   verify,
@@ -176,7 +188,7 @@ export const createReviewActivities = ({
     if (other) return refused(decision, record.evidence.call.tenant, other, alarm);
     const at = now();
     const recorded: RecordedDecision = {
-      status: decision.decision === 'approve' ? 'approved' : 'denied',
+      status: decision.decision === 'deny' ? 'denied' : 'approved',
       decided_at: decision.decided_at,
       decided_by: decision.principal.subject,
       decided_via: decision.decided_via,
@@ -203,14 +215,21 @@ export const createReviewActivities = ({
       return cast.record
         ? { applied: true, summary: summarize(cast.record), settled: null, approvals: cast.approvals }
         : { applied: false, code: 'decision_refused', settled: null, summary: null };
-    const moved = await calls.move(decision.correlation_id, decision.decision, {
-      decision: { ...recorded, ...(cast.approvals && { approvals: cast.approvals }) },
+    const change = request ? await changeOf(record, request.body, decision, judgeChanged) : UNCHANGED;
+    if ('refused' in change) return { applied: false, code: change.refused, settled: null, summary: null };
+    const move = decision.decision === 'deny' || change.denies !== null ? 'deny' : 'approve';
+    const moved = await calls.move(decision.correlation_id, move, {
+      decision: {
+        ...recorded,
+        ...(cast.approvals && { approvals: cast.approvals }),
+        ...(change.changed && { changed: change.changed }),
+        ...(change.denies !== null && { status: 'denied', reason: foreignText(change.denies, 1_000) }),
+      },
       callback: record.evidence.call.has_callback,
       // A late decision is tried too, although it cannot succeed: it may have been stored already by a worker that died before it could
       // answer.
       before_ms: beforeMs,
-      ...(decision.decision === 'approve' &&
-        record.evidence.call.contract === 'gate.decision/v1' && { counted_ms: at }),
+      ...(move === 'approve' && record.evidence.call.contract === 'gate.decision/v1' && { counted_ms: at }),
     });
     // A decider who is told "too late" must find the call closed.
     const stands = await closedIfOver(calls, moved.record, now());
@@ -300,6 +319,7 @@ export function settledOf(record: CallRecord): SettledReview | null {
     principal: decision.principal,
     ...(decision.signed && { request_id: decision.signed.request_id }),
     ...(decision.approvals && { approvals: [...decision.approvals] }),
+    ...(decision.signed?.modification && { modification: decision.signed.modification }),
   };
 }
 
@@ -312,6 +332,61 @@ function closedAsTampered(record: CallRecord, decision: SignedDecision): Decisio
     settled: settled?.pending_id === decision.pending_id ? settled : null,
     summary: summarize(record),
   };
+}
+
+/** What an approver's change of a call amounts to. */
+type Change =
+  | {
+      /** `null` for a decision that changes nothing. */
+      readonly changed: ChangedCall | null;
+      /** Why the changed call is denied; `null` when it may run. */
+      readonly denies: string | null;
+    }
+  | {
+      readonly refused: Extract<DecisionRefusal, 'decision_refused' | 'modification_unjudged' | 'unsupported_decision'>;
+    };
+const UNCHANGED: Change = { changed: null, denies: null };
+
+/** From few eyes to many. */
+const TIERS = ['auto', 'standard', 'strict'] as const satisfies readonly ApprovalTier[];
+
+/**
+ * Judges a call as its approver changed it (docs/architecture/reviews.md#modify). This person has just read it, so what would wait for as
+ * many eyes or fewer runs; anything else is denied. The change is applied to Gate's own request, never to what a row shows.
+ */
+async function changeOf(
+  record: CallRecord,
+  body: JsonObject,
+  { decision, modification }: SignedDecision,
+  judgeChanged: JudgeChanged,
+): Promise<Change> {
+  // A call that no longer waits is not judged again: what stands is found by the transition.
+  if (decision !== 'modify' || record.state !== 'parked') return UNCHANGED;
+  const { call, required_approvers = 1 } = record.evidence;
+  // Who only asked for a decision runs its own request, which nobody here can change.
+  if (required_approvers > 1 || call.contract === 'gate.decision/v1') return { refused: 'unsupported_decision' };
+  const candidate = modification && changedBody(body, modification);
+  if (!candidate) return { refused: 'decision_refused' };
+  let judged: Awaited<ReturnType<JudgeChanged>>;
+  try {
+    judged = await judgeChanged(call, candidate);
+  } catch {
+    return { refused: 'modification_unjudged' };
+  }
+  const { tier, reasons, review_reasons, approval_tier } = judged.verdict;
+  const changed: ChangedCall = {
+    params_sha256: sha256Hex(canonicalJson((candidate.params ?? {}) as Json)),
+    tier,
+    reasons,
+    review_reasons,
+    approval_tier,
+    policy_bundle: judged.policy_bundle,
+  };
+  const moreEyes = TIERS.indexOf(approval_tier) > TIERS.indexOf(record.approval_tier);
+  if (tier === 'red') return { changed, denies: `the changed call is denied: ${reasons.join(' | ')}` };
+  if (tier === 'yellow' && moreEyes)
+    return { changed, denies: `the changed call needs the tier ${approval_tier}: ${review_reasons.join(' | ')}` };
+  return { changed, denies: null };
 }
 
 /** A decision that is not HIL's own, or not about this call, changes nothing and leaves an alarm row. */

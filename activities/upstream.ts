@@ -5,7 +5,8 @@ import { NotAsStaged, summarize, type RecordedOutcome } from '../domain/call-rec
 import { sha256Hex } from '../domain/crypto/digest.js';
 import { claimLimitOf, outOfTime } from '../domain/pipeline/pipeline.js';
 import type { UnknownCause, Upstream } from '../domain/pipeline/upstream.js';
-import { approvalFault, type VerifyDecision } from '../domain/review/approval.js';
+import { toldOfChange } from '../domain/review/told-change.js';
+import { approvalFault, effectiveBody, type VerifyDecision } from '../domain/review/approval.js';
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { foreignText } from '../domain/text.js';
 import type { CallStore } from '../domain/call-record/ports.js';
@@ -118,7 +119,10 @@ export function createUpstreamActivities({
         (decision && (await definitions?.fault(call, evidence.reviewed, call.upstream_timeout_ms))) ?? null;
       if (changed !== null) return notRun(call.correlation_id, changed, null, 'tool_definition_changed');
 
-      const reply = await upstream.callTool(call, request.body, {
+      // What HIL signed, checked before the claim: the request as it was asked for, or as its approver changed it.
+      const body = effectiveBody(claimed.record, request.body);
+      if (body === null) return notRun(correlationId, 'the signed change does not fit the staged request');
+      const reply = await upstream.callTool(call, body, {
         timeoutMs: Math.max(1, call.upstream_timeout_ms - (now() - startedMs)),
         ...(signal && { signal }),
       });
@@ -126,13 +130,13 @@ export function createUpstreamActivities({
       if (reply.kind === 'not_sent') return notRun(call.correlation_id, reply.reason, timing.duration_ms);
       if (reply.kind === 'unknown')
         return lose(correlationId, reply.reason, { durationMs: timing.duration_ms, cause: reply.cause });
-      const result = Buffer.from(reply.text, 'utf8');
+      const result = Buffer.from(toldOfChange(reply.text, claimed.record), 'utf8');
       const outcome: RecordedOutcome = {
         ...timing,
         stage: reply.failed ? 'failed' : 'completed',
         status_code: reply.statusCode,
         result_sha256: sha256Hex(result),
-        receipt_sha256: receiptSha256(call, request.body, result, reply.statusCode),
+        receipt_sha256: receiptSha256(call, { submitted: request.body, effective: body }, result, reply.statusCode),
         error: null,
       };
       const completed = await calls.move(call.correlation_id, 'complete', {

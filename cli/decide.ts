@@ -2,19 +2,27 @@ import type { Command } from 'commander';
 import { type PendingRequest, toolOf } from '../contracts/review.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
+import { diffOf, type ModificationFlags } from './modification.js';
 import { json, print } from './output.js';
 import { decideToken, endpoint, UUID, operatorTarget } from './target.js';
 import type { LiteFlags } from './lite-target.js';
 import { rowOfStack } from './stack-target.js';
 
-/** `gate decide`: approves or denies a call that waits. */
+/** `gate decide`: approves, denies or modifies a call that waits. */
 export function registerDecide(program: Command): void {
   program
     .command('decide')
-    .description('approve or deny a call that waits; the first decision stands')
+    .description('approve, deny or modify a call that waits; the first decision stands')
     .argument('<id>', 'id of the pending row, or the correlation id of the call')
-    .argument('<decision>', 'approve or deny')
+    .argument('<decision>', 'approve, deny or modify')
     .option('--reason <text>', 'recorded with the decision and told to the agent')
+    .option(
+      '--set <path=value>',
+      'with modify: an argument and its new value (repeatable), as in --set amount=100',
+      (given: string, before: readonly string[]) => [...before, given],
+      [] as readonly string[],
+    )
+    .option('--modify <file>', 'with modify: a JSON file with the replacements')
     .option(
       '--as <operator>',
       'decide as another operator of the development stack (`second`); a strict call needs two',
@@ -32,21 +40,27 @@ export function registerDecide(program: Command): void {
           actionDigest,
           as: operator,
           json: asJson,
+          set,
+          modify,
           ...given
-        }: { reason?: string; actionDigest?: string; as?: string; json?: boolean } & LiteFlags,
+        }: { reason?: string; actionDigest?: string; as?: string; json?: boolean } & ModificationFlags & LiteFlags,
       ) => {
         const target = operatorTarget(given, operator);
         if (operator !== undefined && target.kind === 'lite')
           throw new CliError('--as is for the operators of a stack; lite knows who decides by the decide token', 2);
         if (!UUID.test(id)) throw new CliError(`${id} is not an id; \`gate pending\` lists them`, 2);
-        if (decision !== 'approve' && decision !== 'deny')
-          throw new CliError(`a decision is approve or deny, not ${decision}`, 2);
+        if (decision !== 'approve' && decision !== 'deny' && decision !== 'modify')
+          throw new CliError(`a decision is approve, deny or modify, not ${decision}`, 2);
+        if (decision !== 'modify' && (set.length > 0 || modify !== undefined))
+          throw new CliError(`--set and --modify belong to modify, not to ${decision}`, 2);
+        const diff = decision === 'modify' ? await diffOf({ set, modify }) : null;
         // Lite accepts either id itself.
         const row = target.kind === 'lite' ? null : await rowOfStack(target, id);
         const rowId = row?.id ?? id;
         const digest = actionDigest ?? row?.original_payload_digest;
         const decided = await target.ask<PendingRequest>('hil', 'POST', `/decide/${rowId}`, {
           decision,
+          ...(diff && { modification_diff: diff }),
           ...(reason && { reason }),
           decided_via: 'console',
           ...(digest !== undefined && { action_digest: digest }),
@@ -63,6 +77,8 @@ export function registerDecide(program: Command): void {
         process.stdout.write(
           `${decided.status}: ${oneLine(`${toolOf(decided)} for ${decided.agent_id}, by ${decided.decided_by}`)}\n`,
         );
+        if (diff && decided.status === 'denied')
+          process.stdout.write(`${oneLine(decided.decision_reason ?? 'the changed call may not run')}\n`);
         if (decided.status === 'approved')
           process.stdout.write(
             `Gate executes it now, unless its agent only asked for a decision; see \`npx gate audit ${decided.correlation_id}\`\n`,

@@ -399,6 +399,21 @@ export const ERROR_CODES = {
   payload_too_large: { status: 413, retry: 'no', meaning: 'The body is larger than this route takes.' },
   modified_payload_rejected: { status: 422, retry: 'no', meaning: 'Whole-payload rewrites are not accepted.' },
   unsupported_decision: { status: 422, retry: 'no', meaning: 'This decision is not available on this row.' },
+  invalid_modification_diff: {
+    status: 422,
+    retry: 'no',
+    meaning: 'The change does not fit the call; `detail` names the rule, and nothing was decided.',
+  },
+  modify_under_quorum: {
+    status: 422,
+    retry: 'no',
+    meaning: 'A call that several people must approve is approved as it is, or denied.',
+  },
+  modification_unjudged: {
+    status: 503,
+    retry: 'yes',
+    meaning: 'The changed call could not be judged now, so nothing was decided; send the same decision again.',
+  },
   own_request: {
     status: 403,
     retry: 'no',

@@ -47,6 +47,40 @@ export type DecisionPrincipal = z.infer<typeof decisionPrincipal>;
 export const approval = z.strictObject({ by: z.string(), provenance: z.string(), at: z.iso.datetime() });
 export type Approval = z.infer<typeof approval>;
 
+export const MODIFICATION_CONTRACT = 'gate.hil.modification-diff/v1';
+
+/**
+ * What an approver changes in a call: scalars below `params.arguments`, each named by the keys that lead to it
+ * (docs/architecture/reviews.md#modify).
+ */
+export const modificationDiff = z.strictObject({
+  contract: z.literal(MODIFICATION_CONTRACT),
+  replacements: z
+    .array(
+      z.strictObject({
+        path: z
+          .array(
+            z
+              .string()
+              .min(1)
+              .max(64)
+              .regex(/^[^~/\p{Cc}]+$/u, 'has a character that no path may have')
+              .refine((segment) => segment !== '__proto__', 'is not a name that can be replaced'),
+          )
+          .min(1)
+          .max(8),
+        value: z.union([z.string(), z.number(), z.boolean(), z.null()]),
+      }),
+    )
+    .min(1)
+    .max(16),
+});
+export type ModificationDiff = z.infer<typeof modificationDiff>;
+
+/** A change that HIL signed: the diff, and the digest of the request that it makes. */
+export const modification = z.strictObject({ diff: modificationDiff, reviewed_digest: z.string() });
+export type Modification = z.infer<typeof modification>;
+
 /** A review row as HIL shows it (docs/architecture/reviews.md). */
 export const pendingRequest = z.looseObject({
   id: z.uuid(),
@@ -66,6 +100,11 @@ export const pendingRequest = z.looseObject({
   decided_via: z.string().nullable(),
   /** The `X-Request-Id` of the settling decision. Repeating that decision returns the same answer. */
   decision_request_id: z.string().nullable().optional(),
+  /** What the decider changed. */
+  modification_diff: modificationDiff.nullable().optional(),
+  /** SHA-256 of the request as the decider changed it, and so of what runs. */
+  reviewed_payload_digest: z.string().nullable().optional(),
+  candidate_execution_payload_digest: z.string().nullable().optional(),
   approver_provenance: z.string().nullable(),
   approver_assertion: jsonObject.nullable(),
   credential_kind: z.string().nullable(),
@@ -174,7 +213,9 @@ export const signedDecision = z.strictObject({
   pending_id: z.uuid(),
   correlation_id: z.uuid(),
   action_digest: z.string(),
-  decision: z.enum(['approve', 'deny']),
+  decision: z.enum(['approve', 'deny', 'modify']),
+  /** Of `modify`. */
+  modification: modification.optional(),
   reason: z.string().nullable(),
   decided_via: z.string().nullable(),
   principal: decisionPrincipal,
@@ -200,5 +241,7 @@ export const settledReview = z.strictObject({
   request_id: z.string().optional(),
   /** Everybody whose approval counted, where more than one was needed. */
   approvals: z.array(approval).optional(),
+  /** What the decider changed. The row is `denied` when the changed call was judged and refused. */
+  modification: modification.optional(),
 });
 export type SettledReview = z.infer<typeof settledReview>;

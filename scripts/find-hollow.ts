@@ -79,10 +79,9 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
   upstream_id: 'a Gate has one upstream, and no row names it',
   cost_micros:
     'inspection is done on this machine and asks no provider, so it costs nothing: 0 in every row, review and report of spend',
-  modification_diff: 'a person who changes what he approves is not built yet',
-  modified_payload: 'a person who changes what he approves is not built yet',
+  modified_payload:
+    'rewriting a whole request is refused; null in every row, and `modification_diff` says what was changed',
   legacy_unverifiable: 'every row of this ledger has one form; the field is for ledgers that hold an older one',
-  'hil.modified': 'a person who changes what he approves, and the rest of human review, is not built yet',
   'hil.escalated': 'escalation is not built yet',
   'hil.assigned': 'assignment is not built yet',
   'identity.svid_issued': 'written by the identity service, which is not built yet',

@@ -127,7 +127,8 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
   'hil.approved': 'An operator approved the call; who, how and when.',
   'hil.denied': 'An operator denied the call; who, how and when.',
   'hil.expired': 'Nobody decided before the deadline; nothing was executed.',
-  'hil.modified': null,
+  'hil.modified':
+    'An operator changed the call; the diff, the digests, and the verdict about the changed call. Its sidecar is the changed request.',
   'hil.vote': 'One approval of a call that several people must approve; it still waits.',
   'hil.escalated': null,
   'hil.assigned': null,

@@ -10,6 +10,7 @@ import {
   tamperedReview,
   tenantOf,
 } from '../activities/ledger.js';
+import { judgeChangedBy } from '../activities/changed-call.js';
 import { openedCalls } from '../activities/opened-call.js';
 import { createPolicyActivities, type PolicyActivities } from '../activities/policy.js';
 import {
@@ -91,6 +92,7 @@ export function createActivities(ports: ActivityPorts): GateActivities {
   };
   const review = createReviewActivities({
     calls,
+    judgeChanged: judgeChangedBy(ports),
     reviews: ports.reviews,
     definitions: ports.definitions,
     verify: ports.verifyDecision,

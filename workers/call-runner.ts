@@ -184,7 +184,8 @@ export const createDecisionSender = ({
         if (!isNotApplied(error)) throw error;
         return anew();
       });
-      const cameLate = kept.outcome === 'refused' && kept.code === FAILURES.refused;
+      const cameLate =
+        kept.outcome === 'refused' && (kept.code === FAILURES.refused || kept.code === 'modification_unjudged');
       return cameLate && Date.now() < Date.parse(decision.not_after) ? await anew() : kept;
     } catch (error) {
       const code = refusalOf(error);

@@ -330,11 +330,12 @@ export function reviewStoreOver(
       throw new GateError('store_unavailable', 'the review changes faster than it can be written');
     },
 
-    async settle({ request_id, approvals, ...settled }) {
+    async settle({ request_id, approvals, modification, ...settled }) {
       const text = canonicalOr400('settlement', {
         ...settled,
         ...(request_id !== undefined && { request_id }),
         ...(approvals !== undefined && { approvals: approvals.map((given) => ({ ...given })) }),
+        ...(modification !== undefined && { modification }),
       });
       for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
         const row = await stored('id', settled.pending_id);

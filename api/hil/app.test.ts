@@ -14,7 +14,8 @@ import { verifyDecision } from '../../domain/review/decision-signature.js';
 import type { DecisionOutcome, DecisionSender, ReviewStore } from '../../domain/review/ports.js';
 import { openReviewStore } from '../../adapters/review/review-store.js';
 import { reviewIdOf } from '../../domain/review/sealed-review.js';
-import { DECISION_REFUSALS, SETTLES_AS } from '../../domain/review/transitions.js';
+import { canonicalDigest } from '../../domain/crypto/digest.js';
+import { DECISION_REFUSALS } from '../../domain/review/transitions.js';
 import { registeredRoutes } from '../plugins/caller-authority.js';
 import type { Service } from '../plugins/service.js';
 import { tooFewFor } from './scope.js';
@@ -63,7 +64,7 @@ function honestSender(): DecisionSender & { received: SignedDecision[] } {
       if (first) return { outcome: 'refused', code: 'already_decided', settled: first };
       const outcome = {
         pending_id: decision.pending_id,
-        status: SETTLES_AS[decision.decision],
+        status: decision.decision === 'deny' ? ('denied' as const) : ('approved' as const),
         decided_at: decision.decided_at,
         decided_by: decision.principal.subject,
         decision_reason: decision.reason,
@@ -452,6 +453,11 @@ describe('every read and decision is in one tenant’s scope', () => {
   });
 });
 
+const diffOf = (path: string[], value: string | number) => ({
+  contract: 'gate.hil.modification-diff/v1',
+  replacements: [{ path, value }],
+});
+
 describe('operators and the quorum', () => {
   it('names the tenants that have fewer operators than a strict call needs', () => {
     const of = (tenant: string, name: string) => ({ tenant, name, token: TOKEN });
@@ -523,6 +529,21 @@ describe('POST /decide/{id}', () => {
     const [a, b] = sender.received.map((decision) => decision.request_id);
     expect(a).toMatch(/^[0-9a-f-]{36}$/);
     expect(a).not.toBe(b);
+  });
+
+  it('of modify is signed with the diff and with the digest of what it makes of the call', async () => {
+    const row = await park();
+    const modification_diff = diffOf(['amount'], 1);
+    const answer = await decide(row.id, { decision: 'modify', modification_diff });
+    expect(answer).toMatchObject({ status: 200, body: { status: 'approved' } });
+    const [signed] = sender.received;
+    const { params } = row.request_payload as { params: { arguments: object } };
+    const candidate = { ...row.request_payload, params: { ...params, arguments: { ...params.arguments, amount: 1 } } };
+    expect(signed).toMatchObject({
+      decision: 'modify',
+      action_digest: row.original_payload_digest,
+      modification: { diff: modification_diff, reviewed_digest: canonicalDigest(candidate) },
+    });
   });
 
   it('is refused to whoever asked for the call: somebody else approves it, but he may deny it', async () => {
@@ -674,7 +695,18 @@ describe('POST /decide/{id}', () => {
       [400, 'invalid_request', 'a diff with approve', { decision: 'approve', modification_diff: { a: 1 } }],
       [400, 'invalid_request', 'a diff with deny', { decision: 'deny', modification_diff: {} }],
       [400, 'modification_diff_required', 'modify without a diff', { decision: 'modify', modification_diff: null }],
-      [422, 'unsupported_decision', 'modify', { decision: 'modify', modification_diff: { replacements: [] } }],
+      [
+        422,
+        'invalid_modification_diff',
+        'a diff without a contract',
+        { decision: 'modify', modification_diff: { replacements: [] } },
+      ],
+      [
+        422,
+        'invalid_modification_diff',
+        'a diff of another row',
+        { decision: 'modify', modification_diff: diffOf(['nothing'], 1) },
+      ],
       [422, 'modified_payload_rejected', 'a rewritten payload', { decision: 'approve', modified_payload: { a: 1 } }],
       [422, 'modified_payload_rejected', 'a rewritten payload of null', { decision: 'deny', modified_payload: null }],
       [422, 'modified_payload_rejected', 'one beside modify', { decision: 'modify', modified_payload: {} }],

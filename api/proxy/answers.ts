@@ -73,6 +73,9 @@ export function answerOf(record: CallRecord, result: Buffer | null, replayed: bo
           'X-Gate-Execution-Id': executionId(record.correlation_id),
           'X-Gate-Result-Sha256': `sha256:${record.outcome?.result_sha256 ?? ''}`,
           'X-Gate-Server-Execution-Replayed': String(replayed),
+          ...(record.decision?.signed?.modification && {
+            'X-Gate-Modified': record.decision.signed.modification.reviewed_digest,
+          }),
           ...(record.outcome?.receipt_sha256 && {
             'X-Gate-Server-Execution-Receipt-Sha256': `sha256:${record.outcome.receipt_sha256}`,
           }),

@@ -10,13 +10,16 @@ const call = {
   tool: 'read_file',
 } as CallInput;
 const request = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'read_file' } };
-const digest = (result: string, status = 200) => receiptSha256(call, request, Buffer.from(result), status);
+const asAsked = { submitted: request, effective: request };
+const digest = (result: string, status = 200) => receiptSha256(call, asAsked, Buffer.from(result), status);
 
 describe('the digest of a receipt', () => {
   it('differs with the answer, its status and the request', () => {
     const digests = [digest('{"a":1}'), digest('{"a":2}'), digest('{"a":1}', 404)];
-    digests.push(receiptSha256(call, { ...request, id: 2 }, Buffer.from('{"a":1}'), 200));
-    expect(new Set(digests).size).toBe(4);
+    const other = { ...request, id: 2 };
+    digests.push(receiptSha256(call, { submitted: other, effective: other }, Buffer.from('{"a":1}'), 200));
+    digests.push(receiptSha256(call, { submitted: request, effective: other }, Buffer.from('{"a":1}'), 200));
+    expect(new Set(digests).size).toBe(5);
     expect(digest('{"a":1}')).toBe(digests[0]);
   });
 

@@ -11,9 +11,15 @@ export const executionId = (correlationId: string): string => uuidFromDigest('ga
  * row. `result` is the answer as parsed JSON, or its text when RFC 8785 has no form for it (a lone surrogate). `outbox_event_id` is the id
  * of that ledger row.
  */
-function receiptOf(call: CallInput, request: JsonObject, result: Buffer, status: number): JsonObject {
+function receiptOf(
+  call: CallInput,
+  { submitted, effective }: { readonly submitted: JsonObject; readonly effective: JsonObject },
+  result: Buffer,
+  status: number,
+): JsonObject {
   const text = result.toString('utf8');
-  const sha256 = `sha256:${sha256Hex(canonicalJson(request))}`;
+  const digestOf = (body: JsonObject) => `sha256:${sha256Hex(canonicalJson(body))}`;
+  const submittedSha256 = digestOf(submitted);
   return {
     contract: SERVER_EXECUTION_CONTRACT,
     stage: 'execution.completed',
@@ -23,8 +29,8 @@ function receiptOf(call: CallInput, request: JsonObject, result: Buffer, status:
     route: '/mcp',
     method: call.method,
     tool_name: call.tool,
-    submitted_request_sha256: sha256,
-    effective_request_sha256: sha256,
+    submitted_request_sha256: submittedSha256,
+    effective_request_sha256: effective === submitted ? submittedSha256 : digestOf(effective),
     response_status: status,
     result_sha256: `sha256:${sha256Hex(result)}`,
     result: canonicalOr(text),

@@ -54,6 +54,19 @@ export interface RecordedDecision {
   readonly applied_ms?: number;
   /** Everybody whose approval counted, where more than one was needed. */
   readonly approvals?: readonly Approval[];
+  /** The call as its approver changed it, and what it was judged to be. */
+  readonly changed?: ChangedCall;
+}
+
+/** What runs instead of the call as it was asked for. The change itself is in what HIL signed. */
+export interface ChangedCall {
+  /** SHA-256 of the canonical `params`, 64 hex digits. */
+  readonly params_sha256: string;
+  readonly tier: Tier;
+  readonly reasons: readonly string[];
+  readonly review_reasons: readonly string[];
+  readonly approval_tier: ApprovalTier;
+  readonly policy_bundle: PolicyDecision['policy_bundle'];
 }
 
 /** How the single attempt ended, or why there was none. */

@@ -7,6 +7,7 @@ import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
 import { fittingRow, sidecarText } from '../ledger/fitting-row.js';
 import { sidecarSha256 } from '../ledger/sidecar-digest.js';
 import type { CallRecord, StagedRequest } from './record.js';
+import { changedBody } from '../review/modification.js';
 import { LEDGER_EVENT_OF } from '../review/transitions.js';
 import { TAMPERED } from './transitions.js';
 
@@ -194,6 +195,31 @@ export function rowsOf(
     };
     rows.push(row('hil.vote', false, signed.reason ?? '', policyDecision, approverOf(signed.principal), ordinal));
   }
+  const changed = changedParts(decision, request);
+  if (decision && changed && !held.has('hil.modified')) {
+    const { call: told, digests, diff, params, body } = changed;
+    rows.push(
+      row(
+        'hil.modified',
+        decision.status === 'approved',
+        reasoningOf(told),
+        {
+          kind: 'hil.modified',
+          pending_id: record.pending_id,
+          decided_by: decision.decided_by,
+          decided_at: decision.decided_at,
+          modification_diff: diff,
+          ...digests,
+          tier: told.tier,
+          approval_tier: told.approval_tier,
+          reasons: [...told.reasons],
+          review_reasons: [...told.review_reasons],
+          policy_bundle: asJson(told.policy_bundle),
+        },
+        { ...params, ...sidecar(body) },
+      ),
+    );
+  }
   if (decision) {
     const kind = LEDGER_EVENT_OF[decision.status];
     if (!held.has(kind))
@@ -214,12 +240,13 @@ export function rowsOf(
             credential_kind: decision.principal?.credential_kind ?? null,
             approval_tier: record.approval_tier,
             request_digest: record.digest,
+            ...(changed && { decision: 'modify', modification_diff: changed.diff, ...changed.digests }),
             ...(decision.approvals && {
               approvals: asJson(decision.approvals),
               required_approvers: required_approvers ?? 1,
             }),
           },
-          decision.principal ? approverOf(decision.principal) : {},
+          { ...(decision.principal && approverOf(decision.principal)), ...changed?.params },
         ),
       );
   }
@@ -232,17 +259,23 @@ export function rowsOf(
           : 'upstream.outcome';
     if (!held.has(kind))
       rows.push(
-        row(kind, outcome.stage === 'completed' || outcome.stage === 'failed', outcome.error ?? '', {
-          stage: outcome.stage,
-          ...(outcome.code && { code: outcome.code }),
-          ...(outcome.cause && { cause: outcome.cause }),
-          status_code: outcome.status_code,
-          duration_ms: outcome.duration_ms,
-          result_sha256: outcome.result_sha256,
-          ...(outcome.receipt_sha256 && { receipt_sha256: outcome.receipt_sha256 }),
-          error: outcome.error,
-          at: outcome.at,
-        }),
+        row(
+          kind,
+          outcome.stage === 'completed' || outcome.stage === 'failed',
+          outcome.error ?? '',
+          {
+            stage: outcome.stage,
+            ...(outcome.code && { code: outcome.code }),
+            ...(outcome.cause && { cause: outcome.cause }),
+            status_code: outcome.status_code,
+            duration_ms: outcome.duration_ms,
+            result_sha256: outcome.result_sha256,
+            ...(outcome.receipt_sha256 && { receipt_sha256: outcome.receipt_sha256 }),
+            error: outcome.error,
+            at: outcome.at,
+          },
+          changed?.params,
+        ),
       );
   }
   return rows;
@@ -307,6 +340,24 @@ function sidecar(value: Json | undefined): Extra {
 function evidenceSidecar(value: Json): Extra {
   const text = sidecarText(value);
   return { brain_evidence_sha256: sidecarSha256(text), brain_evidence_canonical_json: text };
+}
+
+/** What the rows of a call say about its approver's change; `null` when there is none. */
+function changedParts(decision: CallRecord['decision'], request: StagedRequest | null) {
+  const { changed: call, signed } = decision ?? {};
+  if (!call || !signed?.modification) return null;
+  const { diff, reviewed_digest } = signed.modification;
+  return {
+    call,
+    diff: asJson(diff),
+    digests: {
+      original_payload_digest: signed.action_digest,
+      reviewed_payload_digest: reviewed_digest,
+      candidate_execution_payload_digest: reviewed_digest,
+    },
+    params: { tool_params_sha256: call.params_sha256 },
+    body: (request && changedBody(request.body, signed.modification)) ?? undefined,
+  };
 }
 
 const approverOf = (principal: DecisionPrincipal): Extra => ({

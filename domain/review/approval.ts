@@ -3,6 +3,7 @@ import type { SignedDecision } from '../../contracts/review.js';
 import type { CallRecord } from '../call-record/record.js';
 import { canonicalDigest } from '../crypto/digest.js';
 import { errorText } from '../errors.js';
+import { changedBody } from './modification.js';
 import { countedVotes, type RecordedVote } from './quorum.js';
 import { isOver, POLICY_TIER } from './transitions.js';
 
@@ -38,7 +39,10 @@ export async function approvalFault(
   } catch (error) {
     return errorText(error);
   }
-  if (signed.decision !== 'approve' || decision.status !== 'approved') return 'the signed decision is not an approval';
+  if (signed.decision === 'deny' || decision.status !== 'approved') return 'the signed decision is not an approval';
+  if ((signed.decision === 'modify') !== (decision.changed !== undefined))
+    return 'the record tells another change than the signed one';
+  if (effectiveBody(record, body) === null) return 'the signed change does not fit this call';
   if (signed.decided_at !== decision.decided_at || signed.principal.subject !== decision.decided_by)
     return 'the record tells another decision than the signed one';
   // A rule approves only what policy said it may.
@@ -50,6 +54,12 @@ export async function approvalFault(
   if (appliedMs > Date.parse(signed.not_after)) return 'the decision was applied after the time it was signed for';
   if (isOver(record.deadline_ms, Date.parse(signed.decided_at))) return 'the decision was made after the deadline';
   return otherCallThan(signed, record, body) ?? quorumFault(record, body, { signed, applied_ms: appliedMs }, verify);
+}
+
+/** What runs: the request, or what the approver made of it; `null` when the signed change does not fit it. */
+export function effectiveBody({ decision }: CallRecord, body: JsonObject): JsonObject | null {
+  const modification = decision?.signed?.modification;
+  return modification ? changedBody(body, modification) : body;
 }
 
 /** Why the votes of an approved record do not make its quorum; `null` when they do, and when one approval is enough. */

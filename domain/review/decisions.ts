@@ -2,12 +2,16 @@ import type { KeyObject } from 'node:crypto';
 import type {
   Approval,
   DecisionPrincipal,
+  Modification,
+  ModificationDiff,
   PendingRequest,
   SettledReview,
   SignedDecision,
 } from '../../contracts/review.js';
+import { canonicalDigest } from '../crypto/digest.js';
 import { GateError } from '../errors.js';
 import { signDecision } from './decision-signature.js';
+import { modified, ModificationRefused } from './modification.js';
 import type { DecisionOutcome, DecisionSender, ReviewStore } from './ports.js';
 import { storable } from './storable.js';
 import { DECISION_REFUSALS, type DecisionRefusal, isDecidedBy, whyNotDecidable } from './transitions.js';
@@ -22,7 +26,9 @@ export interface Decision {
   readonly id: string;
   /** Whose row it is; `undefined` where somebody decides for every tenant. */
   readonly tenant: string | undefined;
-  readonly decision: 'approve' | 'deny';
+  readonly decision: 'approve' | 'deny' | 'modify';
+  /** Of `modify`. */
+  readonly modification_diff?: ModificationDiff | undefined;
   readonly reason: string | null;
   readonly decided_via: string | null;
   /** Who decides a row of this tenant. */
@@ -83,6 +89,7 @@ export function createDecisions({
         decided_at: new Date(now).toISOString(),
         not_after: new Date(now + decisionLifeMs).toISOString(),
         request_id: decision.request_id,
+        ...modificationOf(row, decision),
         ...((row.required_approvers ?? 1) > 1 && { standing_approvers: standingOf(row).map(({ by }) => by) }),
       },
       decisionKey,
@@ -94,7 +101,7 @@ export function createDecisions({
     const late = row.status === 'pending' ? null : whyNotDecidable(row, now);
     const same = decision.action_digest === undefined || decision.action_digest === row.original_payload_digest;
     // After a 503, or no answer, the operator repeats the decision and must get its result, not "already decided".
-    if (late && same && isDecidedBy(standing(row), decision)) return row;
+    if (late && same && isDecidedBy(standing(row), sentAs(decision))) return row;
     if (late) throw refusal(late, row);
     if (!same)
       throw new GateError('action_digest_mismatch', undefined, {
@@ -102,7 +109,7 @@ export function createDecisions({
       });
     // If the row cannot be written, do not send the decision: it would wait until the workflow, which uses the same stores, gives up.
     await reviews.ready();
-    if (decision.decision === 'approve' && decision.principal.subject === row.agent_spiffe)
+    if (decision.decision !== 'deny' && decision.principal.subject === row.agent_spiffe)
       throw new GateError('own_request');
     let signed = await sign(row, decision, now);
     let outcome = await sender.decide(signed);
@@ -155,11 +162,32 @@ export function createDecisions({
   };
 }
 
-const standing = ({ status, decided_at, decided_by, decision_request_id: request_id }: PendingRequest) => ({
-  status,
-  decided_at,
-  decided_by,
-  request_id,
+const standing = (row: PendingRequest) => ({
+  status: row.status,
+  decided_at: row.decided_at,
+  decided_by: row.decided_by,
+  request_id: row.decision_request_id,
+  modification: row.modification_diff && { diff: row.modification_diff },
+});
+
+/** The change with the digest of what it makes of the request that the row shows. Throws what is wrong with it. */
+function modificationOf(
+  { request_payload, required_approvers = 1 }: PendingRequest,
+  { decision, modification_diff: diff }: Pick<Decision, 'decision' | 'modification_diff'>,
+): { modification: Modification } | null {
+  if (decision !== 'modify' || !diff) return null;
+  if (required_approvers > 1) throw new GateError('modify_under_quorum');
+  try {
+    return { modification: { diff, reviewed_digest: canonicalDigest(modified(request_payload, diff)) } };
+  } catch (error) {
+    if (!(error instanceof ModificationRefused)) throw error;
+    throw new GateError('invalid_modification_diff', undefined, { fields: { detail: error.message } });
+  }
+}
+
+const sentAs = ({ modification_diff: diff, ...decision }: DecisionBy) => ({
+  ...decision,
+  ...(diff && { modification: { diff } }),
 });
 
 const refusal = (

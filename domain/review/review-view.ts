@@ -68,7 +68,6 @@ export function view(
     ...endOf(settled),
     original_payload_digest: row.original_payload_digest,
     payload_bytes: row.payload_bytes,
-    modification_diff: null,
     modified_payload: null,
     approval_tier: row.approval_tier,
     state_namespace: row.state_namespace,
@@ -103,6 +102,9 @@ const endOf = (settled: SettledReview | null) => {
     decision_reason: settled?.decision_reason ?? null,
     decided_via: settled?.decided_via ?? null,
     decision_request_id: settled?.request_id ?? null,
+    modification_diff: settled?.modification?.diff ?? null,
+    reviewed_payload_digest: settled?.modification?.reviewed_digest ?? null,
+    candidate_execution_payload_digest: settled?.modification?.reviewed_digest ?? null,
     approver_provenance: principal?.method ?? (settled ? 'system' : null),
     approver_assertion: principal && {
       subject: principal.subject,

@@ -1,5 +1,5 @@
 import type { EventKind } from '../../contracts/event-kinds.js';
-import type { ReviewStatus, SettledReview, SignedDecision } from '../../contracts/review.js';
+import type { ModificationDiff, ReviewStatus, SettledReview, SignedDecision } from '../../contracts/review.js';
 
 /** What can happen to a review. `withdraw` undoes a create whose call was answered 503; it leaves no row and no trace for operators. */
 export type ReviewEvent = 'create' | 'vote' | 'approve' | 'deny' | 'expire' | 'withdraw';
@@ -55,13 +55,18 @@ export const isDecidedBy = (
     readonly decided_at: string | null;
     readonly decided_by: string | null;
     readonly request_id?: string | null | undefined;
+    readonly modification?: { readonly diff: ModificationDiff } | null | undefined;
   },
   sent: Pick<SignedDecision, 'decision' | 'request_id'> & {
+    readonly modification?: { readonly diff: ModificationDiff } | undefined;
     readonly decided_at?: string;
     readonly principal: Pick<SignedDecision['principal'], 'subject'>;
   },
 ): boolean =>
-  settled.status === SETTLES_AS[sent.decision] &&
+  // A changed call may have been refused when it was judged.
+  (sent.decision === 'modify' ? isSettled(settled.status) : settled.status === SETTLES_AS[sent.decision]) &&
+  // Both are in the order of the contract, which is also that of canonical JSON.
+  JSON.stringify(settled.modification?.diff) === JSON.stringify(sent.modification?.diff) &&
   settled.decided_by === sent.principal.subject &&
   (settled.request_id == null ? settled.decided_at === sent.decided_at : settled.request_id === sent.request_id);
 
@@ -83,6 +88,8 @@ export const DECISION_REFUSALS = [
   'not_pending',
   'decision_refused',
   'call_tampered',
+  'modification_unjudged',
+  'unsupported_decision',
 ] as const;
 export type DecisionRefusal = (typeof DECISION_REFUSALS)[number];
 

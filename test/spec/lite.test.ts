@@ -232,7 +232,25 @@ describe('a call that waits in lite', () => {
     expect(tools.executed).toHaveLength(1);
   });
 
-  it('refuses modify, unknown fields and unknown rows', async () => {
+  it('runs a call as its approver changed it, and tells the caller', async () => {
+    await open();
+    const { body } = await gate.call('wire_transfer', {
+      arguments: { from: 'operating', to: 'vendor', amount: 25 },
+    });
+    const path = `/decide/${idOf(body.pending_id)}`;
+    const modification_diff = {
+      contract: 'gate.hil.modification-diff/v1',
+      replacements: [{ path: ['amount'], value: 5 }],
+    };
+    expect(await gate.send('POST', path, { body: { decision: 'modify', modification_diff } })).toMatchObject({
+      status: 200,
+      body: { status: 'approved', modification_diff },
+    });
+    await eventually('the changed call', () => Promise.resolve(tools.executed.length === 1));
+    expect(tools.executed).toMatchObject([{ params: { arguments: { amount: 5 } } }]);
+  });
+
+  it('refuses what is no modification, unknown fields and unknown rows', async () => {
     await open();
     const { body } = await gate.call('wire_transfer');
     const path = `/decide/${idOf(body.pending_id)}`;
@@ -242,7 +260,7 @@ describe('a call that waits in lite', () => {
     });
     expect(
       await gate.send('POST', path, { body: { decision: 'modify', modification_diff: { amount: 1 } } }),
-    ).toMatchObject({ status: 422, body: { error: 'unsupported_decision' } });
+    ).toMatchObject({ status: 422, body: { error: 'invalid_modification_diff' } });
     expect(
       await gate.send('POST', path, { body: { decision: 'approve' }, headers: { 'X-Request-Id': 'click 1' } }),
     ).toMatchObject({ status: 400, body: { error: 'invalid_request' } });

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
-import { decideRequest, type DecideRequest } from '../../../contracts/review.js';
+import { decideRequest, type DecideRequest, modificationDiff } from '../../../contracts/review.js';
 import { isGatesOwn } from '../../../domain/own-names.js';
 import { GateError } from '../../../domain/errors.js';
 import type { createDecisions, Decision } from '../../../domain/review/decisions.js';
@@ -25,7 +25,7 @@ export function decideRoutes(app: ServiceApp, { decide, scopeOf }: DecideRoutes)
       const { reason, decided_via, action_digest } = request.body;
       return decide(
         decisionOf(request, scopeOf(request), {
-          decision: available(request.body),
+          ...available(request.body),
           reason,
           decided_via,
           action_digest,
@@ -48,11 +48,13 @@ export const mayDecide =
 export const decisionOf = (
   request: FastifyRequest<{ Params: { id: string } }>,
   scope: ReviewScope,
-  asked: Pick<Decision, 'decision' | 'action_digest'> & Pick<DecideRequest, 'reason' | 'decided_via'>,
+  asked: Pick<Decision, 'decision' | 'modification_diff' | 'action_digest'> &
+    Pick<DecideRequest, 'reason' | 'decided_via'>,
 ): Decision => ({
   id: request.params.id,
   tenant: scope.tenant,
   decision: asked.decision,
+  modification_diff: asked.modification_diff,
   reason: asked.reason ?? null,
   decided_via: channelOf(scope, asked.decided_via ?? null),
   principal: deciderOf(scope),
@@ -60,18 +62,22 @@ export const decisionOf = (
   action_digest: asked.action_digest,
 });
 
-/** The decision in a body. Throws for a modification, which is not available. */
-function available(body: DecideRequest): 'approve' | 'deny' {
+/** The decision in a body, with the change of a `modify`. Whether that fits the row is seen when the row is read. */
+function available(body: DecideRequest): Pick<Decision, 'decision' | 'modification_diff'> {
   if ('modified_payload' in body) throw new GateError('modified_payload_rejected');
   const diff = body.modification_diff ?? null;
-  if (body.decision === 'modify') {
-    throw diff === null
-      ? new GateError('modification_diff_required')
-      : new GateError('unsupported_decision', 'modify is not available; approve or deny the call as it is');
-  }
-  if (diff !== null)
+  if (body.decision !== 'modify') {
+    if (diff === null) return { decision: body.decision };
     throw new GateError('invalid_request', 'modification_diff: belongs to modify, not to approve or deny');
-  return body.decision;
+  }
+  if (diff === null) throw new GateError('modification_diff_required');
+  const read = modificationDiff.safeParse(diff);
+  if (read.success) return { decision: 'modify', modification_diff: read.data };
+  const [issue] = read.error.issues;
+  const where = ['modification_diff', ...(issue?.path ?? [])].join('.');
+  throw new GateError('invalid_modification_diff', undefined, {
+    fields: { detail: `${where}: ${issue?.message ?? 'not a modification diff'}` },
+  });
 }
 
 /** Only lite's own page decides over the page, and it asks no route for it. */

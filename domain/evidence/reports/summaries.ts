@@ -26,6 +26,8 @@ export function summaryOf(fact: Fact): string {
         : `${tool} was inspected${because(reasoning)}`;
     case 'hil.created':
       return `${tool} waits for a person${because(reasoning)}`;
+    case 'hil.modified':
+      return `${by} changed the arguments of ${tool}${because(reasoning)}`;
     case 'hil.vote':
       return `${by} approved ${tool}, which still waits for others${because(reasoning)}`;
     case 'hil.approved':

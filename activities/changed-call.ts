@@ -1,0 +1,34 @@
+import type { CallInput } from '../contracts/call.js';
+import type { JsonObject } from '../contracts/json.js';
+import type { PolicyDecision } from '../contracts/policy.js';
+import type { CallStore } from '../domain/call-record/ports.js';
+import type { Inspector } from '../domain/inspection/port.js';
+import { foldVerdict, type Verdict } from '../domain/pipeline/verdict.js';
+import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
+import type { ToolClasses } from '../domain/tool-classes/port.js';
+import { inspectChanged } from './inspection.js';
+import { HISTORY_WINDOW_MS } from './opened-call.js';
+import { evaluateChanged } from './policy.js';
+
+/** The verdict about a call with another body. */
+export interface ChangedVerdict {
+  readonly verdict: Verdict;
+  readonly policy_bundle: PolicyDecision['policy_bundle'];
+}
+/** Judges a parked call as an approver changed it. Throws when Brain or policy does not answer: nothing is decided then. */
+export type JudgeChanged = (call: CallInput, body: JsonObject) => Promise<ChangedVerdict>;
+
+/** By the same questions as the call itself was judged by, in enforce mode: observe mode parks nothing. */
+export const judgeChangedBy =
+  (ports: {
+    readonly calls: CallStore;
+    readonly inspector: Inspector;
+    readonly policies: PolicyEvaluator;
+    readonly tools: ToolClasses;
+  }): JudgeChanged =>
+  async (call, body) => {
+    const history = await ports.calls.history(call.tenant, call.agent, call.received_ms - HISTORY_WINDOW_MS);
+    const inspection = await inspectChanged(ports.inspector, call, body, history);
+    const decision = await evaluateChanged(ports, call, body, history, inspection);
+    return { verdict: foldVerdict(inspection, decision, 'enforce'), policy_bundle: decision.policy_bundle };
+  };

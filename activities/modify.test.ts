@@ -1,0 +1,203 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { CallInput } from '../contracts/call.js';
+import type { JsonObject } from '../contracts/json.js';
+import type { ModificationDiff } from '../contracts/review.js';
+import { canonicalDigest } from '../domain/crypto/digest.js';
+import { modified } from '../domain/review/modification.js';
+import { approvalRecorded, parked } from '../test/support/forged-approvals.js';
+import { openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
+
+const LESS: ModificationDiff = {
+  contract: 'gate.hil.modification-diff/v1',
+  replacements: [{ path: ['amount'], value: 5 }],
+};
+
+describe('a call whose approver changes it', () => {
+  let gate: PipelineFixture;
+  let call: CallInput;
+  beforeEach(async () => {
+    gate = await openPipeline({ script: { tier: 'yellow' } });
+    call = await gate.call({ tool: 'wire_transfer', arguments: { amount: 500, to: 'vendor' } });
+    expect(await gate.run(call)).toMatchObject({ state: 'parked' });
+  });
+  afterEach(() => gate.close());
+
+  const modify = (diff: ModificationDiff = LESS, request_id: string = randomUUID()) =>
+    gate.decide({
+      id: call.correlation_id,
+      tenant: undefined,
+      decision: 'modify',
+      modification_diff: diff,
+      reason: 'five is enough',
+      decided_via: 'console',
+      request_id,
+      principal: (tenant) => ({
+        subject: 'operator:ana',
+        tenant,
+        method: 'console-bearer',
+        credential: 'token',
+        credential_kind: 'console-bearer',
+      }),
+    });
+  const sentArguments = () => gate.executed.map(({ params }) => (params as JsonObject)['arguments']);
+  const stateOf = async () => (await gate.calls.find(call.correlation_id))?.state;
+
+  it('runs once as it was changed, and its row says what was changed', async () => {
+    const row = await modify();
+    const body = (await gate.reviews.byCorrelation(call.correlation_id))?.request_payload as JsonObject;
+    const digest = canonicalDigest(modified(body, LESS));
+    expect(row).toMatchObject({
+      status: 'approved',
+      decided_by: 'operator:ana',
+      modification_diff: LESS,
+      reviewed_payload_digest: digest,
+      candidate_execution_payload_digest: digest,
+      modified_payload: null,
+    });
+    await gate.host.idle();
+    expect(await stateOf()).toBe('completed');
+    expect(sentArguments()).toEqual([{ amount: 5, to: 'vendor' }]);
+  });
+
+  it('tells its caller: the answer says who changed what', async () => {
+    await modify();
+    await gate.host.idle();
+    const answer = JSON.parse((await gate.calls.result(call.correlation_id))?.toString('utf8') ?? '') as {
+      result: { content: unknown; _meta: JsonObject };
+    };
+    expect(answer.result._meta['gate/modified']).toMatchObject({ by: 'operator:ana', paths: [['amount']] });
+    expect(answer.result.content).toEqual([{ type: 'text', text: 'done' }]);
+  });
+
+  it('has the diff, both digests and the verdict about the changed call in the ledger', async () => {
+    await modify();
+    await gate.host.idle();
+    const rows = await gate.rows(call.correlation_id);
+    expect(rows.map(({ event_kind }) => event_kind).slice(3)).toEqual([
+      'hil.created',
+      'hil.modified',
+      'hil.approved',
+      'upstream.outcome',
+    ]);
+    const [created, changed, approved, outcome] = rows.slice(3);
+    expect(changed).toMatchObject({
+      authorized: true,
+      policy_decision: { modification_diff: LESS, tier: 'yellow', decided_by: 'operator:ana' },
+    });
+    expect(approved?.policy_decision).toMatchObject({ decision: 'modify', modification_diff: LESS });
+    for (const row of [changed, approved, outcome])
+      expect([row?.tool_params_sha256 === created?.tool_params_sha256, row?.tool_params_sha256]).toEqual([
+        false,
+        changed?.tool_params_sha256,
+      ]);
+    expect((await gate.ledger.verify()).valid).toBe(true);
+  });
+
+  it('is denied, and does not run, where policy denies what it became', async () => {
+    gate.script.tier = 'red';
+    expect(await modify()).toMatchObject({
+      status: 'denied',
+      decided_by: 'operator:ana',
+      decision_reason: expect.stringContaining('Violation: destructive') as never,
+      modification_diff: LESS,
+    });
+    await gate.host.idle();
+    expect([await stateOf(), gate.executed.length]).toEqual(['denied', 0]);
+    expect((await gate.kinds(call.correlation_id)).slice(3)).toEqual(['hil.created', 'hil.modified', 'hil.denied']);
+  });
+
+  it('is denied where Brain refuses what it became', async () => {
+    gate.script.brain = 'rejects';
+    expect(await modify()).toMatchObject({ status: 'denied' });
+    await gate.host.idle();
+    expect(gate.executed).toEqual([]);
+  });
+
+  it('is denied where what it became needs more eyes, and runs where it needs as many or fewer', async () => {
+    gate.script.approvalTier = 'strict';
+    expect(await modify()).toMatchObject({
+      status: 'denied',
+      decision_reason: expect.stringContaining('strict') as never,
+    });
+    gate.script.approvalTier = 'standard';
+    call = await gate.call({ tool: 'wire_transfer', arguments: { amount: 500, to: 'vendor' } });
+    await gate.run(call);
+    gate.script.approvalTier = 'auto';
+    expect(await modify()).toMatchObject({ status: 'approved' });
+    await gate.host.idle();
+    expect(sentArguments()).toEqual([{ amount: 5, to: 'vendor' }]);
+  });
+
+  it.each(['brain', 'policy'] as const)(
+    'waits on while %s is away: nothing is decided, and the same works later',
+    async (away) => {
+      gate.script[away] = 'down';
+      const id = randomUUID();
+      await expect(modify(LESS, id)).rejects.toMatchObject({ code: 'modification_unjudged' });
+      expect(await stateOf()).toBe('parked');
+      gate.script[away] = 'up';
+      expect(await modify(LESS, id)).toMatchObject({ status: 'approved' });
+      await gate.host.idle();
+      expect(gate.executed).toHaveLength(1);
+    },
+  );
+
+  it.each([
+    ['approved', 'yellow'],
+    ['denied', 'red'],
+  ] as const)('gives the same decision, sent again, the same answer: %s', async (status, tier) => {
+    gate.script.tier = tier;
+    const id = randomUUID();
+    await modify(LESS, id);
+    expect(await modify(LESS, id)).toMatchObject({ status });
+    const other = { ...LESS, replacements: [{ path: ['amount'], value: 6 }] };
+    await expect(modify(other, id)).rejects.toMatchObject({ code: 'already_decided' });
+    await gate.host.idle();
+    expect(gate.executed).toHaveLength(status === 'approved' ? 1 : 0);
+  });
+
+  it.each([
+    ['an argument that is not there', ['memo'], 'missing_path: memo'],
+    ['a value that it has already', ['to'], 'no_change: to'],
+  ])('refuses %s, and waits on', async (_what, path, detail) => {
+    const diff = { ...LESS, replacements: [{ path, value: 'vendor' }] };
+    await expect(modify(diff)).rejects.toMatchObject({ code: 'invalid_modification_diff', fields: { detail } });
+    expect(await stateOf()).toBe('parked');
+  });
+
+  it('whose caller only asked for a decision is not changed', async () => {
+    call = await gate.call({ contract: 'gate.decision/v1', arguments: { amount: 500 } });
+    await gate.run(call);
+    await expect(modify()).rejects.toMatchObject({ code: 'unsupported_decision' });
+    expect(await stateOf()).toBe('parked');
+  });
+});
+
+describe('a change in a record whose MAC holds, that HIL did not sign', () => {
+  let gate: PipelineFixture;
+  beforeEach(async () => {
+    gate = await openPipeline({ script: { tier: 'yellow' } });
+  });
+  afterEach(() => gate.close());
+  const changed = {
+    params_sha256: '0'.repeat(64),
+    tier: 'green',
+    reasons: [],
+    review_reasons: [],
+    approval_tier: 'standard',
+    policy_bundle: { schema_version: 1, version: '1', hash_sha256: 'sha256:x', policy_count: 1 },
+  } as const;
+
+  it.each([
+    ['beside an approval', 'approve', undefined, /another change/],
+    ['that fits another call', 'modify', { diff: LESS, reviewed_digest: 'sha256:0' }, /does not fit/],
+  ] as const)('is closed at the claim, and nothing is sent: %s', async (_what, decision, modification, why) => {
+    const call = await parked(gate, 'gate.server-execution/v1');
+    const signed = await gate.decision(call, 'approve', { decision, ...(modification && { modification }) });
+    await gate.calls.move(call.correlation_id, 'approve', { decision: approvalRecorded(signed, { changed }) });
+    expect((await gate.activities.callUpstream(call, Date.now() + 10_000)).state).toBe('tampered');
+    expect(gate.executed).toEqual([]);
+    expect((await gate.calls.find(call.correlation_id))?.outcome?.error).toMatch(why);
+  });
+});

@@ -1,0 +1,76 @@
+import type { Json, JsonObject } from '../../contracts/json.js';
+import type { Modification, ModificationDiff } from '../../contracts/review.js';
+import { canonicalDigest } from '../crypto/digest.js';
+
+/** Which rule a modification breaks (docs/architecture/reviews.md#modify). */
+export const MODIFICATION_FAULTS = [
+  'no_arguments',
+  'missing_path',
+  'array_on_path',
+  'not_a_scalar',
+  'duplicate_path',
+  'no_change',
+] as const;
+export type ModificationFault = (typeof MODIFICATION_FAULTS)[number];
+
+/** A modification that does not fit the request. `path` names the replacement, as its keys joined with dots. */
+export class ModificationRefused extends Error {
+  override readonly name = 'ModificationRefused';
+  constructor(
+    readonly fault: ModificationFault,
+    readonly path: string,
+  ) {
+    super(path === '' ? fault : `${fault}: ${path}`);
+  }
+}
+
+/**
+ * The request with the replaced arguments; the request itself is not changed. Only an existing scalar below `params.arguments` is replaced:
+ * nothing is added or removed, no list is entered, and no two replacements name one place. Throws ModificationRefused.
+ */
+export function modified(body: JsonObject, { replacements }: ModificationDiff): JsonObject {
+  const copy = structuredClone(body);
+  const params = objectIn(copy, 'params');
+  const root = params && objectIn(params, 'arguments');
+  if (!root) throw new ModificationRefused('no_arguments', '');
+  const met = new Set<string>();
+  for (const { path, value } of replacements) {
+    const name = path.join('.');
+    const key = JSON.stringify(path);
+    if (met.has(key)) throw new ModificationRefused('duplicate_path', name);
+    met.add(key);
+    const leaf = path.at(-1) as string;
+    let place: JsonObject = root;
+    for (const segment of path.slice(0, -1)) {
+      if (Array.isArray(own(place, segment))) throw new ModificationRefused('array_on_path', name);
+      const next = objectIn(place, segment);
+      if (!next) throw new ModificationRefused('missing_path', name);
+      place = next;
+    }
+    const was = own(place, leaf);
+    if (was === undefined) throw new ModificationRefused('missing_path', name);
+    if (was !== null && typeof was === 'object') throw new ModificationRefused('not_a_scalar', name);
+    if (Object.is(was, value)) throw new ModificationRefused('no_change', name);
+    place[leaf] = value;
+  }
+  return copy;
+}
+
+/** The request that a signed change makes of this one; `null` when it does not fit, or makes another one than was signed. */
+export function changedBody(body: JsonObject, { diff, reviewed_digest }: Modification): JsonObject | null {
+  try {
+    const candidate = modified(body, diff);
+    return canonicalDigest(candidate) === reviewed_digest ? candidate : null;
+  } catch (error) {
+    if (error instanceof ModificationRefused) return null;
+    throw error;
+  }
+}
+
+const own = (object: JsonObject, key: string): Json | undefined =>
+  Object.hasOwn(object, key) ? object[key] : undefined;
+
+function objectIn(object: JsonObject, key: string): JsonObject | undefined {
+  const value = own(object, key);
+  return value !== null && typeof value === 'object' && !Array.isArray(value) ? value : undefined;
+}
