@@ -14,6 +14,7 @@ import { verifyDecision } from '../../domain/review/decision-signature.js';
 import type { DecisionOutcome, DecisionSender, ReviewStore } from '../../domain/review/ports.js';
 import { openReviewStore } from '../../adapters/review/review-store.js';
 import { reviewIdOf } from '../../domain/review/sealed-review.js';
+import { ERROR_CODES } from '../../contracts/error-codes.js';
 import { canonicalDigest } from '../../domain/crypto/digest.js';
 import { DECISION_REFUSALS } from '../../domain/review/transitions.js';
 import { registeredRoutes } from '../plugins/caller-authority.js';
@@ -771,12 +772,18 @@ describe('POST /decide/{id}', () => {
       expect(await reviews.get(row.id)).toMatchObject({ status: 'expired' });
     });
 
-    it.each(DECISION_REFUSALS)('%s without telling how the review stands: 409, row unchanged', async (code) => {
-      const row = await park();
-      answering(() => ({ outcome: 'refused', code }));
-      expect(await decide(row.id)).toMatchObject({ status: 409, body: { error: code, status: 'pending' } });
-      expect(await reviews.get(row.id)).toEqual(row);
-    });
+    it.each(DECISION_REFUSALS)(
+      '%s without telling how the review stands: refused by its code, row unchanged',
+      async (code) => {
+        const row = await park();
+        answering(() => ({ outcome: 'refused', code }));
+        expect(await decide(row.id)).toMatchObject({
+          status: ERROR_CODES[code].status,
+          body: { error: code, status: 'pending' },
+        });
+        expect(await reviews.get(row.id)).toEqual(row);
+      },
+    );
 
     it('a call that ended meanwhile, by a faster decision: 409 already_decided with that decision, not only that nothing waits', async () => {
       const row = await park();
