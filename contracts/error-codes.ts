@@ -380,6 +380,7 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'The cursor is not one that this list gave for the same tenant, filter and order; begin without one.',
   },
+  still_pending: { status: 409, retry: 'no', meaning: 'The review is not decided yet; this is for what comes after.' },
   not_pending: { status: 409, retry: 'no', meaning: 'Nothing waits for a decision under this id any more.' },
   ledger_entry_conflict: {
     status: 409,

@@ -98,6 +98,13 @@ export const pendingRequest = z.looseObject({
   decided_by: z.string().nullable(),
   decision_reason: z.string().nullable(),
   decided_via: z.string().nullable(),
+  /** Who should look at the row, and who said so. Anybody who may decide still may. */
+  assigned_to: z.string().nullable().optional(),
+  assigned_by: z.string().nullable().optional(),
+  escalation_pool: z.string().nullable().optional(),
+  /** What came of the call after its review, and who said so. */
+  incident_summary: z.string().nullable().optional(),
+  incident_by: z.string().nullable().optional(),
   /** The `X-Request-Id` of the settling decision. Repeating that decision returns the same answer. */
   decision_request_id: z.string().nullable().optional(),
   /** What the decider changed. */
@@ -141,6 +148,8 @@ export const pendingSummary = z.strictObject({
   approval_tier: z.string().nullable(),
   required_approvers: z.number().int(),
   approvals_count: z.number().int(),
+  assigned_to: z.string().nullable(),
+  escalation_pool: z.string().nullable(),
   projected_cost_micros: z.number().int().nullable(),
   decided_at: z.string().nullable(),
   decided_by: z.string().nullable(),
@@ -179,6 +188,17 @@ export const approvalStats = z.strictObject({
   ),
 });
 export type ApprovalStats = z.infer<typeof approvalStats>;
+
+/** The body of `POST /pending/{id}/assign`. A pool that is absent stays as it is. */
+export const assignRequest = z.strictObject({
+  assigned_to: z.string().min(1).max(256),
+  escalation_pool: z.string().min(1).max(128).nullish(),
+});
+export type AssignRequest = z.infer<typeof assignRequest>;
+
+/** The body of `PATCH /pending/{id}/incident`. */
+export const incidentRequest = z.strictObject({ incident_summary: z.string().min(1).max(240) });
+export type IncidentRequest = z.infer<typeof incidentRequest>;
 
 /** The tool that a row asks about, or the JSON-RPC method when the request names no tool. */
 export const toolOf = ({ request_payload: { params }, method }: PendingRequest): string =>

@@ -69,7 +69,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   row('hil', 'GET', '/pending/summaries', 'hil.pending.read', console, proxy, simulator),
   row('hil', 'GET', '/pending/{id}', 'hil.pending.read', console, proxy, simulator),
   later('hil', 'GET', '/pending/{id}/decision-link', 'hil.decision-link.manage', console),
-  later('hil', 'PATCH', '/pending/{id}/incident', 'hil.pending.manage', console),
+  row('hil', 'PATCH', '/pending/{id}/incident', 'hil.pending.manage', console),
   later('hil', 'POST', '/admin/namespaces/demo/cleanup', 'hil.namespace.cleanup', console),
   later('hil', 'POST', '/admin/pending/{id}/legal-hold', 'hil.retention.manage', console),
   later('hil', 'POST', '/admin/tenants/{tenant}/lifecycle', 'hil.tenant.lifecycle', console),
@@ -83,7 +83,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   later('hil', 'POST', '/identities/upsert', 'hil.identity.manage', console),
   later('hil', 'POST', '/notifications/test', 'hil.notification.manage', console),
   row('hil', 'POST', '/pending', 'hil.pending.create', proxy, simulator),
-  later('hil', 'POST', '/pending/{id}/assign', 'hil.pending.manage', console),
+  row('hil', 'POST', '/pending/{id}/assign', 'hil.pending.manage', console),
   later('hil', 'POST', '/webhook/slack', 'hil.webhook.receive', console),
   later('hil', 'POST', '/webhook/teams', 'hil.webhook.receive', console),
   // identity: 51 rows.

@@ -330,6 +330,22 @@ export function reviewStoreOver(
       throw new GateError('store_unavailable', 'the review changes faster than it can be written');
     },
 
+    async note(id, tenant, write) {
+      for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+        const row = await stored('id', id.toLowerCase());
+        if (!row || (tenant !== undefined && row.tenant !== tenant)) throw new GateError('not_found');
+        const known = await held(row);
+        if (known.withdrawn_at !== null) throw new GateError('not_found');
+        const shown = viewAnyway(known);
+        const told = JSON.parse(known.annotations) as Annotations;
+        const noted: Annotations = { ...told, ...write(shown) };
+        if (isDeepStrictEqual(noted, told)) return shown;
+        const to = { annotations: JSON.stringify(noted) };
+        if (await change(known, to)) return viewAnyway({ ...known, ...to });
+      }
+      throw new GateError('store_unavailable', 'the review changes faster than it can be written');
+    },
+
     async settle({ request_id, approvals, modification, ...settled }) {
       const text = canonicalOr400('settlement', {
         ...settled,

@@ -14,7 +14,9 @@ import type { ReadinessChecks } from '../plugins/health.js';
 import type { Caller, ServiceApp } from '../plugins/app.js';
 import { createService, type Service, type TlsMaterial } from '../plugins/service.js';
 import { reviewMetrics } from './metrics.js';
+import { assignRoutes, type NoteRoutes } from './routes/assign.js';
 import { type DecideRoutes, decideRoutes } from './routes/decide.js';
+import { incidentRoutes } from './routes/incident.js';
 import { type ListRoutes, listRoutes } from './routes/list.js';
 import { pendingRoutes, type PendingRoutes } from './routes/pending.js';
 import { settleRoutes } from './routes/settle.js';
@@ -56,7 +58,7 @@ function readStrictJson(app: ServiceApp): void {
 /** The routes for operators, in their own Fastify scope. The service and lite register the same code. */
 export function operatorRoutes(
   app: ServiceApp,
-  options: ListRoutes & SummaryRoutes & StatsRoutes & DecideRoutes,
+  options: ListRoutes & SummaryRoutes & StatsRoutes & NoteRoutes & DecideRoutes,
   more: (scope: ServiceApp) => void = () => undefined,
 ): void {
   void app.register((child, _options, done) => {
@@ -66,6 +68,8 @@ export function operatorRoutes(
     listRoutes(scope, options);
     summaryRoutes(scope, options);
     statsRoutes(scope, options);
+    assignRoutes(scope, options);
+    incidentRoutes(scope, options);
     decideRoutes(scope, options);
     more(scope);
     done();

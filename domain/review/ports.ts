@@ -11,6 +11,7 @@ import type {
   SignedDecision,
   StatsWindow,
 } from '../../contracts/review.js';
+import type { Notes } from './notes.js';
 import type { DecisionRefusal } from './transitions.js';
 
 /**
@@ -140,6 +141,11 @@ export interface ReviewStore {
    * of another list.
    */
   summaries(query: SummariesQuery): Promise<SummaryPage>;
+  /**
+   * Writes what people note on a row; `write` says what, of the row as it stands, or throws. `not_found` also for a withdrawn row and for one of
+   * another tenant; `review_tampered`. Writing the same again changes nothing.
+   */
+  note(id: string, tenant: string | undefined, write: (row: PendingRequest) => Partial<Notes>): Promise<PendingRequest>;
   /** How the decisions of these tenants in a window until now went. */
   stats(query: StatsQuery): Promise<ApprovalStats>;
   /** Across all tenants, for metrics: the number of pending rows and the creation time of the oldest. */

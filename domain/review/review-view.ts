@@ -1,9 +1,10 @@
 import type { JsonObject } from '../../contracts/json.js';
 import type { Approval, PendingRequest, SettledReview } from '../../contracts/review.js';
+import { NO_NOTES, type Notes } from './notes.js';
 import type { ReviewHead } from './sealed-review.js';
 import { TTL_SWEEP } from './transitions.js';
 
-export interface Annotations {
+export interface Annotations extends Partial<Notes> {
   readonly review_reasons: string[];
   readonly brain_scores: JsonObject | null;
   readonly projected_cost_micros: number | null;
@@ -89,7 +90,7 @@ export function view(
 /** With the approvals that counted, once it was settled by them. */
 function annotationsOf({ annotations }: ReviewHead, settled: SettledReview | null) {
   const { required_approvers = 1, approvals = [], ...told } = JSON.parse(annotations) as Annotations;
-  return { ...told, required_approvers, approvals: [...(settled?.approvals ?? approvals)] };
+  return { ...NO_NOTES, ...told, required_approvers, approvals: [...(settled?.approvals ?? approvals)] };
 }
 
 /** How a review ended, as its row shows it. */

@@ -16,6 +16,8 @@ export const summaryOf = (row: PendingRequest): PendingSummary => ({
   approval_tier: row.approval_tier,
   required_approvers: row.required_approvers ?? 1,
   approvals_count: row.approvals?.length ?? 0,
+  assigned_to: row.assigned_to ?? null,
+  escalation_pool: row.escalation_pool ?? null,
   projected_cost_micros: typeof row['projected_cost_micros'] === 'number' ? row['projected_cost_micros'] : null,
   decided_at: row.decided_at,
   decided_by: row.decided_by,

@@ -57,4 +57,23 @@ describe('lists for people in lite', () => {
     expect((await ask('/approvals/stats', GLOBEX)).body).toMatchObject({ denied: 0, by_approver: [] });
     expect((await ask('/approvals/stats', AGENT)).status).toBe(401);
   });
+
+  it('hold what operators of the own tenant note on a row', async () => {
+    const { pending_id } = await openWithParked();
+    const note = (method: string, path: string, body: unknown, token: string) =>
+      gate.send(method, `/pending/${pending_id as string}/${path}`, { headers: bearer(token), body });
+    const assign = (token: string) => note('POST', 'assign', { assigned_to: 'ada' }, token);
+    const incident = (token: string) => note('PATCH', 'incident', { incident_summary: 'paid twice' }, token);
+    expect([(await assign(GLOBEX)).status, (await assign(AGENT)).status]).toEqual([404, 401]);
+    expect(await assign(ACME)).toMatchObject({ status: 200, body: { assigned_to: 'ada', status: 'pending' } });
+    expect((await ask('/pending/summaries', ACME)).body).toMatchObject({ items: [{ assigned_to: 'ada' }] });
+    expect(await incident(ACME)).toMatchObject({ status: 409, body: { error: 'still_pending' } });
+    await note('POST', 'decide', { decision: 'deny' }, ACME);
+    expect([(await incident(GLOBEX)).status, (await incident(AGENT)).status]).toEqual([404, 401]);
+    expect(await incident(ACME)).toMatchObject({
+      status: 200,
+      body: { incident_summary: 'paid twice', status: 'denied' },
+    });
+    expect(await assign(ACME)).toMatchObject({ status: 409, body: { error: 'not_pending' } });
+  });
 });

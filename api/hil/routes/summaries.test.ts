@@ -47,6 +47,8 @@ describe.each(STORES)('GET /pending/summaries on %s', (kind) => {
           approval_tier: 'standard',
           required_approvers: 1,
           approvals_count: 0,
+          assigned_to: null,
+          escalation_pool: null,
           projected_cost_micros: 1_200,
           decided_at: null,
           decided_by: null,

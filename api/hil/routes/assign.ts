@@ -1,0 +1,28 @@
+import { assignRequest } from '../../../contracts/review.js';
+import { assigned } from '../../../domain/review/notes.js';
+import type { ReviewStore } from '../../../domain/review/ports.js';
+import type { ServiceApp } from '../../plugins/app.js';
+import { deciderOf } from '../scope.js';
+import { type DecideRoutes, mayDecide } from './decide.js';
+import { ById, PendingRow } from './schemas.js';
+
+export interface NoteRoutes extends Pick<DecideRoutes, 'scopeOf'> {
+  readonly reviews: Pick<ReviewStore, 'note'>;
+}
+
+/** Who should look at a row that waits; anybody who may decide still may (docs/architecture/reviews.md#notes). */
+export function assignRoutes(app: ServiceApp, { reviews, scopeOf }: NoteRoutes): void {
+  app.post(
+    '/pending/:id/assign',
+    {
+      schema: { params: ById, body: assignRequest, response: { 200: PendingRow } },
+      onRequest: mayDecide(scopeOf),
+    },
+    (request) => {
+      const scope = scopeOf(request);
+      return reviews.note(request.params.id, scope.tenant, (row) =>
+        assigned(row, request.body, deciderOf(scope)(row.tenant).subject),
+      );
+    },
+  );
+}

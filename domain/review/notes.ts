@@ -1,0 +1,45 @@
+import type { AssignRequest, IncidentRequest, PendingRequest } from '../../contracts/review.js';
+import { GateError } from '../errors.js';
+import { storable } from './storable.js';
+
+/** What people write on a row for each other. It decides nothing, is in no digest, and the row's MAC covers it. */
+export interface Notes {
+  readonly assigned_to: string | null;
+  readonly assigned_by: string | null;
+  readonly escalation_pool: string | null;
+  readonly incident_summary: string | null;
+  readonly incident_by: string | null;
+}
+
+export const NO_NOTES: Notes = {
+  assigned_to: null,
+  assigned_by: null,
+  escalation_pool: null,
+  incident_summary: null,
+  incident_by: null,
+};
+
+/** Who should look at a row, as `by` says. Throws `not_pending` once nothing is to be decided. */
+export function assigned(
+  { status, decided_by, decided_at }: PendingRequest,
+  { assigned_to, escalation_pool }: AssignRequest,
+  by: string,
+): Partial<Notes> {
+  if (status !== 'pending')
+    throw new GateError('not_pending', undefined, { fields: { status, decided_by, decided_at } });
+  return {
+    assigned_to: storable('assigned_to', assigned_to),
+    assigned_by: by,
+    ...(escalation_pool !== undefined && { escalation_pool: storable('escalation_pool', escalation_pool) }),
+  };
+}
+
+/** What came of a call that was decided. Throws `still_pending` before. */
+export function incidentOf(
+  { status }: PendingRequest,
+  { incident_summary }: IncidentRequest,
+  by: string,
+): Partial<Notes> {
+  if (status === 'pending') throw new GateError('still_pending');
+  return { incident_summary: storable('incident_summary', incident_summary), incident_by: by };
+}
