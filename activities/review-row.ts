@@ -1,5 +1,6 @@
 import type { CallInput, CallSummary, ReachedRecord } from '../contracts/call.js';
 import type { SignedDecision } from '../contracts/review.js';
+import type { SandboxReport } from '../contracts/sandbox.js';
 import { within } from '../domain/within.js';
 import type { DecisionVerdict, ReviewActivities } from './review.js';
 
@@ -14,7 +15,12 @@ export interface ReviewRow {
    * Opens the review of a call. What policy put into the tier `auto` is approved at once, with its row; if HIL cannot do that now, the call
    * waits for a person.
    */
-  opened(call: CallInput, atMs: number, verdict?: ReachedRecord): Promise<CallSummary>;
+  opened(
+    call: CallInput,
+    atMs: number,
+    verdict: ReachedRecord | undefined,
+    report: SandboxReport | null,
+  ): Promise<CallSummary>;
   /** Applies a decision and settles its row, so that its sender has nothing left to write. */
   decided(decision: SignedDecision): Promise<DecisionVerdict>;
 }
@@ -38,8 +44,8 @@ export function reviewRow(
   return {
     settled,
     decided,
-    async opened(call, atMs, verdict) {
-      const parked = await parts.openReview(call, atMs, verdict);
+    async opened(call, atMs, verdict, report) {
+      const parked = await parts.openReview(call, atMs, verdict, report);
       if (parked.state !== 'parked' || parked.approval_tier !== 'auto' || parked.pending_id === null) return parked;
       try {
         const decision = await parts.decideByRule(parked.pending_id);

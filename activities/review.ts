@@ -2,6 +2,7 @@ import type { CallInput, CallSummary, ReachedRecord } from '../contracts/call.js
 import type { Json, JsonObject } from '../contracts/json.js';
 import type { ApprovalTier } from '../contracts/policy.js';
 import type { Approval, SettledReview, SignedDecision } from '../contracts/review.js';
+import type { SandboxReport } from '../contracts/sandbox.js';
 import { closedIfOver, expireCall } from '../domain/call-record/expiry.js';
 import {
   type ChangedCall,
@@ -82,7 +83,7 @@ export const createReviewActivities = ({
   now = Date.now,
 }: ReviewActivityOptions) => ({
   /**
-   * Stores the review row and parks the record. Safe to repeat, even while an earlier attempt is still running: an attempt withdraws no row
+   * Stores the review row, with what the sandbox predicts of the call, and parks the record. Safe to repeat, even while an earlier attempt is still running: an attempt withdraws no row
    * that a later one opened, and parks nothing once a later one may have begun. When HIL cannot store the row, a row that may have been
    * stored is withdrawn and PipelineUnavailable('hil') is thrown: nothing is parked. When the agent's backlog is full, its verdict is taken
    * back as if it had not asked, so that no open record and no rows about it remain.
@@ -91,6 +92,7 @@ export const createReviewActivities = ({
     { correlation_id: correlationId }: Pick<CallInput, 'correlation_id'>,
     atMs: number,
     reached?: ReachedRecord,
+    report: SandboxReport | null = null,
   ): Promise<CallSummary> {
     const record = await calls.find(correlationId, reached);
     const request = record && (await calls.request(correlationId, record.digest));
@@ -120,6 +122,7 @@ export const createReviewActivities = ({
         attempt_ms,
         review_reasons: definition ? [...reasons, definition.told] : reasons,
         brain_scores: inspection && brainScores(inspection),
+        sandbox_report: report,
         projected_cost_micros: inspection && inspection.cost_micros,
         approval_tier: record.approval_tier,
         agent_spiffe: call.agent_spiffe,

@@ -2,11 +2,13 @@ import { LRUCache } from 'lru-cache';
 import type { CallInput, CallSummary, ReachedRecord } from '../contracts/call.js';
 import type { InspectionResponse } from '../contracts/inspection.js';
 import type { SignedDecision } from '../contracts/review.js';
+import type { SandboxReport } from '../contracts/sandbox.js';
 import { evaluateCall, inspectCall, judgeCall, type Inspected, type JudgeSteps } from '../domain/pipeline/pipeline.js';
 import type { CallbackActivities } from './callback.js';
 import type { LedgerActivities } from './ledger.js';
 import type { DecisionVerdict, ReviewActivities } from './review.js';
 import { reviewRow } from './review-row.js';
+import type { SandboxActivities } from './sandbox.js';
 import type { UpstreamActivities } from './upstream.js';
 
 /**
@@ -18,6 +20,7 @@ export type Insistence = 'at_once' | 'until_taken';
 type StepParts = Omit<JudgeSteps, 'now'> &
   LedgerActivities &
   Pick<ReviewActivities, 'openReview' | 'decideByRule' | 'applyDecision' | 'expireReview' | 'settleReviewRow'> &
+  SandboxActivities &
   Pick<UpstreamActivities, 'callUpstream'> &
   Pick<CallbackActivities, 'deliver'>;
 
@@ -36,8 +39,11 @@ const told = (found: Inspected): InspectionTold => {
   return { inspected: { available: true, inspection: { authorized, intent_category } } };
 };
 
-/** Calls between inspection and policy. */
-const INSPECTED = 2_000;
+/** What a history shows of a report: nothing of the call itself. */
+export type SandboxTold = Pick<SandboxReport, 'operation_class' | 'severity'> | null;
+
+/** Calls between inspection and policy, and between the sandbox and their review. */
+const KEPT = 2_000;
 
 /**
  * The steps of a call under the names they have in its history (docs/how-to/read-a-history.md). The record that the previous step left
@@ -58,12 +64,22 @@ export function createStepActivities(
     closeTampered: (call, why) => parts.closeTampered(call, why),
   };
   const row = reviewRow(parts, waitForReviewsMs);
-  const inspected = new LRUCache<string, { readonly call: CallInput; readonly found: Inspected }>({ max: INSPECTED });
+  const inspected = new LRUCache<string, { readonly call: CallInput; readonly found: Inspected }>({ max: KEPT });
+  const reported = new LRUCache<string, { readonly call: CallInput; readonly report: SandboxReport | null }>({
+    max: KEPT,
+  });
   const foundBefore = ({ correlation_id: id, digest, received_ms }: CallInput): { inspected: Inspected } | null => {
     const known = inspected.get(id);
     inspected.delete(id);
     const same = known?.call.digest === digest && known.call.received_ms === received_ms;
     return same ? { inspected: known.found } : null;
+  };
+  /** The report stays in this process for the review. A step that begins again in another one asks again: the same call, the same report. */
+  const reportOn = async (call: CallInput): Promise<SandboxReport | null> => {
+    const known = reported.get(call.correlation_id);
+    reported.delete(call.correlation_id);
+    const same = known?.call.digest === call.digest && known.call.received_ms === call.received_ms;
+    return same ? known.report : parts.analyzeCall(call);
   };
 
   return {
@@ -87,9 +103,16 @@ export function createStepActivities(
       return 'closed' in looked ? looked.closed : evaluateCall(call, looked.inspected, judging);
     },
 
+    /** Asks the sandbox what the call would do. `null` where it has no report in time, and the call waits without one. */
+    async analyze(call: CallInput): Promise<SandboxTold> {
+      const report = await parts.analyzeCall(call);
+      reported.set(call.correlation_id, { call, report });
+      return report && { operation_class: report.operation_class, severity: report.severity };
+    },
+
     /** Stores the review row and parks the record; a call of the tier `auto` is approved with it. */
-    park: (call: CallInput, atMs: number, verdict?: ReachedRecord): Promise<CallSummary> =>
-      row.opened(call, atMs, verdict),
+    park: async (call: CallInput, atMs: number, verdict?: ReachedRecord): Promise<CallSummary> =>
+      row.opened(call, atMs, verdict, await reportOn(call)),
 
     /** Moves a parked record past its deadline to expired. Too late, it returns the record as it is. */
     expire: (correlationId: string): Promise<CallSummary> => parts.expireReview(correlationId),

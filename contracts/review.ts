@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { jsonObject, jsonValue } from './json.js';
 import { stateNamespace } from './ledger.js';
 import { approvalTier } from './policy.js';
+import { operationClass, sandboxReport, sandboxSeverity } from './sandbox.js';
 
 /** `tampered`: the stored row is not what Gate wrote. Nobody can decide it, and its content is not shown. */
 export const reviewStatus = z.enum(['pending', 'approved', 'denied', 'expired', 'tampered']);
@@ -24,6 +25,8 @@ export const newReview = z.strictObject({
   attempt_ms: z.number().int().optional(),
   review_reasons: z.array(z.string()).default([]),
   brain_scores: jsonObject.nullish(),
+  /** What the sandbox predicts of the call; null where it gave no report. */
+  sandbox_report: sandboxReport.nullish(),
   projected_cost_micros: z.number().int().nullish(),
   approval_tier: approvalTier.nullish(),
   agent_spiffe: z.string().max(512).nullish(),
@@ -116,6 +119,13 @@ export const pendingRequest = z.looseObject({
   approver_assertion: jsonObject.nullable(),
   credential_kind: z.string().nullable(),
   original_payload_digest: z.string(),
+  /**
+   * What the sandbox predicts of the call; null where it gave no report. A list has its line of summary and no values; once the request is
+   * gone, only class and severity stay.
+   */
+  sandbox_report: z.looseObject({ operation_class: operationClass, severity: sandboxSeverity }).nullable().optional(),
+  /** SHA-256 over the canonical JSON of the whole report. */
+  sandbox_report_digest: z.string().nullable().optional(),
   /** Size of the stored request. */
   payload_bytes: z.number().int().optional(),
   approval_tier: z.string().nullable(),

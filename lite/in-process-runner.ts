@@ -3,6 +3,7 @@ import { type DecisionVerdict, settledOf } from '../activities/review.js';
 import { reviewRow } from '../activities/review-row.js';
 import type { CallInput, CallState, CallSummary } from '../contracts/call.js';
 import type { SignedDecision } from '../contracts/review.js';
+import type { SandboxReport } from '../contracts/sandbox.js';
 import { type CallRecord, summarize } from '../domain/call-record/record.js';
 import { isFinal, TAMPERED } from '../domain/call-record/transitions.js';
 import { errorText, GateError } from '../domain/errors.js';
@@ -149,6 +150,7 @@ export function createInProcessRunner({
     const undosBefore = undos;
     let decided: CallSummary | null = null;
     let decidable: AbortController | null = null;
+    let report: SandboxReport | null = null;
     // From the first step on, so that a decision can come as soon as its review row is visible.
     let rowSettled = false;
     run.decide = (settled, withRow = false) => {
@@ -166,7 +168,10 @@ export function createInProcessRunner({
     return {
       now: clock.now,
       judge: (input) => judgeCall(input, { ...activities, now: clock.now }),
-      openReview: (input, verdict) => row.opened(input, clock.now(), verdict),
+      async analyze(input) {
+        report = await activities.analyzeCall(input);
+      },
+      openReview: (input, verdict) => row.opened(input, clock.now(), verdict, report),
       async awaitDecision(_input, parked) {
         decidable = new AbortController();
         while (!decided && !dropped && !stopping.signal.aborted) {

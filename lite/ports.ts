@@ -4,6 +4,7 @@ import type { AlarmKind, OnAlarm } from '../activities/ledger.js';
 import { inspectLargeInThreads } from '../adapters/inspection/inspection-threads.js';
 import { createLocalEvaluator } from '../adapters/policy/local-evaluator.js';
 import { createRuleDecisions } from '../domain/review/rule-decision.js';
+import { createLocalSandbox } from '../adapters/sandbox/local-sandbox.js';
 import { reviewsOf } from '../adapters/review/review-store.js';
 import type { LiteConfig } from '../config/lite.js';
 import { parseCallbackAllowlist } from '../domain/egress/callback-url.js';
@@ -12,6 +13,7 @@ import { createInspector } from '../domain/inspection/inspector.js';
 import type { Personas } from '../domain/inspection/personas.js';
 import { noUpstream } from '../domain/pipeline/no-upstream.js';
 import type { PolicySet } from '../domain/policy/policy-set.js';
+import type { Analyzer } from '../domain/sandbox/analyze.js';
 import { decisionVerifierFor } from '../domain/review/decision-signature.js';
 import { operatorsClasses } from '../domain/tool-classes/tool-classes.js';
 import { createReviewGuard } from '../domain/tool-definitions/review-guard.js';
@@ -29,6 +31,7 @@ export interface LitePortsOptions {
   readonly keys: LiteKeys;
   readonly policies: PolicySet;
   readonly personas: Personas;
+  readonly analyze: Analyzer;
   readonly tools: LiteTools | null;
   readonly toolsName: string;
   readonly inspected: LiteMetrics['inspected'];
@@ -48,14 +51,28 @@ const ABOUT_WHAT_IS_STORED: ReadonlySet<AlarmKind> = new Set<AlarmKind>([
 
 /** The ports of the activities, each in this process; and what of them is warmed and closed. */
 export function litePorts(options: LitePortsOptions) {
-  const { config, stores, keys, policies, personas, tools, toolsName, inspected, tellAlarm, told, logger, now } =
-    options;
+  const {
+    config,
+    stores,
+    keys,
+    policies,
+    personas,
+    analyze,
+    tools,
+    toolsName,
+    inspected,
+    tellAlarm,
+    told,
+    logger,
+    now,
+  } = options;
   const { file, ledger, calls, reviews, pins, classes } = stores;
   const watch = { pins, ledger, block: config.blockPoisonedDefinitions, ...toolWatchLog(logger) };
   const upstream = tools && watchToolDefinitions(tools, watch);
   const unreadable = (error: unknown) =>
     logger.error({ reason: errorText(error) }, 'the classes of the tools cannot be read: every tool waits');
   const evaluator = createLocalEvaluator(policies);
+  const sandbox = createLocalSandbox(analyze);
   const inspector = inspectLargeInThreads(createInspector({ personas }), { personas });
   const ports: ActivityPorts = {
     calls,
@@ -71,6 +88,7 @@ export function litePorts(options: LitePortsOptions) {
     },
     policies: evaluator,
     tools: operatorsClasses({ store: classes, pins, upstream: toolsName, onFault: unreadable }),
+    sandbox,
     reviews: reviewsOf(reviews, createRuleDecisions({ reviews, decisionKey: keys.decisionKey, clock: now })),
     ledger,
     onLedgerUndone: (listener) => file.onUndone(listener),
@@ -101,6 +119,7 @@ export function litePorts(options: LitePortsOptions) {
       async close() {
         await inspector.close();
         await evaluator.close();
+        await sandbox.close();
       },
     },
   };

@@ -6,6 +6,7 @@ import type { Found } from '../activities/clients/detected-upstream.js';
 import { loadPersonas } from '../adapters/inspection/persona-files.js';
 import type { LedgerInFile } from '../adapters/ledger/ledger-in-file.js';
 import { loadPolicySet } from '../adapters/policy/load-policy-set.js';
+import { loadAnalyzer } from '../adapters/sandbox/analyzer.js';
 import { logStream } from '../adapters/store/log-stream.js';
 import { createSignInLinks } from '../api/pages/sign-in-links.js';
 import { createRefusals } from '../api/proxy/refusals.js';
@@ -90,7 +91,11 @@ export async function startLite({
   const { now } = clock;
   const ledgerFile = config.ledger === ':memory:' ? config.ledger : resolve(config.ledger);
   const { directory, builtIn } = policyFolder(config.policies);
-  const [policies, personas] = await Promise.all([loadPolicySet({ directory }), loadPersonas()]);
+  const [policies, personas, analyze] = await Promise.all([
+    loadPolicySet({ directory }),
+    loadPersonas(),
+    loadAnalyzer(),
+  ]);
   const keys = liteKeys(ledgerFile, config.keys);
   const toolsName = upstreamName({
     name: config.upstreamName,
@@ -127,6 +132,7 @@ export async function startLite({
     keys,
     policies,
     personas,
+    analyze,
     tools,
     toolsName,
     told,

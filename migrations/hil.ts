@@ -127,6 +127,18 @@ const decided: Migration = {
   },
 };
 
+/**
+ * 0007: the sandbox's report on the call, sealed like the payload. Only adds a column without a default; locks the table for a moment on
+ * Postgres.
+ */
+const sandboxReports: Migration = {
+  async up(db: Kysely<unknown>) {
+    const bytes = dialectOf(db).postgres ? sql`bytea` : sql`blob`;
+    if (!(await hasColumn(db, 'reviews', 'sandbox_report')))
+      await db.schema.alterTable('reviews').addColumn('sandbox_report', bytes).execute();
+  },
+};
+
 export const hilMigrations: Record<string, Migration> = {
   '0001-review-rows': reviewRows,
   '0002-attempts': attempts,
@@ -134,4 +146,5 @@ export const hilMigrations: Record<string, Migration> = {
   '0004-waiting': waiting,
   '0005-listed': listed,
   '0006-decided': decided,
+  '0007-sandbox-reports': sandboxReports,
 };

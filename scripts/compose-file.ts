@@ -54,7 +54,9 @@ function container(service: (typeof SERVICES)[number]): readonly string[] {
     ...(jobs.length > 0 ? jobs : ['certificates']).map(
       (job) => `    ${job}: { condition: service_completed_successfully }`,
     ),
-    ...neighbours.map((neighbour) => `    ${neighbour.name}: { condition: service_healthy }`),
+    ...neighbours.map(
+      ({ name: asked, dispensable }) => `    ${asked}: { condition: service_${dispensable ? 'started' : 'healthy'} }`,
+    ),
     '  environment:',
     `    <<: ${engine ? '[*workload, *engine-client]' : '*workload'}`,
     ...environment(service, variables).map(([variable, value]) => `    ${variable}: ${value}`),

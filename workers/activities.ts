@@ -20,6 +20,7 @@ import {
   type Runs,
 } from '../activities/reconcile.js';
 import { createReviewActivities, type ReviewActivities, type ReviewActivityOptions } from '../activities/review.js';
+import { createSandboxActivities, type SandboxActivities } from '../activities/sandbox.js';
 import { createUpstreamActivities, type UpstreamActivities } from '../activities/upstream.js';
 import type { HeldRows, Ledger } from '../contracts/ledger.js';
 import type { SignedDecision } from '../contracts/review.js';
@@ -29,6 +30,7 @@ import type { Inspector } from '../domain/inspection/port.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
 import type { Reviews } from '../domain/review/ports.js';
+import type { Sandbox } from '../domain/sandbox/port.js';
 import { reviewIdOf } from '../domain/review/sealed-review.js';
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import type { ToolClasses } from '../domain/tool-classes/port.js';
@@ -41,6 +43,7 @@ export interface ActivityPorts {
   readonly policies: PolicyEvaluator;
   readonly tools: ToolClasses;
   readonly reviews: Reviews;
+  readonly sandbox: Sandbox;
   readonly ledger: Ledger & HeldRows;
   readonly upstream: Upstream;
   /** Binds reviews to the tool definitions at the time they were opened. */
@@ -64,6 +67,7 @@ export type GateActivities = InspectionActivities &
   PolicyActivities &
   RecordActivities &
   ReviewActivities &
+  SandboxActivities &
   UpstreamActivities &
   LedgerActivities &
   CallbackActivities &
@@ -126,6 +130,7 @@ export function createActivities(ports: ActivityPorts): GateActivities {
     ...record,
     ...rows,
     ...review,
+    ...createSandboxActivities({ calls, sandbox: ports.sandbox }),
     ...createUpstreamActivities({
       calls,
       upstream: ports.upstream,

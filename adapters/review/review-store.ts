@@ -19,6 +19,7 @@ import type { RuleDecision } from '../../domain/review/rule-decision.js';
 import { sealReviews } from './seal-reviews.js';
 import {
   HEAD_COLUMNS,
+  LISTED_COLUMNS,
   type ReviewHead,
   reviewIdOf,
   reviewSealing,
@@ -46,7 +47,7 @@ export interface ReviewStoreOptions {
   readonly alone?: (forget: () => void) => void;
 }
 
-const STORED_COLUMNS = [...HEAD_COLUMNS, 'payload', 'attempt_ms'] as const satisfies (keyof StoredReview)[];
+const STORED_COLUMNS = [...LISTED_COLUMNS, 'payload', 'attempt_ms'] as const satisfies (keyof StoredReview)[];
 const selecting = (column: 'id' | 'correlation_id') =>
   statement<Row>(`select ${STORED_COLUMNS.join(', ')} from reviews where ${column} = ?`);
 const selectBy = { id: selecting('id'), correlation_id: selecting('correlation_id') };
@@ -109,7 +110,7 @@ export function reviewStoreOver(
     const row = await stored(column, value.toLowerCase());
     if (!row || (tenant !== undefined && row.tenant !== tenant)) return null;
     const holds = await held(row);
-    return holds.withdrawn_at === null ? view(holds, opened(holds), clock()) : null;
+    return holds.withdrawn_at === null ? shown(holds, opened(holds)) : null;
   }
 
   /** Why the row is not Gate's own. A row whose key is missing can be neither shown nor decided, but does not count as tampered. */
@@ -141,8 +142,8 @@ export function reviewStoreOver(
     return row;
   };
   /** For lists: a row whose key is missing hides no other. */
-  const checkedForList = (row: ReviewHead): Promise<ReviewHead> =>
-    checked(row).catch((error: unknown): ReviewHead => {
+  const checkedForList = <Some extends ReviewHead>(row: Some): Promise<Some> =>
+    checked(row).catch((error: unknown): Some => {
       if (error instanceof GateError && error.code === 'payload_unavailable') return { ...row, status: 'tampered' };
       throw error;
     });
@@ -198,13 +199,20 @@ export function reviewStoreOver(
     return payload;
   }
 
+  const shown = (
+    row: ReviewHead & Pick<Row, 'sandbox_report'>,
+    payload: JsonObject | null,
+    now = clock(),
+    form?: 'summary',
+  ): PendingRequest => view(row, payload, now, form, sealing.openReport(row.sandbox_report, row));
+
   /** For lists: one unreadable payload must not block the others. */
   function viewAnyway(row: Row): PendingRequest {
     const now = clock();
     try {
-      return view(row, opened(row), now);
+      return shown(row, opened(row), now);
     } catch {
-      return view(row, null, now);
+      return shown(row, null, now);
     }
   }
 
@@ -216,11 +224,14 @@ export function reviewStoreOver(
     const id = reviewIdOf(review.correlation_id);
     const now = new Date(clock()).toISOString();
     const created_at = review.created_at ?? now;
+    const report = review.sandbox_report ?? null;
     const annotations: Annotations = {
       review_reasons: review.review_reasons,
       brain_scores: review.brain_scores ?? null,
       projected_cost_micros: review.projected_cost_micros ?? null,
       callback_url: review.callback_url ?? null,
+      sandbox_report: report && { operation_class: report.operation_class, severity: report.severity },
+      sandbox_report_digest: report && canonicalDigest(report),
       required_approvers: requiredApprovers(review, quorum),
       approvals: [],
     };
@@ -237,6 +248,7 @@ export function reviewStoreOver(
       original_payload_digest: digest,
       annotations: JSON.stringify(annotations),
       payload: sealing.sealPayload(payload, id),
+      sandbox_report: report && sealing.sealReport(report, id),
       payload_bytes: Buffer.byteLength(payload),
       payload_key_id: payloadKeys.activeKeyId,
       minimized_payload: JSON.stringify(minimizePayload(review.request_payload, digest)),
@@ -259,12 +271,12 @@ export function reviewStoreOver(
     const inserted = await asked(() => ask(insertReview, ...STORED_COLUMNS.map((column) => row[column])));
     if (inserted.changes === 1) {
       room?.added(row);
-      return { row: view(remembered(row), review.request_payload, clock()), created: true };
+      return { row: shown(remembered(row), review.request_payload), created: true };
     }
     const there = await stored('id', row.id);
     let first = there && (await held(there));
     if (first && first.withdrawn_at !== null && Number(first.created_ms) < Number(row.created_ms)) {
-      if (await change(first, row)) return { row: view(row, review.request_payload, clock()), created: true };
+      if (await change(first, row)) return { row: shown(row, review.request_payload), created: true };
       first = await stored('id', row.id);
     }
     // The row now belongs to this attempt; an older attempt that fails later cannot withdraw it.
@@ -311,7 +323,8 @@ export function reviewStoreOver(
         if (known.withdrawn_at !== null) return;
         if (!mayMove(known.status, null)) throw alreadyDecided(viewAnyway(known));
         if (attemptMs !== undefined && known.attempt_ms !== null && Number(known.attempt_ms) > attemptMs) return;
-        if (await change(known, { withdrawn_at: new Date(clock()).toISOString(), payload: null })) return;
+        if (await change(known, { withdrawn_at: new Date(clock()).toISOString(), payload: null, sandbox_report: null }))
+          return;
       }
       throw new GateError('store_unavailable', 'the review changes faster than it can be withdrawn');
     },
@@ -382,7 +395,7 @@ export function reviewStoreOver(
       const statuses = typeof status === 'string' ? [status] : status;
       let page = db
         .selectFrom('reviews')
-        .select(HEAD_COLUMNS)
+        .select(LISTED_COLUMNS)
         .where('tenant', 'in', [...tenants])
         .where('withdrawn_at', 'is', null)
         .where((where) =>
@@ -419,7 +432,7 @@ export function reviewStoreOver(
       );
       const rows = await Promise.all(found.slice(0, limit).map(checkedForList));
       return {
-        rows: rows.map((row): ListedReview => ({ ...view(row, null, now, 'summary'), payload_summary: true })),
+        rows: rows.map((row): ListedReview => ({ ...shown(row, null, now, 'summary'), payload_summary: true })),
         next_before: rows.length < found.length ? (rows.at(-1)?.id ?? null) : null,
       };
     },

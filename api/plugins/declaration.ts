@@ -51,6 +51,8 @@ export interface ServiceDeclaration<Name extends string = string, Port = unknown
   readonly stores: readonly string[];
   /** The services it calls; as a separate process, over their addresses. */
   readonly neighbours: readonly ServiceDeclaration[];
+  /** Who calls it goes on without its answer: a container that calls it starts without waiting for it. */
+  readonly dispensable?: true;
   /** Registers its metrics without running anything; the reference is printed from them. */
   metrics?(registry: Registry): Promise<unknown>;
   /** How services in other processes use it. Absent when no service calls it. */

@@ -10,6 +10,7 @@ export const SANDBOX = declareService({
   settings: { own: SANDBOX_SETTINGS },
   stores: [],
   neighbours: [],
+  dispensable: true,
   async metrics(registry) {
     const { observedSandbox } = await import('./metrics.js');
     observedSandbox({ analyze: () => Promise.reject(new Error('unused')) }, registry);

@@ -37,6 +37,7 @@ import type { EngineParts, Listener, Opened, Opening } from '../plugins/declarat
 import { healthApp, type ReadinessChecks } from '../plugins/health.js';
 import { decisionVerifier, needed } from '../plugins/start.js';
 import { POLICY_ENGINE } from '../policy/service.js';
+import { SANDBOX } from '../sandbox/service.js';
 
 interface Settings {
   readonly own: Config<typeof WORKER_SETTINGS>;
@@ -56,15 +57,17 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
   const bundling = bundleWorkflows();
   bundling.catch(() => undefined);
   const verifyDecision = await decisionVerifier(own.decisionPublicKeyFile);
-  const [brain, policies, reviews, { ledger, egress }, { calls, pins, classes }, upstream, engine] = await Promise.all([
-    parts.neighbour(BRAIN),
-    parts.neighbour(POLICY_ENGINE),
-    parts.neighbour(HIL),
-    parts.neighbour(LEDGER),
-    shared.callStores(),
-    shared.upstream(),
-    shared.engine(),
-  ]);
+  const [brain, policies, reviews, sandbox, { ledger, egress }, { calls, pins, classes }, upstream, engine] =
+    await Promise.all([
+      parts.neighbour(BRAIN),
+      parts.neighbour(POLICY_ENGINE),
+      parts.neighbour(HIL),
+      parts.neighbour(SANDBOX),
+      parts.neighbour(LEDGER),
+      shared.callStores(),
+      shared.upstream(),
+      shared.engine(),
+    ]);
   const connection = await engine.native();
   const { namespace, taskQueue, payloadKeys: keys } = engine.settings;
   const streams = streamsOf(config.egress, egress, registry);
@@ -85,6 +88,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
         onFault: (error) => logger.error({ reason: errorText(error) }, 'the classes of the tools cannot be read'),
       }),
       reviews,
+      sandbox,
       ledger,
       upstream,
       definitions: createReviewGuard(upstream, pins),
@@ -136,6 +140,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
             policy_engine: parts.readinessOf(POLICY_ENGINE),
             hil: parts.readinessOf(HIL),
             ledger: parts.readinessOf(LEDGER),
+            // Not the sandbox: without it calls go on, and wait without a report.
           } as ReadinessChecks),
         ),
     }),

@@ -11,6 +11,7 @@ import { HIL } from '../hil/service.js';
 import { LEDGER } from '../ledger/service.js';
 import { declareService, type Remote } from '../plugins/declaration.js';
 import { POLICY_ENGINE } from '../policy/service.js';
+import { SANDBOX } from '../sandbox/service.js';
 
 /** The worker of every workflow and activity. It runs the proxy's pipeline over the proxy's store and carries its certificate. */
 export const WORKER = declareService({
@@ -31,7 +32,7 @@ export const WORKER = declareService({
   faults: ({ egress }) => [egressFault(egress)],
   engine: true,
   stores: ['calls'],
-  neighbours: [BRAIN, POLICY_ENGINE, LEDGER, HIL],
+  neighbours: [BRAIN, POLICY_ENGINE, LEDGER, HIL, SANDBOX],
   // Nothing calls it: its work comes from the engine, and that is where it is visible.
   async metrics(registry) {
     (await import('../../workers/egress-metrics.js')).egressMetrics(registry);

@@ -37,6 +37,7 @@ function steps(states: { judge?: CallState; decision?: CallState; decidedMs?: nu
       say('judge');
       return summaryOf(states.judge ?? 'allowed');
     },
+    analyze: async () => say('analyze'),
     openReview: async () => {
       say('open review');
       return summaryOf('parked', { pending_id: 'p', deadline_ms: NOW + 600_000 });
@@ -75,6 +76,7 @@ describe('the order of the steps of a call', () => {
     await runCall(callOf(), pipeline);
     expect(told).toEqual([
       'judge',
+      'analyze',
       'open review',
       'append',
       'answer parked',
@@ -92,6 +94,7 @@ describe('the order of the steps of a call', () => {
     await runCall(callOf(), pipeline);
     expect(told).toEqual([
       'judge',
+      'analyze',
       'open review',
       'append',
       'answer parked',
@@ -134,6 +137,7 @@ describe('a call that goes on after a crash', () => {
     [
       'decided',
       [
+        'analyze',
         'open review',
         'append',
         'answer parked',

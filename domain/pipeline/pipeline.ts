@@ -56,6 +56,11 @@ export interface PipelineSteps {
   now(): number;
   /** `judgeCall`, as one step or as its two halves. Only the committed verdict is remembered. */
   judge(call: CallInput): Promise<CallSummary>;
+  /**
+   * Asks the sandbox what a call that needs review would do; `openReview` shows it with the row. Never throws: down or slow, the row has no
+   * report.
+   */
+  analyze(call: CallInput): Promise<void>;
   /** Stores the review row and moves the record to parked, or to approved where a rule decides it (tier `auto`). Throws PipelineUnavailable('hil') with the row withdrawn. */
   openReview(call: CallInput, verdict: CallSummary): Promise<CallSummary>;
   /** Waits for the first valid decision or the deadline; returns approved, denied or expired (or aborted by reconciliation). */
@@ -81,8 +86,8 @@ export interface PipelineSteps {
 export const APPROVED_CLAIM_LIMIT_MS = 60_000;
 
 /**
- * The life of one call, and the only place that defines the order of the steps: inspect, evaluate, commit the verdict, park and decide when
- * policy asks for it, execute once, record. `resumed` is the record of a call that was in progress before: its verdict stands, and the
+ * The life of one call, and the only place that defines the order of the steps: inspect, evaluate, commit the verdict, analyse,
+ * park and decide when policy asks for it, execute once, record. `resumed` is the record of a call that was in progress before: its verdict stands, and the
  * pipeline continues from there. Throws PipelineUnavailable before there is a verdict; afterwards every end is a state of the record.
  */
 export async function runCall(
@@ -93,6 +98,7 @@ export async function runCall(
   let record = resumed ?? (await steps.judge(call));
 
   if (record.state === 'decided') {
+    await steps.analyze(call);
     record = await steps.openReview(call, record);
     if (record.state === 'approved' && call.has_callback) await steps.notify(call, record);
   }

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../contracts/json.js';
 import type { Approval, PendingRequest, SettledReview } from '../../contracts/review.js';
+import type { SandboxReport } from '../../contracts/sandbox.js';
 import { NO_NOTES, type Notes } from './notes.js';
 import type { ReviewHead } from './sealed-review.js';
 import { TTL_SWEEP } from './transitions.js';
@@ -9,6 +10,9 @@ export interface Annotations extends Partial<Notes> {
   readonly brain_scores: JsonObject | null;
   readonly projected_cost_micros: number | null;
   readonly callback_url: string | null;
+  /** What stays of the sandbox's report, which is sealed beside it. Absent in rows of an earlier Gate. */
+  readonly sandbox_report?: Pick<SandboxReport, 'operation_class' | 'severity'> | null;
+  readonly sandbox_report_digest?: string | null;
   /** Absent in rows of an earlier Gate, which asked one person. */
   readonly required_approvers?: number;
   readonly approvals?: readonly Approval[];
@@ -39,12 +43,16 @@ function settlementOf(row: ReviewHead, now: number): SettledReview | null {
   };
 }
 
-/** The row as shown at `now`. `payload` is the decrypted request; `null` when it cannot be decrypted or, for a summary, was not. */
+/**
+ * The row as shown at `now`. `payload` is the decrypted request; `null` when it cannot be decrypted or, for a summary, was not. `report` is the
+ * sandbox's, if there is one.
+ */
 export function view(
   row: ReviewHead,
   payload: JsonObject | null,
   now: number,
   form: 'whole' | 'summary' = 'whole',
+  report: SandboxReport | null = null,
 ): PendingRequest {
   if (row.status === 'tampered') return tamperedView(row);
   const settled = settlementOf(row, now);
@@ -64,6 +72,7 @@ export function view(
     request_payload: availability === 'available' && payload !== null ? payload : minimized,
     risk_summary: row.risk_summary,
     ...annotationsOf(row, settled),
+    ...(report !== null && availability === 'available' && { sandbox_report: reportShown(report, form) }),
     created_at: iso(row.created_ms),
     ttl_seconds: row.ttl_seconds,
     ...endOf(settled),
@@ -89,8 +98,22 @@ export function view(
 
 /** With the approvals that counted, once it was settled by them. */
 function annotationsOf({ annotations }: ReviewHead, settled: SettledReview | null) {
-  const { required_approvers = 1, approvals = [], ...told } = JSON.parse(annotations) as Annotations;
-  return { ...NO_NOTES, ...told, required_approvers, approvals: [...(settled?.approvals ?? approvals)] };
+  const {
+    required_approvers = 1,
+    approvals = [],
+    sandbox_report = null,
+    sandbox_report_digest = null,
+    ...told
+  } = JSON.parse(annotations) as Annotations;
+  const counted = [...(settled?.approvals ?? approvals)];
+  return { ...NO_NOTES, ...told, sandbox_report, sandbox_report_digest, required_approvers, approvals: counted };
+}
+
+/** A list has no values of the call but those in the line. */
+function reportShown(report: SandboxReport, form: 'whole' | 'summary') {
+  if (form === 'whole') return report;
+  const { operation_class, severity, reversible, summary } = report;
+  return { operation_class, severity, reversible, summary };
 }
 
 /** How a review ended, as its row shows it. */
@@ -160,6 +183,7 @@ function tamperedView(row: ReviewHead): PendingRequest {
     approver_provenance: null,
     approver_assertion: null,
     credential_kind: null,
+    sandbox_report: null,
     original_payload_digest: '',
     approval_tier: null,
     state_namespace: 'operator',

@@ -1,7 +1,9 @@
-import { uuidFromDigest } from '../crypto/digest.js';
+import { canonicalDigest, uuidFromDigest } from '../crypto/digest.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { rowContent } from '../crypto/row-content.js';
+import type { Annotations } from './review-view.js';
 import type { ReviewStatus } from '../../contracts/review.js';
+import type { SandboxReport } from '../../contracts/sandbox.js';
 
 /** The columns that a review's MAC covers, in this order: everything that is shown of it or decides whether it can be decided. */
 export const REVIEW_AUTHENTICATED = [
@@ -29,12 +31,13 @@ export const REVIEW_AUTHENTICATED = [
   'withdrawn_at',
 ] as const satisfies readonly (keyof StoredReview)[];
 /**
- * Not covered: the payload is sealed separately and bound by the digest; `decided_ms` and `decided_by` repeat for statistics what `settled`
+ * Not covered: payload and report are sealed separately and bound by their digests; `decided_ms` and `decided_by` repeat for statistics what `settled`
  * says; for `attempt_ms` see SECURITY.md.
  */
 export const REVIEW_NOT_AUTHENTICATED = [
   'mac',
   'payload',
+  'sandbox_report',
   'attempt_ms',
   'decided_ms',
   'decided_by',
@@ -43,6 +46,8 @@ export const REVIEW_NOT_AUTHENTICATED = [
 /** The columns of a list: a row without its payload. */
 export const HEAD_COLUMNS = [...REVIEW_AUTHENTICATED, 'mac'] as const;
 export type ReviewHead = Pick<StoredReview, (typeof HEAD_COLUMNS)[number]>;
+/** A row of a list, with the report that it shows a line of. */
+export const LISTED_COLUMNS = [...HEAD_COLUMNS, 'sandbox_report'] as const;
 
 const CONTENT = rowContent(REVIEW_AUTHENTICATED, [
   'version',
@@ -57,6 +62,7 @@ const MAC_USE = 'review-row';
 /** The context a payload is sealed for. An earlier Gate used the row's id alone, so its payloads and this version's cannot be confused. */
 const payloadPlace = (id: string): string => `${id}/review`;
 const earlierPlace = (id: string): string => id;
+const reportPlace = (id: string): string => `${id}/sandbox`;
 
 /** The id is derived from the correlation id, so a repeated create gives one row. */
 export const reviewIdOf = (correlationId: string): string => uuidFromDigest('hil', correlationId.toLowerCase());
@@ -68,6 +74,21 @@ export function reviewSealing(keys: KeyRing) {
   return {
     sealPayload: (text: string, id: string) => keys.seal(text, payloadPlace(id)),
     openPayload: (sealed: Uint8Array, id: string) => keys.open(sealed, payloadPlace(id)),
+    sealReport: (report: SandboxReport, id: string) => keys.seal(JSON.stringify(report), reportPlace(id)),
+    /** The report of a verified row, if it is the one of the row's digest; otherwise, as in a row without one, `null`. */
+    openReport(
+      sealed: Uint8Array | null,
+      { id, annotations }: Pick<ReviewHead, 'id' | 'annotations'>,
+    ): SandboxReport | null {
+      const { sandbox_report_digest: digest = null } = JSON.parse(annotations) as Annotations;
+      if (sealed === null || digest === null) return null;
+      try {
+        const report = JSON.parse(keys.open(sealed, reportPlace(id)).toString('utf8')) as SandboxReport;
+        return canonicalDigest(report) === digest ? report : null;
+      } catch {
+        return null;
+      }
+    },
     /** Seals a payload of an earlier Gate for this version. Throws when it cannot be opened. */
     resealed: (sealed: Uint8Array, id: string) => keys.seal(keys.open(sealed, earlierPlace(id)), payloadPlace(id)),
 
@@ -108,6 +129,8 @@ export interface StoredReview {
   annotations: string;
   /** Sealed with the payload keys under the row id; `null` once withdrawn. */
   payload: Uint8Array | null;
+  /** The sandbox's report, sealed in the same way: it quotes the payload, and goes with it. */
+  sandbox_report: Uint8Array | null;
   payload_bytes: number;
   payload_key_id: string;
   minimized_payload: string;

@@ -9,4 +9,5 @@ export const THREADS = [
   'adapters/evidence/derived-thread.js',
   'adapters/inspection/inspection-thread.js',
   'adapters/policy/policy-thread.js',
+  'adapters/sandbox/sandbox-thread.js',
 ] as const;

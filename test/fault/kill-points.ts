@@ -185,6 +185,8 @@ const TABLE: readonly KillCase[] = [
   ...each('allow', 'tryAppendRows', AROUND, 'executed', { nth: 2 }),
 
   // Parking: the verdict stands whatever is said later, and the call waits for its decision.
+  // What the sandbox says is asked again, and is the same.
+  ...each('approve', 'analyzeCall', AROUND, 'approved, executed'),
   ...each('approve', 'openReview', ['before', 'row stored', 'during', 'after'], 'approved, executed'),
   ...each('approve', 'tryAppendRows', AROUND, 'approved, executed'),
 

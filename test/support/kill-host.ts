@@ -19,6 +19,8 @@ import { createRuleDecisions } from '../../domain/review/rule-decision.js';
 import { createDecisions } from '../../domain/review/decisions.js';
 import type { DecisionSender, ReviewStore } from '../../domain/review/ports.js';
 import { reviewsOf } from '../../adapters/review/review-store.js';
+import { loadAnalyzer } from '../../adapters/sandbox/analyzer.js';
+import { createLocalSandbox } from '../../adapters/sandbox/local-sandbox.js';
 import { noToolClasses } from '../../domain/tool-classes/port.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../../workers/activities.js';
 import { decisionOf, inspectionOf } from './pipeline-fixture.js';
@@ -32,6 +34,7 @@ export type Step =
   | 'inspect'
   | 'evaluate'
   | 'commitVerdict'
+  | 'analyzeCall'
   | 'openReview'
   | 'applyDecision'
   | 'expireReview'
@@ -229,6 +232,7 @@ export async function composeKillHost(
           inspector: { inspect: () => Promise.reject(new Error('scripted')) },
           policies: { evaluate: () => Promise.reject(new Error('scripted')) },
           tools: noToolClasses('demo'),
+          sandbox: createLocalSandbox(await loadAnalyzer()),
           reviews: reviewsOf(reviews, createRuleDecisions({ reviews, decisionKey })),
           ledger,
           upstream: toolsAt(config.toolsUrl, points, durable),
@@ -435,6 +439,7 @@ const WATCHED: readonly Step[] = [
   'inspect',
   'evaluate',
   'commitVerdict',
+  'analyzeCall',
   'openReview',
   'applyDecision',
   'expireReview',

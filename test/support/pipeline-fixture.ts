@@ -23,7 +23,9 @@ import { decisionVerifierFor, signDecision } from '../../domain/review/decision-
 import { createRuleDecisions } from '../../domain/review/rule-decision.js';
 import type { QuorumRule } from '../../domain/review/quorum.js';
 import { createDecisions } from '../../domain/review/decisions.js';
+import type { Sandbox } from '../../domain/sandbox/port.js';
 import { noToolClasses } from '../../domain/tool-classes/port.js';
+import { loadAnalyzer } from '../../adapters/sandbox/analyzer.js';
 import { openReviewStore } from '../../adapters/review/review-store.js';
 import { createInProcessRunner, type InProcessRunner } from '../../lite/in-process-runner.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../../workers/activities.js';
@@ -68,6 +70,7 @@ export interface Script {
   policy: 'up' | 'down';
   hil: 'up' | 'down' | 'stores_then_fails';
   ledger: 'up' | 'down';
+  sandbox: 'up' | 'down' | 'silent';
   /** What happens to each request of a row on its way to HIL, and to its answer on the way back. */
   hilTakes: () => Promise<void>;
   hilAnswers: () => Promise<void>;
@@ -128,6 +131,7 @@ export async function openPipeline({
     policy: 'up',
     hil: 'up',
     ledger: 'up',
+    sandbox: 'up',
     hilTakes: () => Promise.resolve(),
     hilAnswers: () => Promise.resolve(),
     upstream: replyOk,
@@ -178,8 +182,17 @@ export async function openPipeline({
       return { ...decisionOf(script.tier), approval_tier: script.approvalTier };
     },
   };
+  const analyze = await loadAnalyzer();
+  const sandbox: Sandbox = {
+    analyze: async ({ method, params }) => {
+      if (script.sandbox === 'down') throw new GateError('sandbox_unavailable', 'the sandbox is away');
+      if (script.sandbox === 'silent') return new Promise(() => undefined);
+      return analyze(method, params);
+    },
+  };
   const ports: ActivityPorts = {
     calls,
+    sandbox,
     inspector,
     policies,
     tools: noToolClasses('demo'),

@@ -22,6 +22,7 @@ export function stepsHost(activities: GateActivities): CallRunner & DecisionSend
         const run = runCall(call, {
           now: Date.now,
           judge: async (input) => copied(await judgedInSteps(steps, input)),
+          analyze: async (input) => void copied(await steps.analyze(input)),
           openReview: async (input, verdict) => copied(await steps.park(input, Date.now(), verdict)),
           awaitDecision: () => new Promise<CallSummary>((wake) => decided.set(call.correlation_id, wake)),
           execute: async (input, { version }, claimNotAfterMs) =>

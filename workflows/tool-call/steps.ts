@@ -20,6 +20,9 @@ import { FAILURES } from './messages.js';
  */
 export const underOwnNames = (): boolean => patched('steps-under-their-own-names');
 
+/** Histories from before this patch open a review without asking the sandbox. */
+export const withReport = (): boolean => patched('sandbox-report');
+
 /** Steps that complete within one workflow task: each takes a second or two, or fails. Readers of the history see the summary. */
 const local = <Activities>(summary: string) =>
   proxyLocalActivities<Activities>({
@@ -29,6 +32,12 @@ const local = <Activities>(summary: string) =>
   });
 export const { inspect } = local<StepActivities>('Brain reads the request');
 export const { evaluate } = local<StepActivities>('policy is asked, the verdict committed');
+/** Nobody waits long for a report, and nobody asks twice: without one the call is parked all the same. */
+export const { analyze } = proxyLocalActivities<StepActivities>({
+  startToCloseTimeout: '3s',
+  retry: { maximumAttempts: 1 },
+  summary: 'the sandbox predicts what the call would do',
+});
 export const { park } = local<StepActivities>('a review is opened');
 export const { applyDecision } = local<StepActivities>("a person's decision, under HIL's signature");
 export const { expire } = local<StepActivities>('nobody decided in time');

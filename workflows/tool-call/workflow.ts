@@ -25,6 +25,7 @@ import { continueAsParked, reviewOf } from './park.js';
 import { rowsOf } from './rows.js';
 import {
   abortCall,
+  analyze,
   attemptOf,
   evaluate,
   expire,
@@ -36,6 +37,7 @@ import {
   underOwnNames,
   untilDone,
   unwrapped,
+  withReport,
 } from './steps.js';
 
 /**
@@ -70,6 +72,10 @@ export async function toolCall(
         if (call.has_callback) await steps.notify(input, judged);
       }
       return judged;
+    },
+
+    async analyze(input) {
+      if (underOwnNames() && withReport()) await analyze(input).catch(() => null);
     },
 
     async openReview(input, verdict) {
