@@ -40,7 +40,9 @@ const told = (found: Inspected): InspectionTold => {
 };
 
 /** What a history shows of a report: nothing of the call itself. */
-export type SandboxTold = Pick<SandboxReport, 'operation_class' | 'severity'> | null;
+export interface SandboxTold {
+  readonly report: Pick<SandboxReport, 'operation_class' | 'severity'> | null;
+}
 
 /** Calls between inspection and policy, and between the sandbox and their review. */
 const KEPT = 2_000;
@@ -103,11 +105,11 @@ export function createStepActivities(
       return 'closed' in looked ? looked.closed : evaluateCall(call, looked.inspected, judging);
     },
 
-    /** Asks the sandbox what the call would do. `null` where it has no report in time, and the call waits without one. */
+    /** Asks the sandbox what the call would do. Where it has no report in time, the call waits without one. */
     async analyze(call: CallInput): Promise<SandboxTold> {
       const report = await parts.analyzeCall(call);
       reported.set(call.correlation_id, { call, report });
-      return report && { operation_class: report.operation_class, severity: report.severity };
+      return { report: report && { operation_class: report.operation_class, severity: report.severity } };
     },
 
     /** Stores the review row and parks the record; a call of the tier `auto` is approved with it. */

@@ -1,6 +1,7 @@
 import Table from 'cli-table3';
 import { Option, type Command } from 'commander';
 import { type PendingRequest, type ReviewOrder, reviewOrder, toolOf } from '../contracts/review.js';
+import { predictionOf, reasonsOf } from '../domain/sandbox/told.js';
 import { oneLine, printable } from '../domain/printable.js';
 import { CliError } from './errors.js';
 import { folded, json, print } from './output.js';
@@ -49,17 +50,20 @@ export function registerPending(program: Command): void {
       if (asJson) return print(rows);
       if (rows.length === 0) return void process.stdout.write(`(nothing is ${status})\n`);
       const table = new Table({
-        head: ['id', 'agent', 'tool', 'why', 'expires', 'status'],
+        head: ['id', 'agent', 'tool', 'why', 'sandbox', 'expires', 'status'],
         style: { head: [], border: [] },
       });
       const cells = rows.map((row) => ({
         before: [row.id, row.agent_id, toolOf(row)].map((cell) => oneLine(cell)),
         why: oneLine(row.risk_summary),
+        sandbox: oneLine(predictionOf(row)),
         after: [expiry(row), row.status],
       }));
       const others = cells.map(({ before, after }) => [...before, ...after].join('').length);
-      const width = Math.max(MIN_WHY, (process.stdout.columns ?? WIDTH) - Math.max(...others) - FRAME);
-      for (const { before, why, after } of cells) table.push([...before, folded(why, width), ...after]);
+      const left = (process.stdout.columns ?? WIDTH) - Math.max(...others) - FRAME;
+      const width = Math.max(MIN_TEXT, Math.floor(left / 2));
+      for (const { before, why, sandbox, after } of cells)
+        table.push([...before, folded(why, width), folded(sandbox, width), ...after]);
       process.stdout.write(`${table.toString()}\n`);
       const where = target.kind === 'lite' ? ` --endpoint ${target.url}` : '';
       if (status === 'pending')
@@ -71,9 +75,9 @@ export function registerPending(program: Command): void {
 
 /** Used when the width of the terminal is unknown. */
 const WIDTH = 140;
-const MIN_WHY = 40;
-/** Characters that the table adds around six cells. */
-const FRAME = 19;
+const MIN_TEXT = 28;
+/** Characters that the table adds around seven cells. */
+const FRAME = 22;
 
 /** Rows per request; a list does not say how many rows there are in all. */
 const PAGE_ROWS = 200;
@@ -103,6 +107,7 @@ function details(row: PendingRequest): string {
     agent: row.agent_id,
     tool: toolOf(row),
     why: row.risk_summary,
+    sandbox: [predictionOf(row), ...reasonsOf(row)].join('; '),
   };
   const head = Object.entries(lines).map(([name, value]) => `${name.padEnd(14)} ${oneLine(value)}\n`);
   return `${head.join('')}arguments\n${printable(JSON.stringify(shown ?? {}, null, 2))}\n`;

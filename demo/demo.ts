@@ -10,6 +10,7 @@ import { Agent } from 'undici';
 import type { JsonObject } from '../contracts/json.js';
 import type { LedgerEntry, VerifyResult } from '../contracts/ledger.js';
 import type { PendingRequest } from '../contracts/review.js';
+import { predictionOf } from '../domain/sandbox/told.js';
 import { errorText } from '../domain/errors.js';
 import { FREE_PORTS } from '../stack/process-settings.js';
 import type { DevelopmentFile } from '../stack/development-file.js';
@@ -201,6 +202,8 @@ async function story(gate: Participants): Promise<void> {
   );
   const row = await gate.rowOf(correlationId);
   say(`   ${dim('operator')}  sees: ${row.risk_summary}`);
+  say(`   ${dim('sandbox')}   predicts: ${predictionOf(row)}`);
+  told('the sandbox says what the call would do', row.sandbox_report?.severity === 'risky');
   const decided = await gate.decide(row.id, 'approve', 'invoice 7, checked with finance');
   say(`   ${dim('operator')}  ${green('approves')}, as ${String(decided.body.decided_by as string)}`);
   const view = await eventually('the approved call ran', async () => {

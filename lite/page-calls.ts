@@ -4,6 +4,7 @@ import type { LedgerEntry, VerifyResult } from '../contracts/ledger.js';
 import { type PendingRequest, toolOf } from '../contracts/review.js';
 import type { CallRecord } from '../domain/call-record/record.js';
 import { isFinal } from '../domain/call-record/transitions.js';
+import { predictionOf, reasonsOf } from '../domain/sandbox/told.js';
 import { deadlineOf } from '../domain/review/transitions.js';
 import { DEFAULT_TENANT } from './access.js';
 import { notice, shownTime, text } from '../api/pages/html.js';
@@ -155,6 +156,7 @@ function card(
   <div class="head"><h3 id="call-${index}">${text(toolOf(row))} <small>by ${text(row.agent_id)}${tenant}</small></h3>
   <small>asked ${shownTime(row.created_at, nowMs)}, ends ${shownTime(new Date(deadlineOf(row)).toISOString(), nowMs)}</small></div>
   <p>${text(row.risk_summary)}</p>
+  ${prediction(row)}
   <pre${scrolls ? ` tabindex="0" role="region"` : ''} aria-label="${title}">${html}</pre>
   ${scrolls ? `<p class="dim fine">${given.split('\n').length} lines, ${given.length} characters: scroll within the box to read all of it.</p>` : ''}
   ${whole ? '' : `<p class="bad">Cut after ${given.length} characters. What cannot be read here is not approved here: see <code>gate pending --json</code>, and approve with <code>gate decide ${text(row.id)} approve</code>.</p>`}
@@ -166,6 +168,13 @@ function card(
   </form>
   <small>call <code>${text(row.correlation_id)}</code></small>
 </article>`;
+}
+
+/** What the sandbox predicts, above what would run: read from the call's text, and no permission. */
+function prediction(row: PendingRequest): string {
+  const kind = row.sandbox_report?.severity === 'destructive' ? 'bad' : row.sandbox_report ? 'wait' : 'dim';
+  const why = reasonsOf(row).map((reason) => `<li>${text(reason)}</li>`);
+  return `<p>Predicted from its text: <span class="${kind}">${text(predictionOf(row))}</span></p>${why.length === 0 ? '' : `<ul class="fine" role="list">${why.join('')}</ul>`}`;
 }
 
 /** Whether the page shows all that would run; what it cuts is not approved there. */

@@ -290,9 +290,10 @@ function outcomeOf(value: unknown): string {
   if (value === SEALED) return SEALED;
   if (typeof value === 'boolean') return value ? 'taken' : 'not taken at once';
   if (value === null || typeof value !== 'object') return 'done';
-  const { closed, inspected, summary, state, tier, applied, code } = value as Record<string, unknown>;
+  const { closed, inspected, report, summary, state, tier, applied, code } = value as Record<string, unknown>;
   if (closed !== undefined) return outcomeOf(closed);
   if (inspected !== undefined) return inspectedAs(inspected as Record<string, unknown>);
+  if (report !== undefined) return reportedAs(report as Record<string, unknown> | null);
   if (applied === false) return `refused: ${String(code)}`;
   if (summary !== undefined && summary !== null) return outcomeOf(summary);
   if (typeof state === 'string') return typeof tier === 'string' ? `${state} (${tier})` : state;
@@ -304,6 +305,9 @@ function inspectedAs({ available, inspection }: Record<string, unknown>): string
   const { authorized, intent_category } = inspection as Record<string, unknown>;
   return `${authorized === true ? 'nothing found' : 'refused'} (${String(intent_category)})`;
 }
+
+const reportedAs = (report: Record<string, unknown> | null): string =>
+  report === null ? 'no report in time' : `${String(report['operation_class'])}, ${String(report['severity'])}`;
 
 /** The type of a failure; its text can quote a request, and is sealed for that reason. */
 async function failureText(failure: Failure | null | undefined, read: Reader): Promise<string | null> {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { pendingRequest, type NewReview, type PendingRequest, type SettledReview } from '../../contracts/review.js';
+import type { SandboxReport } from '../../contracts/sandbox.js';
 import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
 import { canonicalDigest } from '../../domain/crypto/digest.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
@@ -56,6 +57,21 @@ const settled = (over: Partial<SettledReview> = {}): SettledReview => ({
   },
   ...over,
 });
+
+const report: SandboxReport = {
+  contract: 'gate.sandbox-report/v1',
+  analyzer_version: 'gate-sandbox/1',
+  analyzed: true,
+  operation_class: 'write',
+  severity: 'risky',
+  reversible: 'no',
+  summary: `move 500 EUR to \`${ARGUMENT}\``,
+  reasons: ['money moves'],
+  targets: [ARGUMENT],
+  predicted_changes: [{ kind: 'send', target: ARGUMENT }],
+  scope: { targets: 1, wildcards: false, recursive: false },
+  money: { amount: '500', currency: 'EUR', payee: ARGUMENT },
+};
 
 /** The row as it appears in a list. */
 const summary = (row: PendingRequest) => ({
@@ -541,6 +557,51 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
     });
   });
 
+  describe('the report of the sandbox', () => {
+    const id = reviewIdOf(correlation(1));
+    const told = { operation_class: 'write', severity: 'risky' };
+    const withReport = (over: Partial<NewReview> = {}) => newReview({ sandbox_report: report, ...over });
+    const first = async () => (await store.list({ tenant: 'acme' })).rows[0];
+
+    it('is shown whole with the row, under its digest, and as its line in a list', async () => {
+      const { row } = await store.createOnce(withReport());
+      expect(row).toMatchObject({ sandbox_report: report, sandbox_report_digest: canonicalDigest(report) });
+      expect(await store.get(id)).toMatchObject({ sandbox_report: report });
+      expect((await first())?.sandbox_report).toEqual({
+        ...told,
+        reversible: 'no',
+        summary: `move 500 EUR to \`${ARGUMENT}\``,
+      });
+    });
+
+    it('is null where there was none', async () => {
+      const { row } = await store.createOnce(newReview());
+      expect(row).toMatchObject({ sandbox_report: null, sandbox_report_digest: null });
+      expect(await first()).toMatchObject({ sandbox_report: null });
+    });
+
+    it('stays the first when the call is parked again', async () => {
+      await store.createOnce(withReport());
+      await store.createOnce(withReport({ sandbox_report: { ...report, severity: 'destructive' } }));
+      expect(await store.get(id)).toMatchObject({ sandbox_report: { severity: 'risky' } });
+    });
+
+    it('goes with the payload: class and severity are what stays', async () => {
+      await store.createOnce(withReport());
+      await store.settle(settled());
+      now = T0 + 8 * 86_400_000;
+      expect((await store.get(id))?.sandbox_report).toEqual(told);
+      expect((await store.list({ tenant: 'acme', status: 'approved' })).rows[0]?.sandbox_report).toEqual(told);
+    });
+
+    it('is deleted when the row is withdrawn, and another one comes with the next attempt', async () => {
+      await store.createOnce(withReport());
+      await store.withdraw(correlation(1));
+      await store.createOnce(withReport({ sandbox_report: null, created_at: '2026-11-02T10:00:01.000Z' }));
+      expect(await store.get(id)).toMatchObject({ sandbox_report: null, sandbox_report_digest: null });
+    });
+  });
+
   describe('the payload at rest', () => {
     it('is told by the retention object', async () => {
       const { row } = await store.createOnce(newReview());
@@ -724,7 +785,7 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
 
   if (kind === 'SQLite')
     it('leaves no argument in the file or its write-ahead log', async () => {
-      await store.createOnce(newReview());
+      await store.createOnce(newReview({ sandbox_report: report }));
       const files = readdirSync(directory).map((name) => readFileSync(join(directory, name)));
       expect(files.some((bytes) => bytes.includes('payments-agent'))).toBe(true);
       expect(files.some((bytes) => bytes.includes(ARGUMENT))).toBe(false);

@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/glo
 import { hilMigrations } from '../../migrations/hil.js';
 import { type EditedStore, editedPostgres, editedSqlite, stopEditedPostgres } from '../../test/support/edited-store.js';
 import type { NewReview, SettledReview } from '../../contracts/review.js';
+import type { SandboxReport } from '../../contracts/sandbox.js';
 import { type KeyRing, keyRing } from '../../domain/crypto/key-ring.js';
 import type { Store } from '../store/database.js';
 import { openLocalFile } from '../store/local-file.js';
@@ -37,6 +38,20 @@ const reviewOf = (n: number, over: Partial<NewReview> = {}): NewReview => ({
   tenant: 'acme',
   ...over,
 });
+const report: SandboxReport = {
+  contract: 'gate.sandbox-report/v1',
+  analyzer_version: 'gate-sandbox/1',
+  analyzed: true,
+  operation_class: 'delete',
+  severity: 'destructive',
+  reversible: 'no',
+  summary: 'delete file `accounts.db`',
+  reasons: ['a file or folder is removed'],
+  targets: ['accounts.db'],
+  predicted_changes: [{ kind: 'delete', target: 'accounts.db' }],
+  scope: { targets: 1, wildcards: false, recursive: false },
+  money: null,
+};
 const settlementOf = (id: string, status: SettledReview['status'] = 'approved'): SettledReview => ({
   pending_id: id,
   status,
@@ -268,6 +283,24 @@ describe.each([
     await edited(() => put(one, { payload }));
     await expect(store.get(one)).rejects.toMatchObject({ code: 'payload_unavailable' });
     expect((await store.get(two))?.status).toBe('pending');
+  });
+
+  it.each([
+    ['removed', async () => null],
+    ['that of another review', async (other: string) => (await rowOf(other))['sandbox_report']],
+    ['its payload', async (_other: string, one: string) => (await rowOf(one))['payload']],
+    ['no sealed value', async () => Buffer.from('{"severity":"safe"}')],
+  ])('shows class and severity where the report of the sandbox is %s', async (_what, instead) => {
+    const [one, other] = [correlation((count += 1)), correlation((count += 1))];
+    for (const correlation_id of [one, other])
+      await store.createOnce(reviewOf(count, { correlation_id, sandbox_report: report }));
+    const value = await instead(reviewIdOf(other), reviewIdOf(one));
+    await edited(() => put(reviewIdOf(one), { sandbox_report: value }));
+    expect((await store.get(reviewIdOf(one)))?.sandbox_report).toEqual({
+      operation_class: 'delete',
+      severity: 'destructive',
+    });
+    expect((await store.get(reviewIdOf(other)))?.sandbox_report).toEqual(report);
   });
 
   it('is not tampered where a later attempt or a withdrawal wrote it', async () => {

@@ -2,8 +2,10 @@ import proto from '@temporalio/proto';
 
 /** Where recorded histories lie, from the project's root: those of an earlier Gate, and in a folder of its own each shape since. */
 export const HISTORIES = 'workflows/tool-call/histories';
-/** The shape that the workflow of now records, named as the patch that began it. */
-export const CURRENT_SHAPE = 'steps-under-their-own-names';
+/** Shapes that were recorded before, named as the patches that began them. */
+export const EARLIER_SHAPES = ['.', 'steps-under-their-own-names'] as const;
+/** The shape that the workflow of now records. */
+export const CURRENT_SHAPE = 'sandbox-report';
 export const STREAM_HISTORIES = 'workflows/egress/histories';
 export const CALLBACK_HISTORIES = 'workflows/callback/histories';
 export const RECONCILE_HISTORIES = 'workflows/reconcile/histories';

@@ -4,7 +4,14 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
 import { PROJECT_ROOT } from '../../config/project-root.js';
-import { CALLBACK_HISTORIES, CURRENT_SHAPE, HISTORIES, RECONCILE_HISTORIES, STREAM_HISTORIES } from './histories.js';
+import {
+  CALLBACK_HISTORIES,
+  CURRENT_SHAPE,
+  EARLIER_SHAPES,
+  HISTORIES,
+  RECONCILE_HISTORIES,
+  STREAM_HISTORIES,
+} from './histories.js';
 
 const folder = join(PROJECT_ROOT, HISTORIES);
 const recorded = readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -37,9 +44,11 @@ describe('workflows replay what was recorded', () => {
     'appending',
     'parked-appending-run-1',
     'parked-appending-run-2',
-  ])('has a history of a call that was %s, as an earlier Gate took its steps and as they are taken now', (way) => {
+  ])('has a history of a call that was %s, as every earlier Gate took its steps and as they are taken now', (way) => {
     const files = recorded.map((file) => file.slice(folder.length + 1));
-    expect(files).toEqual(expect.arrayContaining([`${way}.pb`, join(CURRENT_SHAPE, `${way}.pb`)]));
+    expect(files).toEqual(
+      expect.arrayContaining([...EARLIER_SHAPES, CURRENT_SHAPE].map((shape) => join(shape, `${way}.pb`))),
+    );
   });
 
   it('replays every one of them', async () => {
