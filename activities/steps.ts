@@ -81,7 +81,7 @@ export function createStepActivities(
     const known = reported.get(call.correlation_id);
     reported.delete(call.correlation_id);
     const same = known?.call.digest === call.digest && known.call.received_ms === call.received_ms;
-    return same ? known.report : parts.analyzeCall(call);
+    return same ? known.report : parts.analyzeCall(call).catch(() => null);
   };
 
   return {

@@ -129,6 +129,34 @@ describe('toolCall: each path of a call, as its history tells it', () => {
     expect(gate.executed).toEqual([]);
   });
 
+  it.each<[string, RegExp, () => void]>([
+    [
+      'says nothing in time',
+      /^analyze: no report in time$/,
+      () => {
+        gate.script.sandbox = 'silent';
+      },
+    ],
+    [
+      'ends in a fault',
+      /^analyze: .*the sandbox is broken/,
+      () => {
+        const analyzeCall: PipelineFixture['activities']['analyzeCall'] = () =>
+          Promise.reject(new Error('the sandbox is broken'));
+        gate = { ...gate, activities: { ...gate.activities, analyzeCall } };
+      },
+    ],
+  ])('parked without a report where the sandbox %s', async (_how, shown, away) => {
+    gate.script.tier = 'yellow';
+    away();
+    const call = await gate.call();
+    expect(await ask(call)).toMatchObject({ state: 'parked' });
+    const [[, , , analyzed] = []] = told(await waiting(call));
+    expect(analyzed).toEqual(expect.stringMatching(shown));
+    expect(await gate.reviews.byCorrelation(call.correlation_id)).toMatchObject({ sandbox_report: null });
+    expect(await decide(call, 'deny')).toMatchObject({ outcome: 'applied' });
+  });
+
   it('parked and approved: the caller has its answer, a second run waits, a person decides, the tool runs', async () => {
     gate.script.tier = 'yellow';
     const call = await gate.call();
@@ -138,6 +166,7 @@ describe('toolCall: each path of a call, as its history tells it', () => {
         'begins',
         'inspect: nothing found (Information Retrieval)',
         'evaluate: decided (yellow)',
+        'analyze: read, safe',
         'park: parked (yellow)',
         'appendLedger: taken',
         'answer: parked (yellow)',
