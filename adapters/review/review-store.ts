@@ -4,6 +4,7 @@ import { LRUCache } from 'lru-cache';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { ListedReview, NewReview, PendingRequest } from '../../contracts/review.js';
 import { hilMigrations } from '../../migrations/hil.js';
+import type { SandboxReport } from '../../contracts/sandbox.js';
 import { canonicalDigest, canonicalJson, sha256Hex } from '../../domain/crypto/digest.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { errorText, GateError } from '../../domain/errors.js';
@@ -199,12 +200,19 @@ export function reviewStoreOver(
     return payload;
   }
 
+  /** What the sandbox said, if the row is Gate's own and the report the row's. */
+  function reportOf(row: ReviewHead & Pick<Row, 'sandbox_report'>): SandboxReport | null {
+    if (row.status === 'tampered' || row.sandbox_report === null) return null;
+    const { sandbox_report_digest: digest = null } = JSON.parse(row.annotations) as Annotations;
+    return digest === null ? null : sealing.openReport(row.sandbox_report, row.id, digest);
+  }
+
   const shown = (
     row: ReviewHead & Pick<Row, 'sandbox_report'>,
     payload: JsonObject | null,
     now = clock(),
     form?: 'summary',
-  ): PendingRequest => view(row, payload, now, form, sealing.openReport(row.sandbox_report, row));
+  ): PendingRequest => view(row, payload, now, form, reportOf(row));
 
   /** For lists: one unreadable payload must not block the others. */
   function viewAnyway(row: Row): PendingRequest {

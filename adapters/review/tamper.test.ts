@@ -303,6 +303,13 @@ describe.each([
     expect((await store.get(reviewIdOf(other)))?.sandbox_report).toEqual(report);
   });
 
+  it('lists a row whose annotations are no longer JSON, with its report, as tampered', async () => {
+    const id = reviewIdOf(correlation((count += 1)));
+    await store.createOnce(reviewOf(count, { sandbox_report: report }));
+    await edited(() => put(id, { annotations: '{' }));
+    expect(await listed()).toEqual([expect.objectContaining({ id, status: 'tampered', sandbox_report: null })]);
+  });
+
   it('is not tampered where a later attempt or a withdrawal wrote it', async () => {
     const n = (count += 1);
     await store.createOnce(reviewOf(n));

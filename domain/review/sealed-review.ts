@@ -1,7 +1,6 @@
 import { canonicalDigest, uuidFromDigest } from '../crypto/digest.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { rowContent } from '../crypto/row-content.js';
-import type { Annotations } from './review-view.js';
 import type { ReviewStatus } from '../../contracts/review.js';
 import type { SandboxReport } from '../../contracts/sandbox.js';
 
@@ -75,13 +74,8 @@ export function reviewSealing(keys: KeyRing) {
     sealPayload: (text: string, id: string) => keys.seal(text, payloadPlace(id)),
     openPayload: (sealed: Uint8Array, id: string) => keys.open(sealed, payloadPlace(id)),
     sealReport: (report: SandboxReport, id: string) => keys.seal(JSON.stringify(report), reportPlace(id)),
-    /** The report of a verified row, if it is the one of the row's digest; otherwise, as in a row without one, `null`. */
-    openReport(
-      sealed: Uint8Array | null,
-      { id, annotations }: Pick<ReviewHead, 'id' | 'annotations'>,
-    ): SandboxReport | null {
-      const { sandbox_report_digest: digest = null } = JSON.parse(annotations) as Annotations;
-      if (sealed === null || digest === null) return null;
+    /** The report, if it is the one of this digest; otherwise `null`. */
+    openReport(sealed: Uint8Array, id: string, digest: string): SandboxReport | null {
       try {
         const report = JSON.parse(keys.open(sealed, reportPlace(id)).toString('utf8')) as SandboxReport;
         return canonicalDigest(report) === digest ? report : null;
