@@ -2,6 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { InspectionResponse } from '../../contracts/inspection.js';
 import type { PolicyDecision } from '../../contracts/policy.js';
+import { loadPolicySet } from '../../adapters/policy/load-policy-set.js';
+import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
 import { decisionOf, inspectionOf } from '../../test/support/pipeline-fixture.js';
 import { foldVerdict, intentScore } from './verdict.js';
 
@@ -48,10 +50,14 @@ describe('the verdict fold', () => {
       { tier: 'yellow', outcome: 'park', review_reasons: [expect.stringContaining('(drop_database)')] },
     ],
     [
-      'a suspected deed that the rules ask about: in their words alone',
-      brain({ intent_suspicions: ['drop_database'] }),
-      { allow: false, review_reasons: ['Review: read it'] },
-      { tier: 'yellow', outcome: 'park', review_reasons: ['Review: read it'] },
+      'a suspected deed beside what the rules ask: both are said',
+      brain({ intent_suspicions: ['wipe_disk', 'drop_database'] }),
+      { allow: false, review_reasons: ['Review: money'] },
+      {
+        tier: 'yellow',
+        outcome: 'park',
+        review_reasons: ['Review: money', expect.stringContaining('(drop_database, wipe_disk)')],
+      },
     ],
     [
       'a suspected deed that the rules deny: red',
@@ -97,6 +103,20 @@ describe('the verdict fold', () => {
     ],
   ])('%s', (_what, inspection, decision, expected) => {
     expect(foldVerdict(inspection, policy(decision), 'enforce')).toMatchObject(expected);
+  });
+
+  it('says a suspected deed once where the shipped rules say it', async () => {
+    const rules = await loadPolicySet({ directory: shippedPolicyDirectory() });
+    const intent_suspicions = ['wipe_disk', 'drop_database'];
+    const heard = rules.evaluate({
+      tool_type: 'list_files',
+      agent_history: { last_tool: null, recent_sequence: [] },
+      intent_score: 0,
+      arguments: {},
+      intent_suspicions,
+    });
+    expect(heard.review_reasons).toEqual([expect.stringContaining('(drop_database, wipe_disk)')]);
+    expect(foldVerdict(brain({ intent_suspicions }), heard, 'enforce').review_reasons).toEqual(heard.review_reasons);
   });
 
   it('observe lets everything through and keeps the true tier', () => {

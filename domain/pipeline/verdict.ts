@@ -25,18 +25,21 @@ const UNHEARD = { allow: false, reasons: ['policy did not answer'], review_reaso
 
 /**
  * Red if Brain refuses or any deny reason exists; else yellow if any review reason exists; else green only if policy says allow. Deny beats
- * review. An action that Brain only suspects is a review reason if the rules, made before Brain reported suspicions, give none. Observe
- * mode forces the outcome to allow and keeps the true tier. No decision at all (`null`, in observe mode only) is no allow: red.
+ * review. An action that Brain only suspects is a review reason of its own unless the rules name it: a folder of rules may be older than
+ * suspicions. Observe mode forces the outcome to allow and keeps the true tier. No decision at all (`null`, in observe mode only) is no
+ * allow: red.
  */
 export function foldVerdict(inspection: InspectionResponse | null, heard: PolicyDecision | null, mode: Mode): Verdict {
   const decision = heard ?? UNHEARD;
   const brainRefuses = inspection !== null && !inspection.authorized;
   const policyRefuses = decision.reasons.length > 0;
   const suspected = inspection?.intent_suspicions ?? [];
+  const deed = `destructive deed (${suspected.toSorted().join(', ')})`;
+  const told = suspected.length === 0 || decision.review_reasons.some((reason) => reason.includes(deed));
   const reviewReasons =
-    decision.review_reasons.length > 0 || policyRefuses || suspected.length === 0
+    told || policyRefuses
       ? decision.review_reasons
-      : [`Review: inspection suspects that the arguments order a destructive deed (${suspected.join(', ')}).`];
+      : [...decision.review_reasons, `Review: inspection suspects that the arguments order a ${deed}.`];
   const tier: Tier =
     brainRefuses || policyRefuses ? 'red' : reviewReasons.length > 0 ? 'yellow' : decision.allow ? 'green' : 'red';
   const reasons = [...(brainRefuses ? [inspection.reason] : []), ...decision.reasons];
