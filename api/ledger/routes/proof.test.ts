@@ -71,6 +71,21 @@ describe('the ledger as a transparency log, over HTTP', () => {
       expect([query, (await get(`/proof/consistency${query}`)).status]).toEqual([query, 400]);
   });
 
+  it('GET /proof/consistency walks the chain for no agent: its proofs end at the checkpoint that agents share', async () => {
+    await gate.ledger.append([testRow(), testRow(), testRow()]);
+    const agents = (query: string) => get(`/proof/consistency${query}`, 'agent-workload');
+    expect(await agents('?from=1')).toMatchObject({ status: 200, body: { from: 1, to: 3 } });
+    await gate.ledger.append([testRow()]);
+    expect((await get('/proof/consistency?from=1')).body).toMatchObject({ to: 4 });
+    const shared = parseCheckpoint((await get<string>('/checkpoint', 'agent-workload')).body);
+    expect(shared.size).toBe(3);
+    const asked = await Promise.all([0, 1, 2, 3].map((from) => agents(`?from=${from}`)));
+    expect(asked.map(({ status, body }) => [status, body['to']])).toEqual(asked.map(() => [200, 3]));
+    for (const { body } of asked) expect(body['to_root']).toBe(shared.root.toString('hex'));
+    expect(await agents('?from=1&to=4')).toMatchObject({ status: 400, body: { error: 'proof_out_of_range' } });
+    expect(await agents('?from=4')).toMatchObject({ status: 400, body: { error: 'proof_out_of_range' } });
+  });
+
   it('POST /checkpoint/cosignatures keeps what holds; only the console may', async () => {
     await gate.ledger.append([testRow()]);
     const { body } = await get<string>('/checkpoint');

@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import { consistencyProof, cosignResult, inclusionProof } from '../../../contracts/ledger-proof.js';
 import { GateError } from '../../../domain/errors.js';
+import { parseCheckpoint } from '../../../domain/ledger/tlog/checkpoint.js';
 import type { TransparencyLog } from '../../../adapters/ledger/tlog/transparency-log.js';
 import type { ServiceApp } from '../../plugins/app.js';
-import type { SharedWalk } from '../shared-walk.js';
+import { type SharedWalk, sharesWalks } from '../shared-walk.js';
 
 const count = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const inclusionQuery = z
@@ -66,7 +67,15 @@ export function proofRoutes({
       config: { public: true },
       schema: { querystring: z.object({ from: count, to: count.optional() }), response: { 200: consistencyProof } },
     },
-    ({ query: { from, to } }) => log().consistency(from, to),
+    async (request) => {
+      const { from, to } = request.query;
+      if (!sharesWalks(request)) return log().consistency(from, to);
+      // Below a known head, a proof is a few reads of stored nodes. What walks the chain is finding a newer head, and agents share that.
+      const { size } = parseCheckpoint(await sharedWalk(request, 'checkpoint', () => log().checkpoint()));
+      if (to !== undefined && to > size)
+        throw new GateError('proof_out_of_range', `take 0 <= from <= to <= ${size}, the size of GET /checkpoint`);
+      return log().consistency(from, to ?? size);
+    },
   );
 
   void app.register((child, _options, done) => {
