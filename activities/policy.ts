@@ -80,13 +80,13 @@ const evaluateWith = (
 ): Promise<PolicyDecision> =>
   judgeSiblings((input: PolicyInput) => policies.evaluate(input), facts, siblings, call.received_ms);
 
-/** Asks policy about another body for a call, as an approver changed it. Throws when policy does not answer. */
+/** Asks policy about a body for a call once more: one that an approver changed, or under the rules of now. Throws when policy does not answer. */
 export async function evaluateChanged(
   { policies, tools }: { readonly policies: PolicyEvaluator; readonly tools: ToolClasses },
   call: CallInput,
   body: JsonObject,
   history: AgentHistory,
-  inspection: InspectionResponse,
+  inspection: InspectionResponse | null,
 ): Promise<PolicyDecision> {
   const { facts, siblings } = await factsOf(tools, call, body, history, inspection);
   return evaluateWith(policies, facts, siblings, call);

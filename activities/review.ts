@@ -1,6 +1,5 @@
 import type { CallInput, CallSummary, ReachedRecord } from '../contracts/call.js';
 import type { Json, JsonObject } from '../contracts/json.js';
-import type { ApprovalTier } from '../contracts/policy.js';
 import type { Approval, SettledReview, SignedDecision } from '../contracts/review.js';
 import type { SandboxReport } from '../contracts/sandbox.js';
 import { closedIfOver, expireCall } from '../domain/call-record/expiry.js';
@@ -19,6 +18,7 @@ import { PipelineUnavailable, REVIEW_BACKLOG } from '../domain/pipeline/pipeline
 import { otherCallThan, type VerifyDecision } from '../domain/review/approval.js';
 import { changedBody } from '../domain/review/modification.js';
 import type { Reviews } from '../domain/review/ports.js';
+import { needsMoreEyes } from '../domain/review/quorum.js';
 import { type Cast, castVote } from '../domain/review/vote.js';
 import { type DecisionRefusal, isDecidedBy, isOver, TAMPER_CHECK } from '../domain/review/transitions.js';
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
@@ -350,9 +350,6 @@ type Change =
     };
 const UNCHANGED: Change = { changed: null, denies: null };
 
-/** From few eyes to many. */
-const TIERS = ['auto', 'standard', 'strict'] as const satisfies readonly ApprovalTier[];
-
 /**
  * Judges a call as its approver changed it (docs/architecture/reviews.md#modify). This person has just read it, so what would wait for as
  * many eyes or fewer runs; anything else is denied. The change is applied to Gate's own request, never to what a row shows.
@@ -385,9 +382,8 @@ async function changeOf(
     approval_tier,
     policy_bundle: judged.policy_bundle,
   };
-  const moreEyes = TIERS.indexOf(approval_tier) > TIERS.indexOf(record.approval_tier);
   if (tier === 'red') return { changed, denies: `the changed call is denied: ${reasons.join(' | ')}` };
-  if (tier === 'yellow' && moreEyes)
+  if (tier === 'yellow' && needsMoreEyes(approval_tier, record.approval_tier))
     return { changed, denies: `the changed call needs the tier ${approval_tier}: ${review_reasons.join(' | ')}` };
   return { changed, denies: null };
 }

@@ -1,4 +1,4 @@
-import { GateError } from '../domain/errors.js';
+import { errorText, GateError } from '../domain/errors.js';
 import { type CallInput, type CallSummary, SERVER_EXECUTION_CONTRACT } from '../contracts/call.js';
 import { receiptSha256 } from '../domain/call-record/receipt.js';
 import { NotAsStaged, summarize, type RecordedOutcome } from '../domain/call-record/record.js';
@@ -10,12 +10,14 @@ import { approvalFault, effectiveBody, type VerifyDecision } from '../domain/rev
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { foreignText } from '../domain/text.js';
 import type { CallStore } from '../domain/call-record/ports.js';
+import type { RulesNow } from './rules-now.js';
 
 export function createUpstreamActivities({
   calls,
   upstream,
   verify,
   definitions,
+  rulesNow,
   now = Date.now,
 }: {
   calls: CallStore;
@@ -24,6 +26,8 @@ export function createUpstreamActivities({
   verify: VerifyDecision;
   /** Refuses an approved call whose tool has another definition than the reviewed one. */
   definitions?: ReviewGuard | undefined;
+  /** Asks policy once more where its rules changed since an approved call was judged. */
+  rulesNow: RulesNow;
   now?: () => number;
 }) {
   const outcomeWithoutResult = (
@@ -122,6 +126,15 @@ export function createUpstreamActivities({
       // What HIL signed, checked before the claim: the request as it was asked for, or as its approver changed it.
       const body = effectiveBody(claimed.record, request.body);
       if (body === null) return notRun(correlationId, 'the signed change does not fit the staged request');
+      if (decision) {
+        try {
+          const denied = await rulesNow(claimed.record, body);
+          if (denied !== null) return notRun(correlationId, denied, null, 'policy_changed');
+        } catch (error) {
+          const words = `policy did not answer right before the attempt, and nothing was sent: ${errorText(error)}`;
+          return notRun(correlationId, words, null, 'attempt_not_begun');
+        }
+      }
       const reply = await upstream.callTool(call, body, {
         timeoutMs: Math.max(1, call.upstream_timeout_ms - (now() - startedMs)),
         ...(signal && { signal }),

@@ -13,12 +13,17 @@ export const why = async (error: unknown): Promise<string> =>
   (await import('../activities/clients/unsent.js')).causeText(error);
 
 export function refusalText(status: number, text: string): string {
-  let refused: { error?: string; reason?: string; reasoning?: string; decided_by?: string; status?: string } = {};
+  let refused: Partial<Record<'error' | 'reason' | 'reasoning' | 'detail' | 'decided_by' | 'status', unknown>> = {};
   try {
     refused = JSON.parse(text) as typeof refused;
   } catch {
     // Not Gate's own answer; show its text.
   }
-  const who = refused.decided_by ? ` (${refused.status} by ${refused.decided_by})` : '';
-  return `${refused.error ?? status}: ${oneLine(refused.reason ?? refused.reasoning ?? text.slice(0, 200))}${who}`;
+  const said = (field: keyof typeof refused): string | undefined => {
+    const value = refused[field];
+    return typeof value === 'string' && value !== '' ? value : undefined;
+  };
+  const who = said('decided_by') ? ` (${said('status')} by ${said('decided_by')})` : '';
+  const detail = said('detail') ? ` (${oneLine(said('detail') ?? '')})` : '';
+  return `${said('error') ?? status}: ${oneLine(said('reason') ?? said('reasoning') ?? text.slice(0, 200))}${detail}${who}`;
 }

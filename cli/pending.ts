@@ -68,7 +68,7 @@ export function registerPending(program: Command): void {
       const where = target.kind === 'lite' ? ` --endpoint ${target.url}` : '';
       if (status === 'pending')
         process.stdout.write(
-          `\nlook at one: npx gate pending <id>${where}\ndecide with: npx gate decide <id> approve|deny --reason "…"${where}\n`,
+          `\nlook at one: npx gate pending <id>${where}\ndecide with: npx gate decide <id> approve|deny|modify --reason "…"${where}\n`,
         );
     });
 }
@@ -100,17 +100,24 @@ function details(row: PendingRequest): string {
   const { params } = row.request_payload;
   const shown = params && typeof params === 'object' && !Array.isArray(params) ? (params.arguments ?? params) : params;
   const decided = [row.decided_by && `by ${row.decided_by}`, row.decision_reason].filter(Boolean).join(': ');
+  const { approvals = [], required_approvers: required = 1, modification_diff: diff } = row;
   const lines = {
     id: row.id,
     'correlation id': row.correlation_id,
     status: row.status === 'pending' ? `pending, expires ${expiry(row)}` : `${row.status} ${decided}`.trim(),
+    ...(required > 1 && {
+      approvals: `${approvals.length} of ${required} ${approvals.map(({ by }) => by).join(', ')}`.trim(),
+    }),
     agent: row.agent_id,
     tool: toolOf(row),
     why: row.risk_summary,
     sandbox: [predictionOf(row), ...reasonsOf(row)].join('; '),
   };
   const head = Object.entries(lines).map(([name, value]) => `${name.padEnd(14)} ${oneLine(value)}\n`);
-  return `${head.join('')}arguments\n${printable(JSON.stringify(shown ?? {}, null, 2))}\n`;
+  const changed = (diff?.replacements ?? []).map(
+    ({ path, value }) => `changed to     ${oneLine(`${path.join('.')} = ${JSON.stringify(value)}`)}\n`,
+  );
+  return `${head.join('')}arguments\n${printable(JSON.stringify(shown ?? {}, null, 2))}\n${changed.join('')}`;
 }
 
 const expiry = (row: PendingRequest): string => {

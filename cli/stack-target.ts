@@ -53,6 +53,7 @@ async function textAsConsole(
   body?: object,
 ): Promise<string> {
   const stack = developmentFile();
+  const token = tokenOf(stack, operator);
   const [{ createMtlsFetch }, { serviceSpiffe }] = await Promise.all([
     import('../activities/clients/mtls-fetch.js'),
     import('../domain/identity/spiffe.js'),
@@ -70,7 +71,7 @@ async function textAsConsole(
     response = await fetch(`${stack[service].url}${path}`, {
       method,
       headers: {
-        authorization: `Bearer ${tokenOf(stack, operator)}`,
+        authorization: `Bearer ${token}`,
         ...scopeOf(tenant),
         ...(body && { 'content-type': 'application/json' }),
       },

@@ -200,6 +200,12 @@ export const ERROR_CODES = {
     meaning:
       'An operator approved the call, and the definition of the tool is not the one it was reviewed under, or cannot be compared; nothing was executed.',
   },
+  policy_changed: {
+    status: 403,
+    retry: 'no',
+    meaning:
+      'An operator approved the call under earlier rules, and those of now deny it or ask for more people; nothing was executed.',
+  },
   upstream_timeout: { status: 504, retry: 'no', meaning: 'The upstream did not answer a control method in time.' },
   upstream_not_configured: {
     status: 503,

@@ -21,6 +21,7 @@ import {
 } from '../activities/reconcile.js';
 import { createReviewActivities, type ReviewActivities, type ReviewActivityOptions } from '../activities/review.js';
 import { createSandboxActivities, type SandboxActivities } from '../activities/sandbox.js';
+import { rulesNowOf } from '../activities/rules-now.js';
 import { createUpstreamActivities, type UpstreamActivities } from '../activities/upstream.js';
 import type { HeldRows, Ledger } from '../contracts/ledger.js';
 import type { SignedDecision } from '../contracts/review.js';
@@ -135,6 +136,7 @@ export function createActivities(ports: ActivityPorts): GateActivities {
       calls,
       upstream: ports.upstream,
       definitions: ports.definitions,
+      rulesNow: rulesNowOf(ports),
       verify: ports.verifyDecision,
       ...clock,
     }),

@@ -290,10 +290,14 @@ function outcomeOf(value: unknown): string {
   if (value === SEALED) return SEALED;
   if (typeof value === 'boolean') return value ? 'taken' : 'not taken at once';
   if (value === null || typeof value !== 'object') return 'done';
-  const { closed, inspected, report, summary, state, tier, applied, code } = value as Record<string, unknown>;
+  const { closed, inspected, report, summary, state, tier, applied, approvals, code } = value as Record<
+    string,
+    unknown
+  >;
   if (closed !== undefined) return outcomeOf(closed);
   if (inspected !== undefined) return inspectedAs(inspected as Record<string, unknown>);
   if (report !== undefined) return reportedAs(report as Record<string, unknown> | null);
+  if (applied === true && Array.isArray(approvals)) return `${approvals.length} approved, others must too`;
   if (applied === false) return `refused: ${String(code)}`;
   if (summary !== undefined && summary !== null) return outcomeOf(summary);
   if (typeof state === 'string') return typeof tier === 'string' ? `${state} (${tier})` : state;

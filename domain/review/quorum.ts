@@ -46,3 +46,10 @@ export const approvalOf = ({ signed: { principal, decided_at } }: Pick<RecordedV
   provenance: principal.method,
   at: decided_at,
 });
+
+/** From few eyes to many. */
+const TIERS = ['auto', 'standard', 'strict'] as const satisfies readonly ApprovalTier[];
+
+/** Whether a call of one tier asks for more attention than the other tier gave it. */
+export const needsMoreEyes = (asked: ApprovalTier, given: ApprovalTier): boolean =>
+  TIERS.indexOf(asked) > TIERS.indexOf(given);

@@ -66,6 +66,8 @@ export interface PipelineFixture {
 export interface Script {
   tier: 'green' | 'yellow' | 'red';
   approvalTier: ApprovalTier;
+  /** The digest of the rules that policy judges by. */
+  rules: string;
   brain: 'up' | 'down' | 'rejects';
   policy: 'up' | 'down';
   hil: 'up' | 'down' | 'stores_then_fails';
@@ -127,6 +129,7 @@ export async function openPipeline({
   const script: Script = {
     tier: 'green',
     approvalTier: 'standard',
+    rules: 'sha256:test',
     brain: 'up',
     policy: 'up',
     hil: 'up',
@@ -179,7 +182,9 @@ export async function openPipeline({
   const policies: PolicyEvaluator = {
     evaluate: async () => {
       if (script.policy === 'down') throw new Error('policy is away');
-      return { ...decisionOf(script.tier), approval_tier: script.approvalTier };
+      const said = decisionOf(script.tier);
+      const policy_bundle = { ...said.policy_bundle, hash_sha256: script.rules };
+      return { ...said, approval_tier: script.approvalTier, policy_bundle };
     },
   };
   const analyze = await loadAnalyzer();
