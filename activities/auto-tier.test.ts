@@ -60,6 +60,16 @@ describe('a call that policy lets the machine decide (tier auto)', () => {
     expect(await gate.host.decide(decision)).toMatchObject({ outcome: 'applied', settled: { status: 'denied' } });
   });
 
+  it('waits for a person where its predicted effect is destructive', async () => {
+    const call = await gate.call({ tool: 'delete_file', arguments: { path: 'notes/todo.txt' } });
+    expect(await gate.run(call)).toMatchObject({ state: 'parked', approval_tier: 'auto' });
+    expect(await gate.reviews.byCorrelation(call.correlation_id)).toMatchObject({
+      status: 'pending',
+      sandbox_report: { severity: 'destructive' },
+    });
+    expect(gate.executed).toEqual([]);
+  });
+
   it('is not decided by a rule in the tiers of people, whoever asks', async () => {
     for (const tier of ['standard', 'strict'] as const) {
       gate.script.approvalTier = tier;

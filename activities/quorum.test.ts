@@ -15,7 +15,7 @@ describe('a call that two people must approve', () => {
     revoked.clear();
     gate = await openPipeline({
       script: { tier: 'yellow', approvalTier: 'strict' },
-      quorum: { strict: 2 },
+      quorum: { strict: 2, risky: 1, destructive: 1 },
       mayApprove: (subject) => !revoked.has(subject),
     });
     call = await gate.call();
@@ -137,7 +137,7 @@ describe('a call that two people must approve', () => {
     const again = await openPipeline({
       folder,
       script: { tier: 'yellow', approvalTier: 'strict' },
-      quorum: { strict: 2 },
+      quorum: { strict: 2, risky: 1, destructive: 1 },
     });
     try {
       await again.host.resume();
@@ -162,7 +162,10 @@ describe('a call that two people must approve', () => {
 describe('a record whose quorum somebody forged, with a MAC that holds', () => {
   let gate: PipelineFixture;
   beforeEach(async () => {
-    gate = await openPipeline({ script: { tier: 'yellow', approvalTier: 'strict' }, quorum: { strict: 2 } });
+    gate = await openPipeline({
+      script: { tier: 'yellow', approvalTier: 'strict' },
+      quorum: { strict: 2, risky: 1, destructive: 1 },
+    });
   });
   afterEach(() => gate.close());
 
@@ -216,4 +219,25 @@ describe('a record whose quorum somebody forged, with a MAC that holds', () => {
     },
   } as const;
   const voteOf = (call: CallInput, decision: 'approve' | 'deny' = 'approve') => gate.decision(call, decision, ANA);
+});
+
+describe('a call of one approver whose predicted effect is destructive', () => {
+  it('needs as many people as the floor says; without a report, one', async () => {
+    const gate = await openPipeline({
+      script: { tier: 'yellow' },
+      quorum: { strict: 2, risky: 1, destructive: 2 },
+    });
+    try {
+      const required = async () => {
+        const call = await gate.call({ tool: 'delete_file', arguments: { path: 'a' } });
+        await gate.run(call);
+        return (await gate.reviews.byCorrelation(call.correlation_id))?.required_approvers;
+      };
+      expect(await required()).toBe(2);
+      gate.script.sandbox = 'down';
+      expect(await required()).toBe(1);
+    } finally {
+      await gate.close();
+    }
+  });
 });

@@ -90,6 +90,16 @@ export const HIL_SETTINGS = {
     z.coerce.number().int().min(1).max(16).default(2),
     'How many different people must approve a call of tier strict. A tenant with fewer operators is named at the start.',
   ),
+  quorumRisky: setting(
+    'GATE_HIL_QUORUM_RISKY',
+    z.coerce.number().int().min(1).max(16).default(1),
+    'How many different people at least must approve a call whose predicted effect is risky, whatever its tier.',
+  ),
+  quorumDestructive: setting(
+    'GATE_HIL_QUORUM_DESTRUCTIVE',
+    z.coerce.number().int().min(1).max(16).default(1),
+    'How many different people at least must approve a call whose predicted effect is destructive, whatever its tier.',
+  ),
   ...reviewLimits('GATE_REVIEW'),
   ttlAutoSeconds: setting('GATE_REVIEW_TTL_AUTO_SECS', seconds(DEFAULT_TTL_SECONDS.auto), 'Open time of tier auto.'),
   ttlStandardSeconds: setting(

@@ -16,12 +16,13 @@ interface Settings {
 
 export async function open({ config: { own }, shared, ...parts }: Opening<Settings>): Promise<Opened<Reviews>> {
   const decisionKey = await readSigningKey(own.decisionKeyFile);
+  const quorum = { strict: own.quorumStrict, risky: own.quorumRisky, destructive: own.quorumDestructive };
   const reviews = await needed(
     'the review store',
     openReviewStore({
       target: parts.storeTarget('hil'),
       payloadKeys: own.payloadKeys,
-      quorum: { strict: own.quorumStrict },
+      quorum,
       perAgent: { rows: own.maxParkedCalls, bytes: own.maxParkedBytes },
     }),
   );
@@ -31,10 +32,11 @@ export async function open({ config: { own }, shared, ...parts }: Opening<Settin
     reviews.onTampered(({ id }, reason) =>
       parts.logger.error({ pending_id: id, reason }, 'a review is not what Gate wrote'),
     );
-  for (const { tenant, operators } of tooFewFor(own.quorumStrict, own.operators))
+  const mostPeople = Math.max(quorum.strict, quorum.risky, quorum.destructive);
+  for (const { tenant, operators } of tooFewFor(mostPeople, own.operators))
     parts.logger.warn(
-      { tenant, operators, required: own.quorumStrict },
-      'nobody can approve strict calls of this tenant: it has too few operators (GATE_HIL_OPERATORS, GATE_HIL_QUORUM_STRICT)',
+      { tenant, operators, required: mostPeople },
+      'this tenant has fewer operators (GATE_HIL_OPERATORS) than some of its calls need (GATE_HIL_QUORUM_STRICT, _RISKY, _DESTRUCTIVE): nobody can approve those',
     );
   const decisionLifeMs = own.decisionLifeSeconds * 1000;
   const decideByRule = createRuleDecisions({ reviews, decisionKey, decisionLifeMs });

@@ -12,24 +12,28 @@ const voteOf = (subject: string, standing?: string[]): RecordedVote => ({
 const subjects = (votes: readonly RecordedVote[]) => votes.map(({ signed }) => signed.principal.subject);
 
 describe('how many people must approve', () => {
+  const RULE = { strict: 2, risky: 1, destructive: 3 };
   it.each([
-    ['strict', 'operator', 2, 2],
-    ['strict', 'operator', 3, 3],
-    ['strict', 'operator', 1, 1],
-    ['standard', 'operator', 3, 1],
-    ['auto', 'operator', 3, 1],
-    [null, 'operator', 3, 1],
-    ['strict', 'demo', 3, 1],
+    ['strict', 'operator', null, RULE, 2],
+    ['strict', 'operator', 'safe', RULE, 2],
+    ['strict', 'operator', 'destructive', RULE, 3],
+    ['standard', 'operator', 'destructive', RULE, 3],
+    ['standard', 'operator', 'risky', RULE, 1],
+    ['standard', 'operator', 'risky', { ...RULE, risky: 2 }, 2],
+    ['strict', 'operator', 'risky', { ...RULE, risky: 1 }, 2],
+    [null, 'operator', null, RULE, 1],
+    ['standard', 'operator', null, RULE, 1],
+    ['auto', 'operator', 'risky', { ...RULE, risky: 2 }, 1],
+    ['auto', 'operator', 'destructive', RULE, 3],
+    ['strict', 'demo', 'destructive', RULE, 1],
+    ['strict', 'operator', 'destructive', ONE_APPROVER, 1],
   ] as const)(
-    'tier %s of the namespace %s, strict asking for %d: %d',
-    (approval_tier, state_namespace, strict, count) => {
-      expect(requiredApprovers({ approval_tier, state_namespace }, { strict })).toBe(count);
+    'tier %s, namespace %s, predicted %s, by %j: %d',
+    (approval_tier, state_namespace, severity, rule, count) => {
+      const sandbox_report = severity && { severity };
+      expect(requiredApprovers({ approval_tier, state_namespace, sandbox_report }, rule)).toBe(count);
     },
   );
-
-  it('is one where an edition has one decider', () => {
-    expect(requiredApprovers({ approval_tier: 'strict', state_namespace: 'operator' }, ONE_APPROVER)).toBe(1);
-  });
 });
 
 describe('the votes that count', () => {

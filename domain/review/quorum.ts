@@ -1,5 +1,6 @@
 import type { Approval, SignedDecision } from '../../contracts/review.js';
 import type { ApprovalTier } from '../../contracts/policy.js';
+import type { SandboxSeverity } from '../../contracts/sandbox.js';
 
 /** A vote that reached the call: what HIL signed, and the clock's time when it was applied. */
 export interface RecordedVote {
@@ -10,17 +11,31 @@ export interface RecordedVote {
 /** How many distinct people a review needs, by tier (docs/architecture/reviews.md#quorum). */
 export interface QuorumRule {
   readonly strict: number;
+  /** Floors by the effect that the sandbox predicts. */
+  readonly risky: number;
+  readonly destructive: number;
 }
 
 /** For an edition in which one person decides everything. */
-export const ONE_APPROVER: QuorumRule = { strict: 1 };
+export const ONE_APPROVER: QuorumRule = { strict: 1, risky: 1, destructive: 1 };
 
-/** Floors only raise: a demonstration and what the machine may decide need one. */
+/**
+ * The highest of what the tier and the predicted effect ask for: a floor only raises. A demonstration needs one, and so does what a rule may
+ * decide; of that, what is predicted to destroy is left to people.
+ */
 export function requiredApprovers(
-  review: { readonly approval_tier?: ApprovalTier | null | undefined; readonly state_namespace: 'operator' | 'demo' },
+  review: {
+    readonly approval_tier?: ApprovalTier | null | undefined;
+    readonly state_namespace: 'operator' | 'demo';
+    readonly sandbox_report?: { readonly severity: SandboxSeverity } | null | undefined;
+  },
   rule: QuorumRule,
 ): number {
-  return review.state_namespace === 'operator' && review.approval_tier === 'strict' ? Math.max(1, rule.strict) : 1;
+  if (review.state_namespace === 'demo') return 1;
+  const severity = review.sandbox_report?.severity;
+  const predicted = severity === 'destructive' ? rule.destructive : severity === 'risky' ? rule.risky : 1;
+  if (review.approval_tier === 'auto') return severity === 'destructive' ? Math.max(1, predicted) : 1;
+  return Math.max(1, predicted, review.approval_tier === 'strict' ? rule.strict : 1);
 }
 
 /** The first vote of each person, in their order. */

@@ -24,6 +24,8 @@ export const createRuleDecisions =
     const row = await reviews.get(pendingId);
     const now = clock();
     if (row?.approval_tier !== 'auto' || row.status !== 'pending' || whyNotDecidable(row, now)) return null;
+    // A rule about a kind of call did not see what this one would do.
+    if (row.sandbox_report?.severity === 'destructive') return null;
     return signDecision(
       {
         pending_id: row.id,

@@ -283,7 +283,7 @@ describe('toolCall: each path of a call, as its history tells it', () => {
     const before = gate;
     gate = await openPipeline({
       script: { tier: 'yellow', approvalTier: 'strict' },
-      quorum: { strict: 2 },
+      quorum: { strict: 2, risky: 1, destructive: 1 },
     });
     await before.close();
     const call = await gate.call();
