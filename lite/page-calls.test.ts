@@ -67,6 +67,23 @@ describe('the waiting calls of a page', () => {
     waitingCalls({ rows, next }, async (whole) => ({ row: whole, contract: null }), { csrf: '', nowMs: 0 });
   const invisible = { note: '\u202e'.repeat(99_000) };
 
+  it('say what the sandbox predicts of each, why, and whether it can be undone; or that it said nothing', async () => {
+    const sandbox_report = {
+      operation_class: 'delete',
+      severity: 'destructive',
+      reversible: 'no',
+      summary: 'delete file `<b>`',
+      reasons: ['a file or folder is removed'],
+    };
+    const { cards } = await page([
+      { ...row('row-1', {}), sandbox_report } as PendingRequest,
+      { ...row('row-2', {}), sandbox_report: null } as PendingRequest,
+    ]);
+    expect(cards[0]).toContain('class="bad">destructive: delete file `&#60;b&#62;` (cannot be undone)</span>');
+    expect(cards[0]).toContain('<li>a file or folder is removed</li>');
+    expect(cards[1]).toContain('class="dim">no report</span>');
+  });
+
   it('are all that were listed, where they are small', async () => {
     const rows = Array.from({ length: 50 }, (_, at) => row(`row-${at}`, { amount: at }));
     const { cards, next } = await page(rows, 'behind');

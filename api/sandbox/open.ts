@@ -13,14 +13,15 @@ interface Settings {
 }
 
 export async function open({ config: { own }, ...parts }: Opening<Settings>): Promise<Opened<Sandbox>> {
-  const local = createLocalSandbox(await needed('the sandbox', loadAnalyzer()));
+  const analyze = await needed('the sandbox', loadAnalyzer());
+  const local = createLocalSandbox(analyze);
   parts.onStop('threads', 'the thread that analyses', () => local.close());
   const sandbox = observedSandbox(local, parts.registry);
   return {
     port: sandbox,
     listener: () => listenerOf(createSandboxService({ ...parts, sandbox }), own),
-    // Compiles what every analysis uses.
-    start: () => local.analyze({ method: 'tools/call', params: { name: 'query', arguments: { sql: 'select 1' } } }),
+    // Compiles what every analysis uses. Without a limit: what is slow on a busy machine ends no start.
+    start: async () => analyze('tools/call', { name: 'query', arguments: { sql: 'select 1', command: 'ls' } }),
     // Starts a thread for the first large call.
     begin: () => local.warm(),
   };

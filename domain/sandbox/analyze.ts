@@ -38,7 +38,7 @@ export const createAnalyzer =
     let money: Money | null = null;
     for (const call of calls) {
       checkpoint();
-      const read = analyzeOne(call, readers, checkpoint);
+      const read = analyzeOne(call, 1 / calls.length, readers, checkpoint);
       findings.push(...read.findings);
       money ??= read.money;
     }
@@ -77,6 +77,7 @@ function callsOf(method: string, params: unknown): readonly NamedCall[] | string
 
 function analyzeOne(
   { tool, arguments: given }: NamedCall,
+  share: number,
   readers: Readers,
   checkpoint: Checkpoint,
 ): { readonly findings: readonly Finding[]; readonly money: Money | null } {
@@ -87,13 +88,15 @@ function analyzeOne(
     ...read,
     tool,
     arguments: given,
+    share,
     words: [...named, ...verbs.flatMap((verb) => toolTokens(verb))],
   };
   const verb = verbOf(call.words, readers.data);
   const sql = readSqlActs(call, readers, checkpoint);
   const shell = readShellActs(call, sql.length > 0 ? [] : lines, readers, checkpoint);
   const addresses = readAddresses(call, verb);
-  const files = addresses.length > 0 && verb === 'read' ? [] : readFiles(call, verb);
+  // What is fetched from an address to a path is written there.
+  const files = readFiles(call, addresses.length > 0 && verb === 'read' ? 'write' : verb);
   const paid = readMoney(call, verb, readers);
   const findings = [...shell, ...sql, ...addresses, ...files, ...(paid ? [paid.finding] : [])];
   const own = byName(call, verb);

@@ -18,7 +18,7 @@ const LONGEST_PATH = 4_096;
 const SECRET =
   /(?:^|[/\\])(?:\.ssh|\.gnupg|\.aws|\.kube|\.docker|\.azure)(?:[/\\]|$)|(?:^|[/\\])(?:\.env(?:\.[\w.-]{1,32})?|\.netrc|\.pgpass|\.npmrc|\.pypirc|\.git-credentials|id_(?:rsa|dsa|ecdsa|ed25519)|credentials(?:\.json)?|secrets?\.(?:ya?ml|json|env|txt)|[^/\\]{1,128}\.(?:pem|key|p12|pfx|jks|kdbx|keystore))$/i;
 const isSecret = (path: string): boolean => SECRET.test(path) || isSecretFile(path);
-const SYSTEM = /^(?:[a-z]:)?[/\\](?:windows|program files|system volume information|library|applications)(?:[/\\]|$)/i;
+const SYSTEM = /^(?:[a-z]:)?[/\\](?:windows|program files|system volume information|system32)(?:[/\\]|$)/i;
 const isSystem = (path: string): boolean =>
   isVitalFile(path) || isVitalFile(`${path}/`) || path === '/' || SYSTEM.test(path);
 /** `a/../b` stays inside; `../a` and `a/../../b` leave the folder that they start from. */
@@ -65,9 +65,22 @@ export function readFiles(call: ReadCall, verb: Verb): readonly Finding[] {
           reasons: ['a file or folder is removed', ...spread, ...about(paths, 'removes')],
         },
       ];
+    case 'send': {
+      const secrets = paths.some(isSecret);
+      return [
+        {
+          ...common,
+          operation_class: 'network',
+          severity: secrets ? 'destructive' : 'risky',
+          act: `send ${noun}`,
+          kind: 'send',
+          reversible: 'no',
+          reasons: ['what is sent cannot be called back', ...about(paths, 'sends'), ...spread],
+        },
+      ];
+    }
     case 'write':
     case 'copy':
-    case 'send':
     case 'pay': {
       const faults = about(paths, 'writes');
       return [

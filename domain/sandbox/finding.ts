@@ -28,6 +28,8 @@ export interface ReadCall extends ReadArguments {
   /** The words of the tool's name and of the action in its arguments, whatever their spelling. */
   readonly words: readonly string[];
   readonly arguments: unknown;
+  /** Its part of what the texts of the request may cost to read. */
+  readonly share: number;
 }
 
 /** What the analysis reads texts with, and the lists that the policies have too. */

@@ -81,7 +81,7 @@ const asLine = (given: readonly string[], others: readonly string[]): string => 
 
 /** Programs that only look, as long as nothing is redirected or substituted. */
 const SAFE = words(
-  `ls cat pwd echo head tail grep egrep fgrep find wc stat date whoami id uname uptime df du which file cut tr nl diff cmp basename dirname
+  `ls cat pwd echo head tail grep egrep fgrep find wc stat date whoami id uname uptime df du which cd cut tr nl diff cmp basename dirname
   realpath readlink printf true false git`,
 );
 const SAFE_GIT = words('status log diff show blame shortlog rev-parse describe ls-files');
@@ -194,7 +194,7 @@ function onlyLooks({ words: all, redirects, assigned }: Command): boolean {
     case 'find':
       return !args.some((arg) => /^-(?:delete|exec|ok|fprint|fls)/.test(arg));
     case 'date':
-      return !args.some((arg) => /^-(?:s|-set)/.test(arg));
+      return !args.some((arg) => /^(?:-s|--set|\d)/.test(arg));
     default:
       return true;
   }

@@ -22,7 +22,7 @@ const STATEMENTS = 32;
 
 /** The SQL in the arguments, each statement by Postgres' parser, and where that refuses a text by what the policies see in it. */
 export function readSqlActs(call: ReadCall, readers: Readers, checkpoint: Checkpoint): readonly Finding[] {
-  const { found, more } = readers.readSql(call.arguments, 1, checkpoint);
+  const { found, more } = readers.readSql(call.arguments, call.share, checkpoint);
   const told = found.filter((one) => isStatement(call, one, readers));
   const findings: Finding[] = [];
   const texts = new Set<string>();

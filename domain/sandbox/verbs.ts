@@ -16,6 +16,7 @@ const WRITES = words(
   restart provision install approve reject close change configure rotate reset convert extract`,
 );
 const SENDS = words('send post email mail publish notify message reply forward share comment broadcast submit tweet');
+const CONNECTS = words('and or then plus');
 const RUNS = words('run execute exec eval invoke spawn trigger');
 
 /** What the words of a name say that a tool does, the gravest first. */
@@ -29,8 +30,10 @@ export function verbOf(all: readonly string[], { destructive, money }: Readers['
   const reads = READS.has(kept[0] ?? '');
   const verbs = new Set(destructive.verbs);
   const records = new Set(destructive.record_nouns);
-  // "get_delete_markers" reads records about deletions.
-  const destroys = kept.some((word, at) => verbs.has(word) && !(reads && records.has(kept[at + 1] ?? '')));
+  // "get_delete_markers" reads records about deletions, and "get_and_delete_markers" does not.
+  const isRecord = (at: number): boolean =>
+    reads && records.has(kept[at + 1] ?? '') && !kept.slice(0, at).some((word) => CONNECTS.has(word));
+  const destroys = kept.some((word, at) => verbs.has(word) && !isRecord(at));
   if (destroys || holds(kept, ENDS)) return 'destroy';
   if (!reads) {
     const pairs = destructive.pairs.some(

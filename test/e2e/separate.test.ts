@@ -358,6 +358,24 @@ describe('docker-compose.yml, its services as separate processes', () => {
       await back('brain');
     }, 90_000);
 
+    it('without the sandbox a call waits all the same, without a report; with it, its row has one', async () => {
+      const reportOn = async (amount: number) => {
+        const parked = await agent.call('wire_transfer', { ...transfer, amount });
+        expect(parked.status).toBe(202);
+        const rows = await operator<PendingRequest[]>('pending');
+        return rows.find(({ correlation_id }) => correlation_id === parked.body['correlation_id'])?.sandbox_report;
+      };
+      await stopped('sandbox');
+      expect(await reportOn(27)).toBeNull();
+      await back('sandbox');
+      expect(await eventually('a report', () => reportOn(28))).toEqual({
+        operation_class: 'write',
+        severity: 'risky',
+        reversible: 'no',
+        summary: 'move 28 to `payroll`',
+      });
+    }, 90_000);
+
     it('without the ledger calls go on, and their rows are there once it is back', async () => {
       await stopped('ledger');
       const done = await agent.call('list_files');
