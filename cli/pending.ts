@@ -75,7 +75,7 @@ export function registerPending(program: Command): void {
 
 /** Used when the width of the terminal is unknown. */
 const WIDTH = 140;
-const MIN_TEXT = 28;
+const MIN_TEXT = 24;
 /** Characters that the table adds around seven cells. */
 const FRAME = 22;
 

@@ -303,6 +303,17 @@ describe.each([
     expect((await store.get(reviewIdOf(other)))?.sandbox_report).toEqual(report);
   });
 
+  it('does not show the report of an earlier attempt that was put back', async () => {
+    const n = (count += 1);
+    const id = reviewIdOf(correlation(n));
+    await store.createOnce(reviewOf(n, { sandbox_report: { ...report, severity: 'safe' } }));
+    const { sandbox_report: earlier } = await rowOf(id);
+    await store.withdraw(correlation(n));
+    await store.createOnce(reviewOf(n, { sandbox_report: report, created_at: new Date(T0 + 10).toISOString() }));
+    await edited(() => put(id, { sandbox_report: earlier }));
+    expect((await store.get(id))?.sandbox_report).toEqual({ operation_class: 'delete', severity: 'destructive' });
+  });
+
   it('lists a row whose annotations are no longer JSON, with its report, as tampered', async () => {
     const id = reviewIdOf(correlation((count += 1)));
     await store.createOnce(reviewOf(count, { sandbox_report: report }));
