@@ -199,6 +199,9 @@ export const approvalStats = z.strictObject({
 });
 export type ApprovalStats = z.infer<typeof approvalStats>;
 
+/** What an event of `GET /pending/stream` tells of a row. `withdrawn`: its call was answered 503, and the row is gone. */
+export type ReviewChangeType = 'created' | 'updated' | 'decided' | 'expired' | 'withdrawn';
+
 /** The body of `POST /pending/{id}/assign`. A pool that is absent stays as it is. */
 export const assignRequest = z.strictObject({
   assigned_to: z.string().min(1).max(256),

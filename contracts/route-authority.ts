@@ -65,7 +65,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   later('hil', 'GET', '/notifications/config', 'hil.notification.read', console),
   row('hil', 'GET', '/pending', 'hil.pending.read', console, proxy, simulator),
   row('hil', 'GET', '/pending/by-correlation/{correlation_id}', 'hil.pending.read', console, proxy, simulator),
-  later('hil', 'GET', '/pending/stream', 'hil.pending.read', console, proxy, simulator),
+  row('hil', 'GET', '/pending/stream', 'hil.pending.read', console, proxy, simulator),
   row('hil', 'GET', '/pending/summaries', 'hil.pending.read', console, proxy, simulator),
   row('hil', 'GET', '/pending/{id}', 'hil.pending.read', console, proxy, simulator),
   later('hil', 'GET', '/pending/{id}/decision-link', 'hil.decision-link.manage', console),

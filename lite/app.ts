@@ -160,7 +160,8 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     },
   );
 
-  operatorRoutes(app, { reviews, decide: options.decide, scopeOf, waiting: 'oldest' }, (scope) => {
+  const standsFromHere = () => options.file.durableFromHere();
+  operatorRoutes(app, { reviews, decide: options.decide, scopeOf, waiting: 'oldest', standsFromHere }, (scope) => {
     // Another form of the same decision.
     scope.post(
       '/pending/:id/decide',

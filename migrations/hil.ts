@@ -139,6 +139,19 @@ const sandboxReports: Migration = {
   },
 };
 
+/**
+ * 0008: the number of a row's last change, which grows over all rows, so that whoever follows the table reads what is new and nothing else.
+ * Rows that never change again have none. Adds a column without a default; locks the table for a moment on Postgres.
+ */
+const changes: Migration = {
+  async up(db: Kysely<unknown>) {
+    if (!(await hasColumn(db, 'reviews', 'change_seq')))
+      await db.schema.alterTable('reviews').addColumn('change_seq', 'bigint').execute();
+    if (dialectOf(db).postgres) await sql`create sequence if not exists review_changes`.execute(db);
+    await sql`create index if not exists reviews_changed on reviews (change_seq)`.execute(db);
+  },
+};
+
 export const hilMigrations: Record<string, Migration> = {
   '0001-review-rows': reviewRows,
   '0002-attempts': attempts,
@@ -147,4 +160,5 @@ export const hilMigrations: Record<string, Migration> = {
   '0005-listed': listed,
   '0006-decided': decided,
   '0007-sandbox-reports': sandboxReports,
+  '0008-changes': changes,
 };

@@ -8,7 +8,7 @@ import type { SandboxReport } from '../../contracts/sandbox.js';
 import { canonicalDigest, canonicalJson, sha256Hex } from '../../domain/crypto/digest.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { errorText, GateError } from '../../domain/errors.js';
-import { openStore, type Store, type StoreTarget } from '../store/database.js';
+import { openStore, type Store, type StoreKind, type StoreTarget } from '../store/database.js';
 import { askOf } from '../store/jobs.js';
 import { type Ask, statement } from '../store/statement.js';
 import { createKeyedQueue } from '../../domain/keyed-queue.js';
@@ -26,6 +26,7 @@ import {
   reviewSealing,
   type StoredReview,
 } from '../../domain/review/sealed-review.js';
+import { NEXT_CHANGE, nextChange, reviewChanges } from './changes.js';
 import { reviewStats } from './stats.js';
 import { reviewSummaries } from './summaries.js';
 import { storable } from '../../domain/review/storable.js';
@@ -52,10 +53,13 @@ const STORED_COLUMNS = [...LISTED_COLUMNS, 'payload', 'attempt_ms'] as const sat
 const selecting = (column: 'id' | 'correlation_id') =>
   statement<Row>(`select ${STORED_COLUMNS.join(', ')} from reviews where ${column} = ?`);
 const selectBy = { id: selecting('id'), correlation_id: selecting('correlation_id') };
-const insertReview = statement(
-  `insert into reviews (${STORED_COLUMNS.join(', ')}) values (${STORED_COLUMNS.map(() => '?').join(', ')})
-     on conflict (correlation_id) do nothing`,
-);
+const inserting = (kind: StoreKind) =>
+  statement(
+    `insert into reviews (${STORED_COLUMNS.join(', ')}, change_seq)
+       values (${STORED_COLUMNS.map(() => '?').join(', ')}, ${NEXT_CHANGE[kind]})
+       on conflict (correlation_id) do nothing`,
+  );
+const insertReview = { sqlite: inserting('sqlite'), postgres: inserting('postgres') };
 /** The index `reviews_undecided` answers this alone. Its condition is repeated here word for word, or SQLite would not use it. */
 const selectBacklog = statement<{ count: number | string; oldest: number | string | null }>(
   `select count(*) as "count", min(created_ms) as oldest from reviews
@@ -92,6 +96,10 @@ export function reviewStoreOver(
   const sealing = reviewSealing(payloadKeys);
   const seen = new LRUCache<string, number>(roomFor(SEEN_REVIEWS));
   const listeners: Parameters<ReviewStore['onTampered']>[0][] = [];
+  const watchers: (() => void)[] = [];
+  const changed = () => {
+    for (const watcher of watchers) watcher();
+  };
 
   // A version that was rolled back never existed: the stored row is not older than it.
   alone?.(() => seen.clear());
@@ -134,7 +142,9 @@ export function reviewStoreOver(
     if (!again) return { ...row, status: 'tampered' };
     if (faultIn(again) === null) return remembered({ ...row, ...again });
     const closed = sealing.changed(again, { status: 'tampered', withdrawn_at: null }, seen.get(row.id));
-    await asked(() => db.updateTable('reviews').set(closed).where('id', '=', row.id).execute());
+    const told = { ...closed, change_seq: nextChange(store.kind) };
+    await asked(() => db.updateTable('reviews').set(told).where('id', '=', row.id).execute());
+    changed();
     for (const listener of listeners) listener(again, why);
     return remembered({ ...row, ...again, ...closed });
   }
@@ -158,8 +168,7 @@ export function reviewStoreOver(
         .execute(),
     );
     const byId = new Map(rows.map((row) => [row.id, row]));
-    const inOrder = ids.flatMap((id) => byId.get(id) ?? []).filter(({ withdrawn_at }) => withdrawn_at === null);
-    return Promise.all(inOrder.map(checkedForList));
+    return Promise.all(ids.flatMap((id) => byId.get(id) ?? []).map(checkedForList));
   }
   /** The same, but throws `review_tampered` for a tampered row. */
   async function held<Some extends ReviewHead>(row: Some): Promise<Some> {
@@ -170,11 +179,11 @@ export function reviewStoreOver(
 
   /** Changes the row if it is still the one that was read. False when somebody else changed it first. */
   async function change(row: Row, to: Partial<StoredReview>): Promise<boolean> {
-    const changed = sealing.changed(row, to);
+    const sealed = sealing.changed(row, to);
     const { numUpdatedRows } = await asked(() =>
       db
         .updateTable('reviews')
-        .set(changed)
+        .set({ ...sealed, change_seq: nextChange(store.kind) })
         .where('id', '=', row.id)
         .where('version', '=', row.version)
         // The MAC does not cover this column: check that no newer attempt has taken over the row.
@@ -183,7 +192,8 @@ export function reviewStoreOver(
     );
     if (numUpdatedRows !== 1n) return false;
     room?.changed(row);
-    remembered({ ...row, ...changed });
+    remembered({ ...row, ...sealed });
+    changed();
     return true;
   }
 
@@ -270,15 +280,17 @@ export function reviewStoreOver(
       attempt_ms: review.attempt_ms ?? null,
       decided_ms: null,
       decided_by: null,
+      change_seq: null,
       version: 1,
       mac: null,
     });
   }
 
   async function create(review: NewReview, row: StoredReview): Promise<{ row: PendingRequest; created: boolean }> {
-    const inserted = await asked(() => ask(insertReview, ...STORED_COLUMNS.map((column) => row[column])));
+    const inserted = await asked(() => ask(insertReview[store.kind], ...STORED_COLUMNS.map((column) => row[column])));
     if (inserted.changes === 1) {
       room?.added(row);
+      changed();
       return { row: shown(remembered(row), review.request_payload), created: true };
     }
     const there = await stored('id', row.id);
@@ -446,6 +458,9 @@ export function reviewStoreOver(
     },
 
     summaries: reviewSummaries({ ask: askSafely, keys: payloadKeys, clock, heads: headsOf }),
+
+    changes: () => reviewChanges({ ask: askSafely, kind: store.kind, clock, heads: headsOf }),
+    onChange: (listener) => void watchers.push(listener),
 
     stats: reviewStats({ ask: askSafely, clock }),
 

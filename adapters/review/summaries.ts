@@ -23,7 +23,7 @@ export interface SummariesOptions {
   readonly ask: Ask;
   readonly keys: KeyRing;
   readonly clock: () => number;
-  /** The rows of these ids, verified, those that Gate did not write as `tampered`; a row that is gone is not among them. */
+  /** The rows of these ids, verified, those that Gate did not write as `tampered`; a row that is gone is not among them, one that was withdrawn is. */
   readonly heads: (ids: readonly string[]) => Promise<ReviewHead[]>;
 }
 
@@ -52,7 +52,7 @@ export function reviewSummaries({ ask, keys, clock, heads }: SummariesOptions) {
         place = placeAt(row);
       }
     }
-    const shown = await heads(found.slice(0, limit));
+    const shown = (await heads(found.slice(0, limit))).filter(({ withdrawn_at }) => withdrawn_at === null);
     return {
       items: shown.map((row) => summaryOf(view(row, null, now, 'summary'))),
       next_cursor: place !== null && (more || found.length > limit) ? cursorOf(keys, list, place) : null,

@@ -21,6 +21,7 @@ import { type ListRoutes, listRoutes } from './routes/list.js';
 import { pendingRoutes, type PendingRoutes } from './routes/pending.js';
 import { settleRoutes } from './routes/settle.js';
 import { type StatsRoutes, statsRoutes } from './routes/stats.js';
+import { type StreamRoutes, streamRoutes } from './routes/stream.js';
 import { type SummaryRoutes, summaryRoutes } from './routes/summaries.js';
 import { approversOf, scopeReader } from './scope.js';
 
@@ -58,7 +59,7 @@ function readStrictJson(app: ServiceApp): void {
 /** The routes for operators, in their own Fastify scope. The service and lite register the same code. */
 export function operatorRoutes(
   app: ServiceApp,
-  options: ListRoutes & SummaryRoutes & StatsRoutes & NoteRoutes & DecideRoutes,
+  options: ListRoutes & SummaryRoutes & StatsRoutes & StreamRoutes & NoteRoutes & DecideRoutes,
   more: (scope: ServiceApp) => void = () => undefined,
 ): void {
   void app.register((child, _options, done) => {
@@ -68,6 +69,7 @@ export function operatorRoutes(
     listRoutes(scope, options);
     summaryRoutes(scope, options);
     statsRoutes(scope, options);
+    streamRoutes(scope, options);
     assignRoutes(scope, options);
     incidentRoutes(scope, options);
     decideRoutes(scope, options);

@@ -11,6 +11,7 @@ import type {
   SignedDecision,
   StatsWindow,
 } from '../../contracts/review.js';
+import type { ReviewChanges } from './feed.js';
 import type { Notes } from './notes.js';
 import type { DecisionRefusal } from './transitions.js';
 
@@ -146,6 +147,10 @@ export interface ReviewStore {
    * another tenant; `review_tampered`. Writing the same again changes nothing.
    */
   note(id: string, tenant: string | undefined, write: (row: PendingRequest) => Partial<Notes>): Promise<PendingRequest>;
+  /** A reader of what changes from its first look on, by whichever process. */
+  changes(): ReviewChanges;
+  /** `listener` is called after each change that this process made. */
+  onChange(listener: () => void): void;
   /** How the decisions of these tenants in a window until now went. */
   stats(query: StatsQuery): Promise<ApprovalStats>;
   /** Across all tenants, for metrics: the number of pending rows and the creation time of the oldest. */

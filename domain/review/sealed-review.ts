@@ -30,8 +30,8 @@ export const REVIEW_AUTHENTICATED = [
   'withdrawn_at',
 ] as const satisfies readonly (keyof StoredReview)[];
 /**
- * Not covered: payload and report are sealed separately and bound by their digests; `decided_ms` and `decided_by` repeat for statistics what `settled`
- * says; for `attempt_ms` see SECURITY.md.
+ * Not covered: payload and report are sealed separately and bound by their digests; `decided_ms` and `decided_by` repeat for statistics what
+ * `settled` says; `change_seq` says only that something changed; for `attempt_ms` see SECURITY.md.
  */
 export const REVIEW_NOT_AUTHENTICATED = [
   'mac',
@@ -40,6 +40,7 @@ export const REVIEW_NOT_AUTHENTICATED = [
   'attempt_ms',
   'decided_ms',
   'decided_by',
+  'change_seq',
 ] as const satisfies readonly (keyof StoredReview)[];
 
 /** The columns of a list: a row without its payload. */
@@ -140,6 +141,8 @@ export interface StoredReview {
   /** Of `settled`, for statistics; no row that is shown is read from these. */
   decided_ms: number | string | null;
   decided_by: string | null;
+  /** Grows over all rows, with every change that has a version. */
+  change_seq: number | string | null;
   /** Grows with every change. Like `mac`, it is `null` in rows of an earlier Gate until this version opens the store. */
   version: number | string | null;
   /** Covers everything that is shown or decided by (`REVIEW_AUTHENTICATED`), with a key derived from the payload keys. */

@@ -1,6 +1,8 @@
+import { rm } from 'node:fs/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
 import { type LiteFixture, openLite } from '../support/lite.js';
+import { eventually } from '../support/waiting.js';
 
 const AGENT = 'agent-token-0123456789-0123456789-ab';
 const ACME = 'acme-token-0123456789-0123456789-ab';
@@ -75,5 +77,34 @@ describe('lists for people in lite', () => {
       body: { incident_summary: 'paid twice', status: 'denied' },
     });
     expect(await assign(ACME)).toMatchObject({ status: 409, body: { error: 'not_pending' } });
+  });
+
+  it('tell an operator of the own tenant what changes, and end with the process', async () => {
+    const { correlation_id, pending_id } = await openWithParked();
+    const stream = async (token: string, last: string) => {
+      const { status, body } = await fetch(`${gate.lite.url}/pending/stream`, {
+        headers: { ...bearer(token), 'last-event-id': last },
+      });
+      const told = { status, text: '', ended: false };
+      void (async () => {
+        for await (const chunk of body ?? []) told.text += Buffer.from(chunk as Uint8Array).toString('utf8');
+        told.ended = true;
+      })().catch(() => (told.ended = true));
+      return told;
+    };
+    expect((await stream(AGENT, '1')).status).toBe(401);
+    const [acme, globex] = [await stream(ACME, '1'), await stream(GLOBEX, '1')];
+    await eventually('both streams', () => [acme, globex].every(({ text }) => text.includes('event: reset')));
+    await gate.send('POST', `/decide/${correlation_id as string}`, {
+      headers: bearer(ACME),
+      body: { decision: 'deny' },
+    });
+    await eventually('the decision', () => acme.text.includes('event: decided'));
+    expect(acme.text).toContain(pending_id as string);
+    const { folder } = gate;
+    await gate.close();
+    gate = { ...gate, close: () => rm(folder, { recursive: true, force: true }) };
+    await eventually('the end', () => acme.ended && globex.ended);
+    expect(globex.text).not.toContain('event: decided');
   });
 });

@@ -1,0 +1,114 @@
+import { sql } from 'kysely';
+import { changeOf, type ReviewChanges } from '../../domain/review/feed.js';
+import { view } from '../../domain/review/review-view.js';
+import type { ReviewHead } from '../../domain/review/sealed-review.js';
+import type { StoreKind } from '../store/database.js';
+import { type Ask, statement } from '../store/statement.js';
+
+/** Rows that changed since a look, beyond which no change of them is told one by one. */
+const AT_ONCE = 1_000;
+/** On Postgres, how far behind the newest change a reader begins to remember what it has seen. */
+const BEHIND = 1_000;
+/** Changes that a reader remembers while another transaction of the database goes on. */
+const REMEMBERED = 10_000;
+
+/**
+ * The number of a change, in the statement that makes it. In a file of SQLite writers take turns, so numbers become visible in order; they are
+ * of the clock, because the row with the highest one may be deleted. On Postgres a later number may be visible before an earlier one; its
+ * transaction has an id before it has the number, by which `reviewChanges` knows when nothing below a number is still to come.
+ */
+export const NEXT_CHANGE: Readonly<Record<StoreKind, string>> = {
+  sqlite: `max(coalesce((select max(change_seq) from reviews), 0) + 1, cast(unixepoch('subsec') * 1000 as integer))`,
+  postgres: `case when pg_current_xact_id() is not null then nextval('review_changes') end`,
+};
+
+/** The same for a statement of Kysely. */
+export const nextChange = (kind: StoreKind) => sql<number>`${sql.raw(NEXT_CHANGE[kind])}`;
+
+interface Changed {
+  readonly id: string;
+  readonly version: number | string;
+  readonly change_seq: number | string;
+}
+const AFTER = statement<Changed>(
+  `select id, version, change_seq from reviews where change_seq > ? order by change_seq limit ${REMEMBERED}`,
+);
+const NEWEST = statement<{ newest: number | string | null }>(`select max(change_seq) as newest from reviews`);
+const RUNNING = statement<{ oldest: string; next: string }>(
+  `select pg_snapshot_xmin(running)::text as oldest, pg_snapshot_xmax(running)::text as next from pg_current_snapshot() as running`,
+);
+
+export interface ChangesOptions {
+  readonly ask: Ask;
+  readonly kind: StoreKind;
+  readonly clock: () => number;
+  /** The rows of these ids, verified, in this order, those that were withdrawn included. */
+  readonly heads: (ids: readonly string[]) => Promise<ReviewHead[]>;
+}
+
+/** Reads what changed in the table, by whichever process, look by look. */
+export function reviewChanges({ ask, kind, clock, heads }: ChangesOptions): ReviewChanges {
+  const postgres = kind === 'postgres';
+  /** Everything up to here was read and will not grow. */
+  let floor: number | null = null;
+  /** Becomes the floor once every transaction that ran when it was the newest has ended. */
+  let mark: { readonly seq: number; readonly next: bigint | null } | null = null;
+  const seen = new Map<string, { readonly version: number; readonly seq: number }>();
+
+  const after = async (seq: number): Promise<Changed[]> => (await ask(AFTER, seq)).rows;
+  const remember = (rows: readonly Changed[]) => {
+    for (const { id, version, change_seq } of rows) seen.set(id, { version: Number(version), seq: Number(change_seq) });
+  };
+
+  async function begin(): Promise<void> {
+    const newest = Number((await ask(NEWEST)).rows[0]?.newest ?? 0);
+    const from = postgres ? Math.max(0, newest - BEHIND) : newest;
+    const rows = postgres ? await after(from) : [];
+    seen.clear();
+    remember(rows);
+    [floor, mark] = [from, null];
+  }
+
+  /** Where the floor may rise to once the rows above it were read. */
+  async function settledUpTo(): Promise<number | null> {
+    const { rows } = await ask(RUNNING);
+    const [running] = rows;
+    if (!running || mark === null) return null;
+    mark = { ...mark, next: mark.next ?? BigInt(running.next) };
+    return mark.next !== null && BigInt(running.oldest) >= mark.next ? mark.seq : null;
+  }
+
+  return {
+    async next() {
+      if (floor === null) {
+        await begin();
+        return { changes: [], gap: false };
+      }
+      const settled = postgres ? await settledUpTo() : null;
+      const rows = await after(floor);
+      const fresh = rows.filter(({ id, version }) => Number(version) > (seen.get(id)?.version ?? 0));
+      if (fresh.length > AT_ONCE || rows.length === REMEMBERED) {
+        await begin();
+        return { changes: [], gap: true };
+      }
+      const now = clock();
+      const found = await heads(fresh.map(({ id }) => id));
+      const newest = rows.length === 0 ? floor : Number(rows.at(-1)?.change_seq);
+      if (postgres) {
+        remember(rows);
+        if (settled !== null) {
+          [floor, mark] = [settled, null];
+          for (const [id, { seq }] of seen) if (seq <= settled) seen.delete(id);
+        }
+        if (newest > floor) mark ??= { seq: newest, next: null };
+      } else floor = newest;
+      return {
+        changes: found.map((head) => {
+          const row = view(head, null, now, 'summary');
+          return { type: changeOf(head, row), row };
+        }),
+        gap: false,
+      };
+    },
+  };
+}

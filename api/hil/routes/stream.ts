@@ -1,0 +1,93 @@
+import { Readable } from 'node:stream';
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { GateError } from '../../../domain/errors.js';
+import { createReviewFeed, type FeedEvent, type FeedOptions, type FeedReset } from '../../../domain/review/feed.js';
+import type { ReviewStore } from '../../../domain/review/ports.js';
+import type { ServiceApp } from '../../plugins/app.js';
+import { type ReviewScope, scopeFirst } from '../scope.js';
+
+/** Each stream holds a connection and its own events. */
+const MAX_STREAMS = 64;
+const RECONNECT_MS = 3_000;
+/** How long a stream whose reader does not read may keep the service from closing. */
+const LAST_WORDS_MS = 1_000;
+
+export interface StreamRoutes {
+  readonly reviews: Pick<ReviewStore, 'changes' | 'onChange'>;
+  readonly scopeOf: (request: FastifyRequest) => ReviewScope;
+  /** Where what was read may still be undone. */
+  readonly standsFromHere?: FeedOptions['standsFromHere'];
+}
+
+/** Changes of the scope's rows as server-sent events (docs/architecture/reviews.md#events). */
+export function streamRoutes(app: ServiceApp, { reviews, scopeOf, standsFromHere }: StreamRoutes): void {
+  const feed = createReviewFeed({ source: reviews, now: Date.now, ...(standsFromHere && { standsFromHere }) });
+  const open = new Set<{ destroy(): void }>();
+  // An open stream would keep the service from closing. Its client comes back with the number it has.
+  app.addHook('preClose', (done) => {
+    feed.close();
+    const last = setTimeout(() => {
+      for (const stream of open) stream.destroy();
+    }, LAST_WORDS_MS);
+    last.unref();
+    done();
+  });
+
+  app.get(
+    '/pending/stream',
+    {
+      schema: {
+        querystring: z.strictObject({}),
+        headers: z.object({
+          'last-event-id': z
+            .string()
+            .regex(/^\d{1,16}$/)
+            .optional(),
+        }),
+      },
+      onRequest: scopeFirst(scopeOf),
+    },
+    async (request, reply) => {
+      if (open.size >= MAX_STREAMS)
+        throw new GateError('rate_limited', `${MAX_STREAMS} streams are open`, { fields: { retry_after_secs: 15 } });
+      const ended = new AbortController();
+      let stream: Readable | null = null;
+      const place = { destroy: () => stream?.destroy() };
+      open.add(place);
+      ended.signal.addEventListener('abort', () => open.delete(place));
+      reply.raw.on('close', () => ended.abort());
+      try {
+        const known = request.headers['last-event-id'];
+        const { from, events } = await feed.follow({
+          tenants: scopeOf(request).tenants,
+          lastEventId: known === undefined ? null : Number(known),
+          signal: ended.signal,
+          // Nobody reads on: the end could not be sent either.
+          onDropped: () => stream?.destroy(),
+        });
+        stream = Readable.from(eventStream(from, events), { objectMode: false });
+        return await reply
+          .header('content-type', 'text/event-stream')
+          .header('cache-control', 'no-store')
+          .header('x-accel-buffering', 'no')
+          .send(stream);
+      } catch (error) {
+        ended.abort();
+        throw error;
+      }
+    },
+  );
+}
+
+async function* eventStream(
+  from: number,
+  events: AsyncGenerator<FeedEvent | FeedReset | null>,
+): AsyncGenerator<string> {
+  // Sent at once, so that the client knows that the stream is open, and where.
+  yield `retry: ${RECONNECT_MS}\nid: ${from}\n\n`;
+  for await (const item of events)
+    yield item === null
+      ? ': keep-alive\n\n'
+      : `id: ${item.id}\nevent: ${item.event}\ndata: ${item.event === 'reset' ? '{}' : item.data()}\n\n`;
+}
