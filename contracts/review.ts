@@ -160,6 +160,9 @@ export const pendingSummary = z.strictObject({
   approvals_count: z.number().int(),
   assigned_to: z.string().nullable(),
   escalation_pool: z.string().nullable(),
+  /** As the sandbox predicts; null where it gave no report. */
+  severity: sandboxSeverity.nullable(),
+  operation_class: operationClass.nullable(),
   projected_cost_micros: z.number().int().nullable(),
   decided_at: z.string().nullable(),
   decided_by: z.string().nullable(),
@@ -169,6 +172,10 @@ export const pendingSummary = z.strictObject({
 });
 export type PendingSummary = z.infer<typeof pendingSummary>;
 
+/** What a list is asked for: a severity that the sandbox predicts, or rows of which it gave no report. */
+export const riskTier = z.enum([...sandboxSeverity.options, 'unscored']);
+export type RiskTier = z.infer<typeof riskTier>;
+
 export const statsWindow = z.enum(['1h', '6h', '24h', '7d']);
 export type StatsWindow = z.infer<typeof statsWindow>;
 
@@ -177,9 +184,12 @@ export const approvalStats = z.strictObject({
   window: statsWindow,
   pending_count: z.number().int(),
   oldest_pending_secs: z.number().nullable(),
-  /** Approved and denied, by people or by Gate. */
+  /** Approved, modified and denied, by people or by Gate. */
   total_decided: z.number().int(),
+  /** As the call was. */
   approved: z.number().int(),
+  /** Approved with other arguments. */
+  modified: z.number().int(),
   denied: z.number().int(),
   /** Nobody decided them; among neither the decided nor the denied. */
   expired: z.number().int(),

@@ -152,6 +152,22 @@ const changes: Migration = {
   },
 };
 
+/**
+ * 0009: which approvals were of other arguments than the agent's, beside the settlement that says so, for the same statistics. Changes every
+ * row that was approved in that way once, and reads the table once more.
+ */
+const modified: Migration = {
+  async up(db: Kysely<unknown>) {
+    if (!(await hasColumn(db, 'reviews', 'modified')))
+      await db.schema.alterTable('reviews').addColumn('modified', 'integer').execute();
+    await sql`update reviews set modified = 1
+      where status = 'approved' and modified is null and settled like '%"modification":{"diff":%'`.execute(db);
+    await sql`create index if not exists reviews_decisions on reviews
+      (tenant, decided_ms, status, decided_by, created_ms, modified) where withdrawn_at is null`.execute(db);
+    await sql`drop index if exists reviews_decided`.execute(db);
+  },
+};
+
 export const hilMigrations: Record<string, Migration> = {
   '0001-review-rows': reviewRows,
   '0002-attempts': attempts,
@@ -161,4 +177,5 @@ export const hilMigrations: Record<string, Migration> = {
   '0006-decided': decided,
   '0007-sandbox-reports': sandboxReports,
   '0008-changes': changes,
+  '0009-modified': modified,
 };

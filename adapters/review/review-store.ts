@@ -280,6 +280,7 @@ export function reviewStoreOver(
       attempt_ms: review.attempt_ms ?? null,
       decided_ms: null,
       decided_by: null,
+      modified: null,
       change_seq: null,
       version: 1,
       mac: null,
@@ -398,6 +399,7 @@ export function reviewStoreOver(
           settled: text,
           decided_ms: Date.parse(settled.decided_at),
           decided_by: settled.decided_by.slice(0, MAX_INDEXED),
+          modified: modification === undefined ? null : 1,
         };
         if (await change(known, to)) return viewAnyway({ ...known, ...to });
       }

@@ -37,13 +37,15 @@ export function reviewStats({ ask, clock }: { readonly ask: Ask; readonly clock:
     ]);
     const by = Object.fromEntries(counted.rows.map(({ status, count }) => [status, Number(count)]));
     const [approved = 0, denied = 0, expired = 0] = [by['approved'], by['denied'], by['expired']];
+    const modified = Number(counted.rows.find(({ status }) => status === 'approved')?.modified ?? 0);
     const [times] = took.rows;
     return {
       window: query.window,
       pending_count: waiting.count,
       oldest_pending_secs: waiting.oldestMs === null ? null : secondsOf(Math.max(0, now - waiting.oldestMs)),
       total_decided: approved + denied,
-      approved,
+      approved: approved - modified,
+      modified,
       denied,
       expired: expired + Number(forsaken.rows[0]?.count ?? 0),
       deny_rate: rateOf(denied, approved + denied),
@@ -70,8 +72,8 @@ const decidedIn = (tenants: string): string =>
 const BY_PEOPLE = `and status in ('approved', 'denied') and decided_by not like 'system:%'`;
 const TOOK_MS = `case when decided_ms > created_ms then decided_ms - created_ms else 0 end as took`;
 
-const COUNTED = (tenants: string): Statement<{ status: string; count: Count }> =>
-  statement(`select status, count(*) as "count" ${decidedIn(tenants)} group by status`);
+const COUNTED = (tenants: string): Statement<{ status: string; count: Count; modified: Count }> =>
+  statement(`select status, count(*) as "count", count(modified) as modified ${decidedIn(tenants)} group by status`);
 
 /** Nobody closed them, and they are shown as expired at their deadline. */
 const FORSAKEN = (tenants: string): Statement<{ count: Count }> =>

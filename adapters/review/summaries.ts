@@ -2,7 +2,7 @@ import type { ReviewOrder, ReviewStatus } from '../../contracts/review.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { cursorOf, type Place, placeOf } from '../../domain/review/cursor.js';
 import type { SummariesQuery, SummaryPage } from '../../domain/review/ports.js';
-import { FORSAKEN_AFTER_MS, view } from '../../domain/review/review-view.js';
+import { type Annotations, FORSAKEN_AFTER_MS, view } from '../../domain/review/review-view.js';
 import type { ReviewHead, StoredReview } from '../../domain/review/sealed-review.js';
 import { summaryOf } from '../../domain/review/summary.js';
 import { type Ask, type Statement, statement } from '../store/statement.js';
@@ -11,7 +11,7 @@ import { waitingOf } from './waiting.js';
 /** What a filter looks at. */
 type Looked = Pick<
   StoredReview,
-  'id' | 'created_ms' | 'deadline_ms' | 'status' | 'agent_id' | 'method' | 'risk_summary'
+  'id' | 'created_ms' | 'deadline_ms' | 'status' | 'agent_id' | 'method' | 'risk_summary' | 'annotations'
 >;
 
 /** Rows that are read at a time where a filter may drop most of them. */
@@ -30,15 +30,15 @@ export interface SummariesOptions {
 /** Pages of short rows. No payload is decrypted, and no page looks at more than a bounded number of rows. */
 export function reviewSummaries({ ask, keys, clock, heads }: SummariesOptions) {
   return async (query: SummariesQuery): Promise<SummaryPage> => {
-    const { status, limit, sort, q, cursor } = query;
+    const { status, limit, sort, q, risk_tier, cursor } = query;
     const tenants = [...new Set(query.tenants)].toSorted();
-    const list = [tenants, status, sort, q ?? null];
+    const list = [tenants, status, sort, q ?? null, risk_tier ?? null];
     const now = clock();
     const [kept, from] = [wanted(query, now), cursor === undefined ? null : placeOf(keys, list, cursor)];
     const found: string[] = [];
     let [place, looked, more] = [from, 0, true];
     while (more && found.length <= limit && looked < LOOKED_AT) {
-      const step = q === undefined && looked === 0 ? limit + 1 : STEP;
+      const step = q === undefined && risk_tier === undefined && looked === 0 ? limit + 1 : STEP;
       const rows = await pageAfter(place, step);
       more = rows.length === step;
       looked += rows.length;
@@ -79,16 +79,29 @@ const WRITTEN = {
 const placeAt = ({ created_ms, id }: Looked): Place => ({ created_ms: Number(created_ms), id });
 
 /** Case is folded here and not by the store: SQLite knows that of ASCII only. */
-function wanted({ status, q }: SummariesQuery, now: number): (row: Looked) => boolean {
+function wanted({ status, q, risk_tier }: SummariesQuery, now: number): (row: Looked) => boolean {
   const text = q?.toLowerCase();
   return (row) => {
     const forsaken = row.status === 'pending' && Number(row.deadline_ms) <= now - FORSAKEN_AFTER_MS;
     if (row.status === 'pending' && forsaken !== (status === 'expired')) return false;
-    if (text === undefined) return true;
+    if (text === undefined && risk_tier === undefined) return true;
     // Nothing of a row that Gate did not write is shown, so nothing of it is found.
     if (row.status === 'tampered') return false;
-    return [row.agent_id, row.method, row.risk_summary].some((field) => field.toLowerCase().includes(text));
+    if (risk_tier !== undefined && tierOf(row) !== risk_tier) return false;
+    return (
+      text === undefined ||
+      [row.agent_id, row.method, row.risk_summary].some((field) => field.toLowerCase().includes(text))
+    );
   };
+}
+
+/** The severity that the sandbox predicts. Rows are not verified here: the annotations of one that somebody edited may be anything. */
+function tierOf({ annotations }: Looked): string | null {
+  try {
+    return (JSON.parse(annotations) as Annotations).sandbox_report?.severity ?? 'unscored';
+  } catch {
+    return null;
+  }
 }
 
 const statements = new Map<string, Statement<Looked>>();
@@ -100,7 +113,7 @@ function pageStatement(sort: ReviewOrder, ranges: number, after: boolean): State
   if (known) return known;
   const [behind, direction] = sort === 'newest' ? ['<', 'desc'] : ['>', 'asc'];
   const ordered = `order by created_ms ${direction}, id ${direction} limit ?`;
-  const range = `select id, created_ms, deadline_ms, status, agent_id, method, risk_summary from reviews
+  const range = `select id, created_ms, deadline_ms, status, agent_id, method, risk_summary, annotations from reviews
     where tenant = ? and status = ? and withdrawn_at is null${after ? ` and (created_ms, id) ${behind} (?, ?)` : ''} ${ordered}`;
   const all = Array.from({ length: ranges }, (_, index) => `select * from (${range}) as range_${index}`);
   const made = statement<Looked>(`${all.join(' union all ')} ${ordered}`);

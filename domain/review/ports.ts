@@ -7,6 +7,7 @@ import type {
   PendingSummary,
   ReviewOrder,
   ReviewStatus,
+  RiskTier,
   SettledReview,
   SignedDecision,
   StatsWindow,
@@ -84,6 +85,7 @@ export interface SummariesQuery {
   readonly sort: ReviewOrder;
   /** A part of the agent's name, the method or the summary of the risk, in any case. */
   readonly q?: string | undefined;
+  readonly risk_tier?: RiskTier | undefined;
   /** `next_cursor` of an earlier page of the same list. */
   readonly cursor?: string | undefined;
 }

@@ -30,7 +30,7 @@ export const REVIEW_AUTHENTICATED = [
   'withdrawn_at',
 ] as const satisfies readonly (keyof StoredReview)[];
 /**
- * Not covered: payload and report are sealed separately and bound by their digests; `decided_ms` and `decided_by` repeat for statistics what
+ * Not covered: payload and report are sealed separately and bound by their digests; `decided_ms`, `decided_by` and `modified` repeat for statistics what
  * `settled` says; `change_seq` says only that something changed; for `attempt_ms` see SECURITY.md.
  */
 export const REVIEW_NOT_AUTHENTICATED = [
@@ -40,6 +40,7 @@ export const REVIEW_NOT_AUTHENTICATED = [
   'attempt_ms',
   'decided_ms',
   'decided_by',
+  'modified',
   'change_seq',
 ] as const satisfies readonly (keyof StoredReview)[];
 
@@ -141,6 +142,7 @@ export interface StoredReview {
   /** Of `settled`, for statistics; no row that is shown is read from these. */
   decided_ms: number | string | null;
   decided_by: string | null;
+  modified: number | null;
   /** Grows over all rows, with every change that has a version. */
   change_seq: number | string | null;
   /** Grows with every change. Like `mac`, it is `null` in rows of an earlier Gate until this version opens the store. */

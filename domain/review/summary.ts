@@ -18,6 +18,8 @@ export const summaryOf = (row: PendingRequest): PendingSummary => ({
   approvals_count: row.approvals?.length ?? 0,
   assigned_to: row.assigned_to ?? null,
   escalation_pool: row.escalation_pool ?? null,
+  severity: row.sandbox_report?.severity ?? null,
+  operation_class: row.sandbox_report?.operation_class ?? null,
   projected_cost_micros: typeof row['projected_cost_micros'] === 'number' ? row['projected_cost_micros'] : null,
   decided_at: row.decided_at,
   decided_by: row.decided_by,

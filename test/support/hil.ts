@@ -4,7 +4,7 @@ import { Registry } from 'prom-client';
 import { createHilService, type HilOptions } from '../../api/hil/app.js';
 import type { Service } from '../../api/plugins/service.js';
 import { openReviewStore } from '../../adapters/review/review-store.js';
-import type { NewReview, PendingRequest } from '../../contracts/review.js';
+import type { Modification, NewReview, PendingRequest } from '../../contracts/review.js';
 import type { ReviewStore } from '../../domain/review/ports.js';
 import { ledgerPlace, type STORES, type TestLedgerPlace } from './ledger.js';
 
@@ -40,7 +40,7 @@ export interface HilFixture {
   park(n: number, over?: Partial<NewReview>): Promise<PendingRequest>;
   settle(
     row: PendingRequest,
-    over?: { by?: string; status?: 'approved' | 'denied' | 'expired'; at?: number },
+    over?: { by?: string; status?: 'approved' | 'denied' | 'expired'; at?: number; modification?: Modification },
   ): Promise<void>;
   close(): Promise<void>;
 }
@@ -112,7 +112,7 @@ export async function openHil(kind: (typeof STORES)[number], over: Partial<HilOp
       });
       return row;
     },
-    async settle(row, { by = 'operator:dev', status = 'approved', at = fixture.now } = {}) {
+    async settle(row, { by = 'operator:dev', status = 'approved', at = fixture.now, modification } = {}) {
       await reviews.settle({
         pending_id: row.id,
         status,
@@ -121,6 +121,7 @@ export async function openHil(kind: (typeof STORES)[number], over: Partial<HilOp
         decision_reason: null,
         decided_via: by.startsWith('system:') ? by : 'console',
         principal: null,
+        ...(modification && { modification }),
       });
     },
     async close() {

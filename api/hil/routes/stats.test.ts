@@ -3,6 +3,10 @@ import { openReviewStore } from '../../../adapters/review/review-store.js';
 import { type HilFixture, openHil, OPERATOR, OTHER_OPERATOR, T0 } from '../../../test/support/hil.js';
 import { STORES } from '../../../test/support/ledger.js';
 
+const DIFF = {
+  contract: 'gate.hil.modification-diff/v1' as const,
+  replacements: [{ path: ['amount'], value: 1 }],
+};
 const HOUR_MS = 3_600_000;
 
 describe.each(STORES)('GET /approvals/stats on %s', (kind) => {
@@ -34,6 +38,7 @@ describe.each(STORES)('GET /approvals/stats on %s', (kind) => {
       oldest_pending_secs: null,
       total_decided: 0,
       approved: 0,
+      modified: 0,
       denied: 0,
       expired: 0,
       deny_rate: null,
@@ -109,18 +114,27 @@ describe.each(STORES)('GET /approvals/stats on %s', (kind) => {
     expect([total_decided, (by_approver as unknown[]).length]).toEqual([101, 100]);
   }, 60_000);
 
+  it('an approval of other arguments is no approval of the call as it was, and a decision like it', async () => {
+    await decided(1);
+    await decided(2, { modification: { diff: DIFF, reviewed_digest: `sha256:${'0'.repeat(64)}` } });
+    await decided(3, { status: 'denied' });
+    expect(await stats()).toMatchObject({ total_decided: 3, approved: 1, modified: 1, denied: 1, deny_rate: 1 / 3 });
+    expect(await stats()).toMatchObject({ median_time_to_decide_secs: 2, by_approver: [{ count: 3 }] });
+  });
+
   it('counts what an earlier version decided', async () => {
     await decided(10.25);
     await decided(30, { by: 'operator:ada', status: 'denied' });
+    await decided(40, { modification: { diff: DIFF, reviewed_digest: `sha256:${'0'.repeat(64)}` } });
     await decided(600, { by: 'system:ttl-sweep', status: 'expired' });
     await hil.park(9_000);
     const before = await stats();
-    await hil.place.sql('update reviews set decided_ms = null, decided_by = null returning id');
+    await hil.place.sql('update reviews set decided_ms = null, decided_by = null, modified = null returning id');
     expect(await stats()).toMatchObject({ total_decided: 0 });
-    await hil.place.sql(`delete from kysely_migration where name = '0006-decided' returning name`);
+    await hil.place.sql(`delete from kysely_migration where name in ('0006-decided', '0009-modified') returning name`);
     await (await openReviewStore({ target: hil.place.target, payloadKeys: hil.place.keys })).close();
     expect(await stats()).toEqual(before);
-    expect(before).toMatchObject({ total_decided: 2, expired: 1, median_time_to_decide_secs: 10.25 });
+    expect(before).toMatchObject({ total_decided: 3, modified: 1, expired: 1, median_time_to_decide_secs: 30 });
   });
 
   it('a decision before its question, as after a clock was set back, took no time', async () => {

@@ -1,9 +1,24 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { PendingSummary } from '../../../contracts/review.js';
+import type { SandboxReport } from '../../../contracts/sandbox.js';
 import { LOOKED_AT } from '../../../adapters/review/summaries.js';
 import { type HilFixture, openHil, OPERATOR, OTHER_OPERATOR, T0 } from '../../../test/support/hil.js';
 import { STORES } from '../../../test/support/ledger.js';
 
+const reportOf = (severity: SandboxReport['severity']): SandboxReport => ({
+  contract: 'gate.sandbox-report/v1',
+  analyzer_version: '1',
+  analyzed: true,
+  operation_class: 'write',
+  severity,
+  reversible: 'unknown',
+  summary: 'moves money',
+  reasons: [],
+  targets: ['IBAN-9999-SECRET-VALUE'],
+  predicted_changes: [],
+  scope: { targets: 1, wildcards: false, recursive: false },
+  money: null,
+});
 const DAY_MS = 86_400_000;
 
 describe.each(STORES)('GET /pending/summaries on %s', (kind) => {
@@ -49,6 +64,8 @@ describe.each(STORES)('GET /pending/summaries on %s', (kind) => {
           approvals_count: 0,
           assigned_to: null,
           escalation_pool: null,
+          severity: null,
+          operation_class: null,
           projected_cost_micros: 1_200,
           decided_at: null,
           decided_by: null,
@@ -138,6 +155,29 @@ describe.each(STORES)('GET /pending/summaries on %s', (kind) => {
     expect([numbers(page), page.next_cursor, page.pending_count]).toEqual([expected, null, 3]);
   });
 
+  it('risk_tier is the severity that the sandbox predicts, or that it gave no report', async () => {
+    await hil.park(1, { sandbox_report: reportOf('safe') });
+    await hil.park(2, { sandbox_report: reportOf('destructive') });
+    await hil.park(3, { agent_id: 'b' });
+    await hil.park(4, { sandbox_report: reportOf('destructive'), agent_id: 'b' });
+    const tiers = async (query: Record<string, string>) => numbers(await list(query));
+    expect(await tiers({ risk_tier: 'destructive' })).toEqual([4, 2]);
+    expect(await tiers({ risk_tier: 'destructive', q: 'payments' })).toEqual([2]);
+    expect(await tiers({ risk_tier: 'safe' })).toEqual([1]);
+    expect(await tiers({ risk_tier: 'risky' })).toEqual([]);
+    expect(await tiers({ risk_tier: 'unscored' })).toEqual([3]);
+    expect((await list({ risk_tier: 'safe' })).items).toMatchObject([{ severity: 'safe', operation_class: 'write' }]);
+    expect((await list()).items).toHaveLength(4);
+  });
+
+  it('what somebody wrote into a row in place of its annotations is in no tier, and hides no row of one', async () => {
+    const row = await hil.park(1, { sandbox_report: reportOf('safe') });
+    await hil.park(2, { sandbox_report: reportOf('safe') });
+    await hil.place.sql(`update reviews set annotations = '{"no":"json' where id = ? returning id`, [row.id]);
+    expect(numbers(await list({ risk_tier: 'safe' }))).toEqual([2]);
+    expect((await list()).items).toMatchObject([{ status: 'pending' }, { status: 'tampered' }]);
+  });
+
   it('a page looks at a bounded number of rows, and the next one goes on behind them', async () => {
     const { place, park } = hil;
     const row = await park(0, { agent_id: 'rare' });
@@ -184,7 +224,7 @@ describe.each(STORES)('GET /pending/summaries on %s', (kind) => {
       await refused({ cursor }, 'globex');
     });
 
-    it.each([{ status: 'denied' }, { q: 'money' }, { sort: 'oldest' }])(
+    it.each([{ status: 'denied' }, { q: 'money' }, { sort: 'oldest' }, { risk_tier: 'unscored' }])(
       'belongs to its list, not to %j',
       async (other) => {
         const cursor = await first();
@@ -219,6 +259,7 @@ describe.each(STORES)('GET /pending/summaries on %s', (kind) => {
     { limit: '201' },
     { status: 'tampered' },
     { sort: 'random' },
+    { risk_tier: 'high' },
     { q: '' },
     { q: 'x'.repeat(257) },
     { cursor: 'x'.repeat(513) },

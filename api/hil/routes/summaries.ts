@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { pendingSummary, reviewOrder, reviewStatus } from '../../../contracts/review.js';
+import { pendingSummary, reviewOrder, reviewStatus, riskTier } from '../../../contracts/review.js';
 import type { ReviewStore } from '../../../domain/review/ports.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { type ReviewScope, scopeFirst } from '../scope.js';
@@ -10,6 +10,7 @@ const SummariesQuery = z.strictObject({
   limit: z.coerce.number().int().min(1).max(200).default(50),
   cursor: z.string().max(512).optional(),
   q: z.string().min(1).max(256).optional(),
+  risk_tier: riskTier.optional(),
   sort: reviewOrder.default('newest'),
 });
 
