@@ -60,6 +60,12 @@ describe('a call whose approver changes it', () => {
     expect(sentArguments()).toEqual([{ amount: 5, to: 'vendor' }]);
   });
 
+  it('is listed without the values that were written into it', async () => {
+    await modify();
+    const { rows } = await gate.reviews.list({ tenant: 'acme', status: 'approved' });
+    expect(rows).toMatchObject([{ modification_diff: null, reviewed_payload_digest: expect.any(String) as never }]);
+  });
+
   it('tells its caller: the answer says who changed what', async () => {
     await modify();
     await gate.host.idle();

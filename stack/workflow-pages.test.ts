@@ -161,6 +161,7 @@ describe('the pages of the engine, in clear', () => {
   it.each<[string, unknown]>([
     ['without payloads', {}],
     ['with a payload that is a number', { payloads: [1] }],
+    ['with more payloads than any history has', { payloads: Array.from({ length: 2_001 }, () => ({})) }],
     ['with metadata that is no text', { payloads: [{ metadata: { encoding: 1 } }] }],
   ])('refuse a request %s', async (_what, body) => {
     const refused = await ask('/codec/decode', {

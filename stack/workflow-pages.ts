@@ -28,6 +28,8 @@ const COOKIE = 'gate_workflows_session';
 const WRONG_TOKEN_MS = 500;
 /** A page of events with their payloads. */
 const DECODE_LIMIT_BYTES = 8 * 1024 * 1024;
+/** More than a page of a history has; a million empty ones would hold this process for seconds. */
+const MOST_PAYLOADS = 2_000;
 const SIGNED_IN = {} as const;
 /**
  * The only thing besides reading that the pages ask for: a running workflow's current details, which a query answers. Matched to the last
@@ -130,6 +132,9 @@ export function createWorkflowPages({
       throw new GateError('unauthenticated', 'sign in at /sign-in');
     });
     scope.post('/codec/decode', { bodyLimit: DECODE_LIMIT_BYTES }, (request) => {
+      const asked = (request.body as { payloads?: unknown } | null)?.payloads;
+      if (Array.isArray(asked) && asked.length > MOST_PAYLOADS)
+        throw new GateError('invalid_request', `payloads: at most ${MOST_PAYLOADS} at a time`);
       const read = Payloads.safeParse(request.body);
       if (!read.success)
         throw new GateError('invalid_request', `payloads: ${read.error.issues[0]?.message ?? 'unreadable'}`);

@@ -64,7 +64,12 @@ export const policyData = z.strictObject({
       sensitive_read_tools: entries,
       external_egress_tools: entries,
     }),
-    approval: z.strictObject({ strict_tools: entries, auto_tools: entries }),
+    // Rules of an earlier Gate have no list of reasons that need no person.
+    approval: z.strictObject({
+      strict_tools: entries,
+      auto_tools: entries,
+      auto_reviews: z.array(z.string().min(1)).optional(),
+    }),
     plain_reads: z.strictObject({
       verbs: words,
       bare_verbs: words,

@@ -102,6 +102,8 @@ export function createDecisions({
     const same = decision.action_digest === undefined || decision.action_digest === row.original_payload_digest;
     // After a 503, or no answer, the operator repeats the decision and must get its result, not "already decided".
     if (late && same && isDecidedBy(standing(row), sentAs(decision))) return row;
+    // One of several who approved it, saying so again.
+    if (late && same && decision.decision === 'approve' && hasApproved(row, decision.principal.subject)) return row;
     if (late) throw refusal(late, row);
     if (!same)
       throw new GateError('action_digest_mismatch', undefined, {
@@ -184,6 +186,9 @@ function modificationOf(
     throw new GateError('invalid_modification_diff', undefined, { fields: { detail: error.message } });
   }
 }
+
+const hasApproved = ({ status, approvals = [] }: PendingRequest, subject: string): boolean =>
+  status === 'approved' && approvals.some(({ by }) => by === subject);
 
 const sentAs = ({ modification_diff: diff, ...decision }: DecisionBy) => ({
   ...decision,

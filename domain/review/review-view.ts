@@ -76,6 +76,8 @@ export function view(
     created_at: iso(row.created_ms),
     ttl_seconds: row.ttl_seconds,
     ...endOf(settled),
+    // Its values are those of a call: shown with the call, and no longer.
+    ...((form === 'summary' || availability !== 'available') && { modification_diff: null }),
     original_payload_digest: row.original_payload_digest,
     payload_bytes: row.payload_bytes,
     modified_payload: null,

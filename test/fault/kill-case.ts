@@ -14,20 +14,22 @@ const LIMIT_MS = 200_000;
 export async function runKillCase(bench: FaultBench, given: KillCase): Promise<void> {
   const story = STORIES[given.story];
   const key = randomUUID();
-  const call = { key, callback: true };
+  const approvers = 'approvers' in story ? OPERATORS.slice(0, story.approvers) : OPERATORS.slice(0, 1);
+  const call = { key, callback: true, ...(approvers.length > 1 && { arguments: { approval_tier: 'strict' } }) };
   const gate = bench.gate({ ttlSecs: story.ttlSecs });
   try {
     const before = await gate.start({
       kill: { step: given.step, when: given.when, ...(given.nth && { nth: given.nth }) },
       script: { tier: story.tier },
     });
-    void tellStory(before, call, story.operator);
+    void tellStory(before, call, story.operator, approvers);
     expect(await diedWithin(before, LIMIT_MS)).toBe('SIGKILL');
 
     const after = await gate.start({ script: { tier: story.otherwise } });
     await after.call(call);
     const operator = given.operatorThen ?? story.operator;
-    const again = operator && (await decideWhenVisible(after, key, operator));
+    let again: Told | null = null;
+    if (operator) for (const by of approvers) again = await decideWhenVisible(after, key, operator, by);
     const seen = await settled(after, key, LIMIT_MS);
 
     const ends = endsOf(given, bench.kind);
@@ -43,7 +45,7 @@ export async function runKillCase(bench: FaultBench, given: KillCase): Promise<v
     });
     expect(executed).toBe(end.executed);
     // The first decision stands: who comes after it with another one is told so.
-    if (again && end.review !== RESULT[operator]) expect(again).toMatchObject({ status: 409 });
+    if (again && operator && end.review !== RESULT[operator]) expect(again).toMatchObject({ status: 409 });
     expect(await after.verify()).toEqual({ valid: true, entries: end.kinds.length });
 
     const replay = await after.call(call);
@@ -66,11 +68,14 @@ export async function runKillCase(bench: FaultBench, given: KillCase): Promise<v
 async function tellStory(
   host: RunningHost,
   call: { key: string; callback: boolean },
-  operator: 'approve' | 'deny' | null,
+  decision: 'approve' | 'deny' | null,
+  operators: readonly string[],
 ): Promise<void> {
   try {
     await host.call(call);
-    if (operator) await host.decide({ key: call.key, decision: operator, requestId: randomUUID() });
+    if (decision)
+      for (const operator of operators)
+        await host.decide({ key: call.key, decision, requestId: randomUUID(), operator });
   } catch {
     // The process was killed; what became of the call is asked after the restart.
   }
@@ -84,10 +89,18 @@ const diedWithin = (host: RunningHost, limitMs: number) =>
     ),
   ]);
 
+/** The first decides alone, except where the story needs more. */
+const OPERATORS = ['operator:dev', 'operator:second'] as const;
+
 const RESULT = { approve: 'approved', deny: 'denied' } as const;
 
 /** The operator decides what is listed as pending, and again where the answer is 503; a row that is closed is the refusal. */
-async function decideWhenVisible(host: RunningHost, key: string, decision: 'approve' | 'deny'): Promise<Told> {
+async function decideWhenVisible(
+  host: RunningHost,
+  key: string,
+  decision: 'approve' | 'deny',
+  operator: string,
+): Promise<Told> {
   await until(
     'the review row is visible',
     () => host.state({ key }),
@@ -96,7 +109,7 @@ async function decideWhenVisible(host: RunningHost, key: string, decision: 'appr
   );
   return until(
     'the decision is answered',
-    () => host.decide({ key, decision, requestId: randomUUID() }),
+    () => host.decide({ key, decision, requestId: randomUUID(), operator }),
     ({ status }) => status !== 503,
     LIMIT_MS,
   );

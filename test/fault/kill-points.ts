@@ -25,6 +25,8 @@ export const STORIES = {
   deny: { tier: 'red', otherwise: 'green', operator: null, ttlSecs: 600 },
   approve: { tier: 'yellow', otherwise: 'red', operator: 'approve', ttlSecs: 600 },
   refuse: { tier: 'yellow', otherwise: 'green', operator: 'deny', ttlSecs: 600 },
+  /** Two people approve, one after the other. */
+  quorum: { tier: 'yellow', otherwise: 'red', operator: 'approve', ttlSecs: 600, approvers: 2 },
   expire: { tier: 'yellow', otherwise: 'green', operator: null, ttlSecs: 2 },
 } as const;
 export type Story = keyof typeof STORIES;
@@ -80,6 +82,14 @@ const ENDS = {
   'approved, executed': {
     state: 'completed',
     kinds: [...JUDGED, 'hil.created', 'hil.approved', 'upstream.outcome'],
+    allowed: false,
+    executed: 1,
+    replay: 200,
+    review: 'approved',
+  },
+  'approved by two, executed': {
+    state: 'completed',
+    kinds: [...JUDGED, 'hil.created', 'hil.vote', 'hil.approved', 'upstream.outcome'],
     allowed: false,
     executed: 1,
     replay: 200,
@@ -193,6 +203,11 @@ const TABLE: readonly KillCase[] = [
   // A decision that was stored stands, and the opposite one is refused.
   ...each('approve', 'applyDecision', ['before'], 'approved, executed'),
   ...each('approve', 'applyDecision', ['during', 'after'], 'approved, executed', { operatorThen: 'deny' }),
+  // A vote that was stored counts, and nobody's counts twice.
+  // Lite asks one person.
+  ...each('quorum', 'applyDecision', ['before', 'during'], 'approved by two, executed', { only: 'temporal' }),
+  ...each('quorum', 'tryAppendRows', ['before'], 'approved by two, executed', { nth: 2, only: 'temporal' }),
+  ...each('quorum', 'applyDecision', ['before', 'during'], 'approved by two, executed', { nth: 2, only: 'temporal' }),
   ...each('refuse', 'applyDecision', ['before'], 'denied by the operator'),
   ...each('refuse', 'applyDecision', ['during', 'after'], 'denied by the operator', { operatorThen: 'approve' }),
   // The row is settled with the decision, before the call goes on.

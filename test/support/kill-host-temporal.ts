@@ -9,7 +9,7 @@ import { installEngineRuntime } from '../../workers/runtime.js';
 import { ensureReconcileSchedule } from '../../workers/schedules.js';
 import { createWorker } from '../../workers/worker.js';
 import { TEST_PAYLOAD_KEYS } from './engine-keys.js';
-import { composeKillHost, quietLogger, serveHost, storeKeys } from './kill-host.js';
+import { composeKillHost, quietLogger, serveHost, storeKeys, TWO_FOR_STRICT } from './kill-host.js';
 
 /** The Temporal host (proxy, HIL and worker in one, as in `gate start`) as a process of its own. */
 installEngineRuntime(quietLogger);
@@ -26,7 +26,7 @@ serveHost(async (config) => {
   const stores = {
     ledger,
     calls: await openCallStore({ target: file('calls'), keys: storeKeys('records'), ledger }),
-    reviews: await openReviewStore({ target: file('hil'), payloadKeys: storeKeys('payloads') }),
+    reviews: await openReviewStore({ target: file('hil'), payloadKeys: storeKeys('payloads'), quorum: TWO_FOR_STRICT }),
     // Each of these stores returns when what it took is on disk.
     durable: () => Promise.resolve(),
   };

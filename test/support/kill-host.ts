@@ -136,6 +136,9 @@ export interface HostCommands {
   rowsDue(): Promise<boolean>;
 }
 
+/** A call with the argument `approval_tier: strict` needs two people. */
+export const TWO_FOR_STRICT = { strict: 2, risky: 1, destructive: 1 };
+
 const AGENT = {
   kind: 'agent',
   callerId: 'agent-workload',
@@ -405,7 +408,9 @@ export function killable(ports: ActivityPorts, script: HostScript, points: KillS
     policies: {
       async evaluate(input) {
         if (script.policy === 'down') throw new Error('policy is away');
-        return decisionOf(tierOf(input.arguments ?? {}) ?? script.tier);
+        const given = input.arguments ?? {};
+        const said = decisionOf(tierOf(given) ?? script.tier);
+        return given.approval_tier === 'strict' ? { ...said, approval_tier: 'strict' } : said;
       },
     },
     reviews: {

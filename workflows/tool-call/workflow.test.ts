@@ -310,6 +310,53 @@ describe('toolCall: each path of a call, as its history tells it', () => {
     ]);
   });
 
+  it.each(['at once', 'one after the other, the first not shown in the row'])(
+    'two people who approve a strict call %s: it runs, and nobody has to approve again',
+    async (when) => {
+      const before = gate;
+      gate = await openPipeline({
+        script: { tier: 'yellow', approvalTier: 'strict' },
+        quorum: { strict: 2, risky: 1, destructive: 1 },
+      });
+      await before.close();
+      const call = await gate.call();
+      await ask(call);
+      await waiting(call);
+      const decideRow = createDecisions({
+        reviews: gate.reviews,
+        sender: engine.sender,
+        decisionKey: DECISION_KEYS.privateKey,
+        clock: Date.now,
+        decisionLifeMs: 10_000,
+        mayApprove: () => true,
+        observe: () => undefined,
+      });
+      const approves = (subject: string, request_id: string = randomUUID()) =>
+        decideRow({
+          id: call.correlation_id,
+          tenant: undefined,
+          decision: 'approve',
+          reason: null,
+          decided_via: 'console',
+          request_id,
+          principal: (tenant) => ({ ...OPERATOR, subject, tenant }),
+        });
+      const again = randomUUID();
+      if (when === 'at once') await Promise.all([approves('operator:ana', again), approves('operator:ben')]);
+      else {
+        // HIL died after the vote was stored, before it wrote its row.
+        await engine.sender.decide(
+          await gate.decision(call, 'approve', { principal: { ...OPERATOR, subject: 'operator:ana' } }),
+        );
+        expect(await approves('operator:ben')).toMatchObject({ status: 'approved' });
+      }
+      await ended(call);
+      expect(gate.executed).toHaveLength(1);
+      // Also who was not the last one gets the row when he says it again.
+      expect(await approves('operator:ana', again)).toMatchObject({ status: 'approved' });
+    },
+  );
+
   it('of several decisions at once the first is applied, the others are refused, whatever they say', async () => {
     gate.script.tier = 'yellow';
     const call = await gate.call();

@@ -122,12 +122,19 @@ else := "strict" if tool_says.wants_strict_approval
 
 else := "strict" if tool_class == "strict"
 
-# Fewer eyes need the exact name: a longer name that merely contains it keeps the standard tier.
-else := "auto" if tool_says.wants_auto_approval
+else := "auto" if rule_decides
+
+# A rule decides only about a tool that is named exactly, that its operator has not classed for people, and whose every reason to wait is
+# one that the data leaves to the machine. Anything else that speaks against the call is for a person.
+rule_decides if {
+	input.tool_type in data.gate.approval.auto_tools
+	not tool_class in {"review", "strict"}
+	every reason in review {
+		reason in data.gate.approval.auto_reviews
+	}
+}
 
 tool_traits contains "wants_strict_approval" if {
 	tool_is_any_of(data.gate.approval.strict_tools)
 	not tool_reads
 }
-
-tool_traits contains "wants_auto_approval" if concat("_", tool_words) in data.gate.approval.auto_tools

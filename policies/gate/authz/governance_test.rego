@@ -46,6 +46,33 @@ test_retention_is_longer_for_what_did_not_pass if {
 test_approval_tiers if {
 	authz.approval_tier == "standard" with input as ordinary
 	authz.approval_tier == "strict" with input as object.union(ordinary, {"tool_type": "prod_release"})
-	authz.approval_tier == "auto" with input as object.union(ordinary, {"tool_type": "testReplay"})
 	authz.approval_tier == "standard" with input as object.union(ordinary, {"tool_type": "payment_test_replay"})
+}
+
+replayed(class, more) := object.union(
+	object.union(ordinary, {"tool_type": "test_replay", "tool_classes": {"test_replay": {"class": class}}}),
+	more,
+)
+
+test_a_rule_decides_what_the_data_leaves_to_it if {
+	authz.approval_tier == "auto" with input as replayed("change", {})
+	authz.approval_tier == "auto" with input as replayed("change", {"agent_kind": "mcp"})
+}
+
+test_a_rule_decides_nothing_that_something_else_speaks_against if {
+	authz.approval_tier == "standard" with input as replayed("review", {})
+	authz.approval_tier == "strict" with input as replayed("strict", {})
+	authz.approval_tier == "standard" with input as object.union(ordinary, {"tool_type": "test_replay"})
+	authz.approval_tier == "standard" with input as replayed("change", {"injection_suspicions": ["instruction_override"]})
+}
+
+test_a_rule_decides_nothing_about_a_name_that_only_looks_like_it if {
+	every name in ["testReplay", "test-Replay", "TEST_REPLAY", "test_replay2"] {
+		authz.approval_tier == "standard" with input as object.union(ordinary, {"tool_type": name, "tool_classes": {name: {"class": "change"}}})
+	}
+}
+
+test_without_a_list_of_reasons_no_reason_is_left_to_a_rule if {
+	authz.approval_tier == "standard" with input as object.union(ordinary, {"tool_type": "test_replay"})
+		with data.gate.approval as {"strict_tools": [], "auto_tools": ["test_replay"]}
 }
