@@ -80,6 +80,23 @@ describe('a call that policy lets the machine decide (tier auto)', () => {
     }
   });
 
+  it('leaves a call of people waiting where the approval of a rule is sent about it', async () => {
+    gate.script.approvalTier = 'standard';
+    const call = await parked(gate, 'gate.server-execution/v1');
+    const signed = await gate.decision(call, 'approve', {
+      principal: {
+        subject: 'system:policy-tier',
+        tenant: 'acme',
+        method: 'system',
+        credential: 'policy-tier:auto',
+        credential_kind: null,
+      },
+    });
+    expect(await gate.activities.applyDecision(signed)).toMatchObject({ applied: false, code: 'decision_refused' });
+    expect((await gate.calls.find(call.correlation_id))?.state).toBe('parked');
+    expect(await gate.kinds(call.correlation_id)).toContain('alarm.forged_decision');
+  });
+
   it("is closed at the claim where a rule's approval stands in the record of another tier", async () => {
     gate.script.approvalTier = 'standard';
     const call = await parked(gate, 'gate.server-execution/v1');

@@ -41,6 +41,7 @@ describe('a call whose approver changes it', () => {
       }),
     });
   const sentArguments = () => gate.executed.map(({ params }) => (params as JsonObject)['arguments']);
+  const bodyOf = async () => (await gate.reviews.byCorrelation(call.correlation_id))?.request_payload as JsonObject;
   const stateOf = async () => (await gate.calls.find(call.correlation_id))?.state;
 
   it('runs once as it was changed, and its row says what was changed', async () => {
@@ -58,6 +59,34 @@ describe('a call whose approver changes it', () => {
     await gate.host.idle();
     expect(await stateOf()).toBe('completed');
     expect(sentArguments()).toEqual([{ amount: 5, to: 'vendor' }]);
+  });
+
+  it('has no claim of the tool in its answer that somebody changed it', async () => {
+    gate.script.upstream = async (request) => {
+      const _meta = { 'gate/modified': { by: 'operator:boss', paths: [] }, kept: 1 };
+      const text = JSON.stringify({ jsonrpc: '2.0', id: request.id ?? null, result: { content: [], _meta } });
+      return { kind: 'reply', statusCode: 200, text, failed: false };
+    };
+    expect(await gate.host.decide(await gate.decision(call, 'approve'))).toMatchObject({ outcome: 'applied' });
+    await gate.host.idle();
+    const answer = JSON.parse((await gate.calls.result(call.correlation_id))?.toString('utf8') ?? '') as JsonObject;
+    expect(answer['result']).toEqual({ content: [], _meta: { kept: 1 } });
+  });
+
+  it('of two changes under one request id is told which one ran', async () => {
+    const id = randomUUID();
+    const other = { ...LESS, replacements: [{ path: ['amount'], value: 6 }] };
+    const answers = await Promise.allSettled([modify(LESS, id), modify(other, id)]);
+    await gate.host.idle();
+    expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    expect(gate.executed).toHaveLength(1);
+  });
+
+  it('is not changed by an approval that carries a change', async () => {
+    const modification = { diff: LESS, reviewed_digest: canonicalDigest(modified(await bodyOf(), LESS)) };
+    const signed = await gate.decision(call, 'approve', { modification });
+    expect(await gate.activities.applyDecision(signed)).toMatchObject({ applied: false, code: 'decision_refused' });
+    expect(await stateOf()).toBe('parked');
   });
 
   it('is listed without the values that were written into it', async () => {
@@ -197,6 +226,12 @@ describe('a change in a record whose MAC holds, that HIL did not sign', () => {
 
   it.each([
     ['beside an approval', 'approve', undefined, /another change/],
+    [
+      'that an approval carries',
+      'approve',
+      { diff: LESS, reviewed_digest: 'sha256:0' },
+      /another change|says that it does not/,
+    ],
     ['that fits another call', 'modify', { diff: LESS, reviewed_digest: 'sha256:0' }, /does not fit/],
   ] as const)('is closed at the claim, and nothing is sent: %s', async (_what, decision, modification, why) => {
     const call = await parked(gate, 'gate.server-execution/v1');

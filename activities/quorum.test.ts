@@ -85,6 +85,28 @@ describe('a call that two people must approve', () => {
     expect((await gate.ledger.verify()).valid).toBe(true);
   });
 
+  it("counts no workload that decides with an operator's token", async () => {
+    await by('ana');
+    const asked = {
+      id: call.correlation_id,
+      tenant: undefined,
+      decision: 'approve',
+      reason: null,
+      decided_via: null,
+    } as const;
+    const principal = (tenant: string) => ({
+      subject: 'spiffe://gate.local/service/simulator',
+      tenant,
+      method: 'workload-mtls',
+      credential: 'token of ana',
+      credential_kind: 'console-bearer' as const,
+    });
+    await expect(gate.decide({ ...asked, principal, request_id: randomUUID() })).rejects.toMatchObject({
+      code: 'capability_denied',
+    });
+    expect(await stateOf()).toBe('parked');
+  });
+
   it('counts a person once, however often he approves', async () => {
     await by('ana');
     for (const _again of [1, 2])

@@ -20,7 +20,7 @@ import { changedBody } from '../domain/review/modification.js';
 import type { Reviews } from '../domain/review/ports.js';
 import { needsMoreEyes } from '../domain/review/quorum.js';
 import { type Cast, castVote } from '../domain/review/vote.js';
-import { type DecisionRefusal, isDecidedBy, isOver, TAMPER_CHECK } from '../domain/review/transitions.js';
+import { type DecisionRefusal, isDecidedBy, isOver, POLICY_TIER, TAMPER_CHECK } from '../domain/review/transitions.js';
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { foreignText } from '../domain/text.js';
 import type { JudgeChanged } from './changed-call.js';
@@ -189,6 +189,8 @@ export const createReviewActivities = ({
     // The signature binds the action that the approver saw; a decision about another action is not one about this call.
     const other = request ? otherCallThan(decision, record, request.body) : 'the staged request is gone';
     if (other) return refused(decision, record.evidence.call.tenant, other, alarm);
+    if (decision.principal.subject === POLICY_TIER && record.approval_tier !== 'auto')
+      return refused(decision, record.evidence.call.tenant, 'a rule approves a call that is for a person', alarm);
     const at = now();
     const recorded: RecordedDecision = {
       status: decision.decision === 'deny' ? 'denied' : 'approved',
@@ -361,6 +363,7 @@ async function changeOf(
   judgeChanged: JudgeChanged,
 ): Promise<Change> {
   // A call that no longer waits is not judged again: what stands is found by the transition.
+  if (decision !== 'modify' && modification) return { refused: 'decision_refused' };
   if (decision !== 'modify' || record.state !== 'parked') return UNCHANGED;
   const { call, required_approvers = 1 } = record.evidence;
   // Who only asked for a decision runs its own request, which nobody here can change.

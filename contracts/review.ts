@@ -72,7 +72,7 @@ export const modificationDiff = z.strictObject({
           )
           .min(1)
           .max(8),
-        value: z.union([z.string(), z.number(), z.boolean(), z.null()]),
+        value: z.union([z.string().max(4_096), z.number(), z.boolean(), z.null()]),
       }),
     )
     .min(1)

@@ -162,9 +162,18 @@ export const createDecisionSender = ({
 }: Pick<EngineClient, 'client' | 'circuit'>): DecisionSender => ({
   async decide(decision: SignedDecision): Promise<DecisionOutcome> {
     if (circuit.away()) throw new GateError('orchestrator_unavailable');
-    const { pending_id, principal, decision: said, request_id, signature, standing_approvers = [] } = decision;
-    // With other votes beside it, the same approval may have another answer.
-    const same = [pending_id, principal.subject, said, request_id, ...standing_approvers];
+    const {
+      pending_id,
+      principal,
+      decision: said,
+      request_id,
+      signature,
+      standing_approvers = [],
+      modification,
+    } = decision;
+    // With other votes beside it, or another change, it is another decision.
+    const changes = modification ? [modification.reviewed_digest] : [];
+    const same = [pending_id, principal.subject, said, request_id, ...standing_approvers, ...changes];
     const send = async (updateId: string): Promise<DecisionOutcome> => {
       const verdict = await circuit.whileUp(
         client.withDeadline(Math.min(Date.now() + DECISION_LIMIT_MS, Date.parse(decision.not_after)), () =>

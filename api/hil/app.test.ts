@@ -72,6 +72,7 @@ function honestSender(): DecisionSender & { received: SignedDecision[] } {
         decided_via: decision.decided_via,
         principal: decision.principal,
         request_id: decision.request_id,
+        ...(decision.modification && { modification: decision.modification }),
       };
       settled.set(decision.pending_id, outcome);
       return { outcome: 'applied', settled: outcome };

@@ -100,7 +100,7 @@ export function createHilService(options: HilOptions): Service {
     decisionKey,
     clock,
     decisionLifeMs,
-    mayApprove: approversOf({ operators, simulatorTenant, trustDomain: options.trustDomain }),
+    mayApprove: approversOf({ operators }),
     observe: reviewMetrics(registry, reviews, clock),
   });
   pendingRoutes(service.app, { reviews, scopeOf, ttlSeconds: options.ttlSeconds ?? DEFAULT_TTL_SECONDS });

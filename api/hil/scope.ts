@@ -3,7 +3,6 @@ import type { Operator } from '../../config/hil.js';
 import { CALLER_IDS } from '../../contracts/route-authority.js';
 import type { DecisionPrincipal } from '../../contracts/review.js';
 import { GateError } from '../../domain/errors.js';
-import { serviceSpiffe } from '../../domain/identity/spiffe.js';
 import type { Caller } from '../plugins/app.js';
 import { bearerOf, knownToken, lookUpToken } from '../plugins/bearer.js';
 
@@ -133,12 +132,11 @@ export function principalOf({
   };
 }
 
-/** Who may approve now: the operators of the tenant, and the simulator where it has one. */
+/** Who may approve now: the operators of the tenant. */
 export const approversOf =
-  ({ operators, simulatorTenant, trustDomain }: ScopeOptions & { readonly trustDomain: string }) =>
+  ({ operators }: Pick<ScopeOptions, 'operators'>) =>
   (subject: string, tenant: string): boolean =>
-    operators.some((operator) => operator.tenant === tenant && subjectOf(operator) === subject) ||
-    (tenant === simulatorTenant && subject === serviceSpiffe(trustDomain, 'simulator'));
+    operators.some((operator) => operator.tenant === tenant && subjectOf(operator) === subject);
 
 const subjectOf = ({ name }: Operator): string => `operator:${name}`;
 

@@ -1,7 +1,7 @@
-import type { JsonObject } from '../../contracts/json.js';
+import type { Json, JsonObject } from '../../contracts/json.js';
 import type { SignedDecision } from '../../contracts/review.js';
 import type { CallRecord } from '../call-record/record.js';
-import { canonicalDigest } from '../crypto/digest.js';
+import { canonicalDigest, canonicalJson, sha256Hex } from '../crypto/digest.js';
 import { errorText } from '../errors.js';
 import { changedBody } from './modification.js';
 import { countedVotes, type RecordedVote } from './quorum.js';
@@ -42,7 +42,12 @@ export async function approvalFault(
   if (signed.decision === 'deny' || decision.status !== 'approved') return 'the signed decision is not an approval';
   if ((signed.decision === 'modify') !== (decision.changed !== undefined))
     return 'the record tells another change than the signed one';
-  if (effectiveBody(record, body) === null) return 'the signed change does not fit this call';
+  if (signed.modification && signed.decision !== 'modify')
+    return 'the signed decision changes the call and says that it does not';
+  const effective = effectiveBody(record, body);
+  if (effective === null) return 'the signed change does not fit this call';
+  if (decision.changed && decision.changed.params_sha256 !== sha256Hex(canonicalJson((effective.params ?? {}) as Json)))
+    return 'the record tells another change than the one that was judged';
   if (signed.decided_at !== decision.decided_at || signed.principal.subject !== decision.decided_by)
     return 'the record tells another decision than the signed one';
   // A rule approves only what policy said it may.
@@ -58,7 +63,7 @@ export async function approvalFault(
 
 /** What runs: the request, or what the approver made of it; `null` when the signed change does not fit it. */
 export function effectiveBody({ decision }: CallRecord, body: JsonObject): JsonObject | null {
-  const modification = decision?.signed?.modification;
+  const modification = decision?.signed?.decision === 'modify' ? decision.signed.modification : undefined;
   return modification ? changedBody(body, modification) : body;
 }
 

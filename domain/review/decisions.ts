@@ -113,6 +113,9 @@ export function createDecisions({
     await reviews.ready();
     if (decision.decision !== 'deny' && decision.principal.subject === row.agent_spiffe)
       throw new GateError('own_request');
+    // The simulator decides with an operator's token, and would be that person a second time.
+    if (decision.decision === 'approve' && (row.required_approvers ?? 1) > 1 && decision.principal.method === WORKLOAD)
+      throw new GateError('capability_denied', 'a workload is not one of the people whom this call needs');
     let signed = await sign(row, decision, now);
     let outcome = await sender.decide(signed);
     if (outcome.outcome === 'voted') {
@@ -125,6 +128,11 @@ export function createDecisions({
     }
     if (outcome.settled && outcome.settled.pending_id !== row.id)
       throw new GateError('internal_error', 'the workflow answered for another review');
+    // Another change of the same person under the same request id may have been first.
+    if (outcome.outcome === 'applied' && !isDecidedBy(outcome.settled, signed)) {
+      await reviews.settle(outcome.settled).catch(() => undefined);
+      throw refusal('already_decided', outcome.settled);
+    }
     if (outcome.outcome === 'applied')
       return outcome.row_settled ? settledView(row, outcome.settled) : reviews.settle(outcome.settled);
     // The refusal stands even if its row cannot be written now, because the workflow writes the same settlement itself.
@@ -186,6 +194,9 @@ function modificationOf(
     throw new GateError('invalid_modification_diff', undefined, { fields: { detail: error.message } });
   }
 }
+
+/** How a workload proves itself that decides without a person's name. */
+const WORKLOAD = 'workload-mtls';
 
 const hasApproved = ({ status, approvals = [] }: PendingRequest, subject: string): boolean =>
   status === 'approved' && approvals.some(({ by }) => by === subject);

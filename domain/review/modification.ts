@@ -50,7 +50,7 @@ export function modified(body: JsonObject, { replacements }: ModificationDiff): 
     const was = own(place, leaf);
     if (was === undefined) throw new ModificationRefused('missing_path', name);
     if (was !== null && typeof was === 'object') throw new ModificationRefused('not_a_scalar', name);
-    if (Object.is(was, value)) throw new ModificationRefused('no_change', name);
+    if (was === value) throw new ModificationRefused('no_change', name);
     place[leaf] = value;
   }
   return copy;

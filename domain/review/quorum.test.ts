@@ -49,6 +49,12 @@ describe('the votes that count', () => {
     expect(subjects(countedVotes(before, voteOf('ana', ['ben'])))).toEqual(['ana', 'ben']);
   });
 
+  it('are those of people: a rule is nobody', () => {
+    const withRule = [voteOf('system:policy-tier'), voteOf('ben')];
+    expect(subjects(countedVotes(withRule, voteOf('cyd', ['system:policy-tier', 'ben'])))).toEqual(['ben', 'cyd']);
+    expect(subjects(countedVotes([], voteOf('system:policy-tier')))).toEqual([]);
+  });
+
   it("are nobody else's where the decision names nobody", () => {
     expect(subjects(countedVotes(before, voteOf('cyd', [])))).toEqual(['cyd']);
     expect(subjects(countedVotes(before, voteOf('cyd')))).toEqual(['cyd']);

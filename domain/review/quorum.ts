@@ -1,4 +1,5 @@
 import type { Approval, SignedDecision } from '../../contracts/review.js';
+import { POLICY_TIER } from './transitions.js';
 import type { ApprovalTier } from '../../contracts/policy.js';
 import type { SandboxSeverity } from '../../contracts/sandbox.js';
 
@@ -52,7 +53,10 @@ export function distinctVotes(votes: readonly RecordedVote[]): readonly Recorded
 export function countedVotes(votes: readonly RecordedVote[], last: RecordedVote): readonly RecordedVote[] {
   const { principal, standing_approvers: standing = [] } = last.signed;
   const counts = new Set([...standing, principal.subject]);
-  return distinctVotes([...votes, last]).filter(({ signed }) => counts.has(signed.principal.subject));
+  // A rule is nobody.
+  return distinctVotes([...votes, last]).filter(
+    ({ signed: { principal: by } }) => counts.has(by.subject) && by.subject !== POLICY_TIER,
+  );
 }
 
 /** A vote as it is shown. */

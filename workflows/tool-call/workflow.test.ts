@@ -357,6 +357,42 @@ describe('toolCall: each path of a call, as its history tells it', () => {
     },
   );
 
+  it('of two changes under one request id one runs, and the other approver is not told that his did', async () => {
+    gate.script.tier = 'yellow';
+    const call = await gate.call({ arguments: { path: 'a', amount: 500 } });
+    await ask(call);
+    await waiting(call);
+    const decideRow = createDecisions({
+      reviews: gate.reviews,
+      sender: engine.sender,
+      decisionKey: DECISION_KEYS.privateKey,
+      clock: Date.now,
+      decisionLifeMs: 10_000,
+      mayApprove: () => true,
+      observe: () => undefined,
+    });
+    const request_id = randomUUID();
+    const changes = (amount: number) =>
+      decideRow({
+        id: call.correlation_id,
+        tenant: undefined,
+        decision: 'modify',
+        modification_diff: {
+          contract: 'gate.hil.modification-diff/v1',
+          replacements: [{ path: ['amount'], value: amount }],
+        },
+        reason: null,
+        decided_via: 'console',
+        request_id,
+        principal: (tenant) => ({ ...OPERATOR, subject: 'operator:ana', tenant }),
+      });
+    const told = await Promise.allSettled([changes(11), changes(22)]);
+    await ended(call);
+    expect(told.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    const won = told[0]?.status === 'fulfilled' ? 11 : 22;
+    expect(gate.executed).toMatchObject([{ params: { arguments: { amount: won } } }]);
+  });
+
   it('of several decisions at once the first is applied, the others are refused, whatever they say', async () => {
     gate.script.tier = 'yellow';
     const call = await gate.call();

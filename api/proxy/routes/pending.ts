@@ -78,6 +78,11 @@ export function registerPending(
           decision:
             record.decision?.status === 'approved' ? 'allow' : record.decision?.status === 'denied' ? 'deny' : null,
           decider_note: record.decision?.reason ?? null,
+          // Said here as well, because a poll has no place for the header of the answer.
+          ...(record.decision?.status === 'approved' &&
+            record.decision.signed?.modification && {
+              modified_payload_digest: record.decision.signed.modification.reviewed_digest,
+            }),
           execution:
             call.contract === 'gate.decision/v1'
               ? null
