@@ -51,6 +51,7 @@ describe('operators', () => {
     ['a placeholder token', `dev@acme:${'x'.repeat(40)}`, 'placeholder'],
     ['a name with a slash', `de/v@acme:${token(1)}`, 'entry 1'],
     ['the same operator twice', `dev@acme:${token(1)},dev@acme:${token(2)}`, 'appears twice'],
+    ['one name in two spellings', `dev@acme:${token(1)},Dev@acme:${token(2)}`, 'appears twice'],
     ['one token for two people', `dev@acme:${token(1)},ada@acme:${token(1)}`, 'shares its token'],
   ])('are refused with %s', (_, text, reason) => {
     expect(() => parseOperators(text)).toThrow(reason);

@@ -14,6 +14,8 @@ export interface Operator {
 const OPERATOR = /^([A-Za-z0-9._-]{1,63})@([A-Za-z0-9._-]{1,63}):(\S+)$/;
 const MIN_TOKEN_BYTES = 32;
 
+const sameName = (one: string, other: string): boolean => one.toLowerCase() === other.toLowerCase();
+
 /** `name@tenant:token[,…]`. The error names the operator whose entry is wrong, never a token. */
 export function parseOperators(text: string): readonly Operator[] {
   const operators = text
@@ -31,7 +33,8 @@ export function parseOperators(text: string): readonly Operator[] {
     });
   for (const [index, operator] of operators.entries()) {
     const earlier = operators.slice(0, index);
-    if (earlier.some(({ name, tenant }) => name === operator.name && tenant === operator.tenant))
+    // Two spellings of one name would be two of the people whom a strict call needs.
+    if (earlier.some(({ name, tenant }) => sameName(name, operator.name) && tenant === operator.tenant))
       throw new Error(`${operator.name}@${operator.tenant} appears twice`);
     // With one token for two people it would be unknown who decided.
     if (earlier.some(({ token }) => token === operator.token))

@@ -246,12 +246,18 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     return { tenant, subject: operator.principal(tenant).subject };
   }
 
-  /** As HIL asks: who decides comes from the token alone, and a name in the body is nobody's. */
+  /**
+   * As HIL asks: who decides comes from the token alone, and a name in the body is nobody's. A tenant that the request names limits an
+   * operator of all of them, and refuses one who is bound to another.
+   */
   function scopeOf(request: FastifyRequest): ReviewScope {
     const operator = access.operatorOf(request);
+    const named = namedTenant(request);
+    if (named !== null && operator.tenant !== null && named !== operator.tenant)
+      throw new GateError('unauthenticated', `The operator token is bound to another tenant: ${operator.tenant}.`);
     return {
-      tenants: tenantsOf(operator),
-      tenant: operator.tenant ?? undefined,
+      tenants: named === null ? tenantsOf(operator) : [named],
+      tenant: named ?? operator.tenant ?? undefined,
       decides: operator.principal,
       channel: { name: 'api', fixed: false },
     };

@@ -232,6 +232,19 @@ describe('a call that waits in lite', () => {
     expect(tools.executed).toHaveLength(1);
   });
 
+  it('limits an operator to the tenant that the request names', async () => {
+    await open();
+    const { body } = await gate.call('wire_transfer');
+    const path = `/decide/${idOf(body.pending_id)}`;
+    const headers = { 'X-Gate-Tenant-Scope': 'another' };
+    expect(await gate.send('GET', '/pending', { headers })).toMatchObject({ status: 200, body: [] });
+    expect(await gate.send('POST', path, { headers, body: { decision: 'approve' } })).toMatchObject({ status: 404 });
+    expect(
+      await gate.send('POST', path, { headers: { 'X-Gate-Tenant-Scope': 'a/b' }, body: { decision: 'approve' } }),
+    ).toMatchObject({ status: 400 });
+    expect(tools.executed).toEqual([]);
+  });
+
   it('runs a call as its approver changed it, and tells the caller', async () => {
     await open();
     const { body } = await gate.call('wire_transfer', {
