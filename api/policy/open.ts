@@ -19,9 +19,9 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
   parts.onStop('threads', 'the threads that judge', () => evaluator.close());
   return {
     port: { evaluate: (input) => evaluator.evaluate(input), tools: policies },
-    // A harmless evaluation, which compiles the rules.
-    start: () =>
-      evaluator.evaluate({
+    // A harmless evaluation, which compiles the rules. Without a limit: what is slow on a busy machine ends no start.
+    start: async () =>
+      policies.judge({
         tool_type: 'list_files',
         agent_history: { last_tool: null, recent_sequence: [] },
         intent_score: 0,
