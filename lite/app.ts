@@ -62,7 +62,7 @@ export interface LiteAppOptions {
 const PAGE_ROWS = 50;
 const LiteDecide = z.strictObject({ decision: z.enum(['allow', 'deny']), note: z.string().max(1000).nullish() });
 
-/** What these answer is true whatever was rolled back meanwhile: a full disk must not look like a process that is down. */
+/** These answers do not depend on what was rolled back meanwhile. A full disk must not look like a process that is down. */
 const PROBES: ReadonlySet<string> = new Set(['/health', '/readyz', '/metrics']);
 
 const DECIDED_AT: ReadonlySet<string> = new Set(['/decide/:id', '/pending/:id/decide']);
@@ -101,17 +101,17 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     void reply.header('X-Gate-Mode', mode);
     done(isAllowedAddress(request, options) ? undefined : new GateError('host_not_allowed'));
   });
-  // What was undone while its body came is nothing to a request.
+  // A transaction undone while the body was still arriving does not concern this request.
   app.addHook('preHandler', (request, _reply, done) => {
     begin(request);
     done();
   });
-  // The row of a decision is on disk when `decide` returns it: what others lose after that is nothing to its answer.
+  // `decide` returns a row that is on disk already, so an undo of other transactions does not concern its answer.
   app.addHook('preSerialization', (request, _reply, payload, done) => {
     if (DECIDED_AT.has(request.routeOptions.url ?? '')) begun.set(request, () => Promise.resolve());
     done(null, payload);
   });
-  // A fault that is told rests on nothing: it leaves in its own form, at once, however often the file fails meanwhile.
+  // An error answer depends on nothing in the file, so it is sent at once, even while the file keeps failing.
   const refused = new WeakSet<object>();
   app.addHook('onError', (request, _reply, error, done) => {
     refused.add(request);
@@ -121,13 +121,13 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
   // No answer leaves before what it says is on disk: the one place where requests wait for the shared sync.
   app.addHook('onSend', async (request, reply, payload) => {
     const onDisk = begun.get(request) ?? options.durableFromHere();
-    // The answer that says why this one may not leave rests on nothing.
+    // The answer that explains why this one is withheld depends on nothing in the file.
     begun.delete(request);
     try {
       await onDisk(request.correlationId);
       return payload;
     } catch (undone) {
-      // A request has one turn with the error handler. A refusal that may not leave is replaced here.
+      // The error handler runs once per request, so a refusal that must be withheld is replaced here.
       if (!refused.has(request) || !(undone instanceof GateError)) throw undone;
       return toldInstead(undone, payload, mode, request, reply);
     }
@@ -138,13 +138,13 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
       () => 'ready' as const,
       () => 'unavailable' as const,
     );
-  // The process is up whatever its file is like; the answer says which.
+  // The process is up even if its file is not usable; the answer says whether it is.
   app.get('/health', async () => ({ status: 'ok', mode, ledger: await ledgerState() }));
   registerProbes(
     app as never,
     options.registry,
     { ledger: () => ledger.ready(), calls: () => options.proxy.calls.ready(), policy: () => options.policies.ready() },
-    // Agents share this listener: that something is not well is everybody's to know, what exactly, and what is counted, is the operator's.
+    // Agents use this listener too. Everybody may know that something is wrong; only an operator may see what, and the metrics.
     {
       facts: { mode },
       mayReadMetrics(request) {
@@ -175,7 +175,7 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     );
   });
 
-  // For whoever holds the token and sits elsewhere than before the terminal that printed the first link.
+  // For an operator who has the token but not the terminal that printed the first link.
   app.post('/login/link', (request) => {
     const code = options.links.issue(access.operatorOf(request));
     return { path: `/login?link=${code}`, expires_in_secs: LINK_LIFE_MS / 1_000 };
@@ -206,7 +206,7 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
       review: (operator, id) => reviews.get(id, operator.tenant ?? undefined),
       waitingIds: async (operator) => (await listed(operator, undefined)).rows.map(({ id }) => id),
       pending: listed,
-      // What is not read is not approved. A row that does not open is left a summary; it hides no other.
+      // Nobody approves what they could not read. A row that cannot be opened is shown as a summary, and the others are shown all the same.
       whole: async (row) => (await reviews.get(row.id).catch(() => null)) ?? row,
       decide: ({ tenant, principal }, id, decision, reason, action_digest) =>
         options.decide({
@@ -277,7 +277,7 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
   }
 }
 
-/** What replaces a refusal that rested on what was rolled back, in the same form: a page, the proxy's envelope, or the plain one. */
+/** Replaces a refusal that depended on something rolled back; in the same form: a page, the proxy's envelope, or the plain one. */
 function toldInstead(
   undone: GateError,
   refusal: unknown,

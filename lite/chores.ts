@@ -4,17 +4,17 @@ import { loadLedgerReads } from './ledger-routes.js';
 
 export interface ChoresOptions {
   readonly calls: Pick<CallStore, 'purge'>;
-  /** Up to when what is kept may go. */
+  /** Records older than this may be deleted. */
   readonly until: () => Parameters<CallStore['purge']>[0];
   readonly warm: () => void;
   readonly logger: Logger;
 }
 
-/** From being ready to starting the threads for large requests. */
+/** How long after the start the threads for large requests are started. */
 const WARM_AFTER_MS = 2_000;
 const CLEANING_EVERY_MS = 10 * 60_000;
 
-/** What is done beside the calls. Returns how to end it. */
+/** Starts the background work. Returns the function that ends it. */
 export function startChores({ calls, until, warm, logger }: ChoresOptions): () => Promise<void> {
   const clean = () =>
     calls.purge(until()).catch((error: unknown) => logger.warn({ err: error }, 'old rows stay for now'));

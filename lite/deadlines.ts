@@ -1,9 +1,9 @@
 import type { Clock } from './clock.js';
 
 export interface Deadlines {
-  /** What the promise comes to, or `null` at the deadline (epoch milliseconds) if that is earlier. */
+  /** The result of the promise, or `null` if the deadline (epoch milliseconds) comes first. */
   within<Value>(promise: Promise<Value>, deadlineMs: number): Promise<Value | null>;
-  /** Lets the timer go; waits that are under way end with their promise alone. */
+  /** Stops the timer. Waits that are in progress then end only with their promise. */
   close(): void;
 }
 
@@ -12,7 +12,7 @@ interface Wait {
   readonly expire: () => void;
 }
 
-/** Many waits, one timer: nearly every wait ends long before its deadline, so a timer of its own for each would be waste. */
+/** One timer for many waits: nearly every wait ends long before its deadline, so a timer for each would be wasted. */
 export function createDeadlines(clock: Clock): Deadlines {
   const waits = new Set<Wait>();
   let timer: { readonly atMs: number; readonly stop: AbortController } | null = null;
@@ -53,5 +53,5 @@ export function createDeadlines(clock: Clock): Deadlines {
   };
 }
 
-/** A reason of its own: without one an abort makes an exception with a stack. */
+/** A given reason: without one, an abort creates an exception with a stack trace. */
 const EARLIER = Symbol('earlier');

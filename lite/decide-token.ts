@@ -7,7 +7,7 @@ export interface OwnDecideToken {
   readonly token: string;
   /** Where it is kept; `null` for a ledger in memory, whose token ends with the process. */
   readonly file: string | null;
-  /** Made just now: the one time it is shown. */
+  /** The token was just created; this is the only time it is shown. */
   readonly fresh: boolean;
 }
 

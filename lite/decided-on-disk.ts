@@ -6,7 +6,7 @@ type Decide = (decision: Decision) => Promise<PendingRequest>;
 
 export interface DecidedOnDiskOptions {
   readonly reviews: Pick<ReviewStore, 'get'>;
-  /** Begins a wait for the disk, which fails where anything was undone since. */
+  /** Returns a wait for the disk; it rejects if any transaction was undone since this call. */
   readonly durableFromHere: () => () => Promise<void>;
 }
 
@@ -35,7 +35,7 @@ export function decidedOnDisk(decide: Decide, { reviews, durableFromHere }: Deci
   };
 }
 
-/** Settled by the same decision: somebody else's may have taken the place of one that was undone. */
+/** Whether this decision settled the row. After an undo, somebody else's decision may have taken its place. */
 const isSame = (one: PendingRequest, other: PendingRequest): boolean =>
   one.status === other.status &&
   one.decided_at === other.decided_at &&

@@ -19,7 +19,7 @@ import type { CallStore, FollowUp } from '../domain/call-record/ports.js';
 import { type Clock, machineClock } from './clock.js';
 import type { CallRunner } from '../domain/pipeline/call-runner.js';
 
-/** The pipeline in one process. The record is its journal: what it says of a call is where the call goes on after a restart. */
+/** The pipeline in one process. The record is its journal: after a restart, a call continues from the state that its record has. */
 export interface InProcessRunner extends CallRunner, DecisionSender {
   /**
    * Goes on with every open call that nothing runs and appends rows that are due; returns how many it found. Calls that wait although
@@ -45,7 +45,7 @@ export interface InProcessOptions {
   readonly clock?: Clock;
   /** Told of each open call that `resume` goes on with, and the state it was found in. */
   readonly onResumed?: (state: CallState) => void;
-  /** Begins a wait for the disk, which fails where anything was undone since; without it, what a step did is on disk when it resolves. */
+  /** Returns a wait for the disk; it rejects if anything was undone since. Absent where a step's writes are on disk when it resolves. */
   readonly durableFromHere?: () => () => Promise<void>;
 }
 
@@ -54,9 +54,9 @@ interface Run {
   readonly answer: Promise<CallSummary>;
   /** Wakes the call when it was decided; set from before its review row is visible. */
   decide: ((settled: CallSummary, rowSettled?: boolean) => void) | null;
-  /** Nothing but a decision or the deadline moves this call now. */
+  /** The call waits for a decision or its deadline. */
   waiting: boolean;
-  /** Lets a waiting call go whose record does not say that it waits. */
+  /** Ends the wait of a call whose record does not say that it waits. */
   drop: () => void;
   /** Lets a waiting call see that the process stops. */
   wake: () => void;
@@ -79,7 +79,7 @@ export function createInProcessRunner({
   const row = reviewRow(activities);
   /** How many decisions are being applied to a call, each with its row: whoever does that wakes the call. */
   const deciding = new Map<string, number>();
-  // Whatever else ends the wait of a call wakes it: a look at it after its deadline, a record that is closed as tampered.
+  // Anything else that ends the wait wakes the call too: a read after its deadline, or a record that is closed as tampered.
   calls.onMoved((record) => {
     const { correlation_id: id, state } = record;
     const run = runs.get(id);
@@ -123,7 +123,7 @@ export function createInProcessRunner({
         runs.delete(call.correlation_id);
       }
       if (ended || stopping.signal.aborted) return;
-      // Nobody else ends a call that stands open: its caller need not come again, and the process not start anew.
+      // Nobody else would end a call that was left open: its caller may never come back, and the process may not restart.
       const left = await calls.find(call.correlation_id).catch(() => undefined);
       if (left === undefined || (left && !isFinal(left.state, call.contract))) lookAgain();
     }
@@ -190,7 +190,7 @@ export function createInProcessRunner({
         let reason = 'the attempt was under way when the process ended';
         if (permitted.state !== 'intended') {
           try {
-            // A version from before an undo may never have been: what stands is then not older for it.
+            // After an undo, the version seen before may never have existed, so the stored record is not an older one.
             const version = undos === undosBefore ? permitted.version : undefined;
             const reached = await activities.callUpstream(input, claimNotAfterMs, undefined, version);
             if (reached.state !== 'intended') return reached;
@@ -210,7 +210,7 @@ export function createInProcessRunner({
     };
   }
 
-  /** The record; `undefined` where it cannot be opened, which is told, and keeps no other call from going on. */
+  /** The record; `undefined` if it cannot be opened. That is reported, and the other calls continue. */
   async function opened(correlationId: string): Promise<CallRecord | null | undefined> {
     try {
       return await calls.find(correlationId);
@@ -243,7 +243,7 @@ export function createInProcessRunner({
   }
   const appendDurably = (correlationId: string) =>
     retried(() => activities.appendRows(correlationId), toldOnce(correlationId, 'rows'));
-  /** A fault of one call is logged the first time; a store that is away reports itself. */
+  /** An error of one call is logged once. A store that is unavailable is reported elsewhere. */
   const toldOnce = (correlationId: string, duty: 'rows' | 'review') => {
     let told = false;
     return (error: unknown): boolean => {
@@ -259,7 +259,7 @@ export function createInProcessRunner({
       () => activities.deliver(correlationId),
       (error, attempt) => attempt >= CALLBACK_ATTEMPTS || (error instanceof GateError && error.status < 500),
     ).catch((error: unknown) => retried(() => activities.giveUpCallback(correlationId, errorText(error))));
-  /** What a settled review owes, in the background and once at a time; the record remembers it until it is done. */
+  /** Does in the background what remains after a review was settled, one at a time per call. The record keeps it until it is done. */
   function followUp(what: FollowUp, correlationId: string): void {
     const key = `${what}/${correlationId}`;
     if (following.has(key)) return;
@@ -289,7 +289,7 @@ export function createInProcessRunner({
     const sinceMs = (troubledMs ??= clock.now());
     if (!next) lookIn(Math.min(LOOK_AGAIN_AT_MOST_MS, Math.max(LOOK_AGAIN_MS, clock.now() - sinceMs)));
   }
-  /** Once for each time the store was away, and never twice within the shortest pause: calls that fail all the same cost little. */
+  /** Runs once for each time the store was unavailable, and never twice within the shortest pause, so calls that keep failing cost little. */
   function storedAgain(): void {
     if (!undone) return;
     undone = false;
@@ -319,7 +319,7 @@ export function createInProcessRunner({
     }
   }
 
-  /** What runs under the id of the call, which another request may not use meanwhile. */
+  /** The run under this call's id. Another request may not use the id meanwhile. */
   function runOf(call: CallInput): Run | undefined {
     const run = runs.get(call.correlation_id);
     if (!run || run.digest === call.digest) return run;
@@ -328,7 +328,7 @@ export function createInProcessRunner({
     );
   }
 
-  /** Who decides it wakes it. */
+  /** Whether the call waits and no decision is being applied to it; a decision wakes it itself. */
   const waits = (correlationId: string, run: Run) => run.waiting && !deciding.has(correlationId);
   /** Ends the run of a call that waits for what was undone together with the transaction it was parked in. */
   async function letGo(correlationId: string, run: Run, record: CallRecord | null): Promise<void> {
@@ -356,7 +356,7 @@ export function createInProcessRunner({
     return found;
   }
 
-  /** Rows that are due, and what was still to be done for decided calls; the call itself may be over. */
+  /** Appends rows that are due, and does what remains for decided calls, which may be over themselves. */
   async function goOnWithDues(): Promise<number> {
     let found = 0;
     for (const { correlation_id: correlationId } of await calls.rowsDue(clock.now() + 1, 1_000_000)) {
@@ -394,7 +394,7 @@ export function createInProcessRunner({
     }
   }
 
-  /** What came of a decision, when it is on disk. Where something was undone meanwhile, this decision stands if its record says so. */
+  /** The result of a decision, once it is on disk. If something was undone meanwhile, the decision stands if its record says so. */
   async function onceOnDisk(
     verdict: DecisionVerdict,
     decision: SignedDecision,
@@ -413,10 +413,10 @@ export function createInProcessRunner({
         return verdict;
       }
       const settled = settledOf(stands);
-      // Somebody else's, in the same place.
+      // Another decision stands in its place.
       if (verdict.applied && (settled === null || !isDecidedBy(settled, decision))) throw undone;
       await left();
-      // Its row may have been undone alone.
+      // Only its row may have been undone.
       return verdict.applied ? { ...verdict, row_settled: false } : verdict;
     }
   }
@@ -424,7 +424,7 @@ export function createInProcessRunner({
   return {
     async start(call, deadlineMs) {
       const waiting = runOf(call);
-      // Whoever asks again need not wait for the next look.
+      // A caller who asks again does not have to wait for the next check.
       if (waiting && waits(call.correlation_id, waiting))
         await letGo(call.correlation_id, waiting, await calls.find(call.correlation_id));
       // Meanwhile another request may have begun under the id.
@@ -489,13 +489,13 @@ function deferred<T>(): Deferred<T> {
   return { promise, resolve, reject };
 }
 
-/** A step failed because nothing could be stored. The call stands as its record says, and goes on from there at the next look. */
+/** A step failed because nothing could be stored. The call keeps the state of its record and continues from there at the next check. */
 class LeftOpen extends Error {
   constructor(override readonly cause: GateError) {
     super(cause.message, { cause });
   }
 }
-/** A store that is away settles nothing: a decision may stand that reached the record at the same moment. */
+/** An unavailable store settles nothing: a decision may have reached the record at the same moment. */
 function leftOpen(error: unknown): never {
   throw error instanceof GateError && error.status >= 500 ? new LeftOpen(error) : error;
 }
@@ -505,9 +505,9 @@ const STOPPED = Symbol('stopped');
 const CALLBACK_ATTEMPTS = 5;
 /** Long enough for a burst of failures to be over, short enough that nobody notices. */
 const LOOK_AGAIN_MS = 500;
-/** How long a call may stand still once its store is back and nobody stores anything else. */
+/** How long a call may be stopped once its store is back, if nothing else is stored. */
 const LOOK_AGAIN_AT_MOST_MS = 5_000;
-/** The longest pause between two tries of what a call still owes: its rows, its review row, its callback. */
+/** The longest pause between two attempts at what remains of a call: its rows, its review row, its callback. */
 const RETRY_AT_MOST_MS = 5_000;
-/** Timers do not follow the machine's clock: who waits looks at it now and then, in case it was put forward. */
+/** Timers do not follow changes of the machine's clock, so a wait checks the clock now and then. */
 const LOOK_EVERY_MS = 15_000;

@@ -7,9 +7,9 @@ import { createFile, PRIVATE_FILE } from '../adapters/store/durable-file.js';
 
 export interface LiteKeys {
   readonly ring: KeyRing;
-  /** For what must not be guessed from the ledger alone. */
+  /** A key for values that must not be guessed from the ledger alone. */
   readonly fingerprintKey: string;
-  /** Signs what Gate vouches for; the same as long as the keys are. */
+  /** Signs Gate's statements. It stays the same as long as the keys do. */
   readonly signingKey: KeyObject;
   readonly decisionKey: KeyObject;
   /** Signs checkpoints of the ledger. */

@@ -14,7 +14,7 @@ import type { LedgerTables } from '../domain/ledger/tables.js';
 
 export interface LiteEvidence {
   readonly evidence: LedgerReadParts['evidence'];
-  /** Reports take the time from here: to be called with each request. */
+  /** Called with each request; reports take their time from it. */
   tick(): void;
   /** Ends the reports that are being made. */
   close(): Promise<void>;
@@ -56,7 +56,7 @@ export async function liteEvidence(options: LiteEvidenceOptions): Promise<LiteEv
   };
 }
 
-/** A ledger in memory is seen by its own connection alone. */
+/** Only its own connection can see a ledger in memory. */
 async function derivedHere(
   { file, ledger, now }: LiteEvidenceOptions,
   link: EvidenceLedger,

@@ -31,9 +31,9 @@ export interface LedgerServiceOptions {
 
 export interface LiteLedgerService {
   readonly app: Service['app'];
-  /** Ends what never ends by itself, and takes no more requests; others are finished. */
+  /** Ends streams and accepts no more requests. Requests in progress are finished. */
   stop(): Promise<void>;
-  /** Ends what is left. */
+  /** Ends the rest. */
   close(): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export async function openLedgerService({
 }: LedgerServiceOptions): Promise<LiteLedgerService> {
   const { now } = options;
   const { db } = file.store<LedgerTables & AnchorTables>();
-  /** The newest row that nothing can undo any more. */
+  /** The newest row that can no longer be undone. */
   async function head(): Promise<ChainHead> {
     const onDisk = file.durableFromHere();
     const [newest] = await ledger.newest(1);
@@ -71,7 +71,7 @@ export async function openLedgerService({
     clock: now,
   });
   const { evidence, tick, close } = await liteEvidence({ file, ledger, assurance, head, sidecarKeys, now });
-  /** No row is told of before it is on disk. */
+  /** Listeners are told of a row only once it is on disk. */
   async function* durable(pages: AsyncGenerator<LedgerEntry[]>): AsyncGenerator<LedgerEntry[]> {
     for await (const page of pages) {
       await file.durable();
@@ -84,7 +84,7 @@ export async function openLedgerService({
     evidence,
     verifier: assurance,
     transparency: liteTransparency({ file, ledger, checkpointKey, now }),
-    // Whoever is told looks when the commit is over.
+    // Listeners read after the commit.
     writer: { observe: (listener) => file.beforeCommit(listener) },
     reader: {
       ...ledger,
@@ -102,7 +102,7 @@ export async function openLedgerService({
     return payload;
   });
   await service.app.ready();
-  // Opening is a turn of its own.
+  // Opening runs in its own turn of the event loop.
   await setImmediate();
   return { app: service.app, stop: () => service.close(), close };
 }

@@ -34,7 +34,7 @@ export function liteTransparency({ file, ledger, checkpointKey, now }: LiteTrans
       clock: now,
     });
   let log = anew();
-  // What it remembers may be undone.
+  // What it has in memory may have been undone.
   file.onUndone(() => {
     log = anew();
   });

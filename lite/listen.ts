@@ -1,7 +1,7 @@
 import type { ServiceApp } from '../api/plugins/app.js';
 import { errorText, GateError } from '../domain/errors.js';
 
-/** Throws with words for an operator. */
+/** Listens; throws an error with a message for the operator. */
 export async function listenOn(
   app: ServiceApp,
   { host, port }: { readonly host: string; readonly port: number },

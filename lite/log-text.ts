@@ -8,7 +8,7 @@ const event = z.looseObject({
   msg: z.string().default(''),
   err: z.looseObject({ stack: z.string().optional(), message: z.string().optional() }).optional(),
 });
-/** Fields of every event that say nothing to a reader on one machine. */
+/** Fields of every event that mean nothing on a single machine. */
 const UNSAID = new Set(['level', 'time', 'msg', 'err', 'pid', 'hostname']);
 
 /**

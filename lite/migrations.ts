@@ -4,7 +4,7 @@ import { ledgerMigrations } from '../migrations/ledger.js';
 import { toolClassMigrations } from '../migrations/tool-classes.js';
 import { toolPinMigrations } from '../migrations/tool-pins.js';
 
-/** Every authority of lite's one file. */
+/** The migrations of every store in lite's one file. */
 export const liteMigrations = {
   ledger: ledgerMigrations,
   calls: callMigrations,

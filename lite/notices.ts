@@ -20,7 +20,7 @@ export interface Notices {
   /** The first answer of a call. */
   answered(record: CallRecord): void;
   decided(row: PendingRequest, mode: string): void;
-  /** Resolves when what is under way was sent or given up. */
+  /** Resolves when all messages in progress were sent or given up. */
   close(): Promise<void>;
 }
 

@@ -10,13 +10,13 @@ export interface OnDiskOptions {
   readonly queued: LiteMetrics['queued'];
 }
 
-/** What waits for the disk before it leaves the process, and what a call is told of which something was undone. */
+/** Holds answers back until they are on disk, and decides what a call is told whose writes were undone. */
 export function createOnDisk({ file, calls, queued }: OnDiskOptions) {
-  /** Answers of calls that stand although something else was undone while they ran: the wait for the disk that is left to each. */
+  /** For answers that stand although something else was undone meanwhile: the wait for the disk that each still needs. */
   const answers = new Map<string, () => Promise<void>>();
   let undone: { readonly count: number; readonly why: GateError } | null = null;
 
-  /** Of what follows from here: what one answer, by the id of its call, waits for. */
+  /** Returns the wait for an answer, by the id of its call. */
   function durableFromHere(): (correlationId: string) => Promise<void> {
     const onDisk = file.durableFromHere();
     return (correlationId) => {
@@ -27,16 +27,16 @@ export function createOnDisk({ file, calls, queued }: OnDiskOptions) {
   }
 
   return {
-    /** To be told when a transaction was undone, and why. */
+    /** Called when a transaction was undone, with the reason. */
     undone(why: GateError): void {
       undone = { count: (undone?.count ?? 0) + 1, why };
     },
     durableFromHere,
-    /** Others are told only what is on disk. */
+    /** Runs the function once everything so far is on disk. */
     told(tell: () => void): void {
       file.durable().then(tell, () => undefined);
     },
-    /** A call of which something was undone is answered with the cause, not with the error that followed from it, nor with what was undone. */
+    /** A call whose writes were undone is answered with the cause, not with an error that followed from it or with an undone result. */
     starting: (runner: Pick<CallRunner, 'start'>): Pick<CallRunner, 'start'> => ({
       async start(...asked) {
         const before = undone?.count ?? 0;
@@ -48,7 +48,7 @@ export function createOnDisk({ file, calls, queued }: OnDiskOptions) {
           const { correlation_id: id } = asked[0];
           const stands = why && (await calls.find(id));
           if (why && (!stands || stands.state !== summary?.state || stands.version !== summary.version)) throw why;
-          // What else was undone while its tool worked is nothing to this call.
+          // An undo of other transactions while its tool ran does not concern this call.
           if (why) answers.set(id, onDisk);
           return summary;
         } catch (error) {

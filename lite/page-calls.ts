@@ -57,7 +57,7 @@ export interface WaitingCalls {
   readonly rows: readonly PendingRequest[];
   /** The markup of each. */
   readonly cards: readonly string[];
-  /** The row behind which more waits. */
+  /** The last row of this page; more rows wait after it. */
   readonly next: string | null;
 }
 
@@ -92,9 +92,9 @@ export interface MainPage {
   readonly csrf: string;
   readonly openAgents: boolean;
   readonly chain: VerifyResult | null;
-  /** Said first: the outcome of a decision. */
+  /** Shown first: the outcome of a decision. */
   readonly said: string;
-  /** Where to ask whether what waits has changed since. */
+  /** The address that says whether the waiting calls have changed since. */
   readonly since: string;
   readonly nowMs: number;
 }
@@ -120,7 +120,7 @@ ${calls.length === 0 ? '<p>No call yet. <code>npx gate lite</code> printed three
 <form method="post" action="/logout"><input type="hidden" name="csrf" value="${csrf}"><button>Sign out</button></form></footer>`;
 }
 
-/** What waits, what happened last, and whether the chain holds. */
+/** The waiting calls, the latest calls, and whether the chain holds. */
 function atAGlance({ waiting: { rows, next }, calls, chain, nowMs }: MainPage): string {
   const first = rows.map(deadlineOf).sort((one, other) => one - other)[0];
   const ends = first === undefined ? '' : `, the first ends ${shownTime(new Date(first).toISOString(), nowMs)}`;
@@ -149,7 +149,7 @@ function card(
   const whole = isWhole && !('payload_summary' in row);
   const scrolls = given.length > SCROLLS_FROM.characters || given.split('\n').length > SCROLLS_FROM.lines;
   const tenant = row.tenant === DEFAULT_TENANT ? '' : `, tenant ${text(row.tenant)}`;
-  // Two cards of one tool are told apart, also by ear, by their agent and the beginning of their id.
+  // Agent and the beginning of the id tell two cards of one tool apart, also in a screen reader.
   const which = `<span class="vh"> ${text(said(toolOf(row)))} for ${text(said(row.agent_id))}, call ${text(row.correlation_id.slice(0, 8))}</span>`;
   return `
 <article aria-labelledby="call-${index}">
@@ -208,7 +208,7 @@ function shownCall({ verdict, since }: ShownCall, nowMs: number): string {
 <p class="dim fine">${text(cut(verdict.reasoning, REASON))}</p><code class="dim">${text(verdict.correlation_id ?? '')}</code></li>`;
 }
 
-/** The chain as it is now: how long, where its head is, and where it does not hold. */
+/** The state of the chain: its length, its head, and where it does not hold. */
 function chainText(chain: VerifyResult | null): string {
   if (chain === null) return '<span class="bad" role="alert">The ledger cannot be read now.</span>';
   if (!chain.valid)
@@ -231,7 +231,7 @@ function outcomeOf({ policy_decision: decision }: LedgerEntry, since: readonly s
   return `<span class="${kind}">${words}</span>`;
 }
 
-/** What a decision came to, read from the row and the record and not from what was asked for. */
+/** The outcome of a decision, read from the row and the record, not from the request. */
 export function decidedText(row: PendingRequest, record: CallRecord | null): string {
   const call = `<b>${text(said(toolOf(row)))}</b> for ${text(said(row.agent_id))}`;
   const reason = row.decision_reason === null ? '' : ` Reason: ${text(said(row.decision_reason))}.`;
@@ -255,7 +255,7 @@ function executionText({ state, outcome, evidence }: CallRecord): readonly ['goo
   return ['bad', `It was not executed${why}.`];
 }
 
-/** Why a decision came too late, by what stands in the row. */
+/** Why a decision came too late, according to the row. */
 export function lateText(code: string, row: PendingRequest | null, nowMs: number): string | null {
   const call = row ? `${text(said(toolOf(row)))} for ${text(said(row.agent_id))}` : 'this call';
   if (code === 'already_decided' && row?.decided_by)

@@ -11,7 +11,7 @@ export const loginForm = () => `
   <code>GATE_LITE_DECIDE_TOKEN</code> or <code>GATE_LITE_DECIDERS</code>, else the one in the file <code>.decide-token</code> beside the ledger.</p>
 </form>`;
 
-/** A whole page; `refreshSecs` after which it comes again by itself, without what was said of a decision. */
+/** A whole page. After `refreshSecs` it reloads itself, without the outcome of a decision. */
 export const layout = (
   mode: Mode,
   body: string,
@@ -27,7 +27,7 @@ export const layout = (
     }</header>${body}`,
   );
 
-/** One line in a frame of its own, which comes again by itself. */
+/** One line in its own frame, which reloads itself. */
 export const line = (html: string, refreshSecs: number): string =>
   document(
     'What came since',

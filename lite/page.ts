@@ -18,13 +18,13 @@ export interface PageOptions {
   readonly links: SignInLinks<LiteOperator>;
   readonly mode: Mode;
   readonly now: () => number;
-  /** What a quick look at the chain finds. Throws where the file cannot be read. */
+  /** The result of a quick check of the chain. Throws if the file cannot be read. */
   readonly chain: () => Promise<VerifyResult>;
   /** Rows of the newest calls, newest first, as the ledger has them. */
   readonly newestRows: () => Promise<readonly LedgerEntry[]>;
   /** The record of a call; `null` for one that is not known. */
   readonly callOf: (correlationId: string) => Promise<CallRecord | null>;
-  /** The same once nothing more will happen to it, or as it stands after so long. */
+  /** The same once the call has ended, or as it is after the given time. */
   readonly endOf: (correlationId: string, withinMs: number) => Promise<CallRecord | null>;
   /** A row by its id, whatever its status; `null` where this operator may not see it. */
   readonly review: (operator: LiteOperator, id: string) => Promise<PendingRequest | null>;
@@ -52,9 +52,9 @@ interface Session {
 }
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-/** How long the answer to a wrong token is delayed; nobody else waits. */
+/** How long the answer to a wrong token is delayed. Other requests do not wait. */
 const WRONG_TOKEN_MS = 500;
-/** The page comes again by itself where nothing is to be filled in; where something is, a line above it says what came since. */
+/** A page without a form reloads itself. One with a form has a line above it that says what came since. */
 const REFRESH_SECS = 15;
 const SINCE_SECS = 5;
 /** Most tools answer within this time; the page after a decision then shows the result. */
@@ -99,7 +99,7 @@ export function registerPage(app: FastifyInstance, options: PageOptions): void {
     return { ...known, fields };
   };
   const seenOf = (ids: readonly string[]) => createHash('sha256').update(ids.join()).digest('hex').slice(0, 16);
-  /** The page of a session, with what is to be said first. */
+  /** The page of a session, with a message to show first. */
   const main = async (
     reply: FastifyReply,
     { id, operator }: Session,
@@ -132,7 +132,7 @@ export function registerPage(app: FastifyInstance, options: PageOptions): void {
       since: `/since?seen=${seenOf(ids)}`,
       nowMs,
     });
-    // With nothing to fill in the page may come again by itself; a reason that somebody types must not be lost.
+    // A page without a form may reload itself; a reason that somebody is typing must not be lost.
     const refresh = waiting.rows.length === 0 ? { refreshSecs: REFRESH_SECS } : {};
     return sendDocument(reply, status, layout(options.mode, body, { waiting: waiting.rows.length, ...refresh }));
   };
@@ -229,7 +229,7 @@ export function registerPage(app: FastifyInstance, options: PageOptions): void {
     }
   });
 
-  /** What came of a decision that was just taken, from the row and the record: an address alone says nothing. */
+  /** The outcome of a decision that was just made, from the row and the record, because anybody could write an address. */
   async function saidOf(operator: LiteOperator, id: string | undefined): Promise<string> {
     const row = id === undefined ? null : await options.review(operator, id);
     if (!row) return '';

@@ -9,7 +9,7 @@ export interface PolicyFolder {
   readonly builtIn: boolean;
 }
 
-/** The name of the rules that ship with Gate, where a folder of rules would be named. */
+/** Names the rules that ship with Gate, in place of a folder. */
 const BUILT_IN = 'built-in';
 
 /**

@@ -43,13 +43,13 @@ export interface LitePortsOptions {
 
 const DAY_MS = 86_400_000;
 
-/** Found again where the file says so after all. */
+/** Alarms about the file's own content: if the file is rolled back, they are found again. */
 const ABOUT_WHAT_IS_STORED: ReadonlySet<AlarmKind> = new Set<AlarmKind>([
   'alarm.record_tampered',
   'alarm.review_tampered',
 ]);
 
-/** The ports of the activities, each in this process; and what of them is warmed and closed. */
+/** The ports of the activities, all in this process, with what has to be warmed up and closed. */
 export function litePorts(options: LitePortsOptions) {
   const {
     config,
@@ -92,7 +92,7 @@ export function litePorts(options: LitePortsOptions) {
     reviews: reviewsOf(reviews, createRuleDecisions({ reviews, decisionKey: keys.decisionKey, clock: now })),
     ledger,
     onLedgerUndone: (listener) => file.onUndone(listener),
-    // An alarm about what the file holds rests on it; any other has been heard, whatever becomes of its row.
+    // An alarm about the file's content depends on the file. Any other alarm counts even if its row is rolled back.
     onAlarm(...alarm) {
       const [, , kind] = alarm;
       if (ABOUT_WHAT_IS_STORED.has(kind)) told(() => tellAlarm(...alarm));
@@ -125,7 +125,7 @@ export function litePorts(options: LitePortsOptions) {
   };
 }
 
-/** What a start does not need is loaded by what needs it. */
+/** Loaded at first use, because a start does not need it. */
 function callbacks(config: LiteConfig): ActivityPorts['deliver'] {
   const sender = async () =>
     (await import('../activities/clients/callback-sender.js')).createCallbackSender({

@@ -28,7 +28,7 @@ export interface LiteProxyOptions {
 
 const MAX_IN_FLIGHT = 2_000;
 
-/** The proxy's part of lite, by lite's settings. */
+/** The proxy's options, from lite's settings. */
 export function liteProxyOptions(options: LiteProxyOptions): LiteAppOptions['proxy'] {
   const { config, stores, keys, ports, hasTools, rateLimit, ...rest } = options;
   const { calls, ledger } = stores;
@@ -50,7 +50,7 @@ export function liteProxyOptions(options: LiteProxyOptions): LiteAppOptions['pro
     checkCallback: (url) => checkCallbackUrl(url, allowlist, { allowPrivate: config.callbackAllowPrivate }).href,
     // Without tools an execution is refused before anything of it is stored.
     admitNew({ caller, contract, mcp }, correlationId) {
-      // The ledger remembers what the record was taken away from, by its retention or by somebody's hand.
+      // The ledger still knows a call whose record is gone, after its retention or because somebody deleted it.
       if (ledger.holds(ledgerRowId(correlationId, 'proxy.verdict'))) throw new GateError('call_purged');
       if (contract === 'gate.server-execution/v1' && !hasTools)
         throw new GateError(

@@ -30,7 +30,7 @@ export interface ReplayResult {
   readonly compared: number;
 }
 
-/** `then` is undefined where the row does not say; nothing is compared then. */
+/** `then` is undefined if the row does not have the fact; it is not compared. */
 type Fact = readonly [at: string, then: unknown, now: unknown];
 
 /**
@@ -54,7 +54,7 @@ export async function replayCall(file: string, correlationId: string, policies?:
       throw new GateError('payload_unavailable', `the recorded inputs are sealed: put ${file}.keys beside the file`);
     const said = verdict.policy_decision ?? {};
     const bundle = (said['policy_bundle'] ?? {}) as JsonObject;
-    // What follows rests on the rows; a chain that does not hold is the first difference, and nothing behind it counts.
+    // Everything else depends on the rows. A chain that does not hold is the first difference, and nothing after it counts.
     const chain = await chainFact(ledger);
     const facts =
       shown(chain[1]) === shown(chain[2]) ? await factsOf(ledger, { verdict, inspected, evaluated }, policies) : [];

@@ -54,7 +54,7 @@ export interface LiteOptions {
   readonly beforeCommit?: () => void;
   /** A call must have begun within this time; later it is abandoned without an effect. */
   readonly callDeadlineMs?: number;
-  /** The activities over their ports; a test of what a crash leaves puts itself between them. */
+  /** Composes the activities over their ports; crash tests replace it. */
   readonly compose?: (ports: ActivityPorts, durable: () => Promise<void>) => GateActivities;
 }
 
@@ -66,16 +66,16 @@ export interface Lite {
   /** An address that signs an operator in at the page, once. `null` where each operator has a tenant of his own. */
   readonly signInLink: () => string | null;
   readonly policies: { readonly directory: string; readonly builtIn: boolean; readonly version: string };
-  /** What stands at the address of the tools, where Gate was to find out itself. */
+  /** What was found at the tools' address, if Gate had to find out. */
   readonly found: Found | null;
-  /** How many calls an earlier life of the process left open. */
+  /** How many calls an earlier process left open. */
   readonly resumed: number;
   /** Takes no more requests, finishes those under way, closes the file. Parked calls stay parked. */
   close(): Promise<void>;
 }
 
 const CALL_DEADLINE_MS = 10_000;
-/** How long a stop waits for a client that sends nothing more. */
+/** How long a stop waits for a client that has not finished its request. */
 const IDLE_CLIENT_MS = 5_000;
 
 /** The lite edition: the pipeline on the in-process runner over one file, behind one plain listener. Rejects with one clear line. */
@@ -157,7 +157,7 @@ export async function startLite({
     runner.lookAgain();
   });
 
-  // What is asked over HTTP.
+  // The HTTP side.
   const { webhookUrl, slackWebhookUrl } = config;
   const endpoint = () => addressOf(app.server.address() as AddressInfo);
   const notices =
@@ -274,7 +274,7 @@ export async function startLite({
     async close() {
       stopping = true;
       await endChores();
-      // Answers under way drain; then the calls they belong to; then what is written of them.
+      // First answers in progress finish, then their calls, then their writes.
       await drain({ app, busy: runner.busy, toolMs: config.upstreamTimeoutSecs * 1000 });
       await runner.close();
       await judging.close();
@@ -291,7 +291,7 @@ export async function startLite({
   };
 }
 
-/** Calls under way get the time their tools may take; a client that does not finish its request holds nobody up. */
+/** Calls in progress get the time that their tools may take. A client that does not finish its request delays nobody. */
 async function drain({
   app,
   busy,
@@ -356,7 +356,7 @@ function liteLogger({ logLevel, logFormat }: LiteConfig): Logger {
 const addressOf = ({ address, port, family }: AddressInfo): string =>
   `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`;
 
-/** A tail that was changed behind Gate's back, or rows of a chain this version cannot extend, are found before the first call. */
+/** Finds, before the first call, a tail that somebody changed outside Gate and a chain that this version cannot extend. */
 async function checkNewestRow(ledger: LedgerInFile): Promise<void> {
   const [newest] = await ledger.newest(1);
   if (newest && newest.chain_version !== CHAIN_VERSION)

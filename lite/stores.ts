@@ -30,7 +30,7 @@ export interface LiteStoresOptions {
 }
 export type LiteStores = Awaited<ReturnType<typeof openLiteStores>>;
 
-/** The one file, and every authority in it. What a file of an earlier version holds is sealed before anything else reads it. */
+/** The one file and every store in it. The content of an earlier version's file is sealed before anything else reads it. */
 export async function openLiteStores({
   file: name,
   keys,
@@ -63,7 +63,7 @@ export async function openLiteStores({
     alone: (forget) =>
       file.onUndone(() => {
         forget();
-        // What was read before the undo may be remembered after it, before the turn is over.
+        // Within the same turn, something read before the undo may still be put into memory after it.
         setImmediate(forget);
       }),
   });

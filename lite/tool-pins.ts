@@ -9,7 +9,7 @@ import { keysBeside } from './keys.js';
 import { liteMigrations } from './migrations.js';
 import type { PinOwner } from '../domain/tool-definitions/ports.js';
 
-/** Whose tools are pinned in a file; reads only. */
+/** The agents whose tools are pinned in a file. Only reads. */
 export async function pinOwners(
   file: string,
 ): Promise<(PinOwner & { readonly tools: number; readonly since: string })[]> {
@@ -31,10 +31,10 @@ export async function pinOwners(
   }
 }
 
-/** Whoever works on the file itself: no token was shown, but the file and its keys are for their owner alone. */
+/** The person who works on the file itself. No token was checked, but only the owner can read the file and its keys. */
 const LOCAL_OPERATOR = 'operator:local';
 
-/** Lets an agent's pins go and leaves a row that says so, in one transaction. Returns how many tools were pinned. */
+/** Deletes an agent's pins and appends a row about it, in one transaction. Returns how many tools were pinned. */
 export async function forgetPins(file: string, owner: PinOwner): Promise<number> {
   const keys = keysBeside(file);
   if (!keys) throw new GateError('store_unavailable', `the keys of ${file} are missing: set GATE_LITE_KEYS`);

@@ -15,7 +15,7 @@ export type LiteTools = Upstream & { start?(): Promise<void>; look?(): Promise<F
 
 const CHILD_END_PAUSE_MS = 250;
 
-/** What of the settings says where the tools are. */
+/** The settings that say where the tools are. */
 export type ToolsSettings = Pick<LiteConfig, 'upstreamUrl' | 'upstreamApiKey' | 'upstreamAdapter'>;
 
 export async function upstreamOf(
