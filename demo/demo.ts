@@ -25,7 +25,7 @@ import { PROJECT_ROOT } from '../config/project-root.js';
 const TTL_SECS = 8;
 const START_LIMIT_MS = 15 * 60_000;
 const WAIT_LIMIT_MS = 30_000;
-/** With a stack whose calls wait longer than this, nobody watches one expire. */
+/** If calls of the stack wait longer than this, the demonstration skips the expiry. */
 const PATIENCE_SECS = 30;
 
 const colours = process.stdout.isTTY && process.env.NO_COLOR === undefined;
@@ -37,7 +37,7 @@ const green = paint(32);
 const yellow = paint(33);
 const say = (line = '') => void process.stdout.write(`${line}\n`);
 
-/** What did not come out as told. */
+/** Steps whose result was not the expected one. */
 const faults: string[] = [];
 function told(what: string, holds: boolean): void {
   if (holds) return say(`   ${green('✓')} ${what}`);

@@ -18,7 +18,7 @@ const COMPILED = fileURLToPath(new URL('..', import.meta.url));
 /** Where Node looks for a program inside itself (Node's manual, "Single executable applications"). */
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2';
 const STEP_LIMIT_MS = 120_000;
-/** A thread has globals of its own: where the bundle lies is where it was unpacked to. */
+/** A thread has its own globals, so it looks for the bundle where it was unpacked. */
 const OWN_PLACE = "globalThis.GATE_MODULE_URL=require('node:url').pathToFileURL(__filename).href;";
 
 /**

@@ -5,15 +5,15 @@ export interface HollowRoute {
   readonly path: string;
 }
 
-/** So deep is an answer followed through names and helpers; what goes deeper asks somebody, or is nobody's to read. */
+/** How deep an answer is followed through names and helpers. Anything deeper counts as computed. */
 const MAX_DEPTH = 12;
 const METHODS = new Set(['get', 'post', 'put', 'delete', 'patch']);
 const FUNCTIONS = new Set(['ArrowFunctionExpression', 'FunctionExpression', 'FunctionDeclaration', 'MethodProperty']);
 const LITERALS = new Set(['StringLiteral', 'NumericLiteral', 'BooleanLiteral', 'NullLiteral', 'BigIntLiteral']);
-/** Calls that hand on what they are given. */
+/** Calls that return their argument. */
 const HANDS_ON = new Set(['Promise.resolve', 'Object.freeze', 'structuredClone', 'String', 'JSON.stringify']);
 
-/** What an expression may come to: both sides of a choice, without what is asked to choose. */
+/** The possible values of an expression: both sides of a condition, without the condition. */
 function outcomes(given: Node): readonly Node[] {
   const node = bare(given);
   const sides = (...parts: readonly string[]) => parts.flatMap((part) => outcomesAt(node, part));
@@ -37,14 +37,14 @@ function rootOf(node: Node | null): string | null {
   if (node.type === 'MemberExpression') return rootOf(nodeAt(node, 'object'));
   return nameOf(node);
 }
-/** What `reply.….send(x)` sends; `null` where it is none. */
+/** The argument of `reply.….send(x)`; `null` for any other call. */
 function sentBy(node: Node): readonly Node[] | null {
   const callee = node.type === 'CallExpression' ? calleeOf(node) : null;
   if (callee?.type !== 'MemberExpression' || nameOf(callee) !== 'send' || rootOf(callee) !== 'reply') return null;
   return nodesAt(node, 'arguments').flatMap(outcomes);
 }
 
-/** Finds the routes whose handler asks nobody: all that it can answer is written in the source, wherever in it. */
+/** Finds routes whose handler computes nothing: every answer is a constant somewhere in the source. */
 export function literalRoutes(sources: readonly Source[]): readonly HollowRoute[] {
   const list: HollowRoute[] = [];
   for (const source of sources.filter(({ path }) => /^(api|lite)\//.test(path)))
@@ -56,7 +56,7 @@ export function literalRoutes(sources: readonly Source[]): readonly HollowRoute[
       if (method === null || !METHODS.has(method) || given.length < 2 || !handler) continue;
       const path = route?.type === 'StringLiteral' ? nameOf(route) : null;
       if (path === null || !path.startsWith('/')) continue;
-      // What changes something and then says so has done its work, whatever it says; what only reads has not.
+      // A route that changes something may answer with a constant. One that only reads may not.
       if (method !== 'get' && found(handler, 'AwaitExpression').length > 0) continue;
       const answers = answersOf(source, handler, 0);
       if (answers && answers.length > 0 && answers.every((answer) => isWritten(source, answer, 0)))
@@ -64,7 +64,7 @@ export function literalRoutes(sources: readonly Source[]): readonly HollowRoute[
     }
   return list;
 
-  /** What a function can answer, or `null` where it is none that stands in the source. */
+  /** The possible results of a function; `null` if its source is not here. */
   function answersOf(source: Source, given: Node, depth: number): readonly Node[] | null {
     if (depth > MAX_DEPTH) return null;
     const node = bare(given);
@@ -79,7 +79,7 @@ export function literalRoutes(sources: readonly Source[]): readonly HollowRoute[
       return outcomes(body).flatMap((one) => sentBy(one) ?? [one]);
     const answers: Node[] = [];
     walk(body, (inner) => {
-      // What a function inside returns is not what this one answers.
+      // The result of an inner function is not the result of this one.
       if (FUNCTIONS.has(inner.type)) return true;
       const sent = sentBy(inner);
       if (sent) answers.push(...sent);

@@ -1,14 +1,14 @@
 import { EVENT_KINDS } from '../contracts/event-kinds.js';
 import { bare, found, nameOf, type Node, nodeAt, nodesAt, type Source, treeOf, walk } from './syntax.js';
 
-/** Where a text or a value stands. */
+/** The position of a text or value in the syntax tree. */
 type Use = 'read' | 'written';
 const COMPARES = new Set(['===', '!==', '==', '!=']);
-/** Calls that look for a text among others, or in another. */
+/** Calls that search for a text. */
 const LOOKS = new Set(['startsWith', 'endsWith', 'includes', 'has', 'get', 'indexOf']);
 const SEEN_THROUGH = /^(?:ParenthesisExpression|Ts.*|UnaryExpression)$/;
 
-/** Whether what stands here is looked for or put somewhere: readers compare, list and look up; whoever writes gives it to somebody. */
+/** Whether the text here is searched for or written. Readers compare it, list it or look it up; writers pass it on. */
 function useOf(node: Node, parents: readonly Node[]): Use {
   let inner = node;
   for (const parent of parents.toReversed()) {
@@ -17,7 +17,7 @@ function useOf(node: Node, parents: readonly Node[]): Use {
     if (parent.type === 'KeyValueProperty' && nodeAt(parent, 'key') === inner) return 'read';
     if (parent.type === 'CallExpression' || parent.type === 'NewExpression')
       return LOOKS.has(nameOf(nodeAt(parent, 'callee')) ?? '') ? 'read' : 'written';
-    // A list of texts is for looking something up in; one of objects or of rows is not.
+    // A list of texts is for lookups; a list of objects or rows is not.
     if (parent.type === 'ArrayExpression') return 'read';
     if (!SEEN_THROUGH.test(parent.type)) return 'written';
     inner = parent;
@@ -33,7 +33,7 @@ interface Text {
 const textsIn = (tree: Node): readonly Text[] =>
   found(tree, 'StringLiteral').map((one) => ({ ...one, text: one.node['value'] as string }));
 
-/** Event kinds that some row may carry: each stands where it is handed on, or is put together: `hil.${status}`. */
+/** Event kinds that a row may have: those that are passed on as a text, or composed, as in `hil.${status}`. */
 export function writtenKinds(sources: readonly Source[]): ReadonlySet<string> {
   const written = new Set<string>();
   for (const source of sources) {
@@ -50,15 +50,15 @@ export function writtenKinds(sources: readonly Source[]): ReadonlySet<string> {
 }
 
 const KNOWN: ReadonlySet<string> = new Set(EVENT_KINDS);
-/** Whether a file reads rows of every kind, to make something from them. */
+/** Whether a file reads rows of every kind. */
 const isEvidence = (path: string): boolean => /^(?:adapters|domain)\/evidence\//.test(path);
-/** `agent.registered`; where rows are read also `agent_silent`. What has no mark in it may be the kind of anything. */
+/** `agent.registered`, and where rows are read also `agent_silent`. A text without a dot or underscore may be anything. */
 const looksLikeKind = (text: string, path: string): boolean =>
   KNOWN.has(text) || (isEvidence(path) ? /^[a-z]+(?:[._][a-z]+)+$/ : /^[a-z_]+\.[a-z_]+$/).test(text);
 const isCalled = (name: RegExp, node: Node | null): boolean => name.test((node && nameOf(bare(node))) ?? '');
-/** `fact.kind`, `row.event_kind`: what is compared is the kind of a row. */
+/** `fact.kind`, `row.event_kind`: the kind of a row is compared. */
 const isKind = (node: Node | null): boolean => isCalled(/(?:^|_)kind$/i, node);
-/** The kind of something that is a row for sure: other things have kinds too, and names like `agent_silent`. */
+/** The kind of something that is certainly a row; other things have kinds and such names too. */
 const isKindOfRow = (node: Node | null): boolean => {
   const value = node && bare(node);
   const isRows = value?.type === 'MemberExpression' && isCalled(/^(?:fact|row|entry)$/, nodeAt(value, 'object'));
@@ -71,7 +71,7 @@ const isCompared = (around: Node | undefined, is: (node: Node | null) => boolean
 const standsIn = (parents: readonly Node[]): Node | undefined =>
   parents.findLast(({ type }) => !SEEN_THROUGH.test(type));
 
-/** Event kinds that somebody looks for, with the file that does. */
+/** Event kinds that code searches for, with the file. */
 export function readKinds(sources: readonly Source[]): ReadonlyMap<string, string> {
   const read = new Map<string, string>();
   for (const source of sources)
@@ -95,7 +95,7 @@ export function readKinds(sources: readonly Source[]): ReadonlyMap<string, strin
   return read;
 }
 
-/** Signals that somebody looks for by name. */
+/** Signals that code searches for by name. */
 export function readSignals(sources: readonly Source[]): ReadonlyMap<string, string> {
   const read = new Map<string, string>();
   for (const source of sources.filter(({ path }) => isEvidence(path)))
@@ -167,7 +167,7 @@ function declaredFields(contracts: readonly Source[]): ReadonlySet<string> {
   return fields;
 }
 
-/** What an object says of its own: its names and what they are given. What it takes over from another is not its own. */
+/** The members that an object literal sets itself, without those it spreads from another. */
 const ownParts = (node: Node): readonly (readonly [name: string, value: Node | null])[] =>
   nodesAt(node, 'properties').flatMap((one) => {
     const name = nameOf(one.type === 'Identifier' ? one : nodeAt(one, 'key'));
@@ -194,7 +194,7 @@ export function unwrittenFields(sources: readonly Source[], fields: readonly str
   return [...unwritten];
 }
 
-/** Which of these names no object has: nothing that they are looked for in holds one. */
+/** Which of these names no object literal sets. */
 export function unnamed(sources: readonly Source[], names: readonly string[]): readonly string[] {
   const missing = new Set(names);
   for (const source of sources)
@@ -204,10 +204,10 @@ export function unnamed(sources: readonly Source[], names: readonly string[]): r
   return [...missing];
 }
 
-/** What says nothing. A version or a rule's own number is the same everywhere too, and means something. */
+/** Values that carry no information. A version or a limit is constant too, but means something. */
 const EMPTY = new Set(['0', 'null', '""', 'false', '[]', '{}']);
 
-/** Fields of the contracts that are always empty: every place that fills one in writes the same nothing, or hands it on as it is. */
+/** Fields of the contracts that are always empty: every place that sets one writes the same empty value, or passes it on. */
 export function constantFields(sources: readonly Source[]): ReadonlyMap<string, string> {
   const isContract = ({ path }: Source) => path.startsWith('contracts/');
   const fields = declaredFields(sources.filter(isContract));
@@ -218,7 +218,7 @@ export function constantFields(sources: readonly Source[]): ReadonlyMap<string, 
   };
   for (const source of sources.filter((one) => !isContract(one)))
     walk(treeOf(source), (node) => {
-      // What begins empty and is counted up is not empty.
+      // A counter that starts at zero is not empty.
       const changed = nodeAt(node, node.type === 'UpdateExpression' ? 'argument' : 'left');
       if (/^(?:Update|Assignment)Expression$/.test(node.type)) put(changed && nameOf(changed), 'something else');
       if (node.type === 'ObjectExpression')
@@ -236,7 +236,7 @@ export function constantFields(sources: readonly Source[]): ReadonlyMap<string, 
   );
 }
 
-/** The literal that an expression comes to; `null` where it hands on a field of the same name. */
+/** The literal value of an expression; `null` if it passes on a field of the same name. */
 function constantIn(given: Node, name: string): string | null {
   const node = bare(given);
   if (/^(?:Numeric|String|Boolean)Literal$/.test(node.type)) return JSON.stringify(node['value']);

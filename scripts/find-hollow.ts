@@ -23,7 +23,7 @@ import { nameOf, nodeAt, type Source, treeOf, walk } from './syntax.js';
 import { PROJECT_ROOT } from '../config/project-root.js';
 import { DETAIL_KEYS } from '../domain/ledger/row-filter.js';
 
-/** Something that is declared and that nothing stands behind: a promise which nobody keeps. */
+/** Something that is declared but not implemented. */
 export interface Hollow {
   readonly kind: 'setting' | 'error code' | 'event kind' | 'signal' | 'field' | 'metric' | 'policy input' | 'route';
   readonly name: string;
@@ -117,13 +117,13 @@ function filesUnder(folder: string, ending: string): string[] {
   });
 }
 
-/** Enough for what is looked for with expressions: a text that looks like a comment goes with them. */
+/** Good enough for a search by expressions; it also removes texts that look like comments. */
 const withoutComments = ({ path, text }: Source): Source => ({
   path,
   text: text.replaceAll(/\/\*[\s\S]*?\*\//g, '').replaceAll(/^\s*\/\/.*$/gm, ''),
 });
 
-/** Everything that runs with the product; tests are no users of anything. */
+/** Everything that runs with the product. Use in a test does not count. */
 export function productSources(root = PROJECT_ROOT): readonly Source[] {
   const present = readdirSync(root, { withFileTypes: true }).flatMap((entry) =>
     entry.isDirectory() ? [entry.name] : [],
@@ -137,7 +137,7 @@ export function productSources(root = PROJECT_ROOT): readonly Source[] {
 const outside = (sources: readonly Source[], ...paths: readonly string[]): readonly Source[] =>
   sources.filter(({ path }) => !paths.some((prefix) => path.startsWith(prefix)));
 
-/** Settings whose value no code outside the configuration asks for. */
+/** Settings whose value no code outside the configuration reads. */
 export function hollowSettings(sources: readonly Source[]): readonly Hollow[] {
   const users = outside(sources, 'contracts/').map(withoutComments);
   const all = [START_SETTINGS, PREPARE_SETTINGS, ...Object.values(APART_SETTINGS)] as readonly SettingGroups[];
@@ -157,7 +157,7 @@ export function hollowSettings(sources: readonly Source[]): readonly Hollow[] {
   return [...hollow.values()];
 }
 
-/** Error codes that nothing answers with. */
+/** Error codes that no code answers with. */
 export const hollowErrorCodes = (sources: readonly Source[]): readonly Hollow[] => {
   const said = new Set<string | null>();
   for (const source of outside(sources, 'contracts/error-codes'))
@@ -250,13 +250,13 @@ export function hollowPolicyInput(sources: readonly Source[], root = PROJECT_ROO
     .map(([name, file]) => ({ kind: 'policy input', name, why: `${file} reads it, and nothing fills it in` }) as const);
 }
 
-/** Routes whose handler asks nobody: all that they can answer is written in the source. */
+/** Routes whose handler computes nothing: every answer is a constant in the source. */
 export const hollowRoutes = (sources: readonly Source[]): readonly Hollow[] =>
   literalRoutes(sources).map(
     ({ name, path }) => ({ kind: 'route', name, why: `answers a literal (${path})` }) as const,
   );
 
-/** Everything of the kind, over the product as it is. */
+/** All such declarations of the product. */
 export function findHollow(): readonly Hollow[] {
   const sources = productSources();
   return [

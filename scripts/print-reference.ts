@@ -19,7 +19,7 @@ import { PROJECT_ROOT } from '../config/project-root.js';
 import { printedCompose } from './compose-file.js';
 import { EXPLAINED } from './find-hollow.js';
 
-/** Every page of docs/reference, by file name. Printed from what the program runs on, so that no page can say something else. */
+/** Every page of docs/reference, by file name, printed from the definitions that the program uses. */
 export async function referencePages(): Promise<Readonly<Record<string, string>>> {
   return {
     'settings.md': settingsPage(),
@@ -114,7 +114,7 @@ function errorsPage(): string {
   );
 }
 
-/** What each kind says, and who writes it. `null`: part of the contract, written by nothing yet. */
+/** The meaning of each kind. `null`: part of the contract, but no code writes it yet. */
 const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
   'proxy.verdict': 'The verdict of a call with its tier, layer and reasons. Its sidecar is the request.',
   'proxy.control':

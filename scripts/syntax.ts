@@ -23,7 +23,7 @@ export const nodesAt = (node: Node | null | undefined, part: string): readonly N
   const list = node?.[part];
   return Array.isArray(list) ? list.flatMap((one: unknown) => nodeOf(one) ?? []) : [];
 };
-/** Arguments and elements of arrays stand in an envelope of their own. */
+/** Arguments and array elements are wrapped in an object. */
 const nodeOf = (one: unknown): Node | null => {
   if (isNode(one)) return one;
   const inner = one !== null && typeof one === 'object' ? (one as { expression?: unknown }).expression : null;
@@ -40,14 +40,14 @@ export function treeOf({ text }: Source): Node {
   return tree;
 }
 
-/** What is asked for of each node: with `true` its children are left alone. `parents` goes from the file to the nearest. */
+/** Called for each node; `true` skips its children. `parents` goes from the file to the nearest parent. */
 export type Visit = (node: Node, parents: readonly Node[]) => boolean | void;
 
 const PART_OF_TYPES =
   /^(?:typeAnnotation|typeParams|typeArguments|typeParameters|returnType|superTypeParams|implements)$/;
 const TYPES_ALONE = new Set(['TsInterfaceDeclaration', 'TsTypeAliasDeclaration', 'TsModuleDeclaration']);
 
-/** Visits every node that is there when the program runs; types are not. */
+/** Visits every node that exists at run time, so no types. */
 export function walk(node: Node, visit: Visit, parents: readonly Node[] = []): void {
   if (TYPES_ALONE.has(node.type) || visit(node, parents) === true) return;
   const around = [...parents, node];
@@ -66,7 +66,7 @@ export interface Place {
 }
 
 const places = new WeakMap<Node, Map<string, Place[]>>();
-/** All nodes of a kind, of what runs. */
+/** All nodes of a kind that exist at run time. */
 export function found(tree: Node, type: string): readonly Place[] {
   let known = places.get(tree);
   if (!known) {
@@ -81,7 +81,7 @@ export function found(tree: Node, type: string): readonly Place[] {
   return known.get(type) ?? [];
 }
 
-/** What an identifier, a member or a text is called: of `a.b.c` it is `c`. */
+/** The name of an identifier, member or text; `c` for `a.b.c`. */
 export function nameOf(node: Node | null | undefined): string | null {
   if (!node) return null;
   if (node.type === 'Identifier' || node.type === 'StringLiteral') return node['value'] as string;
@@ -98,7 +98,7 @@ const WRAPPED = new Set([
   'TsConstAssertion',
   'TsNonNullExpression',
 ]);
-/** The expression without brackets and without what is only said to the compiler. */
+/** The expression without brackets and type assertions. */
 export function bare(node: Node): Node {
   const inner = WRAPPED.has(node.type) ? nodeAt(node, 'expression') : null;
   return inner ? bare(inner) : node;
