@@ -205,7 +205,7 @@ describe('gate pending, decide, audit, verify', () => {
       [['decide', parked.correlationId, 'approve'], 4, /already_decided.*\(denied by operator:dev\)/],
       [['decide', randomUUID(), 'approve'], 4, /not_found/],
       [['decide', 'seven', 'approve'], 2, /seven is not an id; `gate pending` lists them/],
-      [['decide', parked.correlationId, 'maybe'], 2, /approve or deny, not maybe/],
+      [['decide', parked.correlationId, 'maybe'], 2, /approve, deny or modify, not maybe/],
       [['audit', randomUUID()], 4, /the ledger has no rows/],
       [['audit', 'seven'], 4, /the ledger has no rows of seven/],
       [['history', randomUUID()], 4, /the engine has no history of/],
