@@ -42,8 +42,18 @@ async function runLite(command: string[], given: Given): Promise<void> {
   const [name, ...args] = command;
   if (name !== undefined && config.upstreamUrl)
     throw new CliError('an upstream is either a URL or a command; give one of --upstream and --', 2);
+  // Asked again, it ends at once: at any moment from here on, also right after it was asked the first time.
+  let stopping = false;
   const stopAsked = new Promise<string>((asked) => {
-    for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => asked(signal));
+    for (const [signal, code] of [
+      ['SIGINT', 130],
+      ['SIGTERM', 143],
+    ] as const)
+      process.on(signal, () => {
+        if (stopping) process.exit(code);
+        stopping = true;
+        asked(signal);
+      });
   });
   const isNew = config.ledger !== ':memory:' && !existsSync(config.ledger);
   await withLock(config.ledger, async () => {
@@ -54,8 +64,6 @@ async function runLite(command: string[], given: Given): Promise<void> {
     say(readyPage(running, config, name === undefined ? undefined : shownCommand(command), isNew));
     const why = await stopAsked;
     say(`\n${why}: finishing calls under way (again: stop at once)`);
-    process.once('SIGINT', () => process.exit(130));
-    process.once('SIGTERM', () => process.exit(143));
     await running.close();
     say('stopped; parked calls stay parked until the next start');
   });
