@@ -10,7 +10,7 @@ export interface ChoresOptions {
   readonly logger: Logger;
 }
 
-/** How long after the start the threads for large requests are started. */
+/** How long after lite is ready the threads for large requests are started. */
 const WARM_AFTER_MS = 2_000;
 const CLEANING_EVERY_MS = 10 * 60_000;
 

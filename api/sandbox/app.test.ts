@@ -28,6 +28,9 @@ const agent: Caller = {
 };
 const deletion = { method: 'tools/call', params: { name: 'delete_file', arguments: { path: 'a.txt' } } };
 
+/** The first analysis compiles the parsers, which takes long on a crowded machine. */
+const PATIENT = { inPlaceMs: 30_000, limitMs: 60_000 };
+
 let analyze: Analyzer;
 let local: LocalSandbox;
 let registry: Registry;
@@ -48,7 +51,7 @@ beforeAll(async () => {
 });
 beforeEach(() => {
   caller = workload('proxy');
-  local = createLocalSandbox(analyze);
+  local = createLocalSandbox(analyze, PATIENT);
   start(local);
 });
 afterEach(async () => {

@@ -205,9 +205,8 @@ const TABLE: readonly KillCase[] = [
   ...each('approve', 'applyDecision', ['during', 'after'], 'approved, executed', { operatorThen: 'deny' }),
   // A vote that was stored counts, and nobody's counts twice.
   // Lite asks one person.
-  ...each('quorum', 'applyDecision', ['before', 'during'], 'approved by two, executed', { only: 'temporal' }),
-  ...each('quorum', 'tryAppendRows', ['before'], 'approved by two, executed', { nth: 2, only: 'temporal' }),
-  ...each('quorum', 'applyDecision', ['before', 'during'], 'approved by two, executed', { nth: 2, only: 'temporal' }),
+  ...each('quorum', 'applyDecision', ['during'], 'approved by two, executed', { only: 'temporal' }),
+  ...each('quorum', 'applyDecision', ['during'], 'approved by two, executed', { nth: 2, only: 'temporal' }),
   ...each('refuse', 'applyDecision', ['before'], 'denied by the operator'),
   ...each('refuse', 'applyDecision', ['during', 'after'], 'denied by the operator', { operatorThen: 'approve' }),
   // The row is settled with the decision, before the call goes on.
