@@ -1,8 +1,7 @@
 import type { CallInput, CallSummary } from '../contracts/call.js';
-import type { Json } from '../contracts/json.js';
+import { paramsSha256 } from '../domain/call-record/params-digest.js';
 import { type RecordedOutcome, summarize, type VerdictEvidence } from '../domain/call-record/record.js';
 import { TAMPERED } from '../domain/call-record/transitions.js';
-import { canonicalJson, sha256Hex } from '../domain/crypto/digest.js';
 import { batchTools } from '../domain/mcp/batch.js';
 import type { Evaluated, Inspected } from '../domain/pipeline/pipeline.js';
 import { foldVerdict } from '../domain/pipeline/verdict.js';
@@ -112,7 +111,7 @@ async function commitmentsOf(
   const tools = batchTools(call.method, request.body);
   return {
     call,
-    params_sha256: sha256Hex(canonicalJson((request.body.params ?? {}) as Json)),
+    params_sha256: paramsSha256(request.body),
     ...(tools && { sibling_tools: tools }),
     callback_url: request.callback_url,
   };

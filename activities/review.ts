@@ -1,5 +1,5 @@
 import type { CallInput, CallSummary, ReachedRecord } from '../contracts/call.js';
-import type { Json, JsonObject } from '../contracts/json.js';
+import type { JsonObject } from '../contracts/json.js';
 import type { Approval, SettledReview, SignedDecision } from '../contracts/review.js';
 import type { SandboxReport } from '../contracts/sandbox.js';
 import { closedIfOver, expireCall } from '../domain/call-record/expiry.js';
@@ -10,9 +10,9 @@ import {
   type CallRecord,
   type RecordedDecision,
 } from '../domain/call-record/record.js';
+import { paramsSha256 } from '../domain/call-record/params-digest.js';
 import { brainScores } from '../domain/call-record/rows.js';
 import { TAMPERED } from '../domain/call-record/transitions.js';
-import { canonicalJson, sha256Hex } from '../domain/crypto/digest.js';
 import { errorText, GateError } from '../domain/errors.js';
 import { PipelineUnavailable, REVIEW_BACKLOG } from '../domain/pipeline/pipeline.js';
 import { otherCallThan, type VerifyDecision } from '../domain/review/approval.js';
@@ -378,7 +378,7 @@ async function changeOf(
   }
   const { tier, reasons, review_reasons, approval_tier } = judged.verdict;
   const changed: ChangedCall = {
-    params_sha256: sha256Hex(canonicalJson((candidate.params ?? {}) as Json)),
+    params_sha256: paramsSha256(candidate),
     tier,
     reasons,
     review_reasons,

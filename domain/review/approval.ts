@@ -1,7 +1,8 @@
-import type { Json, JsonObject } from '../../contracts/json.js';
+import type { JsonObject } from '../../contracts/json.js';
 import type { SignedDecision } from '../../contracts/review.js';
+import { paramsSha256 } from '../call-record/params-digest.js';
 import type { CallRecord } from '../call-record/record.js';
-import { canonicalDigest, canonicalJson, sha256Hex } from '../crypto/digest.js';
+import { canonicalDigest } from '../crypto/digest.js';
 import { errorText } from '../errors.js';
 import { changedBody } from './modification.js';
 import { countedVotes, type RecordedVote } from './quorum.js';
@@ -46,7 +47,7 @@ export async function approvalFault(
     return 'the signed decision changes the call and says that it does not';
   const effective = effectiveBody(record, body);
   if (effective === null) return 'the signed change does not fit this call';
-  if (decision.changed && decision.changed.params_sha256 !== sha256Hex(canonicalJson((effective.params ?? {}) as Json)))
+  if (decision.changed && decision.changed.params_sha256 !== paramsSha256(effective))
     return 'the record tells another change than the one that was judged';
   if (signed.decided_at !== decision.decided_at || signed.principal.subject !== decision.decided_by)
     return 'the record tells another decision than the signed one';
