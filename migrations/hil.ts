@@ -168,6 +168,19 @@ const modified: Migration = {
   },
 };
 
+/**
+ * 0010: the key that each row's request is sealed with, itself sealed with the payload keys. It has a table of its own: whoever deletes it
+ * makes every copy of the request unreadable, wherever that copy is. Only creates a table. Rows of an earlier Gate have no such key.
+ */
+const dataKeys: Migration = {
+  async up(db: Kysely<unknown>) {
+    const { text, bytes, strict } = dialectOf(db);
+    await sql`create table if not exists review_keys (review_id ${text} primary key, wrapped ${bytes} not null) ${strict}`.execute(
+      db,
+    );
+  },
+};
+
 export const hilMigrations: Record<string, Migration> = {
   '0001-review-rows': reviewRows,
   '0002-attempts': attempts,
@@ -178,4 +191,5 @@ export const hilMigrations: Record<string, Migration> = {
   '0007-sandbox-reports': sandboxReports,
   '0008-changes': changes,
   '0009-modified': modified,
+  '0010-data-keys': dataKeys,
 };

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { changeOf, type ReviewChanges } from '../../domain/review/feed.js';
-import { view } from '../../domain/review/review-view.js';
+import { NO_CONTENT, view } from '../../domain/review/review-view.js';
 import type { ReviewHead } from '../../domain/review/sealed-review.js';
 import type { StoreKind } from '../store/database.js';
 import { type Ask, statement } from '../store/statement.js';
@@ -104,7 +104,7 @@ export function reviewChanges({ ask, kind, clock, heads }: ChangesOptions): Revi
       } else floor = newest;
       return {
         changes: found.map((head) => {
-          const row = view(head, null, now, 'summary');
+          const row = view(head, NO_CONTENT, now, 'summary');
           return { type: changeOf(head, row), row };
         }),
         gap: false,

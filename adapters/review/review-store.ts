@@ -8,11 +8,12 @@ import type { SandboxReport } from '../../contracts/sandbox.js';
 import { canonicalDigest, canonicalJson, sha256Hex } from '../../domain/crypto/digest.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { errorText, GateError } from '../../domain/errors.js';
-import { openStore, type Store, type StoreKind, type StoreTarget } from '../store/database.js';
+import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { askOf } from '../store/jobs.js';
 import { type Ask, statement } from '../store/statement.js';
 import { createKeyedQueue } from '../../domain/keyed-queue.js';
 import { assertWritable } from '../store/writable.js';
+import { writeTogether } from '../store/write-together.js';
 import { ONE_APPROVER, type QuorumRule, requiredApprovers } from '../../domain/review/quorum.js';
 import { minimizePayload } from '../../domain/review/minimize.js';
 import type { ReviewLimits, Reviews, ReviewStore } from '../../domain/review/ports.js';
@@ -24,18 +25,28 @@ import {
   type ReviewHead,
   reviewIdOf,
   reviewSealing,
+  storedSettlement,
   type StoredReview,
+  type WithDataKey,
 } from '../../domain/review/sealed-review.js';
-import { NEXT_CHANGE, nextChange, reviewChanges } from './changes.js';
+import { nextChange, reviewChanges } from './changes.js';
 import { reviewStats } from './stats.js';
 import { reviewSummaries } from './summaries.js';
 import { storable } from '../../domain/review/storable.js';
 import { deadlineOf, mayMove } from '../../domain/review/transitions.js';
 import { waitingRoom } from './waiting-room.js';
-import { type Annotations, FORSAKEN_AFTER_MS, view } from '../../domain/review/review-view.js';
+import {
+  type Annotations,
+  type Content,
+  FORSAKEN_AFTER_MS,
+  NO_CONTENT,
+  view,
+} from '../../domain/review/review-view.js';
 import type { ReviewTables } from './tables.js';
 import { roomFor } from '../../domain/room-for.js';
-type Row = Selectable<StoredReview>;
+type Row = Selectable<StoredReview> & WithDataKey;
+/** A row without its request, with what opens the line of its report. */
+type Listed = ReviewHead & Pick<Row, 'sandbox_report' | 'data_key'>;
 
 export interface ReviewStoreOptions {
   readonly target: StoreTarget;
@@ -51,15 +62,9 @@ export interface ReviewStoreOptions {
 
 const STORED_COLUMNS = [...LISTED_COLUMNS, 'payload', 'attempt_ms'] as const satisfies (keyof StoredReview)[];
 const selecting = (column: 'id' | 'correlation_id') =>
-  statement<Row>(`select ${STORED_COLUMNS.join(', ')} from reviews where ${column} = ?`);
+  statement<Row>(`select ${STORED_COLUMNS.join(', ')}, wrapped as data_key
+    from reviews left join review_keys on review_id = id where ${column} = ?`);
 const selectBy = { id: selecting('id'), correlation_id: selecting('correlation_id') };
-const inserting = (kind: StoreKind) =>
-  statement(
-    `insert into reviews (${STORED_COLUMNS.join(', ')}, change_seq)
-       values (${STORED_COLUMNS.map(() => '?').join(', ')}, ${NEXT_CHANGE[kind]})
-       on conflict (correlation_id) do nothing`,
-  );
-const insertReview = { sqlite: inserting('sqlite'), postgres: inserting('postgres') };
 /** The index `reviews_undecided` answers this alone. Its condition is repeated here word for word, or SQLite would not use it. */
 const selectBacklog = statement<{ count: number | string; oldest: number | string | null }>(
   `select count(*) as "count", min(created_ms) as oldest from reviews
@@ -119,7 +124,7 @@ export function reviewStoreOver(
     const row = await stored(column, value.toLowerCase());
     if (!row || (tenant !== undefined && row.tenant !== tenant)) return null;
     const holds = await held(row);
-    return holds.withdrawn_at === null ? shown(holds, opened(holds)) : null;
+    return holds.withdrawn_at === null ? shown(holds, contentOf(holds, opened(holds))) : null;
   }
 
   /** Why the row is not Gate's own. A row whose key is missing can be neither shown nor decided, but does not count as tampered. */
@@ -177,31 +182,40 @@ export function reviewStoreOver(
     return known;
   }
 
-  /** Changes the row if it is still the one that was read. False when somebody else changed it first. */
-  async function change(row: Row, to: Partial<StoredReview>): Promise<boolean> {
+  /**
+   * Changes the row if it is still the one that was read, and its key with it: another one, or none any more. False when somebody else
+   * changed the row first.
+   */
+  async function change(row: Row, to: Partial<StoredReview>, key?: Uint8Array | null): Promise<boolean> {
     const sealed = sealing.changed(row, to);
-    const { numUpdatedRows } = await asked(() =>
-      db
-        .updateTable('reviews')
-        .set({ ...sealed, change_seq: nextChange(store.kind) })
-        .where('id', '=', row.id)
-        .where('version', '=', row.version)
-        // The MAC does not cover this column: check that no newer attempt has taken over the row.
-        .where('attempt_ms', row.attempt_ms === null ? 'is' : '=', row.attempt_ms)
-        .executeTakeFirst(),
-    );
-    if (numUpdatedRows !== 1n) return false;
+    const update = db
+      .updateTable('reviews')
+      .set({ ...sealed, change_seq: nextChange(store.kind) })
+      .where('id', '=', row.id)
+      .where('version', '=', row.version)
+      // The MAC does not cover this column: check that no newer attempt has taken over the row.
+      .where('attempt_ms', row.attempt_ms === null ? 'is' : '=', row.attempt_ms);
+    const changedIt =
+      key === undefined
+        ? (await asked(() => update.executeTakeFirst())).numUpdatedRows === 1n
+        : await asked(() =>
+            writeTogether(store, [update, forgetKey(row.id), ...(key === null ? [] : [keepKey(row.id, key)])]),
+          );
+    if (!changedIt) return false;
     room?.changed(row);
     remembered({ ...row, ...sealed });
     changed();
     return true;
   }
+  const keepKey = (review_id: string, wrapped: Uint8Array) =>
+    db.insertInto('review_keys').values({ review_id, wrapped });
+  const forgetKey = (id: string) => db.deleteFrom('review_keys').where('review_id', '=', id);
 
   function opened(row: Row): JsonObject {
     let payload: JsonObject;
     try {
       if (row.payload === null) throw new Error('the payload is gone');
-      payload = JSON.parse(sealing.openPayload(row.payload, row.id).toString('utf8')) as JsonObject;
+      payload = JSON.parse(sealing.openPayload(row.payload, row).toString('utf8')) as JsonObject;
     } catch (cause) {
       throw new GateError('payload_unavailable', undefined, { cause });
     }
@@ -211,35 +225,47 @@ export function reviewStoreOver(
   }
 
   /** What the sandbox said, if the row is Gate's own and the report the row's. */
-  function reportOf(row: ReviewHead & Pick<Row, 'sandbox_report'>): SandboxReport | null {
+  function reportOf(row: Listed): SandboxReport | null {
     if (row.status === 'tampered' || row.sandbox_report === null) return null;
     const { sandbox_report_digest: digest = null } = JSON.parse(row.annotations) as Annotations;
-    return digest === null ? null : sealing.openReport(row.sandbox_report, row.id, digest);
+    return digest === null ? null : sealing.openReport(row.sandbox_report, row, digest);
   }
 
-  const shown = (
-    row: ReviewHead & Pick<Row, 'sandbox_report'>,
-    payload: JsonObject | null,
-    now = clock(),
-    form?: 'summary',
-  ): PendingRequest => view(row, payload, now, form, reportOf(row));
+  const contentOf = (row: Row, payload: JsonObject | null): Content => ({
+    payload,
+    report: reportOf(row),
+    diff: row.status === 'tampered' ? null : sealing.openDiff(row.settled, row),
+  });
+  const shown = (row: Row, content: Content, now = clock()): PendingRequest => view(row, content, now);
 
   /** For lists: one unreadable payload must not block the others. */
   function viewAnyway(row: Row): PendingRequest {
     const now = clock();
     try {
-      return shown(row, opened(row), now);
+      return shown(row, contentOf(row, opened(row)), now);
     } catch {
-      return shown(row, null, now);
+      return shown(row, contentOf(row, null), now);
     }
   }
 
+  /** The settlement of a row as it was given. */
+  function settledText(row: Row): string {
+    const { modification, ...settled } = storedSettlement(row.settled ?? '');
+    const diff = sealing.openDiff(row.settled, row);
+    const { reviewed_digest } = modification ?? {};
+    return canonicalJson({
+      ...settled,
+      ...(modification && { modification: { reviewed_digest, diff } }),
+    } as JsonObject);
+  }
+
   /** The stored form of a new review. Its `created_at` is the workflow's, so that row and timer share one deadline. */
-  function newRow(review: NewReview): StoredReview {
+  function newRow(review: NewReview): Row & { readonly data_key: Uint8Array } {
     const digest = `sha256:${sha256Hex(canonicalOr400('request_payload', review.request_payload))}`;
     // Sealed as received, not in canonical form, so that the approver sees the arguments in the agent's order.
     const payload = JSON.stringify(review.request_payload);
     const id = reviewIdOf(review.correlation_id);
+    const { wrapped, ...seals } = sealing.newKey(id);
     const now = new Date(clock()).toISOString();
     const created_at = review.created_at ?? now;
     const report = review.sandbox_report ?? null;
@@ -265,8 +291,9 @@ export function reviewStoreOver(
       approval_tier: review.approval_tier ?? null,
       original_payload_digest: digest,
       annotations: JSON.stringify(annotations),
-      payload: sealing.sealPayload(payload, id),
-      sandbox_report: report && sealing.sealReport(report, id),
+      data_key: wrapped,
+      payload: seals.sealPayload(payload),
+      sandbox_report: report && seals.sealReport(report),
       payload_bytes: Buffer.byteLength(payload),
       payload_key_id: payloadKeys.activeKeyId,
       minimized_payload: JSON.stringify(minimizePayload(review.request_payload, digest)),
@@ -287,17 +314,26 @@ export function reviewStoreOver(
     });
   }
 
-  async function create(review: NewReview, row: StoredReview): Promise<{ row: PendingRequest; created: boolean }> {
-    const inserted = await asked(() => ask(insertReview[store.kind], ...STORED_COLUMNS.map((column) => row[column])));
-    if (inserted.changes === 1) {
+  async function create(
+    review: NewReview,
+    row: ReturnType<typeof newRow>,
+  ): Promise<{ row: PendingRequest; created: boolean }> {
+    const { data_key, ...columns } = row;
+    const insert = db
+      .insertInto('reviews')
+      .values({ ...columns, change_seq: nextChange(store.kind) })
+      .onConflict((conflict) => conflict.column('correlation_id').doNothing());
+    // Row and key stand together: no request is without the key that can be taken from it.
+    const content = { payload: review.request_payload, report: review.sandbox_report ?? null, diff: null };
+    if (await asked(() => writeTogether(store, [insert, keepKey(row.id, data_key)]))) {
       room?.added(row);
       changed();
-      return { row: shown(remembered(row), review.request_payload), created: true };
+      return { row: shown(remembered(row), content), created: true };
     }
     const there = await stored('id', row.id);
     let first = there && (await held(there));
     if (first && first.withdrawn_at !== null && Number(first.created_ms) < Number(row.created_ms)) {
-      if (await change(first, row)) return { row: shown(row, review.request_payload), created: true };
+      if (await change(first, columns, data_key)) return { row: shown(row, content), created: true };
       first = await stored('id', row.id);
     }
     // The row now belongs to this attempt; an older attempt that fails later cannot withdraw it.
@@ -344,8 +380,8 @@ export function reviewStoreOver(
         if (known.withdrawn_at !== null) return;
         if (!mayMove(known.status, null)) throw alreadyDecided(viewAnyway(known));
         if (attemptMs !== undefined && known.attempt_ms !== null && Number(known.attempt_ms) > attemptMs) return;
-        if (await change(known, { withdrawn_at: new Date(clock()).toISOString(), payload: null, sandbox_report: null }))
-          return;
+        const gone = { withdrawn_at: new Date(clock()).toISOString(), payload: null, sandbox_report: null };
+        if (await change(known, gone, null)) return;
       }
       throw new GateError('store_unavailable', 'the review changes faster than it can be withdrawn');
     },
@@ -381,22 +417,31 @@ export function reviewStoreOver(
     },
 
     async settle({ request_id, approvals, modification, ...settled }) {
-      const text = canonicalOr400('settlement', {
-        ...settled,
-        ...(request_id !== undefined && { request_id }),
-        ...(approvals !== undefined && { approvals: approvals.map((given) => ({ ...given })) }),
-        ...(modification !== undefined && { modification }),
-      });
+      const textWith = (change: Json | undefined) =>
+        canonicalOr400('settlement', {
+          ...settled,
+          ...(request_id !== undefined && { request_id }),
+          ...(approvals !== undefined && { approvals: approvals.map((given) => ({ ...given })) }),
+          ...(change !== undefined && { modification: change }),
+        });
+      const text = textWith(modification);
       for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
         const row = await stored('id', settled.pending_id);
         if (!row) throw new GateError('not_found');
         const known = await held(row);
         if (known.withdrawn_at !== null) throw new GateError('not_pending');
-        if (known.settled === text) return viewAnyway(known);
+        if (known.settled !== null && settledText(known) === text) return viewAnyway(known);
         if (!mayMove(known.status, settled.status)) throw alreadyDecided(viewAnyway(known));
         const to = {
           status: settled.status,
-          settled: text,
+          // The changed values are sealed like the call.
+          settled:
+            modification === undefined
+              ? text
+              : textWith({
+                  reviewed_digest: modification.reviewed_digest,
+                  sealed_diff: sealing.sealDiff(modification.diff, known),
+                }),
           decided_ms: Date.parse(settled.decided_at),
           decided_by: settled.decided_by.slice(0, MAX_INDEXED),
           modified: modification === undefined ? null : 1,
@@ -417,7 +462,8 @@ export function reviewStoreOver(
       const statuses = typeof status === 'string' ? [status] : status;
       let page = db
         .selectFrom('reviews')
-        .select(LISTED_COLUMNS)
+        .leftJoin('review_keys', 'review_id', 'id')
+        .select([...LISTED_COLUMNS, 'wrapped as data_key'])
         .where('tenant', 'in', [...tenants])
         .where('withdrawn_at', 'is', null)
         .where((where) =>
@@ -454,7 +500,10 @@ export function reviewStoreOver(
       );
       const rows = await Promise.all(found.slice(0, limit).map(checkedForList));
       return {
-        rows: rows.map((row): ListedReview => ({ ...shown(row, null, now, 'summary'), payload_summary: true })),
+        rows: rows.map((row): ListedReview => {
+          const content = { ...NO_CONTENT, report: reportOf(row) };
+          return { ...view(row, content, now, 'summary'), payload_summary: true };
+        }),
         next_before: rows.length < found.length ? (rows.at(-1)?.id ?? null) : null,
       };
     },

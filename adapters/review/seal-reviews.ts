@@ -60,7 +60,10 @@ export function sealReviews(store: Store<ReviewTables>, keys: KeyRing, now: () =
   function resealed(sealed: Uint8Array, { id, original_payload_digest: digest }: StoredReview): Buffer | null {
     try {
       const payload = sealing.resealed(sealed, id);
-      return canonicalDigest(JSON.parse(sealing.openPayload(payload, id).toString('utf8'))) === digest ? payload : null;
+      return canonicalDigest(JSON.parse(sealing.openPayload(payload, { id, data_key: null }).toString('utf8'))) ===
+        digest
+        ? payload
+        : null;
     } catch {
       return null;
     }

@@ -2,7 +2,7 @@ import type { ReviewOrder, ReviewStatus } from '../../contracts/review.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { cursorOf, type Place, placeOf } from '../../domain/review/cursor.js';
 import type { SummariesQuery, SummaryPage } from '../../domain/review/ports.js';
-import { type Annotations, FORSAKEN_AFTER_MS, view } from '../../domain/review/review-view.js';
+import { type Annotations, FORSAKEN_AFTER_MS, NO_CONTENT, view } from '../../domain/review/review-view.js';
 import type { ReviewHead, StoredReview } from '../../domain/review/sealed-review.js';
 import { summaryOf } from '../../domain/review/summary.js';
 import { type Ask, type Statement, statement } from '../store/statement.js';
@@ -54,7 +54,7 @@ export function reviewSummaries({ ask, keys, clock, heads }: SummariesOptions) {
     }
     const shown = (await heads(found.slice(0, limit))).filter(({ withdrawn_at }) => withdrawn_at === null);
     return {
-      items: shown.map((row) => summaryOf(view(row, null, now, 'summary'))),
+      items: shown.map((row) => summaryOf(view(row, NO_CONTENT, now, 'summary'))),
       next_cursor: place !== null && (more || found.length > limit) ? cursorOf(keys, list, place) : null,
       pending_count: (await waitingOf(ask, tenants, now)).count,
     };

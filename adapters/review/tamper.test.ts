@@ -147,7 +147,11 @@ describe.each([
   const refused = { code: 'review_tampered', status: 409 };
 
   it('has every column of every table classified', async () => {
-    const known = { reviews: [...REVIEW_AUTHENTICATED, ...REVIEW_NOT_AUTHENTICATED], review_seal: ['id', 'mac'] };
+    const known = {
+      reviews: [...REVIEW_AUTHENTICATED, ...REVIEW_NOT_AUTHENTICATED],
+      review_keys: ['review_id', 'wrapped'],
+      review_seal: ['id', 'mac'],
+    };
     expect(await place.columns()).toMatchObject(
       Object.fromEntries(
         Object.entries(known).map(([table, columns]) => [
@@ -283,6 +287,23 @@ describe.each([
     await edited(() => put(one, { payload }));
     await expect(store.get(one)).rejects.toMatchObject({ code: 'payload_unavailable' });
     expect((await store.get(two))?.status).toBe('pending');
+  });
+
+  it.each([
+    ['removed', (id: string) => place.all('delete from review_keys where review_id = ?', [id])],
+    [
+      'that of another review',
+      async (id: string, other: string) => {
+        const [key] = await place.all('select wrapped from review_keys where review_id = ?', [other]);
+        await place.put('review_keys', 'review_id', id, { wrapped: key?.['wrapped'] });
+      },
+    ],
+  ])('opens nothing of a review whose key is %s, and it can be closed all the same', async (_what, edit) => {
+    const [one, other] = [await made(), await made()];
+    await edited(() => edit(one, other));
+    await expect(store.get(one)).rejects.toMatchObject({ code: 'payload_unavailable' });
+    expect((await store.settle(settlementOf(one, 'denied'))).retention['payload_availability']).toBe('unavailable');
+    expect((await store.get(other))?.status).toBe('pending');
   });
 
   it.each([

@@ -1,8 +1,8 @@
 import type { JsonObject } from '../../contracts/json.js';
-import type { Approval, PendingRequest, SettledReview } from '../../contracts/review.js';
+import type { Approval, ModificationDiff, PendingRequest, SettledReview } from '../../contracts/review.js';
 import type { SandboxReport } from '../../contracts/sandbox.js';
 import { NO_NOTES, type Notes } from './notes.js';
-import type { ReviewHead } from './sealed-review.js';
+import { type ReviewHead, type StoredSettlement, storedSettlement } from './sealed-review.js';
 import { TTL_SWEEP } from './transitions.js';
 
 export interface Annotations extends Partial<Notes> {
@@ -28,9 +28,17 @@ export const FORSAKEN_AFTER_MS = 86_400_000;
 /** The latest time a Date can hold. */
 const LATEST_MS = 8.64e15;
 
+/** What a row holds of its call, opened: `null` where it cannot be, or, for a summary, was not. */
+export interface Content {
+  readonly payload: JsonObject | null;
+  readonly report: SandboxReport | null;
+  readonly diff: ModificationDiff | null;
+}
+export const NO_CONTENT: Content = { payload: null, report: null, diff: null };
+
 /** What closed the row: the stored settlement, or its deadline if its call is gone. */
-function settlementOf(row: ReviewHead, now: number): SettledReview | null {
-  if (row.settled !== null) return JSON.parse(row.settled) as SettledReview;
+function settlementOf(row: ReviewHead, now: number): StoredSettlement | null {
+  if (row.settled !== null) return storedSettlement(row.settled);
   if (now - FORSAKEN_AFTER_MS < Number(row.deadline_ms)) return null;
   return {
     pending_id: row.id,
@@ -43,16 +51,12 @@ function settlementOf(row: ReviewHead, now: number): SettledReview | null {
   };
 }
 
-/**
- * The row as shown at `now`. `payload` is the decrypted request; `null` when it cannot be decrypted or, for a summary, was not. `report` is the
- * sandbox's, if there is one.
- */
+/** The row as shown at `now`. */
 export function view(
   row: ReviewHead,
-  payload: JsonObject | null,
+  { payload, report, diff }: Content,
   now: number,
   form: 'whole' | 'summary' = 'whole',
-  report: SandboxReport | null = null,
 ): PendingRequest {
   if (row.status === 'tampered') return tamperedView(row);
   const settled = settlementOf(row, now);
@@ -77,7 +81,7 @@ export function view(
     ttl_seconds: row.ttl_seconds,
     ...endOf(settled),
     // Its values are those of a call: shown with the call, and no longer.
-    ...((form === 'summary' || availability !== 'available') && { modification_diff: null }),
+    modification_diff: form === 'summary' || availability !== 'available' ? null : diff,
     original_payload_digest: row.original_payload_digest,
     payload_bytes: row.payload_bytes,
     modified_payload: null,
@@ -99,7 +103,7 @@ export function view(
 }
 
 /** With the approvals that counted, once it was settled by them. */
-function annotationsOf({ annotations }: ReviewHead, settled: SettledReview | null) {
+function annotationsOf({ annotations }: ReviewHead, settled: Pick<SettledReview, 'approvals'> | null) {
   const {
     required_approvers = 1,
     approvals = [],
@@ -118,8 +122,11 @@ function reportShown(report: SandboxReport, form: 'whole' | 'summary') {
   return { operation_class, severity, reversible, summary };
 }
 
+type Ended = Omit<SettledReview, 'modification'> & {
+  readonly modification?: { readonly reviewed_digest: string } | undefined;
+};
 /** How a review ended, as its row shows it. */
-const endOf = (settled: SettledReview | null) => {
+const endOf = (settled: Ended | null) => {
   const principal = settled?.principal ?? null;
   return {
     status: settled?.status ?? ('pending' as const),
@@ -128,7 +135,6 @@ const endOf = (settled: SettledReview | null) => {
     decision_reason: settled?.decision_reason ?? null,
     decided_via: settled?.decided_via ?? null,
     decision_request_id: settled?.request_id ?? null,
-    modification_diff: settled?.modification?.diff ?? null,
     reviewed_payload_digest: settled?.modification?.reviewed_digest ?? null,
     candidate_execution_payload_digest: settled?.modification?.reviewed_digest ?? null,
     approver_provenance: principal?.method ?? (settled ? 'system' : null),
@@ -154,6 +160,7 @@ const expiriesOf = (tier: string, closesMs: number) => ({
 export const settledView = (row: PendingRequest, settled: SettledReview): PendingRequest => ({
   ...row,
   ...endOf(settled),
+  modification_diff: settled.modification?.diff ?? null,
   ...(settled.approvals && { approvals: settled.approvals }),
   retention: {
     ...row.retention,

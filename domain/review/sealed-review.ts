@@ -1,7 +1,8 @@
+import { randomBytes } from 'node:crypto';
 import { canonicalDigest, uuidFromDigest } from '../crypto/digest.js';
-import type { KeyRing } from '../crypto/key-ring.js';
+import { type KeyRing, keyRing } from '../crypto/key-ring.js';
 import { rowContent } from '../crypto/row-content.js';
-import type { ReviewStatus } from '../../contracts/review.js';
+import type { ModificationDiff, ReviewStatus, SettledReview } from '../../contracts/review.js';
 import type { SandboxReport } from '../../contracts/sandbox.js';
 
 /** The columns that a review's MAC covers, in this order: everything that is shown of it or decides whether it can be decided. */
@@ -30,7 +31,7 @@ export const REVIEW_AUTHENTICATED = [
   'withdrawn_at',
 ] as const satisfies readonly (keyof StoredReview)[];
 /**
- * Not covered: payload and report are sealed separately and bound by their digests; `decided_ms`, `decided_by` and `modified` repeat for statistics what
+ * Not covered: payload and report are sealed separately, with the row's own key, and bound by their digests; `decided_ms`, `decided_by` and `modified` repeat for statistics what
  * `settled` says; `change_seq` says only that something changed; for `attempt_ms` see SECURITY.md.
  */
 export const REVIEW_NOT_AUTHENTICATED = [
@@ -50,6 +51,23 @@ export type ReviewHead = Pick<StoredReview, (typeof HEAD_COLUMNS)[number]>;
 /** A row of a list, with the report that it shows a line of. */
 export const LISTED_COLUMNS = [...HEAD_COLUMNS, 'sandbox_report'] as const;
 
+/** The key of one row as it is stored; `null` for a row of an earlier Gate, and once the row's content was erased. */
+export interface WithDataKey {
+  readonly data_key: Uint8Array | null;
+}
+/** What opens a row's content: the id, and the row's own key. */
+type Lock = Pick<StoredReview, 'id'> & WithDataKey;
+
+/** A settlement as its column holds it: what was changed in the call is sealed like the call. An earlier Gate wrote it in clear. */
+export type StoredSettlement = Omit<SettledReview, 'modification'> & {
+  readonly modification?: {
+    readonly diff?: ModificationDiff;
+    readonly sealed_diff?: string;
+    readonly reviewed_digest: string;
+  };
+};
+export const storedSettlement = (text: string): StoredSettlement => JSON.parse(text) as StoredSettlement;
+
 const CONTENT = rowContent(REVIEW_AUTHENTICATED, [
   'version',
   'payload_bytes',
@@ -64,6 +82,13 @@ const MAC_USE = 'review-row';
 const payloadPlace = (id: string): string => `${id}/review`;
 const earlierPlace = (id: string): string => id;
 const reportPlace = (id: string): string => `${id}/sandbox`;
+const diffPlace = (id: string): string => `${id}/modification`;
+const keyPlace = (id: string): string => `${id}/key`;
+
+/** Names a row's own key in what it seals. */
+const DATA_KEY = 'row';
+const DATA_KEY_BYTES = 32;
+const dataKey = (key: Buffer): KeyRing => keyRing(new Map([[DATA_KEY, key]]));
 
 /** The id is derived from the correlation id, so a repeated create gives one row. */
 export const reviewIdOf = (correlationId: string): string => uuidFromDigest('hil', correlationId.toLowerCase());
@@ -72,14 +97,39 @@ export const reviewIdOf = (correlationId: string): string => uuidFromDigest('hil
 export function reviewSealing(keys: KeyRing) {
   const macOf = (row: ReviewHead) => keys.authenticate(CONTENT.message(MAC_FORM, CONTENT.of(row)), MAC_USE);
 
+  /** A row of an earlier Gate was sealed with the payload keys themselves. */
+  const ringOf = ({ id, data_key }: Lock): KeyRing =>
+    data_key === null ? keys : dataKey(keys.open(data_key, keyPlace(id)));
+
   return {
-    sealPayload: (text: string, id: string) => keys.seal(text, payloadPlace(id)),
-    openPayload: (sealed: Uint8Array, id: string) => keys.open(sealed, payloadPlace(id)),
-    sealReport: (report: SandboxReport, id: string) => keys.seal(JSON.stringify(report), reportPlace(id)),
-    /** The report, if it is the one of this digest; otherwise `null`. */
-    openReport(sealed: Uint8Array, id: string, digest: string): SandboxReport | null {
+    /** A new key for a row: it seals what the row holds of a call, and nothing opens that once the key is gone. */
+    newKey(id: string) {
+      const key = randomBytes(DATA_KEY_BYTES);
+      const ring = dataKey(key);
+      return {
+        wrapped: keys.seal(key, keyPlace(id)),
+        sealPayload: (text: string) => ring.seal(text, payloadPlace(id)),
+        sealReport: (report: SandboxReport) => ring.seal(JSON.stringify(report), reportPlace(id)),
+      };
+    },
+    openPayload: (sealed: Uint8Array, row: Lock) => ringOf(row).open(sealed, payloadPlace(row.id)),
+    sealDiff: (diff: ModificationDiff, row: Lock) =>
+      ringOf(row).seal(JSON.stringify(diff), diffPlace(row.id)).toString('base64'),
+    /** What was changed in the call; `null` where nothing was, or what it was cannot be opened. */
+    openDiff(settled: string | null, row: Lock): ModificationDiff | null {
+      const { diff, sealed_diff } = (settled === null ? undefined : storedSettlement(settled).modification) ?? {};
+      if (sealed_diff === undefined) return diff ?? null;
       try {
-        const report = JSON.parse(keys.open(sealed, reportPlace(id)).toString('utf8')) as SandboxReport;
+        const opened = ringOf(row).open(Buffer.from(sealed_diff, 'base64'), diffPlace(row.id));
+        return JSON.parse(opened.toString('utf8')) as ModificationDiff;
+      } catch {
+        return null;
+      }
+    },
+    /** The report, if it is the one of this digest; otherwise `null`. */
+    openReport(sealed: Uint8Array, row: Lock, digest: string): SandboxReport | null {
+      try {
+        const report = JSON.parse(ringOf(row).open(sealed, reportPlace(row.id)).toString('utf8')) as SandboxReport;
         return canonicalDigest(report) === digest ? report : null;
       } catch {
         return null;
@@ -123,7 +173,7 @@ export interface StoredReview {
   original_payload_digest: string;
   /** JSON of what is shown but never searched: reasons, scores, cost, callback. */
   annotations: string;
-  /** Sealed with the payload keys under the row id; `null` once withdrawn. */
+  /** Sealed with the row's own key, under the row id; `null` once withdrawn. */
   payload: Uint8Array | null;
   /** The sandbox's report, sealed in the same way: it quotes the payload, and goes with it. */
   sandbox_report: Uint8Array | null;
@@ -135,7 +185,7 @@ export interface StoredReview {
   deadline_ms: number | string;
   ttl_seconds: number;
   status: ReviewStatus;
-  /** Canonical JSON of the SettledReview that closed the row. */
+  /** Canonical JSON of the SettledReview that closed the row; what it changed in the call is sealed. */
   settled: string | null;
   withdrawn_at: string | null;
   attempt_ms: number | string | null;
