@@ -50,6 +50,7 @@ export async function runReviewListsBench(options: {
       reviews,
       sender: { decide: () => Promise.reject(new Error('nothing is decided here')) },
       decisionKey: generateKeyPairSync('ed25519').privateKey,
+      sessionKey: Buffer.alloc(32, 7),
       operators: [],
       logger: pino({ level: 'silent' }),
       registry: new Registry(),

@@ -5,6 +5,7 @@ const token = (n: number) => `t${n}-0123456789abcdefghijklmnopqrstuvwxyz`;
 const env = {
   GATE_HIL_PAYLOAD_KEYS: `k1:${'0123456789abcdef'.repeat(4)}`,
   GATE_HIL_DECISION_KEY_FILE: '/keys/hil-decision.key',
+  GATE_HIL_SESSION_KEY: '89abcdef01234567'.repeat(4),
   GATE_HIL_OPERATORS: `dev@acme:${token(1)}, ada@globex:${token(2)}`,
 };
 

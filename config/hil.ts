@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { LINK_LIFE_SECONDS } from '../domain/review/decision-link.js';
 import { DEFAULT_TTL_SECONDS } from '../domain/review/transitions.js';
 import { readConfig, seconds, setting, type Config, type Env } from './env.js';
 import { listenerSettings } from './listener.js';
@@ -43,6 +44,13 @@ export function parseOperators(text: string): readonly Operator[] {
   return operators;
 }
 
+/** The key's bytes. */
+function sessionKeyOf(text: string): Buffer {
+  if (!/^[0-9a-f]{64}$/i.test(text)) throw new Error('must be 64 hex digits');
+  if (/^(..)\1{31}$/.test(text)) throw new Error('is a placeholder (one byte repeated)');
+  return Buffer.from(text, 'hex');
+}
+
 /** The operators of each tenant; a proxy that knows none lets nobody class tools. */
 export const proxyOperators = setting(
   'GATE_HIL_OPERATORS',
@@ -69,6 +77,22 @@ export const HIL_SETTINGS = {
     parsedBy(parseOperators),
     'Who may decide: name@tenant:token[,…]; tokens of at least 32 bytes. Replaced by sign-in at the console.',
     { secret: true },
+  ),
+  sessionKey: setting(
+    'GATE_HIL_SESSION_KEY',
+    parsedBy(sessionKeyOf),
+    'Key of what HIL hands to people: 64 hex digits. Links to decisions are derived from it; another key voids them.',
+    { secret: true },
+  ),
+  consoleUrl: setting(
+    'GATE_CONSOLE_URL',
+    z.url({ protocol: /^https?$/, message: 'must be an http(s):// URL' }).optional(),
+    'Where people open the console; links to decisions lead there. Without it links have no address.',
+  ),
+  decisionLinkSeconds: setting(
+    'GATE_HIL_DECISION_LINK_TTL_SECS',
+    seconds(3_600, LINK_LIFE_SECONDS.least, LINK_LIFE_SECONDS.most),
+    'How long a link to a decision holds that asks for no other time.',
   ),
   simulatorTenant: setting(
     'GATE_HIL_SIMULATOR_TENANT',

@@ -28,6 +28,7 @@ describe('the settings of processes apart', () => {
     expect(holders('GATE_RECORD_KEYS')).toEqual(['proxy', 'worker']);
     expect(holders('GATE_PAYLOAD_KEYS')).toEqual(['proxy', 'hil', 'worker']);
     expect(holders('GATE_HIL_PAYLOAD_KEYS')).toEqual(['hil']);
+    expect(holders('GATE_HIL_SESSION_KEY')).toEqual(['hil']);
     // Who decides can sign; who executes or authorizes can only check.
     expect(holders('GATE_HIL_DECISION_KEY_FILE')).toEqual(['hil']);
     expect(holders('GATE_HIL_DECISION_PUBLIC_KEY_FILE')).toEqual(['proxy', 'worker']);

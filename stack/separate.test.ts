@@ -93,6 +93,7 @@ describe('the certificate of a process apart', () => {
       GATE_TEMPORAL_TLS_CA_FILE: pki.caFile,
       GATE_PAYLOAD_KEYS: `k1:${'0123456789abcdef'.repeat(4)}`,
       GATE_HIL_PAYLOAD_KEYS: `k1:${'0123456789abcdef'.repeat(4)}`,
+      GATE_HIL_SESSION_KEY: '89abcdef01234567'.repeat(4),
       GATE_HIL_DECISION_KEY_FILE: 'unused',
       GATE_HIL_OPERATORS: 'dev@acme:Zk3l9PqRs7TuVwXyZ0123456789abcdEF',
     };

@@ -57,6 +57,7 @@ beforeEach(async () => {
     reviews: store,
     sender: { decide: () => Promise.reject(new Error('no decisions here')) },
     decisionKey,
+    sessionKey: Buffer.alloc(32, 7),
     operators: [],
     ...calledByProxy(),
   });

@@ -101,6 +101,7 @@ function start(over: Partial<Parameters<typeof createHilService>[0]> = {}): Serv
     reviews,
     sender,
     decisionKey: key.privateKey,
+    sessionKey: Buffer.alloc(32, 7),
     operators: [
       { name: 'dev', tenant: 'acme', token: TOKEN },
       { name: 'ada', tenant: 'acme', token: ADA },

@@ -5,6 +5,7 @@ import type { Registry } from 'prom-client';
 import type { Operator } from '../../config/hil.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { parseStrictJson } from '../../domain/mcp/strict-json.js';
+import { createDecisionLinks } from '../../domain/review/decision-link.js';
 import { createDecisions } from '../../domain/review/decisions.js';
 import type { DecisionSender, ReviewStore } from '../../domain/review/ports.js';
 import { createRuleDecisions } from '../../domain/review/rule-decision.js';
@@ -16,6 +17,7 @@ import { createService, type Service, type TlsMaterial } from '../plugins/servic
 import { reviewMetrics } from './metrics.js';
 import { assignRoutes, type NoteRoutes } from './routes/assign.js';
 import { type DecideRoutes, decideRoutes } from './routes/decide.js';
+import { decisionLinkRoutes } from './routes/decision-link.js';
 import { incidentRoutes } from './routes/incident.js';
 import { type ListRoutes, listRoutes } from './routes/list.js';
 import { pendingRoutes, type PendingRoutes } from './routes/pending.js';
@@ -31,6 +33,10 @@ export interface HilOptions {
   /** Ed25519 private key. The workers hold its public half. */
   readonly decisionKey: KeyObject;
   readonly operators: readonly Operator[];
+  /** 32 bytes; links to decisions are derived from it. */
+  readonly sessionKey: Uint8Array;
+  readonly linkSeconds?: number;
+  readonly consoleUrl?: string | undefined;
   readonly logger: Logger;
   readonly registry: Registry;
   readonly trustDomain: string;
@@ -104,7 +110,16 @@ export function createHilService(options: HilOptions): Service {
     observe: reviewMetrics(registry, reviews, clock),
   });
   pendingRoutes(service.app, { reviews, scopeOf, ttlSeconds: options.ttlSeconds ?? DEFAULT_TTL_SECONDS });
-  operatorRoutes(service.app, { reviews, decide, scopeOf, waiting: 'newest' });
+  operatorRoutes(service.app, { reviews, decide, scopeOf, waiting: 'newest' }, (scope) =>
+    decisionLinkRoutes(scope, {
+      reviews,
+      links: createDecisionLinks(options.sessionKey),
+      linkSeconds: options.linkSeconds ?? 3_600,
+      consoleUrl: options.consoleUrl,
+      scopeOf,
+      clock,
+    }),
+  );
   settleRoutes(service.app, {
     reviews,
     decideByRule: createRuleDecisions({ reviews, decisionKey, clock, decisionLifeMs }),

@@ -139,6 +139,7 @@ beforeAll(async () => {
     reviews,
     sender: { decide: () => Promise.reject(new Error('no engine in this test')) },
     decisionKey: generateKeyPairSync('ed25519').privateKey,
+    sessionKey: Buffer.alloc(32, 7),
     operators: [],
   });
   running['policy-engine'] = createPolicyService({

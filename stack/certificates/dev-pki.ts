@@ -239,6 +239,8 @@ export interface DevelopmentSecrets {
   readonly hilPayloadKeys: string;
   readonly ledgerSidecarKeys: string;
   readonly callbackSecret: string;
+  /** 64 hex digits: HIL derives links to decisions from it. */
+  readonly hilSessionKey: string;
   /** HIL signs decisions with it; the workflow's side only holds the public half. */
   readonly hilDecisionKey: SigningKey;
   readonly ledgerKey: SigningKey;
@@ -262,6 +264,11 @@ export async function ensureDevelopmentSecrets(options: { readonly stateDir: str
     hilPayloadKeys: ensureKeyRing(join(stateDir, 'secrets', 'hil-payload-keys')),
     ledgerSidecarKeys: ensureKeyRing(join(stateDir, 'secrets', 'ledger-sidecar-keys')),
     callbackSecret: ensureToken(join(stateDir, 'secrets', 'callback-secret')),
+    hilSessionKey: ensureSecret(
+      join(stateDir, 'secrets', 'hil-session-key'),
+      () => randomBytes(32).toString('hex'),
+      (text) => /^[0-9a-f]{64}$/.test(text),
+    ),
     hilDecisionKey: ensureSigningKey(join(stateDir, 'keys', 'hil-decision')),
     ledgerKey: ensureSigningKey(join(stateDir, 'keys', 'ledger')),
     checkpointKey: ensureSigningKey(join(stateDir, 'keys', 'ledger-checkpoint')),

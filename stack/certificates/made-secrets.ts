@@ -17,6 +17,7 @@ export const MADE_SETTINGS: readonly MadeSetting[] = [
   { variable: 'GATE_HIL_PAYLOAD_KEYS', file: 'hil-payload-keys', text: ({ hilPayloadKeys }) => hilPayloadKeys },
   { variable: 'GATE_LEDGER_SIDECAR_KEYS', file: 'sidecar-keys', text: ({ ledgerSidecarKeys }) => ledgerSidecarKeys },
   { variable: 'GATE_CALLBACK_SECRET', file: 'callback-secret', text: ({ callbackSecret }) => callbackSecret },
+  { variable: 'GATE_HIL_SESSION_KEY', file: 'hil-session-key', text: ({ hilSessionKey }) => hilSessionKey },
   {
     variable: 'GATE_HIL_OPERATORS',
     file: 'hil-operators',

@@ -32,6 +32,7 @@ async function full(): Promise<Edition> {
     reviews: gate.reviews,
     sender: gate.host,
     decisionKey: DECISION_KEYS.privateKey,
+    sessionKey: Buffer.alloc(32, 7),
     operators: [{ name: 'dev', tenant: 'acme', token: TOKEN }],
     logger: pino({ level: 'silent' }),
     registry: new Registry(),

@@ -53,6 +53,7 @@ export async function openHil(kind: (typeof STORES)[number], over: Partial<HilOp
     reviews,
     sender: { decide: () => Promise.reject(new Error('nothing is decided here')) },
     decisionKey: generateKeyPairSync('ed25519').privateKey,
+    sessionKey: Buffer.alloc(32, 7),
     operators: [
       { name: 'dev', tenant: 'acme', token: OPERATOR },
       { name: 'glx', tenant: 'globex', token: OTHER_OPERATOR },

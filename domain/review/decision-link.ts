@@ -1,0 +1,48 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/** What a link leads to. A change of arguments needs to be seen whole, so no link carries `modify`. */
+export type LinkedAction = 'approve' | 'deny';
+
+export interface DecisionLink {
+  readonly pending_id: string;
+  readonly action: LinkedAction;
+  /** Epoch seconds. */
+  readonly exp: number;
+}
+
+/** How long a link may be asked to hold, in seconds. */
+export const LINK_LIFE_SECONDS = { least: 60, most: 86_400 } as const;
+
+const LABEL = 'gate.hil.decision-link/v1';
+const TOKEN =
+  /^([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\.(approve|deny)\.(\d{1,12})\.([0-9a-f]{64})$/;
+
+export interface DecisionLinks {
+  /** `{pending_id}.{action}.{exp}.{sig}`. The same link is the same token. */
+  tokenOf(link: DecisionLink): string;
+  /** The link of a token that was made with this key, expired or not; `null` for every other text. */
+  linkOf(token: string): DecisionLink | null;
+}
+
+/**
+ * Links to a decision (docs/architecture/reviews.md#decision-links). A token names a row and an action and says that Gate made it. It is no
+ * credential: whoever follows it must still be allowed to decide. The key is derived from the session key (HMAC-SHA-256, RFC 2104), so
+ * another session key voids every link.
+ */
+export function createDecisionLinks(sessionKey: Uint8Array): DecisionLinks {
+  const key = createHmac('sha256', sessionKey).update(LABEL).digest();
+  const signed = ({ pending_id, action, exp }: DecisionLink): string => `${pending_id}.${action}.${exp}`;
+  const signatureOf = (text: string): Buffer => createHmac('sha256', key).update(text).digest();
+  return {
+    tokenOf: (link) => `${signed(link)}.${signatureOf(signed(link)).toString('hex')}`,
+    linkOf(token) {
+      const parts = TOKEN.exec(token);
+      if (!parts) return null;
+      const [, pending_id = '', action, exp, signature = ''] = parts;
+      const link: DecisionLink = { pending_id, action: action === 'deny' ? 'deny' : 'approve', exp: Number(exp) };
+      // Compared as it was written: 007 is another text than 7.
+      const made = signatureOf(token.slice(0, -signature.length - 1));
+      return timingSafeEqual(made, Buffer.from(signature, 'hex')) ? link : null;
+    },
+  };
+}
