@@ -127,6 +127,11 @@ export const HIL_SETTINGS = {
     z.coerce.number().int().min(1).max(16).default(1),
     'How many different people at least must approve a call whose predicted effect is destructive, whatever its tier.',
   ),
+  retentionSweepSeconds: setting(
+    'GATE_HIL_RETENTION_SWEEP_SECS',
+    seconds(60, 1, 3_600),
+    'How often the review service looks for requests and rows past their retention dates, and deletes them.',
+  ),
   ...reviewLimits('GATE_REVIEW'),
   ttlAutoSeconds: setting('GATE_REVIEW_TTL_AUTO_SECS', seconds(DEFAULT_TTL_SECONDS.auto), 'Open time of tier auto.'),
   ttlStandardSeconds: setting(

@@ -369,6 +369,16 @@ export const ERROR_CODES = {
   not_found: { status: 404, retry: 'no', meaning: 'There is no such object for this caller.' },
   already_decided: { status: 409, retry: 'no', meaning: 'The first decision stands; the body shows it.' },
   pending_expired: { status: 409, retry: 'no', meaning: 'The deadline has passed; the row is closed.' },
+  operation_conflict: {
+    status: 409,
+    retry: 'no',
+    meaning: 'This operation id was used for another request; use a new one.',
+  },
+  hold_conflict: {
+    status: 409,
+    retry: 'no',
+    meaning: 'The row is under another legal hold, or under none; nothing was changed.',
+  },
   pending_conflict: { status: 409, retry: 'no', meaning: 'This correlation id is bound to another payload.' },
   action_digest_mismatch: {
     status: 409,

@@ -71,7 +71,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   row('hil', 'GET', '/pending/{id}/decision-link', 'hil.decision-link.manage', console),
   row('hil', 'PATCH', '/pending/{id}/incident', 'hil.pending.manage', console),
   later('hil', 'POST', '/admin/namespaces/demo/cleanup', 'hil.namespace.cleanup', console),
-  later('hil', 'POST', '/admin/pending/{id}/legal-hold', 'hil.retention.manage', console),
+  row('hil', 'POST', '/admin/pending/{id}/legal-hold', 'hil.retention.manage', console),
   later('hil', 'POST', '/admin/tenants/{tenant}/lifecycle', 'hil.tenant.lifecycle', console),
   later('hil', 'POST', '/auth/login/finish', 'hil.auth.ceremony', console),
   later('hil', 'POST', '/auth/login/start', 'hil.auth.ceremony', console),

@@ -248,6 +248,7 @@ export async function startLite({
       : error;
   }
   const endChores = startChores({
+    reviews,
     calls,
     until: () => purgeTimes(now(), ports.reconcile),
     warm: judging.warm,

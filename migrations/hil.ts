@@ -181,6 +181,54 @@ const dataKeys: Migration = {
   },
 };
 
+/**
+ * 0011: when a row's request and the row itself may go, so that a sweep finds what is due; what stays of a request that went; a legal hold;
+ * and what is kept of each deletion and of each hold, to which rows are only ever added. Adds columns without a default; locks the table for
+ * a moment on Postgres and reads it three times.
+ */
+const retention: Migration = {
+  async up(db: Kysely<unknown>) {
+    const { postgres, text, integer, strict } = dialectOf(db);
+    for (const [column, type] of [
+      ['payload_expires_ms', 'bigint'],
+      ['metadata_expires_ms', 'bigint'],
+      ['purged', 'text'],
+      ['hold', 'text'],
+    ] as const)
+      if (!(await hasColumn(db, 'reviews', column)))
+        await db.schema.alterTable('reviews').addColumn(column, type).execute();
+    await sql`create index if not exists reviews_payload_due on reviews (payload_expires_ms, id)
+      where payload is not null and hold is null`.execute(db);
+    await sql`create index if not exists reviews_metadata_due on reviews (metadata_expires_ms, id)
+      where hold is null`.execute(db);
+    await sql`create index if not exists reviews_undated on reviews (id) where metadata_expires_ms is null`.execute(db);
+    await sql`create table if not exists hil_deletion_audit (
+      id ${text} primary key, at_ms ${integer} not null, pending_id ${text} not null, tenant ${text} not null,
+      "trigger" ${text} not null, disposition ${text} not null, state ${text} not null,
+      retention_policy ${text} not null, retention_tier ${text}, original_payload_sha256 ${text}
+    ) ${strict}`.execute(db);
+    await sql`create table if not exists review_holds (
+      operation_id ${text} primary key, tenant ${text} not null, pending_id ${text} not null,
+      request ${text} not null, receipt ${text} not null, mac ${text} not null
+    ) ${strict}`.execute(db);
+    if (postgres)
+      await sql`create or replace function hil_refuse_change() returns trigger language plpgsql as $$
+        begin
+          raise exception '% is append-only: % refused', tg_table_name, tg_op using errcode = 'restrict_violation';
+        end $$`.execute(db);
+    for (const table of ['hil_deletion_audit', 'review_holds'])
+      if (postgres) {
+        await sql`create or replace trigger ${sql.id(`${table}_append_only`)} before update or delete on ${sql.id(table)}
+          for each row execute function hil_refuse_change()`.execute(db);
+        await sql`create or replace trigger ${sql.id(`${table}_no_truncate`)} before truncate on ${sql.id(table)}
+          for each statement execute function hil_refuse_change()`.execute(db);
+      } else
+        for (const event of ['update', 'delete'])
+          await sql`create trigger if not exists ${sql.id(`${table}_no_${event}`)} before ${sql.raw(event)} on ${sql.id(table)}
+            begin select raise(abort, ${sql.lit(`${table} is append-only`)}); end`.execute(db);
+  },
+};
+
 export const hilMigrations: Record<string, Migration> = {
   '0001-review-rows': reviewRows,
   '0002-attempts': attempts,
@@ -192,4 +240,5 @@ export const hilMigrations: Record<string, Migration> = {
   '0008-changes': changes,
   '0009-modified': modified,
   '0010-data-keys': dataKeys,
+  '0011-retention': retention,
 };

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { PROJECT_ROOT } from '../../config/project-root.js';
+import type { LegalHoldRequest } from '../../contracts/legal-hold.js';
 import type { ModificationDiff, NewReview, SettledReview } from '../../contracts/review.js';
 import type { SandboxReport } from '../../contracts/sandbox.js';
 import { type KeyRing, parseKeyRing } from '../../domain/crypto/key-ring.js';
@@ -208,6 +209,329 @@ describe.each(PLACES)('what a review holds of its call: %s', (_name, newPlace) =
   });
 });
 
+const DAY_MS = 86_400_000;
+const uuid = (n: number): string => `00000000-0000-4000-9000-${String(n).padStart(12, '0')}`;
+
+describe.each(PLACES)('what is past its date: %s', (name, newPlace) => {
+  let place: Place;
+  let store: ReviewStore;
+  let now: number;
+  beforeEach(async () => {
+    now = T0;
+    place = await newPlace();
+    store = await place.open(() => now);
+  }, 60_000);
+  afterEach(async () => {
+    await store.close();
+    if (place.folder) await rm(place.folder, { recursive: true, force: true });
+  });
+
+  const one = async (text: string, n: number) => {
+    await store.ready();
+    return (await place.all(text, [idOf(n)]))[0];
+  };
+  const rowOf = (n: number) => one('select * from reviews where id = ?', n);
+  const keyOf = (n: number) => one('select wrapped from review_keys where review_id = ?', n);
+  const deletions = async () => {
+    await store.ready();
+    return place.all(
+      'select pending_id, "trigger", disposition, state, retention_tier, original_payload_sha256 from hil_deletion_audit order by at_ms, pending_id',
+    );
+  };
+  const edited = async (edit: () => Promise<unknown>) => {
+    await store.close();
+    await edit();
+    store = await place.open(() => now);
+  };
+
+  /** Bytes that only the sealed content of a row consists of. */
+  async function sealedBytes(n: number): Promise<Buffer[]> {
+    const [row, key] = [await rowOf(n), await keyOf(n)];
+    const settled = row?.['settled'];
+    const { modification } = JSON.parse(typeof settled === 'string' ? settled : '{}') as {
+      modification?: { sealed_diff: string };
+    };
+    const sealed = [row?.['payload'], row?.['sandbox_report'], key?.['wrapped']].map((value) =>
+      Buffer.from(value as Uint8Array),
+    );
+    if (modification) sealed.push(Buffer.from(modification.sealed_diff));
+    return sealed.map((bytes) => bytes.subarray(-24));
+  }
+  async function inFiles(probes: readonly Buffer[]): Promise<number> {
+    const folder = place.folder ?? '';
+    const files = await Promise.all((await readdir(folder)).map((file) => readFile(join(folder, file))));
+    return probes.filter((probe) => files.some((bytes) => bytes.includes(probe))).length;
+  }
+
+  it.each([
+    ['auto', 1],
+    [null, 7],
+  ] as const)(
+    'of tier %s the request goes after %i days and the row after 30, and no byte stays',
+    async (tier, days) => {
+      await store.createOnce(reviewOf(1, { approval_tier: tier, request_payload: { text: PAYEE.repeat(2_000) } }));
+      const { original_payload_digest } = await store.settle(settlementOf(1, { modification }));
+      await store.createOnce(reviewOf(2, { approval_tier: 'strict' }));
+      const probes = await sealedBytes(1);
+      expect(probes).toHaveLength(4);
+      if (place.folder) expect(await inFiles(probes)).toBe(4);
+
+      now = T0 + 5_000 + days * DAY_MS - 1;
+      expect(await store.sweep()).toEqual({ purged: 0, deleted: 0, failed: 0 });
+      expect(await store.get(idOf(1))).toMatchObject({ modification_diff: diff, sandbox_report: report });
+      now += 1;
+      expect(await store.sweep()).toEqual({ purged: 1, deleted: 0, failed: 0 });
+      if (place.folder) expect(await inFiles(probes)).toBe(0);
+      expect(await keyOf(1)).toBeUndefined();
+      const row = await store.get(idOf(1));
+      expect(row).toMatchObject({
+        status: 'approved',
+        decided_by: 'operator:dev',
+        request_payload: row?.retention['minimized_payload'],
+        sandbox_report: { severity: 'risky', operation_class: 'write' },
+        modification_diff: null,
+        reviewed_payload_digest: modification.reviewed_digest,
+        retention: {
+          payload_availability: 'purged',
+          retention_purpose: 'minimized-decision-audit',
+          payload_tombstone: {
+            contract: 'hil-payload-purged/v1',
+            purged_at: new Date(now).toISOString(),
+            trigger: 'payload_deadline',
+          },
+        },
+      });
+      expect((await store.list({ tenant: 'acme', status: 'approved' })).rows).toHaveLength(1);
+      // The same call again is answered as before.
+      expect((await store.createOnce(reviewOf(1, { request_payload: { text: PAYEE.repeat(2_000) } }))).created).toBe(
+        false,
+      );
+      expect(await store.sweep()).toEqual({ purged: 0, deleted: 0, failed: 0 });
+
+      now = T0 + 5_000 + 30 * DAY_MS - 1;
+      expect((await store.sweep()).deleted).toBe(0);
+      now += 1;
+      expect(await store.sweep()).toEqual({ purged: 0, deleted: 1, failed: 0 });
+      expect(await store.get(idOf(1))).toBeNull();
+      if (place.folder) expect(await inFiles([Buffer.from(correlation(1))])).toBe(0);
+      expect(await store.get(idOf(2))).toMatchObject({ request_payload: reviewOf(2).request_payload });
+      const kept = { pending_id: idOf(1), state: 'approved', retention_tier: tier ?? 'standard' };
+      const digest = { original_payload_sha256: original_payload_digest };
+      expect(await deletions()).toEqual([
+        { ...kept, ...digest, trigger: 'payload_deadline', disposition: 'payload_purged' },
+        { ...kept, ...digest, trigger: 'metadata_deadline', disposition: 'row_deleted' },
+      ]);
+    },
+  );
+
+  it('of a review that nobody decided goes by its deadline; of a withdrawn one the row goes', async () => {
+    await store.createOnce(reviewOf(1, { approval_tier: 'auto' }));
+    await store.createOnce(reviewOf(2));
+    await store.withdraw(correlation(2));
+    now = T0 + 600_000 + DAY_MS;
+    expect(await store.sweep()).toEqual({ purged: 1, deleted: 0, failed: 0 });
+    expect(await store.get(idOf(1))).toMatchObject({
+      status: 'expired',
+      retention: { payload_availability: 'purged' },
+    });
+    // Its call, which comes back late, can still be closed.
+    expect((await store.settle(settlementOf(1, { status: 'denied' }))).status).toBe('denied');
+    now = T0 + 30 * DAY_MS;
+    expect(await store.sweep()).toEqual({ purged: 0, deleted: 1, failed: 0 });
+    expect(await deletions()).toMatchObject([{ state: 'pending' }, { state: 'withdrawn', pending_id: idOf(2) }]);
+  });
+
+  it('goes whole or not at all: a sweep that fails between key, row and record leaves all three, and the next one goes on', async () => {
+    await store.createOnce(reviewOf(1));
+    await store.settle(settlementOf(1));
+    const before = await rowOf(1);
+    const rename = async (from: string, to: string) => {
+      await store.ready();
+      await place.all(`alter table ${from} rename to ${to}`);
+    };
+    now = T0 + 8 * DAY_MS;
+    for (const table of ['hil_deletion_audit', 'review_keys']) {
+      await store.get(idOf(1));
+      await rename(table, 'elsewhere');
+      const swept = await store.sweep().catch(() => ({ failed: 1 }));
+      expect(swept.failed).toBe(1);
+      await rename('elsewhere', table);
+      expect(await rowOf(1)).toEqual(before);
+      expect(await keyOf(1)).toBeDefined();
+    }
+    expect(await store.sweep()).toEqual({ purged: 1, deleted: 0, failed: 0 });
+    expect(await deletions()).toHaveLength(1);
+  });
+
+  it('goes once where two processes sweep at once, and a hundred and more rows in one sweep', async () => {
+    for (let n = 1; n <= 120; n += 1) await store.createOnce(reviewOf(n, { sandbox_report: null }));
+    now = T0 + 600_000 + 7 * DAY_MS;
+    const swept = await Promise.all([store.sweep(), store.sweep()]);
+    expect(swept.reduce((sum, { purged }) => sum + purged, 0)).toBe(120);
+    expect(await deletions()).toHaveLength(120);
+  });
+
+  it('is not what somebody wrote into the store: such a row is closed, and goes with the row a month later', async () => {
+    await store.createOnce(reviewOf(1));
+    await store.settle(settlementOf(1));
+    await edited(() => place.put('reviews', 'id', idOf(1), { payload_expires_ms: T0 }));
+    expect(await store.sweep()).toEqual({ purged: 0, deleted: 0, failed: 0 });
+    await expect(store.get(idOf(1))).rejects.toMatchObject({ code: 'review_tampered' });
+    expect((await rowOf(1))?.['payload']).not.toBeNull();
+    now = T0 + 30 * DAY_MS;
+    expect(await store.sweep()).toEqual({ purged: 0, deleted: 1, failed: 0 });
+    expect(await deletions()).toMatchObject([
+      { state: 'tampered', retention_tier: null, original_payload_sha256: null },
+    ]);
+  });
+
+  it.each(['hil_deletion_audit', 'review_holds'])(
+    'leaves a record in %s that nobody changes or removes',
+    async (table) => {
+      await store.createOnce(reviewOf(1));
+      await store.hold(idOf(1), 'acme', request('apply'), () => 'operator:dev');
+      await store.hold(idOf(1), 'acme', request('release', { operation_id: uuid(8) }), () => 'operator:dev');
+      now = T0 + 31 * DAY_MS;
+      await store.sweep();
+      await store.ready();
+      await expect(place.all(`update ${table} set tenant = 'x'`)).rejects.toThrow('append-only');
+      await expect(place.all(`delete from ${table}`)).rejects.toThrow('append-only');
+    },
+  );
+
+  const request = (action: 'apply' | 'release', over: Partial<LegalHoldRequest> = {}): LegalHoldRequest => ({
+    operation_id: uuid(1),
+    action,
+    hold_id: uuid(100),
+    authority_reason_sha256: `sha256:${'a'.repeat(64)}`,
+    ...over,
+  });
+  const hold = (asked: LegalHoldRequest, tenant: string | undefined = 'acme', n = 1) =>
+    store.hold(idOf(n), tenant, asked, () => 'operator:dev');
+
+  describe('under a legal hold', () => {
+    beforeEach(async () => {
+      await store.createOnce(reviewOf(1));
+      await store.settle(settlementOf(1));
+    });
+
+    it('stays, and goes before the release is answered', async () => {
+      const receipt = await hold(request('apply'));
+      expect(receipt).toEqual({
+        contract: 'gate.hil-legal-hold/v1',
+        operation_id: uuid(1),
+        action: 'apply',
+        hold_id: uuid(100),
+        state: 'held',
+        deletion_disposition: 'retained',
+        updated_at: new Date(T0).toISOString(),
+        receipt_sha256: expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
+      });
+      expect((await store.get(idOf(1)))?.retention).toMatchObject({
+        legal_hold: { hold_id: uuid(100), by: 'operator:dev', since: new Date(T0).toISOString() },
+      });
+      now = T0 + 400 * DAY_MS;
+      expect(await store.sweep()).toEqual({ purged: 0, deleted: 0, failed: 0 });
+      expect((await rowOf(1))?.['payload']).not.toBeNull();
+      // The hold keeps the request, but does not lengthen the time for which people may read it.
+      expect((await store.get(idOf(1)))?.retention['payload_availability']).toBe('minimized');
+      expect(await hold(request('apply', { operation_id: uuid(2) }))).toMatchObject({
+        deletion_disposition: 'deferred',
+      });
+      const release = request('release', { operation_id: uuid(3) });
+      const released = await hold(release);
+      expect(released).toMatchObject({ state: 'released', deletion_disposition: 'deleted' });
+      expect(await rowOf(1)).toBeUndefined();
+      expect(await deletions()).toMatchObject([{ trigger: 'hold_released', disposition: 'row_deleted' }]);
+      expect(await hold(release)).toEqual(released);
+    });
+
+    it('released after its first date loses the request, and the row at the second', async () => {
+      await hold(request('apply'));
+      const probes = await sealedBytes(1);
+      now = T0 + 8 * DAY_MS;
+      await hold(request('release', { operation_id: uuid(2) }));
+      expect(await rowOf(1)).toMatchObject({ payload: null, hold: null });
+      if (place.folder) expect(await inFiles(probes)).toBe(0);
+      expect((await store.get(idOf(1)))?.retention).toMatchObject({
+        payload_tombstone: { trigger: 'hold_released' },
+      });
+      now = T0 + 31 * DAY_MS;
+      expect((await store.sweep()).deleted).toBe(1);
+    });
+
+    it('answers an operation that comes again, also several at once, with the receipt it got first', async () => {
+      const asked = await Promise.all(Array.from({ length: 8 }, () => hold(request('apply'))));
+      now += 1_000;
+      asked.push(await hold(request('apply')));
+      expect(new Set(asked.map(({ receipt_sha256 }) => receipt_sha256)).size).toBe(1);
+    });
+
+    it.each([
+      ['another hold', request('apply', { hold_id: uuid(101) })],
+      ['another action', request('release')],
+      ['another reason', request('apply', { authority_reason_sha256: `sha256:${'b'.repeat(64)}` })],
+    ])('refuses an operation id that was used for %s', async (_what, other) => {
+      await hold(request('apply'));
+      await expect(hold(other)).rejects.toMatchObject({ code: 'operation_conflict', status: 409 });
+    });
+
+    it('refuses an operation id that was used for another row, or by another tenant', async () => {
+      await store.createOnce(reviewOf(2));
+      await hold(request('apply'));
+      await expect(hold(request('apply'), 'acme', 2)).rejects.toMatchObject({ code: 'operation_conflict' });
+      await expect(hold(request('apply'), 'rival')).rejects.toMatchObject({ code: 'operation_conflict' });
+    });
+
+    it('refuses a second hold, and a release of another one or of none', async () => {
+      const refused = { code: 'hold_conflict', status: 409 };
+      await expect(hold(request('release'))).rejects.toMatchObject(refused);
+      await hold(request('apply'));
+      const other = { operation_id: uuid(2), hold_id: uuid(101) };
+      await expect(hold(request('apply', other))).rejects.toMatchObject(refused);
+      await expect(hold(request('release', other))).rejects.toMatchObject(refused);
+      expect((await store.get(idOf(1)))?.retention).toMatchObject({ legal_hold: { hold_id: uuid(100) } });
+    });
+
+    it('knows no unknown, foreign or withdrawn row', async () => {
+      const unknown = { code: 'not_found', status: 404 };
+      await expect(hold(request('apply'), 'rival')).rejects.toMatchObject(unknown);
+      await expect(hold(request('apply'), 'acme', 9)).rejects.toMatchObject(unknown);
+      await store.createOnce(reviewOf(2));
+      await store.withdraw(correlation(2));
+      await expect(hold(request('apply'), 'acme', 2)).rejects.toMatchObject(unknown);
+    });
+
+    it('keeps the request of a call that is withdrawn, until the release', async () => {
+      await store.createOnce(reviewOf(2));
+      await hold(request('apply'), 'acme', 2);
+      await store.withdraw(correlation(2));
+      expect((await rowOf(2))?.['payload']).not.toBeNull();
+      await hold(request('release', { operation_id: uuid(2) }), 'acme', 2);
+      expect(await rowOf(2)).toMatchObject({ payload: null });
+      expect(await keyOf(2)).toBeUndefined();
+    });
+
+    it('is not lifted by whoever writes the store, and answers with no receipt that somebody wrote', async () => {
+      await hold(request('apply'));
+      await store.ready();
+      const [row] = await place.all('select * from review_holds');
+      now = T0 + 8 * DAY_MS;
+      await edited(async () => {
+        await place.put('reviews', 'id', idOf(1), { hold: null });
+        if (name === 'Postgres') await place.all('alter table review_holds disable trigger all');
+        else await place.all('drop trigger review_holds_no_update');
+        await place.put('review_holds', 'operation_id', uuid(1), {
+          receipt: String(row?.['receipt']).replace('retained', 'deleted'),
+        });
+      });
+      expect(await store.sweep()).toEqual({ purged: 0, deleted: 0, failed: 0 });
+      expect((await rowOf(1))?.['payload']).not.toBeNull();
+      await expect(hold(request('apply'))).rejects.toMatchObject({ code: 'review_tampered' });
+    });
+  });
+});
+
 /** A file as Gate left it on the day before rows had keys of their own: five reviews in every state. It is kept as it is for good. */
 describe('a file of an earlier version', () => {
   let folder: string;
@@ -239,5 +563,20 @@ describe('a file of an earlier version', () => {
     expect(await store.settle(settlementOf(1, { modification }))).toMatchObject({ modification_diff: diff });
     const files = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name))));
     expect(files.some((bytes) => bytes.includes('CHANGED-VALUE'))).toBe(false);
+  });
+
+  it('gets its dates from the first sweep, by what ended each review, and its requests go at theirs', async () => {
+    const from = Date.parse('2026-11-23T08:00:00.000Z');
+    expect(await store.sweep()).toEqual({ purged: 0, deleted: 0, failed: 0 });
+    const dates = async (n: number) => (await store.get(idOf(n)))?.retention['payload_retention_expires_at'];
+    expect(await dates(1)).toBe(new Date(from + 600_000 + 7 * DAY_MS).toISOString());
+    expect(await dates(2)).toBe(new Date(from + 5_000 + 7 * DAY_MS).toISOString());
+    expect(await dates(3)).toBe(new Date(from + 5_000 + 30 * DAY_MS).toISOString());
+    expect(await dates(5)).toBe(new Date(from + 600_000 + DAY_MS).toISOString());
+    now = from + 8 * DAY_MS;
+    expect(await store.sweep()).toEqual({ purged: 3, deleted: 0, failed: 0 });
+    expect(await store.get(idOf(3))).toMatchObject({ retention: { payload_availability: 'available' } });
+    now = from + 31 * DAY_MS;
+    expect(await store.sweep()).toEqual({ purged: 0, deleted: 5, failed: 0 });
   });
 });

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Selectable } from 'kysely';
+import type { Compilable, Selectable } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { ListedReview, NewReview, PendingRequest } from '../../contracts/review.js';
@@ -15,6 +15,7 @@ import { createKeyedQueue } from '../../domain/keyed-queue.js';
 import { assertWritable } from '../store/writable.js';
 import { writeTogether } from '../store/write-together.js';
 import { ONE_APPROVER, type QuorumRule, requiredApprovers } from '../../domain/review/quorum.js';
+import { retentionDates, tamperedDates } from '../../domain/review/retention.js';
 import { minimizePayload } from '../../domain/review/minimize.js';
 import type { ReviewLimits, Reviews, ReviewStore } from '../../domain/review/ports.js';
 import type { RuleDecision } from '../../domain/review/rule-decision.js';
@@ -30,6 +31,8 @@ import {
   type WithDataKey,
 } from '../../domain/review/sealed-review.js';
 import { nextChange, reviewChanges } from './changes.js';
+import { legalHolds } from './legal-holds.js';
+import { reviewRetention, type RowChange } from './retention.js';
 import { reviewStats } from './stats.js';
 import { reviewSummaries } from './summaries.js';
 import { storable } from '../../domain/review/storable.js';
@@ -97,6 +100,8 @@ export function reviewStoreOver(
   { payloadKeys, clock = Date.now, quorum = ONE_APPROVER, perAgent, alone }: Omit<ReviewStoreOptions, 'target'>,
 ): ReviewStore {
   const { db } = store;
+  // What is deleted is overwritten in the file.
+  store.sqlite?.exec('PRAGMA secure_delete=ON');
   const oneAtATime = createKeyedQueue();
   const sealing = reviewSealing(payloadKeys);
   const seen = new LRUCache<string, number>(roomFor(SEEN_REVIEWS));
@@ -127,6 +132,11 @@ export function reviewStoreOver(
     return holds.withdrawn_at === null ? shown(holds, contentOf(holds, opened(holds))) : null;
   }
 
+  const rowOf = async (id: string): Promise<Row | null> => {
+    const row = await stored('id', id);
+    return row ? checked(row) : null;
+  };
+
   /** Why the row is not Gate's own. A row whose key is missing can be neither shown nor decided, but does not count as tampered. */
   function faultIn(row: ReviewHead): string | null {
     try {
@@ -146,7 +156,8 @@ export function reviewStoreOver(
     );
     if (!again) return { ...row, status: 'tampered' };
     if (faultIn(again) === null) return remembered({ ...row, ...again });
-    const closed = sealing.changed(again, { status: 'tampered', withdrawn_at: null }, seen.get(row.id));
+    const to = { status: 'tampered' as const, withdrawn_at: null, purged: null, ...tamperedDates(clock()) };
+    const closed = sealing.changed(again, to, seen.get(row.id));
     const told = { ...closed, change_seq: nextChange(store.kind) };
     await asked(() => db.updateTable('reviews').set(told).where('id', '=', row.id).execute());
     changed();
@@ -186,33 +197,49 @@ export function reviewStoreOver(
    * Changes the row if it is still the one that was read, and its key with it: another one, or none any more. False when somebody else
    * changed the row first.
    */
-  async function change(row: Row, to: Partial<StoredReview>, key?: Uint8Array | null): Promise<boolean> {
+  async function change(
+    row: Row,
+    to: Partial<StoredReview>,
+    { key, also = [], quiet = false }: RowChange = {},
+  ): Promise<boolean> {
     const sealed = sealing.changed(row, to);
     const update = db
       .updateTable('reviews')
-      .set({ ...sealed, change_seq: nextChange(store.kind) })
+      .set({ ...sealed, ...(!quiet && { change_seq: nextChange(store.kind) }) })
       .where('id', '=', row.id)
       .where('version', '=', row.version)
       // The MAC does not cover this column: check that no newer attempt has taken over the row.
       .where('attempt_ms', row.attempt_ms === null ? 'is' : '=', row.attempt_ms);
-    const changedIt =
-      key === undefined
-        ? (await asked(() => update.executeTakeFirst())).numUpdatedRows === 1n
-        : await asked(() =>
-            writeTogether(store, [update, forgetKey(row.id), ...(key === null ? [] : [keepKey(row.id, key)])]),
-          );
+    const keyed = key === undefined ? [] : [forgetKey(row.id), ...(key === null ? [] : [keepKey(row.id, key)])];
+    const more = [...keyed, ...also];
+    const changedIt = await asked(async () =>
+      more.length === 0
+        ? (await update.executeTakeFirst()).numUpdatedRows === 1n
+        : writeTogether(store, [update, ...more]),
+    );
     if (!changedIt) return false;
     room?.changed(row);
     remembered({ ...row, ...sealed });
-    changed();
+    if (!quiet) changed();
     return true;
   }
+  /** Deletes the row if it is still the one that was read. */
+  async function remove(row: Row, also: readonly Compilable[]): Promise<boolean> {
+    const deletion = db.deleteFrom('reviews').where('id', '=', row.id).where('version', '=', row.version);
+    if (!(await asked(() => writeTogether(store, [deletion, forgetKey(row.id), ...also])))) return false;
+    room?.changed(row);
+    seen.delete(row.id);
+    return true;
+  }
+  const retention = reviewRetention({ store, ask: askSafely, clock, rowOf, change, remove });
   const keepKey = (review_id: string, wrapped: Uint8Array) =>
     db.insertInto('review_keys').values({ review_id, wrapped });
   const forgetKey = (id: string) => db.deleteFrom('review_keys').where('review_id', '=', id);
 
-  function opened(row: Row): JsonObject {
+  /** The request; `null` once it went at its date. */
+  function opened(row: Row): JsonObject | null {
     let payload: JsonObject;
+    if (row.purged !== null) return null;
     try {
       if (row.payload === null) throw new Error('the payload is gone');
       payload = JSON.parse(sealing.openPayload(row.payload, row).toString('utf8')) as JsonObject;
@@ -268,6 +295,7 @@ export function reviewStoreOver(
     const { wrapped, ...seals } = sealing.newKey(id);
     const now = new Date(clock()).toISOString();
     const created_at = review.created_at ?? now;
+    const deadlineMs = deadlineOf({ created_at, ttl_seconds: review.ttl_seconds });
     const report = review.sandbox_report ?? null;
     const annotations: Annotations = {
       review_reasons: review.review_reasons,
@@ -299,11 +327,14 @@ export function reviewStoreOver(
       minimized_payload: JSON.stringify(minimizePayload(review.request_payload, digest)),
       protected_at: now,
       created_ms: Date.parse(created_at),
-      deadline_ms: deadlineOf({ created_at, ttl_seconds: review.ttl_seconds }),
+      deadline_ms: deadlineMs,
       ttl_seconds: review.ttl_seconds,
       status: 'pending',
       settled: null,
       withdrawn_at: null,
+      ...retentionDates({ approval_tier: review.approval_tier ?? null }, deadlineMs),
+      purged: null,
+      hold: null,
       attempt_ms: review.attempt_ms ?? null,
       decided_ms: null,
       decided_by: null,
@@ -333,7 +364,9 @@ export function reviewStoreOver(
     const there = await stored('id', row.id);
     let first = there && (await held(there));
     if (first && first.withdrawn_at !== null && Number(first.created_ms) < Number(row.created_ms)) {
-      if (await change(first, columns, data_key)) return { row: shown(row, content), created: true };
+      // Whoever holds the row holds what it becomes.
+      if (await change(first, { ...columns, hold: first.hold }, { key: data_key }))
+        return { row: shown(row, content), created: true };
       first = await stored('id', row.id);
     }
     // The row now belongs to this attempt; an older attempt that fails later cannot withdraw it.
@@ -380,8 +413,10 @@ export function reviewStoreOver(
         if (known.withdrawn_at !== null) return;
         if (!mayMove(known.status, null)) throw alreadyDecided(viewAnyway(known));
         if (attemptMs !== undefined && known.attempt_ms !== null && Number(known.attempt_ms) > attemptMs) return;
-        const gone = { withdrawn_at: new Date(clock()).toISOString(), payload: null, sandbox_report: null };
-        if (await change(known, gone, null)) return;
+        const now = clock();
+        const withdrawn = { withdrawn_at: new Date(now).toISOString(), ...retentionDates(known, now) };
+        const gone = { ...withdrawn, payload: null, sandbox_report: null };
+        if (await (known.hold === null ? change(known, gone, { key: null }) : change(known, withdrawn))) return;
       }
       throw new GateError('store_unavailable', 'the review changes faster than it can be withdrawn');
     },
@@ -442,6 +477,7 @@ export function reviewStoreOver(
                   reviewed_digest: modification.reviewed_digest,
                   sealed_diff: sealing.sealDiff(modification.diff, known),
                 }),
+          ...retentionDates(known, Date.parse(settled.decided_at)),
           decided_ms: Date.parse(settled.decided_at),
           decided_by: settled.decided_by.slice(0, MAX_INDEXED),
           modified: modification === undefined ? null : 1,
@@ -522,6 +558,10 @@ export function reviewStoreOver(
     },
 
     onTampered: (listener) => void listeners.push(listener),
+
+    sweep: () => asked(retention.sweep),
+
+    hold: legalHolds({ db, keys: payloadKeys, clock, asked, rowOf, change, retention }),
 
     async ready() {
       await assertWritable(store.sqlite).catch((cause: unknown) => {

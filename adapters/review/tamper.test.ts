@@ -150,6 +150,19 @@ describe.each([
     const known = {
       reviews: [...REVIEW_AUTHENTICATED, ...REVIEW_NOT_AUTHENTICATED],
       review_keys: ['review_id', 'wrapped'],
+      review_holds: ['mac', 'operation_id', 'pending_id', 'receipt', 'request', 'tenant'],
+      hil_deletion_audit: [
+        'at_ms',
+        'disposition',
+        'id',
+        'original_payload_sha256',
+        'pending_id',
+        'retention_policy',
+        'retention_tier',
+        'state',
+        'tenant',
+        'trigger',
+      ],
       review_seal: ['id', 'mac'],
     };
     expect(await place.columns()).toMatchObject(

@@ -19,6 +19,7 @@ import { assignRoutes, type NoteRoutes } from './routes/assign.js';
 import { type DecideRoutes, decideRoutes } from './routes/decide.js';
 import { decisionLinkRoutes } from './routes/decision-link.js';
 import { incidentRoutes } from './routes/incident.js';
+import { type LegalHoldRoutes, legalHoldRoutes } from './routes/legal-hold.js';
 import { type ListRoutes, listRoutes } from './routes/list.js';
 import { pendingRoutes, type PendingRoutes } from './routes/pending.js';
 import { settleRoutes } from './routes/settle.js';
@@ -65,7 +66,7 @@ function readStrictJson(app: ServiceApp): void {
 /** The routes for operators, in their own Fastify scope. The service and lite register the same code. */
 export function operatorRoutes(
   app: ServiceApp,
-  options: ListRoutes & SummaryRoutes & StatsRoutes & StreamRoutes & NoteRoutes & DecideRoutes,
+  options: ListRoutes & SummaryRoutes & StatsRoutes & StreamRoutes & NoteRoutes & LegalHoldRoutes & DecideRoutes,
   more: (scope: ServiceApp) => void = () => undefined,
 ): void {
   void app.register((child, _options, done) => {
@@ -78,6 +79,7 @@ export function operatorRoutes(
     streamRoutes(scope, options);
     assignRoutes(scope, options);
     incidentRoutes(scope, options);
+    legalHoldRoutes(scope, options);
     decideRoutes(scope, options);
     more(scope);
     done();

@@ -1,6 +1,7 @@
 import type { Config } from '../../config/env.js';
 import type { HIL_SETTINGS } from '../../config/hil.js';
 import type { Reviews } from '../../domain/review/ports.js';
+import { startRetention } from '../../adapters/review/retention-sweep.js';
 import { openReviewStore, reviewsOf } from '../../adapters/review/review-store.js';
 import { createRuleDecisions } from '../../domain/review/rule-decision.js';
 import { createDecisionSender } from '../../workers/call-runner.js';
@@ -27,6 +28,8 @@ export async function open({ config: { own }, shared, ...parts }: Opening<Settin
     }),
   );
   parts.onStop('stores', 'the review store', () => reviews.close());
+  const retention = startRetention(reviews, own.retentionSweepSeconds * 1000, parts.logger);
+  parts.onStop('sweeps', 'the retention of reviews', () => retention.stop());
   // The worker writes the ledger row: at once when it runs in this process, otherwise when the call ends.
   if (!parts.together)
     reviews.onTampered(({ id }, reason) =>

@@ -7,7 +7,7 @@ import type { TimeStampTrust } from '../../domain/ledger/anchors/time-stamp.js';
 import { postTo } from '../../adapters/egress/webhook.js';
 import type { Evidence } from '../../adapters/evidence/evidence.js';
 import type { ChainVerifier, OpenedLedger } from '../../adapters/ledger/ledger-store.js';
-import { startSweep, type RunningSweep } from '../../domain/ledger/sweeps/sweep.js';
+import { startSweep, type RunningSweep } from '../../domain/sweep.js';
 
 /** What the sweeps work on: no writer, and no rows. */
 export interface SweptLedger {

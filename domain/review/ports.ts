@@ -12,6 +12,7 @@ import type {
   SignedDecision,
   StatsWindow,
 } from '../../contracts/review.js';
+import type { LegalHoldReceipt, LegalHoldRequest } from '../../contracts/legal-hold.js';
 import type { ReviewChanges } from './feed.js';
 import type { Notes } from './notes.js';
 import type { DecisionRefusal } from './transitions.js';
@@ -159,8 +160,29 @@ export interface ReviewStore {
   backlog(): Promise<{ pending: number; oldest_created_ms: number | null }>;
   /** `listener` is called with each row that was just closed as tampered, and the reason. The caller must append the alarm. */
   onTampered(listener: (row: { readonly id: string; readonly correlation_id: string }, why: string) => void): void;
+  /**
+   * Deletes what is past its date: first requests, later whole rows, each in a transaction with the record of its deletion. Rows under a
+   * legal hold stay. Safe to repeat and to interrupt, in several processes at once.
+   */
+  sweep(): Promise<Swept>;
+  /**
+   * Applies or releases a legal hold; a release deletes what is overdue before it returns. The same operation again returns the same receipt.
+   * `operation_conflict` for another one under its id, `hold_conflict` where another hold is on the row, or none; `not_found`;
+   * `review_tampered`.
+   */
+  hold(id: string, tenant: string | undefined, request: LegalHoldRequest, by: HeldBy): Promise<LegalHoldReceipt>;
   ready(): Promise<void>;
   close(): Promise<void>;
+}
+
+/** Who a request for a legal hold comes from, on a row of this tenant. */
+export type HeldBy = (tenant: string) => string;
+
+/** What one sweep did. `failed` are rows that could not be dealt with, for instance because their key is not here; they are tried again. */
+export interface Swept {
+  readonly purged: number;
+  readonly deleted: number;
+  readonly failed: number;
 }
 
 export interface ReviewLimits {

@@ -3,6 +3,7 @@ import type { Approval, ModificationDiff, PendingRequest, SettledReview } from '
 import type { SandboxReport } from '../../contracts/sandbox.js';
 import { NO_NOTES, type Notes } from './notes.js';
 import { type ReviewHead, type StoredSettlement, storedSettlement } from './sealed-review.js';
+import { legalHoldOf, RETENTION_POLICY, retentionDates, retentionTier, tombstoneOf } from './retention.js';
 import { TTL_SWEEP } from './transitions.js';
 
 export interface Annotations extends Partial<Notes> {
@@ -17,10 +18,6 @@ export interface Annotations extends Partial<Notes> {
   readonly required_approvers?: number;
   readonly approvals?: readonly Approval[];
 }
-
-const PAYLOAD_LIFE_SECONDS: Readonly<Record<string, number>> = { auto: 86_400, standard: 604_800, strict: 2_592_000 };
-
-const METADATA_LIFE_SECONDS = 2_592_000;
 
 /** If a call never closed its row, the row is shown as expired this long after its deadline: the call is gone. */
 export const FORSAKEN_AFTER_MS = 86_400_000;
@@ -61,11 +58,16 @@ export function view(
   if (row.status === 'tampered') return tamperedView(row);
   const settled = settlementOf(row, now);
   const minimized = JSON.parse(row.minimized_payload) as JsonObject;
-  const tier = row.approval_tier ?? 'standard';
-  const closes = settled ? Date.parse(settled.decided_at) : Number(row.deadline_ms);
-  const payloadExpires = payloadExpiryMs(tier, closes);
+  const [tombstone, hold] = [tombstoneOf(row), legalHoldOf(row)];
+  const dates = datesOf(row, settled);
   const missing = payload === null && form === 'whole';
-  const availability = now >= payloadExpires ? 'minimized' : missing ? 'unavailable' : 'available';
+  const availability = tombstone
+    ? 'purged'
+    : now >= dates.payload_expires_ms
+      ? 'minimized'
+      : missing
+        ? 'unavailable'
+        : 'available';
   return {
     id: row.id,
     correlation_id: row.correlation_id,
@@ -88,14 +90,20 @@ export function view(
     approval_tier: row.approval_tier,
     state_namespace: row.state_namespace,
     retention: {
-      retention_policy: 'gate.hil-retention/v1',
-      retention_purpose: settled ? 'terminal-payload-review' : 'active-review-and-execution',
-      retention_tier: tier,
+      retention_policy: RETENTION_POLICY,
+      retention_purpose: tombstone
+        ? 'minimized-decision-audit'
+        : settled
+          ? 'terminal-payload-review'
+          : 'active-review-and-execution',
+      retention_tier: retentionTier(row),
       payload_protection: 'aes-256-gcm',
       payload_key_id: row.payload_key_id,
       protected_at: row.protected_at,
-      ...expiriesOf(tier, closes),
+      ...expiriesOf(dates),
       payload_availability: availability,
+      ...(tombstone && { payload_tombstone: { ...tombstone } }),
+      ...(hold && { legal_hold: { ...hold } }),
       minimization_profile: 'hil-request-v1',
       minimized_payload: minimized,
     },
@@ -148,12 +156,17 @@ const endOf = (settled: Ended | null) => {
   };
 };
 
-const payloadExpiryMs = (tier: string, closesMs: number): number =>
-  closesMs + (PAYLOAD_LIFE_SECONDS[tier] ?? METADATA_LIFE_SECONDS) * 1000;
+/** The stored dates; for a row that has none yet, those that it will get. */
+function datesOf(row: ReviewHead, settled: Pick<SettledReview, 'decided_at'> | null) {
+  const { payload_expires_ms: payload, metadata_expires_ms: metadata } = row;
+  if (payload !== null && metadata !== null)
+    return { payload_expires_ms: Number(payload), metadata_expires_ms: Number(metadata) };
+  return retentionDates(row, settled ? Date.parse(settled.decided_at) : Number(row.deadline_ms));
+}
 
-const expiriesOf = (tier: string, closesMs: number) => ({
-  payload_retention_expires_at: iso(payloadExpiryMs(tier, closesMs)),
-  metadata_retention_expires_at: iso(closesMs + METADATA_LIFE_SECONDS * 1000),
+const expiriesOf = (dates: ReturnType<typeof retentionDates>) => ({
+  payload_retention_expires_at: iso(dates.payload_expires_ms),
+  metadata_retention_expires_at: iso(dates.metadata_expires_ms),
 });
 
 /** A pending row that was read, as it is shown once it was settled in this way, without another look at the store. */
@@ -165,7 +178,7 @@ export const settledView = (row: PendingRequest, settled: SettledReview): Pendin
   retention: {
     ...row.retention,
     retention_purpose: 'terminal-payload-review',
-    ...expiriesOf(row.approval_tier ?? 'standard', Date.parse(settled.decided_at)),
+    ...expiriesOf(retentionDates(row, Date.parse(settled.decided_at))),
   },
 });
 

@@ -5,8 +5,8 @@ import { rowContent } from '../crypto/row-content.js';
 import type { ModificationDiff, ReviewStatus, SettledReview } from '../../contracts/review.js';
 import type { SandboxReport } from '../../contracts/sandbox.js';
 
-/** The columns that a review's MAC covers, in this order: everything that is shown of it or decides whether it can be decided. */
-export const REVIEW_AUTHENTICATED = [
+/** What the MAC of an earlier Gate covered. Such a row has no retention dates. */
+const EARLIER_AUTHENTICATED = [
   'id',
   'version',
   'correlation_id',
@@ -30,6 +30,14 @@ export const REVIEW_AUTHENTICATED = [
   'settled',
   'withdrawn_at',
 ] as const satisfies readonly (keyof StoredReview)[];
+const RETENTION_COLUMNS = [
+  'payload_expires_ms',
+  'metadata_expires_ms',
+  'purged',
+  'hold',
+] as const satisfies readonly (keyof StoredReview)[];
+/** The columns that a review's MAC covers, in this order: everything that is shown of it or decides what happens to it. */
+export const REVIEW_AUTHENTICATED = [...EARLIER_AUTHENTICATED, ...RETENTION_COLUMNS] as const;
 /**
  * Not covered: payload and report are sealed separately, with the row's own key, and bound by their digests; `decided_ms`, `decided_by` and `modified` repeat for statistics what
  * `settled` says; `change_seq` says only that something changed; for `attempt_ms` see SECURITY.md.
@@ -68,14 +76,11 @@ export type StoredSettlement = Omit<SettledReview, 'modification'> & {
 };
 export const storedSettlement = (text: string): StoredSettlement => JSON.parse(text) as StoredSettlement;
 
-const CONTENT = rowContent(REVIEW_AUTHENTICATED, [
-  'version',
-  'payload_bytes',
-  'created_ms',
-  'deadline_ms',
-  'ttl_seconds',
-]);
-const MAC_FORM = 'gate.review-row/1';
+const NUMBERS = ['version', 'payload_bytes', 'created_ms', 'deadline_ms', 'ttl_seconds'] as const;
+const CONTENT = rowContent(REVIEW_AUTHENTICATED, [...NUMBERS, 'payload_expires_ms', 'metadata_expires_ms']);
+const EARLIER_CONTENT = rowContent(EARLIER_AUTHENTICATED, NUMBERS);
+const MAC_FORM = 'gate.review-row/2';
+const EARLIER_MAC_FORM = 'gate.review-row/1';
 const MAC_USE = 'review-row';
 
 /** The context a payload is sealed for. An earlier Gate used the row's id alone, so its payloads and this version's cannot be confused. */
@@ -96,6 +101,10 @@ export const reviewIdOf = (correlationId: string): string => uuidFromDigest('hil
 /** Converts between a review and its stored form; the same in every store. */
 export function reviewSealing(keys: KeyRing) {
   const macOf = (row: ReviewHead) => keys.authenticate(CONTENT.message(MAC_FORM, CONTENT.of(row)), MAC_USE);
+  const earlier = (row: ReviewHead) => RETENTION_COLUMNS.every((column) => row[column] === null);
+  const holds = (mac: string, row: ReviewHead): boolean =>
+    keys.authentic(mac, CONTENT.message(MAC_FORM, CONTENT.of(row)), MAC_USE) ||
+    (earlier(row) && keys.authentic(mac, EARLIER_CONTENT.message(EARLIER_MAC_FORM, EARLIER_CONTENT.of(row)), MAC_USE));
 
   /** A row of an earlier Gate was sealed with the payload keys themselves. */
   const ringOf = ({ id, data_key }: Lock): KeyRing =>
@@ -150,8 +159,7 @@ export function reviewSealing(keys: KeyRing) {
      */
     fault(row: ReviewHead, atLeast = 0): string | null {
       if (row.mac === null || row.version === null) return 'the review has no mac';
-      if (!keys.authentic(row.mac, CONTENT.message(MAC_FORM, CONTENT.of(row)), MAC_USE))
-        return 'the review was changed outside Gate: its mac does not hold';
+      if (!holds(row.mac, row)) return 'the review was changed outside Gate: its mac does not hold';
       return Number(row.version) < atLeast
         ? `an older review was put back: version ${Number(row.version)}, ${atLeast} was seen`
         : null;
@@ -173,7 +181,7 @@ export interface StoredReview {
   original_payload_digest: string;
   /** JSON of what is shown but never searched: reasons, scores, cost, callback. */
   annotations: string;
-  /** Sealed with the row's own key, under the row id; `null` once withdrawn. */
+  /** Sealed with the row's own key, under the row id; `null` once withdrawn or purged. */
   payload: Uint8Array | null;
   /** The sandbox's report, sealed in the same way: it quotes the payload, and goes with it. */
   sandbox_report: Uint8Array | null;
@@ -188,6 +196,13 @@ export interface StoredReview {
   /** Canonical JSON of the SettledReview that closed the row; what it changed in the call is sealed. */
   settled: string | null;
   withdrawn_at: string | null;
+  /** When the payload may go, and when the row. `null` in rows of an earlier Gate until a sweep has met them. */
+  payload_expires_ms: number | string | null;
+  metadata_expires_ms: number | string | null;
+  /** JSON of the tombstone in the place of a payload that went at its date. */
+  purged: string | null;
+  /** JSON of the legal hold. */
+  hold: string | null;
   attempt_ms: number | string | null;
   /** Of `settled`, for statistics; no row that is shown is read from these. */
   decided_ms: number | string | null;

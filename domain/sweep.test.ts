@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { startSweep } from './sweep.js';
-import { eventually, timePasses } from '../../../test/support/waiting.js';
+import { eventually, timePasses } from '../test/support/waiting.js';
 
 const nothingMore = () => timePasses(5, 'another run would come');
 

@@ -1,0 +1,177 @@
+import { randomUUID } from 'node:crypto';
+import { setImmediate as turn } from 'node:timers/promises';
+import type { Compilable } from 'kysely';
+import type { Swept } from '../../domain/review/ports.js';
+import {
+  type Deletion,
+  deletionOf,
+  type DeletionTrigger,
+  overdue,
+  retentionDates,
+  type Tombstone,
+} from '../../domain/review/retention.js';
+import { storedSettlement, type StoredReview } from '../../domain/review/sealed-review.js';
+import { canonicalJson } from '../../domain/crypto/digest.js';
+import type { JsonObject } from '../../contracts/json.js';
+import type { Store } from '../store/database.js';
+import { type Ask, type Statement, statement, type Value } from '../store/statement.js';
+import type { ReviewTables } from './tables.js';
+
+/** Rows that one pass takes up. */
+const PASS_ROWS = 100;
+/** How many turns a checkpoint waits for other writers in this process. */
+const TURNS = 1_000;
+
+type Place = readonly [Value, string];
+interface Due {
+  readonly id: string;
+  readonly at: number | string;
+}
+/** Each is answered by an index whose condition is repeated here word for word, or SQLite would not use it. */
+const due = (column: 'payload_expires_ms' | 'metadata_expires_ms', condition: string): Statement<Due> =>
+  statement<Due>(`select id, ${column} as at from reviews
+    where ${condition} and ${column} <= ? and (${column}, id) > (?, ?) order by ${column}, id limit ${PASS_ROWS}`);
+const PAYLOADS_DUE = due('payload_expires_ms', 'payload is not null and hold is null');
+const ROWS_DUE = due('metadata_expires_ms', 'hold is null');
+const UNDATED = statement<Due>(
+  `select id, 0 as at from reviews where metadata_expires_ms is null and id > ? order by id limit ${PASS_ROWS}`,
+);
+
+/** A verified row; the store's own, which also knows its key. */
+type Row = StoredReview;
+
+export interface RetentionOptions<Known extends Row> {
+  readonly store: Store<ReviewTables>;
+  readonly ask: Ask;
+  readonly clock: () => number;
+  /** The row as it stands, once it was found to be what Gate wrote, or closed; `null` when it is gone. */
+  readonly rowOf: (id: string) => Promise<Known | null>;
+  /** Changes the row, takes its key away where `key` is `null`, and stores the rest with it or not at all. */
+  readonly change: (row: Known, to: Partial<StoredReview>, more: RowChange) => Promise<boolean>;
+  /** Deletes the row and its key, and stores the rest with that or not at all. */
+  readonly remove: (row: Known, also: readonly Compilable[]) => Promise<boolean>;
+}
+export interface RowChange {
+  /** Another key for the row, or none any more; unchanged when absent. */
+  readonly key?: Uint8Array | null;
+  readonly also?: readonly Compilable[];
+  /** Followers are not told. */
+  readonly quiet?: boolean;
+}
+
+/**
+ * Deletes at its date what a review holds (docs/architecture/reviews.md#payload-and-retention). What is due is in the store; nothing is kept
+ * between two passes.
+ */
+export function reviewRetention<Known extends Row>({
+  store,
+  ask,
+  clock,
+  rowOf,
+  change,
+  remove,
+}: RetentionOptions<Known>) {
+  /** Whether bytes may be left in the log beside the file. Also after a start: an earlier process may have ended before it was emptied. */
+  let unclean = store.sqlite !== null;
+
+  const recorded = (deletion: Deletion): Compilable => store.db.insertInto('hil_deletion_audit').values(deletion);
+
+  /** Gives a row of an earlier Gate its dates. */
+  async function dated(row: Known): Promise<boolean> {
+    if (row.metadata_expires_ms !== null) return false;
+    const settled = row.settled === null ? null : storedSettlement(row.settled).decided_at;
+    const ended = settled ?? row.withdrawn_at;
+    const dates = retentionDates(row, ended === null ? Number(row.deadline_ms) : Date.parse(ended));
+    return change(row, dates, { quiet: true });
+  }
+
+  /**
+   * Deletes what of this row is past its date; `more` changes the row with that, or is stored with it. Nothing is past its date: `null`. The
+   * row was changed meanwhile: false.
+   */
+  async function deleteOverdue(
+    row: Known,
+    by: DeletionTrigger | null,
+    more: { readonly to?: Partial<StoredReview>; readonly also?: readonly Compilable[] } = {},
+  ): Promise<Deletion['disposition'] | false | null> {
+    const at_ms = clock();
+    const what = overdue(row, at_ms);
+    if (what === null) return null;
+    const disposition = what === 'row' ? 'row_deleted' : 'payload_purged';
+    const trigger = by ?? (what === 'row' ? 'metadata_deadline' : 'payload_deadline');
+    const also = [recorded(deletionOf(row, { id: randomUUID(), at_ms, trigger, disposition })), ...(more.also ?? [])];
+    if (what === 'row') return (await remove(row, also)) && erased(disposition);
+    const purged: Tombstone = { contract: 'hil-payload-purged/v1', purged_at: new Date(at_ms).toISOString(), trigger };
+    const to = {
+      payload: null,
+      sandbox_report: null,
+      settled: withoutChanges(row.settled),
+      purged: JSON.stringify(purged),
+      ...more.to,
+    };
+    return (await change(row, to, { key: null, also, quiet: true })) && erased(disposition);
+  }
+  const erased = (disposition: Deletion['disposition']): Deletion['disposition'] => {
+    unclean = true;
+    return disposition;
+  };
+
+  /**
+   * Empties the log beside the file, which may still hold pages as they were. Deleted content is overwritten in the file itself
+   * (`secure_delete`).
+   */
+  async function emptyLog(): Promise<void> {
+    const { sqlite } = store;
+    if (!sqlite || !unclean) return;
+    for (let turns = 0; sqlite.isTransaction && turns < TURNS; turns += 1) await turn();
+    const { busy } = sqlite.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number };
+    if (busy !== 0) throw new Error('deleted reviews may still be in the log of the store: somebody else reads it');
+    unclean = false;
+  }
+
+  async function sweep(): Promise<Swept> {
+    const swept = { purged: 0, deleted: 0, failed: 0 };
+    const each = async (
+      next: (after: Place) => Promise<{ rows: Due[] }>,
+      first: Place,
+      deal: (row: Known) => Promise<unknown>,
+    ) => {
+      for (let after = first; ; ) {
+        const { rows } = await next(after);
+        for (const { id } of rows)
+          try {
+            const row = await rowOf(id);
+            if (row) await deal(row);
+          } catch {
+            swept.failed += 1;
+          }
+        const last = rows.at(-1);
+        if (!last || rows.length < PASS_ROWS) return;
+        after = [last.at, last.id];
+        await turn();
+      }
+    };
+    const remove = async (row: Known) => {
+      const gone = row.hold === null ? await deleteOverdue(row, null) : null;
+      if (gone === 'row_deleted') swept.deleted += 1;
+      if (gone === 'payload_purged') swept.purged += 1;
+    };
+    await each(([, id]) => ask(UNDATED, id), [0, ''], dated);
+    const now = clock();
+    await each(([at, id]) => ask(ROWS_DUE, now, at, id), [0, ''], remove);
+    await each(([at, id]) => ask(PAYLOADS_DUE, now, at, id), [0, ''], remove);
+    await emptyLog();
+    return swept;
+  }
+
+  return { sweep, deleteOverdue, emptyLog };
+}
+
+/** A settlement without the values that an approver gave; their digest stays. */
+function withoutChanges(settled: string | null): string | null {
+  if (settled === null) return null;
+  const { modification, ...rest } = storedSettlement(settled);
+  if (!modification) return settled;
+  const { reviewed_digest } = modification;
+  return canonicalJson({ ...rest, modification: { reviewed_digest } } as JsonObject);
+}

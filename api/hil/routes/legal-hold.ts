@@ -1,0 +1,25 @@
+import { legalHoldReceipt, legalHoldRequest } from '../../../contracts/legal-hold.js';
+import type { ReviewStore } from '../../../domain/review/ports.js';
+import type { ServiceApp } from '../../plugins/app.js';
+import { deciderOf } from '../scope.js';
+import { type DecideRoutes, mayDecide } from './decide.js';
+import { ById } from './schemas.js';
+
+export interface LegalHoldRoutes extends Pick<DecideRoutes, 'scopeOf'> {
+  readonly reviews: Pick<ReviewStore, 'hold'>;
+}
+
+/** Keeps everything of a row beyond its dates, until released (docs/how-to/run-retention.md). */
+export function legalHoldRoutes(app: ServiceApp, { reviews, scopeOf }: LegalHoldRoutes): void {
+  app.post(
+    '/admin/pending/:id/legal-hold',
+    {
+      schema: { params: ById, body: legalHoldRequest, response: { 200: legalHoldReceipt } },
+      onRequest: mayDecide(scopeOf),
+    },
+    (request) => {
+      const scope = scopeOf(request);
+      return reviews.hold(request.params.id, scope.tenant, request.body, (tenant) => deciderOf(scope)(tenant).subject);
+    },
+  );
+}
