@@ -363,10 +363,10 @@ describe.each(PLACES)('what is past its date: %s', (name, newPlace) => {
     expect(await deletions()).toHaveLength(1);
   });
 
-  it('goes once where two processes sweep at once, and a hundred and more rows in one sweep', async () => {
+  it('goes once however many sweep at once, and a hundred and more rows in one sweep', async () => {
     for (let n = 1; n <= 120; n += 1) await store.createOnce(reviewOf(n, { sandbox_report: null }));
     now = T0 + 600_000 + 7 * DAY_MS;
-    const swept = await Promise.all([store.sweep(), store.sweep()]);
+    const swept = await Promise.all(Array.from({ length: 4 }, () => store.sweep()));
     expect(swept.reduce((sum, { purged }) => sum + purged, 0)).toBe(120);
     expect(await deletions()).toHaveLength(120);
   });

@@ -133,8 +133,13 @@ export function reviewStoreOver(
   }
 
   const rowOf = async (id: string): Promise<Row | null> => {
-    const row = await stored('id', id);
-    return row ? checked(row) : null;
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      const row = await stored('id', id);
+      const known = row && (await checked(row));
+      // Changed between two looks: then its content is not that of its columns.
+      if (!known || Number(known.version) === Number(row?.version)) return known ?? null;
+    }
+    throw new GateError('store_unavailable', 'the review changes faster than it can be read');
   };
 
   /** Why the row is not Gate's own. A row whose key is missing can be neither shown nor decided, but does not count as tampered. */
