@@ -80,7 +80,10 @@ const evaluateWith = (
 ): Promise<PolicyDecision> =>
   judgeSiblings((input: PolicyInput) => policies.evaluate(input), facts, siblings, call.received_ms);
 
-/** Asks policy about a body for a call once more: one that an approver changed, or under the rules of now. Throws when policy does not answer. */
+/**
+ * Asks policy about a body for a call once more: one that an approver changed, or the same one under the rules of now. Throws when policy
+ * does not answer.
+ */
 export async function evaluateChanged(
   { policies, tools }: { readonly policies: PolicyEvaluator; readonly tools: ToolClasses },
   call: CallInput,

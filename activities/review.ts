@@ -83,10 +83,10 @@ export const createReviewActivities = ({
   now = Date.now,
 }: ReviewActivityOptions) => ({
   /**
-   * Stores the review row, with what the sandbox predicts of the call, and parks the record. Safe to repeat, even while an earlier attempt is still running: an attempt withdraws no row
-   * that a later one opened, and parks nothing once a later one may have begun. When HIL cannot store the row, a row that may have been
-   * stored is withdrawn and PipelineUnavailable('hil') is thrown: nothing is parked. When the agent's backlog is full, its verdict is taken
-   * back as if it had not asked, so that no open record and no rows about it remain.
+   * Stores the review row, with what the sandbox predicts of the call, and parks the record. Safe to repeat, even while an earlier
+   * attempt is still running: an attempt withdraws no row that a later one opened, and parks nothing once a later one may have begun. When
+   * HIL cannot store the row, a row that may have been stored is withdrawn and PipelineUnavailable('hil') is thrown: nothing is parked.
+   * When the agent's backlog is full, its verdict is taken back as if it had not asked, so that no open record and no rows about it remain.
    */
   async openReview(
     { correlation_id: correlationId }: Pick<CallInput, 'correlation_id'>,

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { type KeyRing, keysOf } from '../../domain/crypto/key-ring.js';
 import { askToEnd, type EndFlag, endedWithin, endFlag } from '../threads/end-thread.js';
+import { compiledScript } from '../threads/threads.js';
 import type { StoreTarget } from '../store/database.js';
 import { joinWalks, type Range, type RangeWalk, type WalkRange } from '../../domain/ledger/verify.js';
 
@@ -14,7 +15,7 @@ export interface ThreadOptions {
   readonly threads: number;
   /** Fewest entries per thread that are worth starting one. */
   readonly rowsPerThread?: number;
-  /** The compiled walk-thread.js, if it is not beside this file. */
+  /** Another program than the walk's own. */
   readonly script?: URL;
 }
 
@@ -38,7 +39,7 @@ export function walkInThreads({
   keys,
   threads,
   rowsPerThread = 20_000,
-  script = new URL('./walk-thread.js', import.meta.url),
+  script = compiledScript(new URL('./walk-thread.js', import.meta.url)),
 }: ThreadOptions & { readonly target: StoreTarget; readonly keys: KeyRing }): WalkThreads {
   const material = [...keysOf(keys)];
   const running = new Set<Worker>();

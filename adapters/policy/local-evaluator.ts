@@ -37,8 +37,8 @@ export interface EvaluatorLimits extends ThreadLimits {
  * Policy in this process, without delaying others. A large input is judged in a thread, and small ones a few per turn of the event loop,
  * because a batch holds many. A small input that takes long to read, because its author wrote it so, is given up in place and judged in a
  * thread from the beginning. An agent whose inputs were slow has its next ones judged there for some seconds: many that are each just quick
- * enough would block the others just as long. Agents take turns at both. Rejects an invalid input with `policy_input_invalid`, and one that is not judged in
- * time with `policy_unavailable`.
+ * enough would block the others just as long. Agents take turns at both. Rejects an invalid input with `policy_input_invalid`, and one
+ * that is not judged in time with `policy_unavailable`.
  */
 export function createLocalEvaluator(
   policies: Pick<PolicySet, 'judge' | 'material'>,

@@ -23,7 +23,10 @@ export interface SummariesOptions {
   readonly ask: Ask;
   readonly keys: KeyRing;
   readonly clock: () => number;
-  /** The rows of these ids, verified, those that Gate did not write as `tampered`; a row that is gone is not among them, one that was withdrawn is. */
+  /**
+   * The rows of these ids, verified. A row that Gate did not write is shown as `tampered`, a withdrawn one is among them, and one that is
+   * gone is left out.
+   */
   readonly heads: (ids: readonly string[]) => Promise<ReviewHead[]>;
 }
 

@@ -69,11 +69,17 @@ interface Asked<Question, Answer> {
   readonly settle: (answer: ThreadAnswer<Answer>) => void;
 }
 
-/** The compiled script next to the module that names it. Tests run from the sources and start the script compiled from them. */
+/**
+ * The program of a thread, by the module it begins with. The build makes one file of each; without it the compiled module itself is started.
+ * Tests run from the sources and start what was built from them.
+ */
 export function compiledScript(beside: URL): URL {
-  if (existsSync(beside)) return beside;
   const at = beside.href.lastIndexOf('/adapters/');
-  return new URL(`${beside.href.slice(0, at)}/dist${beside.href.slice(at)}`);
+  // In the single executable, each thread is one file already.
+  if (at === -1) return beside;
+  const root = beside.href.slice(0, at).replace(/\/dist$/, '');
+  const oneFile = new URL(`${root}/dist/threads/${beside.href.slice(beside.href.lastIndexOf('/') + 1)}`);
+  return existsSync(oneFile) ? oneFile : new URL(`${root}/dist${beside.href.slice(at)}`);
 }
 
 interface Turn<Question, Answer> {
