@@ -5,6 +5,7 @@ import type { SandboxReport } from '../contracts/sandbox.js';
 import { closedIfOver, expireCall } from '../domain/call-record/expiry.js';
 import {
   type ChangedCall,
+  escalationDue,
   NotAsStaged,
   summarize,
   type CallRecord,
@@ -133,14 +134,13 @@ export const createReviewActivities = ({
       if (definition && !row.review_reasons.includes(definition.told))
         throw new Error('the definition of the tool changed while its review was opened');
       const required_approvers = row.required_approvers ?? 1;
+      const added = {
+        ...(definition && { reviewed: definition.reviewed }),
+        ...(required_approvers > 1 && { required_approvers }),
+        ...(row.escalates_at && { escalates_ms: Date.parse(row.escalates_at) }),
+      };
       const parked = await calls.move(call.correlation_id, 'park', {
-        ...((definition || required_approvers > 1) && {
-          evidence: {
-            ...record.evidence,
-            ...(definition && { reviewed: definition.reviewed }),
-            ...(required_approvers > 1 && { required_approvers }),
-          },
-        }),
+        ...(Object.keys(added).length > 0 && { evidence: { ...record.evidence, ...added } }),
         pending_id: row.id,
         deadline_ms: Date.parse(row.created_at) + row.ttl_seconds * 1000,
         before_ms: attempt_ms + OPEN_LIMIT_MS,
@@ -264,6 +264,30 @@ export const createReviewActivities = ({
     const record = await calls.find(correlationId);
     if (!record) throw new GateError('not_found', `no call record ${correlationId}`);
     return summarize(await expireCall(calls, record, now()));
+  },
+
+  /**
+   * Nobody has decided a parked call at a share of its time: the record says so once, then the review row, which tells whoever follows. Repeated,
+   * the first time stands. A call that no longer waits is returned as it is.
+   */
+  async escalateReview(correlationId: string): Promise<CallSummary> {
+    const found = await calls.find(correlationId);
+    if (!found) throw new GateError('not_found', `no call record ${correlationId}`);
+    const at = now();
+    const { record } =
+      escalationDue(found) === null
+        ? { record: found }
+        : await calls.move(correlationId, 'escalate', {
+            escalated_ms: at,
+            before_ms: (found.deadline_ms ?? Infinity) - 1,
+          });
+    const { escalated_ms } = record.evidence;
+    if (record.state === 'parked' && record.pending_id !== null && escalated_ms !== undefined)
+      await reviews.escalated(record.pending_id, new Date(escalated_ms).toISOString()).catch((error: unknown) => {
+        // A row that is gone, or not as Gate wrote it, shows nothing; the record and the ledger say it all the same.
+        if (!(error instanceof GateError) || error.status >= 500) throw error;
+      });
+    return summarize(record);
   },
 
   /**

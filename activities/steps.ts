@@ -19,7 +19,10 @@ export type Insistence = 'at_once' | 'until_taken';
 
 type StepParts = Omit<JudgeSteps, 'now'> &
   LedgerActivities &
-  Pick<ReviewActivities, 'openReview' | 'decideByRule' | 'applyDecision' | 'expireReview' | 'settleReviewRow'> &
+  Pick<
+    ReviewActivities,
+    'openReview' | 'decideByRule' | 'applyDecision' | 'escalateReview' | 'expireReview' | 'settleReviewRow'
+  > &
   SandboxActivities &
   Pick<UpstreamActivities, 'callUpstream'> &
   Pick<CallbackActivities, 'deliver'>;
@@ -115,6 +118,9 @@ export function createStepActivities(
     /** Stores the review row and parks the record; a call of the tier `auto` is approved with it. */
     park: async (call: CallInput, atMs: number, verdict?: ReachedRecord): Promise<CallSummary> =>
       row.opened(call, atMs, verdict, await reportOn(call)),
+
+    /** Says of a call that nobody has decided at a share of its time that more people should look. */
+    escalate: (correlationId: string): Promise<CallSummary> => parts.escalateReview(correlationId),
 
     /** Moves a parked record past its deadline to expired. Too late, it returns the record as it is. */
     expire: (correlationId: string): Promise<CallSummary> => parts.expireReview(correlationId),

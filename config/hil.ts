@@ -3,7 +3,7 @@ import { LINK_LIFE_SECONDS } from '../domain/review/decision-link.js';
 import { DEFAULT_TTL_SECONDS } from '../domain/review/transitions.js';
 import { readConfig, seconds, setting, type Config, type Env } from './env.js';
 import { listenerSettings } from './listener.js';
-import { keyRingText, parsedBy, reviewLimits } from './shared.js';
+import { escalateShare, keyRingText, parsedBy, reviewLimits } from './shared.js';
 
 /** An operator who may decide: a name for `decided_by`, one tenant, and the bearer token that proves both. */
 export interface Operator {
@@ -132,6 +132,7 @@ export const HIL_SETTINGS = {
     seconds(60, 1, 3_600),
     'How often the review service looks for requests and rows past their retention dates, and deletes them.',
   ),
+  escalateShare,
   ...reviewLimits('GATE_REVIEW'),
   ttlAutoSeconds: setting('GATE_REVIEW_TTL_AUTO_SECS', seconds(DEFAULT_TTL_SECONDS.auto), 'Open time of tier auto.'),
   ttlStandardSeconds: setting(

@@ -19,7 +19,7 @@ import {
   setting,
 } from './env.js';
 import { volumeFault } from './data-volume.js';
-import { agentLimits, callbackBoundaries, demoAgents, parsedBy, reviewLimits } from './shared.js';
+import { agentLimits, callbackBoundaries, demoAgents, escalateShare, parsedBy, reviewLimits } from './shared.js';
 
 /** Who may call: one entry of `GATE_LITE_AGENTS`. */
 export interface AgentToken {
@@ -180,6 +180,7 @@ export const LITE_SETTINGS = {
   ),
   ...agentLimits('GATE_LITE'),
   demoAgents,
+  escalateShare,
   ...reviewLimits('GATE_LITE'),
   callbackAllowlist: setting(
     'GATE_LITE_CALLBACK_ALLOWLIST',

@@ -125,6 +125,13 @@ export const demoAgents = setting(
   "Agents, as tenant/agent, whose calls are a demonstration: their rows have the namespace `demo`, are on no invoice, and are what the demonstration's cleanup hides. Where `gate start` runs its own tools, the two agents that belong to them.",
 );
 
+/** When a review that nobody has decided is escalated, in both editions. */
+export const escalateShare = setting(
+  'GATE_HIL_SLA_ESCALATE_FRACTION',
+  z.coerce.number().min(0).max(0.99).default(0.5),
+  'Share of its time after which a review that nobody has decided is escalated, once: its row says so, the ledger has `hil.escalated`. 0 turns it off.',
+);
+
 /** What one agent may have waiting for people at once, in the edition whose settings start with this prefix. */
 export const reviewLimits = <Prefix extends string>(prefix: Prefix) => ({
   maxParkedCalls: setting(

@@ -105,6 +105,9 @@ export const pendingRequest = z.looseObject({
   assigned_to: z.string().nullable().optional(),
   assigned_by: z.string().nullable().optional(),
   escalation_pool: z.string().nullable().optional(),
+  /** When nobody had decided the row at a share of its time, and more people were told; and when that would be. */
+  escalated_at: z.string().nullable().optional(),
+  escalates_at: z.string().nullable().optional(),
   /** What came of the call after its review, and who said so. */
   incident_summary: z.string().nullable().optional(),
   incident_by: z.string().nullable().optional(),
@@ -160,6 +163,7 @@ export const pendingSummary = z.strictObject({
   approvals_count: z.number().int(),
   assigned_to: z.string().nullable(),
   escalation_pool: z.string().nullable(),
+  escalated_at: z.string().nullable(),
   /** As the sandbox predicts; null where it gave no report. */
   severity: sandboxSeverity.nullable(),
   operation_class: operationClass.nullable(),

@@ -289,6 +289,8 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('ledger', 'GET', '/egress/rows', 'ledger.egress.read', proxy),
   // The pipeline writes the result of a decision, and withdraws the row of a call that was answered 503.
   row('hil', 'POST', '/pending/{id}/settle', 'hil.pending.settle', proxy),
+  // It says of a row that nobody had decided at a share of its time.
+  row('hil', 'POST', '/pending/{id}/escalated', 'hil.pending.settle', proxy),
   // The pipeline asks for the approval of a call that policy put into the tier `auto`.
   row('hil', 'POST', '/pending/{id}/rule-decision', 'hil.pending.settle', proxy),
   row('hil', 'DELETE', '/pending/by-correlation/{correlation_id}', 'hil.pending.withdraw', proxy),

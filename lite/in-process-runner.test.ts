@@ -1,3 +1,4 @@
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DatabaseSync } from '@photostructure/sqlite';
@@ -5,7 +6,7 @@ import { answerOf } from '../api/proxy/answers.js';
 import type { CallInput } from '../contracts/call.js';
 import { closedIfOver } from '../domain/call-record/expiry.js';
 import { createActivities } from '../workers/activities.js';
-import { openPipeline, type PipelineFixture, replyOk } from '../test/support/pipeline-fixture.js';
+import { fixtureFolder, openPipeline, type PipelineFixture, replyOk } from '../test/support/pipeline-fixture.js';
 import type { Clock } from './clock.js';
 import { eventually, timePasses } from '../test/support/waiting.js';
 
@@ -408,6 +409,120 @@ describe('time on the in-process host', () => {
     expect(gate.executed).toHaveLength(0);
     expect(JSON.parse(gate.callbacks[0]?.body ?? '{}')).toMatchObject({ status: 'expired', decision: null });
     await gate.close();
+  });
+
+  describe('escalates a parked call that nobody has decided', () => {
+    const share = 0.5;
+    const parkedCall = async (gate: PipelineFixture, clock: Clock) => {
+      const call = await gate.call();
+      expect(await gate.host.start(call, clock.now() + 10_000)).toMatchObject({ state: 'parked' });
+      await eventually('a call that waits', () => gate.host.busy() === 0);
+      return call;
+    };
+    const escalatedAt = async (gate: PipelineFixture, call: CallInput) =>
+      (await gate.reviews.byCorrelation(call.correlation_id))?.escalated_at;
+    const escalations = async (gate: PipelineFixture, call: CallInput) =>
+      (await gate.kinds(call.correlation_id)).filter((kind) => kind === 'hil.escalated');
+
+    it('at its share of the time, once, in record, row and ledger, and it waits on for its decision', async () => {
+      const clock = handClock();
+      const gate = await openPipeline({ clock, escalateShare: share, script: { tier: 'yellow' } });
+      const call = await parkedCall(gate, clock);
+      const due = new Date(clock.now() + 300_000).toISOString();
+      expect(await gate.reviews.byCorrelation(call.correlation_id)).toMatchObject({
+        escalates_at: due,
+        escalated_at: null,
+      });
+      clock.advance(299_999);
+      await timePasses(20, 'nothing may happen a millisecond too early');
+      expect(await escalations(gate, call)).toEqual([]);
+      clock.advance(1);
+      await eventually('the row of the ledger', async () => (await escalations(gate, call)).length === 1);
+      expect(await escalatedAt(gate, call)).toBe(due);
+      clock.advance(200_000);
+      await gate.activities.escalateReview(call.correlation_id);
+      expect([await escalatedAt(gate, call), await escalations(gate, call)]).toEqual([due, ['hil.escalated']]);
+      expect(await gate.host.decide(await gate.decision(call, 'approve'))).toMatchObject({ outcome: 'applied' });
+      await gate.host.idle();
+      expect((await gate.kinds(call.correlation_id)).slice(3)).toEqual([
+        'hil.created',
+        'hil.escalated',
+        'hil.approved',
+        'upstream.outcome',
+      ]);
+      const [row] = (await gate.rows(call.correlation_id)).filter(({ event_kind }) => event_kind === 'hil.escalated');
+      expect(row).toMatchObject({ authorized: false, policy_decision: { status: 'pending', escalated_at: due } });
+      expect((await gate.ledger.verify()).valid).toBe(true);
+      await gate.close();
+    });
+
+    it('not where it was decided before, and not without a share', async () => {
+      for (const [escalateShare, decided] of [
+        [share, true],
+        [0, false],
+      ] as const) {
+        const clock = handClock();
+        const gate = await openPipeline({ clock, escalateShare, script: { tier: 'yellow' } });
+        const call = await parkedCall(gate, clock);
+        if (decided) await gate.host.decide(await gate.decision(call, 'deny'));
+        clock.advance(400_000);
+        if (decided) await gate.host.idle();
+        else await timePasses(20, 'a call without a share goes on waiting');
+        expect(await gate.activities.escalateReview(call.correlation_id)).not.toHaveProperty('escalates_ms');
+        expect([await escalations(gate, call), await escalatedAt(gate, call)]).toEqual([[], null]);
+        await gate.close();
+      }
+    });
+
+    it('later where HIL is away, with the time of the first try', async () => {
+      const clock = handClock();
+      const gate = await openPipeline({ clock, escalateShare: share, script: { tier: 'yellow' } });
+      const call = await parkedCall(gate, clock);
+      gate.script.hil = 'down';
+      clock.advance(300_000);
+      const first = clock.now();
+      await eventually(
+        'the record says so',
+        async () => (await gate.calls.find(call.correlation_id))?.evidence.escalated_ms === first,
+      );
+      expect(await escalatedAt(gate, call)).toBeNull();
+      gate.script.hil = 'up';
+      for (let passes = 0; passes < 10 && (await escalatedAt(gate, call)) === null; passes += 1) {
+        clock.advance(LOOK_MS);
+        await timePasses(20, 'the rest of the process has its turn');
+      }
+      expect(await escalatedAt(gate, call)).toBe(new Date(first).toISOString());
+      await eventually('the row of the ledger', async () => (await escalations(gate, call)).length === 1);
+      await gate.close();
+    });
+
+    it('after a restart that slept through it', async () => {
+      const clock = handClock();
+      const folder = await fixtureFolder();
+      const before = await openPipeline({ folder, clock, escalateShare: share, script: { tier: 'yellow' } });
+      const call = await parkedCall(before, clock);
+      await before.close();
+      clock.advance(400_000);
+      // The share is that of the time when it was parked.
+      const after = await openPipeline({ folder, clock });
+      expect(await after.host.resume()).toBe(1);
+      await eventually('the row of the ledger', async () => (await escalations(after, call)).length === 1);
+      expect(await escalatedAt(after, call)).toBe(new Date(clock.now()).toISOString());
+      await after.close();
+      await rm(folder, { recursive: true });
+    });
+
+    it('but not once its deadline has passed', async () => {
+      const clock = handClock();
+      const gate = await openPipeline({ clock, escalateShare: share, script: { tier: 'yellow' } });
+      const call = await parkedCall(gate, clock);
+      clock.advance(600_000);
+      await gate.calls.waitFor(call.correlation_id, ({ state }) => state === 'expired', Date.now() + 5_000);
+      await gate.host.idle();
+      expect(await gate.kinds(call.correlation_id)).toContain('hil.expired');
+      expect(await escalations(gate, call)).toEqual([]);
+      await gate.close();
+    });
   });
 
   it('wakes a parked call that a look closed while the clock stood ahead', async () => {

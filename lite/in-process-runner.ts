@@ -159,6 +159,15 @@ export function createInProcessRunner({
       run.waiting = false;
       decidable?.abort();
     };
+    /** When to try again; never once it is said. */
+    const escalated = async (): Promise<number> => {
+      try {
+        await rows.append(await activities.escalateReview(call.correlation_id));
+        return Infinity;
+      } catch {
+        return clock.now() + LOOK_EVERY_MS;
+      }
+    };
     let dropped = false;
     run.wake = () => decidable?.abort();
     run.drop = () => {
@@ -174,11 +183,14 @@ export function createInProcessRunner({
       openReview: (input, verdict) => row.opened(input, clock.now(), verdict, report),
       async awaitDecision(_input, parked) {
         decidable = new AbortController();
+        let escalatesMs = parked.escalates_ms ?? Infinity;
         while (!decided && !dropped && !stopping.signal.aborted) {
-          const leftMs = (parked.deadline_ms ?? 0) - clock.now();
+          const nowMs = clock.now();
+          const leftMs = (parked.deadline_ms ?? 0) - nowMs;
           if (leftMs <= 0) break;
           run.waiting = true;
-          await clock.sleep(Math.min(leftMs, LOOK_EVERY_MS), decidable.signal);
+          if (nowMs >= escalatesMs) escalatesMs = await escalated();
+          else await clock.sleep(Math.min(leftMs, escalatesMs - nowMs, LOOK_EVERY_MS), decidable.signal);
           run.waiting = false;
         }
         if (!decided && (dropped || stopping.signal.aborted)) throw STOPPED;

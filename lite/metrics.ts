@@ -33,6 +33,11 @@ export function liteMetrics(registry: Registry) {
     buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 2],
     registers,
   });
+  const escalations = new Counter({
+    name: 'gate_hil_escalations_total',
+    help: 'Reviews that nobody had decided at a share of their time.',
+    registers,
+  });
   const reconciled = new Counter({
     name: 'gate_forensic_reconciliation_total',
     help: 'Calls that an earlier life of the process left open, by the state they were found in.',
@@ -52,6 +57,7 @@ export function liteMetrics(registry: Registry) {
       if (verdict) verdicts.inc({ verdict: verdict.would ? `would_${verdict.would}` : WORDS[verdict.outcome] });
     },
     limited: () => limited.inc(),
+    escalated: () => escalations.inc(),
     noticed: (kind: string, outcome: 'sent' | 'failed' | 'dropped') => notices.inc({ kind, outcome }),
   };
 }

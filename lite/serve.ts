@@ -117,6 +117,7 @@ export async function startLite({
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const metrics = liteMetrics(registry);
+  reviews.onEscalated(metrics.escalated);
   const disk = createOnDisk({ file, calls, queued: metrics.queued });
   const { told } = disk;
   const own = config.decideToken || config.deciders ? null : ownDecideToken(ledgerFile);

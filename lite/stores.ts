@@ -22,7 +22,7 @@ export interface LiteStoresOptions {
   readonly keys: KeyRing;
   /** The name under which the tools are classed and pinned. */
   readonly toolsName: string;
-  readonly limits: Pick<LiteConfig, 'maxParkedCalls' | 'maxParkedBytes'>;
+  readonly limits: Pick<LiteConfig, 'maxParkedCalls' | 'maxParkedBytes' | 'escalateShare'>;
   readonly maxPages?: number | undefined;
   readonly beforeCommit?: (() => void) | undefined;
   readonly logger: Logger;
@@ -59,6 +59,7 @@ export async function openLiteStores({
   const reviews = reviewStoreOver(file.store<ReviewTables>(), {
     payloadKeys: keys,
     clock: now,
+    escalateShare: limits.escalateShare,
     perAgent: { rows: limits.maxParkedCalls, bytes: limits.maxParkedBytes },
     alone: (forget) =>
       file.onUndone(() => {

@@ -82,7 +82,6 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
   modified_payload:
     'rewriting a whole request is refused; null in every row, and `modification_diff` says what was changed',
   legacy_unverifiable: 'every row of this ledger has one form; the field is for ledgers that hold an older one',
-  'hil.escalated': 'escalation is not built yet',
   'hil.assigned':
     'an assignment is a note on the review; the workflow of its call, which writes such rows, is not told of it yet',
   'identity.svid_issued': 'written by the identity service, which is not built yet',

@@ -130,7 +130,8 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
   'hil.modified':
     'An operator changed the call; the diff, the digests, and the verdict about the changed call. Its sidecar is the changed request.',
   'hil.vote': 'One approval of a call that several people must approve; it still waits.',
-  'hil.escalated': null,
+  'hil.escalated':
+    'Nobody had decided about the call at a share of its time (`GATE_HIL_SLA_ESCALATE_FRACTION`); it still waits.',
   'hil.assigned': null,
   'upstream.outcome': 'What execution came to; `stage` is `completed`, `failed`, `uncertain` or `not_run`.',
   'call.aborted': 'Reconciliation closed a call that could not end by itself; nothing was executed.',

@@ -17,7 +17,7 @@ const ruled = z.object({ decision: signedDecision.nullable() });
 
 /**
  * The review rows over HTTP, for workers in another process; the same contract as in process. A refusal arrives as the GateError that HIL
- * threw. No answer, a timeout, or an answer that is not a row: `pipeline_unavailable` with `layer: hil`. All three calls may be repeated.
+ * threw. No answer, a timeout, or an answer that is not a row: `pipeline_unavailable` with `layer: hil`. All calls may be repeated.
  */
 export function createHilClient({ timeoutMs = 5_000, ...options }: ServiceClientOptions): Reviews {
   const ask = createServiceClient(
@@ -43,6 +43,11 @@ export function createHilClient({ timeoutMs = 5_000, ...options }: ServiceClient
     async decideByRule(pendingId) {
       const path = `/pending/${encodeURIComponent(pendingId)}/rule-decision`;
       return (await ask(ruled, { method: 'POST', path, timeoutMs, body: {} })).decision;
+    },
+
+    async escalated(id, at) {
+      const path = `/pending/${encodeURIComponent(id)}/escalated`;
+      await ask(null, { method: 'POST', path, timeoutMs, body: { escalated_at: at } });
     },
 
     settle: (settled) => askRow(`/pending/${encodeURIComponent(settled.pending_id)}/settle`, settled),

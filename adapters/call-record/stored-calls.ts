@@ -10,7 +10,7 @@ import { askedAtOnce, contradictionOf, idsAgainst } from '../../domain/call-reco
 import type { KeptCalls } from '../../domain/call-record/kept-calls.js';
 import { keptRequests, type OpenedRequest } from '../../domain/call-record/kept-requests.js';
 import { createRecordNotifier } from './notifier.js';
-import { type CallRecord, NotAsStaged, type VerdictEvidence } from '../../domain/call-record/record.js';
+import { type CallRecord, escalationDue, NotAsStaged, type VerdictEvidence } from '../../domain/call-record/record.js';
 import { type SetbackTables, setbacksOver } from './setbacks.js';
 import {
   historyOf,
@@ -209,9 +209,8 @@ export function storedCalls({
   ): Job<(Looked & { applied: true }) | 'no such move' | 'moved elsewhere'> {
     const { record, authenticated } = known;
     const { evidence } = record;
-    const patch = given.vote
-      ? { ...given, evidence: { ...evidence, votes: [...(evidence.votes ?? []), given.vote] } }
-      : given;
+    if (move === 'escalate' && escalationDue(record) === null) return 'no such move';
+    const patch = withAdded(given, evidence);
     const updated = sealing.moved(authenticated, move, patch, now());
     if (updated === null) return 'no such move';
     const columns = Object.entries(updated);
@@ -516,3 +515,16 @@ export function storedCalls({
 }
 
 const nothing = () => undefined;
+
+/** A transition with the evidence that it adds to what the record has. */
+function withAdded({ vote, escalated_ms, ...given }: MovePatch, evidence: VerdictEvidence): MovePatch {
+  if (vote === undefined && escalated_ms === undefined) return given;
+  return {
+    ...given,
+    evidence: {
+      ...evidence,
+      ...(vote && { votes: [...(evidence.votes ?? []), vote] }),
+      ...(escalated_ms !== undefined && { escalated_ms }),
+    },
+  };
+}

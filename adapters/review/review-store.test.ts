@@ -335,6 +335,44 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
     });
   });
 
+  describe('a row that nobody has decided at a share of its time', () => {
+    const at = '2026-11-02T10:05:00.000Z';
+    const later = '2026-11-02T10:06:00.000Z';
+
+    it('says when that would be, and once when it was, to whoever follows it', async () => {
+      await store.close();
+      store = await openReviewStore({ target, payloadKeys: keys, clock: () => now, escalateShare: 0.25 });
+      const told: string[] = [];
+      store.onEscalated(({ id }) => told.push(id));
+      const changes = store.changes();
+      await changes.next();
+      const { row } = await store.createOnce(newReview());
+      expect(row).toMatchObject({ escalates_at: '2026-11-02T10:02:30.000Z', escalated_at: null });
+      await changes.next();
+      await Promise.all([store.escalated(row.id, at), store.escalated(row.id, at)]);
+      await store.escalated(row.id, later);
+      expect(await store.get(row.id)).toEqual({ ...row, escalated_at: at });
+      expect(told).toEqual([row.id]);
+      expect(await changes.next()).toMatchObject({ changes: [{ type: 'updated', row: { id: row.id } }], gap: false });
+      expect(
+        (await store.summaries({ tenants: ['acme'], status: 'pending', limit: 9, sort: 'newest' })).items,
+      ).toMatchObject([{ id: row.id, escalated_at: at }]);
+    });
+
+    it('stays as it is once it is settled, withdrawn or unknown', async () => {
+      const { row } = await store.createOnce(newReview());
+      expect(row).toMatchObject({ escalates_at: null, escalated_at: null });
+      const decided = await store.settle(settled());
+      await store.escalated(row.id, at);
+      expect(await store.get(row.id)).toEqual(decided);
+      const { row: other } = await store.createOnce(newReview({ correlation_id: correlation(2) }));
+      await store.withdraw(other.correlation_id);
+      await store.escalated(other.id, at);
+      expect(await store.get(other.id)).toBeNull();
+      await store.escalated(reviewIdOf(correlation(3)), at);
+    });
+  });
+
   describe('a row ends with its call', () => {
     it('is pending past its deadline until its call says so; a day later it is expired, because its call is gone', async () => {
       const { row } = await store.createOnce(newReview());

@@ -36,7 +36,7 @@ import { reviewRetention, type RowChange } from './retention.js';
 import { reviewStats } from './stats.js';
 import { reviewSummaries } from './summaries.js';
 import { storable } from '../../domain/review/storable.js';
-import { deadlineOf, mayMove } from '../../domain/review/transitions.js';
+import { deadlineOf, escalationOf, mayMove } from '../../domain/review/transitions.js';
 import { waitingRoom } from './waiting-room.js';
 import {
   type Annotations,
@@ -57,6 +57,8 @@ export interface ReviewStoreOptions {
   readonly clock?: () => number;
   /** How many people a review needs; one when absent. */
   readonly quorum?: QuorumRule;
+  /** The share of its time after which a row that nobody has decided is escalated; never when absent or 0. */
+  readonly escalateShare?: number;
   /** How much one agent may have waiting; unlimited when absent. */
   readonly perAgent?: ReviewLimits;
   /** For a store that this process alone writes: `forget` is to be called when it undid what stood. */
@@ -97,7 +99,14 @@ export async function openReviewStore({ target, ...options }: ReviewStoreOptions
 /** The review rows over an open, migrated and sealed store. Takes ownership: `close` closes it. */
 export function reviewStoreOver(
   store: Store<ReviewTables>,
-  { payloadKeys, clock = Date.now, quorum = ONE_APPROVER, perAgent, alone }: Omit<ReviewStoreOptions, 'target'>,
+  {
+    payloadKeys,
+    clock = Date.now,
+    quorum = ONE_APPROVER,
+    escalateShare = 0,
+    perAgent,
+    alone,
+  }: Omit<ReviewStoreOptions, 'target'>,
 ): ReviewStore {
   const { db } = store;
   // What is deleted is overwritten in the file.
@@ -106,6 +115,7 @@ export function reviewStoreOver(
   const sealing = reviewSealing(payloadKeys);
   const seen = new LRUCache<string, number>(roomFor(SEEN_REVIEWS));
   const listeners: Parameters<ReviewStore['onTampered']>[0][] = [];
+  const escalations: Parameters<ReviewStore['onEscalated']>[0][] = [];
   const watchers: (() => void)[] = [];
   const changed = () => {
     for (const watcher of watchers) watcher();
@@ -311,6 +321,7 @@ export function reviewStoreOver(
       sandbox_report_digest: report && canonicalDigest(report),
       required_approvers: requiredApprovers(review, quorum),
       approvals: [],
+      escalates_at: isoOrNull(escalationOf({ created_at, ttl_seconds: review.ttl_seconds }, escalateShare)),
     };
     return sealing.withMac({
       id,
@@ -397,6 +408,25 @@ export function reviewStoreOver(
     return { row: viewAnyway(standing), created: false };
   }
 
+  /** Adds to what a pending row shows; `add` returns `null` where it is there already. `null` for a row that is gone. */
+  async function annotatePending(
+    id: string,
+    add: (told: Annotations) => Partial<Annotations> | null,
+  ): Promise<{ row: PendingRequest; changed: boolean } | null> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      const row = await stored('id', id);
+      if (!row) return null;
+      const known = await held(row);
+      if (known.withdrawn_at !== null) return null;
+      const told = JSON.parse(known.annotations) as Annotations;
+      const added = known.status === 'pending' ? add(told) : null;
+      if (added === null) return { row: viewAnyway(known), changed: false };
+      const to = { annotations: JSON.stringify({ ...told, ...added } satisfies Annotations) };
+      if (await change(known, to)) return { row: viewAnyway({ ...known, ...to }), changed: true };
+    }
+    throw new GateError('store_unavailable', 'the review changes faster than it can be written');
+  }
+
   return {
     async createOnce(review) {
       const row = newRow(review);
@@ -427,18 +457,17 @@ export function reviewStoreOver(
     },
 
     async voted(id, approvals) {
-      for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-        const row = await stored('id', id);
-        if (!row) return null;
-        const known = await held(row);
-        if (known.withdrawn_at !== null) return null;
-        const told = JSON.parse(known.annotations) as Annotations;
-        if (known.status !== 'pending' || isDeepStrictEqual(told.approvals ?? [], approvals)) return viewAnyway(known);
-        const to = { annotations: JSON.stringify({ ...told, approvals } satisfies Annotations) };
-        if (await change(known, to)) return viewAnyway({ ...known, ...to });
-      }
-      throw new GateError('store_unavailable', 'the review changes faster than it can be written');
+      const written = await annotatePending(id, (told) =>
+        isDeepStrictEqual(told.approvals ?? [], approvals) ? null : { approvals },
+      );
+      return written?.row ?? null;
     },
+
+    async escalated(id, at) {
+      const written = await annotatePending(id, (told) => (told.escalated_at == null ? { escalated_at: at } : null));
+      if (written?.changed) for (const listener of escalations) listener(written.row);
+    },
+    onEscalated: (listener) => void escalations.push(listener),
 
     async note(id, tenant, write) {
       for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
@@ -585,8 +614,11 @@ export const reviewsOf = (store: ReviewStore, decideByRule: RuleDecision): Revie
   createOnce: async (review) => (await store.createOnce(review)).row,
   withdraw: (correlationId, attemptMs) => store.withdraw(correlationId, attemptMs),
   settle: (settled) => store.settle(settled),
+  escalated: (id, at) => store.escalated(id, at),
   onTampered: (listener) => store.onTampered(listener),
 });
+
+const isoOrNull = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());
 
 /** `already_decided` with the row's state (docs/architecture/reviews.md#decisions). */
 const alreadyDecided = ({ status, decided_by, decided_at }: PendingRequest): GateError =>

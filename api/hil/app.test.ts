@@ -289,6 +289,7 @@ describe('who may call HIL', () => {
     ['POST', `/decide/${correlation(1)}`, 'ledger'],
     ['GET', '/pending', 'brain'],
     ['POST', `/pending/${correlation(1)}/settle`, 'console'],
+    ['POST', `/pending/${correlation(1)}/escalated`, 'console'],
     ['DELETE', `/pending/by-correlation/${correlation(1)}`, 'console'],
   ] as const)('%s %s is refused to %s before anything is read', async (method, url, as) => {
     const answer = await ask(method, url, { as, tenant: 'acme', token: TOKEN, body: method === 'GET' ? undefined : 5 });
@@ -300,6 +301,22 @@ describe('who may call HIL', () => {
       status: 401,
       body: { error: 'caller_spiffe_missing' },
     });
+  });
+});
+
+describe('a row that nobody has decided yet', () => {
+  it('is escalated by the pipeline, once, and counted', async () => {
+    const row = await park();
+    const at = new Date(T0 + 300_000).toISOString();
+    const escalate = (body: unknown) => ask('POST', `/pending/${row.id}/escalated`, { as: 'proxy', body });
+    expect(await escalate({ escalated_at: 'soon' })).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
+    expect(await escalate({ escalated_at: at })).toMatchObject({ status: 204 });
+    expect(await escalate({ escalated_at: new Date(T0 + 400_000).toISOString() })).toMatchObject({ status: 204 });
+    expect((await ask('GET', `/pending/${row.id}`, { tenant: 'acme' })).body).toMatchObject({
+      status: 'pending',
+      escalated_at: at,
+    });
+    expect(await registry.metrics()).toContain('gate_hil_escalations_total 1');
   });
 });
 

@@ -8,7 +8,7 @@ import type { ReviewStore } from '../../domain/review/ports.js';
  */
 export function reviewMetrics(
   registry: Registry,
-  reviews: Pick<ReviewStore, 'backlog'>,
+  reviews: Pick<ReviewStore, 'backlog' | 'onEscalated'>,
   clock: () => number,
 ): DecisionsOptions['observe'] {
   const backlog = async (value: (found: Awaited<ReturnType<ReviewStore['backlog']>>) => number): Promise<number> => {
@@ -45,5 +45,11 @@ export function reviewMetrics(
     labelNames: ['decision', 'outcome'],
     registers,
   });
+  const escalations = new Counter({
+    name: 'gate_hil_escalations_total',
+    help: 'Reviews that nobody had decided at a share of their time.',
+    registers,
+  });
+  reviews.onEscalated(() => escalations.inc());
   return (decision, outcome) => decisions.inc({ decision, outcome });
 }

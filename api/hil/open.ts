@@ -24,6 +24,7 @@ export async function open({ config: { own }, shared, ...parts }: Opening<Settin
       target: parts.storeTarget('hil'),
       payloadKeys: own.payloadKeys,
       quorum,
+      escalateShare: own.escalateShare,
       perAgent: { rows: own.maxParkedCalls, bytes: own.maxParkedBytes },
     }),
   );

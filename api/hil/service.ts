@@ -12,7 +12,11 @@ export const HIL = declareService({
   neighbours: [],
   async metrics(registry) {
     const { reviewMetrics } = await import('./metrics.js');
-    reviewMetrics(registry, { backlog: () => Promise.reject(new Error('unused')) }, Date.now);
+    reviewMetrics(
+      registry,
+      { backlog: () => Promise.reject(new Error('unused')), onEscalated: () => undefined },
+      Date.now,
+    );
   },
   remote: async () => ({ connect: (await import('../../activities/clients/hil-client.js')).createHilClient }),
   open: () => import('./open.js'),

@@ -35,6 +35,8 @@ export interface MovePatch {
   readonly decision?: RecordedDecision;
   /** Added to the votes of the record that the transition starts from. */
   readonly vote?: RecordedVote;
+  /** When the review was escalated; the first time stands. */
+  readonly escalated_ms?: number;
   readonly outcome?: RecordedOutcome;
   /** The retained answer, sealed at rest. */
   readonly result?: Uint8Array;

@@ -31,6 +31,10 @@ export interface VerdictEvidence {
   readonly reviewed?: ReviewedDefinition;
   /** Set when the call is parked and more than one person must approve it. */
   readonly required_approvers?: number;
+  /** Set when the call is parked and its review is escalated where nobody decides; epoch milliseconds. */
+  readonly escalates_ms?: number;
+  /** When that was done. */
+  readonly escalated_ms?: number;
   /** Approvals before the deciding one, in their order. */
   readonly votes?: readonly RecordedVote[];
 }
@@ -123,6 +127,10 @@ export class NotAsStaged extends Error {
   override readonly name = 'NotAsStaged';
 }
 
+/** When the review of a parked call is to be escalated; `null` where it is not, or was. */
+export const escalationDue = ({ state, evidence: { escalates_ms, escalated_ms } }: CallRecord): number | null =>
+  state === 'parked' && escalates_ms !== undefined && escalated_ms === undefined ? escalates_ms : null;
+
 export const summarize = (record: CallRecord): CallSummary => ({
   correlation_id: record.correlation_id,
   state: record.state,
@@ -133,4 +141,7 @@ export const summarize = (record: CallRecord): CallSummary => ({
   decided_ms: record.decision && Date.parse(record.decision.decided_at),
   version: record.version,
   updated_ms: record.updated_ms,
+  ...escalatesOf(escalationDue(record)),
 });
+
+const escalatesOf = (due: number | null) => due !== null && { escalates_ms: due };

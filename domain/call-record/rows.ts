@@ -195,6 +195,18 @@ export function rowsOf(
     };
     rows.push(row('hil.vote', false, signed.reason ?? '', policyDecision, approverOf(signed.principal), ordinal));
   }
+  const { escalated_ms } = evidence;
+  if (escalated_ms !== undefined && !held.has('hil.escalated'))
+    rows.push(
+      row('hil.escalated', false, 'nobody has decided yet', {
+        kind: 'hil.escalated',
+        pending_id: record.pending_id,
+        status: 'pending',
+        escalated_at: new Date(escalated_ms).toISOString(),
+        approval_tier: record.approval_tier,
+        request_digest: record.digest,
+      }),
+    );
   const changed = changedParts(decision, request);
   if (decision && changed && !held.has('hil.modified')) {
     const { call: told, digests, diff, params, body } = changed;

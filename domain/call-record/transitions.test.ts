@@ -8,6 +8,7 @@ const TABLE: readonly (readonly [CallState, CallMove, CallState])[] = [
   ['decided', 'abandon', 'abandoned'],
   ['decided', 'abort', 'aborted'],
   ['parked', 'vote', 'parked'],
+  ['parked', 'escalate', 'parked'],
   ['parked', 'approve', 'approved'],
   ['parked', 'deny', 'denied'],
   ['parked', 'expire', 'expired'],

@@ -18,7 +18,7 @@ import type { Notes } from './notes.js';
 import type { DecisionRefusal } from './transitions.js';
 
 /**
- * The review rows as the pipeline needs them, in the same process or over HTTP (`activities/clients/hil-client.ts`). All three methods are
+ * The review rows as the pipeline needs them, in the same process or over HTTP (`activities/clients/hil-client.ts`). All methods are
  * safe to repeat. They throw GateError; `store_unavailable` and `pipeline_unavailable` may be retried, no other code may.
  */
 export interface Reviews {
@@ -34,6 +34,8 @@ export interface Reviews {
   withdraw(correlationId: string, attemptMs?: number): Promise<void>;
   /** The first settlement wins, and repeating it returns the same row; a different one is `already_decided`. */
   settle(settled: SettledReview): Promise<PendingRequest>;
+  /** Nobody had decided the row by then. The first time stands; a row that is settled or gone stays as it is. */
+  escalated(id: string, at: string): Promise<void>;
   /** HIL's signed approval of a row that policy's tier lets the machine decide; `null` where a person must. Nothing is decided by asking. */
   decideByRule(pendingId: string): Promise<SignedDecision | null>;
   /** Only when the store is in this process: called for each row that was just closed because Gate did not write it. */
@@ -127,6 +129,13 @@ export interface ReviewStore {
    * when the row is gone.
    */
   voted(id: string, approvals: readonly Approval[]): Promise<PendingRequest | null>;
+  /**
+   * Nobody had decided the row by then (RFC 3339): shown with it. The first time stands; a row that is settled or gone stays as it is.
+   * Compare-and-set.
+   */
+  escalated(id: string, at: string): Promise<void>;
+  /** `listener` is called with each row that this process has just escalated. */
+  onEscalated(listener: (row: PendingRequest) => void): void;
   /**
    * `null` for an unknown row, a withdrawn one, and one of another tenant. `payload_unavailable` when it does not decrypt;
    * `review_tampered` when Gate did not write the row, of which nothing is shown.

@@ -17,6 +17,9 @@ export interface Annotations extends Partial<Notes> {
   /** Absent in rows of an earlier Gate, which asked one person. */
   readonly required_approvers?: number;
   readonly approvals?: readonly Approval[];
+  /** RFC 3339; absent where nothing is escalated, and in rows of an earlier Gate. */
+  readonly escalates_at?: string | null;
+  readonly escalated_at?: string | null;
 }
 
 /** If a call never closed its row, the row is shown as expired this long after its deadline: the call is gone. */
@@ -117,10 +120,21 @@ function annotationsOf({ annotations }: ReviewHead, settled: Pick<SettledReview,
     approvals = [],
     sandbox_report = null,
     sandbox_report_digest = null,
+    escalates_at = null,
+    escalated_at = null,
     ...told
   } = JSON.parse(annotations) as Annotations;
   const counted = [...(settled?.approvals ?? approvals)];
-  return { ...NO_NOTES, ...told, sandbox_report, sandbox_report_digest, required_approvers, approvals: counted };
+  return {
+    ...NO_NOTES,
+    ...told,
+    sandbox_report,
+    sandbox_report_digest,
+    required_approvers,
+    approvals: counted,
+    escalates_at,
+    escalated_at,
+  };
 }
 
 /** A list has no values of the call but those in the line. */

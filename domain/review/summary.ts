@@ -18,6 +18,7 @@ export const summaryOf = (row: PendingRequest): PendingSummary => ({
   approvals_count: row.approvals?.length ?? 0,
   assigned_to: row.assigned_to ?? null,
   escalation_pool: row.escalation_pool ?? null,
+  escalated_at: row.escalated_at ?? null,
   severity: row.sandbox_report?.severity ?? null,
   operation_class: row.sandbox_report?.operation_class ?? null,
   projected_cost_micros: typeof row['projected_cost_micros'] === 'number' ? row['projected_cost_micros'] : null,

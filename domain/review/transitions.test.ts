@@ -23,6 +23,7 @@ describe('states and moves of a review', () => {
   it.each([
     [null, 'create', 'pending', 'hil.created'],
     ['pending', 'vote', 'pending', 'hil.vote'],
+    ['pending', 'escalate', 'pending', 'hil.escalated'],
     ['pending', 'approve', 'approved', 'hil.approved'],
     ['pending', 'deny', 'denied', 'hil.denied'],
     ['pending', 'expire', 'expired', 'hil.expired'],
@@ -35,7 +36,7 @@ describe('states and moves of a review', () => {
   });
 
   it('has no other move', () => {
-    expect(REVIEW_MOVES).toHaveLength(6);
+    expect(REVIEW_MOVES).toHaveLength(7);
     const states = [null, ...reviewStatus.options];
     const found = states.flatMap((from) => states.filter((to) => mayMove(from, to)).map((to) => `${from} ${to}`));
     expect(found.toSorted()).toEqual([

@@ -2,7 +2,7 @@ import type { EventKind } from '../../contracts/event-kinds.js';
 import type { ModificationDiff, ReviewStatus, SettledReview, SignedDecision } from '../../contracts/review.js';
 
 /** What can happen to a review. `withdraw` undoes a create whose call was answered 503; it leaves no row and no trace for operators. */
-export type ReviewEvent = 'create' | 'vote' | 'approve' | 'deny' | 'expire' | 'withdraw';
+export type ReviewEvent = 'create' | 'vote' | 'escalate' | 'approve' | 'deny' | 'expire' | 'withdraw';
 
 export interface ReviewMove {
   readonly from: ReviewStatus | null;
@@ -19,6 +19,7 @@ export interface ReviewMove {
 export const REVIEW_MOVES = [
   { from: null, event: 'create', to: 'pending', ledger: 'hil.created' },
   { from: 'pending', event: 'vote', to: 'pending', ledger: 'hil.vote' },
+  { from: 'pending', event: 'escalate', to: 'pending', ledger: 'hil.escalated' },
   { from: 'pending', event: 'approve', to: 'approved', ledger: 'hil.approved' },
   { from: 'pending', event: 'deny', to: 'denied', ledger: 'hil.denied' },
   { from: 'pending', event: 'expire', to: 'expired', ledger: 'hil.expired' },
@@ -99,6 +100,16 @@ export const DEFAULT_TTL_SECONDS = { auto: 120, standard: 600, strict: 1800 } as
 /** When a review closes, in epoch milliseconds. Row and workflow both compute it from the same two fields, so they agree. */
 export const deadlineOf = (review: { readonly created_at: string; readonly ttl_seconds: number }): number =>
   Date.parse(review.created_at) + review.ttl_seconds * 1000;
+
+/**
+ * When a review that nobody has decided is escalated: at this share of its time. `null` where nothing is escalated (share 0). Whole seconds of a
+ * row and a share of two digits make whole milliseconds.
+ */
+export const escalationOf = (
+  review: { readonly created_at: string; readonly ttl_seconds: number },
+  share: number,
+): number | null =>
+  share > 0 ? Date.parse(review.created_at) + Math.max(1, Math.round(review.ttl_seconds * 1000 * share)) : null;
 
 /** A review is over from its deadline on, including that millisecond; row, workflow and answers agree on that. */
 export const isOver = (deadlineMs: number | null | undefined, nowMs: number): boolean =>

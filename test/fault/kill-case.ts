@@ -16,7 +16,10 @@ export async function runKillCase(bench: FaultBench, given: KillCase): Promise<v
   const key = randomUUID();
   const approvers = 'approvers' in story ? OPERATORS.slice(0, story.approvers) : OPERATORS.slice(0, 1);
   const call = { key, callback: true, ...(approvers.length > 1 && { arguments: { approval_tier: 'strict' } }) };
-  const gate = bench.gate({ ttlSecs: story.ttlSecs });
+  const gate = bench.gate({
+    ttlSecs: story.ttlSecs,
+    ...('escalateShare' in story && { escalateShare: story.escalateShare }),
+  });
   try {
     const before = await gate.start({
       kill: { step: given.step, when: given.when, ...(given.nth && { nth: given.nth }) },

@@ -27,6 +27,8 @@ export const STORIES = {
   refuse: { tier: 'yellow', otherwise: 'green', operator: 'deny', ttlSecs: 600 },
   /** Two people approve, one after the other. */
   quorum: { tier: 'yellow', otherwise: 'red', operator: 'approve', ttlSecs: 600, approvers: 2 },
+  /** Nobody decides for a while. */
+  escalate: { tier: 'yellow', otherwise: 'red', operator: null, ttlSecs: 300, escalateShare: 0.005 },
   expire: { tier: 'yellow', otherwise: 'green', operator: null, ttlSecs: 2 },
 } as const;
 export type Story = keyof typeof STORIES;
@@ -90,6 +92,14 @@ const ENDS = {
   'approved by two, executed': {
     state: 'completed',
     kinds: [...JUDGED, 'hil.created', 'hil.vote', 'hil.approved', 'upstream.outcome'],
+    allowed: false,
+    executed: 1,
+    replay: 200,
+    review: 'approved',
+  },
+  'escalated, approved, executed': {
+    state: 'completed',
+    kinds: [...JUDGED, 'hil.created', 'hil.escalated', 'hil.approved', 'upstream.outcome'],
     allowed: false,
     executed: 1,
     replay: 200,
@@ -220,6 +230,9 @@ const TABLE: readonly KillCase[] = [
   ...each('approve', 'callUpstream', ['during', 'after'], 'approved, executed'),
   ...each('approve', 'tryAppendRows', AROUND, 'approved, executed', { nth: 3 }),
   ...each('refuse', 'deliver', AROUND, 'denied by the operator', { operatorThen: 'approve' }),
+
+  // Said once, and the call waits on.
+  ...each('escalate', 'escalateReview', ['during'], 'escalated, approved, executed', { operatorThen: 'approve' }),
 
   // A deadline that passed is not undone by a restart.
   ...each('expire', 'expireReview', AROUND, 'expired', { operatorThen: 'approve' }),

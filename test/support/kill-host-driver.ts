@@ -52,6 +52,7 @@ export interface FaultBench {
 
 export interface GateSettings {
   readonly ttlSecs: number;
+  readonly escalateShare: number;
   readonly callDeadlineMs: number;
   readonly upstreamTimeoutMs: number;
   readonly decisionLifeMs: number;
@@ -60,6 +61,7 @@ export interface GateSettings {
 
 const DEFAULTS: GateSettings = {
   ttlSecs: 600,
+  escalateShare: 0,
   // Long: a busy machine must not turn a kill-point case into a case of lateness. Lateness has tests of its own.
   callDeadlineMs: 60_000,
   upstreamTimeoutMs: 10_000,

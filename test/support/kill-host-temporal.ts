@@ -26,7 +26,12 @@ serveHost(async (config) => {
   const stores = {
     ledger,
     calls: await openCallStore({ target: file('calls'), keys: storeKeys('records'), ledger }),
-    reviews: await openReviewStore({ target: file('hil'), payloadKeys: storeKeys('payloads'), quorum: TWO_FOR_STRICT }),
+    reviews: await openReviewStore({
+      target: file('hil'),
+      payloadKeys: storeKeys('payloads'),
+      quorum: TWO_FOR_STRICT,
+      escalateShare: config.escalateShare,
+    }),
     // Each of these stores returns when what it took is on disk.
     durable: () => Promise.resolve(),
   };

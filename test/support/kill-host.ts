@@ -37,6 +37,7 @@ export type Step =
   | 'analyzeCall'
   | 'openReview'
   | 'applyDecision'
+  | 'escalateReview'
   | 'expireReview'
   | 'callUpstream'
   | 'tryAppendRows'
@@ -72,6 +73,7 @@ export interface KillHostConfig {
   readonly script: HostScript;
   readonly toolsUrl: string;
   readonly ttlSecs: number;
+  readonly escalateShare: number;
   readonly callDeadlineMs: number;
   readonly upstreamTimeoutMs: number;
   readonly decisionLifeMs: number;
@@ -447,6 +449,7 @@ const WATCHED: readonly Step[] = [
   'analyzeCall',
   'openReview',
   'applyDecision',
+  'escalateReview',
   'expireReview',
   'callUpstream',
   'tryAppendRows',

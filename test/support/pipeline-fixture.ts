@@ -108,6 +108,8 @@ export interface FixtureOptions {
   readonly onAlarm?: ActivityPorts['onAlarm'];
   /** One person decides everything when absent. */
   readonly quorum?: QuorumRule;
+  /** The share of its time after which a review is escalated; never when absent. */
+  readonly escalateShare?: number;
   /** Who may still approve; everybody when absent. */
   readonly mayApprove?: (subject: string) => boolean;
   readonly compose?: typeof createActivities;
@@ -122,6 +124,7 @@ export async function openPipeline({
   reconcile,
   onAlarm,
   quorum,
+  escalateShare = 0,
   mayApprove = () => true,
   compose = createActivities,
 }: FixtureOptions = {}): Promise<PipelineFixture> {
@@ -161,6 +164,7 @@ export async function openPipeline({
     payloadKeys: TEST_KEYS('payloads'),
     clock: hilNow,
     ...(quorum && { quorum }),
+    escalateShare,
   });
   const ruled = createRuleDecisions({ reviews, decisionKey: DECISION_KEYS.privateKey, clock: hilNow });
   const executed: JsonObject[] = [];
@@ -219,6 +223,10 @@ export async function openPipeline({
       async settle(settled) {
         if (script.hil === 'down') throw new GateError('pipeline_unavailable', 'hil is away');
         return reviews.settle(settled);
+      },
+      async escalated(id, at) {
+        if (script.hil === 'down') throw new GateError('pipeline_unavailable', 'hil is away');
+        await reviews.escalated(id, at);
       },
     },
     ledger: reached,

@@ -12,8 +12,11 @@ export interface Review {
   open(parked: CallSummary): void;
   /** From here on no decision is accepted. */
   close(): void;
-  /** The state that a decision brought the record to; if there was none in time, the state after `expire`. */
-  settled(expire: () => Promise<CallSummary>): Promise<Settled>;
+  /**
+   * The state that a decision brought the record to; if there was none in time, the state after `expire`. `escalate` is called before, where
+   * the call has a time for it and nobody has decided by then.
+   */
+  settled(steps: { escalate: () => Promise<void>; expire: () => Promise<CallSummary> }): Promise<Settled>;
   /** Whether a decision has arrived. */
   isSettled(): boolean;
 }
@@ -35,6 +38,7 @@ export function reviewOf(
   onVote: (summary: CallSummary) => Promise<void>,
 ): Review {
   let deadlineMs = resumed?.deadline_ms ?? null;
+  let escalatesMs: number | null = null;
   // A decision may come before its run has reached the review: after a crash the row is visible before the run is back.
   let begun = false;
   let over = false;
@@ -47,6 +51,30 @@ export function reviewOf(
 
   /** All waiters are woken at once, and one continues: results of two local activities may arrive in another order in a replay. */
   const crowded = () => deciding && underOwnNames();
+  const inTurn = async (): Promise<void> => {
+    do await condition(() => !deciding);
+    while (crowded());
+  };
+  const settledBefore = (ms: number): Promise<boolean> =>
+    condition(() => settled !== null, Math.max(1, ms - Date.now()));
+
+  /** Tells more people, once. A store that is away then may be back before the deadline. */
+  async function escalated(dueMs: number, escalate: () => Promise<void>): Promise<void> {
+    for (let atMs = dueMs; !isOver(deadlineMs, Math.max(atMs, Date.now())); atMs = Date.now() + ESCALATE_AGAIN_MS) {
+      if (await settledBefore(atMs)) return;
+      await inTurn();
+      if (settled) return;
+      deciding = true;
+      try {
+        await escalate();
+        return;
+      } catch {
+        // Tried again until the deadline.
+      } finally {
+        deciding = false;
+      }
+    }
+  }
 
   setHandler(
     decideUpdate,
@@ -92,14 +120,13 @@ export function reviewOf(
   return {
     open(parked) {
       deadlineMs = parked.deadline_ms;
+      escalatesMs = parked.escalates_ms ?? null;
       begun = true;
     },
     close: () => void (over = true),
-    async settled(expire) {
-      const inTime = await condition(() => settled !== null, Math.max(1, (deadlineMs ?? 0) - Date.now()));
-      if (!inTime)
-        do await condition(() => !deciding);
-        while (crowded());
+    async settled({ escalate, expire }) {
+      if (escalatesMs !== null) await escalated(escalatesMs, escalate);
+      if (!(await settledBefore(deadlineMs ?? 0))) await inTurn();
       if (settled) return { summary: settled, by: 'decision', row_settled: rowSettled };
       deciding = true;
       try {
@@ -112,6 +139,8 @@ export function reviewOf(
     isSettled: () => settled !== null,
   };
 }
+
+const ESCALATE_AGAIN_MS = 15_000;
 
 /** The answer to a decision that came after the end of the review. */
 const lateFor = ({ state }: CallSummary) => (state === 'tampered' ? FAILURES.tampered : FAILURES.decided);

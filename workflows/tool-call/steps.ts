@@ -40,6 +40,7 @@ export const { analyze } = proxyLocalActivities<StepActivities>({
 });
 export const { park } = local<StepActivities>('a review is opened');
 export const { applyDecision } = local<StepActivities>("a person's decision, under HIL's signature");
+export const { escalate } = local<StepActivities>('nobody has decided yet, more people are told');
 export const { expire } = local<StepActivities>('nobody decided in time');
 export const { abortCall } = local<RecordActivities>('closed after an error, nothing runs');
 const appendingNow = local<StepActivities>('rows of the call so far');

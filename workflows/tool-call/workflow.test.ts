@@ -227,6 +227,34 @@ describe('toolCall: each path of a call, as its history tells it', () => {
     expect(gate.executed).toEqual([]);
   });
 
+  it('parked, escalated and then approved: more people are told once, and the call waits on', async () => {
+    await gate.close();
+    gate = await openPipeline({ escalateShare: 0.02, script: { tier: 'yellow' } });
+    const call = await gate.call({ ttl_secs: { auto: 60, standard: 60, strict: 60 } });
+    await ask(call);
+    await until(
+      'the row of the escalation',
+      () => gate.kinds(call.correlation_id),
+      (kinds) => kinds.includes('hil.escalated'),
+    );
+    expect(await gate.reviews.byCorrelation(call.correlation_id)).toMatchObject({ status: 'pending' });
+    expect(await decide(call, 'approve')).toMatchObject({ outcome: 'applied' });
+    const [, second] = told(await ended(call));
+    expect(second?.slice(0, 4)).toEqual([
+      'goes on: after run …',
+      'waits: the time is over',
+      'escalate: parked (yellow)',
+      'appendLedger: taken',
+    ]);
+    expect(second).toContain('execute: completed (yellow)');
+    expect((await gate.kinds(call.correlation_id)).slice(3)).toEqual([
+      'hil.created',
+      'hil.escalated',
+      'hil.approved',
+      'upstream.outcome',
+    ]);
+  });
+
   it('uncertain: a tool that gave no answer is not asked again', async () => {
     gate.script.upstream = () =>
       Promise.resolve({ kind: 'unknown', cause: 'timeout', reason: 'the connection was cut' });

@@ -27,6 +27,7 @@ import {
   abortCall,
   analyze,
   attemptOf,
+  escalate,
   evaluate,
   expire,
   inspect,
@@ -97,9 +98,10 @@ export async function toolCall(
             rowsAppended: rows.allTaken,
           });
       }
-      const { summary, by, row_settled } = await review.settled(() =>
-        underOwnNames() ? untilDone(() => expire(call.correlation_id)) : earlier.expire(),
-      );
+      const { summary, by, row_settled } = await review.settled({
+        escalate: async () => rows.append(await escalate(call.correlation_id)),
+        expire: () => (underOwnNames() ? untilDone(() => expire(call.correlation_id)) : earlier.expire()),
+      });
       if (row_settled) return summary;
       if (underOwnNames()) reviewRow = await settleReview(call.correlation_id, summary);
       else if (by === 'decision') await earlier.afterDecision(summary);

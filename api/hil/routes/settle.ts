@@ -6,6 +6,7 @@ import { ByCorrelation, ById, PendingRow } from './schemas.js';
 import type { ReviewStore } from '../../../domain/review/ports.js';
 import type { RuleDecision } from '../../../domain/review/rule-decision.js';
 
+const Escalated = z.strictObject({ escalated_at: z.iso.datetime() });
 const WithdrawQuery = z.object({ attempt_ms: z.coerce.number().int().optional() });
 
 /**
@@ -20,6 +21,15 @@ export function settleRoutes(
     '/pending/:id/rule-decision',
     { schema: { params: ById, response: { 200: z.object({ decision: signedDecision.nullable() }) } } },
     async (request) => ({ decision: await decideByRule(request.params.id) }),
+  );
+
+  app.post(
+    '/pending/:id/escalated',
+    { schema: { params: ById, body: Escalated, response: { 204: z.undefined() } } },
+    async (request, reply) => {
+      await reviews.escalated(request.params.id, request.body.escalated_at);
+      return reply.code(204).send();
+    },
   );
 
   app.post(

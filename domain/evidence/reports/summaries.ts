@@ -30,6 +30,8 @@ export function summaryOf(fact: Fact): string {
       return `${by} changed the arguments of ${tool}${because(reasoning)}`;
     case 'hil.vote':
       return `${by} approved ${tool}, which still waits for others${because(reasoning)}`;
+    case 'hil.escalated':
+      return `nobody had decided about ${tool} yet, and more people were told`;
     case 'hil.approved':
       return `${by} approved ${tool}${because(reasoning)}`;
     case 'hil.denied':
