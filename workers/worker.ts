@@ -110,9 +110,11 @@ const HEARTBEAT_EVERY_MS = 3_000;
 export function forEngine(activities: GateActivities) {
   const steps = createStepActivities(activities);
   const { abortCall, settleExecution, giveUpCallback } = activities;
-  const { inspect, evaluate, analyze, park, applyDecision, expire, appendLedger, settleReview, callback } = steps;
+  const { inspect, evaluate, analyze, park, applyDecision, escalate, expire, appendLedger, settleReview, callback } =
+    steps;
   return {
-    ...typed({ inspect, evaluate, analyze, park, applyDecision, expire, appendLedger, settleReview, callback }),
+    ...typed({ inspect, evaluate, analyze, park, applyDecision, escalate, expire }),
+    ...typed({ appendLedger, settleReview, callback }),
     ...typed({ abortCall, settleExecution, giveUpCallback }),
     ...typed(ofEarlierCalls(activities, steps)),
     ...typed({

@@ -1,4 +1,11 @@
-import { allHandlersFinished, condition, makeContinueAsNewFunc, setHandler, workflowInfo } from '@temporalio/workflow';
+import {
+  allHandlersFinished,
+  condition,
+  makeContinueAsNewFunc,
+  setHandler,
+  TemporalFailure,
+  workflowInfo,
+} from '@temporalio/workflow';
 import type { CallInput, CallSummary } from '../../contracts/call.js';
 import type { SettledReview } from '../../contracts/review.js';
 import { isDecidedBy, isOver } from '../../domain/review/transitions.js';
@@ -68,8 +75,9 @@ export function reviewOf(
       try {
         await escalate();
         return;
-      } catch {
-        // Tried again until the deadline.
+      } catch (error) {
+        // A store that is away. Anything else is a fault of this worker, and its task is retried.
+        if (!(error instanceof TemporalFailure)) throw error;
       } finally {
         deciding = false;
       }
