@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { type PendingRequest, toolOf } from '../contracts/review.js';
 import type { CallRecord } from '../domain/call-record/record.js';
-import { postTo } from '../adapters/egress/webhook.js';
+import { postTo, withoutAddress } from '../adapters/egress/webhook.js';
 import { errorText } from '../domain/errors.js';
 import type { LiteMetrics } from './metrics.js';
 
@@ -43,7 +43,7 @@ export function createNotices(options: NoticeOptions): Notices {
         () => noticed(kind, 'sent'),
         (error: unknown) => {
           noticed(kind, 'failed');
-          logger.warn({ kind, reason: withoutAddress(error, url) }, 'a notice was not taken');
+          logger.warn({ kind, reason: withoutAddress(errorText(error), url) }, 'a notice was not taken');
         },
       )
       .finally(() => underWay.delete(sending));
@@ -117,9 +117,3 @@ export const plain = (text: string): string =>
     .replaceAll('>', '&gt;')
     .replaceAll(/[`*_~]/g, "'")
     .replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ');
-
-/** What failed, without the address: errors of the network repeat it. */
-const withoutAddress = (error: unknown, url: string): string => {
-  const { host, hostname } = new URL(url);
-  return [url, host, hostname].reduce((text, part) => text.replaceAll(part, 'the receiver'), errorText(error));
-};

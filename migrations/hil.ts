@@ -229,6 +229,34 @@ const retention: Migration = {
   },
 };
 
+/**
+ * 0012: what people are told of a row, on each channel, with the attempts; it goes with its row. Only creates a table.
+ */
+const notices: Migration = {
+  async up(db: Kysely<unknown>) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists review_notices (
+      notification_id ${text} not null,
+      channel ${text} not null,
+      pending_id text not null references reviews (id) on delete cascade,
+      ordinal ${integer} not null,
+      notice ${text} not null,
+      state ${text} not null,
+      attempts ${integer} not null,
+      due_ms ${integer} not null,
+      delivered_ms ${integer},
+      error ${text},
+      handle ${text},
+      mac ${text} not null,
+      primary key (notification_id, channel)) ${strict}`.execute(db);
+    await sql`create index if not exists review_notices_of on review_notices (pending_id, channel, ordinal)`.execute(
+      db,
+    );
+    await sql`create index if not exists review_notices_due on review_notices (channel, due_ms)
+      where state = 'queued'`.execute(db);
+  },
+};
+
 export const hilMigrations: Record<string, Migration> = {
   '0001-review-rows': reviewRows,
   '0002-attempts': attempts,
@@ -241,4 +269,5 @@ export const hilMigrations: Record<string, Migration> = {
   '0009-modified': modified,
   '0010-data-keys': dataKeys,
   '0011-retention': retention,
+  '0012-notices': notices,
 };

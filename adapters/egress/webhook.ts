@@ -11,7 +11,11 @@ export interface WebhookTarget {
 /** The receiver answered with a status that is not 2xx. */
 export class ReceiverRefused extends Error {
   override readonly name = 'ReceiverRefused';
-  constructor(readonly status: number) {
+  constructor(
+    readonly status: number,
+    /** How long the receiver asked to be left alone (RFC 9110, 10.2.3); 0 when it did not. */
+    readonly retryAfterMs: number,
+  ) {
     super(`the receiver answered ${status}`);
   }
 }
@@ -48,7 +52,7 @@ export async function postTo(
     });
     if (!response.ok) {
       await response.body?.cancel();
-      throw new ReceiverRefused(response.status);
+      throw new ReceiverRefused(response.status, retryAfterMs(response.headers.get('retry-after')));
     }
     return { contentType: response.headers.get('content-type') ?? '', bytes: await boundedBody(response) };
   } catch (error) {
@@ -58,6 +62,15 @@ export async function postTo(
       cause: error,
     });
   }
+}
+
+/** Only in seconds; a date depends on two clocks. */
+const retryAfterMs = (text: string | null): number => (/^\d{1,6}$/.test(text ?? '') ? Number(text) * 1_000 : 0);
+
+/** Words about a failure without the address, which may hold a key and which errors of the network repeat. */
+export function withoutAddress(text: string, url: string): string {
+  const { host, hostname } = new URL(url);
+  return [url, host, hostname].reduce((words, part) => words.replaceAll(part, 'the receiver'), text);
 }
 
 async function boundedBody(response: Response): Promise<Uint8Array> {

@@ -19,6 +19,7 @@ import { retentionDates, tamperedDates } from '../../domain/review/retention.js'
 import { minimizePayload } from '../../domain/review/minimize.js';
 import type { ReviewLimits, Reviews, ReviewStore } from '../../domain/review/ports.js';
 import type { RuleDecision } from '../../domain/review/rule-decision.js';
+import { noticeStoreOver } from '../notification/notice-store.js';
 import { sealReviews } from './seal-reviews.js';
 import {
   HEAD_COLUMNS,
@@ -428,6 +429,8 @@ export function reviewStoreOver(
   }
 
   return {
+    notices: noticeStoreOver(store, { keys: payloadKeys, clock }),
+
     async createOnce(review) {
       const row = newRow(review);
       if (!room) return create(review, row);

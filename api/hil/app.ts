@@ -5,6 +5,8 @@ import type { Registry } from 'prom-client';
 import type { Operator } from '../../config/hil.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { parseStrictJson } from '../../domain/mcp/strict-json.js';
+import type { NotificationMode } from '../../contracts/notification.js';
+import { createNotifier, type Notifier } from '../../domain/notification/notifier.js';
 import { createDecisionLinks } from '../../domain/review/decision-link.js';
 import { createDecisions } from '../../domain/review/decisions.js';
 import type { DecisionSender, ReviewStore } from '../../domain/review/ports.js';
@@ -17,6 +19,7 @@ import { createService, type Service, type TlsMaterial } from '../plugins/servic
 import { reviewMetrics } from './metrics.js';
 import { assignRoutes, type NoteRoutes } from './routes/assign.js';
 import { type DecideRoutes, decideRoutes } from './routes/decide.js';
+import { notificationRoutes } from './routes/notifications.js';
 import { decisionLinkRoutes } from './routes/decision-link.js';
 import { incidentRoutes } from './routes/incident.js';
 import { type LegalHoldRoutes, legalHoldRoutes } from './routes/legal-hold.js';
@@ -38,6 +41,8 @@ export interface HilOptions {
   readonly sessionKey: Uint8Array;
   readonly linkSeconds?: number;
   readonly consoleUrl?: string | undefined;
+  /** Whom it tells of rows that wait; nobody when absent. */
+  readonly notifications?: { readonly mode: NotificationMode; readonly notifier: Notifier } | undefined;
   readonly logger: Logger;
   readonly registry: Registry;
   readonly trustDomain: string;
@@ -112,7 +117,8 @@ export function createHilService(options: HilOptions): Service {
     observe: reviewMetrics(registry, reviews, clock),
   });
   pendingRoutes(service.app, { reviews, scopeOf, ttlSeconds: options.ttlSeconds ?? DEFAULT_TTL_SECONDS });
-  operatorRoutes(service.app, { reviews, decide, scopeOf, waiting: 'newest' }, (scope) =>
+  const { mode, notifier } = options.notifications ?? nobody(reviews);
+  operatorRoutes(service.app, { reviews, decide, scopeOf, waiting: 'newest' }, (scope) => {
     decisionLinkRoutes(scope, {
       reviews,
       links: createDecisionLinks(options.sessionKey),
@@ -120,11 +126,19 @@ export function createHilService(options: HilOptions): Service {
       consoleUrl: options.consoleUrl,
       scopeOf,
       clock,
-    }),
-  );
+    });
+    notificationRoutes(scope, { mode, notifier, notices: reviews.notices, scopeOf, clock });
+  });
   settleRoutes(service.app, {
     reviews,
     decideByRule: createRuleDecisions({ reviews, decisionKey, clock, decisionLifeMs }),
   });
   return service;
+}
+
+/** No channel is set. */
+function nobody(reviews: ReviewStore): NonNullable<HilOptions['notifications']> {
+  const unused = (): void => undefined;
+  const parts = { reviews, notices: reviews.notices, channels: [], tenants: [], clock: Date.now };
+  return { mode: 'disabled', notifier: createNotifier({ ...parts, observe: unused, gaveUp: unused, failed: unused }) };
 }

@@ -1,5 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { DecisionsOptions } from '../../domain/review/decisions.js';
+import type { NotifierOptions } from '../../domain/notification/notifier.js';
 import type { ReviewStore } from '../../domain/review/ports.js';
 
 /**
@@ -52,4 +53,15 @@ export function reviewMetrics(
   });
   reviews.onEscalated(() => escalations.inc());
   return (decision, outcome) => decisions.inc({ decision, outcome });
+}
+
+/** Counts the attempts to tell people; `dead` is the last one of a message that nobody gets. */
+export function notificationMetrics(registry: Registry): NotifierOptions['observe'] {
+  const deliveries = new Counter({
+    name: 'gate_hil_notification_deliveries_total',
+    help: 'Attempts to tell a channel of a review: delivered, failed, or dead when none follows.',
+    labelNames: ['channel', 'phase', 'outcome'],
+    registers: [registry],
+  });
+  return (channel, phase, outcome) => deliveries.inc({ channel, phase, outcome });
 }

@@ -1,5 +1,9 @@
 import type { Config } from '../../config/env.js';
 import type { HIL_SETTINGS } from '../../config/hil.js';
+import type { NotificationConfig } from '../../config/notifications.js';
+import { channelsOf } from '../../adapters/notification/channels.js';
+import { placesOf } from '../../domain/notification/facts.js';
+import { createNotifier } from '../../domain/notification/notifier.js';
 import type { Reviews } from '../../domain/review/ports.js';
 import { startRetention } from '../../adapters/review/retention-sweep.js';
 import { openReviewStore, reviewsOf } from '../../adapters/review/review-store.js';
@@ -9,13 +13,19 @@ import { engineAnswers } from '../../workers/readiness.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
 import { needed, readSigningKey } from '../plugins/start.js';
 import { createHilService } from './app.js';
+import { notificationMetrics } from './metrics.js';
 import { tooFewFor } from './scope.js';
 
 interface Settings {
   readonly own: Config<typeof HIL_SETTINGS>;
+  readonly notifications: NotificationConfig;
 }
 
-export async function open({ config: { own }, shared, ...parts }: Opening<Settings>): Promise<Opened<Reviews>> {
+export async function open({
+  config: { own, notifications: told },
+  shared,
+  ...parts
+}: Opening<Settings>): Promise<Opened<Reviews>> {
   const decisionKey = await readSigningKey(own.decisionKeyFile);
   const quorum = { strict: own.quorumStrict, risky: own.quorumRisky, destructive: own.quorumDestructive };
   const reviews = await needed(
@@ -44,10 +54,26 @@ export async function open({ config: { own }, shared, ...parts }: Opening<Settin
     );
   const decisionLifeMs = own.decisionLifeSeconds * 1000;
   const decideByRule = createRuleDecisions({ reviews, decisionKey, decisionLifeMs });
+  const channels = told.notificationMode === 'disabled' ? [] : channelsSet(told, own);
+  const notifier = createNotifier({
+    reviews,
+    notices: reviews.notices,
+    channels,
+    tenants: told.notificationTenants,
+    clock: Date.now,
+    observe: notificationMetrics(parts.registry),
+    gaveUp: (channel, notification_id, reason) =>
+      parts.logger.warn({ channel, notification_id, reason }, 'a channel was not told of a review'),
+    failed: (reason) => parts.logger.warn({ reason }, 'the messages of reviews cannot be read or written'),
+  });
+  parts.onStop('sweeps', 'the notifications', () => notifier.close());
   const engine = await shared.engine();
   return {
     port: reviewsOf(reviews, decideByRule),
     ready: () => reviews.ready(),
+    begin: () => {
+      if (channels.length > 0) notifier.start();
+    },
     listener: () =>
       listenerOf(
         createHilService({
@@ -55,7 +81,11 @@ export async function open({ config: { own }, shared, ...parts }: Opening<Settin
           reviews,
           sender: createDecisionSender(engine),
           decisionKey,
-          readiness: { orchestrator: engineAnswers(engine) },
+          readiness: {
+            orchestrator: engineAnswers(engine),
+            ...(told.notificationMode === 'enforce' && { notifications: someChannel(channels.length) }),
+          },
+          notifications: { mode: told.notificationMode, notifier },
           operators: own.operators,
           sessionKey: own.sessionKey,
           linkSeconds: own.decisionLinkSeconds,
@@ -69,3 +99,33 @@ export async function open({ config: { own }, shared, ...parts }: Opening<Settin
       ),
   };
 }
+
+/** The channels that the settings name. */
+const channelsSet = (told: NotificationConfig, own: Settings['own']) =>
+  channelsOf({
+    timeoutMs: told.notificationTimeoutSeconds * 1000,
+    places: placesOf(own.consoleUrl, own.sessionKey),
+    slack:
+      told.slackBotToken !== undefined && told.slackChannel !== undefined
+        ? { apiUrl: told.slackApiUrl, token: told.slackBotToken, channel: told.slackChannel }
+        : told.slackWebhookUrl === undefined
+          ? undefined
+          : { webhookUrl: told.slackWebhookUrl },
+    slackDecides: false,
+    teams: told.teamsWebhookUrl === undefined ? undefined : { webhookUrl: told.teamsWebhookUrl },
+    teamsDecides: false,
+    pagerDuty:
+      told.pagerDutyRoutingKey === undefined
+        ? undefined
+        : { url: told.pagerDutyUrl, routingKey: told.pagerDutyRoutingKey },
+    webhook: told.webhookUrl === undefined ? undefined : { url: told.webhookUrl, bearer: told.webhookBearer },
+    mail:
+      told.smtpUrl === undefined || told.smtpFrom === undefined
+        ? undefined
+        : { url: told.smtpUrl, from: told.smtpFrom, to: told.smtpTo },
+  });
+
+/** Whoever demands to be told is not served by a HIL that tells nobody. */
+const someChannel = (channels: number) => () => {
+  if (channels === 0) throw new Error('GATE_HIL_NOTIFICATION_MODE is enforce, and no channel is set');
+};

@@ -1,4 +1,5 @@
 import { HIL_SETTINGS } from '../../config/hil.js';
+import { NOTIFICATION_SETTINGS, notificationFault } from '../../config/notifications.js';
 import { declareService } from '../plugins/declaration.js';
 
 export const HIL = declareService({
@@ -6,12 +7,14 @@ export const HIL = declareService({
   title: 'Human review',
   prefix: 'GATE_HIL',
   calledBy: 'services',
-  settings: { own: HIL_SETTINGS },
+  settings: { own: HIL_SETTINGS, notifications: NOTIFICATION_SETTINGS },
+  faults: ({ notifications }) => [notificationFault(notifications)],
   engine: true,
   stores: ['hil'],
   neighbours: [],
   async metrics(registry) {
-    const { reviewMetrics } = await import('./metrics.js');
+    const { notificationMetrics, reviewMetrics } = await import('./metrics.js');
+    notificationMetrics(registry);
     reviewMetrics(
       registry,
       { backlog: () => Promise.reject(new Error('unused')), onEscalated: () => undefined },

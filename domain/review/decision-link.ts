@@ -46,3 +46,7 @@ export function createDecisionLinks(sessionKey: Uint8Array): DecisionLinks {
     },
   };
 }
+
+/** Where a person opens a link at the console. */
+export const redeemUrl = (consoleUrl: string, token: string): string =>
+  `${consoleUrl.replace(/\/$/, '')}/decide/redeem?token=${encodeURIComponent(token)}`;

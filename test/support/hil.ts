@@ -42,6 +42,8 @@ export interface HilFixture {
     row: PendingRequest,
     over?: { by?: string; status?: 'approved' | 'denied' | 'expired'; at?: number; modification?: Modification },
   ): Promise<void>;
+  /** Serves the same rows in another way. */
+  serve(over: Partial<HilOptions>): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -49,34 +51,39 @@ export async function openHil(kind: (typeof STORES)[number], over: Partial<HilOp
   const place = await ledgerPlace(kind);
   const clock = () => fixture.now;
   const reviews = await openReviewStore({ target: place.target, payloadKeys: place.keys, clock });
-  const service = createHilService({
-    reviews,
-    sender: { decide: () => Promise.reject(new Error('nothing is decided here')) },
-    decisionKey: generateKeyPairSync('ed25519').privateKey,
-    sessionKey: Buffer.alloc(32, 7),
-    operators: [
-      { name: 'dev', tenant: 'acme', token: OPERATOR },
-      { name: 'glx', tenant: 'globex', token: OTHER_OPERATOR },
-    ],
-    logger: pino({ level: 'silent' }),
-    registry: new Registry(),
-    trustDomain: 'gate.local',
-    simulatorTenant: 'acme',
-    clock,
-    resolveCaller: ({ headers: { 'x-test-caller': name } }) =>
-      typeof name === 'string'
-        ? {
-            kind: 'service',
-            spiffe: `spiffe://gate.local/service/${name}`,
-            callerId: `service-${name}`,
-            fingerprint: 'cd'.repeat(32),
-          }
-        : null,
-    ...over,
-  });
+  const serviceOf = (more: Partial<HilOptions>): Service =>
+    createHilService({
+      reviews,
+      sender: { decide: () => Promise.reject(new Error('nothing is decided here')) },
+      decisionKey: generateKeyPairSync('ed25519').privateKey,
+      sessionKey: Buffer.alloc(32, 7),
+      operators: [
+        { name: 'dev', tenant: 'acme', token: OPERATOR },
+        { name: 'glx', tenant: 'globex', token: OTHER_OPERATOR },
+      ],
+      logger: pino({ level: 'silent' }),
+      registry: new Registry(),
+      trustDomain: 'gate.local',
+      simulatorTenant: 'acme',
+      clock,
+      resolveCaller: ({ headers: { 'x-test-caller': name } }) =>
+        typeof name === 'string'
+          ? {
+              kind: 'service',
+              spiffe: `spiffe://gate.local/service/${name}`,
+              callerId: `service-${name}`,
+              fingerprint: 'cd'.repeat(32),
+            }
+          : null,
+      ...over,
+      ...more,
+    });
+  let service = serviceOf({});
   const fixture: HilFixture = {
     reviews,
-    service,
+    get service() {
+      return service;
+    },
     place,
     now: T0,
     async ask(url, { method = 'GET', as = 'console', tenant = 'acme', token, headers, body } = {}) {
@@ -124,6 +131,10 @@ export async function openHil(kind: (typeof STORES)[number], over: Partial<HilOp
         principal: null,
         ...(modification && { modification }),
       });
+    },
+    async serve(more) {
+      await service.close();
+      service = serviceOf(more);
     },
     async close() {
       await service.close();

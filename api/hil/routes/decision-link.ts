@@ -9,7 +9,7 @@ import {
 } from '../../../contracts/decision-link.js';
 import { type PendingRequest, toolOf } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
-import { type DecisionLinks, LINK_LIFE_SECONDS } from '../../../domain/review/decision-link.js';
+import { type DecisionLinks, LINK_LIFE_SECONDS, redeemUrl } from '../../../domain/review/decision-link.js';
 import type { ReviewStore } from '../../../domain/review/ports.js';
 import { whyNotDecidable } from '../../../domain/review/transitions.js';
 import type { ServiceApp } from '../../plugins/app.js';
@@ -27,10 +27,6 @@ export interface DecisionLinkRoutes {
   readonly scopeOf: (request: FastifyRequest) => ReviewScope;
   readonly clock: () => number;
 }
-
-/** Where a person opens a link at the console. */
-export const redeemUrl = (consoleUrl: string, token: string): string =>
-  `${consoleUrl.replace(/\/$/, '')}/decide/redeem?token=${encodeURIComponent(token)}`;
 
 /** Links to a decision (docs/architecture/reviews.md#decision-links). Neither route decides anything. */
 export function decisionLinkRoutes(

@@ -2,13 +2,13 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { JsonObject } from '../../../contracts/json.js';
 import { approvalTier } from '../../../contracts/policy.js';
-import { newReview, type NewReview } from '../../../contracts/review.js';
+import { newReview, type NewReview, type PendingRequest } from '../../../contracts/review.js';
 import { CALLER_IDS } from '../../../contracts/route-authority.js';
 import { stateNamespace } from '../../../contracts/ledger.js';
 import { GateError } from '../../../domain/errors.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { namedTenant, type ReviewScope } from '../scope.js';
-import { ByCorrelation, ById, parsedObject, PendingRow } from './schemas.js';
+import { ByCorrelation, ById, parsedObject, PendingDetail, PendingRow } from './schemas.js';
 import type { ReviewStore } from '../../../domain/review/ports.js';
 
 /** Looser than the contract, because some faults have their own code (422) instead of `invalid_request`. */
@@ -29,6 +29,11 @@ export interface PendingRoutes {
 
 /** Routes between services: the pipeline creates rows; callers read single rows of their tenant's scope. */
 export function pendingRoutes(app: ServiceApp, { reviews, scopeOf, ttlSeconds }: PendingRoutes): void {
+  const detailed = async (row: PendingRequest) => ({
+    ...row,
+    notifications: await reviews.notices.deliveriesOf(row.id),
+  });
+
   app.post(
     '/pending',
     { schema: { body: CreateBody, response: { 200: PendingRow, 201: PendingRow } } },
@@ -41,14 +46,15 @@ export function pendingRoutes(app: ServiceApp, { reviews, scopeOf, ttlSeconds }:
     },
   );
 
-  app.get('/pending/:id', { schema: { params: ById, response: { 200: PendingRow } } }, async (request) =>
-    found(await reviews.get(request.params.id, scopeOf(request).tenant)),
+  app.get('/pending/:id', { schema: { params: ById, response: { 200: PendingDetail } } }, async (request) =>
+    detailed(found(await reviews.get(request.params.id, scopeOf(request).tenant))),
   );
 
   app.get(
     '/pending/by-correlation/:correlation_id',
-    { schema: { params: ByCorrelation, response: { 200: PendingRow } } },
-    async (request) => found(await reviews.byCorrelation(request.params.correlation_id, scopeOf(request).tenant)),
+    { schema: { params: ByCorrelation, response: { 200: PendingDetail } } },
+    async (request) =>
+      detailed(found(await reviews.byCorrelation(request.params.correlation_id, scopeOf(request).tenant))),
   );
 }
 

@@ -1,0 +1,571 @@
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { SMTPServer } from 'smtp-server';
+import { type Delivery, lifecycleEvent, type LifecycleEvent } from '../../contracts/notification.js';
+import type { PendingRequest } from '../../contracts/review.js';
+import { createNotifier, type Notifier, type NotifierOptions } from '../../domain/notification/notifier.js';
+import { placesOf } from '../../domain/notification/facts.js';
+import type { Channel } from '../../domain/notification/ports.js';
+import { type HilFixture, openHil, OPERATOR } from '../../test/support/hil.js';
+import { STORES } from '../../test/support/ledger.js';
+import { eventually, timePasses } from '../../test/support/waiting.js';
+import { channelsOf, type ChannelSettings } from './channels.js';
+
+interface Received {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  readonly body: Record<string, unknown>;
+}
+/** A status, a body, or no answer at all. */
+type Answer = number | Record<string, unknown> | 'hangs' | { readonly status: number; readonly retryAfter: string };
+
+/** A receiver over real HTTP, which answers as it is told; then 200. */
+async function openReceiver() {
+  const received: Received[] = [];
+  const answers: Answer[] = [];
+  const server: Server = createServer((request, response) => {
+    let text = '';
+    request.setEncoding('utf8').on('data', (part: string) => (text += part));
+    request.on('end', () => {
+      received.push({
+        path: request.url ?? '',
+        headers: request.headers,
+        text,
+        body: JSON.parse(text) as Record<string, unknown>,
+      });
+      const answer = answers.shift() ?? 200;
+      if (answer === 'hangs') return;
+      if (typeof answer === 'number') return void response.writeHead(answer).end('{}');
+      if ('retryAfter' in answer)
+        return void response.writeHead(Number(answer['status']), { 'retry-after': String(answer.retryAfter) }).end();
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    received,
+    answers,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook?key=in-the-address`,
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.closeAllConnections();
+        server.close(() => resolve());
+      }),
+  };
+}
+
+let hil: HilFixture;
+let receiver: Awaited<ReturnType<typeof openReceiver>>;
+let notifier: Notifier | null = null;
+let told: string[];
+
+const parts = {
+  timeoutMs: 5_000,
+  slackDecides: false,
+  teamsDecides: false,
+  places: placesOf(undefined, Buffer.alloc(32, 7)),
+};
+const webhook = (): Channel[] => channelsOf({ ...parts, webhook: { url: receiver.url, bearer: 'b'.repeat(32) } });
+
+function start(channels: readonly Channel[] = webhook(), over: Partial<NotifierOptions> = {}): Notifier {
+  notifier = createNotifier({
+    reviews: hil.reviews,
+    notices: hil.reviews.notices,
+    channels,
+    tenants: [],
+    clock: () => hil.now,
+    observe: (channel, phase, outcome) => void told.push(`${channel} ${phase} ${outcome}`),
+    gaveUp: (channel, id, reason) => void told.push(`${channel} ${id.slice(37)} gave up: ${reason}`),
+    failed: (reason) => void told.push(`failed: ${reason}`),
+    lookMs: 20,
+    backOffMs: [10, 20, 30],
+    ...over,
+  });
+  notifier.start();
+  return notifier;
+}
+async function stop(): Promise<void> {
+  await notifier?.close();
+  notifier = null;
+}
+const events = (): LifecycleEvent[] => receiver.received.map(({ body }) => lifecycleEvent.parse(body));
+const deliveries = async ({ id }: PendingRequest): Promise<Delivery[]> =>
+  (await hil.ask(`/pending/${id}`)).body['notifications'] as Delivery[];
+const states = async (row: PendingRequest) =>
+  (await deliveries(row)).map(({ notification_id, channel, state }) => [channel, notification_id.slice(37), state]);
+const settledAs = (row: PendingRequest, expected: readonly (readonly string[])[]) =>
+  eventually(`the messages ${JSON.stringify(expected)}`, async () => {
+    // Attempts wait for a clock that only the test moves.
+    hil.now += 20;
+    return JSON.stringify(await states(row)) === JSON.stringify(expected);
+  });
+
+beforeEach(async () => {
+  told = [];
+  receiver = await openReceiver();
+});
+afterEach(async () => {
+  await stop();
+  await hil.close();
+  await receiver.close();
+});
+
+describe.each(STORES)('messages of reviews, on %s', (kind) => {
+  beforeEach(async () => {
+    hil = await openHil(kind);
+  }, 60_000);
+
+  it('a row that waits and one that was decided are told, each once, and the row says so', async () => {
+    start();
+    const row = await hil.park(1);
+    await settledAs(row, [['webhook', 'trigger', 'delivered']]);
+    await hil.settle(row, { status: 'denied', by: 'operator:ada' });
+    await settledAs(row, [
+      ['webhook', 'trigger', 'delivered'],
+      ['webhook', 'resolve:denied', 'delivered'],
+    ]);
+    expect(events()).toMatchObject([
+      {
+        phase: 'trigger',
+        status: 'pending',
+        notification_id: `${row.id}:trigger`,
+        dedup_key: row.id,
+        headline: 'A call waits for a decision: wire_transfer by payments-agent',
+        tenant: 'acme',
+        decided_at: null,
+      },
+      { phase: 'resolve', status: 'denied', headline: 'A call was denied: wire_transfer by payments-agent' },
+    ]);
+    expect(receiver.received[0]?.headers).toMatchObject({
+      'idempotency-key': `${row.id}:trigger`,
+      authorization: `Bearer ${'b'.repeat(32)}`,
+    });
+    expect(receiver.received.map(({ text }) => text).join()).not.toContain('SECRET-VALUE');
+  });
+
+  it('tells approved, denied, expired and withdrawn apart', async () => {
+    start();
+    const rows = await Promise.all([1, 2, 3, 4].map((n) => hil.park(n)));
+    for (const row of rows) await settledAs(row, [['webhook', 'trigger', 'delivered']]);
+    const [approved, denied, expired, withdrawn] = rows as [
+      PendingRequest,
+      PendingRequest,
+      PendingRequest,
+      PendingRequest,
+    ];
+    await hil.settle(approved);
+    await hil.settle(denied, { status: 'denied' });
+    await hil.settle(expired, { status: 'expired', by: 'system:ttl-sweep' });
+    await hil.reviews.withdraw(withdrawn.correlation_id);
+    const ends = () => events().filter(({ phase }) => phase === 'resolve');
+    await eventually('four ends', () => ends().length === 4);
+    const statusOf = ({ id }: PendingRequest) => ends().find(({ pending_id }) => pending_id === id)?.status;
+    expect(rows.map(statusOf)).toEqual(['approved', 'denied', 'expired', 'withdrawn']);
+  });
+
+  it('what was missed while nobody followed is told at the next start, and nothing twice', async () => {
+    const [before, decided] = [await hil.park(1), await hil.park(2)];
+    await hil.settle(decided);
+    start();
+    await settledAs(before, [['webhook', 'trigger', 'delivered']]);
+    await stop();
+    await hil.settle(before);
+    start();
+    await settledAs(before, [
+      ['webhook', 'trigger', 'delivered'],
+      ['webhook', 'resolve:approved', 'delivered'],
+    ]);
+    // Of a row that was decided before anybody was told, nothing is.
+    expect(events().map(({ pending_id }) => pending_id)).toEqual([before.id, before.id]);
+    expect(await states(decided)).toEqual([]);
+  });
+
+  it('an attempt that was counted and never ended, as after a crash, is made again', async () => {
+    const row = await hil.park(1);
+    start([], { byRuleMs: 0 });
+    await stop();
+    const held: Channel = {
+      kind: 'webhook',
+      takes: () => true,
+      send: () => new Promise(() => undefined),
+      close: () => undefined,
+    };
+    const dying = createNotifier({
+      reviews: hil.reviews,
+      notices: hil.reviews.notices,
+      channels: [held],
+      tenants: [],
+      clock: () => hil.now,
+      observe: () => undefined,
+      gaveUp: () => undefined,
+      failed: () => undefined,
+    });
+    dying.start();
+    await eventually('an attempt', async () => (await deliveries(row))[0]?.attempts === 1);
+    // It never comes back, like a process that was killed.
+    start();
+    hil.now += 60_000;
+    await settledAs(row, [['webhook', 'trigger', 'delivered']]);
+    expect((await deliveries(row))[0]?.attempts).toBe(2);
+  });
+
+  it('two processes make no attempt twice', async () => {
+    const second = createNotifier({
+      reviews: hil.reviews,
+      notices: hil.reviews.notices,
+      channels: webhook(),
+      tenants: [],
+      clock: () => hil.now,
+      observe: () => undefined,
+      gaveUp: () => undefined,
+      failed: () => undefined,
+      lookMs: 20,
+    });
+    start();
+    second.start();
+    const rows = await Promise.all([1, 2, 3, 4, 5, 6].map((n) => hil.park(n)));
+    for (const row of rows) await settledAs(row, [['webhook', 'trigger', 'delivered']]);
+    await second.close();
+    expect(receiver.received).toHaveLength(rows.length);
+  });
+
+  it('a message that was edited in the store is never sent', async () => {
+    hil.now -= 3_600_000;
+    const row = await hil.park(1, { approval_tier: 'auto' });
+    start();
+    await eventually('the message', async () => (await deliveries(row)).length === 1);
+    await hil.place.sql(`update review_notices set notice = replace(notice, 'wire_transfer', 'read_balance')`);
+    await settledAs(row, [['webhook', 'trigger', 'dead']]);
+    expect(receiver.received).toEqual([]);
+  });
+
+  it('goes with its row', async () => {
+    const row = await hil.park(1);
+    start();
+    await settledAs(row, [['webhook', 'trigger', 'delivered']]);
+    await stop();
+    expect(await hil.reviews.notices.counts()).toEqual({ queued: 0, dead: 0 });
+    expect(await hil.reviews.notices.deliveriesOf(row.id)).toHaveLength(1);
+  });
+});
+
+describe('a channel', () => {
+  beforeEach(async () => {
+    hil = await openHil('sqlite');
+  });
+  const smtp = async (settings: Partial<ConstructorParameters<typeof SMTPServer>[0]> = {}) => {
+    const mails: string[] = [];
+    const server = new SMTPServer({
+      disabledCommands: ['AUTH', 'STARTTLS'],
+      logger: false,
+      onData(stream, _session, done) {
+        let text = '';
+        stream.setEncoding('utf8').on('data', (part: string) => (text += part));
+        stream.on('end', () => {
+          mails.push(text);
+          done();
+        });
+      },
+      ...settings,
+    });
+    server.on('error', () => undefined);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    return {
+      mails,
+      url: `smtp://127.0.0.1:${(server.server.address() as AddressInfo).port}`,
+      close: () => new Promise<void>((resolve) => server.close(() => resolve())),
+    };
+  };
+  const settings = (over: Partial<ChannelSettings>): Channel[] => channelsOf({ ...parts, ...over });
+
+  it('that fails for now is tried again with the same bytes, after growing pauses', async () => {
+    receiver.answers.push(500, 429, 'hangs');
+    start(settings({ timeoutMs: 500, webhook: { url: receiver.url } }));
+    const row = await hil.park(1);
+    await settledAs(row, [['webhook', 'trigger', 'delivered']]);
+    expect(new Set(receiver.received.map(({ text }) => text)).size).toBe(1);
+    expect(receiver.received).toHaveLength(4);
+    expect(told).toEqual([
+      'webhook trigger failed',
+      'webhook trigger failed',
+      'webhook trigger failed',
+      'webhook trigger delivered',
+    ]);
+  });
+
+  it('that fails for good, or too often, leaves a dead letter with a reason and no address, and nothing waits for it', async () => {
+    receiver.answers.push(404);
+    start();
+    const first = await hil.park(1);
+    await settledAs(first, [['webhook', 'trigger', 'dead']]);
+    expect(await deliveries(first)).toMatchObject([
+      { attempts: 1, error: 'the receiver answered 404', delivered_at: null, next_attempt_at: null },
+    ]);
+    receiver.answers.push(500, 502, 503, 504);
+    const second = await hil.park(2);
+    await settledAs(second, [['webhook', 'trigger', 'dead']]);
+    expect(await deliveries(second)).toMatchObject([{ attempts: 4, error: 'the receiver answered 504' }]);
+    expect(told).toContain('webhook trigger gave up: the receiver answered 404');
+    await receiver.close();
+    const third = await hil.park(3);
+    await settledAs(third, [['webhook', 'trigger', 'dead']]);
+    expect(JSON.stringify(await deliveries(third))).not.toMatch(/127\.0\.0\.1|in-the-address/);
+    expect((await hil.ask('/notifications/config')).body).toMatchObject({ dead_letters: 3, queued: 0 });
+    receiver = await openReceiver();
+  });
+
+  it('that asks for time is left alone for as long, and no other message is tried meanwhile', async () => {
+    receiver.answers.push({ status: 429, retryAfter: '60' });
+    start();
+    const first = await hil.park(1);
+    await eventually('the refusal', () => told.length === 1);
+    await hil.park(2);
+    hil.now += 59_000;
+    await timePasses(100, 'nothing is to be sent before the minute is over');
+    expect(receiver.received).toHaveLength(1);
+    hil.now += 1_000;
+    await settledAs(first, [['webhook', 'trigger', 'delivered']]);
+    await eventually('the other message', () => receiver.received.length === 3);
+  });
+
+  it('that hangs delays no other', async () => {
+    const other = await openReceiver();
+    receiver.answers.push('hangs', 'hangs', 'hangs', 'hangs');
+    start(settings({ timeoutMs: 5_000, webhook: { url: receiver.url }, teams: { webhookUrl: other.url } }));
+    const row = await hil.park(1);
+    await settledAs(row, [
+      ['teams', 'trigger', 'delivered'],
+      ['webhook', 'trigger', 'queued'],
+    ]);
+    expect(other.received[0]?.body).toMatchObject({
+      type: 'message',
+      attachments: [{ contentType: 'application/vnd.microsoft.card.adaptive' }],
+    });
+    await receiver.close();
+    await stop();
+    await other.close();
+    receiver = await openReceiver();
+  });
+
+  it('is told nothing of a row that was settled before it could be reached, and the end of one that it may know', async () => {
+    receiver.answers.push(503);
+    start(undefined, { backOffMs: [600_000] });
+    const tried = await hil.park(1);
+    await eventually('the refusal', () => told.length === 1);
+    await hil.settle(tried);
+    await settledAs(tried, [
+      ['webhook', 'trigger', 'superseded'],
+      ['webhook', 'resolve:approved', 'delivered'],
+    ]);
+    await stop();
+    start(undefined, { byRuleMs: 600_000 });
+    const byRule = await hil.park(2, { approval_tier: 'auto' });
+    await eventually('the message', async () => (await deliveries(byRule)).length === 1);
+    await hil.settle(byRule, { by: 'system:policy-tier' });
+    await eventually('its end', async () => (await states(byRule))[0]?.[2] === 'superseded');
+    expect(await states(byRule)).toEqual([['webhook', 'trigger', 'superseded']]);
+  });
+
+  it('tells of no row of another tenant than those that are set', async () => {
+    start(undefined, { tenants: ['globex'] });
+    await hil.park(1);
+    const row = await hil.park(2, { tenant: 'globex' });
+    await eventually('the other message', () => receiver.received.length === 1);
+    expect(events().map(({ pending_id }) => pending_id)).toEqual([row.id]);
+  });
+
+  it('Slack as a bot has one card for each row: it is changed when somebody approved or decided elsewhere', async () => {
+    start(
+      settings({ slack: { apiUrl: receiver.url.split('/hook')[0] ?? '', token: 'xoxb-0123456789', channel: 'C1' } }),
+    );
+    receiver.answers.push(
+      { ok: true, channel: 'C1', ts: '17.1' },
+      { ok: true, channel: 'C1', ts: '17.1' },
+      { ok: true },
+    );
+    const row = await hil.park(1, { approval_tier: 'strict' });
+    await settledAs(row, [['slack', 'trigger', 'delivered']]);
+    await hil.reviews.voted(row.id, [
+      { by: 'operator:ada', provenance: 'console-bearer', at: '2026-11-02T10:00:00.000Z' },
+    ]);
+    await eventually('the change', () => receiver.received.length === 2);
+    await hil.settle(row, { by: 'operator:bob' });
+    await eventually('the end', () => receiver.received.length === 3);
+    expect(receiver.received.map(({ path }) => path)).toEqual(['/chat.postMessage', '/chat.update', '/chat.update']);
+    expect(receiver.received.map(({ body }) => [body['channel'], body['ts'], body['text']])).toEqual([
+      ['C1', undefined, 'Gate: A call waits for a decision'],
+      ['C1', '17.1', 'Gate: A call still waits: 1 of 1 people have approved'],
+      ['C1', '17.1', 'Gate: A call was approved'],
+    ]);
+    expect(receiver.received[0]?.headers['authorization']).toBe('Bearer xoxb-0123456789');
+    expect(receiver.received[2]?.text).toContain('operator:bob by console');
+    for (const { body } of receiver.received)
+      expect(body).toMatchObject({ parse: 'none', link_names: false, unfurl_links: false });
+  });
+
+  it.each([
+    ['channel_not_found', 'dead'],
+    ['ratelimited', 'delivered'],
+  ])('Slack that answers 200 and refuses with %s: the message is %s', async (error, state) => {
+    start(
+      settings({ slack: { apiUrl: receiver.url.split('/hook')[0] ?? '', token: 'xoxb-0123456789', channel: 'C1' } }),
+    );
+    receiver.answers.push({ ok: false, error }, { ok: true, channel: 'C1', ts: '1' });
+    await settledAs(await hil.park(1), [['slack', 'trigger', state]]);
+  });
+
+  it('Slack by an incoming webhook gets one message for each change, with no token', async () => {
+    start(settings({ slack: { webhookUrl: receiver.url } }));
+    const row = await hil.park(1);
+    await settledAs(row, [['slack', 'trigger', 'delivered']]);
+    await hil.settle(row);
+    await settledAs(row, [
+      ['slack', 'trigger', 'delivered'],
+      ['slack', 'resolve:approved', 'delivered'],
+    ]);
+    expect(receiver.received.map(({ body }) => body['text'])).toEqual([
+      'Gate: A call waits for a decision',
+      'Gate: A call was approved',
+    ]);
+  });
+
+  it('PagerDuty opens one incident for a row and ends it; one approval of several changes nothing', async () => {
+    start(settings({ pagerDuty: { url: receiver.url, routingKey: 'r'.repeat(32) } }));
+    const row = await hil.park(1);
+    await settledAs(row, [['pagerduty', 'trigger', 'delivered']]);
+    await hil.reviews.voted(row.id, [
+      { by: 'operator:ada', provenance: 'console-bearer', at: '2026-11-02T10:00:00.000Z' },
+    ]);
+    await hil.settle(row);
+    await settledAs(row, [
+      ['pagerduty', 'trigger', 'delivered'],
+      ['pagerduty', 'resolve:approved', 'delivered'],
+    ]);
+    expect(receiver.received.map(({ body }) => [body['event_action'], body['dedup_key']])).toEqual([
+      ['trigger', row.id],
+      ['resolve', row.id],
+    ]);
+  });
+
+  it('mail: a thread for each row over real SMTP, in plain text, whatever the agent wrote', async () => {
+    const server = await smtp();
+    start(
+      settings({ mail: { url: server.url, from: 'gate@acme.example', to: ['ops@acme.example', 'ada@acme.example'] } }),
+    );
+    const row = await hil.park(1, { agent_id: 'x\r\nBcc: evil@evil.example\r\n\r\n<b>approved</b>' });
+    await settledAs(row, [['smtp', 'trigger', 'delivered']]);
+    await hil.settle(row);
+    await eventually('the second mail', () => server.mails.length === 2);
+    const [first = '', second = ''] = server.mails;
+    const [head = ''] = first.split('\r\n\r\n');
+    expect(head).toMatch(/^To: ops@acme\.example, ada@acme\.example$/m);
+    expect(head).toMatch(/^Content-Type: text\/plain/m);
+    expect(head).toMatch(/^Auto-Submitted: auto-generated$/m);
+    expect(first).not.toMatch(/^Bcc:/m);
+    expect(first).toContain('x\\u{d}\\nBcc');
+    expect(head).toContain(`<${row.id}.trigger@gate.invalid>`);
+    expect(second).toContain(`In-Reply-To: <${row.id}.trigger@gate.invalid>`);
+    await stop();
+    await server.close();
+  });
+
+  it('mail: a server that is busy is asked again, one that refuses the receiver is not, one that is gone is dead', async () => {
+    const refusals = [451, 550];
+    const server = await smtp({
+      onRcptTo(_address, _session, done) {
+        const code = refusals.shift();
+        done(code === undefined ? null : Object.assign(new Error('no'), { responseCode: code }));
+      },
+    });
+    start(settings({ mail: { url: server.url, from: 'gate@acme.example', to: ['ops@acme.example'] } }));
+    const first = await hil.park(1);
+    await settledAs(first, [['smtp', 'trigger', 'dead']]);
+    expect((await deliveries(first))[0]).toMatchObject({ attempts: 2, error: expect.stringContaining('550') });
+    await server.close();
+    const second = await hil.park(2);
+    await settledAs(second, [['smtp', 'trigger', 'dead']]);
+    expect((await deliveries(second))[0]?.error).not.toContain('127.0.0.1');
+  });
+
+  it('mail: a password is not sent to a server without TLS', async () => {
+    const seen: string[] = [];
+    const server = await smtp({
+      disabledCommands: ['STARTTLS'],
+      onAuth: (auth, _session, done) => {
+        seen.push(auth.method);
+        done(null, { user: 'gate' });
+      },
+    });
+    const url = server.url.replace('smtp://', 'smtp://gate:a-password@');
+    start(settings({ mail: { url, from: 'gate@acme.example', to: ['ops@acme.example'] } }));
+    await settledAs(await hil.park(1), [['smtp', 'trigger', 'dead']]);
+    expect(seen).toEqual([]);
+    expect(server.mails).toEqual([]);
+    await stop();
+    await server.close();
+  });
+});
+
+describe('the routes of notifications', () => {
+  const openWith = async (channels: readonly Channel[]) => {
+    hil = await openHil('sqlite');
+    const { reviews } = hil;
+    const made = createNotifier({
+      reviews,
+      notices: reviews.notices,
+      channels,
+      tenants: [],
+      clock: () => hil.now,
+      observe: () => undefined,
+      gaveUp: () => undefined,
+      failed: () => undefined,
+    });
+    await hil.serve({ notifications: { mode: 'warn', notifier: made } });
+    notifier = made;
+  };
+
+  it('say which channels are set, and nothing of where they are', async () => {
+    await openWith(webhook());
+    const { status, body, text } = await hil.ask('/notifications/config');
+    expect([status, body]).toEqual([
+      200,
+      {
+        mode: 'warn',
+        viable: true,
+        slack: false,
+        teams: false,
+        pagerduty: false,
+        webhook: true,
+        smtp: false,
+        queued: 0,
+        dead_letters: 0,
+      },
+    ]);
+    expect(text).not.toMatch(/127\.0\.0\.1|bbbb/);
+  });
+
+  it('send a message of a test to every channel and say which took it', async () => {
+    await openWith([...webhook(), ...channelsOf({ ...parts, teams: { webhookUrl: 'http://127.0.0.1:1/x' } })]);
+    const answer = await hil.ask('/notifications/test', { method: 'POST', token: OPERATOR });
+    expect(answer).toMatchObject({
+      status: 200,
+      body: { webhook: true, results: { webhook: null, teams: expect.stringContaining('fetch failed') } },
+    });
+    expect(answer.text).not.toContain('127.0.0.1');
+    expect(events().map(({ phase, status }) => [phase, status])).toEqual([
+      ['trigger', 'pending'],
+      ['resolve', 'withdrawn'],
+    ]);
+  });
+
+  it.each([
+    ['another service', { as: 'proxy', token: OPERATOR }, 403],
+    ['nobody in particular', {}, 401],
+  ])('are no test for %s', async (_, asked, status) => {
+    await openWith(webhook());
+    expect((await hil.ask('/notifications/test', { method: 'POST', ...asked })).status).toBe(status);
+    expect(receiver.received).toEqual([]);
+  });
+});

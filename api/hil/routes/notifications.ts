@@ -1,0 +1,60 @@
+import { randomUUID } from 'node:crypto';
+import type { FastifyRequest } from 'fastify';
+import {
+  type NotificationMode,
+  type NotificationsConfig,
+  notificationsConfig,
+  notificationsTested,
+} from '../../../contracts/notification.js';
+import type { Notifier } from '../../../domain/notification/notifier.js';
+import { noticesOfTest } from '../../../domain/notification/notice.js';
+import type { NoticeStore } from '../../../domain/notification/ports.js';
+import type { ServiceApp } from '../../plugins/app.js';
+import { type ReviewScope, scopeFirst } from '../scope.js';
+import { mayDecide } from './decide.js';
+
+export interface NotificationRoutes {
+  readonly mode: NotificationMode;
+  readonly notifier: Notifier;
+  readonly notices: NoticeStore;
+  readonly scopeOf: (request: FastifyRequest) => ReviewScope;
+  readonly clock: () => number;
+}
+
+/** Which channels are set, and a message that shows whether they work (docs/architecture/notifications.md). */
+export function notificationRoutes(
+  app: ServiceApp,
+  { mode, notifier, notices, scopeOf, clock }: NotificationRoutes,
+): void {
+  async function config(): Promise<NotificationsConfig> {
+    const { queued, dead } = await notices.counts();
+    const isSet = (kind: (typeof notifier.kinds)[number]): boolean => notifier.kinds.includes(kind);
+    return {
+      mode,
+      viable: notifier.kinds.length > 0,
+      slack: isSet('slack'),
+      teams: isSet('teams'),
+      pagerduty: isSet('pagerduty'),
+      webhook: isSet('webhook'),
+      smtp: isSet('smtp'),
+      queued,
+      dead_letters: dead,
+    };
+  }
+
+  app.get(
+    '/notifications/config',
+    { schema: { response: { 200: notificationsConfig } }, onRequest: scopeFirst(scopeOf) },
+    config,
+  );
+
+  app.post(
+    '/notifications/test',
+    { schema: { response: { 200: notificationsTested } }, onRequest: mayDecide(scopeOf) },
+    async (request) => {
+      const [tenant = ''] = scopeOf(request).tenants;
+      const { trigger, resolve } = noticesOfTest(randomUUID(), tenant, clock());
+      return { results: await notifier.test(trigger, resolve), ...(await config()) };
+    },
+  );
+}

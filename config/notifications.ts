@@ -1,0 +1,114 @@
+import { z } from 'zod';
+import { notificationMode } from '../contracts/notification.js';
+import { type Config, csv, seconds, setting } from './env.js';
+
+const address = z.url({ protocol: /^https?$/, message: 'must be an http(s):// URL' });
+const secretText = z.string().min(16, 'must have at least 16 characters').optional();
+const mailbox = /^[^\s@<>,;:"()[\]\\]{1,64}@[A-Za-z0-9.-]{1,253}$/;
+
+/**
+ * Where people are told of calls that wait (docs/how-to/connect-a-chat.md). A channel without an address takes nothing.
+ */
+export const NOTIFICATION_SETTINGS = {
+  notificationMode: setting(
+    'GATE_HIL_NOTIFICATION_MODE',
+    notificationMode.default('warn'),
+    'disabled: nobody is told. warn: as far as channels are set. enforce: HIL is not ready without one.',
+  ),
+  notificationTimeoutSeconds: setting(
+    'GATE_HIL_NOTIFICATION_TIMEOUT_SECS',
+    seconds(5, 1, 30),
+    'How long one attempt to tell a channel may take.',
+  ),
+  notificationTenants: setting(
+    'GATE_HIL_NOTIFICATION_TENANTS',
+    csv.refine(
+      (names) => names.every((name) => /^[A-Za-z0-9._-]{1,63}$/.test(name)),
+      'must be tenant names separated by commas',
+    ),
+    'Only calls of these tenants are told of, separated by commas; empty: all.',
+  ),
+  slackWebhookUrl: setting(
+    'GATE_HIL_SLACK_WEBHOOK_URL',
+    address.optional(),
+    "Slack: an incoming webhook. It takes new messages only; with a bot's token one card is changed instead.",
+    { secret: true },
+  ),
+  slackBotToken: setting(
+    'GATE_HIL_SLACK_BOT_TOKEN',
+    secretText,
+    'Slack: token of a bot that may write in the channel.',
+    {
+      secret: true,
+    },
+  ),
+  slackChannel: setting(
+    'GATE_HIL_SLACK_CHANNEL',
+    z
+      .string()
+      .regex(/^[A-Z0-9]{1,32}$/, 'must be the id of a channel, such as C0123456789')
+      .optional(),
+    "Slack: the id of the bot's channel.",
+  ),
+  slackApiUrl: setting('GATE_HIL_SLACK_API_URL', address.default('https://slack.com/api'), 'Slack: where its API is.'),
+  teamsWebhookUrl: setting(
+    'GATE_HIL_TEAMS_WEBHOOK_URL',
+    address.optional(),
+    'Teams: a webhook that takes adaptive cards for a channel.',
+    { secret: true },
+  ),
+  pagerDutyRoutingKey: setting(
+    'GATE_HIL_PAGERDUTY_ROUTING_KEY',
+    secretText,
+    'PagerDuty: integration key of a service (Events API v2).',
+    { secret: true },
+  ),
+  pagerDutyUrl: setting(
+    'GATE_HIL_PAGERDUTY_URL',
+    address.default('https://events.pagerduty.com/v2/enqueue'),
+    'PagerDuty: where events go.',
+  ),
+  webhookUrl: setting(
+    'GATE_HIL_WEBHOOK_URL',
+    address.optional(),
+    'Any receiver of gate.hil-notification-lifecycle/v1 as JSON.',
+    { secret: true },
+  ),
+  webhookBearer: setting(
+    'GATE_HIL_WEBHOOK_BEARER_TOKEN',
+    z.string().min(32, 'must have at least 32 characters').optional(),
+    'Sent to it as Authorization: Bearer.',
+    { secret: true },
+  ),
+  smtpUrl: setting(
+    'GATE_HIL_SMTP_URL',
+    z.url({ protocol: /^smtps?$/, message: 'must be an smtp(s):// URL' }).optional(),
+    'Mail: the server, as smtp://user:password@host:587 or smtps://host. A password is only sent over TLS.',
+    { secret: true },
+  ),
+  smtpFrom: setting(
+    'GATE_HIL_SMTP_FROM',
+    z.string().regex(mailbox, 'must be a mail address').optional(),
+    'Mail: whom mails are from.',
+  ),
+  smtpTo: setting(
+    'GATE_HIL_SMTP_TO',
+    csv.refine((all) => all.every((each) => mailbox.test(each)), 'must be mail addresses separated by commas'),
+    'Mail: who gets them.',
+  ),
+} as const;
+export type NotificationConfig = Config<typeof NOTIFICATION_SETTINGS>;
+
+/** Faults in settings that belong together, or `null`: a channel is set whole or not at all. */
+export function notificationFault(config: NotificationConfig): string | null {
+  const { slackWebhookUrl, slackBotToken, slackChannel, smtpUrl, smtpFrom, smtpTo } = config;
+  if ((slackBotToken === undefined) !== (slackChannel === undefined))
+    return 'GATE_HIL_SLACK_BOT_TOKEN, GATE_HIL_SLACK_CHANNEL: set both or none';
+  if (slackWebhookUrl !== undefined && slackBotToken !== undefined)
+    return 'GATE_HIL_SLACK_WEBHOOK_URL, GATE_HIL_SLACK_BOT_TOKEN: set one of them';
+  if ((smtpUrl === undefined) !== (smtpFrom === undefined) || (smtpUrl === undefined) !== (smtpTo.length === 0))
+    return 'GATE_HIL_SMTP_URL, GATE_HIL_SMTP_FROM, GATE_HIL_SMTP_TO: set all three or none';
+  if (config.webhookBearer !== undefined && config.webhookUrl === undefined)
+    return 'GATE_HIL_WEBHOOK_BEARER_TOKEN: belongs to GATE_HIL_WEBHOOK_URL, which is not set';
+  return null;
+}

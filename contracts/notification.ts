@@ -1,0 +1,112 @@
+import { z } from 'zod';
+import { stateNamespace } from './ledger.js';
+import { reviewStatus } from './review.js';
+import { sandboxSeverity } from './sandbox.js';
+
+export const NOTIFICATION_CONTRACT = 'gate.hil-notification-lifecycle/v1';
+
+export const notificationChannel = z.enum(['slack', 'teams', 'pagerduty', 'webhook', 'smtp']);
+export type NotificationChannel = z.infer<typeof notificationChannel>;
+
+/** `trigger`: a call waits. `update`: somebody approved, or nobody looks at it. `resolve`: it waits no longer. */
+const notificationPhase = z.enum(['trigger', 'update', 'resolve']);
+export type NotificationPhase = z.infer<typeof notificationPhase>;
+
+/** `withdrawn`: the call was answered 503, and its row is gone. */
+const notificationStatus = z.enum([...reviewStatus.options, 'withdrawn']);
+export type NotificationStatus = z.infer<typeof notificationStatus>;
+
+const notificationId = z
+  .string()
+  .regex(/^[0-9a-f-]{36}:(?:trigger|update:(?:approval-\d{1,2}|escalated)|resolve:[a-z]{6,9})$/);
+
+/** What is told of a row, as it was when there was something to tell. It has no value of the call. */
+export const notice = z.strictObject({
+  notification_id: notificationId,
+  phase: notificationPhase,
+  status: notificationStatus,
+  pending_id: z.uuid(),
+  correlation_id: z.uuid(),
+  agent_id: z.string(),
+  method: z.string(),
+  tool: z.string(),
+  risk_summary: z.string(),
+  severity: sandboxSeverity.nullable(),
+  tenant: z.string(),
+  state_namespace: stateNamespace,
+  created_at: z.string(),
+  expires_at: z.string(),
+  required_approvers: z.number().int(),
+  approvals: z.number().int(),
+  escalated: z.boolean(),
+  decided_at: z.string().nullable(),
+  decided_by: z.string().nullable(),
+  decided_via: z.string().nullable(),
+});
+export type Notice = z.infer<typeof notice>;
+
+/** What a webhook receives. Every attempt to send it has the same bytes. `dedup_key` is the row's id. */
+export const lifecycleEvent = z.strictObject({
+  contract: z.literal(NOTIFICATION_CONTRACT),
+  schema_version: z.literal(1),
+  event: z.literal('hil_notification'),
+  phase: notificationPhase,
+  status: notificationStatus,
+  notification_id: notificationId,
+  dedup_key: z.uuid(),
+  headline: z.string().min(1).max(512),
+  pending_id: z.uuid(),
+  correlation_id: z.uuid(),
+  agent_id: z.string(),
+  method: z.string(),
+  tenant: z.string(),
+  state_namespace: stateNamespace,
+  created_at: z.string(),
+  /** Null unless the row is settled. */
+  decided_at: z.string().nullable(),
+  approve_url: z.string().max(4096).optional(),
+  deny_url: z.string().max(4096).optional(),
+});
+export type LifecycleEvent = z.infer<typeof lifecycleEvent>;
+
+/** `superseded`: the row was settled before anybody was told. `dead`: every attempt failed, or no other one can help. */
+export const deliveryState = z.enum(['queued', 'delivered', 'superseded', 'dead']);
+export type DeliveryState = z.infer<typeof deliveryState>;
+
+/** One message of a row on one channel, as the row shows it. */
+export const delivery = z.strictObject({
+  notification_id: z.string(),
+  channel: notificationChannel,
+  state: deliveryState,
+  attempts: z.number().int(),
+  /** When the channel took it. */
+  delivered_at: z.string().nullable(),
+  /** Of a message that waits for its next attempt. */
+  next_attempt_at: z.string().nullable(),
+  /** Why the last attempt failed; never an address. */
+  error: z.string().nullable(),
+});
+export type Delivery = z.infer<typeof delivery>;
+
+export const notificationMode = z.enum(['disabled', 'warn', 'enforce']);
+export type NotificationMode = z.infer<typeof notificationMode>;
+
+/** Which channels are set, and how much of what they should have taken waits or failed for good. */
+export const notificationsConfig = z.strictObject({
+  mode: notificationMode,
+  /** Whether anybody is told. */
+  viable: z.boolean(),
+  slack: z.boolean(),
+  teams: z.boolean(),
+  pagerduty: z.boolean(),
+  webhook: z.boolean(),
+  smtp: z.boolean(),
+  queued: z.number().int(),
+  dead_letters: z.number().int(),
+});
+export type NotificationsConfig = z.infer<typeof notificationsConfig>;
+
+/** The same after a message of a test: null for a channel that took it, otherwise why it did not. */
+export const notificationsTested = notificationsConfig.extend({
+  results: z.partialRecord(notificationChannel, z.string().nullable()),
+});

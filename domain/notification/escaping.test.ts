@@ -1,0 +1,154 @@
+import { describe, expect, it } from '@jest/globals';
+import { lifecycleEvent, type Notice } from '../../contracts/notification.js';
+import { mailText, plainText, slackText, teamsText } from './escaping.js';
+import { mailOf, pagerDutyEvent, webhookEvent } from './events.js';
+import { placesOf } from './facts.js';
+import { noticesOfTest } from './notice.js';
+import { slackCard } from './slack-card.js';
+import { teamsCard } from './teams-card.js';
+
+/** What an agent, or what it quotes, could write to be more than text. */
+const HOSTILE = [
+  '<!channel>',
+  '<!here|here>',
+  '<!subteam^S0123|team>',
+  '<@U0123456>',
+  '<#C0123456|general>',
+  '@channel @here @everyone',
+  '<at>Ada</at>',
+  '<https://evil.example/approve|Approve in console>',
+  'https://evil.example/approve',
+  'HTTP://EVIL.EXAMPLE',
+  'www.evil.example',
+  'mailto:ceo@evil.example',
+  'javascript:alert(1)',
+  '[Approve](https://evil.example)',
+  '![x](https://evil.example/pixel.png)',
+  '*Status:* approved\n*Decided:* operator:ada',
+  '```\nStatus: approved\n```',
+  '> Status: approved',
+  '# A call was approved',
+  '<b>approved</b><script>alert(1)</script>',
+  '&lt;!channel&gt;',
+  '\u202edevorppa\u202c',
+  '\u2066\u2069\u200b\u200d\ufeff\u00ad',
+  '\u{e0041}\u{e0042}',
+  'x\r\nBcc: evil@evil.example\r\n\r\nStatus: approved',
+  'x\u2028Status: approved\u2029\u0085\v\f',
+  '\u001b[2J\u0007\u0000',
+  '\ud800 half',
+  '"}],"action_id":"approve:1"',
+  'A'.repeat(100_000),
+];
+
+const hostile = (text: string): Notice => ({
+  ...noticesOfTest('00000000-0000-4000-8000-000000000001', 'acme', Date.parse('2026-11-02T10:00:00Z')).trigger,
+  tool: text,
+  agent_id: text,
+  risk_summary: text,
+  method: text,
+  decided_by: text,
+  decided_via: text,
+});
+const endOf = (text: string): Notice => ({
+  ...hostile(text),
+  notification_id: '00000000-0000-4000-8000-000000000001:resolve:denied',
+  phase: 'resolve',
+  status: 'denied',
+  decided_at: '2026-11-02T10:00:05.000Z',
+});
+const places = placesOf('https://console.example', Buffer.alloc(32, 7));
+
+/** Every text in a message, with the object that it is in. */
+function* textsOf(value: unknown): Generator<{ readonly text: string; readonly of: Record<string, unknown> }> {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [name, inner] of Object.entries(value)) {
+    if (typeof inner === 'string' && !name.includes('url')) yield { text: inner, of: value as Record<string, unknown> };
+    else yield* textsOf(inner);
+  }
+}
+
+const UNSEEN = /[^\P{C}]|\p{Default_Ignorable_Code_Point}|[\p{Zl}\p{Zp}]/u;
+
+describe.each([
+  ['slackText', slackText],
+  ['teamsText', teamsText],
+  ['mailText', mailText],
+  ['plainText', plainText],
+])('%s', (_, escaped) => {
+  it.each(HOSTILE)('makes one line that is all seen, short and without a link of %j', (text) => {
+    const made = escaped(text);
+    expect(made).not.toMatch(UNSEEN);
+    expect(made).not.toMatch(/:\/\/|www\.|mailto:|javascript:/i);
+    expect(made.length).toBeLessThan(4_000);
+    expect(made.isWellFormed()).toBe(true);
+  });
+
+  it('leaves what agents and tools are called', () => {
+    for (const name of ['wire_transfer', 'payments.transfer', 'payments-agent', 'Überweisung', '送金'])
+      expect(escaped(name)).toBe(name);
+  });
+
+  it('says that it cut', () => {
+    expect(escaped('A'.repeat(400))).toBe(`${'A'.repeat(300)}…`);
+  });
+});
+
+describe.each([['a call that waits', hostile] as const, ['a decision', endOf] as const])('a message of %s', (_, of) => {
+  it.each(HOSTILE)('of Slack takes %j for text: no markup, mention or button', (text) => {
+    const card = slackCard(of(text), places(of(text)), true);
+    expect(card['text']).toMatch(/^Gate: [\w ,:]+$/);
+    for (const { text: shown, of: object } of textsOf(card['blocks'])) {
+      expect(shown).not.toMatch(/[<>@]/);
+      if ('text' in object && typeof object['text'] === 'string') expect(object['type']).toBe('plain_text');
+    }
+    const own = slackCard(of('x'), places(of('x')), true);
+    expect((card['blocks'] as unknown[]).length).toBe((own['blocks'] as unknown[]).length);
+    expect(actionsOf(card)).toEqual(actionsOf(own));
+  });
+
+  it.each(HOSTILE)('of Teams takes %j for text: no markup, mention or action', (text) => {
+    const card = teamsCard(of(text), places(of(text)), true);
+    for (const { text: shown, of: object } of textsOf(card['body'])) {
+      expect(shown).not.toMatch(/[<>@`]|\]\(/);
+      if ('text' in object) expect(object['type']).toBe('TextRun');
+    }
+    const own = teamsCard(of('x'), places(of('x')), true);
+    expect(JSON.stringify(card['actions'])).toBe(JSON.stringify(own['actions']));
+    expect((card['body'] as unknown[]).length).toBe((own['body'] as unknown[]).length);
+    expect(card['fallbackText']).toBe(own['fallbackText']);
+  });
+
+  it.each(HOSTILE)('of mail keeps %j out of its subject and on its line', (text) => {
+    const [mail, own] = [mailOf(of(text), places(of(text))), mailOf(of('x'), places(of('x')))];
+    expect(mail.subject).toBe(own.subject);
+    expect(mail.text.split(/\r\n|[\n\r\u2028\u2029\u0085\v\f]/)).toHaveLength(own.text.split('\n').length);
+    const links = (body: string) => body.split('\n').filter((line) => line.includes('://'));
+    expect(links(mail.text)).toEqual(links(own.text));
+  });
+
+  it.each(HOSTILE)('of a webhook and of PagerDuty has %j in no line for people but as text', (text) => {
+    const event = webhookEvent(of(text), places(of(text)));
+    expect(lifecycleEvent.safeParse(event).error).toBeUndefined();
+    expect(event.headline).not.toMatch(UNSEEN);
+    for (const { text: shown } of textsOf(pagerDutyEvent(of(text), {}, 'key'))) expect(shown).not.toMatch(UNSEEN);
+  });
+});
+
+function actionsOf(card: ReturnType<typeof slackCard>): unknown {
+  return (card['blocks'] as { type: string }[]).find(({ type }) => type === 'actions') ?? null;
+}
+
+it('links lead to the decision while a row waits, and to the row afterwards', () => {
+  const [waits, over] = [hostile('x'), endOf('x')];
+  expect(places(waits)).toEqual({
+    open: `https://console.example/hil/${waits.pending_id}`,
+    approve: expect.stringMatching(
+      /^https:\/\/console\.example\/decide\/redeem\?token=[0-9a-f-]{36}\.approve\.\d+\.[0-9a-f]{64}$/,
+    ),
+    deny: expect.stringContaining('.deny.'),
+  });
+  expect(places(waits)).toEqual(places(waits));
+  expect(places(over)).toEqual({ open: `https://console.example/hil/${over.pending_id}` });
+  expect(placesOf(undefined, Buffer.alloc(32, 7))(waits)).toEqual({});
+});

@@ -1,0 +1,75 @@
+import type { JsonObject } from '../../contracts/json.js';
+import { type LifecycleEvent, type Notice, NOTIFICATION_CONTRACT } from '../../contracts/notification.js';
+import { mailText, plainText } from './escaping.js';
+import { factsOf, type Places } from './facts.js';
+import { titleOf } from './notice.js';
+
+const HEADLINE = 512;
+/** Longest summary of an event of PagerDuty. */
+const SUMMARY = 1_024;
+
+const headlineOf = (notice: Notice): string =>
+  `${titleOf(notice)}: ${plainText(notice.tool)} by ${plainText(notice.agent_id)}`;
+
+/** What a webhook receives (`gate.hil-notification-lifecycle/v1`). */
+export function webhookEvent(notice: Notice, { approve, deny }: Places): LifecycleEvent {
+  const { phase, status, notification_id, pending_id, correlation_id, agent_id, method, tenant } = notice;
+  return {
+    contract: NOTIFICATION_CONTRACT,
+    schema_version: 1,
+    event: 'hil_notification',
+    phase,
+    status,
+    notification_id,
+    dedup_key: pending_id,
+    headline: headlineOf(notice).slice(0, HEADLINE).toWellFormed(),
+    pending_id,
+    correlation_id,
+    agent_id,
+    method,
+    tenant,
+    state_namespace: notice.state_namespace,
+    created_at: notice.created_at,
+    decided_at: notice.decided_at,
+    ...(approve !== undefined && { approve_url: approve }),
+    ...(deny !== undefined && { deny_url: deny }),
+  };
+}
+
+/** An event of PagerDuty's Events API v2: one incident per row, which ends with it. */
+export function pagerDutyEvent(notice: Notice, { open }: Places, routingKey: string): JsonObject {
+  const event = { routing_key: routingKey, dedup_key: notice.pending_id };
+  if (notice.phase === 'resolve') return { ...event, event_action: 'resolve' };
+  return {
+    ...event,
+    event_action: 'trigger',
+    payload: {
+      summary: headlineOf(notice).slice(0, SUMMARY).toWellFormed(),
+      source: 'gate',
+      severity: notice.escalated || notice.severity === 'destructive' ? 'critical' : 'warning',
+      timestamp: notice.created_at,
+      custom_details: Object.fromEntries(factsOf(notice).map(([name, text]) => [name, plainText(text)])),
+    },
+    ...(open !== undefined && { links: [{ href: open, text: 'Open in console' }] }),
+  };
+}
+
+export interface MailText {
+  readonly subject: string;
+  readonly text: string;
+}
+
+/** A mail in plain text. Its subject is Gate's own words and the number of the call. */
+export const mailOf = (notice: Notice, { open, approve, deny }: Places): MailText => ({
+  subject: `Gate: ${titleOf(notice)} (${notice.correlation_id})`,
+  text: [
+    `${titleOf(notice)}.`,
+    '',
+    ...factsOf(notice).map(([name, text]) => `${name}: ${mailText(text)}`),
+    '',
+    ...(open === undefined ? [] : [`Open in console: ${open}`]),
+    ...(approve === undefined ? [] : [`Approve in console: ${approve}`]),
+    ...(deny === undefined ? [] : [`Deny in console: ${deny}`]),
+    '',
+  ].join('\n'),
+});

@@ -1,0 +1,120 @@
+import type { Notice, NotificationStatus } from '../../contracts/notification.js';
+import { type PendingRequest, toolOf } from '../../contracts/review.js';
+import { deadlineOf, isSettled } from '../review/transitions.js';
+
+/** The place of a message among those of its row on one channel: an earlier one is sent first. */
+export function ordinalOf({ phase, approvals, escalated, notification_id }: Notice): number {
+  if (phase === 'trigger') return 0;
+  if (phase === 'resolve') return 1_000;
+  return escalated && notification_id.endsWith(':escalated') ? 100 : approvals;
+}
+
+const isEscalated = (row: PendingRequest): boolean => row.escalated_at != null;
+
+const of = (row: PendingRequest, phase: Notice['phase'], what: string): Notice => ({
+  notification_id: `${row.id}:${what}`,
+  phase,
+  status: row.status,
+  pending_id: row.id,
+  correlation_id: row.correlation_id,
+  agent_id: row.agent_id,
+  method: row.method,
+  tool: toolOf(row),
+  risk_summary: row.risk_summary,
+  severity: row.sandbox_report?.severity ?? null,
+  tenant: row.tenant,
+  state_namespace: row.state_namespace,
+  created_at: row.created_at,
+  expires_at: new Date(deadlineOf(row)).toISOString(),
+  required_approvers: row.required_approvers ?? 1,
+  approvals: row.approvals?.length ?? 0,
+  escalated: isEscalated(row),
+  decided_at: row.decided_at,
+  decided_by: row.decided_by,
+  decided_via: row.decided_via,
+});
+
+/**
+ * What is to be told of a row beyond what `known` already tells, the same for whoever asks: that it waits, that somebody else approved, that
+ * nobody looks at it, how it ended. Of a row that was settled before anybody was told that it waits, nothing is.
+ */
+export function noticesOf(row: PendingRequest, known: readonly Notice[]): Notice[] {
+  const isTold = known.some(({ phase }) => phase === 'trigger');
+  if (isSettled(row.status))
+    return isTold && !known.some(({ phase }) => phase === 'resolve')
+      ? [of(row, 'resolve', `resolve:${row.status}`)]
+      : [];
+  if (row.status !== 'pending') return [];
+  if (!isTold) return [of(row, 'trigger', 'trigger')];
+  const approvals = row.approvals?.length ?? 0;
+  return [
+    ...(isEscalated(row) && !known.some(({ escalated }) => escalated) ? [of(row, 'update', 'update:escalated')] : []),
+    ...(approvals > Math.max(...known.map((each) => each.approvals))
+      ? [of(row, 'update', `update:approval-${approvals}`)]
+      : []),
+  ];
+}
+
+/** That a row ended without a decision and shows nothing any more, by what was told of it before; `null` where nothing was. */
+export function goneNotice(
+  known: readonly Notice[],
+  status: Extract<NotificationStatus, 'withdrawn' | 'tampered'>,
+): Notice | null {
+  const last = known.at(-1);
+  if (!last || known.some(({ phase }) => phase === 'resolve')) return null;
+  return { ...last, notification_id: `${last.pending_id}:resolve:${status}`, phase: 'resolve', status };
+}
+
+/** What a message says first, in Gate's words alone. */
+export function titleOf({ phase, status, escalated, approvals, required_approvers }: Notice): string {
+  if (phase === 'trigger') return 'A call waits for a decision';
+  if (phase === 'update')
+    return approvals > 0
+      ? `A call still waits: ${approvals} of ${required_approvers} people have approved`
+      : escalated
+        ? 'A call still waits, and its time runs out'
+        : 'A call still waits';
+  return TITLES[status];
+}
+
+const TITLES: Readonly<Record<NotificationStatus, string>> = {
+  pending: 'A call waits for a decision',
+  approved: 'A call was approved',
+  denied: 'A call was denied',
+  expired: 'A call expired: nobody decided in time, and nothing ran',
+  withdrawn: 'A call was withdrawn: nothing waits any more, and nothing ran',
+  tampered: 'A review is not what Gate wrote: nobody can decide it',
+};
+
+/** How long a message of a test says that its call is open. */
+const TEST_OPEN_MS = 60_000;
+
+/** What a test of the channels sends: a row that does not exist waits, and does not any more. */
+export function noticesOfTest(id: string, tenant: string, nowMs: number): { trigger: Notice; resolve: Notice } {
+  const trigger: Notice = {
+    notification_id: `${id}:trigger`,
+    phase: 'trigger',
+    status: 'pending',
+    pending_id: id,
+    correlation_id: id,
+    agent_id: 'gate',
+    method: 'tools/call',
+    tool: 'a test of this channel',
+    risk_summary: 'Somebody tests whether this channel is told of calls that wait. There is nothing to decide.',
+    severity: null,
+    tenant,
+    state_namespace: 'operator',
+    created_at: new Date(nowMs).toISOString(),
+    expires_at: new Date(nowMs + TEST_OPEN_MS).toISOString(),
+    required_approvers: 1,
+    approvals: 0,
+    escalated: false,
+    decided_at: null,
+    decided_by: null,
+    decided_via: null,
+  };
+  return {
+    trigger,
+    resolve: { ...trigger, notification_id: `${id}:resolve:withdrawn`, phase: 'resolve', status: 'withdrawn' },
+  };
+}

@@ -1,0 +1,236 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Notice, NotificationChannel, NotificationPhase } from '../../contracts/notification.js';
+import type { PendingRequest } from '../../contracts/review.js';
+import { errorText, GateError } from '../errors.js';
+import { countCommits } from '../evidence/reports/follow.js';
+import type { ReviewStore } from '../review/ports.js';
+import { goneNotice, noticesOf } from './notice.js';
+import { type Channel, DeliveryFailed, type KeptNotice, type NoticeStore } from './ports.js';
+
+/** Before the second attempt, the third, and so on; the one after the last of these is not made. */
+const BACK_OFF_MS = [1_000, 4_000, 16_000, 64_000, 256_000];
+/** The longest that a receiver may ask to be left alone. */
+const LONGEST_PAUSE_MS = 300_000;
+/** A call that a rule decides at once tells nobody. */
+const BY_RULE_MS = 2_000;
+/** After this time an attempt that was counted and never ended is made again. */
+const LEASE_MS = 60_000;
+/** Attempts under way on one channel. */
+const AT_ONCE = 4;
+const PAGE = 200;
+/** Between two looks at the rows, however much changes. */
+const PAUSE_MS = 50;
+
+export interface NotifierOptions {
+  readonly reviews: Pick<ReviewStore, 'changes' | 'onChange' | 'get'>;
+  readonly notices: NoticeStore;
+  readonly channels: readonly Channel[];
+  /** Only rows of these tenants; empty: of all. */
+  readonly tenants: readonly string[];
+  readonly clock: () => number;
+  readonly observe: (
+    channel: NotificationChannel,
+    phase: NotificationPhase,
+    outcome: 'delivered' | 'failed' | 'dead',
+  ) => void;
+  /** A message that nobody gets, and why. */
+  readonly gaveUp: (channel: NotificationChannel, notificationId: string, reason: string) => void;
+  /** Why the store could not be read or written; it is tried again. */
+  readonly failed: (reason: string) => void;
+  /** How often changes of other processes, and messages that are due, are looked for. */
+  readonly lookMs?: number;
+  readonly backOffMs?: readonly number[];
+  readonly byRuleMs?: number;
+}
+
+export interface Notifier {
+  readonly kinds: readonly NotificationChannel[];
+  start(): void;
+  /** One attempt on every channel: `null` where it was taken, otherwise why not. */
+  test(trigger: Notice, resolve: Notice): Promise<Partial<Record<NotificationChannel, string | null>>>;
+  close(): Promise<void>;
+}
+
+/**
+ * Tells people where they are (docs/architecture/notifications.md). It follows the rows and writes what is to be told of them beside them, then
+ * sends it. No decision waits for it, and nothing is remembered only here: after a crash, or in another process, the next look finds what is
+ * missing, and an attempt is counted before it is made.
+ */
+export function createNotifier({
+  reviews,
+  notices,
+  channels,
+  tenants,
+  clock,
+  observe,
+  gaveUp,
+  failed,
+  lookMs = 1_000,
+  backOffMs = BACK_OFF_MS,
+  byRuleMs = BY_RULE_MS,
+}: NotifierOptions): Notifier {
+  const kinds = channels.map(({ kind }) => kind);
+  const changed = countCommits();
+  const queued = countCommits();
+  const stop = new AbortController();
+  const resting = new Map<NotificationChannel, number>();
+  let loops: Promise<void>[] = [];
+
+  /** Writes down what is to be told of a row as it is now. */
+  async function tell(row: PendingRequest): Promise<void> {
+    if (tenants.length > 0 && !tenants.includes(row.tenant)) return;
+    let known = await notices.of(row.id);
+    const withdrawn = known.notices.find(({ status }) => status === 'withdrawn');
+    // A later attempt opened the row again.
+    if (withdrawn && row.status === 'pending' && row.created_at !== withdrawn.created_at) {
+      await notices.forget(row.id);
+      known = await notices.of(row.id);
+    }
+    for (const notice of noticesOf(row, known.notices)) {
+      if (notice.phase === 'resolve') await end(notice);
+      else {
+        const takers =
+          notice.phase === 'trigger' ? channels : channels.filter(({ kind }) => known.channels.includes(kind));
+        const kindsOf = takers
+          .filter((channel) => channel.takes(notice.phase, notice.escalated))
+          .map(({ kind }) => kind);
+        const later = notice.phase === 'trigger' && row.approval_tier === 'auto' ? byRuleMs : 0;
+        await notices.add(notice, kindsOf, clock() + later);
+      }
+    }
+    queued.note();
+  }
+
+  async function end(notice: Notice): Promise<void> {
+    const told = await notices.supersede(notice.pending_id);
+    await notices.add(notice, told, clock());
+  }
+
+  async function gone(id: string, status: 'withdrawn' | 'tampered'): Promise<void> {
+    const notice = goneNotice((await notices.of(id)).notices, status);
+    if (notice === null) return;
+    await end(notice);
+    queued.note();
+  }
+
+  async function look(id: string): Promise<void> {
+    try {
+      const row = await reviews.get(id);
+      await (row === null ? gone(id, 'withdrawn') : tell(row));
+    } catch (error) {
+      if (error instanceof GateError && error.code === 'review_tampered') return gone(id, 'tampered');
+      // Its key is not here. The others are told of all the same.
+      if (error instanceof GateError && error.code === 'payload_unavailable') return failed(errorText(error));
+      throw error;
+    }
+  }
+
+  /** Finds what was missed: by a crash, while no channel was set, or because too much changed at once. */
+  async function catchUp(): Promise<void> {
+    for (const some of [notices.open, notices.untold])
+      for (let after = ''; ; ) {
+        const ids = await some(after, PAGE);
+        for (const id of ids) {
+          if (stop.signal.aborted) return;
+          await look(id);
+        }
+        const last = ids.at(-1);
+        if (last === undefined) break;
+        after = last;
+      }
+  }
+
+  async function follow(): Promise<void> {
+    let reader = reviews.changes();
+    let behind = true;
+    while (!stop.signal.aborted) {
+      const seen = changed.count();
+      try {
+        const { changes, gap } = await reader.next();
+        if (behind || gap) await catchUp();
+        behind = false;
+        for (const { type, row } of changes) {
+          if (type === 'withdrawn') await gone(row.id, 'withdrawn');
+          else if (row.status === 'tampered') await gone(row.id, 'tampered');
+          else await tell(row);
+        }
+      } catch (error) {
+        failed(errorText(error));
+        // What was read and not written down is found by another look at everything.
+        reader = reviews.changes();
+        behind = true;
+        await changed.after(Number.MAX_SAFE_INTEGER, lookMs, stop.signal);
+        continue;
+      }
+      await changed.after(seen, lookMs, stop.signal);
+      await sleep(PAUSE_MS);
+    }
+  }
+
+  async function attempt(channel: Channel, kept: KeptNotice): Promise<void> {
+    const { notice } = kept;
+    if (!(await notices.claim(kept, clock() + LEASE_MS))) return;
+    const mine = { ...kept, attempts: kept.attempts + 1 };
+    let handle: string | null;
+    try {
+      handle = await channel.send(notice, kept.earlier);
+    } catch (error) {
+      const { final, afterMs } = error instanceof DeliveryFailed ? error : { final: false, afterMs: 0 };
+      const pauseMs = Math.min(afterMs, LONGEST_PAUSE_MS);
+      if (pauseMs > 0) resting.set(channel.kind, clock() + pauseMs);
+      const waitMs = final ? undefined : backOffMs[mine.attempts - 1];
+      const reason = errorText(error);
+      await notices.failed(mine, reason, waitMs === undefined ? null : clock() + Math.max(waitMs, pauseMs));
+      observe(channel.kind, notice.phase, waitMs === undefined ? 'dead' : 'failed');
+      if (waitMs === undefined) gaveUp(channel.kind, notice.notification_id, reason);
+      return;
+    }
+    await notices.delivered(mine, handle);
+    observe(channel.kind, notice.phase, 'delivered');
+  }
+
+  /** Each channel goes at its own pace: one that hangs delays no other. */
+  async function serve(channel: Channel): Promise<void> {
+    while (!stop.signal.aborted) {
+      const seen = queued.count();
+      let more = false;
+      try {
+        if (clock() >= (resting.get(channel.kind) ?? 0)) {
+          const due = await notices.due(channel.kind, AT_ONCE);
+          more = due.length > 0;
+          await Promise.all(due.map((kept) => attempt(channel, kept)));
+        }
+      } catch (error) {
+        more = false;
+        failed(errorText(error));
+      }
+      if (!more) await queued.after(seen, lookMs, stop.signal);
+    }
+  }
+
+  return {
+    kinds,
+    start() {
+      reviews.onChange(changed.note);
+      loops = [follow(), ...channels.map(serve)];
+    },
+    async test(trigger, resolve) {
+      const results = await Promise.all(
+        channels.map(async (channel): Promise<[NotificationChannel, string | null]> => {
+          try {
+            await channel.send(resolve, await channel.send(trigger, null));
+            return [channel.kind, null];
+          } catch (error) {
+            return [channel.kind, errorText(error)];
+          }
+        }),
+      );
+      return Object.fromEntries(results);
+    },
+    async close() {
+      stop.abort();
+      await Promise.all(loops);
+      for (const channel of channels) channel.close();
+    },
+  };
+}

@@ -1,0 +1,62 @@
+import type { Delivery, Notice, NotificationChannel, NotificationPhase } from '../../contracts/notification.js';
+
+/** A place where people are told. */
+export interface Channel {
+  readonly kind: NotificationChannel;
+  takes(phase: NotificationPhase, escalated: boolean): boolean;
+  /**
+   * One attempt. `earlier` is what the channel returned for an earlier message about the same row, which this one replaces where the channel
+   * can do that. Resolves with what a later message needs, or `null`. Throws DeliveryFailed.
+   */
+  send(notice: Notice, earlier: string | null): Promise<string | null>;
+  close(): void;
+}
+
+/** An attempt that failed. With `final` another one cannot help; `afterMs` is how long the receiver asked to be left alone. */
+export class DeliveryFailed extends Error {
+  override readonly name = 'DeliveryFailed';
+  constructor(
+    message: string,
+    readonly final: boolean,
+    readonly afterMs: number = 0,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** A message for one channel, as it is kept. */
+export interface KeptNotice {
+  readonly notice: Notice;
+  readonly channel: NotificationChannel;
+  readonly attempts: number;
+  /** What the channel returned for an earlier message about the row. */
+  readonly earlier: string | null;
+}
+
+/** The messages of reviews, beside their rows and gone with them. Throws `store_unavailable`. */
+export interface NoticeStore {
+  /** Ids of rows that wait and of which nobody was told, in the order of their ids. */
+  untold(after: string, limit: number): Promise<string[]>;
+  /** Ids of rows of which somebody was told that they wait, and nobody that they do not. */
+  open(after: string, limit: number): Promise<string[]>;
+  /** What was told of a row, or is to be, in order, each once, and on which channels it was begun with. */
+  of(pendingId: string): Promise<{ readonly notices: Notice[]; readonly channels: NotificationChannel[] }>;
+  /** Adds messages that are not there yet; they are due at `dueMs`. */
+  add(notice: Notice, channels: readonly NotificationChannel[], dueMs: number): Promise<void>;
+  /**
+   * Ends the messages of a settled row that wait for an attempt. Returns the channels that were told something, or may have been.
+   */
+  supersede(pendingId: string): Promise<NotificationChannel[]>;
+  /** Everything about a row whose call begins anew. */
+  forget(pendingId: string): Promise<void>;
+  /** The first message of each row on this channel, where it is due. One that is not as Gate wrote it is `dead`, and is not among them. */
+  due(channel: NotificationChannel, limit: number): Promise<KeptNotice[]>;
+  /** Counts an attempt before it is made; false when another process makes it. If it never ends, the message is due again at `untilMs`. */
+  claim(kept: KeptNotice, untilMs: number): Promise<boolean>;
+  delivered(kept: KeptNotice, handle: string | null): Promise<void>;
+  /** `againMs` is when the next attempt is due; `null` when there is none. */
+  failed(kept: KeptNotice, reason: string, againMs: number | null): Promise<void>;
+  deliveriesOf(pendingId: string): Promise<Delivery[]>;
+  counts(): Promise<{ readonly queued: number; readonly dead: number }>;
+}

@@ -1,0 +1,45 @@
+import type { JsonObject } from '../../contracts/json.js';
+import type { Notice } from '../../contracts/notification.js';
+import { slackText } from './escaping.js';
+import { factsOf, type Places } from './facts.js';
+import { titleOf } from './notice.js';
+
+/** Longest text of a header block. */
+const HEADER = 150;
+const plain = (text: string): JsonObject => ({ type: 'plain_text', text, emoji: false });
+const button = (text: string, more: JsonObject): JsonObject => ({ type: 'button', text: plain(text), ...more });
+
+/**
+ * A message in Slack's blocks. Every text is of the type that has no markup, and the line that a notification shows (`text`) is Gate's own.
+ * `decides` is whether clicks come back to Gate; otherwise buttons lead to the console.
+ */
+export function slackCard(notice: Notice, places: Places, decides: boolean): JsonObject {
+  const title = titleOf(notice);
+  const actions = notice.phase === 'resolve' ? [] : decisions(notice, places, decides);
+  return {
+    text: `Gate: ${title}`,
+    blocks: [
+      { type: 'header', text: plain(title.slice(0, HEADER)) },
+      ...factsOf(notice).map(([name, text]) => ({ type: 'section', text: plain(`${name}: ${slackText(text)}`) })),
+      ...(actions.length > 0 ? [{ type: 'actions', elements: actions }] : []),
+    ],
+  };
+}
+
+function decisions({ pending_id }: Notice, { open, approve, deny }: Places, decides: boolean): JsonObject[] {
+  return [
+    ...(decides
+      ? [
+          button('Approve', { action_id: `approve:${pending_id}`, style: 'primary' }),
+          button('Deny', { action_id: `deny:${pending_id}`, style: 'danger' }),
+        ]
+      : []),
+    ...(!decides && approve !== undefined && deny !== undefined
+      ? [
+          button('Approve in console', { action_id: 'console-approve', url: approve }),
+          button('Deny in console', { action_id: 'console-deny', url: deny }),
+        ]
+      : []),
+    ...(open === undefined ? [] : [button('Open in console', { action_id: 'console-open', url: open })]),
+  ];
+}
