@@ -1,9 +1,16 @@
 import { z } from 'zod';
 import { notificationMode } from '../contracts/notification.js';
 import { type Config, csv, seconds, setting } from './env.js';
+import { parsedBy } from './shared.js';
 
 const address = z.url({ protocol: /^https?$/, message: 'must be an http(s):// URL' });
 const secretText = z.string().min(16, 'must have at least 16 characters').optional();
+/** The bytes of a secret of at least 16. */
+function base64Secret(text: string): Buffer {
+  const bytes = Buffer.from(text, 'base64');
+  if (bytes.toString('base64') !== text || bytes.length < 16) throw new Error('must be base64 of at least 16 bytes');
+  return bytes;
+}
 const mailbox = /^[^\s@<>,;:"()[\]\\]{1,64}@[A-Za-z0-9.-]{1,253}$/;
 
 /**
@@ -51,10 +58,22 @@ export const NOTIFICATION_SETTINGS = {
     "Slack: the id of the bot's channel.",
   ),
   slackApiUrl: setting('GATE_HIL_SLACK_API_URL', address.default('https://slack.com/api'), 'Slack: where its API is.'),
+  slackSigningSecret: setting(
+    'GATE_HIL_SLACK_SIGNING_SECRET',
+    secretText,
+    "Slack: the app's signing secret. With it, cards have buttons that decide, and signed clicks are accepted.",
+    { secret: true },
+  ),
   teamsWebhookUrl: setting(
     'GATE_HIL_TEAMS_WEBHOOK_URL',
     address.optional(),
     'Teams: a webhook that takes adaptive cards for a channel.',
+    { secret: true },
+  ),
+  teamsSigningSecret: setting(
+    'GATE_HIL_TEAMS_SIGNING_SECRET',
+    parsedBy(base64Secret).optional(),
+    'Teams: the security token, in base64, with which a bot signs clicks. With it, cards have buttons that decide.',
     { secret: true },
   ),
   pagerDutyRoutingKey: setting(

@@ -391,6 +391,23 @@ export const ERROR_CODES = {
     meaning:
       'The stored review is not what Gate wrote. Nobody can approve or deny it; its call ends at its deadline and nothing runs.',
   },
+  channel_already_linked: {
+    status: 409,
+    retry: 'no',
+    meaning: 'This account of the chat is linked to another person of the tenant, who must unlink it first.',
+  },
+  identity_not_linked: {
+    status: 404,
+    retry: 'no',
+    meaning:
+      'Nobody has linked this account of the chat. Link it at the console (POST /identities/upsert), then click again.',
+  },
+  chat_signature_invalid: {
+    status: 401,
+    retry: 'no',
+    meaning:
+      'The chat did not sign this click, or not in the last five minutes, or it was accepted before; click again, or check the signing secret.',
+  },
   invalid_cursor: {
     status: 400,
     retry: 'no',

@@ -57,11 +57,11 @@ const later = (...declared: Parameters<typeof row>): RouteAuthority => ({ ...row
  */
 export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   // hil: 29 rows.
-  later('hil', 'DELETE', '/identities/{oidc_sub}/slack', 'hil.identity.manage', console),
-  later('hil', 'DELETE', '/identities/{oidc_sub}/teams', 'hil.identity.manage', console),
+  row('hil', 'DELETE', '/identities/{oidc_sub}/slack', 'hil.identity.manage', console),
+  row('hil', 'DELETE', '/identities/{oidc_sub}/teams', 'hil.identity.manage', console),
   row('hil', 'GET', '/approvals/stats', 'hil.pending.read', console, proxy, simulator),
   later('hil', 'GET', '/auth/me', 'hil.auth.ceremony', console),
-  later('hil', 'GET', '/identities/{oidc_sub}', 'hil.identity.read', console),
+  row('hil', 'GET', '/identities/{oidc_sub}', 'hil.identity.read', console),
   row('hil', 'GET', '/notifications/config', 'hil.notification.read', console),
   row('hil', 'GET', '/pending', 'hil.pending.read', console, proxy, simulator),
   row('hil', 'GET', '/pending/by-correlation/{correlation_id}', 'hil.pending.read', console, proxy, simulator),
@@ -80,12 +80,12 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   later('hil', 'POST', '/auth/register/start', 'hil.auth.ceremony', console),
   row('hil', 'POST', '/decide/{id}', 'hil.decision.execute', console, simulator),
   row('hil', 'POST', '/decision-link/verify', 'hil.decision-link.manage', console),
-  later('hil', 'POST', '/identities/upsert', 'hil.identity.manage', console),
+  row('hil', 'POST', '/identities/upsert', 'hil.identity.manage', console),
   row('hil', 'POST', '/notifications/test', 'hil.notification.manage', console),
   row('hil', 'POST', '/pending', 'hil.pending.create', proxy, simulator),
   row('hil', 'POST', '/pending/{id}/assign', 'hil.pending.manage', console),
-  later('hil', 'POST', '/webhook/slack', 'hil.webhook.receive', console),
-  later('hil', 'POST', '/webhook/teams', 'hil.webhook.receive', console),
+  row('hil', 'POST', '/webhook/slack', 'hil.webhook.receive', console),
+  row('hil', 'POST', '/webhook/teams', 'hil.webhook.receive', console),
   // identity: 51 rows.
   later('identity', 'DELETE', '/decoys/{name}', 'identity.decoy.manage', console),
   later('identity', 'GET', '/agents', 'identity.agent.read', console, proxy),

@@ -257,6 +257,23 @@ const notices: Migration = {
   },
 };
 
+/**
+ * 0013: whose accounts in chats are whose, and which signed clicks were accepted, for as long as they could come again. Only creates tables.
+ */
+const chats: Migration = {
+  async up(db: Kysely<unknown>) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists chat_links (
+      tenant ${text} not null, oidc_sub ${text} not null, slack_user_id ${text}, teams_user_id ${text},
+      linked_ms ${integer} not null, verified_ms ${integer}, mac ${text} not null,
+      primary key (tenant, oidc_sub), unique (tenant, slack_user_id), unique (tenant, teams_user_id)
+    ) ${strict}`.execute(db);
+    await sql`create table if not exists chat_clicks (digest ${text} primary key, at_ms ${integer} not null) ${strict}`.execute(
+      db,
+    );
+  },
+};
+
 export const hilMigrations: Record<string, Migration> = {
   '0001-review-rows': reviewRows,
   '0002-attempts': attempts,
@@ -270,4 +287,5 @@ export const hilMigrations: Record<string, Migration> = {
   '0010-data-keys': dataKeys,
   '0011-retention': retention,
   '0012-notices': notices,
+  '0013-chats': chats,
 };

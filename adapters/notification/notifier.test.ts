@@ -396,7 +396,7 @@ describe('a channel', () => {
     expect(receiver.received.map(({ path }) => path)).toEqual(['/chat.postMessage', '/chat.update', '/chat.update']);
     expect(receiver.received.map(({ body }) => [body['channel'], body['ts'], body['text']])).toEqual([
       ['C1', undefined, 'Gate: A call waits for a decision'],
-      ['C1', '17.1', 'Gate: A call still waits: 1 of 1 people have approved'],
+      ['C1', '17.1', 'Gate: A call still waits: 1 of 2 people have approved'],
       ['C1', '17.1', 'Gate: A call was approved'],
     ]);
     expect(receiver.received[0]?.headers['authorization']).toBe('Bearer xoxb-0123456789');

@@ -19,6 +19,7 @@ import { retentionDates, tamperedDates } from '../../domain/review/retention.js'
 import { minimizePayload } from '../../domain/review/minimize.js';
 import type { ReviewLimits, Reviews, ReviewStore } from '../../domain/review/ports.js';
 import type { RuleDecision } from '../../domain/review/rule-decision.js';
+import { chatLinkStoreOver } from './chat-link-store.js';
 import { noticeStoreOver } from '../notification/notice-store.js';
 import { sealReviews } from './seal-reviews.js';
 import {
@@ -430,6 +431,7 @@ export function reviewStoreOver(
 
   return {
     notices: noticeStoreOver(store, { keys: payloadKeys, clock }),
+    chatLinks: chatLinkStoreOver(store, { keys: payloadKeys, clock }),
 
     async createOnce(review) {
       const row = newRow(review);

@@ -178,6 +178,9 @@ describe.each([
         'delivered_ms',
         'error',
       ],
+      // A link has a MAC of its own.
+      chat_links: ['linked_ms', 'mac', 'oidc_sub', 'slack_user_id', 'teams_user_id', 'tenant', 'verified_ms'],
+      chat_clicks: ['at_ms', 'digest'],
       review_seal: ['id', 'mac'],
     };
     expect(await place.columns()).toMatchObject(

@@ -6,6 +6,7 @@ import type { Operator } from '../../config/hil.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { parseStrictJson } from '../../domain/mcp/strict-json.js';
 import type { NotificationMode } from '../../contracts/notification.js';
+import { placesOf } from '../../domain/notification/facts.js';
 import { createNotifier, type Notifier } from '../../domain/notification/notifier.js';
 import { createDecisionLinks } from '../../domain/review/decision-link.js';
 import { createDecisions } from '../../domain/review/decisions.js';
@@ -18,6 +19,8 @@ import type { Caller, ServiceApp } from '../plugins/app.js';
 import { createService, type Service, type TlsMaterial } from '../plugins/service.js';
 import { reviewMetrics } from './metrics.js';
 import { assignRoutes, type NoteRoutes } from './routes/assign.js';
+import { chatWebhookRoutes } from './routes/chat-webhooks.js';
+import { identityRoutes } from './routes/identities.js';
 import { type DecideRoutes, decideRoutes } from './routes/decide.js';
 import { notificationRoutes } from './routes/notifications.js';
 import { decisionLinkRoutes } from './routes/decision-link.js';
@@ -43,6 +46,8 @@ export interface HilOptions {
   readonly consoleUrl?: string | undefined;
   /** Whom it tells of rows that wait; nobody when absent. */
   readonly notifications?: { readonly mode: NotificationMode; readonly notifier: Notifier } | undefined;
+  /** What chats sign clicks with. Without its secret no click of a chat is accepted. */
+  readonly chats?: { readonly slackSecret?: string | undefined; readonly teamsSecret?: Uint8Array | undefined };
   readonly logger: Logger;
   readonly registry: Registry;
   readonly trustDomain: string;
@@ -125,6 +130,17 @@ export function createHilService(options: HilOptions): Service {
       linkSeconds: options.linkSeconds ?? 3_600,
       consoleUrl: options.consoleUrl,
       scopeOf,
+      clock,
+    });
+    identityRoutes(scope, { links: reviews.chatLinks, scopeOf });
+    chatWebhookRoutes(scope, {
+      reviews,
+      links: reviews.chatLinks,
+      decide,
+      mayApprove: approversOf({ operators }),
+      slackSecret: options.chats?.slackSecret,
+      teamsSecret: options.chats?.teamsSecret,
+      places: placesOf(options.consoleUrl, options.sessionKey),
       clock,
     });
     notificationRoutes(scope, { mode, notifier, notices: reviews.notices, scopeOf, clock });

@@ -86,6 +86,7 @@ export async function open({
             ...(told.notificationMode === 'enforce' && { notifications: someChannel(channels.length) }),
           },
           notifications: { mode: told.notificationMode, notifier },
+          chats: { slackSecret: told.slackSigningSecret, teamsSecret: told.teamsSigningSecret },
           operators: own.operators,
           sessionKey: own.sessionKey,
           linkSeconds: own.decisionLinkSeconds,
@@ -111,9 +112,9 @@ const channelsSet = (told: NotificationConfig, own: Settings['own']) =>
         : told.slackWebhookUrl === undefined
           ? undefined
           : { webhookUrl: told.slackWebhookUrl },
-    slackDecides: false,
+    slackDecides: told.slackSigningSecret !== undefined,
     teams: told.teamsWebhookUrl === undefined ? undefined : { webhookUrl: told.teamsWebhookUrl },
-    teamsDecides: false,
+    teamsDecides: told.teamsSigningSecret !== undefined,
     pagerDuty:
       told.pagerDutyRoutingKey === undefined
         ? undefined

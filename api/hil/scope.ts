@@ -138,7 +138,8 @@ export const approversOf =
   (subject: string, tenant: string): boolean =>
     operators.some((operator) => operator.tenant === tenant && subjectOf(operator) === subject);
 
-const subjectOf = ({ name }: Operator): string => `operator:${name}`;
+/** How an operator is named as a decider. */
+export const subjectOf = ({ name }: Pick<Operator, 'name'>): string => `operator:${name}`;
 
 /** The tenants whose operators are fewer than a review needs. */
 export function tooFewFor(required: number, operators: readonly Operator[]): { tenant: string; operators: number }[] {

@@ -55,6 +55,12 @@ export function noticesOf(row: PendingRequest, known: readonly Notice[]): Notice
   ];
 }
 
+/** A row as whoever just clicked sees it. */
+export const noticeOfAnswer = (row: PendingRequest): Notice =>
+  row.status === 'pending'
+    ? of(row, 'update', `update:approval-${row.approvals?.length ?? 0}`)
+    : of(row, 'resolve', `resolve:${row.status}`);
+
 /** That a row ended without a decision and shows nothing any more, by what was told of it before; `null` where nothing was. */
 export function goneNotice(
   known: readonly Notice[],

@@ -14,6 +14,7 @@ import type {
 } from '../../contracts/review.js';
 import type { LegalHoldReceipt, LegalHoldRequest } from '../../contracts/legal-hold.js';
 import type { NoticeStore } from '../notification/ports.js';
+import type { ChatLinkStore } from './chat-links.js';
 import type { ReviewChanges } from './feed.js';
 import type { Notes } from './notes.js';
 import type { DecisionRefusal } from './transitions.js';
@@ -110,6 +111,8 @@ export interface StatsQuery {
 export interface ReviewStore {
   /** The messages about the rows, in the same store. */
   readonly notices: NoticeStore;
+  /** Whose accounts in chats are whose, in the same store. */
+  readonly chatLinks: ChatLinkStore;
   /**
    * Returns the row of this correlation id, created if it does not exist (docs/architecture/reviews.md#one-row-per-call). With the same
    * payload, agent and tenant the first row is returned unchanged, whatever its status; otherwise `pending_conflict`. A withdrawn row is

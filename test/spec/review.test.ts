@@ -1,5 +1,7 @@
-import { randomUUID } from 'node:crypto';
+import { createHmac, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
 import { type AgentClient, type CallOptions, createHttp } from '../support/agent.js';
@@ -8,12 +10,37 @@ import { eventually, timePasses } from '../support/waiting.js';
 
 let gate: TestStack;
 let bot: AgentClient;
+let slack: Server;
+/** What the bot of a chat posted and changed. */
+const posted: { readonly path: string; readonly text: string }[] = [];
+const TEAMS_SECRET = Buffer.from('a-signing-secret-of-a-chat');
 beforeAll(async () => {
-  // Calls of the strict tier expire while a test waits; those of the standard tier stay.
-  gate = await startStack({ env: { GATE_REVIEW_TTL_STRICT_SECS: '2' } });
+  slack = createServer((request, response) => {
+    let text = '';
+    request.setEncoding('utf8').on('data', (part: string) => (text += part));
+    request.on('end', () => {
+      posted.push({ path: request.url ?? '', text });
+      response.end(JSON.stringify({ ok: true, channel: 'C1', ts: '1.1' }));
+    });
+  });
+  await new Promise<void>((resolve) => slack.listen(0, '127.0.0.1', resolve));
+  gate = await startStack({
+    env: {
+      // Calls of the strict tier expire while a test waits; those of the standard tier stay.
+      GATE_REVIEW_TTL_STRICT_SECS: '2',
+      GATE_HIL_SLACK_API_URL: `http://127.0.0.1:${(slack.address() as AddressInfo).port}`,
+      GATE_HIL_SLACK_BOT_TOKEN: 'xoxb-for-this-test-only',
+      GATE_HIL_SLACK_CHANNEL: 'C1',
+      GATE_HIL_TEAMS_SIGNING_SECRET: TEAMS_SECRET.toString('base64'),
+    },
+  });
   bot = await gate.agent('support-bot');
 }, STACK_START_LIMIT_MS);
-afterAll(() => gate?.stop());
+afterAll(async () => {
+  await gate?.stop();
+  slack?.closeAllConnections();
+  slack?.close();
+});
 
 const transfer = (amount: number): JsonObject => ({ from: 'operating', to: 'vendor', amount });
 const park = async (amount = 1, options: CallOptions = {}) => {
@@ -226,6 +253,7 @@ describe('a call nobody decides', () => {
       'brain.inspection',
       'policy.evaluated',
       'hil.created',
+      'hil.escalated',
       'hil.expired',
     ]);
     const replay = await expiring({ idempotencyId });
@@ -402,5 +430,36 @@ describe('the demonstration', () => {
     expect(JSON.parse((await ask('GET', `/audit/correlation/${shown.correlationId}`)).text)).toEqual([]);
     expect(await namespaces(real.correlationId)).toEqual(['operator']);
     await asked.close();
+  });
+});
+
+describe('a chat', () => {
+  it('has a card of a call that waits; a signed click elsewhere runs the call, and the card says who decided', async () => {
+    expect(
+      (await gate.operator.request('POST', '/identities/upsert', { oidc_sub: 'dev', teams_user_id: 'T1' })).status,
+    ).toBe(200);
+    const parked = await park(11);
+    const shows = (path: string, words: string) => () =>
+      posted.find(
+        (each) => each.path === path && each.text.includes(words) && each.text.includes(parked.correlationId),
+      );
+    await eventually('the card', shows('/chat.postMessage', 'A call waits for a decision'));
+    const row = await gate.operator.rowOf(parked.correlationId);
+    const click = { action: 'approve', pending_id: row.id, user: 'T1', timestamp: new Date().toISOString() };
+    const signature = createHmac('sha256', TEAMS_SECRET).update(JSON.stringify(click)).digest('base64');
+    const send = () => gate.operator.request('POST', '/webhook/teams', click, { authorization: `HMAC ${signature}` });
+    expect((await send()).status).toBe(200);
+    expect((await send()).body).toMatchObject({ error: 'chat_signature_invalid' });
+    await settled(parked.correlationId, 'completed');
+    await eventually('the changed card', shows('/chat.update', 'A call was approved'));
+    const rows = await gate.rows(parked.correlationId, (kinds) => kinds.includes('upstream.outcome'));
+    expect(rows.find(({ event_kind }) => event_kind === 'hil.approved')).toMatchObject({
+      policy_decision: { decided_by: 'operator:dev', decided_via: 'teams-card', approver_provenance: 'teams-card' },
+    });
+    expect(posted.map(({ text }) => text).join()).not.toContain('vendor');
+    await eventually('both deliveries', async () => {
+      const { notifications } = (await gate.operator.rowOf(parked.correlationId)) as { notifications?: JsonObject[] };
+      return notifications?.length === 2 && notifications.every(({ state }) => state === 'delivered');
+    });
   });
 });

@@ -13,7 +13,7 @@ export const OPERATOR = 'dev-token-0123456789abcdefghijklmnop';
 export const OTHER_OPERATOR = 'glx-token-0123456789abcdefghijklmnop';
 
 export interface HilAsk {
-  readonly method?: 'GET' | 'POST' | 'PATCH';
+  readonly method?: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** The service that asks; `null` for a caller without a certificate. */
   readonly as?: string | null;
   readonly tenant?: string | null;
@@ -50,7 +50,12 @@ export interface HilFixture {
 export async function openHil(kind: (typeof STORES)[number], over: Partial<HilOptions> = {}): Promise<HilFixture> {
   const place = await ledgerPlace(kind);
   const clock = () => fixture.now;
-  const reviews = await openReviewStore({ target: place.target, payloadKeys: place.keys, clock });
+  const reviews = await openReviewStore({
+    target: place.target,
+    payloadKeys: place.keys,
+    clock,
+    quorum: { strict: 2, risky: 1, destructive: 1 },
+  });
   const serviceOf = (more: Partial<HilOptions>): Service =>
     createHilService({
       reviews,

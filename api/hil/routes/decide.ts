@@ -83,10 +83,13 @@ function available(body: DecideRequest): Pick<Decision, 'decision' | 'modificati
 /** Only lite's own page decides over the page, and it asks no route for it. */
 const isThePage = (named: string): boolean => named.toLowerCase().replaceAll(/[^a-z0-9]/g, '') === 'litepage';
 
+/** A click in a chat says so itself (`chat-webhooks.ts`). */
+const isACard = (named: string): boolean => /^(?:slack|teams)[^a-z0-9]*card$/i.test(named.trim());
+
 /** The channel the operator used (docs/architecture/reviews.md#channels). Reserved names are refused. */
 function channelOf({ channel }: ReviewScope, named: string | null): string {
   if (channel.fixed || named === null) return channel.name;
-  if (isGatesOwn(named) || isThePage(named))
+  if (isGatesOwn(named) || isThePage(named) || isACard(named))
     throw new GateError('invalid_request', 'decided_via: this name is reserved');
   return named;
 }

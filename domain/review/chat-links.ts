@@ -1,0 +1,30 @@
+import type { Chat, ChatLink } from '../../contracts/chat-link.js';
+
+/** A link with the tenant for which its person decides. */
+export interface TenantLink extends ChatLink {
+  readonly tenant: string;
+}
+
+/** Which accounts of chats are whose, and which signed clicks were accepted. Throws `store_unavailable`. */
+export interface ChatLinkStore {
+  get(tenant: string, sub: string): Promise<ChatLink | null>;
+  /** Throws `channel_already_linked` when the account is somebody else's of this tenant. */
+  upsert(
+    tenant: string,
+    link: {
+      readonly oidc_sub: string;
+      readonly slack_user_id?: string | undefined;
+      readonly teams_user_id?: string | undefined;
+    },
+  ): Promise<ChatLink>;
+  /** False when there was none. The link itself goes with its last account. */
+  clear(tenant: string, sub: string, chat: Chat): Promise<boolean>;
+  /** Of every tenant. A link that Gate did not write is nobody's. */
+  linksOf(chat: Chat, userId: string): Promise<TenantLink[]>;
+  /** Notes that the person clicked just now. */
+  verified(link: TenantLink): Promise<void>;
+  /** True once for each click, also for several processes and after a restart. */
+  accept(digest: string): Promise<boolean>;
+  /** The click came to nothing and may come again. */
+  release(digest: string): Promise<void>;
+}
