@@ -174,8 +174,9 @@ const modified: Migration = {
  */
 const dataKeys: Migration = {
   async up(db: Kysely<unknown>) {
-    const { text, bytes, strict } = dialectOf(db);
-    await sql`create table if not exists review_keys (review_id ${text} primary key, wrapped ${bytes} not null) ${strict}`.execute(
+    const { postgres, text, bytes, strict } = dialectOf(db);
+    const form = postgres ? sql`` : sql`${strict}, without rowid`;
+    await sql`create table if not exists review_keys (review_id ${text} primary key, wrapped ${bytes} not null) ${form}`.execute(
       db,
     );
   },
@@ -199,8 +200,9 @@ const retention: Migration = {
         await db.schema.alterTable('reviews').addColumn(column, type).execute();
     await sql`create index if not exists reviews_payload_due on reviews (payload_expires_ms, id)
       where payload is not null and hold is null`.execute(db);
+    // A row is in one of the two at a time: its request goes no later than itself.
     await sql`create index if not exists reviews_metadata_due on reviews (metadata_expires_ms, id)
-      where hold is null`.execute(db);
+      where payload is null and hold is null`.execute(db);
     await sql`create index if not exists reviews_undated on reviews (id) where metadata_expires_ms is null`.execute(db);
     await sql`create table if not exists hil_deletion_audit (
       id ${text} primary key, at_ms ${integer} not null, pending_id ${text} not null, tenant ${text} not null,

@@ -32,7 +32,7 @@ const due = (column: 'payload_expires_ms' | 'metadata_expires_ms', condition: st
   statement<Due>(`select id, ${column} as at from reviews
     where ${condition} and ${column} <= ? and (${column}, id) > (?, ?) order by ${column}, id limit ${PASS_ROWS}`);
 const PAYLOADS_DUE = due('payload_expires_ms', 'payload is not null and hold is null');
-const ROWS_DUE = due('metadata_expires_ms', 'hold is null');
+const ROWS_DUE = due('metadata_expires_ms', 'payload is null and hold is null');
 const UNDATED = statement<Due>(
   `select id, 0 as at from reviews where metadata_expires_ms is null and id > ? order by id limit ${PASS_ROWS}`,
 );

@@ -8,12 +8,12 @@ import type { SandboxReport } from '../../contracts/sandbox.js';
 import { canonicalDigest, canonicalJson, sha256Hex } from '../../domain/crypto/digest.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { errorText, GateError } from '../../domain/errors.js';
-import { openStore, type Store, type StoreTarget } from '../store/database.js';
+import { openStore, type Store, type StoreKind, type StoreTarget } from '../store/database.js';
 import { askOf } from '../store/jobs.js';
 import { type Ask, statement } from '../store/statement.js';
 import { createKeyedQueue } from '../../domain/keyed-queue.js';
 import { assertWritable } from '../store/writable.js';
-import { writeTogether } from '../store/write-together.js';
+import { type Ready, writeTogether } from '../store/write-together.js';
 import { ONE_APPROVER, type QuorumRule, requiredApprovers } from '../../domain/review/quorum.js';
 import { retentionDates, tamperedDates } from '../../domain/review/retention.js';
 import { minimizePayload } from '../../domain/review/minimize.js';
@@ -32,7 +32,7 @@ import {
   type StoredReview,
   type WithDataKey,
 } from '../../domain/review/sealed-review.js';
-import { nextChange, reviewChanges } from './changes.js';
+import { NEXT_CHANGE, nextChange, reviewChanges } from './changes.js';
 import { legalHolds } from './legal-holds.js';
 import { reviewRetention, type RowChange } from './retention.js';
 import { reviewStats } from './stats.js';
@@ -72,6 +72,14 @@ const selecting = (column: 'id' | 'correlation_id') =>
   statement<Row>(`select ${STORED_COLUMNS.join(', ')}, wrapped as data_key
     from reviews left join review_keys on review_id = id where ${column} = ?`);
 const selectBy = { id: selecting('id'), correlation_id: selecting('correlation_id') };
+const inserting = (kind: StoreKind) =>
+  statement(
+    `insert into reviews (${STORED_COLUMNS.join(', ')}, change_seq)
+       values (${STORED_COLUMNS.map(() => '?').join(', ')}, ${NEXT_CHANGE[kind]})
+       on conflict (correlation_id) do nothing`,
+  );
+const insertReview = { sqlite: inserting('sqlite'), postgres: inserting('postgres') };
+const insertKey = statement('insert into review_keys (review_id, wrapped) values (?, ?)');
 /** The index `reviews_undecided` answers this alone. Its condition is repeated here word for word, or SQLite would not use it. */
 const selectBacklog = statement<{ count: number | string; oldest: number | string | null }>(
   `select count(*) as "count", min(created_ms) as oldest from reviews
@@ -249,8 +257,7 @@ export function reviewStoreOver(
     return true;
   }
   const retention = reviewRetention({ store, ask: askSafely, clock, rowOf, change, remove });
-  const keepKey = (review_id: string, wrapped: Uint8Array) =>
-    db.insertInto('review_keys').values({ review_id, wrapped });
+  const keepKey = (id: string, wrapped: Uint8Array): Ready => ({ of: insertKey, values: [id, wrapped] });
   const forgetKey = (id: string) => db.deleteFrom('review_keys').where('review_id', '=', id);
 
   /** The request; `null` once it went at its date. */
@@ -368,10 +375,7 @@ export function reviewStoreOver(
     row: ReturnType<typeof newRow>,
   ): Promise<{ row: PendingRequest; created: boolean }> {
     const { data_key, ...columns } = row;
-    const insert = db
-      .insertInto('reviews')
-      .values({ ...columns, change_seq: nextChange(store.kind) })
-      .onConflict((conflict) => conflict.column('correlation_id').doNothing());
+    const insert = { of: insertReview[store.kind], values: STORED_COLUMNS.map((column) => columns[column]) };
     // Row and key stand together: no request is without the key that can be taken from it.
     const content = { payload: review.request_payload, report: review.sandbox_report ?? null, diff: null };
     if (await asked(() => writeTogether(store, [insert, keepKey(row.id, data_key)]))) {
