@@ -11,6 +11,7 @@ import type { JsonObject } from '../../contracts/json.js';
 import { batchRequest, callsOf } from '../../test/support/batch-request.js';
 import { callInput } from '../../test/support/call-input.js';
 import { decisionOf, inspectionOf } from '../../test/support/pipeline-fixture.js';
+import { foundInFiles } from '../../test/support/file-bytes.js';
 import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
@@ -62,6 +63,8 @@ interface Place {
   /** Where more than one process may write. */
   readonly target: StoreTarget | null;
   sql(text: string): Promise<Record<string, unknown>[]>;
+  /** Where its files are; `null` on a server. */
+  readonly folder: string | null;
   remove(): Promise<void>;
 }
 const shared = (target: StoreTarget) => ({
@@ -73,6 +76,7 @@ async function sqlitePlace(): Promise<Place> {
   const file = join(folder, 'calls.db');
   return {
     ...shared({ file }),
+    folder,
     sql: async (text) => {
       const connection = new DatabaseSync(file);
       try {
@@ -85,7 +89,7 @@ async function sqlitePlace(): Promise<Place> {
   };
 }
 async function inFilePlace(): Promise<Place> {
-  const { sql, remove, target } = await sqlitePlace();
+  const { sql, remove, target, folder } = await sqlitePlace();
   const { file } = target as { file: string };
   let durable: () => Promise<void> = () => Promise.resolve();
   return {
@@ -109,6 +113,7 @@ async function inFilePlace(): Promise<Place> {
       };
     },
     sql: async (text) => (await durable(), sql(text)),
+    folder,
     remove,
   };
 }
@@ -120,6 +125,7 @@ async function postgresPlace(): Promise<Place> {
   const schema = `calls_${(schemas += 1)}`;
   return {
     ...shared({ url, schema }),
+    folder: null,
     sql: async (text) => {
       const client = new pg.Client({ connectionString: url, options: `-c search_path=${schema}` });
       await client.connect();
@@ -733,6 +739,30 @@ describe.each([
         expect(await store.request(kept.correlation_id, kept.digest)).toEqual(staged);
       }
     });
+  });
+
+  it('purging leaves no byte of the request, the verdict or the result in the file, or in its log', async () => {
+    const call = await judged('allowed');
+    await store.move(call.correlation_id, 'claim');
+    const result = Buffer.from('what the tool answered');
+    await store.move(call.correlation_id, 'complete', { outcome: outcomeOf('completed'), result });
+    await store.rowsAppended(call.correlation_id, (await store.find(call.correlation_id))?.updated_ms ?? 0);
+    const rows = [
+      ...(await place.sql(`select sealed from call_requests where correlation_id = '${call.correlation_id}'`)),
+      ...(await place.sql(
+        `select verdict_sealed, outcome_sealed, result_sealed from call_records where correlation_id = '${call.correlation_id}'`,
+      )),
+    ];
+    const probes = rows
+      .flatMap((row) => Object.values(row))
+      .filter((value) => value !== null)
+      .map((value) => Buffer.from(value as Uint8Array).subarray(-16));
+    expect(probes.length).toBe(4);
+    if (place.folder) expect(await foundInFiles(place.folder, probes)).toBe(probes.length);
+    const later = T0 + 31 * 86_400_000;
+    await store.purge({ hitsMs: later, stagedMs: later, recordsMs: later });
+    expect(await store.request(call.correlation_id, call.digest)).toBeNull();
+    if (place.folder) expect(await foundInFiles(place.folder, probes)).toBe(0);
   });
 
   describe('waiting for a record', () => {

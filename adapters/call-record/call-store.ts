@@ -1,3 +1,4 @@
+import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import { callMigrations } from '../../migrations/calls.js';
 import type { HeldRows } from '../../contracts/ledger.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
@@ -5,9 +6,10 @@ import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { jobsInFile, jobsOver } from '../store/jobs.js';
 import type { LocalFile } from '../store/local-file.js';
 import { handedCalls, keptCalls } from '../../domain/call-record/kept-calls.js';
+import { emptyLog, overwriteDeleted } from '../store/overwriting.js';
 import { sealCalls } from './seal-calls.js';
 import type { SetbackTables } from './setbacks.js';
-import { storedCalls } from './stored-calls.js';
+import { storedCalls, type StoredCallsOptions } from './stored-calls.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
 import type { CallTables } from './tables.js';
 
@@ -39,6 +41,7 @@ export const callStoreOver = (
 ): CallStore =>
   storedCalls({
     ...options,
+    ...overwriting(store.sqlite),
     replica,
     jobs: jobsOver(store),
     setbacks: store as unknown as Store<SetbackTables>,
@@ -61,6 +64,7 @@ export function callStoreInFile(
 ): CallStore {
   return storedCalls({
     ...options,
+    ...overwriting(file.connection),
     replica,
     jobs: jobsInFile(file),
     setbacks: file.store<SetbackTables>(),
@@ -68,6 +72,13 @@ export function callStoreInFile(
     ledger: ledger && { held: async (ids) => new Set(ids.filter((id) => ledger.holds(id))) },
     onUndone: (forget) => file.onUndone(forget),
   });
+}
+
+/** What is purged is gone from the file too. Where its log cannot be emptied at once, the next purge that deletes something does it. */
+function overwriting(connection: DatabaseSyncInstance | null): Pick<StoredCallsOptions, 'onPurged'> {
+  if (!connection) return {};
+  overwriteDeleted(connection);
+  return { onPurged: () => emptyLog(connection) };
 }
 
 /** How long the ledger's answer about an open call is valid: another replica may move the call meanwhile. */

@@ -41,6 +41,8 @@ export interface StoredCallsOptions {
   readonly vouchedMs?: number;
   /** For a store that may roll back committed state: `forget` must be called when it does. */
   readonly onUndone?: (forget: () => void) => void;
+  /** Awaited after a purge that deleted records or requests. */
+  readonly onPurged?: () => Promise<unknown>;
 }
 
 /** The number of calls whose versions, and whose check against the ledger, each process remembers. */
@@ -86,6 +88,7 @@ export function storedCalls({
   ledger,
   vouchedMs,
   onUndone,
+  onPurged,
 }: StoredCallsOptions): CallStore {
   const sealing = recordSealing(keys);
   const seen = new LRUCache<string, number>(roomFor(SEEN_RECORDS));
@@ -482,22 +485,24 @@ export function storedCalls({
     followedUp: (correlationId, what) =>
       jobs.write(() => run(statements.clearFollowUp[what], correlationId), nothing, { durable: false }),
 
-    purge({ hitsMs, stagedMs, recordsMs }) {
+    async purge({ hitsMs, stagedMs, recordsMs }) {
       requests.clear();
       kept.clear();
-      return jobs.write(
+      const { content, others } = await jobs.write(
         function* () {
           yield* run(statements.buryRecords, now(), recordsMs);
-          return (
+          const others =
             (yield* run(statements.dropOldHits, hitsMs)) +
             (yield* run(statements.dropSensitive, recordsMs)) +
-            (yield* run(statements.dropRecords, recordsMs)) +
-            (yield* run(statements.dropRequests, stagedMs)) +
-            (yield* run(statements.dropTombstones, tombstonesUntil(recordsMs, now())))
-          );
+            (yield* run(statements.dropTombstones, tombstonesUntil(recordsMs, now())));
+          const content =
+            (yield* run(statements.dropRecords, recordsMs)) + (yield* run(statements.dropRequests, stagedMs));
+          return { content, others };
         },
         (removed) => removed,
       );
+      if (content > 0) await onPurged?.();
+      return content + others;
     },
 
     waitFor: (correlationId, condition, deadlineMs) => notifier.waitFor(correlationId, condition, deadlineMs),

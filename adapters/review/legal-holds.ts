@@ -20,7 +20,7 @@ export interface LegalHoldsOptions<Row extends StoredReview> extends Pick<Retent
   readonly keys: KeyRing;
   readonly clock: () => number;
   readonly asked: <Result>(query: () => Promise<Result>) => Promise<Result>;
-  readonly retention: Pick<ReturnType<typeof reviewRetention<Row>>, 'deleteOverdue' | 'emptyLog'>;
+  readonly retention: Pick<ReturnType<typeof reviewRetention<Row>>, 'deleteOverdue' | 'cleaned'>;
 }
 
 /** Legal holds on rows (docs/how-to/run-retention.md). Each operation is kept with its receipt, for good. */
@@ -92,7 +92,7 @@ export function legalHolds<Row extends StoredReview>(options: LegalHoldsOptions<
         ? await retention.deleteOverdue(row, 'hold_released', { to, also })
         : await change(row, to, { also, quiet: true });
     if (!done) return null;
-    if (action === 'release' && late) await retention.emptyLog();
+    if (action === 'release' && late) await retention.cleaned();
     return receipt;
   }
 

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -12,6 +12,7 @@ import type { ReviewStore } from '../../domain/review/ports.js';
 import { reviewIdOf } from '../../domain/review/sealed-review.js';
 import { hilMigrations } from '../../migrations/hil.js';
 import { type EditedStore, editedPostgres, editedSqlite, stopEditedPostgres } from '../../test/support/edited-store.js';
+import { foundInFiles } from '../../test/support/file-bytes.js';
 import type { Store } from '../store/database.js';
 import { openLocalFile } from '../store/local-file.js';
 import { openReviewStore, reviewStoreOver } from './review-store.js';
@@ -257,11 +258,7 @@ describe.each(PLACES)('what is past its date: %s', (name, newPlace) => {
     if (modification) sealed.push(Buffer.from(modification.sealed_diff));
     return sealed.map((bytes) => bytes.subarray(-24));
   }
-  async function inFiles(probes: readonly Buffer[]): Promise<number> {
-    const folder = place.folder ?? '';
-    const files = await Promise.all((await readdir(folder)).map((file) => readFile(join(folder, file))));
-    return probes.filter((probe) => files.some((bytes) => bytes.includes(probe))).length;
-  }
+  const inFiles = (probes: readonly Buffer[]) => foundInFiles(place.folder ?? '', probes);
 
   it.each([
     ['auto', 1],
@@ -561,8 +558,7 @@ describe('a file of an earlier version', () => {
     expect(await store.get(idOf(4))).toBeNull();
     expect(await store.get(idOf(5))).toMatchObject({ status: 'expired', sandbox_report: null });
     expect(await store.settle(settlementOf(1, { modification }))).toMatchObject({ modification_diff: diff });
-    const files = await Promise.all((await readdir(folder)).map((name) => readFile(join(folder, name))));
-    expect(files.some((bytes) => bytes.includes('CHANGED-VALUE'))).toBe(false);
+    expect(await foundInFiles(folder, [Buffer.from('CHANGED-VALUE')])).toBe(0);
   });
 
   it('gets its dates from the first sweep, by what ended each review, and its requests go at theirs', async () => {

@@ -14,13 +14,12 @@ import { storedSettlement, type StoredReview } from '../../domain/review/sealed-
 import { canonicalJson } from '../../domain/crypto/digest.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type { Store } from '../store/database.js';
+import { emptyLog } from '../store/overwriting.js';
 import { type Ask, type Statement, statement, type Value } from '../store/statement.js';
 import type { ReviewTables } from './tables.js';
 
 /** Rows that one pass takes up. */
 const PASS_ROWS = 100;
-/** How many turns a checkpoint waits for other writers in this process. */
-const TURNS = 1_000;
 
 type Place = readonly [Value, string];
 interface Due {
@@ -120,12 +119,11 @@ export function reviewRetention<Known extends Row>({
    * Empties the log beside the file, which may still hold pages as they were. Deleted content is overwritten in the file itself
    * (`secure_delete`).
    */
-  async function emptyLog(): Promise<void> {
+  async function cleaned(): Promise<void> {
     const { sqlite } = store;
     if (!sqlite || !unclean) return;
-    for (let turns = 0; sqlite.isTransaction && turns < TURNS; turns += 1) await turn();
-    const { busy } = sqlite.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number };
-    if (busy !== 0) throw new Error('deleted reviews may still be in the log of the store: somebody else reads it');
+    if (!(await emptyLog(sqlite)))
+      throw new Error('deleted reviews may still be in the log of the store: somebody else is using it');
     unclean = false;
   }
 
@@ -160,11 +158,11 @@ export function reviewRetention<Known extends Row>({
     const now = clock();
     await each(([at, id]) => ask(ROWS_DUE, now, at, id), [0, ''], remove);
     await each(([at, id]) => ask(PAYLOADS_DUE, now, at, id), [0, ''], remove);
-    await emptyLog();
+    await cleaned();
     return swept;
   }
 
-  return { sweep, deleteOverdue, emptyLog };
+  return { sweep, deleteOverdue, cleaned };
 }
 
 /** A settlement without the values that an approver gave; their digest stays. */

@@ -12,6 +12,7 @@ import { openStore, type Store, type StoreKind, type StoreTarget } from '../stor
 import { askOf } from '../store/jobs.js';
 import { type Ask, statement } from '../store/statement.js';
 import { createKeyedQueue } from '../../domain/keyed-queue.js';
+import { overwriteDeleted } from '../store/overwriting.js';
 import { assertWritable } from '../store/writable.js';
 import { type Ready, writeTogether } from '../store/write-together.js';
 import { ONE_APPROVER, type QuorumRule, requiredApprovers } from '../../domain/review/quorum.js';
@@ -119,8 +120,7 @@ export function reviewStoreOver(
   }: Omit<ReviewStoreOptions, 'target'>,
 ): ReviewStore {
   const { db } = store;
-  // What is deleted is overwritten in the file.
-  store.sqlite?.exec('PRAGMA secure_delete=ON');
+  if (store.sqlite) overwriteDeleted(store.sqlite);
   const oneAtATime = createKeyedQueue();
   const sealing = reviewSealing(payloadKeys);
   const seen = new LRUCache<string, number>(roomFor(SEEN_REVIEWS));

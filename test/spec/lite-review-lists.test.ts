@@ -2,7 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
-import { type LiteFixture, openLite } from '../support/lite.js';
+import { machineClock } from '../../lite/clock.js';
+import { type LiteFixture, liteFolder, openLite } from '../support/lite.js';
 import { eventually } from '../support/waiting.js';
 
 const AGENT = 'agent-token-0123456789-0123456789-ab';
@@ -13,12 +14,17 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 let gate: LiteFixture;
 afterEach(() => gate.close());
 
+const open = async (options: Parameters<typeof openLite>[1] = {}) =>
+  (gate = await openLite(
+    { GATE_LITE_AGENTS: `acme/bot:${AGENT}`, GATE_LITE_DECIDERS: `acme:${ACME},globex:${GLOBEX}` },
+    options,
+  ));
 /** Lite with operators of two tenants, and one call that waits in the first. */
 async function openWithParked(): Promise<JsonObject> {
-  gate = await openLite({
-    GATE_LITE_AGENTS: `acme/bot:${AGENT}`,
-    GATE_LITE_DECIDERS: `acme:${ACME},globex:${GLOBEX}`,
-  });
+  await open();
+  return parked();
+}
+async function parked(): Promise<JsonObject> {
   // A crowded machine may judge the first call too late (503): the same call is asked again.
   const id = randomUUID();
   return eventually('a call that waits', async () => {
@@ -79,6 +85,43 @@ describe('lists for people in lite', () => {
       body: { incident_summary: 'paid twice', status: 'denied' },
     });
     expect(await assign(ACME)).toMatchObject({ status: 409, body: { error: 'not_pending' } });
+  });
+
+  it('lose the requests of the past by themselves, and keep one whose row is held', async () => {
+    const folder = await liteFolder();
+    let aheadMs = 0;
+    const clock = { ...machineClock, now: () => Date.now() + aheadMs };
+    await open({ folder, clock });
+    const ids: string[] = [];
+    for (const which of [0, 1]) {
+      ids[which] = (await parked())['pending_id'] as string;
+      await gate.send('POST', `/pending/${ids[which]}/decide`, { headers: bearer(ACME), body: { decision: 'deny' } });
+    }
+    const [gone = '', held = ''] = ids;
+    const hold = (action: 'apply' | 'release', token: string) =>
+      gate.send('POST', `/admin/pending/${held}/legal-hold`, {
+        headers: bearer(token),
+        body: {
+          operation_id: randomUUID(),
+          action,
+          hold_id: '00000000-0000-4000-9000-000000000100',
+          authority_reason_sha256: `sha256:${'a'.repeat(64)}`,
+        },
+      });
+    expect([(await hold('apply', GLOBEX)).status, (await hold('apply', AGENT)).status]).toEqual([404, 401]);
+    expect(await hold('apply', ACME)).toMatchObject({ status: 200, body: { state: 'held' } });
+    await gate.close();
+    aheadMs = 8 * 86_400_000;
+    await open({ folder, clock });
+    const { close } = gate;
+    gate = { ...gate, close: () => close().then(() => rm(folder, { recursive: true, force: true })) };
+    type Row = { readonly id: string; readonly retention: JsonObject };
+    const rows = async () => (await ask('/pending?status=denied', ACME)).body as unknown as Row[];
+    const of = async (id: string) => (await rows()).find((row) => row.id === id)?.retention;
+    await eventually('the request goes', async () => (await of(gone))?.['payload_availability'] === 'purged');
+    expect(await of(held)).toMatchObject({ payload_availability: 'minimized', legal_hold: { by: expect.any(String) } });
+    expect(await hold('release', ACME)).toMatchObject({ status: 200, body: { deletion_disposition: 'deleted' } });
+    expect(await of(held)).toMatchObject({ payload_availability: 'purged' });
   });
 
   it('tell an operator of the own tenant what changes, and end with the process', async () => {
