@@ -431,6 +431,33 @@ describe('a channel', () => {
     ]);
   });
 
+  it('a row that nobody has looked at in time is told once more, as one that is urgent', async () => {
+    start([
+      ...settings({ pagerDuty: { url: receiver.url, routingKey: 'r'.repeat(32) } }),
+      ...settings({ teams: { webhookUrl: receiver.url } }),
+    ]);
+    const row = await hil.park(1);
+    await eventually('both messages', () => receiver.received.length === 2);
+    await hil.reviews.escalated(row.id, new Date(hil.now).toISOString());
+    await hil.reviews.escalated(row.id, new Date(hil.now + 1).toISOString());
+    await settledAs(row, [
+      ['pagerduty', 'trigger', 'delivered'],
+      ['teams', 'trigger', 'delivered'],
+      ['pagerduty', 'update:escalated', 'delivered'],
+      ['teams', 'update:escalated', 'delivered'],
+    ]);
+    const later = receiver.received.slice(2).map(({ body }) => body);
+    expect(later.find((body) => 'dedup_key' in body)).toMatchObject({
+      event_action: 'trigger',
+      dedup_key: row.id,
+      payload: {
+        severity: 'critical',
+        summary: 'A call still waits, and its time runs out: wire_transfer by payments-agent',
+      },
+    });
+    expect(JSON.stringify(later)).toContain('"fallbackText":"Gate: A call still waits, and its time runs out"');
+  });
+
   it('PagerDuty opens one incident for a row and ends it; one approval of several changes nothing', async () => {
     start(settings({ pagerDuty: { url: receiver.url, routingKey: 'r'.repeat(32) } }));
     const row = await hil.park(1);

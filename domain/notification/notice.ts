@@ -2,11 +2,13 @@ import type { Notice, NotificationStatus } from '../../contracts/notification.js
 import { type PendingRequest, toolOf } from '../../contracts/review.js';
 import { deadlineOf, isSettled } from '../review/transitions.js';
 
+const ESCALATED = ':escalated';
+
 /** The place of a message among those of its row on one channel: an earlier one is sent first. */
-export function ordinalOf({ phase, approvals, escalated, notification_id }: Notice): number {
+export function ordinalOf({ phase, approvals, notification_id }: Notice): number {
   if (phase === 'trigger') return 0;
   if (phase === 'resolve') return 1_000;
-  return escalated && notification_id.endsWith(':escalated') ? 100 : approvals;
+  return notification_id.endsWith(ESCALATED) ? 100 : approvals;
 }
 
 const isEscalated = (row: PendingRequest): boolean => row.escalated_at != null;
@@ -72,15 +74,11 @@ export function goneNotice(
 }
 
 /** What a message says first, in Gate's words alone. */
-export function titleOf({ phase, status, escalated, approvals, required_approvers }: Notice): string {
-  if (phase === 'trigger') return 'A call waits for a decision';
-  if (phase === 'update')
-    return approvals > 0
-      ? `A call still waits: ${approvals} of ${required_approvers} people have approved`
-      : escalated
-        ? 'A call still waits, and its time runs out'
-        : 'A call still waits';
-  return TITLES[status];
+export function titleOf({ phase, status, notification_id, approvals, required_approvers }: Notice): string {
+  if (phase !== 'update') return TITLES[status];
+  return notification_id.endsWith(ESCALATED)
+    ? 'A call still waits, and its time runs out'
+    : `A call still waits: ${approvals} of ${required_approvers} people have approved`;
 }
 
 const TITLES: Readonly<Record<NotificationStatus, string>> = {

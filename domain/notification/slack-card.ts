@@ -9,6 +9,22 @@ const HEADER = 150;
 const plain = (text: string): JsonObject => ({ type: 'plain_text', text, emoji: false });
 const button = (text: string, more: JsonObject): JsonObject => ({ type: 'button', text: plain(text), ...more });
 
+/** A decision is asked about once, with what it does. */
+const asked = (title: string, text: string, confirm: string): JsonObject => ({
+  title: plain(title),
+  text: plain(text),
+  confirm: plain(confirm),
+  deny: plain('Cancel'),
+});
+const CONFIRMED = {
+  approve: asked(
+    'Approve this call?',
+    'It runs with the arguments that the agent sent. This card does not show them.',
+    'Approve',
+  ),
+  deny: asked('Deny this call?', 'It does not run, and its agent is told so.', 'Deny'),
+};
+
 /**
  * A message in Slack's blocks. Every text is of the type that has no markup, and the line that a notification shows (`text`) is Gate's own.
  * `decides` is whether clicks come back to Gate; otherwise buttons lead to the console.
@@ -30,8 +46,8 @@ function decisions({ pending_id }: Notice, { open, approve, deny }: Places, deci
   return [
     ...(decides
       ? [
-          button('Approve', { action_id: `approve:${pending_id}`, style: 'primary' }),
-          button('Deny', { action_id: `deny:${pending_id}`, style: 'danger' }),
+          button('Approve', { action_id: `approve:${pending_id}`, style: 'primary', confirm: CONFIRMED.approve }),
+          button('Deny', { action_id: `deny:${pending_id}`, style: 'danger', confirm: CONFIRMED.deny }),
         ]
       : []),
     ...(!decides && approve !== undefined && deny !== undefined

@@ -1,0 +1,74 @@
+import { describe, expect, it } from '@jest/globals';
+import { readConfig } from './env.js';
+import { NOTIFICATION_SETTINGS, notificationFault } from './notifications.js';
+
+const read = (env: Record<string, string>) => readConfig('hil', NOTIFICATION_SETTINGS, env);
+
+describe('the settings of notifications', () => {
+  it('tell nobody by default, and tell of every tenant', () => {
+    expect(read({})).toMatchObject({
+      notificationMode: 'warn',
+      notificationTimeoutSeconds: 5,
+      notificationTenants: [],
+      slackApiUrl: 'https://slack.com/api',
+      pagerDutyUrl: 'https://events.pagerduty.com/v2/enqueue',
+      smtpTo: [],
+    });
+    expect(notificationFault(read({}))).toBeNull();
+  });
+
+  it.each([
+    ['a mode that is none', { GATE_HIL_NOTIFICATION_MODE: 'loud' }, 'GATE_HIL_NOTIFICATION_MODE'],
+    ['a chat that is no web address', { GATE_HIL_SLACK_WEBHOOK_URL: 'ftp://x/y' }, 'GATE_HIL_SLACK_WEBHOOK_URL'],
+    ['a name for a channel', { GATE_HIL_SLACK_CHANNEL: '#general' }, 'GATE_HIL_SLACK_CHANNEL'],
+    ['a short bearer', { GATE_HIL_WEBHOOK_BEARER_TOKEN: 'tooshort' }, 'GATE_HIL_WEBHOOK_BEARER_TOKEN'],
+    ['a mail server over HTTP', { GATE_HIL_SMTP_URL: 'https://mail.example' }, 'GATE_HIL_SMTP_URL'],
+    ['a sender with a header', { GATE_HIL_SMTP_FROM: 'gate@acme.example\r\nBcc: x@y.example' }, 'GATE_HIL_SMTP_FROM'],
+    ['receivers with a name', { GATE_HIL_SMTP_TO: 'Ops <ops@acme.example>' }, 'GATE_HIL_SMTP_TO'],
+    ['a tenant that is none', { GATE_HIL_NOTIFICATION_TENANTS: 'acme,a/b' }, 'GATE_HIL_NOTIFICATION_TENANTS'],
+    [
+      'a secret that is not base64',
+      { GATE_HIL_TEAMS_SIGNING_SECRET: 'not base64 at all!' },
+      'GATE_HIL_TEAMS_SIGNING_SECRET',
+    ],
+    ['a short secret', { GATE_HIL_TEAMS_SIGNING_SECRET: 'c2hvcnQ=' }, 'GATE_HIL_TEAMS_SIGNING_SECRET'],
+  ])('refuse %s, and repeat no secret', (_, env, variable) => {
+    expect(() => read(env)).toThrow(variable);
+    expect(() => read(env)).not.toThrow(/tooshort|c2hvcnQ=|at all!/);
+  });
+
+  it.each([
+    ['a bot without its channel', { GATE_HIL_SLACK_BOT_TOKEN: 'xoxb-0123456789abcdef' }, /set both or none/],
+    [
+      'two ways to Slack',
+      {
+        GATE_HIL_SLACK_WEBHOOK_URL: 'https://hooks.example/x',
+        GATE_HIL_SLACK_BOT_TOKEN: 'xoxb-0123456789abcdef',
+        GATE_HIL_SLACK_CHANNEL: 'C1',
+      },
+      /set one of them/,
+    ],
+    [
+      'mail to nobody',
+      { GATE_HIL_SMTP_URL: 'smtp://mail.example', GATE_HIL_SMTP_FROM: 'gate@acme.example' },
+      /all three/,
+    ],
+    [
+      'a bearer for no webhook',
+      { GATE_HIL_WEBHOOK_BEARER_TOKEN: 'b'.repeat(16) + 'c'.repeat(16) },
+      /GATE_HIL_WEBHOOK_URL/,
+    ],
+  ])('stop the start with %s', (_, env, why) => {
+    expect(notificationFault(read(env))).toMatch(why);
+  });
+
+  it('have a whole channel where all of it is set', () => {
+    const mail = {
+      GATE_HIL_SMTP_URL: 'smtps://gate:password-of-it@mail.example',
+      GATE_HIL_SMTP_FROM: 'gate@acme.example',
+      GATE_HIL_SMTP_TO: 'ops@acme.example, ada@acme.example',
+    };
+    expect(notificationFault(read(mail))).toBeNull();
+    expect(read(mail).smtpTo).toEqual(['ops@acme.example', 'ada@acme.example']);
+  });
+});
