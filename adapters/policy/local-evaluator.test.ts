@@ -5,8 +5,6 @@ import { createTurns } from '../../domain/turns.js';
 import { createLocalEvaluator, type LocalEvaluator } from './local-evaluator.js';
 import { shippedPolicyDirectory } from './policy-sources.js';
 import { loadPolicySet } from './load-policy-set.js';
-import { createSlowAgents } from './slow-agents.js';
-import { eventually } from '../../test/support/waiting.js';
 
 const policies = await loadPolicySet({ directory: shippedPolicyDirectory() });
 const open: LocalEvaluator[] = [];
@@ -123,69 +121,6 @@ describe('arguments of a few thousand characters, which take their time to be re
     expect(policies.judge(given, lasting(60_000))).toEqual(policies.judge(given));
     const evaluator = evaluatorWith(undefined, { inPlaceMs: -1, limitMs: 1 });
     await expect(evaluator.evaluate(given)).rejects.toMatchObject({ code: 'policy_unavailable' });
-  });
-});
-
-describe('an agent whose small inputs are slow', () => {
-  const evaluatorThat = (rules: Pick<typeof policies, 'judge'>, slowMs: number) => {
-    const inPlace: string[] = [];
-    const evaluator = createLocalEvaluator(
-      {
-        material: policies.material,
-        judge(input, checkpoint) {
-          inPlace.push(input.agent_id ?? '');
-          return rules.judge(input, checkpoint);
-        },
-      },
-      undefined,
-      { ...PATIENT, slowMs },
-    );
-    open.push(evaluator);
-    const ask = (agent_id: string) => evaluator.evaluate({ ...asking({ text: 'hello' }), tenant: 'acme', agent_id });
-    return { inPlace, ask };
-  };
-
-  it('has the next ones judged in a thread, also those that already wait; another agent has not', async () => {
-    const quick = new Set(['quick']);
-    const { inPlace, ask } = evaluatorThat(
-      {
-        judge(input, checkpoint) {
-          for (const until = performance.now() + 30; !quick.has(input.agent_id ?? '') && performance.now() < until; );
-          return policies.judge(input, checkpoint);
-        },
-      },
-      25,
-    );
-    const expected = policies.evaluate(asking({ text: 'hello' }));
-    const decisions = await Promise.all([...Array.from({ length: 20 }, () => ask('slow')), ask('quick')]);
-    for (const decision of decisions) expect(decision).toEqual(expected);
-    expect(inPlace.filter((agent) => agent === 'slow')).toHaveLength(2);
-    expect(await ask('slow')).toEqual(expected);
-    await ask('quick');
-    expect(inPlace.filter((agent) => agent === 'slow')).toHaveLength(2);
-    expect(inPlace.filter((agent) => agent === 'quick')).toHaveLength(2);
-  });
-
-  it('has not where they were quick, or only one was slow', async () => {
-    const { inPlace, ask } = evaluatorThat(policies, 60_000);
-    for (let n = 0; n < 5; n += 1) await ask('quick');
-    expect(inPlace).toHaveLength(5);
-    const slow = createSlowAgents();
-    slow.took('acme/a', 99);
-    slow.took('acme/a', 25);
-    expect(slow.has('acme/a')).toBe(false);
-    slow.took('acme/a', 26);
-    expect([slow.has('acme/a'), slow.has('acme/b')]).toEqual([true, false]);
-  });
-
-  it('is judged in place again a while after the last slow one, and forgotten where very many are slow', async () => {
-    const slow = createSlowAgents({ rememberedMs: 50 });
-    for (const ms of [99, 99]) slow.took('acme/a', ms);
-    await eventually('it is forgotten', () => !slow.has('acme/a'));
-    const many = createSlowAgents();
-    for (let agent = 0; agent < 2_000; agent += 1) for (const ms of [99, 99]) many.took(`acme/${agent}`, ms);
-    const known = Array.from({ length: 2_000 }, (_, agent) => many.has(`acme/${agent}`)).filter(Boolean);
-    expect(known).toHaveLength(1_000);
   });
 });
 

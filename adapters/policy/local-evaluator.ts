@@ -5,7 +5,6 @@ import { lasting, TookTooLong } from '../../domain/in-place.js';
 import { JUDGED_IN_PLACE, LOOKED_AT_IN_PLACE, sizeOf } from '../../domain/large.js';
 import { compiledScript, createThreads, type ThreadLimits } from '../threads/threads.js';
 import { createTurns } from '../../domain/turns.js';
-import { createSlowAgents } from './slow-agents.js';
 import type { PolicyEvaluator } from '../../domain/policy/evaluator.js';
 import type { Judgement, PolicySet } from '../../domain/policy/policy-set.js';
 
@@ -29,21 +28,18 @@ const LONGEST_IN_PLACE = 100;
 
 export interface EvaluatorLimits extends ThreadLimits {
   readonly inPlaceMs?: number;
-  /** An agent with inputs that took longer in place has its next ones judged in a thread. */
-  readonly slowMs?: number;
 }
 
 /**
  * Policy in this process, without delaying others. A large input is judged in a thread, and small ones a few per turn of the event loop,
  * because a batch holds many. A small input that takes long to read, because its author wrote it so, is given up in place and judged in a
- * thread from the beginning. An agent whose inputs were slow has its next ones judged there for some seconds: many that are each just quick
- * enough would block the others just as long. Agents take turns at both. Rejects an invalid input with `policy_input_invalid`, and one
- * that is not judged in time with `policy_unavailable`.
+ * thread from the beginning. Agents take turns at both. Rejects an invalid input with `policy_input_invalid`, and one that is not judged in
+ * time with `policy_unavailable`.
  */
 export function createLocalEvaluator(
   policies: Pick<PolicySet, 'judge' | 'material'>,
   observe: PolicyObserver = () => {},
-  { inPlaceMs = LONGEST_IN_PLACE, slowMs, ...limits }: EvaluatorLimits = {},
+  { inPlaceMs = LONGEST_IN_PLACE, ...limits }: EvaluatorLimits = {},
 ): LocalEvaluator {
   const threads = createThreads<PolicyInput, Judgement>({
     work: 'policy evaluation',
@@ -54,21 +50,15 @@ export function createLocalEvaluator(
     ...limits,
   });
   const turns = createTurns();
-  const slow = createSlowAgents({ ...(slowMs !== undefined && { slowMs }) });
   const late = () =>
     new GateError('policy_unavailable', 'too many calls wait for policy evaluation already; try again later');
-  /** Null when it would take too long, or when others of this agent have. */
-  const judgedInPlace = (input: PolicyInput, agent: string): Judgement | null => {
-    // Asked when its turn comes: by then, others that came with it may have been slow.
-    if (slow.has(agent)) return null;
-    const began = performance.now();
+  /** Null when it would take too long. */
+  const judgedInPlace = (input: PolicyInput): Judgement | null => {
     try {
       return policies.judge(input, lasting(inPlaceMs));
     } catch (error) {
       if (error instanceof TookTooLong) return null;
       throw error;
-    } finally {
-      slow.took(agent, performance.now() - began);
     }
   };
   return {
@@ -76,9 +66,8 @@ export function createLocalEvaluator(
       const started = performance.now();
       const agent = agentOf(input);
       const judgement =
-        (isLarge(input) || slow.has(agent)
-          ? null
-          : await turns.run(() => judgedInPlace(input, agent), { agent, late })) ?? (await threads.ask(input, agent));
+        (isLarge(input) ? null : await turns.run(() => judgedInPlace(input), { agent, late })) ??
+        (await threads.ask(input, agent));
       observe(judgement, input.tool_type, (performance.now() - started) / 1000);
       return judgement.decision;
     },
