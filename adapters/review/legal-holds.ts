@@ -32,6 +32,14 @@ export function legalHolds<Row extends StoredReview>(options: LegalHoldsOptions<
     return JSON.stringify([MAC_FORM, operation_id, tenant, pending_id, request, receipt]);
   };
 
+  function isOwn(done: Operation): boolean {
+    try {
+      return keys.authentic(done.mac, authenticated(done), MAC_USE);
+    } catch (cause) {
+      throw new GateError('payload_unavailable', 'the key of this receipt is not here', { cause });
+    }
+  }
+
   /** The receipt of an operation that was done already; `null` when none has this id. */
   async function receiptOf(wanted: Pick<Operation, 'operation_id' | 'pending_id' | 'request'>, tenant?: string) {
     const done = await asked(() =>
@@ -40,7 +48,7 @@ export function legalHolds<Row extends StoredReview>(options: LegalHoldsOptions<
     if (!done) return null;
     const same = done.pending_id === wanted.pending_id && done.request === wanted.request;
     if (!same || (tenant !== undefined && done.tenant !== tenant)) throw new GateError('operation_conflict');
-    if (!keys.authentic(done.mac, authenticated(done), MAC_USE)) throw new GateError('review_tampered');
+    if (!isOwn(done)) throw new GateError('review_tampered');
     return legalHoldReceipt.parse(JSON.parse(done.receipt));
   }
 

@@ -74,7 +74,7 @@ const settlementOf = (n: number, over: Partial<SettledReview> = {}): SettledRevi
 
 interface Place extends EditedStore {
   readonly folder: string | null;
-  open(clock: () => number): Promise<ReviewStore>;
+  open(clock: () => number, keys?: KeyRing): Promise<ReviewStore>;
 }
 
 const inFile = async (file: string, keys: KeyRing, clock: () => number): Promise<ReviewStore> => {
@@ -96,7 +96,7 @@ const PLACES: [string, () => Promise<Place>][] = [
       return {
         ...editedSqlite(target.file),
         folder,
-        open: (clock) => openReviewStore({ target, payloadKeys: KEYS, clock }),
+        open: (clock, payloadKeys = KEYS) => openReviewStore({ target, payloadKeys, clock }),
       };
     },
   ],
@@ -105,7 +105,7 @@ const PLACES: [string, () => Promise<Place>][] = [
     async () => {
       const folder = await mkdtemp(join(tmpdir(), 'gate-retention-'));
       const file = join(folder, 'lite.db');
-      return { ...editedSqlite(file), folder, open: (clock) => inFile(file, KEYS, clock) };
+      return { ...editedSqlite(file), folder, open: (clock, keys = KEYS) => inFile(file, keys, clock) };
     },
   ],
   [
@@ -115,7 +115,7 @@ const PLACES: [string, () => Promise<Place>][] = [
       return {
         ...edited,
         folder: null,
-        open: (clock) => openReviewStore({ target, payloadKeys: KEYS, clock }),
+        open: (clock, payloadKeys = KEYS) => openReviewStore({ target, payloadKeys, clock }),
       };
     },
   ],
@@ -462,6 +462,21 @@ describe.each(PLACES)('what is past its date: %s', (name, newPlace) => {
       now += 1_000;
       asked.push(await hold(request('apply')));
       expect(new Set(asked.map(({ receipt_sha256 }) => receipt_sha256)).size).toBe(1);
+    });
+
+    it('answers with no receipt whose key is not here, and the sweep leaves a row without its key where it is', async () => {
+      await hold(request('apply'));
+      await hold(request('release', { operation_id: uuid(2) }));
+      await store.close();
+      const other = `k9:${'89abcdef01234567'.repeat(4)}`;
+      await (await place.open(() => now, parseKeyRing(`${other},test:${'0123456789abcdef'.repeat(4)}`))).close();
+      store = await place.open(() => now, parseKeyRing(other));
+      await expect(hold(request('apply'))).rejects.toMatchObject({ code: 'payload_unavailable' });
+      now = T0 + 31 * DAY_MS;
+      expect(await store.sweep()).toEqual({ purged: 0, deleted: 0, failed: 1 });
+      await store.close();
+      store = await place.open(() => now, parseKeyRing(`${other},test:${'0123456789abcdef'.repeat(4)}`));
+      expect(await store.sweep()).toEqual({ purged: 0, deleted: 1, failed: 0 });
     });
 
     it.each([
