@@ -64,6 +64,7 @@ describe.each(STORES)('GET /pending/summaries on %s', (kind) => {
           approvals_count: 0,
           assigned_to: null,
           escalation_pool: null,
+          escalated_at: null,
           severity: null,
           operation_class: null,
           projected_cost_micros: 1_200,
