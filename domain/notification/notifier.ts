@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Notice, NotificationChannel, NotificationPhase } from '../../contracts/notification.js';
 import type { PendingRequest } from '../../contracts/review.js';
 import { errorText, GateError } from '../errors.js';
@@ -18,6 +18,8 @@ const LEASE_MS = 60_000;
 /** Attempts under way on one channel. */
 const AT_ONCE = 4;
 const PAGE = 200;
+/** Between two looks at everything. */
+const CATCH_UP_PAUSE_MS = 5_000;
 /** Between two looks at the rows, however much changes. */
 const PAUSE_MS = 50;
 
@@ -133,6 +135,8 @@ export function createNotifier({
         for (const id of ids) {
           if (stop.signal.aborted) return;
           await look(id);
+          // A store in a file answers within the turn, and others are served in between.
+          await nextTurn();
         }
         const last = ids.at(-1);
         if (last === undefined) break;
@@ -143,16 +147,23 @@ export function createNotifier({
   async function follow(): Promise<void> {
     let reader = reviews.changes();
     let behind = true;
+    let nextCatchUp = 0;
     while (!stop.signal.aborted) {
       const seen = changed.count();
       try {
         const { changes, gap } = await reader.next();
-        if (behind || gap) await catchUp();
-        behind = false;
+        behind ||= gap;
+        // While very much changes, everything is not looked at again and again.
+        if (behind && performance.now() >= nextCatchUp) {
+          await catchUp();
+          behind = false;
+          nextCatchUp = performance.now() + CATCH_UP_PAUSE_MS;
+        }
         for (const { type, row } of changes) {
           if (type === 'withdrawn') await gone(row.id, 'withdrawn');
           else if (row.status === 'tampered') await gone(row.id, 'tampered');
           else await tell(row);
+          await nextTurn();
         }
       } catch (error) {
         failed(errorText(error));
