@@ -42,6 +42,10 @@ export const ABSENT: Readonly<Record<string, string>> = {
 const NOBODY =
   "The bearer token is missing or wrong. An operator's reads the ledger; an agent's checks the chain (GET /verify, /checkpoint, /proof/consistency) and nothing more.";
 
+const ONE_TENANT = 'operator-of-one-tenant';
+const ONLY_ALL_TENANTS =
+  'This answers from the rows of all tenants, and this token is of an operator of one (GATE_LITE_DECIDERS). Without GATE_LITE_DECIDERS the decide token reads them; the commands that take --ledger read the file.';
+
 /**
  * The ledger's routes in lite: its service, in this process and without a listener of its own, so that requests are checked, refused and
  * answered by the code of the full edition. It is loaded by the first request that asks for it.
@@ -55,8 +59,12 @@ export function ledgerRoutes(app: ServiceApp, { access, ...options }: LedgerRout
   app.addHook('onClose', async () => (await open())?.close());
   // The service would call for a certificate, and leave what is public to everybody: behind it nobody comes without one.
   const knownOnly = (request: FastifyRequest) => {
-    if (resolveCaller(request) === null) throw new GateError('unauthenticated', NOBODY);
+    const caller = resolveCaller(request);
+    if (caller === null) throw new GateError('unauthenticated', NOBODY);
+    return caller;
   };
+  const allTenantsOnly = (request: FastifyRequest, _reply: FastifyReply, done: (error?: Error) => void) =>
+    done(knownOnly(request).callerId === ONE_TENANT ? new GateError('capability_denied', ONLY_ALL_TENANTS) : undefined);
   const answered = async (request: FastifyRequest, reply: FastifyReply) => {
     knownOnly(request);
     opened ??= import('./ledger-service.js')
@@ -84,7 +92,7 @@ export function ledgerRoutes(app: ServiceApp, { access, ...options }: LedgerRout
       method: row.method,
       url: row.path.replaceAll('{', ':').replaceAll('}', ''),
       // Before anything of the request is read: the service reads all of it.
-      onRequest: why === undefined ? answered : absent(why),
+      onRequest: why !== undefined ? absent(why) : row.callers === 'public' ? answered : [allTenantsOnly, answered],
       handler,
     });
   }
@@ -106,7 +114,7 @@ function callerOf(access: Access, request: FastifyRequest): Caller | null {
   return {
     kind: 'service',
     spiffe: 'spiffe://gate.local/service/console',
-    callerId: operator.tenant === null ? CALLER_IDS.console : 'operator-of-one-tenant',
+    callerId: operator.tenant === null ? CALLER_IDS.console : ONE_TENANT,
     fingerprint: credential.slice(credential.lastIndexOf(':') + 1),
   };
 }

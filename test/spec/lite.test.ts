@@ -444,6 +444,17 @@ describe('who may call and who may decide', () => {
     expect(await gate.send('GET', `/pending/${row}`, { headers: bearer(AGENT) })).toMatchObject({ status: 200 });
   });
 
+  it('answers an operator of one tenant nothing from the rows of all, and says why; the chain it may check', async () => {
+    await open({ GATE_LITE_AGENTS: `acme/bot:${AGENT}`, GATE_LITE_DECIDERS: `acme:${OPERATOR}` });
+    const asked = (path: string) => gate.send('GET', path, { headers: bearer(OPERATOR) });
+    for (const path of ['/agents', '/audit/bot', '/audit/hunt?q=x', '/finops/spend'])
+      expect(await asked(path)).toMatchObject({
+        status: 403,
+        body: { error: 'capability_denied', reasoning: expect.stringContaining('GATE_LITE_DECIDERS') },
+      });
+    expect(await asked('/verify')).toMatchObject({ status: 200, body: { valid: true } });
+  });
+
   it('lists what waits oldest first, and on a short page those that expire first; one row by either id', async () => {
     await open();
     const parked: JsonObject[] = [];
@@ -836,7 +847,7 @@ describe('the file', () => {
   );
 
   it('full: clear words, nothing runs, and what was answered before is still there', async () => {
-    await open({}, { maxPages: 130 });
+    await open({}, { maxPages: 190 });
     const ids: string[] = [];
     let refused: Awaited<ReturnType<LiteFixture['call']>> | null = null;
     for (let index = 0; index < 300 && !refused; index += 1) {
