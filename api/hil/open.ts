@@ -12,6 +12,7 @@ import { createDecisionSender } from '../../workers/call-runner.js';
 import { engineAnswers } from '../../workers/readiness.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
 import { needed, readSigningKey } from '../plugins/start.js';
+import { channelReadiness } from './channel-readiness.js';
 import { createHilService } from './app.js';
 import { notificationMetrics } from './metrics.js';
 import { tooFewFor } from './scope.js';
@@ -83,7 +84,7 @@ export async function open({
           decisionKey,
           readiness: {
             orchestrator: engineAnswers(engine),
-            ...(told.notificationMode === 'enforce' && { notifications: someChannel(channels.length) }),
+            ...channelReadiness(told, channels.length),
           },
           notifications: { mode: told.notificationMode, notifier },
           chats: { slackSecret: told.slackSigningSecret, teamsSecret: told.teamsSigningSecret },
@@ -125,8 +126,3 @@ const channelsSet = (told: NotificationConfig, own: Settings['own']) =>
         ? undefined
         : { url: told.smtpUrl, from: told.smtpFrom, to: told.smtpTo },
   });
-
-/** Whoever demands to be told is not served by a HIL that tells nobody. */
-const someChannel = (channels: number) => () => {
-  if (channels === 0) throw new Error('GATE_HIL_NOTIFICATION_MODE is enforce, and no channel is set');
-};
