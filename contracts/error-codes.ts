@@ -372,7 +372,7 @@ export const ERROR_CODES = {
   operation_conflict: {
     status: 409,
     retry: 'no',
-    meaning: 'This operation id was used for another request; use a new one.',
+    meaning: 'This operation id was used for another request, or a later operation has overtaken it; use a new one.',
   },
   hold_conflict: {
     status: 409,
@@ -380,6 +380,16 @@ export const ERROR_CODES = {
     meaning: 'The row is under another legal hold, or under none; nothing was changed.',
   },
   pending_conflict: { status: 409, retry: 'no', meaning: 'This correlation id is bound to another payload.' },
+  tenant_offboarded: {
+    status: 409,
+    retry: 'no',
+    meaning: 'The tenant is offboarded: none of its calls is put before a person any more.',
+  },
+  operation_unfinished: {
+    status: 503,
+    retry: 'yes',
+    meaning: 'A part of what was asked for is done and stays done; send the same request again for the rest.',
+  },
   action_digest_mismatch: {
     status: 409,
     retry: 'no',

@@ -276,6 +276,23 @@ const chats: Migration = {
   },
 };
 
+/**
+ * 0014: whether a tenant may have reviews, and the operations that said so, each with its receipt. Only creates tables. A tenant without a row
+ * may have reviews.
+ */
+const tenants: Migration = {
+  async up(db: Kysely<unknown>) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists review_tenants (tenant ${text} primary key, state ${text} not null,
+      generation ${integer} not null, operation_id ${text} not null, mac ${text} not null) ${strict}`.execute(db);
+    await sql`create table if not exists review_tenant_operations (operation_id ${text} primary key, tenant ${text} not null,
+      kind ${text} not null, generation ${integer} not null, asked_by ${text} not null, begun_ms ${integer} not null,
+      pending_denied ${integer}, receipt ${text}, mac ${text} not null, unique (tenant, generation)) ${strict}`.execute(
+      db,
+    );
+  },
+};
+
 export const hilMigrations: Record<string, Migration> = {
   '0001-review-rows': reviewRows,
   '0002-attempts': attempts,
@@ -290,4 +307,5 @@ export const hilMigrations: Record<string, Migration> = {
   '0011-retention': retention,
   '0012-notices': notices,
   '0013-chats': chats,
+  '0014-tenants': tenants,
 };

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import type { Compilable } from 'kysely';
-import type { Swept } from '../../domain/review/ports.js';
+import type { ErasedRows, Swept } from '../../domain/review/ports.js';
 import {
   type Deletion,
   deletionOf,
@@ -32,6 +32,11 @@ const due = (column: 'payload_expires_ms' | 'metadata_expires_ms', condition: st
     where ${condition} and ${column} <= ? and (${column}, id) > (?, ?) order by ${column}, id limit ${PASS_ROWS}`);
 const PAYLOADS_DUE = due('payload_expires_ms', 'payload is not null and hold is null');
 const ROWS_DUE = due('metadata_expires_ms', 'payload is null and hold is null');
+/** Of one tenant, and of one namespace where it is given. */
+const ROWS_OF = statement<Due>(
+  `select id, created_ms as at from reviews where tenant = ? and (cast(? as text) is null or state_namespace = ?)
+     and (created_ms, id) > (?, ?) order by created_ms, id limit ${PASS_ROWS}`,
+);
 const UNDATED = statement<Due>(
   `select id, 0 as at from reviews where metadata_expires_ms is null and id > ? order by id limit ${PASS_ROWS}`,
 );
@@ -162,7 +167,50 @@ export function reviewRetention<Known extends Row>({
     return swept;
   }
 
-  return { sweep, deleteOverdue, cleaned };
+  /**
+   * Deletes every row of these whatever its date, but what still waits. A row under a legal hold goes when that is released. Ends early when
+   * its time is up; what is left is found again.
+   */
+  async function erase(
+    { tenant, namespace }: ErasedRows,
+    trigger: DeletionTrigger,
+    untilMs: number,
+  ): Promise<{ readonly deleted: number; readonly held: number; readonly complete: boolean }> {
+    const done = { deleted: 0, held: 0, complete: true };
+    const eraseOne = async (id: string): Promise<void> => {
+      const row = await rowOf(id);
+      const at_ms = clock();
+      if (!row || (row.status === 'pending' && row.withdrawn_at === null && at_ms < Number(row.deadline_ms))) return;
+      if (row.hold !== null) {
+        const dates = { payload_expires_ms: at_ms, metadata_expires_ms: at_ms };
+        const marked =
+          Number(row.metadata_expires_ms ?? Infinity) <= at_ms || (await change(row, dates, { quiet: true }));
+        if (marked) done.held += 1;
+        else done.complete = false;
+        return;
+      }
+      const deletion = deletionOf(row, { id: randomUUID(), at_ms, trigger, disposition: 'row_deleted' });
+      if ((await remove(row, [recorded(deletion)])) && erased('row_deleted')) done.deleted += 1;
+      else done.complete = false;
+    };
+    for (let after: Place = [0, '']; ; ) {
+      const { rows } = await ask(ROWS_OF, tenant, namespace ?? null, namespace ?? null, ...after);
+      for (const { id } of rows) {
+        if (clock() >= untilMs) return { ...done, complete: false };
+        await eraseOne(id).catch(() => {
+          done.complete = false;
+        });
+      }
+      const last = rows.at(-1);
+      if (!last || rows.length < PASS_ROWS) break;
+      after = [last.at, last.id];
+      await turn();
+    }
+    await cleaned();
+    return done;
+  }
+
+  return { sweep, deleteOverdue, cleaned, erase };
 }
 
 /** A settlement without the values that an approver gave; their digest stays. */

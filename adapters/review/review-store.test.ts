@@ -373,6 +373,56 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
     });
   });
 
+  describe('the state of a tenant', () => {
+    const operation = { tenant: 'acme', kind: 'offboard', asked_by: 'operator:dev' } as const;
+    const id = (n: number) => `10000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
+    const receiptOf = (n: number) => ({
+      tenant: 'acme',
+      operation_id: id(n),
+      kind: 'offboard' as const,
+      state: 'offboarded' as const,
+      generation: 1,
+      pending_denied: 0,
+      rows_erased: 0,
+      rows_held: 0,
+      receipt_sha256: 'a'.repeat(64),
+      updated_at: new Date(T0).toISOString(),
+    });
+
+    it('is stored with its operation, numbered per tenant, and the first receipt stands', async () => {
+      expect(await store.tenants.begin({ ...operation, operation_id: id(1) })).toMatchObject({
+        generation: 1,
+        begun_ms: T0,
+        receipt: null,
+      });
+      now += 1_000;
+      expect(await store.tenants.begin({ ...operation, operation_id: id(1) })).toMatchObject({ begun_ms: T0 });
+      expect(await store.tenants.finish(id(1), receiptOf(1))).toEqual(receiptOf(1));
+      expect(await store.tenants.finish(id(1), { ...receiptOf(1), pending_denied: 9 })).toEqual(receiptOf(1));
+      expect(await store.tenants.begin({ ...operation, operation_id: id(1) })).toMatchObject({ receipt: receiptOf(1) });
+      expect(await store.tenants.begin({ ...operation, operation_id: id(2) })).toMatchObject({ generation: 2 });
+      expect(await store.tenants.begin({ ...operation, tenant: 'globex', operation_id: id(3) })).toMatchObject({
+        generation: 1,
+      });
+    });
+
+    it('gives operations that begin at once a number each', async () => {
+      const begun = await Promise.all([1, 2, 3].map((n) => store.tenants.begin({ ...operation, operation_id: id(n) })));
+      expect(begun.map(({ generation }) => generation).toSorted()).toEqual([1, 2, 3]);
+    });
+
+    it('closes the door to new rows of that tenant alone, over a restart, and opens it again', async () => {
+      await store.tenants.begin({ ...operation, operation_id: id(1) });
+      await store.close();
+      store = await open();
+      await expect(store.createOnce(newReview())).rejects.toMatchObject({ code: 'tenant_offboarded' });
+      expect(await store.byCorrelation(correlation(1))).toBeNull();
+      await store.createOnce(newReview({ tenant: 'globex', correlation_id: correlation(2) }));
+      await store.tenants.begin({ ...operation, kind: 'provision', operation_id: id(2) });
+      expect(await store.createOnce(newReview())).toMatchObject({ created: true });
+    });
+  });
+
   describe('a row ends with its call', () => {
     it('is pending past its deadline until its call says so; a day later it is expired, because its call is gone', async () => {
       const { row } = await store.createOnce(newReview());

@@ -38,6 +38,7 @@ import { legalHolds } from './legal-holds.js';
 import { reviewRetention, type RowChange } from './retention.js';
 import { reviewStats } from './stats.js';
 import { reviewSummaries } from './summaries.js';
+import { tenantStatesOver } from './tenant-states.js';
 import { storable } from '../../domain/review/storable.js';
 import { deadlineOf, escalationOf, mayMove } from '../../domain/review/transitions.js';
 import { waitingRoom } from './waiting-room.js';
@@ -85,6 +86,9 @@ const insertKey = statement('insert into review_keys (review_id, wrapped) values
 const selectBacklog = statement<{ count: number | string; oldest: number | string | null }>(
   `select count(*) as "count", min(created_ms) as oldest from reviews
      where deadline_ms > ? and status = 'pending' and withdrawn_at is null`,
+);
+const COUNT_OPERATOR_ROWS = statement<{ count: number | string }>(
+  `select count(*) as "count" from reviews where tenant = ? and state_namespace <> 'demo' and withdrawn_at is null`,
 );
 /** Characters of a name that an index of Postgres takes in any script, beside its other columns. */
 const MAX_INDEXED = 256;
@@ -137,6 +141,8 @@ export function reviewStoreOver(
   const ask = askOf(store);
   const askSafely: Ask = (...of) => asked(() => ask(...of));
   const room = perAgent && waitingRoom({ ask: askSafely, clock, limits: perAgent, alone });
+
+  const tenants = tenantStatesOver({ store, ask: askSafely, keys: payloadKeys, clock });
 
   const stored = async (column: 'id' | 'correlation_id', value: string): Promise<Row | undefined> =>
     (await asked(() => ask(selectBy[column], value))).rows[0];
@@ -414,6 +420,37 @@ export function reviewStoreOver(
     return { row: viewAnyway(standing), created: false };
   }
 
+  async function withdraw(correlationId: string, attemptMs?: number): Promise<void> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      const row = await stored('id', reviewIdOf(correlationId));
+      // A row that Gate did not write is shown as tampered and cannot be decided. It stays for the investigation.
+      if (!row || (await checked(row)).status === 'tampered') return;
+      const known = await held(row);
+      if (known.withdrawn_at !== null) return;
+      if (!mayMove(known.status, null)) throw alreadyDecided(viewAnyway(known));
+      if (attemptMs !== undefined && known.attempt_ms !== null && Number(known.attempt_ms) > attemptMs) return;
+      const now = clock();
+      const withdrawn = { withdrawn_at: new Date(now).toISOString(), ...retentionDates(known, now) };
+      const gone = { ...withdrawn, payload: null, sandbox_report: null };
+      if (await (known.hold === null ? change(known, gone, { key: null }) : change(known, withdrawn))) return;
+    }
+    throw new GateError('store_unavailable', 'the review changes faster than it can be withdrawn');
+  }
+
+  /**
+   * The door may have been closed while the row was stored: either whoever closed it found the row, or this finds the door closed and takes the
+   * row back.
+   */
+  async function whileOpen<Created extends { row: PendingRequest }>(created: Created): Promise<Created> {
+    try {
+      await tenants.assertOpen(created.row.tenant);
+      return created;
+    } catch (error) {
+      await withdraw(created.row.correlation_id).catch(() => undefined);
+      throw error;
+    }
+  }
+
   /** Adds to what a pending row shows; `add` returns `null` where it is there already. `null` for a row that is gone. */
   async function annotatePending(
     id: string,
@@ -439,31 +476,17 @@ export function reviewStoreOver(
 
     async createOnce(review) {
       const row = newRow(review);
-      if (!room) return create(review, row);
+      await tenants.assertOpen(row.tenant);
+      if (!room) return whileOpen(await create(review, row));
       // Counting and inserting are two statements, so concurrent creates of one agent must run one at a time.
       return oneAtATime(`${row.tenant}/${row.agent_id}`, async () => {
         const there = await stored('id', row.id);
         if (!there || there.withdrawn_at !== null) await room.assertFor(row);
-        return create(review, row);
+        return whileOpen(await create(review, row));
       });
     },
 
-    async withdraw(correlationId, attemptMs) {
-      for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-        const row = await stored('id', reviewIdOf(correlationId));
-        // A row that Gate did not write is shown as tampered and cannot be decided. It stays for the investigation.
-        if (!row || (await checked(row)).status === 'tampered') return;
-        const known = await held(row);
-        if (known.withdrawn_at !== null) return;
-        if (!mayMove(known.status, null)) throw alreadyDecided(viewAnyway(known));
-        if (attemptMs !== undefined && known.attempt_ms !== null && Number(known.attempt_ms) > attemptMs) return;
-        const now = clock();
-        const withdrawn = { withdrawn_at: new Date(now).toISOString(), ...retentionDates(known, now) };
-        const gone = { ...withdrawn, payload: null, sandbox_report: null };
-        if (await (known.hold === null ? change(known, gone, { key: null }) : change(known, withdrawn))) return;
-      }
-      throw new GateError('store_unavailable', 'the review changes faster than it can be withdrawn');
-    },
+    withdraw,
 
     async voted(id, approvals) {
       const written = await annotatePending(id, (told) =>
@@ -605,6 +628,13 @@ export function reviewStoreOver(
     sweep: () => asked(retention.sweep),
 
     hold: legalHolds({ db, keys: payloadKeys, clock, asked, rowOf, change, retention }),
+
+    tenants: tenants.states,
+    erase: (rows, trigger, untilMs) => asked(() => retention.erase(rows, trigger, untilMs)),
+    async operatorRows(tenant) {
+      const { rows } = await askSafely(COUNT_OPERATOR_ROWS, tenant);
+      return Number(rows[0]?.count ?? 0);
+    },
 
     async ready() {
       await assertWritable(store.sqlite).catch((cause: unknown) => {

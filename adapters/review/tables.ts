@@ -1,5 +1,6 @@
 import type { Deletion } from '../../domain/review/retention.js';
 import type { StoredReview } from '../../domain/review/sealed-review.js';
+import type { StoredOperation, StoredTenant } from './tenant-states.js';
 
 export interface ReviewTables {
   reviews: StoredReview;
@@ -17,4 +18,6 @@ export interface ReviewTables {
     mac: string;
   };
   review_seal: { id: number; mac: string };
+  review_tenants: StoredTenant;
+  review_tenant_operations: StoredOperation;
 }

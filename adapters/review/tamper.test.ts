@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -146,6 +147,23 @@ describe.each([
     (await store.list({ tenant, status })).rows;
   const refused = { code: 'review_tampered', status: 409 };
 
+  it("opens no door by a tenant's state that it edited, and takes no receipt from it", async () => {
+    const operation = {
+      tenant: 'acme',
+      kind: 'offboard',
+      asked_by: 'operator:dev',
+      operation_id: randomUUID(),
+    } as const;
+    await store.tenants.begin(operation);
+    await edited(() => place.put('review_tenants', 'tenant', 'acme', { state: 'active' }));
+    await expect(store.createOnce(reviewOf((count += 1)))).rejects.toMatchObject({ code: 'tenant_offboarded' });
+    await expect(store.tenants.begin({ ...operation, operation_id: randomUUID() })).rejects.toMatchObject(refused);
+    await edited(() =>
+      place.put('review_tenant_operations', 'operation_id', operation.operation_id, { kind: 'provision' }),
+    );
+    await expect(store.tenants.begin(operation)).rejects.toMatchObject(refused);
+  });
+
   it('has every column of every table classified', async () => {
     const known = {
       reviews: [...REVIEW_AUTHENTICATED, ...REVIEW_NOT_AUTHENTICATED],
@@ -182,6 +200,18 @@ describe.each([
       chat_links: ['linked_ms', 'mac', 'oidc_sub', 'slack_user_id', 'teams_user_id', 'tenant', 'verified_ms'],
       chat_clicks: ['at_ms', 'digest'],
       review_seal: ['id', 'mac'],
+      review_tenants: ['generation', 'mac', 'operation_id', 'state', 'tenant'],
+      review_tenant_operations: [
+        'asked_by',
+        'begun_ms',
+        'generation',
+        'kind',
+        'mac',
+        'operation_id',
+        'pending_denied',
+        'receipt',
+        'tenant',
+      ],
     };
     expect(await place.columns()).toMatchObject(
       Object.fromEntries(

@@ -290,6 +290,7 @@ describe('who may call HIL', () => {
     ['GET', '/pending', 'brain'],
     ['POST', `/pending/${correlation(1)}/settle`, 'console'],
     ['POST', `/pending/${correlation(1)}/escalated`, 'console'],
+    ['POST', '/admin/tenants/acme/lifecycle', 'proxy'],
     ['DELETE', `/pending/by-correlation/${correlation(1)}`, 'console'],
   ] as const)('%s %s is refused to %s before anything is read', async (method, url, as) => {
     const answer = await ask(method, url, { as, tenant: 'acme', token: TOKEN, body: method === 'GET' ? undefined : 5 });
@@ -317,6 +318,73 @@ describe('a row that nobody has decided yet', () => {
       escalated_at: at,
     });
     expect(await registry.metrics()).toContain('gate_hil_escalations_total 1');
+  });
+});
+
+describe('the life of a tenant', () => {
+  const operation = { operation_id: '10000000-0000-4000-8000-000000000001', kind: 'offboard' };
+  const lifecycle = (body: unknown = operation, over: Ask = {}, tenant = 'acme') =>
+    ask('POST', `/admin/tenants/${tenant}/lifecycle`, { token: TOKEN, body, ...over });
+
+  it('ends with a receipt: what waited is denied as Gate itself, and no row comes after it', async () => {
+    const row = await park();
+    const first = await lifecycle();
+    expect(first).toMatchObject({ status: 200, body: { state: 'offboarded', generation: 1, pending_denied: 1 } });
+    expect((await lifecycle()).body).toEqual(first.body);
+    expect(sender.received).toMatchObject([
+      { decision: 'deny', principal: { subject: 'system:tenant-offboard', method: 'system' } },
+    ]);
+    expect(await ask('GET', `/pending/${row.id}`, { tenant: 'acme' })).toMatchObject({ status: 404 });
+    expect(
+      await ask('POST', '/pending', { as: 'proxy', body: pendingBody({ correlation_id: correlation(2) }) }),
+    ).toMatchObject({ status: 409, body: { error: 'tenant_offboarded' } });
+  });
+
+  it.each([
+    ['an operation without an id', { kind: 'offboard' }],
+    ['an id that is none', { ...operation, operation_id: 'x' }],
+    ['a kind that is none', { ...operation, kind: 'erase' }],
+    ['a member beside them', { ...operation, force: true }],
+  ])('answers 400 to %s', async (_, body) => {
+    expect(await lifecycle(body)).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
+  });
+
+  it('is 401 without a token, 404 for another tenant, 409 for an id that means something else', async () => {
+    expect(await lifecycle(operation, { token: null, tenant: 'acme' })).toMatchObject({ status: 401 });
+    expect(await lifecycle(operation, {}, 'globex')).toMatchObject({ status: 404, body: { error: 'not_found' } });
+    await lifecycle();
+    expect(await lifecycle({ ...operation, kind: 'provision' })).toMatchObject({
+      status: 409,
+      body: { error: 'operation_conflict' },
+    });
+  });
+
+  it('is 503 where the engine is away, and the door is closed all the same', async () => {
+    await park();
+    const honest = sender.decide;
+    sender.decide = async () => {
+      throw new GateError('orchestrator_unavailable');
+    };
+    expect(await lifecycle()).toMatchObject({ status: 503, body: { error: 'operation_unfinished' } });
+    expect(
+      await ask('POST', '/pending', { as: 'proxy', body: pendingBody({ correlation_id: correlation(2) }) }),
+    ).toMatchObject({ body: { error: 'tenant_offboarded' } });
+    sender.decide = honest;
+    expect(await lifecycle()).toMatchObject({ status: 200, body: { pending_denied: 1 } });
+  });
+});
+
+describe('the demonstration', () => {
+  it('is cleaned up by the console alone, in the tenant of its scope, with an empty body', async () => {
+    await park({ state_namespace: 'demo' });
+    await park({ correlation_id: correlation(2) });
+    const clean = (over: Ask) => ask('POST', '/admin/namespaces/demo/cleanup', { token: TOKEN, ...over });
+    expect(await clean({ as: 'proxy' })).toMatchObject({ status: 403 });
+    expect(await clean({ token: null, tenant: 'acme' })).toMatchObject({ status: 401 });
+    expect(await clean({ body: { everything: true } })).toMatchObject({ status: 400 });
+    expect(await clean({ token: GLOBEX })).toMatchObject({ status: 200, body: { selected: 0, retained_operator: 0 } });
+    expect(await clean({})).toMatchObject({ status: 200, body: { selected: 1, deleted: 1, retained_operator: 1 } });
+    expect(await clean({})).toMatchObject({ status: 200, body: { selected: 0, retained_operator: 1 } });
   });
 });
 

@@ -12,6 +12,7 @@ import { createDecisionLinks } from '../../domain/review/decision-link.js';
 import { createDecisions } from '../../domain/review/decisions.js';
 import type { DecisionSender, ReviewStore } from '../../domain/review/ports.js';
 import { createRuleDecisions } from '../../domain/review/rule-decision.js';
+import { createTenantLifecycle } from '../../domain/review/tenant-lifecycle.js';
 import { DEFAULT_TTL_SECONDS } from '../../domain/review/transitions.js';
 import { errorHandler, plainErrorBody } from '../plugins/errors.js';
 import type { ReadinessChecks } from '../plugins/health.js';
@@ -32,6 +33,7 @@ import { settleRoutes } from './routes/settle.js';
 import { type StatsRoutes, statsRoutes } from './routes/stats.js';
 import { type StreamRoutes, streamRoutes } from './routes/stream.js';
 import { type SummaryRoutes, summaryRoutes } from './routes/summaries.js';
+import { tenantRoutes } from './routes/tenants.js';
 import { approversOf, scopeReader } from './scope.js';
 
 export interface HilOptions {
@@ -144,6 +146,10 @@ export function createHilService(options: HilOptions): Service {
       clock,
     });
     notificationRoutes(scope, { mode, notifier, notices: reviews.notices, scopeOf, clock });
+  });
+  tenantRoutes(service.app, {
+    scopeOf,
+    tenantLifecycle: createTenantLifecycle({ reviews, sender, decisionKey, clock, decisionLifeMs }),
   });
   settleRoutes(service.app, {
     reviews,

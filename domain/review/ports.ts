@@ -15,6 +15,7 @@ import type {
 import type { LegalHoldReceipt, LegalHoldRequest } from '../../contracts/legal-hold.js';
 import type { NoticeStore } from '../notification/ports.js';
 import type { ChatLinkStore } from './chat-links.js';
+import type { TenantReviewsKind, TenantReviewsReceipt } from '../../contracts/tenant-reviews.js';
 import type { ReviewChanges } from './feed.js';
 import type { Notes } from './notes.js';
 import type { DecisionRefusal } from './transitions.js';
@@ -117,7 +118,7 @@ export interface ReviewStore {
    * Returns the row of this correlation id, created if it does not exist (docs/architecture/reviews.md#one-row-per-call). With the same
    * payload, agent and tenant the first row is returned unchanged, whatever its status; otherwise `pending_conflict`. A withdrawn row is
    * replaced by a later create; an earlier or equal one is a late attempt of the withdrawn call and is `not_pending`. `invalid_request` for
-   * text that no store can hold; `review_backlog_full` when one agent has too many rows or bytes waiting.
+   * text that no store can hold; `tenant_offboarded`; `review_backlog_full` when one agent has too many rows or bytes waiting.
    */
   createOnce(review: NewReview): Promise<{ row: PendingRequest; created: boolean }>;
   /**
@@ -186,6 +187,19 @@ export interface ReviewStore {
    * `review_tampered`.
    */
   hold(id: string, tenant: string | undefined, request: LegalHoldRequest, by: HeldBy): Promise<LegalHoldReceipt>;
+  /**
+   * Deletes every row of these whatever its date, each with the record of its deletion, but what still waits. A row under a legal hold goes when
+   * that is released. `complete` is false where the time was up or a row could not be dealt with; another call goes on.
+   */
+  erase(
+    rows: ErasedRows,
+    trigger: 'tenant_offboard' | 'namespace_cleanup',
+    untilMs: number,
+  ): Promise<{ readonly deleted: number; readonly held: number; readonly complete: boolean }>;
+  /** How many rows of the tenant are not of the demonstration. */
+  operatorRows(tenant: string): Promise<number>;
+  /** Whether a tenant may have reviews. */
+  readonly tenants: TenantStates;
   ready(): Promise<void>;
   close(): Promise<void>;
 }
@@ -198,6 +212,44 @@ export interface Swept {
   readonly purged: number;
   readonly deleted: number;
   readonly failed: number;
+}
+
+/** Rows of one tenant; of one namespace where it is given. */
+export interface ErasedRows {
+  readonly tenant: string;
+  readonly namespace?: 'demo';
+}
+
+/** An operation of a tenant's life as it was begun. */
+export interface TenantOperation {
+  readonly tenant: string;
+  readonly operation_id: string;
+  readonly kind: TenantReviewsKind;
+  /** Who asked, from the credential. */
+  readonly asked_by: string;
+}
+export interface BegunOperation extends TenantOperation {
+  /** Counts the operations of the tenant. */
+  readonly generation: number;
+  readonly begun_ms: number;
+  /** What it came to; `null` while it is not finished. */
+  readonly receipt: TenantReviewsReceipt | null;
+}
+
+/** Whether a tenant may have reviews, and the operations that said so. A store fault is `store_unavailable`. */
+export interface TenantStates {
+  /**
+   * Stores the operation and the tenant's state with it, in one transaction; repeated, returns what was begun. From then on an offboarded
+   * tenant gets no review (`tenant_offboarded`). `operation_conflict` for an id that belongs to another tenant or kind, and for one that a
+   * later operation of the tenant has overtaken before it was finished.
+   */
+  begin(operation: TenantOperation): Promise<BegunOperation>;
+  /** Counts what the operation denied, and keeps the number: asked for before anything is deleted. */
+  denied(operationId: string): Promise<number>;
+  /** What the operation deleted so far, and what is left because of a legal hold. */
+  erased(operationId: string): Promise<{ readonly rows_erased: number; readonly rows_held: number }>;
+  /** Stores what the operation came to, and returns it; the first one stands. */
+  finish(operationId: string, receipt: TenantReviewsReceipt): Promise<TenantReviewsReceipt>;
 }
 
 export interface ReviewLimits {

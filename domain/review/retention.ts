@@ -27,7 +27,12 @@ export interface Tombstone {
   readonly purged_at: string;
   readonly trigger: DeletionTrigger;
 }
-export type DeletionTrigger = 'payload_deadline' | 'metadata_deadline' | 'hold_released';
+export type DeletionTrigger =
+  | 'payload_deadline'
+  | 'metadata_deadline'
+  | 'hold_released'
+  | 'tenant_offboard'
+  | 'namespace_cleanup';
 
 /** A row under a legal hold keeps everything until the hold is released. */
 export interface LegalHold {

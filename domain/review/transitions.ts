@@ -79,6 +79,10 @@ export const isSettled = (status: ReviewStatus): status is SettledStatus =>
 export const TTL_SWEEP = 'system:ttl-sweep';
 /** Recorded as the decider of a row that policy lets the machine decide (docs/architecture/reviews.md#tiers). */
 export const POLICY_TIER = 'system:policy-tier';
+/** Recorded as the decider of a row whose tenant left (docs/architecture/reviews.md#tenants). */
+export const TENANT_OFFBOARD = 'system:tenant-offboard';
+/** Recorded as the decider of a demonstration's row when that is cleaned up. */
+export const DEMO_CLEANUP = 'system:demo-cleanup';
 /** Recorded as the decider of a row whose call's record is not what Gate wrote. This is independent of its deadline. */
 export const TAMPER_CHECK = 'system:tamper-check';
 

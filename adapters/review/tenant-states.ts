@@ -1,0 +1,203 @@
+import { tenantReviewsReceipt, type TenantReviewsKind } from '../../contracts/tenant-reviews.js';
+import type { KeyRing } from '../../domain/crypto/key-ring.js';
+import { GateError } from '../../domain/errors.js';
+import type { BegunOperation, TenantStates } from '../../domain/review/ports.js';
+import { TENANT_OFFBOARD } from '../../domain/review/transitions.js';
+import type { Store } from '../store/database.js';
+import { type Ask, statement } from '../store/statement.js';
+import { writeTogether } from '../store/write-together.js';
+import type { ReviewTables } from './tables.js';
+
+export interface StoredTenant {
+  tenant: string;
+  /** `offboarded` or `active`; a tenant without a row is active. */
+  state: string;
+  generation: number | string;
+  operation_id: string;
+  mac: string;
+}
+export interface StoredOperation {
+  operation_id: string;
+  tenant: string;
+  kind: TenantReviewsKind;
+  generation: number | string;
+  asked_by: string;
+  begun_ms: number | string;
+  /** What it denied, once that is counted. */
+  pending_denied: number | string | null;
+  receipt: string | null;
+  mac: string;
+}
+
+const MAC_USE = 'review-tenant';
+const selectTenant = statement<StoredTenant>('select * from review_tenants where tenant = ?');
+const selectOperation = statement<StoredOperation>('select * from review_tenant_operations where operation_id = ?');
+const countDenied = statement<{ denied: number | string }>(
+  `select count(*) as denied from reviews
+     where tenant = ? and decided_ms >= ? and status = 'denied' and decided_by = ? and withdrawn_at is null`,
+);
+const countErased = statement<{ count: number | string }>(
+  `select count(*) as "count" from hil_deletion_audit
+     where tenant = ? and at_ms >= ? and "trigger" = 'tenant_offboard' and disposition = 'row_deleted'`,
+);
+const countHeld = statement<{ count: number | string }>(
+  `select count(*) as "count" from reviews where tenant = ? and hold is not null`,
+);
+const ATTEMPTS = 5;
+
+export interface TenantStatesOptions {
+  readonly store: Store<ReviewTables>;
+  readonly ask: Ask;
+  readonly keys: KeyRing;
+  readonly clock: () => number;
+}
+
+/** The states of tenants in SQLite or Postgres, each row under a MAC: a row that Gate did not write closes the door. */
+export function tenantStatesOver({ store, ask, keys, clock }: TenantStatesOptions) {
+  const { db } = store;
+  const tenantText = ({ tenant, state, generation, operation_id }: Omit<StoredTenant, 'mac'>) =>
+    JSON.stringify(['gate.review-tenant/1', tenant, state, Number(generation), operation_id]);
+  const operationText = (row: Omit<StoredOperation, 'mac'>) =>
+    JSON.stringify([
+      'gate.review-tenant-operation/1',
+      row.operation_id,
+      row.tenant,
+      row.kind,
+      Number(row.generation),
+      row.asked_by,
+      Number(row.begun_ms),
+      row.pending_denied === null ? null : Number(row.pending_denied),
+      row.receipt,
+    ]);
+  const macOf = (text: string) => keys.authenticate(text, MAC_USE);
+  const holds = (mac: string, text: string): boolean => {
+    try {
+      return keys.authentic(mac, text, MAC_USE);
+    } catch {
+      return false;
+    }
+  };
+  const foreign = () =>
+    new GateError('review_tampered', 'the stored state of this tenant is not what Gate wrote, or its key is not here');
+
+  const stateOf = async (tenant: string): Promise<StoredTenant | null> =>
+    (await ask(selectTenant, tenant)).rows[0] ?? null;
+
+  async function operationOf(operationId: string): Promise<StoredOperation | null> {
+    const found = (await ask(selectOperation, operationId)).rows[0];
+    if (found && !holds(found.mac, operationText(found))) throw foreign();
+    return found ?? null;
+  }
+  async function knownOperation(operationId: string): Promise<StoredOperation> {
+    const known = await operationOf(operationId);
+    if (known === null) throw new GateError('not_found');
+    return known;
+  }
+  const begunOf = (row: StoredOperation): BegunOperation => ({
+    ...row,
+    generation: Number(row.generation),
+    begun_ms: Number(row.begun_ms),
+    receipt: row.receipt === null ? null : tenantReviewsReceipt.parse(JSON.parse(row.receipt)),
+  });
+
+  const states: TenantStates = {
+    async begin({ tenant, operation_id, kind, asked_by }) {
+      for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+        const [known, state] = await Promise.all([operationOf(operation_id), stateOf(tenant)]);
+        if (state && !holds(state.mac, tenantText(state))) throw foreign();
+        const standing = Number(state?.generation ?? 0);
+        if (known) {
+          if (known.tenant !== tenant || known.kind !== kind) throw new GateError('operation_conflict');
+          // What a later operation has overtaken must not close, or open, the door again.
+          if (known.receipt === null && Number(known.generation) !== standing)
+            throw new GateError('operation_conflict', 'a later operation of this tenant has overtaken this one');
+          return begunOf(known);
+        }
+        const generation = standing + 1;
+        const operation = {
+          operation_id,
+          tenant,
+          kind,
+          generation,
+          asked_by,
+          begun_ms: clock(),
+          pending_denied: null,
+          receipt: null,
+        };
+        const reached = { tenant, state: kind === 'offboard' ? 'offboarded' : 'active', generation, operation_id };
+        const mac = macOf(tenantText(reached));
+        const stored = await written(() =>
+          writeTogether(store, [
+            // Another operation of the tenant that begins now has the same number, and this one begins anew behind it.
+            db
+              .insertInto('review_tenant_operations')
+              .values({ ...operation, mac: macOf(operationText(operation)) })
+              .onConflict((conflict) => conflict.doNothing()),
+            db
+              .insertInto('review_tenants')
+              .values({ ...reached, mac })
+              .onConflict((conflict) => conflict.column('tenant').doUpdateSet({ ...reached, mac })),
+          ]),
+        );
+        if (stored) return begunOf({ ...operation, mac: '' });
+      }
+      throw new GateError('store_unavailable', 'the state of this tenant changes faster than it can be written');
+    },
+
+    async denied(operationId) {
+      const known = await knownOperation(operationId);
+      if (known.pending_denied !== null) return Number(known.pending_denied);
+      const { rows } = await ask(countDenied, known.tenant, known.begun_ms, TENANT_OFFBOARD);
+      const counted = { ...known, pending_denied: Number(rows[0]?.denied ?? 0) };
+      await written(() =>
+        db
+          .updateTable('review_tenant_operations')
+          .set({ pending_denied: counted.pending_denied, mac: macOf(operationText(counted)) })
+          .where('operation_id', '=', operationId)
+          .where('pending_denied', 'is', null)
+          .execute(),
+      );
+      return Number((await knownOperation(operationId)).pending_denied);
+    },
+
+    async erased(operationId) {
+      const { tenant, begun_ms } = await knownOperation(operationId);
+      const [gone, kept] = await Promise.all([ask(countErased, tenant, begun_ms), ask(countHeld, tenant)]);
+      return { rows_erased: Number(gone.rows[0]?.count ?? 0), rows_held: Number(kept.rows[0]?.count ?? 0) };
+    },
+
+    async finish(operationId, receipt) {
+      const known = await knownOperation(operationId);
+      if (known.receipt !== null) return tenantReviewsReceipt.parse(JSON.parse(known.receipt));
+      const finished = { ...known, receipt: JSON.stringify(receipt) };
+      const { numUpdatedRows } = await written(() =>
+        db
+          .updateTable('review_tenant_operations')
+          .set({ receipt: finished.receipt, mac: macOf(operationText(finished)) })
+          .where('operation_id', '=', operationId)
+          .where('receipt', 'is', null)
+          .executeTakeFirst(),
+      );
+      const stands = numUpdatedRows === 1n ? finished : await operationOf(operationId);
+      return tenantReviewsReceipt.parse(JSON.parse(stands?.receipt ?? 'null'));
+    },
+  };
+
+  return {
+    states,
+    /** Throws `tenant_offboarded` where this tenant gets no review any more. */
+    async assertOpen(tenant: string): Promise<void> {
+      const state = await stateOf(tenant);
+      if (state === null || (state.state === 'active' && holds(state.mac, tenantText(state)))) return;
+      throw new GateError('tenant_offboarded');
+    },
+  };
+}
+
+async function written<Result>(write: () => Promise<Result>): Promise<Result> {
+  try {
+    return await write();
+  } catch (cause) {
+    throw new GateError('store_unavailable', undefined, { cause });
+  }
+}
