@@ -1,6 +1,6 @@
+import type { TenantReviewsKind } from '../../contracts/tenant-reviews.js';
 import type { Deletion } from '../../domain/review/retention.js';
 import type { StoredReview } from '../../domain/review/sealed-review.js';
-import type { StoredOperation, StoredTenant } from './tenant-states.js';
 
 export interface ReviewTables {
   reviews: StoredReview;
@@ -20,4 +20,25 @@ export interface ReviewTables {
   review_seal: { id: number; mac: string };
   review_tenants: StoredTenant;
   review_tenant_operations: StoredOperation;
+}
+
+export interface StoredTenant {
+  tenant: string;
+  /** `offboarded` or `active`; a tenant without a row is active. */
+  state: string;
+  generation: number | string;
+  operation_id: string;
+  mac: string;
+}
+export interface StoredOperation {
+  operation_id: string;
+  tenant: string;
+  kind: TenantReviewsKind;
+  generation: number | string;
+  asked_by: string;
+  begun_ms: number | string;
+  /** What it denied, once that is counted. */
+  pending_denied: number | string | null;
+  receipt: string | null;
+  mac: string;
 }

@@ -1,4 +1,4 @@
-import { tenantReviewsReceipt, type TenantReviewsKind } from '../../contracts/tenant-reviews.js';
+import { tenantReviewsReceipt } from '../../contracts/tenant-reviews.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
 import type { BegunOperation, TenantStates } from '../../domain/review/ports.js';
@@ -6,28 +6,7 @@ import { TENANT_OFFBOARD } from '../../domain/review/transitions.js';
 import type { Store } from '../store/database.js';
 import { type Ask, statement } from '../store/statement.js';
 import { writeTogether } from '../store/write-together.js';
-import type { ReviewTables } from './tables.js';
-
-export interface StoredTenant {
-  tenant: string;
-  /** `offboarded` or `active`; a tenant without a row is active. */
-  state: string;
-  generation: number | string;
-  operation_id: string;
-  mac: string;
-}
-export interface StoredOperation {
-  operation_id: string;
-  tenant: string;
-  kind: TenantReviewsKind;
-  generation: number | string;
-  asked_by: string;
-  begun_ms: number | string;
-  /** What it denied, once that is counted. */
-  pending_denied: number | string | null;
-  receipt: string | null;
-  mac: string;
-}
+import type { ReviewTables, StoredOperation, StoredTenant } from './tables.js';
 
 const MAC_USE = 'review-tenant';
 const selectTenant = statement<StoredTenant>('select * from review_tenants where tenant = ?');
