@@ -3,6 +3,7 @@ import type { Commands } from './program.js';
 /** The operator's commands for waiting calls and for the ledger. Each asks a running stack, a lite process, or a ledger file. */
 export const OPERATOR_COMMANDS: Commands = {
   pending: async () => (await import('./pending.js')).registerPending,
+  approvals: async () => (await import('./approvals.js')).registerApprovals,
   tools: async () => (await import('./tools.js')).registerTools,
   decide: async () => (await import('./decide.js')).registerDecide,
   audit: async () => (await import('./audit.js')).registerAudit,

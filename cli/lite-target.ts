@@ -57,20 +57,35 @@ export interface LiteTarget {
   readonly url: string;
   /** Its one process answers for every service. */
   ask<T>(service: string, method: string, path: string, body?: object): Promise<T>;
+  /** A stream of server-sent events, until the signal. */
+  events(service: string, path: string, lastId: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
 }
 
 export const liteTarget = (flags: LiteFlags & { readonly endpoint: string }): LiteTarget => ({
   kind: 'lite',
   url: flags.endpoint,
-  ask: (_service, method, path, body) => asLite(flags, method, path, body),
+  ask: async <T>(_service: string, method: string, path: string, body?: object) =>
+    JSON.parse(await (await asLite(flags, path, { method, ...(body && { body: JSON.stringify(body) }) })).text()) as T,
+  async events(_service, path, lastId, signal) {
+    const { body } = await asLite(flags, path, { method: 'GET', lastId, signal });
+    return (body ?? []) as unknown as AsyncIterable<Uint8Array>;
+  },
 });
 
-async function asLite<T>(
+interface LiteRequest {
+  readonly method: string;
+  readonly body?: string;
+  readonly lastId?: string;
+  /** Of a stream: without it the whole answer has a minute. */
+  readonly signal?: AbortSignal;
+}
+
+/** The answer to a request that was not refused. */
+async function asLite(
   { endpoint: url, decideToken: given, tenant }: LiteFlags & { readonly endpoint: string },
-  method: string,
   path: string,
-  body?: object,
-): Promise<T> {
+  { method, body, lastId, signal }: LiteRequest,
+): Promise<Response> {
   if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
     throw new CliError(`--endpoint: ${url} is no address; it begins with http://, like ${DEFAULT_LITE}`, 2);
   const token = given ?? (await keptToken(url));
@@ -82,13 +97,16 @@ async function asLite<T>(
       ...(token && { authorization: `Bearer ${token}` }),
       ...scopeOf(tenant),
       ...(body && { 'content-type': 'application/json' }),
+      ...(lastId && { 'last-event-id': lastId }),
     },
-    ...(body && { body: JSON.stringify(body) }),
+    ...(body && { body }),
+    ...(signal && { signal }),
   });
+  if (response.ok && response.headers.get('content-type')?.startsWith('text/event-stream')) return response;
   const text = await response.text();
   const another = whyNotGate(response.status, text);
   if (another !== null) throw notGate(url, another);
-  if (response.ok) return JSON.parse(text) as T;
+  if (response.ok) return new Response(text);
   if (response.status === 401 && given === undefined)
     throw new CliError(
       token === null
@@ -101,7 +119,7 @@ async function asLite<T>(
 
 async function reached(url: string, path: string, request: RequestInit): Promise<Response> {
   try {
-    return await fetch(new URL(path, url), { ...request, signal: AbortSignal.timeout(60_000) });
+    return await fetch(new URL(path, url), { signal: AbortSignal.timeout(60_000), ...request });
   } catch (error) {
     throw new CliError(
       url === DEFAULT_LITE && !stackIsKnown()

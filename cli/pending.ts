@@ -1,10 +1,11 @@
 import Table from 'cli-table3';
 import { Option, type Command } from 'commander';
 import { type PendingRequest, type ReviewOrder, reviewOrder, toolOf } from '../contracts/review.js';
-import { predictionOf, reasonsOf } from '../domain/sandbox/told.js';
-import { oneLine, printable } from '../domain/printable.js';
+import { predictionOf } from '../domain/sandbox/told.js';
+import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
 import { folded, json, print } from './output.js';
+import { details, expiry } from './review-text.js';
 import { decideToken, endpoint, UUID, operatorTarget } from './target.js';
 import { type LiteFlags, type LiteTarget } from './lite-target.js';
 import { rowOfStack, type StackTarget } from './stack-target.js';
@@ -14,6 +15,7 @@ interface PendingOptions extends LiteFlags {
   readonly limit?: number;
   readonly sort?: ReviewOrder;
   readonly json?: boolean;
+  readonly watch?: boolean;
 }
 
 /** `gate pending`: lists the calls that wait for a person, or shows one in full. */
@@ -33,11 +35,20 @@ export function registerPending(program: Command): void {
         reviewOrder.options,
       ),
     )
+    .option('--watch', 'a table that follows what happens, with keys to decide; ends with q')
     .addOption(endpoint())
     .addOption(decideToken())
     .addOption(json())
-    .action(async (id: string | undefined, { status, limit, sort, json: asJson, ...given }: PendingOptions) => {
+    .action(async (id: string | undefined, { status, limit, sort, json: asJson, watch, ...given }: PendingOptions) => {
       const target = operatorTarget(given);
+      if (watch) {
+        if (id !== undefined || asJson || limit !== undefined || sort !== undefined || status !== 'pending')
+          throw new CliError('--watch shows what waits, and goes with no other choice of rows', 2);
+        const { watchPending } = await import('./watch.js');
+        return watchPending(target, (row) =>
+          target.kind === 'lite' ? rowOfLite(target, row) : rowOfStack(target, row),
+        );
+      }
       if (limit !== undefined && (!Number.isInteger(limit) || limit < 1))
         throw new CliError('--limit is a number from 1', 2);
       if (id !== undefined) {
@@ -94,37 +105,6 @@ async function allRows(target: LiteTarget | StackTarget, list: string, limit = I
     if (page.length < size || rows.length >= limit) return rows;
   }
 }
-
-/** Everything an approver needs to see of a call, above all its arguments. */
-function details(row: PendingRequest): string {
-  const { params } = row.request_payload;
-  const shown = params && typeof params === 'object' && !Array.isArray(params) ? (params.arguments ?? params) : params;
-  const decided = [row.decided_by && `by ${row.decided_by}`, row.decision_reason].filter(Boolean).join(': ');
-  const { approvals = [], required_approvers: required = 1, modification_diff: diff } = row;
-  const lines = {
-    id: row.id,
-    'correlation id': row.correlation_id,
-    status: row.status === 'pending' ? `pending, expires ${expiry(row)}` : `${row.status} ${decided}`.trim(),
-    ...(required > 1 && {
-      approvals: `${approvals.length} of ${required} ${approvals.map(({ by }) => by).join(', ')}`.trim(),
-    }),
-    agent: row.agent_id,
-    tool: toolOf(row),
-    why: row.risk_summary,
-    sandbox: [predictionOf(row), ...reasonsOf(row)].join('; '),
-  };
-  const head = Object.entries(lines).map(([name, value]) => `${name.padEnd(14)} ${oneLine(value)}\n`);
-  const changed = (diff?.replacements ?? []).map(
-    ({ path, value }) => `changed to     ${oneLine(`${path.join('.')} = ${JSON.stringify(value)}`)}\n`,
-  );
-  return `${head.join('')}arguments\n${printable(JSON.stringify(shown ?? {}, null, 2))}\n${changed.join('')}`;
-}
-
-const expiry = (row: PendingRequest): string => {
-  const leftSecs = Math.round((Date.parse(row.created_at) + row.ttl_seconds * 1000 - Date.now()) / 1000);
-  if (leftSecs <= 0) return 'past';
-  return leftSecs < 120 ? `in ${leftSecs} s` : `in ${Math.floor(leftSecs / 60)} min`;
-};
 
 /** In lite, `/pending/{id}` is an agent's own call, so an operator looks the row up in the list. */
 async function rowOfLite(lite: LiteTarget, id: string): Promise<PendingRequest> {

@@ -24,6 +24,8 @@ export interface StackTarget {
   readonly kind: 'stack';
   ask<T>(service: AskedService, method: string, path: string, body?: object): Promise<T>;
   text(service: AskedService, method: string, path: string): Promise<string>;
+  /** A stream of server-sent events, until the signal. */
+  events(service: AskedService, path: string, lastId: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
 }
 
 /** `tenant`: the one that is asked about. `operator`: who asks, of those that `dev.json` names; its first one if absent. */
@@ -32,6 +34,7 @@ export const stackTarget = (tenant?: string, operator?: string): StackTarget => 
   ask: async <T>(...asked: [AskedService, string, string, object?]) =>
     JSON.parse(await textAsConsole({ tenant, operator }, ...asked)) as T,
   text: (...asked) => textAsConsole({ tenant, operator }, ...asked),
+  events: (...asked) => eventsAsConsole({ tenant, operator }, ...asked),
 });
 
 function tokenOf(stack: DevelopmentFile, operator: string | undefined): string {
@@ -45,13 +48,13 @@ function tokenOf(stack: DevelopmentFile, operator: string | undefined): string {
   );
 }
 
-async function textAsConsole(
-  { tenant, operator }: { readonly tenant: string | undefined; readonly operator: string | undefined },
-  service: AskedService,
-  method: string,
-  path: string,
-  body?: object,
-): Promise<string> {
+interface Asking {
+  readonly tenant: string | undefined;
+  readonly operator: string | undefined;
+}
+
+/** The console's way to a service, and what it says of who asks. */
+async function asConsole({ tenant, operator }: Asking, service: AskedService) {
   const stack = developmentFile();
   const token = tokenOf(stack, operator);
   const [{ createMtlsFetch }, { serviceSpiffe }] = await Promise.all([
@@ -66,26 +69,59 @@ async function textAsConsole(
     expectedServerSpiffe: serviceSpiffe(trustDomain, service),
     timeoutMs: 60_000,
   });
+  const { url } = stack[service];
+  return {
+    fetch,
+    url,
+    headers: { authorization: `Bearer ${token}`, ...scopeOf(tenant) },
+    away: async (error: unknown) =>
+      new CliError(
+        `the ${service} service of this stack does not answer at ${url} (${await why(error)}); is Gate started? \`npm start\` in the folder it was last started in`,
+        5,
+      ),
+  };
+}
+
+async function textAsConsole(
+  asking: Asking,
+  service: AskedService,
+  method: string,
+  path: string,
+  body?: object,
+): Promise<string> {
+  const { fetch, url, headers, away } = await asConsole(asking, service);
   let response: { status: number; text(): Promise<string> };
   try {
-    response = await fetch(`${stack[service].url}${path}`, {
+    response = await fetch(`${url}${path}`, {
       method,
-      headers: {
-        authorization: `Bearer ${token}`,
-        ...scopeOf(tenant),
-        ...(body && { 'content-type': 'application/json' }),
-      },
+      headers: { ...headers, ...(body && { 'content-type': 'application/json' }) },
       ...(body && { body: JSON.stringify(body) }),
     });
   } catch (error) {
-    throw new CliError(
-      `the ${service} service of this stack does not answer at ${stack[service].url} (${await why(error)}); is Gate started? \`npm start\` in the folder it was last started in`,
-      5,
-    );
+    throw await away(error);
   }
   const text = await response.text();
   if (response.status < 300) return text;
   throw new CliError(refusalText(response.status, text), exitOf(response.status));
+}
+
+async function eventsAsConsole(
+  asking: Asking,
+  service: AskedService,
+  path: string,
+  lastId: string,
+  signal: AbortSignal,
+): Promise<AsyncIterable<Uint8Array>> {
+  const { fetch, url, headers, away } = await asConsole(asking, service);
+  let response: Awaited<ReturnType<typeof fetch.stream>>;
+  try {
+    const since = lastId === '' ? {} : { 'last-event-id': lastId };
+    response = await fetch.stream(`${url}${path}`, { headers: { ...headers, ...since }, signal });
+  } catch (error) {
+    throw await away(error);
+  }
+  if (response.status < 300) return response.body;
+  throw new CliError(refusalText(response.status, await response.text()), exitOf(response.status));
 }
 
 /** A row by its own id or by that of its call. */

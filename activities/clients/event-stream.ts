@@ -1,17 +1,21 @@
 const LF = 0x0a;
 const CR = 0x0d;
 
-/**
- * The data of each message in a stream of server-sent events (HTML, section 9.2.6), as it arrives. Event names other than `message`, ids
- * and retry times are ignored, because nothing here resumes a broken stream. Linear in the bytes, however they are split.
- */
-export async function* messagesIn(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+/** One event of a stream. `id` is the last one that the stream named; `data` is empty where an event only names that. */
+export interface StreamedEvent {
+  readonly event: string;
+  readonly data: string;
+  readonly id: string;
+}
+
+/** Each event of a stream of server-sent events (HTML, section 9.2.6), as it arrives. Linear in the bytes, however they are split. */
+export async function* eventsIn(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<StreamedEvent> {
   let data: string[] = [];
   let event = '';
+  let id = '';
   for await (const line of linesIn(chunks)) {
     if (line === '') {
-      const message = data.join('\n');
-      if (message !== '' && (event === '' || event === 'message')) yield message;
+      yield { event, data: data.join('\n'), id };
       data = [];
       event = '';
       continue;
@@ -21,7 +25,14 @@ export async function* messagesIn(chunks: AsyncIterable<Uint8Array>): AsyncGener
     const value = colon === -1 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1);
     if (field === 'data') data.push(value);
     else if (field === 'event') event = value;
+    else if (field === 'id' && !value.includes('\0')) id = value;
   }
+}
+
+/** The data of each message. Event names other than `message`, ids and retry times are ignored, because nothing here resumes a broken stream. */
+export async function* messagesIn(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+  for await (const { event, data } of eventsIn(chunks))
+    if (data !== '' && (event === '' || event === 'message')) yield data;
 }
 
 /** Complete lines; text after the last line break is dropped when the stream ends. */

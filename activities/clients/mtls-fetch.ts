@@ -18,6 +18,12 @@ export interface MtlsFetchOptions {
   readonly maxResponseBytes?: number;
 }
 
+/** An answer as it comes: without a limit of time, until its reader gives the signal. */
+export type MtlsStream = (
+  url: string,
+  request: { readonly headers: Record<string, string>; readonly signal: AbortSignal },
+) => Promise<{ readonly status: number; readonly body: AsyncIterable<Uint8Array>; text(): Promise<string> }>;
+
 const KEEP_ALIVE_MS = 30_000;
 const CONNECTIONS = 64;
 
@@ -27,7 +33,9 @@ const CONNECTIONS = 64;
  * (docs/architecture/identity-and-routes.md#connections). Every handshake is a whole one, so no resumed session skips that check. Errors
  * are one sentence each, the reason as their cause.
  */
-export function createMtlsFetch(options: MtlsFetchOptions): ServiceFetch & { close(): Promise<void> } {
+export function createMtlsFetch(
+  options: MtlsFetchOptions,
+): ServiceFetch & { stream: MtlsStream; close(): Promise<void> } {
   const expected = new Set([options.expectedServerSpiffe].flat());
   const agent = new Agent({
     connect: {
@@ -72,7 +80,19 @@ export function createMtlsFetch(options: MtlsFetchOptions): ServiceFetch & { clo
       clearTimeout(timer);
     }
   };
-  return Object.assign(call, { close: () => agent.destroy() });
+  const stream: MtlsStream = async (url, { headers, signal }) => {
+    const { origin, pathname, search, protocol } = new URL(url);
+    if (protocol !== 'https:') throw new Error(`${origin} is not https: nobody would know who answers there`);
+    const { statusCode, body } = await agent.request({
+      origin,
+      path: pathname + search,
+      method: 'GET',
+      headers,
+      signal,
+    });
+    return { status: statusCode, body: body as AsyncIterable<Uint8Array>, text: () => body.text() };
+  };
+  return Object.assign(call, { stream, close: () => agent.destroy() });
 }
 
 function identityFault(peer: PeerCertificate, expected: ReadonlySet<string>): Error | undefined {

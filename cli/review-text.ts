@@ -1,0 +1,43 @@
+import { type PendingRequest, toolOf } from '../contracts/review.js';
+import { oneLine, printable } from '../domain/printable.js';
+import { predictionOf, reasonsOf } from '../domain/sandbox/told.js';
+
+/** Everything an approver needs to see of a call, above all its arguments. */
+export function details(row: PendingRequest): string {
+  const { params } = row.request_payload;
+  const shown = params && typeof params === 'object' && !Array.isArray(params) ? (params.arguments ?? params) : params;
+  const decided = [row.decided_by && `by ${row.decided_by}`, row.decision_reason].filter(Boolean).join(': ');
+  const { approvals = [], required_approvers: required = 1, modification_diff: diff, escalated_at: escalated } = row;
+  const lines = {
+    id: row.id,
+    'correlation id': row.correlation_id,
+    status: row.status === 'pending' ? `pending, expires ${expiry(row)}` : `${row.status} ${decided}`.trim(),
+    ...(escalated && { escalated: `nobody had decided by ${escalated}` }),
+    ...(required > 1 && {
+      approvals: `${approvals.length} of ${required} ${approvals.map(({ by }) => by).join(', ')}`.trim(),
+    }),
+    agent: row.agent_id,
+    tool: toolOf(row),
+    why: row.risk_summary,
+    sandbox: [predictionOf(row), ...reasonsOf(row)].join('; '),
+  };
+  const head = Object.entries(lines).map(([name, value]) => `${name.padEnd(14)} ${oneLine(value)}\n`);
+  const changed = (diff?.replacements ?? []).map(
+    ({ path, value }) => `changed to     ${oneLine(`${path.join('.')} = ${JSON.stringify(value)}`)}\n`,
+  );
+  return `${head.join('')}arguments\n${printable(JSON.stringify(shown ?? {}, null, 2))}\n${changed.join('')}`;
+}
+
+/** How long a row still waits. */
+export const expiry = (row: Pick<PendingRequest, 'created_at' | 'ttl_seconds'>, nowMs = Date.now()): string => {
+  const leftSecs = Math.round((Date.parse(row.created_at) + row.ttl_seconds * 1000 - nowMs) / 1000);
+  if (leftSecs <= 0) return 'past';
+  return leftSecs < 120 ? `in ${leftSecs} s` : `in ${Math.floor(leftSecs / 60)} min`;
+};
+
+/** A number of seconds as people say it. */
+export const lasting = (secs: number | null): string => {
+  if (secs === null) return '-';
+  if (secs < 120) return `${Math.round(secs)} s`;
+  return secs < 7_200 ? `${Math.round(secs / 60)} min` : `${Math.round(secs / 3_600)} h`;
+};

@@ -1,0 +1,136 @@
+import type { PendingRequest, PendingSummary, ReviewChangeType } from '../contracts/review.js';
+import { oneLine } from '../domain/printable.js';
+import { details, expiry } from './review-text.js';
+
+/** What `gate pending --watch` shows. Every key and every event makes a new one of it. */
+export interface Watched {
+  /** What waits, oldest first. */
+  readonly rows: readonly PendingSummary[];
+  readonly selected: string | null;
+  /** One call in full, and the decision that a key asks for. */
+  readonly open: { readonly row: PendingRequest; readonly decision: 'approve' | 'deny' | null } | null;
+  /** The last thing that happened. */
+  readonly note: string;
+}
+
+export const NOTHING: Watched = { rows: [], selected: null, open: null, note: '' };
+
+/** What a key asks for beside another look. */
+export type Asked =
+  | { readonly do: 'quit' }
+  | { readonly do: 'open'; readonly id: string; readonly decision: 'approve' | 'deny' | null }
+  | { readonly do: 'decide'; readonly row: PendingRequest; readonly decision: 'approve' | 'deny' };
+
+const byAge = (one: PendingSummary, other: PendingSummary): number =>
+  one.created_at.localeCompare(other.created_at) || one.id.localeCompare(other.id);
+
+/** A list that was read anew. What was selected stays so where it still waits. */
+export function listed(watched: Watched, rows: readonly PendingSummary[]): Watched {
+  return reselected({ ...watched, rows: rows.filter(({ status }) => status === 'pending').toSorted(byAge) }, 0);
+}
+
+/** A change of one row. */
+export function changed(watched: Watched, type: ReviewChangeType, row: PendingSummary): Watched {
+  const at = watched.rows.findIndex(({ id }) => id === row.id);
+  const others = watched.rows.filter(({ id }) => id !== row.id);
+  const waits = row.status === 'pending' && type !== 'withdrawn';
+  const rows = waits ? [...others, row].toSorted(byAge) : others;
+  const ended = at >= 0 && !waits ? { note: endOf(type, row) } : {};
+  // Nothing is decided about a call that has ended, or changed, while it was read.
+  const open = watched.open?.row.id === row.id && !waits ? null : watched.open;
+  return reselected({ ...watched, ...ended, rows, open }, Math.max(0, at));
+}
+
+const endOf = (type: ReviewChangeType, { tool, agent_id, status, decided_by }: PendingSummary): string =>
+  `${oneLine(`${tool} for ${agent_id}`)}: ${type === 'withdrawn' ? 'withdrawn, its caller was answered 503' : status}${decided_by ? ` by ${oneLine(decided_by)}` : ''}`;
+
+const reselected = (watched: Watched, at: number): Watched =>
+  watched.rows.some(({ id }) => id === watched.selected)
+    ? watched
+    : { ...watched, selected: watched.rows[Math.min(at, watched.rows.length - 1)]?.id ?? null };
+
+/** A key, by the bytes that a terminal sends for it. */
+export function pressed(watched: Watched, key: string): { readonly watched: Watched; readonly asked?: Asked } {
+  const { rows, selected, open } = watched;
+  if (key === '\u0003' || (key === 'q' && open === null)) return { watched, asked: { do: 'quit' } };
+  if (open !== null) {
+    if (open.decision !== null && key === 'y')
+      return {
+        watched: { ...watched, open: null, note: 'sent …' },
+        asked: { do: 'decide', row: open.row, decision: open.decision },
+      };
+    const decision = key === 'a' ? 'approve' : key === 'd' ? 'deny' : null;
+    if (open.decision === null && decision !== null) return { watched: { ...watched, open: { ...open, decision } } };
+    return { watched: { ...watched, open: null, note: open.decision === null ? '' : 'nothing was decided' } };
+  }
+  const at = rows.findIndex(({ id }) => id === selected);
+  const step = key === 'j' || key === '\u001B[B' ? 1 : key === 'k' || key === '\u001B[A' ? -1 : 0;
+  if (step !== 0) {
+    const next = rows[Math.min(Math.max(at + step, 0), rows.length - 1)];
+    return { watched: { ...watched, selected: next?.id ?? null } };
+  }
+  if (selected === null) return { watched };
+  if (key === '\r' || key === '\n') return { watched, asked: { do: 'open', id: selected, decision: null } };
+  if (key === 'a') return { watched, asked: { do: 'open', id: selected, decision: 'approve' } };
+  if (key === 'd') return { watched, asked: { do: 'open', id: selected, decision: 'deny' } };
+  return { watched };
+}
+
+export interface ScreenSize {
+  readonly columns: number;
+  readonly lines: number;
+}
+
+/** The screen, at most so many lines and columns. What does not fit in a line is cut from the right, where the less urgent stands. */
+export function screenOf(watched: Watched, { columns, lines }: ScreenSize, nowMs: number): string[] {
+  const body = watched.open ? opened(watched.open, lines - 1) : table(watched, lines - 2, nowMs);
+  const help = watched.open
+    ? watched.open.decision
+      ? `${watched.open.decision} this call? y: yes, any other key: no`
+      : 'a approve  d deny  any other key: back'
+    : 'up/down or j/k choose  enter look  a approve  d deny  q end';
+  return [...body, ...(watched.open ? [] : [watched.note]), help].slice(-lines).map((line) => cut(line, columns));
+}
+
+const cut = (line: string, columns: number): string => {
+  const characters = [...line];
+  return characters.length <= columns ? line : `${characters.slice(0, Math.max(0, columns - 1)).join('')}…`;
+};
+
+/** A call whose arguments do not fit says so, and cannot be decided by what is not seen. */
+function opened({ row }: NonNullable<Watched['open']>, lines: number): string[] {
+  const all = details(row).trimEnd().split('\n');
+  if (all.length <= lines) return all;
+  return [...all.slice(0, lines - 1), `… ${all.length - lines + 1} more lines: npx gate pending ${row.id}`];
+}
+
+function table({ rows, selected }: Watched, lines: number, nowMs: number): string[] {
+  const head = `${rows.length} ${rows.length === 1 ? 'call waits' : 'calls wait'}`;
+  const room = Math.max(1, lines - 1);
+  const at = Math.max(
+    0,
+    rows.findIndex(({ id }) => id === selected),
+  );
+  const first = Math.max(0, Math.min(at - Math.floor(room / 2), rows.length - room));
+  const seen = rows.slice(first, first + room).map((row) => ({ row, cells: cellsOf(row, nowMs) }));
+  const widths = [0, 1, 2].map((cell) => Math.max(0, ...seen.map(({ cells }) => cells[cell]?.length ?? 0)));
+  return [
+    head,
+    ...seen.map(({ row, cells }) => {
+      const padded = cells.map((cell, index) => cell.padEnd(widths[index] ?? 0));
+      return `${row.id === selected ? '>' : ' '} ${padded.join('  ').trimEnd()}`;
+    }),
+  ];
+}
+
+/** The most urgent first: a narrow terminal shows how long, which tool, for whom. */
+function cellsOf(row: PendingSummary, nowMs: number): string[] {
+  const people = row.required_approvers > 1 ? `${row.approvals_count} of ${row.required_approvers}` : '';
+  return [
+    expiry(row, nowMs),
+    oneLine(row.tool).slice(0, 32),
+    oneLine(row.agent_id).slice(0, 24),
+    ...[people, row.escalated_at ? 'escalated' : '', row.severity ?? ''].filter((word) => word !== ''),
+    oneLine(row.risk_summary),
+  ];
+}

@@ -1,0 +1,243 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { PendingRequest, PendingSummary } from '../contracts/review.js';
+import { commandLine } from '../test/support/command.js';
+import { eventually } from '../test/support/waiting.js';
+import { liteTarget } from './lite-target.js';
+import { watch } from './watch.js';
+import { changed, listed, NOTHING, pressed, screenOf } from './watch-screen.js';
+
+const T0 = Date.parse('2026-11-02T10:00:00.000Z');
+const id = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
+const summary = (n: number, over: Partial<PendingSummary> = {}): PendingSummary => ({
+  id: id(n),
+  correlation_id: id(100 + n),
+  agent_id: 'support-bot',
+  method: 'tools/call',
+  tool: 'wire_transfer',
+  risk_summary: 'money moves',
+  status: 'pending',
+  created_at: new Date(T0 + n * 1_000).toISOString(),
+  ttl_seconds: 600,
+  expires_at: new Date(T0 + n * 1_000 + 600_000).toISOString(),
+  approval_tier: 'standard',
+  required_approvers: 1,
+  approvals_count: 0,
+  assigned_to: null,
+  escalation_pool: null,
+  escalated_at: null,
+  severity: 'risky',
+  operation_class: 'write',
+  projected_cost_micros: null,
+  decided_at: null,
+  decided_by: null,
+  decided_via: null,
+  tenant: 'acme',
+  state_namespace: 'operator',
+  ...over,
+});
+const whole = (n: number, path = 'a.txt'): PendingRequest =>
+  ({
+    ...summary(n),
+    agent_spiffe: null,
+    request_payload: { params: { name: 'wire_transfer', arguments: { path } } },
+    review_reasons: [],
+    decision_reason: null,
+    approver_provenance: null,
+    approver_assertion: null,
+    credential_kind: null,
+    sandbox_report: null,
+    original_payload_digest: `sha256:${n}`,
+    retention: {},
+  }) as unknown as PendingRequest;
+const WIDE = { columns: 120, lines: 12 };
+
+describe('the screen of gate pending --watch', () => {
+  it('lists what waits, oldest first, and marks the selected call', () => {
+    const screen = screenOf(
+      listed(NOTHING, [summary(2, { escalated_at: 'then', required_approvers: 2, approvals_count: 1 }), summary(1)]),
+      WIDE,
+      T0,
+    );
+    expect(screen).toEqual([
+      '2 calls wait',
+      '> in 10 min  wire_transfer  support-bot  risky  money moves',
+      '  in 10 min  wire_transfer  support-bot  1 of 2  escalated  risky  money moves',
+      '',
+      'up/down or j/k choose  enter look  a approve  d deny  q end',
+    ]);
+  });
+
+  it.each([
+    [20, 5],
+    [40, 3],
+    [9, 24],
+  ])('fits into %i columns and %i lines, whatever an agent wrote', (columns, lines) => {
+    const rows = Array.from({ length: 50 }, (_, n) =>
+      summary(n, { risk_summary: 'x'.repeat(500), tool: `t\u001B[2J${n}` }),
+    );
+    let watched = listed(NOTHING, rows);
+    for (let presses = 0; presses < 30; presses += 1) ({ watched } = pressed(watched, 'j'));
+    const screen = screenOf(watched, { columns, lines }, T0);
+    expect(screen.length).toBeLessThanOrEqual(lines);
+    for (const line of screen) expect([...line].length).toBeLessThanOrEqual(columns);
+    expect(screen.join('\n')).not.toContain('\u001B');
+    if (lines > 3) expect(screen.some((line) => line.startsWith('>'))).toBe(true);
+  });
+
+  it('follows changes: what ended goes and is told, what came is added, the selection moves on', () => {
+    let watched = listed(NOTHING, [summary(1), summary(2)]);
+    watched = changed(watched, 'created', summary(3));
+    watched = changed(watched, 'decided', summary(1, { status: 'denied', decided_by: 'operator:ana' }));
+    expect(watched.rows.map((row) => row.id)).toEqual([id(2), id(3)]);
+    expect(watched).toMatchObject({ selected: id(2), note: 'wire_transfer for support-bot: denied by operator:ana' });
+    watched = changed(watched, 'expired', summary(2, { status: 'expired' }));
+    expect(watched.note).toBe('wire_transfer for support-bot: expired');
+    watched = changed(watched, 'withdrawn', summary(3));
+    expect(watched).toMatchObject({ rows: [], selected: null, note: expect.stringContaining('withdrawn') });
+  });
+
+  it('decides only a call that was shown whole, and only on y', () => {
+    const watched = listed(NOTHING, [summary(1)]);
+    expect(pressed(watched, 'a').asked).toEqual({ do: 'open', id: id(1), decision: 'approve' });
+    const open = { ...watched, open: { row: whole(1), decision: 'approve' as const } };
+    expect(screenOf(open, { columns: 120, lines: 40 }, T0).join('\n')).toContain('"path": "a.txt"');
+    for (const key of ['n', '\r', 'a', 'q', '\u001B']) expect(pressed(open, key).asked).toBeUndefined();
+    expect(pressed(open, 'y')).toMatchObject({ asked: { do: 'decide', decision: 'approve' }, watched: { open: null } });
+    expect(pressed(open, '\u0003').asked).toEqual({ do: 'quit' });
+    const gone = changed(open, 'expired', summary(1, { status: 'expired' }));
+    expect(pressed(gone, 'y').asked).toBeUndefined();
+  });
+
+  it('says how much of a call does not fit', () => {
+    const open = { ...NOTHING, open: { row: whole(1), decision: null } };
+    const screen = screenOf(open, { columns: 200, lines: 6 }, T0);
+    expect(screen).toHaveLength(6);
+    expect(screen.at(-2)).toMatch(/^… \d+ more lines: npx gate pending /);
+  });
+});
+
+describe('a Gate that is watched', () => {
+  let server: Server;
+  let url: string;
+  let asked: string[];
+  let tell: (text: string) => void;
+  const { done, stop } = commandLine(() => tmpdir());
+  beforeEach(async () => {
+    asked = [];
+    server = createServer((request, response) => {
+      let body = '';
+      request.on('data', (chunk: Buffer) => (body += chunk.toString()));
+      request.on('end', () => {
+        asked.push(`${request.method} ${request.url} ${body}`.trim());
+        if (request.url === '/pending/stream') {
+          response.writeHead(200, { 'content-type': 'text/event-stream' });
+          tell = (text) => void response.write(text);
+          return tell('id: 1\n\n');
+        }
+        const answers: Record<string, unknown> = {
+          '/approvals/stats?window=7d': {
+            window: '7d',
+            pending_count: 2,
+            oldest_pending_secs: 90,
+            total_decided: 4,
+            approved: 2,
+            modified: 1,
+            denied: 1,
+            expired: 3,
+            deny_rate: 0.25,
+            median_time_to_decide_secs: 40,
+            p95_time_to_decide_secs: 600,
+            by_approver: [{ decided_by: 'operator:ana', count: 4, deny_rate: 0.25, median_secs: 40 }],
+          },
+        };
+        const decided = { decided_at: new Date(T0 + 61_000).toISOString(), decided_by: 'operator:ana' };
+        const given = request.url?.startsWith('/pending/summaries')
+          ? { items: [summary(1)] }
+          : request.url?.startsWith('/pending?status=decided')
+            ? [{ ...whole(1), ...decided, status: 'denied', decision_reason: 'no' }]
+            : request.url?.startsWith('/decide/')
+              ? { ...whole(1), status: 'denied' }
+              : answers[request.url ?? ''];
+        response.writeHead(given ? 200 : 404, { 'content-type': 'application/json' });
+        response.end(JSON.stringify(given ?? { error: 'not_found', reason: 'none' }));
+      });
+    });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  afterEach(async () => {
+    await stop();
+    server.closeAllConnections();
+    server.close();
+  });
+
+  it('is shown as it changes, and takes a decision about the call that was shown', async () => {
+    const keys: string[] = [];
+    let ended = false;
+    let screen: readonly string[] = [];
+    async function* typed(): AsyncGenerator<string> {
+      while (!ended || keys.length > 0) {
+        const key = keys.shift();
+        if (key === undefined) await new Promise((later) => setImmediate(later));
+        else yield key;
+      }
+    }
+    const shows = (text: string) => eventually(`the screen says ${text}`, () => screen.join('\n').includes(text));
+    const watching = watch(
+      liteTarget({ endpoint: url, decideToken: 'x'.repeat(32) }),
+      () => Promise.resolve(whole(1)),
+      {
+        keys: typed(),
+        size: () => ({ columns: 100, lines: 30 }),
+        show: (lines) => void (screen = lines),
+      },
+    );
+    await shows('1 call waits');
+    await eventually('the stream', () => asked.includes('GET /pending/stream'));
+    tell(`id: 2\nevent: created\ndata: ${JSON.stringify({ type: 'created', pending: summary(2) })}\n\n`);
+    await shows('2 calls wait');
+    keys.push('d');
+    await shows('deny this call?');
+    keys.push('y');
+    await eventually('the decision', () => asked.some((one) => one.startsWith('POST /decide/')));
+    expect(asked.find((one) => one.startsWith('POST'))).toBe(
+      `POST /decide/${id(1)} ${JSON.stringify({ decision: 'deny', decided_via: 'console', action_digest: 'sha256:1' })}`,
+    );
+    keys.push('q');
+    await watching;
+    ended = true;
+  });
+
+  it('is no program: without a terminal it is wrong usage, and so is a choice of rows', async () => {
+    const flags = ['--endpoint', url, '--decide-token', 'x'.repeat(32)];
+    expect(await done(['pending', '--watch', ...flags])).toEqual({
+      code: 2,
+      out: expect.stringContaining('--watch needs a terminal'),
+    });
+    expect((await done(['pending', '--watch', '--json', ...flags])).code).toBe(2);
+  });
+
+  it('says who decided what, and how fast', async () => {
+    const flags = ['--endpoint', url, '--decide-token', 'x'.repeat(32)];
+    const { code, out } = await done(['approvals', '--window', '7d', ...flags]);
+    expect(code).toBe(0);
+    expect(out).toContain('the last 7d: 2 approved, 1 approved with changes, 1 denied, 3 expired');
+    expect(out).toContain('people took 40 s (median), 10 min (95 %); 25 % of what was decided was denied');
+    expect(out).toContain('waiting: 2, the oldest for 90 s');
+    expect(out).toMatch(/operator:ana .*denied .*support-bot .*wire_transfer .*60 s/);
+    expect(JSON.parse((await done(['approvals', '--window', '7d', '--json', ...flags])).out)).toMatchObject({
+      stats: { approved: 2 },
+      decisions: [{ decided_by: 'operator:ana', decision: 'denied', took_secs: 60 }],
+    });
+    for (const wrong of [
+      ['--window', '2h'],
+      ['--limit', '0'],
+    ])
+      expect((await done(['approvals', ...wrong, ...flags])).code).toBe(2);
+  });
+});

@@ -1,0 +1,137 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { eventsIn } from '../activities/clients/event-stream.js';
+import type { PendingRequest, PendingSummary, ReviewChangeType } from '../contracts/review.js';
+import { CliError } from './errors.js';
+import type { LiteTarget } from './lite-target.js';
+import type { StackTarget } from './stack-target.js';
+import { type Asked, changed, listed, NOTHING, pressed, screenOf, type Watched } from './watch-screen.js';
+
+/** The terminal, as the watch needs it. */
+export interface Terminal {
+  /** Bytes of the keys, as they are pressed. */
+  readonly keys: AsyncIterable<string>;
+  size(): { columns: number; lines: number };
+  show(lines: readonly string[]): void;
+}
+
+const LISTED = 200;
+const AGAIN_MS = 2_000;
+const TICK_MS = 1_000;
+
+/** `gate pending --watch`: until q. Throws what a first look at Gate throws. */
+export async function watchPending(
+  target: LiteTarget | StackTarget,
+  rowOf: (id: string) => Promise<PendingRequest>,
+): Promise<void> {
+  const { stdin, stdout } = process;
+  if (!stdin.isTTY || !stdout.isTTY)
+    throw new CliError('--watch needs a terminal; `gate pending --json` is for programs', 2);
+  stdin.setRawMode(true);
+  stdin.setEncoding('utf8');
+  // Another screen, without a cursor and without wrapping; the one before is back at the end.
+  stdout.write('\u001B[?1049h\u001B[?25l\u001B[?7l');
+  try {
+    await watch(target, rowOf, {
+      keys: stdin as AsyncIterable<string>,
+      size: () => ({ columns: stdout.columns, lines: stdout.rows }),
+      show: (lines) => void stdout.write(`\u001B[H\u001B[2J${lines.join('\r\n')}`),
+    });
+  } finally {
+    stdout.write('\u001B[?7h\u001B[?25h\u001B[?1049l');
+    stdin.setRawMode(false);
+    stdin.pause();
+  }
+}
+
+export async function watch(
+  target: Pick<LiteTarget | StackTarget, 'ask' | 'events'>,
+  rowOf: (id: string) => Promise<PendingRequest>,
+  { keys, size, show }: Terminal,
+): Promise<void> {
+  const ended = new AbortController();
+  let watched: Watched = NOTHING;
+  const become = (next: Watched): void => {
+    watched = next;
+    if (!ended.signal.aborted) show(screenOf(watched, size(), Date.now()));
+  };
+  const note = (text: string) => become({ ...watched, note: text });
+
+  async function list(): Promise<void> {
+    const path = `/pending/summaries?status=pending&sort=oldest&limit=${LISTED}`;
+    const { items } = await target.ask<{ items: PendingSummary[] }>('hil', 'GET', path);
+    become(listed(watched, items));
+  }
+
+  /** Follows the stream from the number it has, and lists anew where that is too old. */
+  async function follow(): Promise<void> {
+    let lastId = '';
+    while (!ended.signal.aborted) {
+      try {
+        const known = lastId;
+        for await (const { event, data, id } of eventsIn(
+          await target.events('hil', '/pending/stream', known, ended.signal),
+        )) {
+          // The list is read once the stream is open, so that nothing happens between the two.
+          if ((lastId === '' && id !== '') || event === 'reset') await list();
+          if (id !== '') lastId = id;
+          if (data === '' || event === 'reset') continue;
+          const { type, pending } = JSON.parse(data) as { type: ReviewChangeType; pending: PendingSummary };
+          become(changed(watched, type, pending));
+        }
+      } catch (error) {
+        if (ended.signal.aborted) return;
+        // Who may not look at all is told so at once.
+        if (error instanceof CliError && error.exitCode === 3) throw error;
+        note(`no connection, tried again: ${error instanceof Error ? error.message : String(error)}`);
+      }
+      await sleep(AGAIN_MS, undefined, { signal: ended.signal }).catch(() => undefined);
+    }
+  }
+
+  async function tick(): Promise<void> {
+    for (;;) {
+      try {
+        await sleep(TICK_MS, undefined, { signal: ended.signal });
+      } catch {
+        return;
+      }
+      become(watched);
+    }
+  }
+
+  async function obey(asked: Exclude<Asked, { do: 'quit' }>): Promise<void> {
+    try {
+      if (asked.do === 'open')
+        return become({ ...watched, open: { row: await rowOf(asked.id), decision: asked.decision }, note: '' });
+      const { row, decision } = asked;
+      const decided = await target.ask<PendingRequest>('hil', 'POST', `/decide/${row.id}`, {
+        decision,
+        decided_via: 'console',
+        // Only the call that was shown is decided.
+        action_digest: row.original_payload_digest,
+      });
+      if (decided.status === 'pending') note('approved, and it waits for somebody else to approve it too');
+    } catch (error) {
+      note(error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  async function read(): Promise<void> {
+    for await (const bytes of keys) {
+      const { watched: next, asked } = pressed(watched, bytes);
+      become(next);
+      if (asked?.do === 'quit') return;
+      if (asked) await obey(asked);
+    }
+  }
+
+  // A first look says at once what is wrong.
+  await list();
+  const rest = [follow(), tick()];
+  try {
+    await Promise.race([read(), rest[0]]);
+  } finally {
+    ended.abort();
+    await Promise.allSettled(rest);
+  }
+}
