@@ -49,11 +49,17 @@ const reselected = (watched: Watched, at: number): Watched =>
     ? watched
     : { ...watched, selected: watched.rows[Math.min(at, watched.rows.length - 1)]?.id ?? null };
 
-/** A key, by the bytes that a terminal sends for it. */
-export function pressed(watched: Watched, key: string): { readonly watched: Watched; readonly asked?: Asked } {
+/** A key, by the bytes that a terminal sends for it. Nobody approves a call of which a part is not on the screen. */
+export function pressed(
+  watched: Watched,
+  key: string,
+  size: ScreenSize,
+): { readonly watched: Watched; readonly asked?: Asked } {
   const { rows, selected, open } = watched;
   if (key === '\u0003' || (key === 'q' && open === null)) return { watched, asked: { do: 'quit' } };
   if (open !== null) {
+    if (open.decision === 'approve' && !fits(open, size))
+      return { watched: { ...watched, open: { ...open, decision: null }, note: '' } };
     if (open.decision !== null && key === 'y')
       return {
         watched: { ...watched, open: null, note: 'sent …' },
@@ -83,12 +89,9 @@ export interface ScreenSize {
 
 /** The screen, at most so many lines and columns. What does not fit in a line is cut from the right, where the less urgent stands. */
 export function screenOf(watched: Watched, { columns, lines }: ScreenSize, nowMs: number): string[] {
-  const body = watched.open ? opened(watched.open, lines - 1) : table(watched, lines - 2, nowMs);
-  const help = watched.open
-    ? watched.open.decision
-      ? `${watched.open.decision} this call? y: yes, any other key: no`
-      : 'a approve  d deny  any other key: back'
-    : 'up/down or j/k choose  enter look  a approve  d deny  q end';
+  const { open } = watched;
+  const body = open ? opened(open, { columns, lines }) : table(watched, lines - 2, nowMs);
+  const help = open ? helpOf(open, { columns, lines }) : 'up/down or j/k choose  enter look  a approve  d deny  q end';
   return [...body, ...(watched.open ? [] : [watched.note]), help].slice(-lines).map((line) => cut(line, columns));
 }
 
@@ -97,11 +100,36 @@ const cut = (line: string, columns: number): string => {
   return characters.length <= columns ? line : `${characters.slice(0, Math.max(0, columns - 1)).join('')}…`;
 };
 
-/** A call whose arguments do not fit says so, and cannot be decided by what is not seen. */
-function opened({ row }: NonNullable<Watched['open']>, lines: number): string[] {
-  const all = details(row).trimEnd().split('\n');
-  if (all.length <= lines) return all;
-  return [...all.slice(0, lines - 1), `… ${all.length - lines + 1} more lines: npx gate pending ${row.id}`];
+type Open = NonNullable<Watched['open']>;
+
+function helpOf(open: Open, size: ScreenSize): string {
+  const whole = fits(open, size);
+  if (open.decision === 'approve' && !whole) return 'too long for this screen to be approved here; any key: on';
+  if (open.decision !== null) return `${open.decision} this call? y: yes, any other key: no`;
+  return `${whole ? 'a approve  ' : ''}d deny  any other key: back`;
+}
+
+/** The lines of one call, those that are too long folded, so that none is cut. */
+const linesOf = ({ row }: Open, columns: number): string[] =>
+  details(row)
+    .trimEnd()
+    .split('\n')
+    .flatMap((line) => pieces([...line], Math.max(1, columns)));
+
+function pieces(characters: readonly string[], columns: number): string[] {
+  const folded: string[] = [];
+  for (let first = 0; first === 0 || first < characters.length; first += columns)
+    folded.push(characters.slice(first, first + columns).join(''));
+  return folded;
+}
+
+const fits = (open: Open, { columns, lines }: ScreenSize): boolean => linesOf(open, columns).length <= lines - 1;
+
+/** One call, above the line of keys. What does not fit says so. */
+function opened(open: Open, { columns, lines }: ScreenSize): string[] {
+  const all = linesOf(open, columns);
+  if (all.length <= lines - 1) return all;
+  return [...all.slice(0, lines - 2), `… ${all.length - lines + 2} more lines: npx gate pending ${open.row.id}`];
 }
 
 function table({ rows, selected }: Watched, lines: number, nowMs: number): string[] {

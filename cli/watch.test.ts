@@ -54,6 +54,7 @@ const whole = (n: number, path = 'a.txt'): PendingRequest =>
     retention: {},
   }) as unknown as PendingRequest;
 const WIDE = { columns: 120, lines: 12 };
+const TALL = { columns: 120, lines: 40 };
 
 describe('the screen of gate pending --watch', () => {
   it('lists what waits, oldest first, and marks the selected call', () => {
@@ -80,7 +81,7 @@ describe('the screen of gate pending --watch', () => {
       summary(n, { risk_summary: 'x'.repeat(500), tool: `t\u001B[2J${n}` }),
     );
     let watched = listed(NOTHING, rows);
-    for (let presses = 0; presses < 30; presses += 1) ({ watched } = pressed(watched, 'j'));
+    for (let presses = 0; presses < 30; presses += 1) ({ watched } = pressed(watched, 'j', { columns, lines }));
     const screen = screenOf(watched, { columns, lines }, T0);
     expect(screen.length).toBeLessThanOrEqual(lines);
     for (const line of screen) expect([...line].length).toBeLessThanOrEqual(columns);
@@ -102,21 +103,39 @@ describe('the screen of gate pending --watch', () => {
 
   it('decides only a call that was shown whole, and only on y', () => {
     const watched = listed(NOTHING, [summary(1)]);
-    expect(pressed(watched, 'a').asked).toEqual({ do: 'open', id: id(1), decision: 'approve' });
+    expect(pressed(watched, 'a', TALL).asked).toEqual({ do: 'open', id: id(1), decision: 'approve' });
     const open = { ...watched, open: { row: whole(1), decision: 'approve' as const } };
-    expect(screenOf(open, { columns: 120, lines: 40 }, T0).join('\n')).toContain('"path": "a.txt"');
-    for (const key of ['n', '\r', 'a', 'q', '\u001B']) expect(pressed(open, key).asked).toBeUndefined();
-    expect(pressed(open, 'y')).toMatchObject({ asked: { do: 'decide', decision: 'approve' }, watched: { open: null } });
-    expect(pressed(open, '\u0003').asked).toEqual({ do: 'quit' });
+    expect(screenOf(open, TALL, T0).join('\n')).toContain('"path": "a.txt"');
+    for (const key of ['n', '\r', 'a', 'q', '\u001B']) expect(pressed(open, key, TALL).asked).toBeUndefined();
+    expect(pressed(open, 'y', TALL)).toMatchObject({ asked: { do: 'decide', decision: 'approve' }, watched: { open: null } });
+    expect(pressed(open, '\u0003', TALL).asked).toEqual({ do: 'quit' });
     const gone = changed(open, 'expired', summary(1, { status: 'expired' }));
-    expect(pressed(gone, 'y').asked).toBeUndefined();
+    expect(pressed(gone, 'y', TALL).asked).toBeUndefined();
   });
 
-  it('says how much of a call does not fit', () => {
-    const open = { ...NOTHING, open: { row: whole(1), decision: null } };
-    const screen = screenOf(open, { columns: 200, lines: 6 }, T0);
-    expect(screen).toHaveLength(6);
+  it.each([
+    ['long', 'a.txt', { columns: 200, lines: 6 }],
+    ['wide', `${'a'.repeat(4_000)}.txt`, TALL],
+  ])('a call that is too %s for the screen says so, and can be denied there, not approved', (_, path, size) => {
+    const open = { row: whole(1, path), decision: null };
+    const looked = { ...NOTHING, open };
+    const screen = screenOf(looked, size, T0);
+    expect(screen).toHaveLength(size.lines);
     expect(screen.at(-2)).toMatch(/^… \d+ more lines: npx gate pending /);
+    expect(screen.at(-1)).toBe('d deny  any other key: back');
+    const asked = pressed(looked, 'a', size);
+    expect(screenOf(asked.watched, size, T0).at(-1)).toMatch(/^too long for this screen to be approved here/);
+    expect(pressed(asked.watched, 'y', size).asked).toBeUndefined();
+    expect(pressed({ ...NOTHING, open: { ...open, decision: 'deny' } }, 'y', size)).toMatchObject({
+      asked: { do: 'decide', decision: 'deny' },
+    });
+  });
+
+  it('folds a line that is wider than the screen, so that nothing of a call is cut', () => {
+    const path = `${'a'.repeat(300)}b.txt`;
+    const screen = screenOf({ ...NOTHING, open: { row: whole(1, path), decision: null } }, TALL, T0);
+    expect(screen.join('')).toContain(`"path": "${path}"`);
+    expect(screen.at(-1)).toBe('a approve  d deny  any other key: back');
   });
 });
 

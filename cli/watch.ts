@@ -118,7 +118,7 @@ export async function watch(
 
   async function read(): Promise<void> {
     for await (const bytes of keys) {
-      const { watched: next, asked } = pressed(watched, bytes);
+      const { watched: next, asked } = pressed(watched, bytes, size());
       become(next);
       if (asked?.do === 'quit') return;
       if (asked) await obey(asked);
