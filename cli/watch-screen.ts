@@ -95,10 +95,30 @@ export function screenOf(watched: Watched, { columns, lines }: ScreenSize, nowMs
   return [...body, ...(watched.open ? [] : [watched.note]), help].slice(-lines).map((line) => cut(line, columns));
 }
 
-const cut = (line: string, columns: number): string => {
-  const characters = [...line];
-  return characters.length <= columns ? line : `${characters.slice(0, Math.max(0, columns - 1)).join('')}…`;
-};
+/** Columns of a character, at most: some from U+1100 on take two. */
+const columnsOf = (character: string): number => ((character.codePointAt(0) ?? 0) < 0x11_00 ? 1 : 2);
+
+/** The line in pieces of at most so many columns, none of them empty but that of an empty line. */
+function folded(line: string, columns: number): string[] {
+  const pieces: string[] = [];
+  let piece = '';
+  let taken = 0;
+  for (const character of line) {
+    const wide = columnsOf(character);
+    if (piece !== '' && taken + wide > columns) {
+      pieces.push(piece);
+      [piece, taken] = ['', 0];
+    }
+    piece += character;
+    taken += wide;
+  }
+  return [...pieces, piece];
+}
+
+function cut(line: string, columns: number): string {
+  if (folded(line, columns).length === 1) return line;
+  return columns < 3 ? '' : `${folded(line, columns - 1)[0]}…`;
+}
 
 type Open = NonNullable<Watched['open']>;
 
@@ -114,14 +134,7 @@ const linesOf = ({ row }: Open, columns: number): string[] =>
   details(row)
     .trimEnd()
     .split('\n')
-    .flatMap((line) => pieces([...line], Math.max(1, columns)));
-
-function pieces(characters: readonly string[], columns: number): string[] {
-  const folded: string[] = [];
-  for (let first = 0; first === 0 || first < characters.length; first += columns)
-    folded.push(characters.slice(first, first + columns).join(''));
-  return folded;
-}
+    .flatMap((line) => folded(line, columns));
 
 const fits = (open: Open, { columns, lines }: ScreenSize): boolean => linesOf(open, columns).length <= lines - 1;
 

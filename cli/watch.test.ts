@@ -84,7 +84,7 @@ describe('the screen of gate pending --watch', () => {
     for (let presses = 0; presses < 30; presses += 1) ({ watched } = pressed(watched, 'j', { columns, lines }));
     const screen = screenOf(watched, { columns, lines }, T0);
     expect(screen.length).toBeLessThanOrEqual(lines);
-    for (const line of screen) expect([...line].length).toBeLessThanOrEqual(columns);
+    for (const line of screen) expect(line.length).toBeLessThanOrEqual(columns);
     expect(screen.join('\n')).not.toContain('\u001B');
     if (lines > 3) expect(screen.some((line) => line.startsWith('>'))).toBe(true);
   });
@@ -107,7 +107,10 @@ describe('the screen of gate pending --watch', () => {
     const open = { ...watched, open: { row: whole(1), decision: 'approve' as const } };
     expect(screenOf(open, TALL, T0).join('\n')).toContain('"path": "a.txt"');
     for (const key of ['n', '\r', 'a', 'q', '\u001B']) expect(pressed(open, key, TALL).asked).toBeUndefined();
-    expect(pressed(open, 'y', TALL)).toMatchObject({ asked: { do: 'decide', decision: 'approve' }, watched: { open: null } });
+    expect(pressed(open, 'y', TALL)).toMatchObject({
+      asked: { do: 'decide', decision: 'approve' },
+      watched: { open: null },
+    });
     expect(pressed(open, '\u0003', TALL).asked).toEqual({ do: 'quit' });
     const gone = changed(open, 'expired', summary(1, { status: 'expired' }));
     expect(pressed(gone, 'y', TALL).asked).toBeUndefined();
@@ -131,9 +134,10 @@ describe('the screen of gate pending --watch', () => {
     });
   });
 
-  it('folds a line that is wider than the screen, so that nothing of a call is cut', () => {
-    const path = `${'a'.repeat(300)}b.txt`;
+  it.each(['a', '金'])('folds a line that is wider than the screen, so that nothing of a call is cut: %s', (wide) => {
+    const path = `${wide.repeat(300)}b.txt`;
     const screen = screenOf({ ...NOTHING, open: { row: whole(1, path), decision: null } }, TALL, T0);
+    expect(Math.max(...screen.map((line) => line.replaceAll('金', '##').length))).toBeLessThanOrEqual(TALL.columns);
     expect(screen.join('')).toContain(`"path": "${path}"`);
     expect(screen.at(-1)).toBe('a approve  d deny  any other key: back');
   });
