@@ -6,6 +6,7 @@ import type { SandboxReport } from '../contracts/sandbox.js';
 import { evaluateCall, inspectCall, judgeCall, type Inspected, type JudgeSteps } from '../domain/pipeline/pipeline.js';
 import type { CallbackActivities } from './callback.js';
 import type { LedgerActivities } from './ledger.js';
+import type { ParkedRoom } from './parked-room.js';
 import type { DecisionVerdict, ReviewActivities } from './review.js';
 import { reviewRow } from './review-row.js';
 import type { SandboxActivities } from './sandbox.js';
@@ -47,6 +48,9 @@ export interface SandboxTold {
   readonly report: Pick<SandboxReport, 'operation_class' | 'severity'> | null;
 }
 
+/** A parked call, and how long it should stay in the run that judged it; without a time it may move to the parked queue now. */
+export type Parked = CallSummary & { readonly move_after_ms?: number };
+
 /** Calls between inspection and policy, and between the sandbox and their review. */
 const KEPT = 2_000;
 
@@ -58,7 +62,7 @@ const KEPT = 2_000;
  */
 export function createStepActivities(
   parts: StepParts,
-  { waitForReviewsMs }: { readonly waitForReviewsMs?: number } = {},
+  { waitForReviewsMs, room }: { readonly waitForReviewsMs?: number; readonly room?: ParkedRoom } = {},
 ) {
   const judging: JudgeSteps = {
     now: Date.now,
@@ -116,8 +120,15 @@ export function createStepActivities(
     },
 
     /** Stores the review row and parks the record; a call of the tier `auto` is approved with it. */
-    park: async (call: CallInput, atMs: number, verdict?: ReachedRecord): Promise<CallSummary> =>
-      row.opened(call, atMs, verdict, await reportOn(call)),
+    async park(call: CallInput, atMs: number, verdict?: ReachedRecord): Promise<Parked> {
+      const parked = await row.opened(call, atMs, verdict, await reportOn(call));
+      if (!room || parked.state !== 'parked' || call.parked_task_queue === undefined) return parked;
+      const waitMs = room.enter(call.correlation_id);
+      return waitMs === 0 ? parked : { ...parked, move_after_ms: waitMs };
+    },
+
+    /** Milliseconds until a parked call should ask again whether it may move to the parked queue; 0 where it may now. */
+    roomForParked: (correlationId: string): Promise<number> => Promise.resolve(room?.ask(correlationId) ?? 0),
 
     /** Says of a call that nobody has decided at a share of its time that more people should look. */
     escalate: (correlationId: string): Promise<CallSummary> => parts.escalateReview(correlationId),

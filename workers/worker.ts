@@ -4,6 +4,7 @@ import type { NativeConnection, Worker, WorkflowBundle } from '@temporalio/worke
 import { LRUCache } from 'lru-cache';
 import type { EgressActivities } from '../activities/egress.js';
 import type { ReconcilePlace } from '../activities/reconcile.js';
+import { createParkedRoom, type ParkedRoom } from '../activities/parked-room.js';
 import { createStepActivities, type StepActivities } from '../activities/steps.js';
 import type { CallInput } from '../contracts/call.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
@@ -15,7 +16,7 @@ import { parkedQueueOf } from './call-runner.js';
 import { isRefusedPayload, type OnForeignPayload } from './codec.js';
 import { bothQueues, type GateWorker } from './both-queues.js';
 import { dataConverter } from './client.js';
-import { LeanWorker } from './workflow-threads.js';
+import { LeanWorker, workerThatTells } from './workflow-threads.js';
 import { roomFor } from '../domain/room-for.js';
 
 export interface WorkerOptions {
@@ -53,13 +54,14 @@ export async function createWorker({
   shutdownGraceMs,
   parkedAfter,
 }: WorkerOptions): Promise<GateWorker> {
+  const room = createParkedRoom();
   const shared: Parameters<typeof Worker.create>[0] = {
     connection,
     namespace,
     taskQueue,
     workflowBundle: bundle,
     dataConverter: dataConverter(keys, alarmOnce(activities)),
-    activities: { ...forEngine(activities), ...(egress && streamsForEngine(egress)) },
+    activities: { ...forEngine(activities, room), ...(egress && streamsForEngine(egress)) },
     stickyQueueScheduleToStartTimeout: '2s',
     shutdownGraceTime: shutdownGraceMs,
     shutdownForceTime: shutdownGraceMs + 5_000,
@@ -69,7 +71,7 @@ export async function createWorker({
   };
   const fresh = await LeanWorker.create(shared);
   const parked = () =>
-    LeanWorker.create({
+    workerThatTells((workflowId) => room.arrived(workflowId)).create({
       ...shared,
       taskQueue: parkedQueueOf(taskQueue),
       maxConcurrentWorkflowTaskExecutions: PARKED_TASKS,
@@ -107,13 +109,13 @@ const HEARTBEAT_EVERY_MS = 3_000;
  * The activities that workflows call, in the engine's form: failures typed for the workflow, heartbeats and abort signals for long
  * attempts. No other activity is registered, because whoever can reach the engine could run it with any arguments.
  */
-export function forEngine(activities: GateActivities) {
-  const steps = createStepActivities(activities);
+export function forEngine(activities: GateActivities, room?: ParkedRoom) {
+  const steps = createStepActivities(activities, room && { room });
   const { abortCall, settleExecution, giveUpCallback } = activities;
-  const { inspect, evaluate, analyze, park, applyDecision, escalate, expire, appendLedger, settleReview, callback } =
-    steps;
+  const { inspect, evaluate, analyze, park, roomForParked, applyDecision, escalate, expire } = steps;
+  const { appendLedger, settleReview, callback } = steps;
   return {
-    ...typed({ inspect, evaluate, analyze, park, applyDecision, escalate, expire }),
+    ...typed({ inspect, evaluate, analyze, park, roomForParked, applyDecision, escalate, expire }),
     ...typed({ appendLedger, settleReview, callback }),
     ...typed({ abortCall, settleExecution, giveUpCallback }),
     ...typed(ofEarlierCalls(activities, steps)),

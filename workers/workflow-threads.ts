@@ -77,6 +77,23 @@ export class LeanWorker extends Worker {
   }
 }
 
+/** The same worker; `onBegun` hears of every run that it begins, or takes up again. */
+export const workerThatTells = (onBegun: (workflowId: string) => void): typeof LeanWorker =>
+  class extends LeanWorker {
+    protected static override async createWorkflowCreator(
+      ...given: Parameters<(typeof Worker)['createWorkflowCreator']>
+    ): ReturnType<(typeof Worker)['createWorkflowCreator']> {
+      const creator = await super.createWorkflowCreator(...given);
+      return {
+        createWorkflow(options) {
+          onBegun(options.info.workflowId);
+          return creator.createWorkflow(options);
+        },
+        destroy: () => creator.destroy(),
+      };
+    }
+  };
+
 /** Tests run from the sources and start the script compiled from them. */
 function threadScript(): URL {
   const beside = new URL('./workflow-thread.js', import.meta.url);

@@ -14,7 +14,7 @@ import { recordStream } from './record-stream.js';
 import { timePasses } from '../support/waiting.js';
 
 /**
- * `npm run histories [-- calls | ledger-down | stream | callbacks-and-pass]`: records a history per way a call can go, with the fixed test
+ * `npm run histories [-- calls | ledger-down | stream | burst | callbacks-and-pass]`: records a history per way a call can go, with the fixed test
  * key, into the `histories/` of its workflow. A shape that was released is kept: a workflow that no longer replays it would strand the calls
  * that are open when it is deployed.
  */
@@ -90,9 +90,39 @@ async function recordOfLedgerDown(): Promise<void> {
   }
 }
 
+/** More calls than may move to the parked queue at once: one that is decided where it was judged, and one that moves later. */
+async function recordOfBurst(): Promise<void> {
+  const bench = await openBench('temporal');
+  try {
+    const host = await bench.gate().start({ script: { tier: 'yellow' } });
+    const client = await bench.engine.client();
+    const keys = Array.from({ length: 60 }, () => randomUUID());
+    await Promise.all(keys.map((key) => host.call({ key })));
+    const inLine: string[] = [];
+    for (const key of keys) {
+      const { taskQueue, historyLength } = await client.workflow.getHandle(correlationIdFor(key)).describe();
+      if (!taskQueue.endsWith('-parked') && historyLength > 0) inLine.push(key);
+    }
+    const [decided, moved] = inLine.toReversed();
+    if (decided === undefined || moved === undefined)
+      throw new Error('every call moved at once: record on a busier machine');
+    await host.decide({ key: decided, decision: 'approve', requestId: randomUUID() });
+    await settled(host, decided);
+    await until(
+      'the other has moved',
+      () => client.workflow.getHandle(correlationIdFor(moved)).describe(),
+      ({ taskQueue, historyLength }) => taskQueue.endsWith('-parked') && historyLength >= 4,
+    );
+    await save(client, { 'decided-in-line': correlationIdFor(decided), 'moved-later': correlationIdFor(moved) });
+  } finally {
+    await bench.end();
+  }
+}
+
 const RECORDINGS = {
   calls: recordOfStack,
   'ledger-down': recordOfLedgerDown,
+  burst: recordOfBurst,
   stream: recordStream,
   'callbacks-and-pass': recordCallbacksAndPass,
 };

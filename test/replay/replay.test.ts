@@ -51,6 +51,13 @@ describe('workflows replay what was recorded', () => {
     );
   });
 
+  it.each(['decided-in-line', 'moved-later-run-1', 'moved-later-run-2'])(
+    'has a history of a call that was parked while many were: %s',
+    (way) => {
+      expect(recorded).toContain(join(folder, CURRENT_SHAPE, `${way}.pb`));
+    },
+  );
+
   it('replays every one of them', async () => {
     expect(await replay(...recorded)).toEqual(recorded.map((file) => ({ file, fault: null })));
   }, 120_000);

@@ -6,6 +6,7 @@ import { defineSearchAttributeKey, type Payload, SearchAttributeType } from '@te
 import type proto from '@temporalio/proto';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { DefaultLogger, Runtime, type Worker } from '@temporalio/worker';
+import type { ParkedRoom } from '../../activities/parked-room.js';
 import type { GateActivities } from '../../workers/activities.js';
 import { createCallRunner, createDecisionSender, parkedQueueOf } from '../../workers/call-runner.js';
 import { createEngineCircuit } from '../../workers/circuit.js';
@@ -33,8 +34,11 @@ export interface WorkflowEnvironment {
   close(): Promise<void>;
 }
 
-/** `activities` is asked at each of them, so that every test may bring its own. */
-export async function openWorkflowEnvironment(activities: () => GateActivities): Promise<WorkflowEnvironment> {
+/** `activities` is asked at each of them, so that every test may bring its own. Without a room every parked call may move at once. */
+export async function openWorkflowEnvironment(
+  activities: () => GateActivities,
+  room?: ParkedRoom,
+): Promise<WorkflowEnvironment> {
   Runtime.install({
     logger: new DefaultLogger('ERROR'),
     telemetryOptions: { logging: { filter: { core: 'ERROR', other: 'ERROR' } } },
@@ -62,7 +66,7 @@ export async function openWorkflowEnvironment(activities: () => GateActivities):
       taskQueue,
       workflowBundle,
       dataConverter,
-      activities: forEngine(current(activities)),
+      activities: forEngine(current(activities), room),
     });
     workers.push(worker);
     running.push(worker.run());

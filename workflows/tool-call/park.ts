@@ -11,7 +11,7 @@ import type { SettledReview } from '../../contracts/review.js';
 import { isDecidedBy, isOver } from '../../domain/review/transitions.js';
 import { refusal } from './handlers.js';
 import { decideUpdate, FAILURES, JUDGED_BY_RUN, type ToolCall } from './messages.js';
-import { applyDecision, underOwnNames } from './steps.js';
+import { applyDecision, roomForParked, underOwnNames } from './steps.js';
 
 /** The review of one call in its run: whether it is open, and whose decision was first. */
 export interface Review {
@@ -26,6 +26,8 @@ export interface Review {
   settled(steps: { escalate: () => Promise<void>; expire: () => Promise<CallSummary> }): Promise<Settled>;
   /** Whether a decision has arrived. */
   isSettled(): boolean;
+  /** Waits so long; `false` as soon as a decision has arrived, and at once where something is due before. */
+  waitsFor(ms: number): Promise<boolean>;
 }
 
 export interface Settled {
@@ -145,6 +147,11 @@ export function reviewOf(
       return { summary: settled, by: 'deadline', row_settled: false };
     },
     isSettled: () => settled !== null,
+    async waitsFor(ms) {
+      const untilMs = Date.now() + ms;
+      if (untilMs >= Math.min(escalatesMs ?? Infinity, deadlineMs ?? 0)) return false;
+      return !(await settledBefore(untilMs));
+    },
   };
 }
 
@@ -152,6 +159,19 @@ const ESCALATE_AGAIN_MS = 15_000;
 
 /** The answer to a decision that came after the end of the review. */
 const lateFor = ({ state }: CallSummary) => (state === 'tampered' ? FAILURES.tampered : FAILURES.decided);
+
+/**
+ * Waits until there is room on the parked queue, `waitMs` at first (docs/decisions/continue-as-new-at-park.md). `false` where the call stays
+ * here: it was decided meanwhile, or something is due sooner.
+ */
+export async function mayMove(call: CallInput, review: Review, waitMs: number): Promise<boolean> {
+  for (let ms = waitMs; ms > 0; ) {
+    if (!(await review.waitsFor(ms))) return false;
+    // Without an answer it moves: that is right in any case, only less considerate.
+    ms = await roomForParked(call.correlation_id).catch(() => 0);
+  }
+  return true;
+}
 
 /**
  * Continues as a new run under the same id, with a history of five events instead of everything up to the verdict. All callers that wait in

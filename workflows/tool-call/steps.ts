@@ -39,6 +39,7 @@ export const { analyze } = proxyLocalActivities<StepActivities>({
   summary: 'the sandbox predicts what the call would do',
 });
 export const { park } = local<StepActivities>('a review is opened');
+export const { roomForParked } = local<StepActivities>('whether it may move to the parked queue');
 export const { applyDecision } = local<StepActivities>("a person's decision, under HIL's signature");
 export const { escalate } = local<StepActivities>('nobody has decided yet, more people are told');
 export const { expire } = local<StepActivities>('nobody decided in time');

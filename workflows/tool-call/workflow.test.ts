@@ -23,9 +23,15 @@ import { timePasses } from '../../test/support/waiting.js';
 
 let engine: WorkflowEnvironment;
 let gate: PipelineFixture;
+/** What the parked queue answers to the next who want to move to it: how long they should wait. Then there is room. */
+let room: number[] = [];
 beforeAll(async () => {
   gate = await openPipeline();
-  engine = await openWorkflowEnvironment(() => gate.activities);
+  engine = await openWorkflowEnvironment(() => gate.activities, {
+    enter: () => room.shift() ?? 0,
+    ask: () => room.shift() ?? 0,
+    arrived: () => undefined,
+  });
 }, ENGINE_START_LIMIT_MS);
 afterAll(async () => {
   await engine?.close();
@@ -39,6 +45,7 @@ afterEach(async () => {
       await engine.replay(await engine.client.workflow.getHandle(workflowId, run_id).fetchHistory());
 });
 beforeEach(async () => {
+  room = [];
   const before = gate;
   gate = await openPipeline();
   await before.close();
@@ -224,6 +231,66 @@ describe('toolCall: each path of a call, as its history tells it', () => {
     ]);
     expect(second?.slice(3, -1).toSorted()).toEqual(['appendLedger: taken', 'settleReview: taken']);
     expect(second?.at(-1)).toBe('ends: expired (yellow)');
+    expect(gate.executed).toEqual([]);
+  });
+
+  const begun = (call: CallInput, step: string): Promise<HistoryRun[]> =>
+    until(
+      `the call has come to ${step}`,
+      () => historyOf(engine.client, call.correlation_id, TEST_PAYLOAD_KEYS),
+      (runs) => runs[0]?.steps.some((one) => one.step === step) === true,
+    );
+
+  it('parked while many are: it waits where it was judged, and moves when there is room', async () => {
+    gate.script.tier = 'yellow';
+    room = [20, 30];
+    const call = await gate.call();
+    expect(await ask(call)).toMatchObject({ state: 'parked' });
+    const [first, second] = told(await waiting(call));
+    expect(first?.slice(4)).toEqual([
+      'park: parked (yellow)',
+      'appendLedger: taken',
+      'answer: parked (yellow)',
+      'waits: the time is over',
+      'roomForParked: done',
+      'waits: the time is over',
+      'roomForParked: done',
+      'goes on: in run …',
+    ]);
+    expect(second).toEqual(['goes on: after run …', 'waits: under way']);
+    expect(await decide(call, 'approve')).toMatchObject({ outcome: 'applied' });
+    expect(told(await ended(call))[1]).toContain('execute: completed (yellow)');
+    expect(gate.executed).toHaveLength(1);
+  });
+
+  it('parked while many are, and decided before there is room: all of it in one run', async () => {
+    gate.script.tier = 'yellow';
+    room = [60_000];
+    const call = await gate.call();
+    await ask(call);
+    await begun(call, 'waits');
+    expect(await decide(call, 'approve')).toMatchObject({ outcome: 'applied' });
+    const runs = told(await ended(call));
+    expect(runs).toHaveLength(1);
+    expect(runs[0]).toEqual(
+      expect.arrayContaining([
+        'decide: approved (yellow)',
+        'waits: no longer needed',
+        'execute: completed (yellow)',
+        'ends: completed (yellow)',
+      ]),
+    );
+    expect(gate.executed).toHaveLength(1);
+  });
+
+  it('parked while many are, with a deadline before its turn: it expires where it was judged', async () => {
+    gate.script.tier = 'yellow';
+    room = [60_000];
+    const call = await gate.call({ ttl_secs: { auto: 1, standard: 1, strict: 1 } });
+    await ask(call);
+    const runs = told(await ended(call));
+    expect(runs).toHaveLength(1);
+    expect(runs[0]).toEqual(expect.arrayContaining(['waits: the time is over', 'expire: expired (yellow)']));
     expect(gate.executed).toEqual([]);
   });
 

@@ -11,6 +11,7 @@ import {
   WorkflowIdReusePolicy,
 } from '@temporalio/workflow';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import type { Parked } from '../../activities/steps.js';
 import type { CallInput, CallSummary } from '../../contracts/call.js';
 import { callbackIdOf } from '../../domain/call-record/transitions.js';
 import { closeCall } from '../../domain/pipeline/close.js';
@@ -21,7 +22,7 @@ import { lineOf } from '../line.js';
 import { earlierSteps } from './earlier.js';
 import { toldOf } from './handlers.js';
 import { FAILURES } from './messages.js';
-import { continueAsParked, reviewOf } from './park.js';
+import { continueAsParked, mayMove, reviewOf } from './park.js';
 import { rowsOf } from './rows.js';
 import {
   abortCall,
@@ -57,6 +58,8 @@ export async function toolCall(
   if (resumed) rows.tried(rowsAppended);
 
   const earlier = earlierSteps(call, rows);
+  /** How long the parked call stays in this run at least. */
+  let moveAfterMs = 0;
   let reviewRow: Settling = { settled: Promise.resolve() };
 
   // What each step does; `runCall` defines their order.
@@ -80,7 +83,10 @@ export async function toolCall(
     },
 
     async openReview(input, verdict) {
-      const parked = underOwnNames() ? await unwrapped(park(input, Date.now(), verdict)) : await earlier.park();
+      const { move_after_ms = 0, ...parked }: Parked = underOwnNames()
+        ? await unwrapped(park(input, Date.now(), verdict))
+        : await earlier.park();
+      moveAfterMs = move_after_ms;
       told.reached(parked);
       return parked;
     },
@@ -91,7 +97,7 @@ export async function toolCall(
       review.open(parked);
       if (!resumed) {
         upsertSearchAttributes({ GateTier: ['yellow'], GateOutcome: ['parked'] });
-        if (call.parked_task_queue)
+        if (call.parked_task_queue && (await mayMove(call, review, moveAfterMs)))
           await continueAsParked(call, parked, {
             taskQueue: call.parked_task_queue,
             review,
