@@ -5,7 +5,9 @@ export const HISTORIES = 'workflows/tool-call/histories';
 /** Shapes that were recorded before, named as the patches that began them. */
 export const EARLIER_SHAPES = ['.', 'steps-under-their-own-names'] as const;
 /** The shape that the workflow of now records. */
-export const CURRENT_SHAPE = 'sandbox-report';
+export const CURRENT_SHAPE: string = 'sandbox-report';
+/** Ways that calls go only where many are parked at once. */
+export const IN_BURSTS = 'room-for-parked';
 export const STREAM_HISTORIES = 'workflows/egress/histories';
 export const CALLBACK_HISTORIES = 'workflows/callback/histories';
 export const RECONCILE_HISTORIES = 'workflows/reconcile/histories';

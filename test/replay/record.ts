@@ -8,7 +8,7 @@ import { TEST_PAYLOAD_KEYS, TEST_PAYLOAD_KEYS_SETTING } from '../support/engine-
 import { correlationIdFor } from '../support/kill-host.js';
 import { openBench, settled, until } from '../support/kill-host-driver.js';
 import { startStack } from '../support/stack.js';
-import { CURRENT_SHAPE, encodeHistory, HISTORIES } from './histories.js';
+import { CURRENT_SHAPE, encodeHistory, HISTORIES, IN_BURSTS } from './histories.js';
 import { recordCallbacksAndPass } from './record-others.js';
 import { recordStream } from './record-stream.js';
 import { timePasses } from '../support/waiting.js';
@@ -18,11 +18,10 @@ import { timePasses } from '../support/waiting.js';
  * key, into the `histories/` of its workflow. A shape that was released is kept: a workflow that no longer replays it would strand the calls
  * that are open when it is deployed.
  */
-const current = `${HISTORIES}/${CURRENT_SHAPE}`;
-const folder = join(PROJECT_ROOT, current);
-mkdirSync(folder, { recursive: true });
-
-async function save(client: Client, calls: Readonly<Record<string, string>>): Promise<void> {
+async function save(client: Client, calls: Readonly<Record<string, string>>, shape = CURRENT_SHAPE): Promise<void> {
+  const current = `${HISTORIES}/${shape}`;
+  const folder = join(PROJECT_ROOT, current);
+  mkdirSync(folder, { recursive: true });
   await timePasses(5_000, 'the list of runs that the engine keeps follows the histories by a moment');
   for (const [name, correlationId] of Object.entries(calls)) {
     const runs: string[] = [];
@@ -113,7 +112,11 @@ async function recordOfBurst(): Promise<void> {
       () => client.workflow.getHandle(correlationIdFor(moved)).describe(),
       ({ taskQueue, historyLength }) => taskQueue.endsWith('-parked') && historyLength >= 4,
     );
-    await save(client, { 'decided-in-line': correlationIdFor(decided), 'moved-later': correlationIdFor(moved) });
+    await save(
+      client,
+      { 'decided-in-line': correlationIdFor(decided), 'moved-later': correlationIdFor(moved) },
+      IN_BURSTS,
+    );
   } finally {
     await bench.end();
   }

@@ -9,6 +9,7 @@ import {
   CURRENT_SHAPE,
   EARLIER_SHAPES,
   HISTORIES,
+  IN_BURSTS,
   RECONCILE_HISTORIES,
   STREAM_HISTORIES,
 } from './histories.js';
@@ -54,7 +55,7 @@ describe('workflows replay what was recorded', () => {
   it.each(['decided-in-line', 'moved-later-run-1', 'moved-later-run-2'])(
     'has a history of a call that was parked while many were: %s',
     (way) => {
-      expect(recorded).toContain(join(folder, CURRENT_SHAPE, `${way}.pb`));
+      expect(recorded).toContain(join(folder, IN_BURSTS, `${way}.pb`));
     },
   );
 
