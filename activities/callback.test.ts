@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { EgressError } from '../adapters/egress/guarded-fetch.js';
+import { OutboundError } from '../adapters/outbound/guarded-fetch.js';
 import { createCallbackActivities } from './callback.js';
 import type { CallStore } from '../domain/call-record/ports.js';
 
@@ -34,7 +34,7 @@ describe('a callback', () => {
 
   it('that was refused for good is owed until somebody was told', async () => {
     const { activities, done, told } = setting(() =>
-      Promise.reject(new EgressError('refused', 'answered 410', { final: true })),
+      Promise.reject(new OutboundError('refused', 'answered 410', { final: true })),
     );
     await expect(activities.deliver('c')).rejects.toMatchObject({ code: 'callback_not_allowed' });
     expect(done).toEqual([]);

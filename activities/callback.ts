@@ -1,5 +1,5 @@
 import { TAMPERED } from '../domain/call-record/transitions.js';
-import type { DeliverCallback } from '../domain/egress/ports.js';
+import type { DeliverCallback } from '../domain/outbound/ports.js';
 import { GateError } from '../domain/errors.js';
 import { foreignText } from '../domain/text.js';
 import type { CallStore } from '../domain/call-record/ports.js';

@@ -41,7 +41,7 @@ export const liteHere = (): string => {
 async function keptToken(url: string): Promise<string | null> {
   const [{ decideTokenFileOf, keptDecideToken }, { isLoopback }] = await Promise.all([
     import('../lite/decide-token.js'),
-    import('../domain/egress/loopback.js'),
+    import('../domain/outbound/loopback.js'),
   ]);
   if (!isLoopback(new URL(url).hostname)) return null;
   return (

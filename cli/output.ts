@@ -15,7 +15,7 @@ export function writeOut(file: string, text: string): void {
 }
 
 /** Wraps text into lines of at most `width` characters, between words where possible. Drops nothing. */
-export function folded(text: string, width: number): string {
+export function wrapped(text: string, width: number): string {
   const lines: string[] = [];
   let line = '';
   for (const word of text.split(' ')) {

@@ -4,7 +4,7 @@ import { type PendingRequest, type ReviewOrder, reviewOrder, toolOf } from '../c
 import { predictionOf } from '../domain/sandbox/told.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
-import { folded, json, print } from './output.js';
+import { wrapped, json, print } from './output.js';
 import { details, expiry } from './review-text.js';
 import { decideToken, endpoint, UUID, operatorTarget } from './target.js';
 import { type LiteFlags, type LiteTarget } from './lite-target.js';
@@ -74,7 +74,7 @@ export function registerPending(program: Command): void {
       const left = (process.stdout.columns ?? WIDTH) - Math.max(...others) - FRAME;
       const width = Math.max(MIN_TEXT, Math.floor(left / 2));
       for (const { before, why, sandbox, after } of cells)
-        table.push([...before, folded(why, width), folded(sandbox, width), ...after]);
+        table.push([...before, wrapped(why, width), wrapped(sandbox, width), ...after]);
       process.stdout.write(`${table.toString()}\n`);
       const where = target.kind === 'lite' ? ` --endpoint ${target.url}` : '';
       if (status === 'pending')

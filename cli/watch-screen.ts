@@ -99,7 +99,7 @@ export function screenOf(watched: Watched, { columns, lines }: ScreenSize, nowMs
 const columnsOf = (character: string): number => ((character.codePointAt(0) ?? 0) < 0x11_00 ? 1 : 2);
 
 /** The line in pieces of at most so many columns, none of them empty but that of an empty line. */
-function folded(line: string, columns: number): string[] {
+function wrapped(line: string, columns: number): string[] {
   const pieces: string[] = [];
   let piece = '';
   let taken = 0;
@@ -116,8 +116,8 @@ function folded(line: string, columns: number): string[] {
 }
 
 function cut(line: string, columns: number): string {
-  if (folded(line, columns).length === 1) return line;
-  return columns < 3 ? '' : `${folded(line, columns - 1)[0]}…`;
+  if (wrapped(line, columns).length === 1) return line;
+  return columns < 3 ? '' : `${wrapped(line, columns - 1)[0]}…`;
 }
 
 type Open = NonNullable<Watched['open']>;
@@ -129,12 +129,12 @@ function helpOf(open: Open, size: ScreenSize): string {
   return `${whole ? 'a approve  ' : ''}d deny  any other key: back`;
 }
 
-/** The lines of one call, those that are too long folded, so that none is cut. */
+/** The lines of one call, those that are too long wrapped, so that none is cut. */
 const linesOf = ({ row }: Open, columns: number): string[] =>
   details(row)
     .trimEnd()
     .split('\n')
-    .flatMap((line) => folded(line, columns));
+    .flatMap((line) => wrapped(line, columns));
 
 const fits = (open: Open, { columns, lines }: ScreenSize): boolean => linesOf(open, columns).length <= lines - 1;
 

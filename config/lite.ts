@@ -4,8 +4,8 @@ import { timingSafeEqual, createHash } from 'node:crypto';
 import { z } from 'zod';
 import { mode } from '../contracts/call.js';
 import { parseKeyRing } from '../domain/crypto/key-ring.js';
-import { isPublicAddress, literalAddress } from '../domain/egress/addresses.js';
-import { isLoopback } from '../domain/egress/loopback.js';
+import { isPublicAddress, literalAddress } from '../domain/outbound/addresses.js';
+import { isLoopback } from '../domain/outbound/loopback.js';
 import {
   type Config,
   ConfigError,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { parseKeyRing, type KeyRing } from '../domain/crypto/key-ring.js';
-import { parseCallbackAllowlist } from '../domain/egress/callback-url.js';
+import { parseCallbackAllowlist } from '../domain/outbound/callback-url.js';
 import { errorText } from '../domain/errors.js';
 import { csv, setting } from './env.js';
 

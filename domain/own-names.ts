@@ -1,4 +1,4 @@
-import { foldedWords } from './inspection/fold.js';
+import { skeletonWords } from './inspection/skeleton.js';
 
 /** A name without invisible characters, and with compatibility forms (full-width, mathematical) replaced by plain letters. */
 export const plainName = (name: string): string =>
@@ -11,4 +11,4 @@ export const plainName = (name: string): string =>
  * Whether a name reads like one reserved for Gate itself: `system`, alone or followed by other words, in any alphabet. A reader of a row or
  * list sees only the name.
  */
-export const isGatesOwn = (name: string): boolean => foldedWords(plainName(name)).startsWith(' system ');
+export const isGatesOwn = (name: string): boolean => skeletonWords(plainName(name)).startsWith(' system ');

@@ -146,7 +146,7 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     { ledger: () => ledger.ready(), calls: () => options.proxy.calls.ready(), policy: () => options.policies.ready() },
     // Agents use this listener too. Everybody may know that something is wrong; only an operator may see what, and the metrics.
     {
-      facts: { mode },
+      details: { mode },
       mayReadMetrics(request) {
         if (access.agents !== 'open') access.operatorOf(request);
       },

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { type PendingRequest, toolOf } from '../contracts/review.js';
 import type { CallRecord } from '../domain/call-record/record.js';
-import { postTo, withoutAddress } from '../adapters/egress/webhook.js';
+import { postTo, withoutAddress } from '../adapters/outbound/webhook.js';
 import { errorText } from '../domain/errors.js';
 import type { LiteMetrics } from './metrics.js';
 

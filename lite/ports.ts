@@ -7,7 +7,7 @@ import { createRuleDecisions } from '../domain/review/rule-decision.js';
 import { createLocalSandbox } from '../adapters/sandbox/local-sandbox.js';
 import { reviewsOf } from '../adapters/review/review-store.js';
 import type { LiteConfig } from '../config/lite.js';
-import { parseCallbackAllowlist } from '../domain/egress/callback-url.js';
+import { parseCallbackAllowlist } from '../domain/outbound/callback-url.js';
 import { errorText } from '../domain/errors.js';
 import { createInspector } from '../domain/inspection/inspector.js';
 import type { Personas } from '../domain/inspection/personas.js';

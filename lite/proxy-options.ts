@@ -1,6 +1,6 @@
 import { callCount } from '../domain/mcp/batch.js';
 import { ledgerRowId } from '../domain/call-record/rows.js';
-import { checkCallbackUrl, parseCallbackAllowlist } from '../domain/egress/callback-url.js';
+import { checkCallbackUrl, parseCallbackAllowlist } from '../domain/outbound/callback-url.js';
 import { GateError } from '../domain/errors.js';
 import { createSigner } from '../domain/identity/signer.js';
 import type { CallRecord } from '../domain/call-record/record.js';

@@ -25,13 +25,13 @@ export interface ReplayResult {
   readonly recorded: { readonly outcome: string; readonly tier: string; readonly policy_version: string };
   /** The first difference, or `null`. */
   readonly difference: ReplayDifference | null;
-  /** How many of the compared facts differ. */
+  /** How many of the comparisons differ. */
   readonly differences: number;
   readonly compared: number;
 }
 
-/** `then` is undefined if the row does not have the fact; it is not compared. */
-type Fact = readonly [at: string, then: unknown, now: unknown];
+/** `then` is undefined where the row does not say it; it is not compared then. */
+type Comparison = readonly [at: string, then: unknown, now: unknown];
 
 /**
  * Judges a recorded call again from what the ledger committed to: the request and the policy input of its sidecars, the policy version
@@ -55,10 +55,12 @@ export async function replayCall(file: string, correlationId: string, policies?:
     const said = verdict.policy_decision ?? {};
     const bundle = (said['policy_bundle'] ?? {}) as JsonObject;
     // Everything else depends on the rows. A chain that does not hold is the first difference, and nothing after it counts.
-    const chain = await chainFact(ledger);
-    const facts =
-      shown(chain[1]) === shown(chain[2]) ? await factsOf(ledger, { verdict, inspected, evaluated }, policies) : [];
-    const compared = [chain, ...facts].filter(([, then]) => then !== undefined);
+    const chain = await chainCompared(ledger);
+    const comparisons =
+      shown(chain[1]) === shown(chain[2])
+        ? await comparisonsOf(ledger, { verdict, inspected, evaluated }, policies)
+        : [];
+    const compared = [chain, ...comparisons].filter(([, then]) => then !== undefined);
     const different = compared.filter(([, then, now]) => shown(then) !== shown(now));
     const [first] = different;
     return {
@@ -77,7 +79,7 @@ export async function replayCall(file: string, correlationId: string, policies?:
   }
 }
 
-async function chainFact(ledger: ReadOnlyLedger): Promise<Fact> {
+async function chainCompared(ledger: ReadOnlyLedger): Promise<Comparison> {
   const {
     valid,
     unsupported_chain_version: version,
@@ -98,11 +100,11 @@ interface CallRows {
   readonly evaluated: LedgerEntry;
 }
 
-async function factsOf(
+async function comparisonsOf(
   ledger: ReadOnlyLedger,
   { verdict, inspected, evaluated }: CallRows,
   folder: string | undefined,
-): Promise<Fact[]> {
+): Promise<Comparison[]> {
   const inputs = async (row: LedgerEntry): Promise<JsonObject> => {
     const sidecar = await ledger.sidecar(row.id);
     if (sidecar?.text == null) throw new GateError('payload_unavailable', 'the recorded inputs were purged');
@@ -122,7 +124,7 @@ async function factsOf(
   const history = input.agent_history as AgentHistory;
   const histories = historiesOf(history, siblings, Date.parse(input.current_time ?? ''));
   const digest = canonicalDigest({ contract: text(said['contract']), route: '/mcp', method, tool, body: request });
-  const facts: Fact[] = [
+  const comparisons: Comparison[] = [
     ['proxy.verdict.request_digest', said['request_digest'], digest],
     [
       'proxy.verdict.tool_params_sha256',
@@ -155,7 +157,7 @@ async function factsOf(
         ),
       ),
     );
-    facts.push(
+    comparisons.push(
       ['brain.inspection.brain_version', evidence['brain_version'], BRAIN_VERSION],
       ['brain.inspection.provider_models', evidence['provider_models'], inspection.evidence.provider_models],
       // A verdict from the inspector's cache did not fold the text again and says nothing of it.
@@ -171,7 +173,7 @@ async function factsOf(
     );
   }
 
-  facts.push(
+  comparisons.push(
     ['policy_input.tool_type', input.tool_type, tool],
     ['policy_input.method', input.method, method],
     ['policy_input.agent_id', input.agent_id, `${text(verdict['tenant'])}/${verdict.agent_id}`],
@@ -193,7 +195,7 @@ async function factsOf(
     Date.parse(input.current_time ?? ''),
   );
   const folded = foldVerdict(inspection, decision, said['mode'] === 'observe' ? 'observe' : 'enforce');
-  facts.push(
+  comparisons.push(
     ['policy.evaluated.allow', policySaid['allow'], decision.allow],
     ['policy.evaluated.reasons', policySaid['reasons'], decision.reasons],
     ['policy.evaluated.review_reasons', policySaid['review_reasons'], decision.review_reasons],
@@ -206,7 +208,7 @@ async function factsOf(
     ['proxy.verdict.review_reasons', said['review_reasons'], folded.review_reasons],
     ['proxy.verdict.intent_category', verdict.intent_category, folded.intent_category],
   );
-  return facts;
+  return comparisons;
 }
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');

@@ -12,7 +12,7 @@ import { createSignInLinks } from '../api/pages/sign-in-links.js';
 import { createRefusals } from '../api/proxy/refusals.js';
 import type { LiteConfig } from '../config/lite.js';
 import { purgeTimes } from '../domain/call-record/purge-times.js';
-import { isLoopback } from '../domain/egress/loopback.js';
+import { isLoopback } from '../domain/outbound/loopback.js';
 import { errorText, GateError } from '../domain/errors.js';
 import { CHAIN_VERSION } from '../domain/ledger/canonical-bytes.js';
 import { createDecisions } from '../domain/review/decisions.js';

@@ -26,7 +26,7 @@ import { createUpstreamActivities, type UpstreamActivities } from '../activities
 import type { HeldRows, Ledger } from '../contracts/ledger.js';
 import type { SignedDecision } from '../contracts/review.js';
 import type { VerdictEvidence } from '../domain/call-record/record.js';
-import type { DeliverCallback } from '../domain/egress/ports.js';
+import type { DeliverCallback } from '../domain/outbound/ports.js';
 import type { Inspector } from '../domain/inspection/port.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';

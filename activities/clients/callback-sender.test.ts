@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { parseCallbackAllowlist } from '../../domain/egress/callback-url.js';
+import { parseCallbackAllowlist } from '../../domain/outbound/callback-url.js';
 import { callbackSignature, createCallbackSender } from './callback-sender.js';
 
 const correlationId = '6f0f5f5e-6f0a-4a54-9a5e-2f1d4c3b2a10';
@@ -116,7 +116,7 @@ describe('which failures may be tried again', () => {
     [308, true],
   ])('status %i: final %s, and nothing is sent elsewhere', async (answer, final) => {
     status = answer;
-    await expect(sender()(callback())).rejects.toMatchObject({ name: 'EgressError', final, status: answer });
+    await expect(sender()(callback())).rejects.toMatchObject({ name: 'OutboundError', final, status: answer });
     expect(received).toHaveLength(1);
   });
 

@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto';
-import { type CallbackAllowlist, checkCallbackUrl } from '../../domain/egress/callback-url.js';
-import { createGuardedFetch, EgressError, type GuardedFetch } from '../../adapters/egress/guarded-fetch.js';
-import type { DeliverCallback } from '../../domain/egress/ports.js';
+import { type CallbackAllowlist, checkCallbackUrl } from '../../domain/outbound/callback-url.js';
+import { createGuardedFetch, OutboundError, type GuardedFetch } from '../../adapters/outbound/guarded-fetch.js';
+import type { DeliverCallback } from '../../domain/outbound/ports.js';
 import { errorText } from '../../domain/errors.js';
 
 export interface CallbackSenderOptions {
@@ -21,7 +21,7 @@ export const callbackSignature = (secret: string, timestamp: string, body: strin
 /**
  * Sends callbacks: one POST per attempt, the same bytes each time, and `X-Gate-Correlation-Id`, by which the receiver recognises repeats.
  * With a secret it adds `X-Gate-Timestamp` (seconds) and `X-Gate-Signature`, made anew for each attempt. Safe to repeat. Throws
- * EgressError: `final` for a forbidden address, a redirect and a 4xx; retryable for network errors, 408, 429 and 5xx.
+ * OutboundError: `final` for a forbidden address, a redirect and a 4xx; retryable for network errors, 408, 429 and 5xx.
  */
 export function createCallbackSender(options: CallbackSenderOptions): DeliverCallback {
   const { allowlist, allowPrivate, secret, now = () => new Date() } = options;
@@ -47,6 +47,6 @@ function checked(url: string, allowlist: CallbackAllowlist, allowPrivate: readon
   try {
     return checkCallbackUrl(url, allowlist, { allowPrivate });
   } catch (error) {
-    throw new EgressError('forbidden_address', errorText(error), { final: true, cause: error });
+    throw new OutboundError('forbidden_address', errorText(error), { final: true, cause: error });
   }
 }

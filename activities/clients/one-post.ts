@@ -1,4 +1,5 @@
 import { type Dispatcher, request } from 'undici';
+import { bytesUpTo, upTo } from '../../adapters/outbound/body.js';
 import { membersOf } from '../../domain/mcp/reply.js';
 import { foreignText } from '../../domain/text.js';
 import { messagesIn } from './event-stream.js';
@@ -80,7 +81,7 @@ export async function post({
         }
         throw new NoReply('the upstream ended its answer without a reply');
       }
-      const whole = (await bytesOf(chunks)).toString('utf8');
+      const whole = (await bytesUpTo(maxBytes, chunks)).toString('utf8');
       if (whole === '') return { ...head, kind: 'accepted' };
       const message = membersOf(whole);
       if (message && isAnswer(message)) return { ...head, kind: 'message', message };
@@ -107,21 +108,6 @@ async function refusalOf(status: number, chunks: AsyncIterable<Buffer>): Promise
   }
   const text = Buffer.concat(parts).toString('utf8');
   return { kind: 'refused', status, said: foreignText(text, SAID), message: membersOf(text) };
-}
-
-async function* upTo(maxBytes: number, chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let bytes = 0;
-  for await (const chunk of chunks) {
-    bytes += chunk.byteLength;
-    if (bytes > maxBytes) throw new Error(`the answer is larger than ${maxBytes} bytes`);
-    yield chunk;
-  }
-}
-
-async function bytesOf(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
-  const parts: Buffer[] = [];
-  for await (const chunk of chunks) parts.push(chunk);
-  return Buffer.concat(parts);
 }
 
 const contentType = (value: string | string[] | undefined): string =>

@@ -1,5 +1,5 @@
 import type { Notice } from '../../contracts/notification.js';
-import type { Places } from '../../domain/notification/facts.js';
+import type { Places } from '../../domain/notification/lines.js';
 import type { Channel } from '../../domain/notification/ports.js';
 import { eventWebhook, pagerDuty, type SlackBot, slackBot, slackWebhook, teamsWebhook } from './http-channels.js';
 import { mailChannel, type MailRoute } from './mail-channel.js';

@@ -2,11 +2,17 @@ import { z } from 'zod';
 import type { Notice } from '../../contracts/notification.js';
 import { errorText } from '../../domain/errors.js';
 import { pagerDutyEvent, webhookEvent } from '../../domain/notification/events.js';
-import type { Places } from '../../domain/notification/facts.js';
+import type { Places } from '../../domain/notification/lines.js';
 import { type Channel, DeliveryFailed } from '../../domain/notification/ports.js';
 import { slackCard } from '../../domain/notification/slack-card.js';
 import { teamsCard, teamsMessage } from '../../domain/notification/teams-card.js';
-import { postTo, ReceiverRefused, type WebhookAnswer, type WebhookTarget, withoutAddress } from '../egress/webhook.js';
+import {
+  postTo,
+  ReceiverRefused,
+  type WebhookAnswer,
+  type WebhookTarget,
+  withoutAddress,
+} from '../outbound/webhook.js';
 
 export interface ChannelParts {
   readonly places: (notice: Notice) => Places;

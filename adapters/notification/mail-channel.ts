@@ -2,7 +2,7 @@ import { createTransport } from 'nodemailer';
 import { errorText } from '../../domain/errors.js';
 import { mailOf } from '../../domain/notification/events.js';
 import { type Channel, DeliveryFailed } from '../../domain/notification/ports.js';
-import { withoutAddress } from '../egress/webhook.js';
+import { withoutAddress } from '../outbound/webhook.js';
 import type { ChannelParts } from './http-channels.js';
 
 export interface MailRoute {

@@ -5,7 +5,7 @@ import { SMTPServer } from 'smtp-server';
 import { type Delivery, lifecycleEvent, type LifecycleEvent } from '../../contracts/notification.js';
 import type { PendingRequest } from '../../contracts/review.js';
 import { createNotifier, type Notifier, type NotifierOptions } from '../../domain/notification/notifier.js';
-import { placesOf } from '../../domain/notification/facts.js';
+import { placesOf } from '../../domain/notification/lines.js';
 import type { Channel } from '../../domain/notification/ports.js';
 import { type HilFixture, openHil, OPERATOR } from '../../test/support/hil.js';
 import { STORES } from '../../test/support/ledger.js';

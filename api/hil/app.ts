@@ -6,7 +6,7 @@ import type { Operator } from '../../config/hil.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { parseStrictJson } from '../../domain/mcp/strict-json.js';
 import type { NotificationMode } from '../../contracts/notification.js';
-import { placesOf } from '../../domain/notification/facts.js';
+import { placesOf } from '../../domain/notification/lines.js';
 import { createNotifier, type Notifier } from '../../domain/notification/notifier.js';
 import { createDecisionLinks } from '../../domain/review/decision-link.js';
 import { createDecisions } from '../../domain/review/decisions.js';

@@ -2,7 +2,7 @@ import type { Config } from '../../config/env.js';
 import type { HIL_SETTINGS } from '../../config/hil.js';
 import type { NotificationConfig } from '../../config/notifications.js';
 import { channelsOf } from '../../adapters/notification/channels.js';
-import { placesOf } from '../../domain/notification/facts.js';
+import { placesOf } from '../../domain/notification/lines.js';
 import { createNotifier } from '../../domain/notification/notifier.js';
 import type { Reviews } from '../../domain/review/ports.js';
 import { startRetention } from '../../adapters/review/retention-sweep.js';

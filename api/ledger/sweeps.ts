@@ -4,7 +4,7 @@ import type { LEDGER_SETTINGS } from '../../config/ledger.js';
 import type { AnchorSource } from '../../adapters/ledger/anchors/anchors.js';
 import { timeStampAnchor, webhookAnchor } from '../../adapters/ledger/anchors/sources.js';
 import type { TimeStampTrust } from '../../domain/ledger/anchors/time-stamp.js';
-import { postTo } from '../../adapters/egress/webhook.js';
+import { postTo } from '../../adapters/outbound/webhook.js';
 import type { Evidence } from '../../adapters/evidence/evidence.js';
 import type { ChainVerifier, OpenedLedger } from '../../adapters/ledger/ledger-store.js';
 import { startSweep, type RunningSweep } from '../../domain/sweep.js';

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import { isLoopback } from '../../domain/egress/loopback.js';
+import { isLoopback } from '../../domain/outbound/loopback.js';
 
 export interface AddressRules {
   /** Allowed names besides loopback, without a port. */

@@ -10,7 +10,7 @@ export type ReadinessChecks = Readonly<
   Record<string, () => Promise<void> | void | Promise<string | number | null> | string | number | null>
 >;
 
-/** Constant facts to show, such as the mode of the process. */
+/** Constant details to show, such as the mode of the process. */
 export type ReadinessDetails = Readonly<Record<string, string>>;
 
 const PROBE_LIMIT_MS = 2_000;
@@ -23,11 +23,11 @@ export function healthApp(
   service: string,
   registry: Registry,
   checks: ReadinessChecks,
-  facts: ReadinessDetails = {},
+  details: ReadinessDetails = {},
 ): FastifyInstance {
   const app = Fastify({ logger: false, forceCloseConnections: true, schemaController: ownCompilersOnly });
   app.get('/health', () => ({ status: 'ok', service }));
-  registerProbes(app, registry, checks, { facts });
+  registerProbes(app, registry, checks, { details });
   return app;
 }
 
@@ -40,11 +40,11 @@ export function registerProbes(
   registry: Registry,
   checks: ReadinessChecks,
   {
-    facts = {},
+    details = {},
     showsDetails = () => true,
     mayReadMetrics = () => undefined,
   }: {
-    readonly facts?: ReadinessDetails;
+    readonly details?: ReadinessDetails;
     readonly showsDetails?: (request: FastifyRequest) => boolean;
     readonly mayReadMetrics?: (request: FastifyRequest) => void;
   } = {},
@@ -56,7 +56,7 @@ export function registerProbes(
     const ready = outcomes.every(([, outcome]) => outcome.status === 'ok');
     return reply.code(ready ? 200 : 503).send({
       status: ready ? 'ready' : 'not_ready',
-      ...facts,
+      ...details,
       checks: Object.fromEntries(outcomes.map(([name, outcome]) => [name, outcome.status])),
       ...(showsDetails(request) && {
         details: Object.fromEntries(

@@ -40,7 +40,7 @@ export interface ServiceOptions {
   readonly errorBody?: ErrorBody;
   readonly readiness?: ReadinessChecks;
   /** Shown by /readyz beside the checks. */
-  readonly facts?: ReadinessDetails;
+  readonly details?: ReadinessDetails;
   /** For unit tests with `inject`, where there is no TLS socket. */
   readonly resolveCaller?: (request: FastifyRequest) => Caller | null;
 }
@@ -130,7 +130,7 @@ export function createService(options: ServiceOptions): Service {
   });
   answerErrors(app, errorBody);
   if (options.governed) enforceRouteAuthority(app, options.governed);
-  const health = healthApp(options.name, options.registry, options.readiness ?? {}, options.facts);
+  const health = healthApp(options.name, options.registry, options.readiness ?? {}, options.details);
   return {
     name: options.name,
     app,

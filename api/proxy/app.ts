@@ -56,7 +56,7 @@ export function createProxyService(options: ProxyOptions): Service {
     errorBody: (error, correlationId) => errorAnswer(error, correlationId).body,
     ...(options.tls && { tls: { ...options.tls, clientCertificate: 'asked' as const } }),
     ...(options.resolveCaller && { resolveCaller: options.resolveCaller }),
-    facts: { mode: options.mode },
+    details: { mode: options.mode },
     readiness: {
       ...options.readiness,
       call_store: () => options.calls.ready(),

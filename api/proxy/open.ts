@@ -2,7 +2,7 @@ import type { Config } from '../../config/env.js';
 import type { Operator } from '../../config/hil.js';
 import type { PROXY_SETTINGS } from '../../config/proxy.js';
 import { agentLimitsOf } from '../../config/shared.js';
-import { checkCallbackUrl, parseCallbackAllowlist } from '../../domain/egress/callback-url.js';
+import { checkCallbackUrl, parseCallbackAllowlist } from '../../domain/outbound/callback-url.js';
 import { errorText } from '../../domain/errors.js';
 import type { PolicySet } from '../../domain/policy/policy-set.js';
 import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';

@@ -12,8 +12,8 @@ import type {
   WORKER_SETTINGS,
 } from '../../config/worker.js';
 import type { EgressSource } from '../../contracts/ledger-egress.js';
-import { parseCallbackAllowlist } from '../../domain/egress/callback-url.js';
-import type { DeliverCallback } from '../../domain/egress/ports.js';
+import { parseCallbackAllowlist } from '../../domain/outbound/callback-url.js';
+import type { DeliverCallback } from '../../domain/outbound/ports.js';
 import { errorText } from '../../domain/errors.js';
 import { operatorsClasses } from '../../domain/tool-classes/tool-classes.js';
 import { createReviewGuard } from '../../domain/tool-definitions/review-guard.js';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { Json, JsonObject } from '../../contracts/json.js';
-import { foldedWords } from './fold.js';
+import { skeletonWords } from './skeleton.js';
 import { argumentsOf } from './intent.js';
 import type { EmbeddingProvider } from './lanes.js';
 import { toolShape, toolTokens } from './tool-shape.js';
@@ -55,7 +55,7 @@ function argumentFeatures(value: JsonObject): { keys: Features; values: Features
       texts += 1;
       add(values, `type:${key}:${typeof node}`, 1);
       if (typeof node === 'string')
-        for (const word of foldedWords(node.slice(0, VALUE_CHARACTERS)).split(' '))
+        for (const word of skeletonWords(node.slice(0, VALUE_CHARACTERS)).split(' '))
           if (word !== '') add(values, `value:${word}`, 0.5);
     }
   };

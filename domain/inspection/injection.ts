@@ -1,4 +1,4 @@
-import { digitsAsLetters, foldedWords, foldTexts } from './fold.js';
+import { digitsAsLetters, skeletonWords, skeletonsOf } from './skeleton.js';
 import { type Detection, type InjectionDetector, nothingFound, type PriorCall } from './lanes.js';
 import { ordersInOtherLanguages } from './injection-languages.js';
 import type { InspectedTexts } from './texts.js';
@@ -214,7 +214,7 @@ function matches(
 
 /** Tested on values only, because argument names say nothing about the text in them. */
 const isReported = ({ texts }: InspectedTexts): boolean =>
-  REPORTED.test(foldTexts(texts.filter(({ role }) => role === 'value').map(({ text }) => text)).words);
+  REPORTED.test(skeletonsOf(texts.filter(({ role }) => role === 'value').map(({ text }) => text)).words);
 
 interface Strong {
   readonly found: Set<string>;
@@ -238,7 +238,7 @@ function strongIn(inspected: InspectedTexts): Strong {
   matches(GLUED, glued, visible);
   const all = new Set([...found, ...spelledFound, ...visible]);
   if (all.size === 0) return { found: all, veiled: false };
-  const seen = foldTexts(inspected.texts.filter(({ hidden }) => !hidden).map(({ text }) => asSeen(text)));
+  const seen = skeletonsOf(inspected.texts.filter(({ hidden }) => !hidden).map(({ text }) => asSeen(text)));
   const read = new Set<string>();
   matches(STRONG, seen.words, read);
   matches(ONE_WORD, seen.words, read);
@@ -262,11 +262,11 @@ const asSeen = (text: string): string =>
 
 /** Phrases that the tool names of recent calls and this one spell together, and that this call completes. */
 function spelledAcrossCalls(prior: readonly PriorCall[], tool: string): Set<string> {
-  const withThis = foldedWords([...prior.map((call) => call.tool), tool].join(' '));
+  const withThis = skeletonWords([...prior.map((call) => call.tool), tool].join(' '));
   const found = new Set<string>();
   matches(STRONG, withThis, found);
   if (found.size === 0) return found;
-  const before = foldedWords(prior.map((call) => call.tool).join(' '));
+  const before = skeletonWords(prior.map((call) => call.tool).join(' '));
   const old = new Set<string>();
   matches(STRONG, before, old);
   for (const name of old) found.delete(name);
@@ -307,7 +307,7 @@ export function detectInjectionAcrossCalls(prior: readonly PriorCall[], tool: st
 export function detectInjection(tool: string, texts: InspectedTexts): Detection {
   const { found: strong, veiled } = strongIn(texts);
   const named = new Set<string>();
-  matches(STRONG, foldedWords(tool), named);
+  matches(STRONG, skeletonWords(tool), named);
   for (const name of named) strong.add(name);
   for (const name of ordersInOtherLanguages(texts)) strong.add(name);
   if (TURN_MARKER.test(texts.plain)) strong.add('turn_marker');

@@ -86,7 +86,7 @@ export function createInspector(options: InspectorOptions): ReadyInspector {
       const texts = inspectTexts(request.params, level);
       const input: LaneInput = { method: request.method, tool, params: request.params, texts };
       const signals = await ask(provider, input, prior, persona);
-      const verdict = fold(signals, sequenceEscalation(prior, tool), {
+      const verdict = responseTo(signals, sequenceEscalation(prior, tool), {
         brain_version: BRAIN_VERSION,
         mock_mode: provider.deterministic,
         provider_models: models,
@@ -194,7 +194,7 @@ async function classify(
 }
 
 /** Any single signal refuses. The first one in this order gives the reason. */
-function fold(signals: Signals, sequence: number, evidence: InspectionResponse['evidence']): InspectionResponse {
+function responseTo(signals: Signals, sequence: number, evidence: InspectionResponse['evidence']): InspectionResponse {
   const { intent, drift, injection, maliciousCode, compromisedPackage, degraded } = signals;
   const injected = isConfident(injection);
   const refusals: readonly (readonly [boolean, string])[] = [

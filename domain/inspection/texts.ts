@@ -1,7 +1,7 @@
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { errorText } from '../errors.js';
 import { decodeEscapes, reversed } from './escapes.js';
-import { type FoldedViews, foldTexts, type Span } from './fold.js';
+import { type Skeletons, skeletonsOf, type Span } from './skeleton.js';
 
 /** `strict` also decodes one level of base64; the price is that random-looking data is judged too. */
 export type HeuristicLevel = 'standard' | 'strict';
@@ -18,7 +18,7 @@ export interface RequestText {
   readonly hidden?: boolean;
 }
 
-export interface InspectedTexts extends FoldedViews {
+export interface InspectedTexts extends Skeletons {
   readonly texts: readonly RequestText[];
 }
 
@@ -33,7 +33,7 @@ export function inspectTexts(params: JsonObject, level: HeuristicLevel): Inspect
     texts.push(text);
     for (const hidden of hiddenTexts(text, level)) texts.push(hidden);
   }
-  return { texts, ...foldTexts(texts.map(({ text }) => text)) };
+  return { texts, ...skeletonsOf(texts.map(({ text }) => text)) };
 }
 
 /** The text that a part of the folded words came from; null when the part spans two texts. */

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { foldedWords } from './fold.js';
+import { skeletonWords } from './skeleton.js';
 import { words } from '../text.js';
 
 /** What a tool does, judged by its name. `unknown` when no word of it is known. */
@@ -69,7 +69,7 @@ const tokensOf = new LRUCache<string, readonly string[]>({ max: 2_000 });
 
 function readTokens(name: string): readonly string[] {
   const separated = name.replace(/(\p{Ll}|\d)(\p{Lu})/gu, '$1 $2').replace(/(\p{Lu})(\p{Lu}\p{Ll})/gu, '$1 $2');
-  const parts = foldedWords(separated).split(' ');
+  const parts = skeletonWords(separated).split(' ');
   return [...new Set(parts.filter((part) => part !== '').flatMap(split))];
 }
 

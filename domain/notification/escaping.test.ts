@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { lifecycleEvent, type Notice } from '../../contracts/notification.js';
 import { mailText, plainText, slackText, teamsText } from './escaping.js';
 import { mailOf, pagerDutyEvent, webhookEvent } from './events.js';
-import { placesOf } from './facts.js';
+import { placesOf } from './lines.js';
 import { noticesOfTest } from './notice.js';
 import { slackCard } from './slack-card.js';
 import { teamsCard } from './teams-card.js';

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../contracts/json.js';
 import { type LifecycleEvent, type Notice, NOTIFICATION_CONTRACT } from '../../contracts/notification.js';
 import { mailText, plainText } from './escaping.js';
-import { factsOf, type Places } from './facts.js';
+import { linesOf, type Places } from './lines.js';
 import { titleOf } from './notice.js';
 
 const HEADLINE = 512;
@@ -48,7 +48,7 @@ export function pagerDutyEvent(notice: Notice, { open }: Places, routingKey: str
       source: 'gate',
       severity: notice.escalated || notice.severity === 'destructive' ? 'critical' : 'warning',
       timestamp: notice.created_at,
-      custom_details: Object.fromEntries(factsOf(notice).map(([name, text]) => [name, plainText(text)])),
+      custom_details: Object.fromEntries(linesOf(notice).map(([name, text]) => [name, plainText(text)])),
     },
     ...(open !== undefined && { links: [{ href: open, text: 'Open in console' }] }),
   };
@@ -65,7 +65,7 @@ export const mailOf = (notice: Notice, { open, approve, deny }: Places): MailTex
   text: [
     `${titleOf(notice)}.`,
     '',
-    ...factsOf(notice).map(([name, text]) => `${name}: ${mailText(text)}`),
+    ...linesOf(notice).map(([name, text]) => `${name}: ${mailText(text)}`),
     '',
     ...(open === undefined ? [] : [`Open in console: ${open}`]),
     ...(approve === undefined ? [] : [`Approve in console: ${approve}`]),

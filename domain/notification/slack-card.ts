@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../contracts/json.js';
 import type { Notice } from '../../contracts/notification.js';
 import { slackText } from './escaping.js';
-import { factsOf, type Places } from './facts.js';
+import { linesOf, type Places } from './lines.js';
 import { titleOf } from './notice.js';
 
 /** Longest text of a header block. */
@@ -36,7 +36,7 @@ export function slackCard(notice: Notice, places: Places, decides: boolean): Jso
     text: `Gate: ${title}`,
     blocks: [
       { type: 'header', text: plain(title.slice(0, HEADER)) },
-      ...factsOf(notice).map(([name, text]) => ({ type: 'section', text: plain(`${name}: ${slackText(text)}`) })),
+      ...linesOf(notice).map(([name, text]) => ({ type: 'section', text: plain(`${name}: ${slackText(text)}`) })),
       ...(actions.length > 0 ? [{ type: 'actions', elements: actions }] : []),
     ],
   };

@@ -1,7 +1,7 @@
 import type { JsonObject } from '../../contracts/json.js';
 import type { Notice } from '../../contracts/notification.js';
 import { teamsText } from './escaping.js';
-import { factsOf, type Places } from './facts.js';
+import { linesOf, type Places } from './lines.js';
 import { titleOf } from './notice.js';
 
 /** Text that is shown as it is: a text block would read Markdown. */
@@ -21,7 +21,7 @@ export function teamsCard(notice: Notice, places: Places, decides: boolean): Jso
     type: 'AdaptiveCard',
     version: '1.4',
     fallbackText: `Gate: ${titleOf(notice)}`,
-    body: [run(titleOf(notice), true), ...factsOf(notice).map(([name, text]) => run(`${name}: ${teamsText(text)}`))],
+    body: [run(titleOf(notice), true), ...linesOf(notice).map(([name, text]) => run(`${name}: ${teamsText(text)}`))],
     ...(actions.length > 0 && { actions }),
   };
 }

@@ -1,4 +1,4 @@
-import { bareHost, isPublicAddress, literalAddress } from '../egress/addresses.js';
+import { bareHost, isPublicAddress, literalAddress } from '../outbound/addresses.js';
 import { words } from '../text.js';
 import type { Finding, ReadCall } from './finding.js';
 import type { Verb } from './verbs.js';

@@ -13,7 +13,7 @@ import type { SignedDecision } from '../../contracts/review.js';
 import { openCallStore } from '../../adapters/call-record/call-store.js';
 import { canonicalDigest } from '../../domain/crypto/digest.js';
 import { type KeyRing, keyRing } from '../../domain/crypto/key-ring.js';
-import type { Callback } from '../../domain/egress/ports.js';
+import type { Callback } from '../../domain/outbound/ports.js';
 import { GateError } from '../../domain/errors.js';
 import type { Inspector } from '../../domain/inspection/port.js';
 import { type WholeLedger, openLedger } from './whole-ledger.js';

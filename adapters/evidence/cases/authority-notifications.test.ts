@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ledgerPlace, STORES, type TestLedgerPlace } from '../../../test/support/ledger.js';
-import { postTo } from '../../egress/webhook.js';
+import { postTo } from '../../outbound/webhook.js';
 import { type EvidencedLedger, openEvidencedLedger } from '../../../test/support/evidenced-ledger.js';
 
 const AT = Date.parse('2026-01-02T03:04:05.006Z');

@@ -69,6 +69,16 @@ describe('files in an S3-compatible store', () => {
     expect(requests()).toHaveLength(9);
   });
 
+  it('an object that is larger than any of ours is not read, and not asked for again', async () => {
+    await filesOf().write('a.json', 'x'.repeat(200_000));
+    const asked = requests().length;
+    await expect(filesOf({}, { maxBytes: 100_000 }).read('a.json')).rejects.toThrow(
+      /answered: the answer is larger than 100000 bytes to GET/,
+    );
+    expect(requests().length).toBe(asked + 1);
+    expect(await filesOf({}, { maxBytes: 200_000 }).read('a.json')).toHaveLength(200_000);
+  });
+
   it('a write whose answer was lost is there once', async () => {
     server.fail({ method: 'PUT', lost: true });
     await filesOf().write('a', '1');

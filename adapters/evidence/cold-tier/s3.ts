@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { setTimeout as wait } from 'node:timers/promises';
 import { AwsV4Signer } from 'aws4fetch';
+import { bytesUpTo, piecesOf, TooLong } from '../../outbound/body.js';
 import { type ColdFiles, sinkUnavailable } from '../../../domain/evidence/cold-tier/files.js';
 
 /** A place in an S3-compatible object store, with the credentials to write there. */
@@ -22,11 +23,14 @@ export interface S3Options {
   readonly timeoutMs?: number;
   /** Wait before the second attempt. It doubles before each further one. */
   readonly backoffMs?: number;
+  /** Longest answer that is read: a store holds no larger object of ours. */
+  readonly maxBytes?: number;
 }
 
 const ATTEMPTS = 4;
 const TIMEOUT_MS = 120_000;
 const BACKOFF_MS = 250;
+const MAX_BYTES = 512 * 1024 * 1024;
 /** Transient faults. A store answers 409 to conditional writes of the same key at the same moment. */
 const PASSING: readonly number[] = [408, 409, 429, 500, 502, 503, 504];
 
@@ -43,7 +47,7 @@ interface Answer {
  */
 export function s3Files(place: S3Place, options: S3Options = {}): ColdFiles {
   const { endpoint, bucket, prefix, region, accessKeyId, secretAccessKey } = place;
-  const { uri, timeoutMs = TIMEOUT_MS, backoffMs = BACKOFF_MS } = options;
+  const { uri, timeoutMs = TIMEOUT_MS, backoffMs = BACKOFF_MS, maxBytes = MAX_BYTES } = options;
   const { origin } = new URL(endpoint);
   const below = [bucket, ...(prefix === '' ? [] : [prefix])].join('/');
   const cache = new Map<string, ArrayBuffer>();
@@ -71,7 +75,7 @@ export function s3Files(place: S3Place, options: S3Options = {}): ColdFiles {
       signal: AbortSignal.timeout(timeoutMs),
       ...(method === 'PUT' && { body }),
     });
-    return { status: response.status, bytes: Buffer.from(await response.arrayBuffer()) } satisfies Answer;
+    return { status: response.status, bytes: await bytesUpTo(maxBytes, piecesOf(response)) } satisfies Answer;
   }
 
   async function ask(
@@ -88,6 +92,8 @@ export function s3Files(place: S3Place, options: S3Options = {}): ColdFiles {
         if (!PASSING.includes(answer.status)) return answer;
         fault = said(answer);
       } catch (error) {
+        if (error instanceof TooLong)
+          throw sinkUnavailable(faultText(method, file, `answered: ${error.message}`), error);
         fault = unanswered(error);
         cause = error;
       }

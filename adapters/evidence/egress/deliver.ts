@@ -1,5 +1,5 @@
 import type { EgressSource } from '../../../contracts/ledger-egress.js';
-import { postTo, ReceiverRefused } from '../../egress/webhook.js';
+import { postTo, ReceiverRefused } from '../../outbound/webhook.js';
 import { errorText } from '../../../domain/errors.js';
 import { isRouted, type Sink } from '../../../domain/evidence/egress/sinks.js';
 import type { Sweep } from '../../../domain/evidence/egress/progress.js';

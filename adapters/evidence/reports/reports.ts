@@ -28,14 +28,14 @@ import {
 import { isObject, jsonOf } from '../../../domain/evidence/reports/call-rows.js';
 import { type CanaryPart, type InspectedBy, modelUpgradeCanary } from '../../../domain/evidence/reports/canary.js';
 import { chooseCorpus, type ChosenCorpus, type CorpusQuery } from '../../../domain/evidence/reports/corpus.js';
-import type { Fact } from '../../../domain/evidence/reports/facts.js';
+import type { ReportRow } from '../../../domain/evidence/reports/report-rows.js';
 import { huntAgents } from '../../../domain/evidence/reports/hunt.js';
 import { narrativeSpan, tellNarrative } from '../../../domain/evidence/reports/narrative.js';
 import { SILENCE_KINDS, silentAgents } from '../../../domain/evidence/reports/silence.js';
 import { SPEND_KINDS, spendOf } from '../../../domain/evidence/reports/spend.js';
 import type { RowFilter } from '../../../domain/ledger/row-filter.js';
 import type { LedgerReader } from '../../../domain/ledger/ports.js';
-import { factPages, factsAt } from './read-facts.js';
+import { factPages, factsAt } from './read-report-rows.js';
 
 type Scope = Pick<RowFilter, 'tenant' | 'demoPrefix'>;
 const HOUR_MS = 3_600_000;
@@ -101,13 +101,13 @@ export const narrativeOver =
     });
 
 export function createLedgerReports({ db, reader, allowedSilence, clock }: ReportOptions): LedgerReports {
-  const facts = (filter: RowFilter) => factPages(db, filter);
+  const reportRows = (filter: RowFilter) => factPages(db, filter);
   const counts = (filter: RowFilter) => factPages(db, filter, { light: true });
 
-  const openedInput = async (fact: Fact): Promise<JsonObject | null> => {
-    const replay = fact.decision?.['input_replay'];
+  const openedInput = async (reportRow: ReportRow): Promise<JsonObject | null> => {
+    const replay = reportRow.decision?.['input_replay'];
     if (isObject(replay)) return replay;
-    const sidecar = await reader.sidecar(fact.id);
+    const sidecar = await reader.sidecar(reportRow.id);
     const input = sidecar?.kind === 'payload' ? jsonOf(sidecar.text) : null;
     return isObject(input) ? input : null;
   };
@@ -122,49 +122,57 @@ export function createLedgerReports({ db, reader, allowedSilence, clock }: Repor
   };
 
   /** From each page, the rows whose policy input is still stored. */
-  async function* withInput(pages: AsyncIterable<readonly Fact[]>): AsyncGenerator<Fact[]> {
+  async function* withInput(pages: AsyncIterable<readonly ReportRow[]>): AsyncGenerator<ReportRow[]> {
     for await (const page of pages) {
       const kept = await db
         .selectFrom('entry_payloads')
         .select('entry_seq')
-        .where('entry_seq', '>=', (page[0] as Fact).seq)
-        .where('entry_seq', '<=', (page.at(-1) as Fact).seq)
+        .where('entry_seq', '>=', (page[0] as ReportRow).seq)
+        .where('entry_seq', '<=', (page.at(-1) as ReportRow).seq)
         .where('kind', '=', 'payload')
         .where('sealed', 'is not', null)
         .execute();
       const seqs = new Set(kept.map((row) => Number(row.entry_seq)));
-      yield page.filter((fact) => seqs.has(fact.seq) || isObject(fact.decision?.['input_replay']));
+      yield page.filter((reportRow) => seqs.has(reportRow.seq) || isObject(reportRow.decision?.['input_replay']));
     }
   }
 
   return {
     narrative: narrativeOver(db, clock),
-    hunt: (filter, limit) => reading(() => huntAgents(facts(filter), { limit, from: filter.from, to: filter.to })),
+    hunt: (filter, limit) => reading(() => huntAgents(reportRows(filter), { limit, from: filter.from, to: filter.to })),
     replayCorpus: (filter, query) =>
       reading(async () => {
-        const chosen = await chooseCorpus(withInput(facts({ ...filter, eventKinds: ['policy.evaluated'] })), query, {
-          rank: sha256Hex,
-          read: (seqs) => factsAt(db, seqs),
-          input: openedInput,
-        });
+        const chosen = await chooseCorpus(
+          withInput(reportRows({ ...filter, eventKinds: ['policy.evaluated'] })),
+          query,
+          {
+            rank: sha256Hex,
+            read: (seqs) => factsAt(db, seqs),
+            input: openedInput,
+          },
+        );
         return { ...chosen, entries: unavailableOnError(chosen.entries) };
       }),
     behavioralBaseline: ({ agentId, baselineDays, recentDays, ...scope }) =>
       reading(() => {
         const windows = { baselineDays, recentDays, nowMs: clock() };
         const { sinceBaseline: from, now: to } = behaviorSpan(windows);
-        return behavioralBaseline(agentId, windows, facts({ ...scope, agentId, from, to, eventKinds: BEHAVIOR_KINDS }));
+        return behavioralBaseline(
+          agentId,
+          windows,
+          reportRows({ ...scope, agentId, from, to, eventKinds: BEHAVIOR_KINDS }),
+        );
       }),
     fleetBehavioralDiff: ({ baselineDays, recentDays, limit }) =>
       reading(() => {
         const windows = { baselineDays, recentDays, nowMs: clock() };
         const { sinceBaseline: from, now: to } = behaviorSpan(windows);
-        return fleetBehavioralDiff(windows, limit, facts({ from, to, eventKinds: BEHAVIOR_KINDS }));
+        return fleetBehavioralDiff(windows, limit, reportRows({ from, to, eventKinds: BEHAVIOR_KINDS }));
       }),
     driftedAgents: (windows) =>
       reading(() => {
         const { sinceBaseline: from, now: to } = behaviorSpan(windows);
-        return driftedAgents(windows, facts({ from, to, eventKinds: BEHAVIOR_KINDS }));
+        return driftedAgents(windows, reportRows({ from, to, eventKinds: BEHAVIOR_KINDS }));
       }),
     envelopeRecommendations: ({ agentId, windowDays, ...scope }) =>
       reading(() => {
@@ -173,7 +181,7 @@ export function createLedgerReports({ db, reader, allowedSilence, clock }: Repor
         const to = new Date(nowMs).toISOString();
         return envelopeRecommendations(
           { agentId, windowDays, nowMs },
-          facts({ ...scope, agentId, from, to, eventKinds: BEHAVIOR_KINDS }),
+          reportRows({ ...scope, agentId, from, to, eventKinds: BEHAVIOR_KINDS }),
         );
       }),
     modelUpgradeCanary: ({ windowHours, cutover }) =>
@@ -182,7 +190,7 @@ export function createLedgerReports({ db, reader, allowedSilence, clock }: Repor
         const at = cutover === undefined ? clock() - length : Date.parse(cutover);
         const part = (sinceMs: number): CanaryPart => {
           const [since, until] = [new Date(sinceMs).toISOString(), new Date(sinceMs + length).toISOString()];
-          return { since, until, facts: facts({ from: since, to: until }), inspectedBy };
+          return { since, until, reportRows: reportRows({ from: since, to: until }), inspectedBy };
         };
         const parts = { before: part(at - length), after: part(at) };
         return modelUpgradeCanary(new Date(at).toISOString(), windowHours, parts);

@@ -1,4 +1,4 @@
-import { postTo } from '../../egress/webhook.js';
+import { postTo } from '../../outbound/webhook.js';
 import type { AnchorSource } from './anchors.js';
 import {
   readTimeStamp,

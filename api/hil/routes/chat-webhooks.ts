@@ -3,7 +3,7 @@ import { type Chat, slackInteraction, teamsClick as teamsBody } from '../../../c
 import type { PendingRequest } from '../../../contracts/review.js';
 import { errorText, GateError } from '../../../domain/errors.js';
 import { parseStrictJson } from '../../../domain/mcp/strict-json.js';
-import type { Places } from '../../../domain/notification/facts.js';
+import type { Places } from '../../../domain/notification/lines.js';
 import { noticeOfAnswer } from '../../../domain/notification/notice.js';
 import { slackCard } from '../../../domain/notification/slack-card.js';
 import { teamsCard } from '../../../domain/notification/teams-card.js';

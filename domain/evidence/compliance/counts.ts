@@ -1,5 +1,5 @@
 import type { LedgerEntry } from '../../../contracts/ledger.js';
-import { type Tally, tally } from '../reports/facts.js';
+import { type Tally, tally } from '../reports/report-rows.js';
 import { isDenial, judgedBy } from '../reports/outcome.js';
 
 const SAMPLES = 5;

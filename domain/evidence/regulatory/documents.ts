@@ -1,7 +1,7 @@
 import type { Json } from '../../../contracts/json.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import type { WindowCounts } from '../compliance/counts.js';
-import { type Tally, tally } from '../reports/facts.js';
+import { type Tally, tally } from '../reports/report-rows.js';
 
 /** Names that appear in the rows of a window, with their counts. Beyond a limit they are counted together. */
 export interface Inventory {

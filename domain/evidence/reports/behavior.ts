@@ -4,7 +4,7 @@ import type {
   EnvelopeRecommendations,
   FleetBehavioralDiff,
 } from '../../../contracts/ledger-reports.js';
-import { type Fact, intentBasisPoints, rounded, tally, type Tally } from './facts.js';
+import { type ReportRow, intentBasisPoints, rounded, tally, type Tally } from './report-rows.js';
 import { isDenial, outcomeOf } from './outcome.js';
 
 const DAY_MS = 86_400_000;
@@ -39,19 +39,19 @@ const noCounts = (): Counts => ({
   hourly: Array.from({ length: 24 }, () => 0),
 });
 
-function add(counts: Counts, fact: Fact): void {
-  const intent = intentBasisPoints(fact);
+function add(counts: Counts, reportRow: ReportRow): void {
+  const intent = intentBasisPoints(reportRow);
   if (intent !== null) {
     counts.intentSum += intent;
     counts.intents += 1;
   }
-  if (isDenial(fact)) counts.denied += 1;
-  const outcome = outcomeOf(fact);
-  if (outcome === 'allowed' || fact.kind === 'hil.approved') counts.authorized += 1;
+  if (isDenial(reportRow)) counts.denied += 1;
+  const outcome = outcomeOf(reportRow);
+  if (outcome === 'allowed' || reportRow.kind === 'hil.approved') counts.authorized += 1;
   if (outcome === null) return;
   counts.total += 1;
-  if (fact.tool !== null) counts.tools.add(fact.tool);
-  const hour = Number(fact.at.slice(11, 13));
+  if (reportRow.tool !== null) counts.tools.add(reportRow.tool);
+  const hour = Number(reportRow.at.slice(11, 13));
   counts.hourly[hour] = (counts.hourly[hour] ?? 0) + 1;
 }
 
@@ -139,15 +139,16 @@ export function behaviorSpan({ baselineDays, recentDays, nowMs }: BehaviorWindow
   };
 }
 
-/** `facts` are the agent's rows in both windows. */
+/** `reportRows` are the agent's rows in both windows. */
 export async function behavioralBaseline(
   agentId: string,
   windows: BehaviorWindows,
-  facts: AsyncIterable<readonly Fact[]>,
+  reportRows: AsyncIterable<readonly ReportRow[]>,
 ): Promise<BehavioralBaseline> {
   const { sinceBaseline, sinceRecent, now } = behaviorSpan(windows);
   const [baseline, recent] = [noCounts(), noCounts()];
-  for await (const page of facts) for (const fact of page) add(fact.at < sinceRecent ? baseline : recent, fact);
+  for await (const page of reportRows)
+    for (const reportRow of page) add(reportRow.at < sinceRecent ? baseline : recent, reportRow);
   return {
     agent_id: agentId,
     baseline_days: windows.baselineDays,
@@ -162,15 +163,15 @@ export async function behavioralBaseline(
 export async function fleetBehavioralDiff(
   windows: BehaviorWindows,
   limit: number,
-  facts: AsyncIterable<readonly Fact[]>,
+  reportRows: AsyncIterable<readonly ReportRow[]>,
 ): Promise<FleetBehavioralDiff> {
   const { sinceBaseline, sinceRecent, now } = behaviorSpan(windows);
   const fleet = new Map<string, { readonly baseline: Counts; readonly recent: Counts }>();
-  for await (const page of facts) {
-    for (const fact of page) {
-      const known = fleet.get(fact.agentId) ?? { baseline: noCounts(), recent: noCounts() };
-      fleet.set(fact.agentId, known);
-      add(fact.at < sinceRecent ? known.baseline : known.recent, fact);
+  for await (const page of reportRows) {
+    for (const reportRow of page) {
+      const known = fleet.get(reportRow.agentId) ?? { baseline: noCounts(), recent: noCounts() };
+      fleet.set(reportRow.agentId, known);
+      add(reportRow.at < sinceRecent ? known.baseline : known.recent, reportRow);
     }
   }
   const agents = [...fleet]
@@ -214,23 +215,23 @@ export interface DriftedAgent {
   readonly diff: BehavioralBaseline['diff'];
 }
 
-/** The agents whose behaviour drifted, sorted by tenant and name. `facts` are the rows of both windows. */
+/** The agents whose behaviour drifted, sorted by tenant and name. `reportRows` are the rows of both windows. */
 export async function driftedAgents(
   windows: BehaviorWindows,
-  facts: AsyncIterable<readonly Fact[]>,
+  reportRows: AsyncIterable<readonly ReportRow[]>,
 ): Promise<DriftedAgent[]> {
   const { sinceRecent } = behaviorSpan(windows);
   const fleet = new Map<
     string,
-    Pick<Fact, 'agentId' | 'tenant'> & { readonly baseline: Counts; readonly recent: Counts }
+    Pick<ReportRow, 'agentId' | 'tenant'> & { readonly baseline: Counts; readonly recent: Counts }
   >();
-  for await (const page of facts) {
-    for (const fact of page) {
-      const { agentId, tenant } = fact;
+  for await (const page of reportRows) {
+    for (const reportRow of page) {
+      const { agentId, tenant } = reportRow;
       const key = JSON.stringify([tenant, agentId]);
       const known = fleet.get(key) ?? { agentId, tenant, baseline: noCounts(), recent: noCounts() };
       fleet.set(key, known);
-      add(fact.at < sinceRecent ? known.baseline : known.recent, fact);
+      add(reportRow.at < sinceRecent ? known.baseline : known.recent, reportRow);
     }
   }
   return [...fleet]
@@ -245,15 +246,16 @@ export async function driftedAgents(
 /** The tools an agent used, on its own or with a person's approval. Refused calls are no reason to allow a tool. */
 export async function envelopeRecommendations(
   { agentId, windowDays, nowMs }: { readonly agentId: string; readonly windowDays: number; readonly nowMs: number },
-  facts: AsyncIterable<readonly Fact[]>,
+  reportRows: AsyncIterable<readonly ReportRow[]>,
 ): Promise<EnvelopeRecommendations> {
   const used = tally();
   let total = 0;
-  for await (const page of facts) {
-    for (const fact of page) {
-      const outcome = outcomeOf(fact);
+  for await (const page of reportRows) {
+    for (const reportRow of page) {
+      const outcome = outcomeOf(reportRow);
       if (outcome !== null) total += 1;
-      if (fact.tool !== null && (outcome === 'allowed' || fact.kind === 'hil.approved')) used.add(fact.tool);
+      if (reportRow.tool !== null && (outcome === 'allowed' || reportRow.kind === 'hil.approved'))
+        used.add(reportRow.tool);
     }
   }
   return {

@@ -1,6 +1,6 @@
 import type { CanaryWindow, ModelUpgradeCanary } from '../../../contracts/ledger-reports.js';
 import { canonicalJson } from '../../crypto/digest.js';
-import { type Fact, intentBasisPoints, rounded, tally } from './facts.js';
+import { type ReportRow, intentBasisPoints, rounded, tally } from './report-rows.js';
 import { isDenial, outcomeOf } from './outcome.js';
 
 /** The models that an inspection ran on. */
@@ -14,7 +14,7 @@ export interface CanaryPart {
   readonly since: string;
   readonly until: string;
   /** The rows of the window, in chain order. */
-  readonly facts: AsyncIterable<readonly Fact[]>;
+  readonly reportRows: AsyncIterable<readonly ReportRow[]>;
   /** The models of inspection `id`; `null` when its evidence was purged or does not state them. */
   inspectedBy(id: string): Promise<InspectedBy | null>;
 }
@@ -55,24 +55,24 @@ export async function modelUpgradeCanary(
   };
 }
 
-async function canaryWindow({ since, until, facts, inspectedBy }: CanaryPart): Promise<CanaryWindow> {
+async function canaryWindow({ since, until, reportRows, inspectedBy }: CanaryPart): Promise<CanaryWindow> {
   const signals = tally();
   const inspections: string[] = [];
   let [total, authorized, denied, intentSum, intents] = [0, 0, 0, 0, 0];
-  for await (const page of facts) {
-    for (const fact of page) {
-      if (fact.signal !== null) signals.add(fact.signal);
-      const outcome = outcomeOf(fact);
+  for await (const page of reportRows) {
+    for (const reportRow of page) {
+      if (reportRow.signal !== null) signals.add(reportRow.signal);
+      const outcome = outcomeOf(reportRow);
       if (outcome !== null) total += 1;
-      if (outcome === 'allowed' || fact.kind === 'hil.approved') authorized += 1;
-      if (isDenial(fact)) denied += 1;
-      const intent = intentBasisPoints(fact);
+      if (outcome === 'allowed' || reportRow.kind === 'hil.approved') authorized += 1;
+      if (isDenial(reportRow)) denied += 1;
+      const intent = intentBasisPoints(reportRow);
       if (intent !== null) {
         intentSum += intent;
         intents += 1;
       }
-      if (fact.kind === 'brain.inspection' && fact.decision?.['available'] !== false) {
-        inspections.push(fact.id);
+      if (reportRow.kind === 'brain.inspection' && reportRow.decision?.['available'] !== false) {
+        inspections.push(reportRow.id);
         if (inspections.length > SAMPLED) inspections.shift();
       }
     }

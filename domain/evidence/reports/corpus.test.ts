@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { chooseCorpus } from './corpus.js';
-import type { Fact } from './facts.js';
+import type { ReportRow } from './report-rows.js';
 
-const factOf = (seq: number): Fact => ({
+const factOf = (seq: number): ReportRow => ({
   seq,
   at: '2026-01-02T03:04:05.006Z',
   id: String(seq).padStart(6, '0'),
@@ -21,7 +21,7 @@ const factOf = (seq: number): Fact => ({
   costMicros: null,
 });
 
-async function* pages(count: number): AsyncGenerator<Fact[]> {
+async function* pages(count: number): AsyncGenerator<ReportRow[]> {
   for (let seq = 1; seq <= count; seq += 10) yield Array.from({ length: 10 }, (_, index) => factOf(seq + index));
 }
 
@@ -38,7 +38,7 @@ describe('choosing the rows of a replay corpus', () => {
           // This row was hidden after it was chosen.
           return seqs.filter((seq) => seq !== 100).map(factOf);
         },
-        input: async (fact) => ({ tool_type: fact.tool }),
+        input: async (reportRow) => ({ tool_type: reportRow.tool }),
       },
     );
     expect([total, sampled, read]).toEqual([1_000, true, []]);

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../../../contracts/json.js';
 import type { ReplayCorpus } from '../../../contracts/ledger-reports.js';
-import type { Fact } from './facts.js';
+import type { ReportRow } from './report-rows.js';
 
 export interface CorpusQuery {
   readonly limit: number;
@@ -30,7 +30,7 @@ export interface ChosenCorpus {
  * at these places, in chain order. `input` opens what a row committed to; `null` when it was purged meanwhile.
  */
 export async function chooseCorpus(
-  facts: AsyncIterable<readonly Fact[]>,
+  reportRows: AsyncIterable<readonly ReportRow[]>,
   { limit, toolType, tenantPrefix }: CorpusQuery,
   {
     rank,
@@ -38,19 +38,19 @@ export async function chooseCorpus(
     input,
   }: {
     rank(id: string): string;
-    read(seqs: readonly number[]): Promise<readonly Fact[]>;
-    input(fact: Fact): Promise<JsonObject | null>;
+    read(seqs: readonly number[]): Promise<readonly ReportRow[]>;
+    input(reportRow: ReportRow): Promise<JsonObject | null>;
   },
 ): Promise<ChosenCorpus> {
   let kept: Candidate[] = [];
   let total = 0;
   const lowest = () => kept.toSorted((a, b) => (a.rank < b.rank ? -1 : 1)).slice(0, limit);
-  for await (const page of facts) {
-    for (const fact of page) {
-      if (toolType !== undefined && fact.tool !== toolType) continue;
-      if (tenantPrefix !== undefined && !fact.tenant?.startsWith(tenantPrefix)) continue;
+  for await (const page of reportRows) {
+    for (const reportRow of page) {
+      if (toolType !== undefined && reportRow.tool !== toolType) continue;
+      if (tenantPrefix !== undefined && !reportRow.tenant?.startsWith(tenantPrefix)) continue;
       total += 1;
-      kept.push({ rank: rank(fact.id), seq: fact.seq });
+      kept.push({ rank: rank(reportRow.id), seq: reportRow.seq });
     }
     if (kept.length > 2 * limit) kept = lowest();
   }
@@ -59,25 +59,25 @@ export async function chooseCorpus(
     .toSorted((a, b) => a - b);
   async function* entries(): ChosenCorpus['entries'] {
     for (let from = 0; from < chosen.length; from += BATCH)
-      for (const fact of await read(chosen.slice(from, from + BATCH))) {
-        const recorded = await input(fact);
-        if (recorded !== null) yield corpusEntry(fact, recorded);
+      for (const reportRow of await read(chosen.slice(from, from + BATCH))) {
+        const recorded = await input(reportRow);
+        if (recorded !== null) yield corpusEntry(reportRow, recorded);
       }
   }
   return { total, sampled: total > limit, entries: entries() };
 }
 
-const corpusEntry = (fact: Fact, recorded: JsonObject): ReplayCorpus['corpus'][number] => ({
-  correlation_id: fact.correlationId ?? '',
-  captured_at: fact.at,
-  agent_id: fact.agentId,
-  method: fact.method,
+const corpusEntry = (reportRow: ReportRow, recorded: JsonObject): ReplayCorpus['corpus'][number] => ({
+  correlation_id: reportRow.correlationId ?? '',
+  captured_at: reportRow.at,
+  agent_id: reportRow.agentId,
+  method: reportRow.method,
   // Rules that depend on the clock must see the time of the original evaluation.
-  input: { ...recorded, current_time: fact.at },
+  input: { ...recorded, current_time: reportRow.at },
   historical_verdict: {
-    allow: fact.decision?.['allow'] === true,
-    reasons: texts(fact.decision?.['reasons']),
-    review_reasons: texts(fact.decision?.['review_reasons']),
+    allow: reportRow.decision?.['allow'] === true,
+    reasons: texts(reportRow.decision?.['reasons']),
+    review_reasons: texts(reportRow.decision?.['review_reasons']),
   },
 });
 

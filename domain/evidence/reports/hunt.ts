@@ -1,5 +1,5 @@
 import type { Hunt } from '../../../contracts/ledger-reports.js';
-import { type Fact } from './facts.js';
+import { type ReportRow } from './report-rows.js';
 import { isDenial } from './outcome.js';
 
 /**
@@ -38,7 +38,7 @@ interface Hits {
   count: number;
   denied: number;
   worst: string | null;
-  latest: Fact;
+  latest: ReportRow;
   readonly methods: Set<string>;
 }
 
@@ -47,32 +47,32 @@ const MAX_METHODS = 100;
 
 /** The agents behind the matching rows: gravest signal first, then most hits. Pages must come in chain order. */
 export async function huntAgents(
-  facts: AsyncIterable<readonly Fact[]>,
+  reportRows: AsyncIterable<readonly ReportRow[]>,
   { limit, from, to }: { readonly limit: number; readonly from?: string | undefined; readonly to?: string | undefined },
 ): Promise<Hunt> {
   const agents = new Map<string, Hits>();
-  for await (const page of facts) {
-    for (const fact of page) {
-      let hits = agents.get(fact.agentId);
+  for await (const page of reportRows) {
+    for (const reportRow of page) {
+      let hits = agents.get(reportRow.agentId);
       if (!hits) {
         hits = {
-          agentId: fact.agentId,
+          agentId: reportRow.agentId,
           agentName: null,
           count: 0,
           denied: 0,
           worst: null,
-          latest: fact,
+          latest: reportRow,
           methods: new Set(),
         };
-        agents.set(fact.agentId, hits);
+        agents.set(reportRow.agentId, hits);
       }
       hits.count += 1;
-      if (isDenial(fact)) hits.denied += 1;
-      if (fact.signal !== null && (hits.worst === null || gravity(fact.signal) < gravity(hits.worst)))
-        hits.worst = fact.signal;
-      hits.agentName = fact.agentName ?? hits.agentName;
-      hits.latest = fact;
-      if (hits.methods.size < MAX_METHODS) hits.methods.add(fact.method);
+      if (isDenial(reportRow)) hits.denied += 1;
+      if (reportRow.signal !== null && (hits.worst === null || gravity(reportRow.signal) < gravity(hits.worst)))
+        hits.worst = reportRow.signal;
+      hits.agentName = reportRow.agentName ?? hits.agentName;
+      hits.latest = reportRow;
+      if (hits.methods.size < MAX_METHODS) hits.methods.add(reportRow.method);
     }
   }
   const rank = ({ worst }: Hits) => (worst === null ? Number.MAX_SAFE_INTEGER : gravity(worst));

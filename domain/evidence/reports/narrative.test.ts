@@ -3,7 +3,7 @@ import type { NewLedgerRow } from '../../../contracts/ledger.js';
 import type { NarrativeWindow } from '../../../contracts/ledger-reports.js';
 import { callRows, correlationOf, type TestCall } from '../../../test/support/ledger-calls.js';
 import { testRow } from '../../../test/support/ledger.js';
-import type { Fact } from './facts.js';
+import type { ReportRow } from './report-rows.js';
 import { tellNarrative } from './narrative.js';
 
 const NOW = Date.parse('2026-03-10T12:30:00.000Z');
@@ -17,7 +17,7 @@ interface Timed {
 const call = (agoMs: number, change: Omit<TestCall, 'name'> & { name?: string } = {}): Timed[] =>
   callRows({ name: `call ${agoMs} ${JSON.stringify(change)}`, ...change }).map((row) => ({ agoMs, row }));
 
-const factsOf = (rows: readonly Timed[]): Fact[] =>
+const reportRowsOf = (rows: readonly Timed[]): ReportRow[] =>
   rows
     .toSorted((a, b) => b.agoMs - a.agoMs)
     .map(({ agoMs, row }, index) => ({
@@ -39,17 +39,17 @@ const factsOf = (rows: readonly Timed[]): Fact[] =>
       costMicros: row.cost_micros ?? null,
     }));
 
-async function* pages(facts: readonly Fact[]): AsyncGenerator<Fact[]> {
-  for (const fact of facts) yield [fact];
+async function* pages(reportRows: readonly ReportRow[]): AsyncGenerator<ReportRow[]> {
+  for (const reportRow of reportRows) yield [reportRow];
 }
 const tell = (rows: readonly Timed[], window: NarrativeWindow = '7d') => {
-  const all = factsOf(rows);
-  const facts = all.filter((fact) => fact.agentId !== 'gate-proxy');
+  const all = reportRowsOf(rows);
+  const reportRows = all.filter((reportRow) => reportRow.agentId !== 'gate-proxy');
   return tellNarrative(
     { agentId: 'agent-a', window, nowMs: NOW },
-    pages(facts),
-    pages(facts.filter((fact) => fact.kind === 'deep_review_finding')),
-    pages(all.filter((fact) => fact.kind.startsWith('alarm.'))),
+    pages(reportRows),
+    pages(reportRows.filter((reportRow) => reportRow.kind === 'deep_review_finding')),
+    pages(all.filter((reportRow) => reportRow.kind.startsWith('alarm.'))),
   );
 };
 const storyOf = async (rows: readonly Timed[], window?: NarrativeWindow) =>

@@ -1,5 +1,5 @@
 import type { Narrative, NarrativeWindow } from '../../../contracts/ledger-reports.js';
-import { type Fact, tally } from './facts.js';
+import { type ReportRow, tally } from './report-rows.js';
 import { outcomeOf } from './outcome.js';
 import { counted, listed, quoted, summaryOf, times } from './summaries.js';
 
@@ -29,16 +29,16 @@ export const narrativeSpan = ({ window, nowMs }: Pick<NarrativeRequest, 'window'
 type DeepReview = Narrative['deep_review'];
 
 /**
- * An agent's window as a story (docs/architecture/ledger-reads.md#narrative). Every sentence is made from counts. `facts` are the agent's
+ * An agent's window as a story (docs/architecture/ledger-reads.md#narrative). Every sentence is made from counts. `reportRows` are the agent's
  * rows of the window in chain order. `findings` are its deep-review findings of the last seven days. `alarms` are Gate's own alarms of the
  * window about calls of any agent; those about this agent are selected by correlation id. Depends on nothing but its arguments. Rows are
  * read once, and only alarms are kept.
  */
 export async function tellNarrative(
   request: NarrativeRequest,
-  facts: AsyncIterable<readonly Fact[]>,
-  findings: AsyncIterable<readonly Fact[]>,
-  alarms: AsyncIterable<readonly Fact[]>,
+  reportRows: AsyncIterable<readonly ReportRow[]>,
+  findings: AsyncIterable<readonly ReportRow[]>,
+  alarms: AsyncIterable<readonly ReportRow[]>,
 ): Promise<Narrative> {
   const raised = await alarmsByCall(alarms, request.agentId);
   const { agentId, window } = request;
@@ -53,57 +53,57 @@ export async function tellNarrative(
   const signals = tally();
   const reasons = new Map<string, Narrative['deny_reasons'][number]>();
   const waiting = new Set<string>();
-  const notable: Fact[] = [];
+  const notable: ReportRow[] = [];
   let total = 0;
 
-  for await (const page of facts) {
-    for (const fact of page) {
-      if (fact.signal !== null) signals.add(fact.signal);
-      if (fact.signal === 'egress_review_unreachable') hil.unreachable += 1;
-      if (isNotable(fact)) {
-        notable.push(fact);
+  for await (const page of reportRows) {
+    for (const reportRow of page) {
+      if (reportRow.signal !== null) signals.add(reportRow.signal);
+      if (reportRow.signal === 'egress_review_unreachable') hil.unreachable += 1;
+      if (isNotable(reportRow)) {
+        notable.push(reportRow);
         if (notable.length > MAX_NOTABLE) notable.shift();
       }
-      if (fact.correlationId !== null) raised.met(fact.correlationId);
-      const outcome = outcomeOf(fact);
+      if (reportRow.correlationId !== null) raised.met(reportRow.correlationId);
+      const outcome = outcomeOf(reportRow);
       if (outcome !== null) {
         total += 1;
         outcomes[outcome] += 1;
-        samples.take(outcome, fact.seq);
-        intents.add(fact.intent);
-        if (fact.tool !== null) tools.add(fact.tool);
-        const point = points.at(fact.at);
+        samples.take(outcome, reportRow.seq);
+        intents.add(reportRow.intent);
+        if (reportRow.tool !== null) tools.add(reportRow.tool);
+        const point = points.at(reportRow.at);
         point.total += 1;
         if (outcome === 'denied') {
           point.denied += 1;
-          noteReasons(reasons, fact);
+          noteReasons(reasons, reportRow);
         }
         if (outcome === 'reviewed') point.reviewed += 1;
-        if (fact.decision?.['would'] === 'deny') outcomes.would_deny += 1;
-        if (fact.decision?.['would'] === 'pend') outcomes.would_review += 1;
-        if (typeof fact.decision?.['would'] === 'string') samples.take('would', fact.seq);
+        if (reportRow.decision?.['would'] === 'deny') outcomes.would_deny += 1;
+        if (reportRow.decision?.['would'] === 'pend') outcomes.would_review += 1;
+        if (typeof reportRow.decision?.['would'] === 'string') samples.take('would', reportRow.seq);
       }
-      if (fact.kind === 'upstream.outcome') {
-        const stage = fact.decision?.['stage'];
+      if (reportRow.kind === 'upstream.outcome') {
+        const stage = reportRow.decision?.['stage'];
         if (stage === 'completed' || stage === 'failed' || stage === 'uncertain' || stage === 'not_run') {
           executions[stage] += 1;
-          samples.take(stage, fact.seq);
+          samples.take(stage, reportRow.seq);
         }
       }
-      if (fact.kind === 'hil.created' && fact.correlationId !== null) waiting.add(fact.correlationId);
-      if (fact.kind === 'hil.approved' || fact.kind === 'hil.denied' || fact.kind === 'hil.expired') {
-        hil[fact.kind.slice(4) as 'approved' | 'denied' | 'expired'] += 1;
-        samples.take('decided', fact.seq);
+      if (reportRow.kind === 'hil.created' && reportRow.correlationId !== null) waiting.add(reportRow.correlationId);
+      if (reportRow.kind === 'hil.approved' || reportRow.kind === 'hil.denied' || reportRow.kind === 'hil.expired') {
+        hil[reportRow.kind.slice(4) as 'approved' | 'denied' | 'expired'] += 1;
+        samples.take('decided', reportRow.seq);
       }
       // Any end of the call also ends the wait for a person.
-      if (fact.correlationId !== null && ENDS_WAITING.has(fact.kind)) waiting.delete(fact.correlationId);
-      if (fact.kind.startsWith('alarm.')) samples.take('alarm', fact.seq);
+      if (reportRow.correlationId !== null && ENDS_WAITING.has(reportRow.kind)) waiting.delete(reportRow.correlationId);
+      if (reportRow.kind.startsWith('alarm.')) samples.take('alarm', reportRow.seq);
     }
   }
-  for (const fact of raised.own()) {
-    notable.push(fact);
-    samples.take('alarm', fact.seq);
-    if (fact.correlationId !== null && ENDS_WAITING.has(fact.kind)) waiting.delete(fact.correlationId);
+  for (const reportRow of raised.own()) {
+    notable.push(reportRow);
+    samples.take('alarm', reportRow.seq);
+    if (reportRow.correlationId !== null && ENDS_WAITING.has(reportRow.kind)) waiting.delete(reportRow.correlationId);
   }
   notable.sort((a, b) => a.seq - b.seq);
   notable.splice(0, Math.max(0, notable.length - MAX_NOTABLE));
@@ -127,12 +127,12 @@ export async function tellNarrative(
     signals: signals.top(MAX_SIGNALS).map(({ key, count }) => ({ signal: key, count })),
     deny_reasons: denyReasons.slice(0, SHOWN_REASONS),
     hil,
-    notable: notable.toReversed().map((fact) => ({
-      seq: fact.seq,
-      at: fact.at,
-      event_kind: fact.kind,
-      summary: summaryOf(fact),
-      correlation_id: fact.correlationId,
+    notable: notable.toReversed().map((reportRow) => ({
+      seq: reportRow.seq,
+      at: reportRow.at,
+      event_kind: reportRow.kind,
+      summary: summaryOf(reportRow),
+      correlation_id: reportRow.correlationId,
     })),
     deep_review: await deepReviewOf(findings),
   };
@@ -149,10 +149,10 @@ const ENDS_WAITING: ReadonlySet<string> = new Set([
 ]);
 
 /** The newest alarms, selected by the calls they are about. Alarm rows carry Gate's own agent id, not the agent's. */
-async function alarmsByCall(alarms: AsyncIterable<readonly Fact[]>, agentId: string) {
-  const kept: Fact[] = [];
+async function alarmsByCall(alarms: AsyncIterable<readonly ReportRow[]>, agentId: string) {
+  const kept: ReportRow[] = [];
   for await (const page of alarms) {
-    kept.push(...page.filter((fact) => fact.agentId !== agentId && fact.correlationId !== null));
+    kept.push(...page.filter((reportRow) => reportRow.agentId !== agentId && reportRow.correlationId !== null));
     kept.splice(0, Math.max(0, kept.length - MAX_ALARMS));
   }
   const about = new Set(kept.map(({ correlationId }) => correlationId));
@@ -161,31 +161,33 @@ async function alarmsByCall(alarms: AsyncIterable<readonly Fact[]>, agentId: str
     met(correlationId: string): void {
       if (about.has(correlationId)) met.add(correlationId);
     },
-    own: (): readonly Fact[] => kept.filter(({ correlationId }) => met.has(correlationId)),
+    own: (): readonly ReportRow[] => kept.filter(({ correlationId }) => met.has(correlationId)),
   };
 }
 
 /** Anything but the routine of an allowed call. */
-function isNotable(fact: Fact): boolean {
-  const { kind, decision } = fact;
+function isNotable(reportRow: ReportRow): boolean {
+  const { kind, decision } = reportRow;
   if (kind === 'proxy.verdict')
-    return outcomeOf(fact) !== 'allowed' || typeof decision?.['would'] === 'string' || fact.signal !== null;
-  if (kind === 'upstream.outcome') return decision?.['stage'] !== 'completed' || fact.signal !== null;
+    return outcomeOf(reportRow) !== 'allowed' || typeof decision?.['would'] === 'string' || reportRow.signal !== null;
+  if (kind === 'upstream.outcome') return decision?.['stage'] !== 'completed' || reportRow.signal !== null;
   if (kind === 'deep_review_finding') return decision?.['verdict'] === 'Red' || decision?.['brain_delta'] !== 'Agreed';
   if (kind === 'brain.inspection') return decision?.['available'] === false;
   if (kind === 'proxy.control') return false;
-  if (kind === 'policy.evaluated' || kind === 'hil.created') return fact.signal !== null;
+  if (kind === 'policy.evaluated' || kind === 'hil.created') return reportRow.signal !== null;
   return true;
 }
 
-function noteReasons(reasons: Map<string, Narrative['deny_reasons'][number]>, fact: Fact): void {
-  const said = fact.decision?.['reasons'];
+function noteReasons(reasons: Map<string, Narrative['deny_reasons'][number]>, reportRow: ReportRow): void {
+  const said = reportRow.decision?.['reasons'];
   const given = Array.isArray(said) ? said.filter((reason) => typeof reason === 'string') : [];
-  for (const reason of given.length > 0 ? given : [fact.reasoning || fact.signal || 'no reason was recorded']) {
+  for (const reason of given.length > 0
+    ? given
+    : [reportRow.reasoning || reportRow.signal || 'no reason was recorded']) {
     const known = reasons.get(reason);
     if (known) known.count += 1;
     else if (reasons.size < MAX_REASONS)
-      reasons.set(reason, { reason, count: 1, sample_reasoning: fact.reasoning, sample_seq: fact.seq });
+      reasons.set(reason, { reason, count: 1, sample_reasoning: reportRow.reasoning, sample_seq: reportRow.seq });
   }
 }
 
@@ -233,7 +235,7 @@ function sampler(): Sampler {
 
 const percent = (part: number, whole: number): number => (whole === 0 ? 0 : Math.round((part * 1_000) / whole) / 10);
 
-async function deepReviewOf(findings: AsyncIterable<readonly Fact[]>): Promise<DeepReview> {
+async function deepReviewOf(findings: AsyncIterable<readonly ReportRow[]>): Promise<DeepReview> {
   const review: DeepReview = {
     findings_7d: 0,
     brain_delta: { Agreed: 0, Escalated: 0, Downgraded: 0 },
@@ -279,7 +281,7 @@ function headlineOf({ agent_id, window, total, outcomes, hil }: Numbers): string
   return `In ${spanText(window)} ${who} made ${counted(total, 'request')}: ${listed(parts)}.`;
 }
 
-/** One sentence per kind of fact; sentences without facts are left out. */
+/** One sentence per kind of row; a sentence about none is left out. */
 function storyOf(numbers: Numbers, samples: Sampler): Narrative['story'] {
   const { total, outcomes, executions, hil, sparkline, tools, intents, deny_reasons: reasons, signals } = numbers;
   const { deep_review: review } = numbers;

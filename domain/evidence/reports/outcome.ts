@@ -34,4 +34,5 @@ export function outcomeOf({ kind, decision, authorized }: Judged): 'allowed' | '
 }
 
 /** Refused for good: by the verdict, or later by a person. */
-export const isDenial = (fact: Judged): boolean => outcomeOf(fact) === 'denied' || fact.kind === 'hil.denied';
+export const isDenial = (reportRow: Judged): boolean =>
+  outcomeOf(reportRow) === 'denied' || reportRow.kind === 'hil.denied';

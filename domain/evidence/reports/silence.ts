@@ -1,5 +1,5 @@
 import type { SilentAgents } from '../../../contracts/ledger-reports.js';
-import type { Fact } from './facts.js';
+import type { ReportRow } from './report-rows.js';
 
 const HOUR_MS = 3_600_000;
 
@@ -25,7 +25,7 @@ interface Known {
  * registered, from traffic. Gate's own services are left out.
  */
 export async function silentAgents(
-  facts: AsyncIterable<readonly Fact[]>,
+  reportRows: AsyncIterable<readonly ReportRow[]>,
   {
     sinceHours,
     nowMs,
@@ -33,24 +33,24 @@ export async function silentAgents(
   }: { readonly sinceHours: number; readonly nowMs: number; readonly allowed: ReadonlySet<string> },
 ): Promise<SilentAgents> {
   const roster = new Map<string, Known>();
-  for await (const page of facts) {
-    for (const fact of page) {
-      const name = fact.kind === 'proxy.verdict' ? fact.agentId : (fact.agentName ?? fact.agentId);
+  for await (const page of reportRows) {
+    for (const reportRow of page) {
+      const name = reportRow.kind === 'proxy.verdict' ? reportRow.agentId : (reportRow.agentName ?? reportRow.agentId);
       if (name.startsWith('gate-')) continue;
-      const key = JSON.stringify([fact.tenant, name]);
+      const key = JSON.stringify([reportRow.tenant, name]);
       const known = roster.get(key) ?? {
         name,
-        tenant: fact.tenant,
+        tenant: reportRow.tenant,
         enrolledAt: null,
         lastActivity: null,
         active: true,
       };
       roster.set(key, known);
-      if (fact.kind === 'proxy.verdict') known.lastActivity = fact.at;
-      else if (fact.kind === 'agent.registered') {
-        known.enrolledAt ??= fact.at;
+      if (reportRow.kind === 'proxy.verdict') known.lastActivity = reportRow.at;
+      else if (reportRow.kind === 'agent.registered') {
+        known.enrolledAt ??= reportRow.at;
         known.active = true;
-      } else known.active = fact.kind === 'agent.unsuspended';
+      } else known.active = reportRow.kind === 'agent.unsuspended';
     }
   }
   const active = [...roster.values()].filter((agent) => agent.active && !allowed.has(agent.name));

@@ -1,5 +1,5 @@
 import type { Spend } from '../../../contracts/ledger-reports.js';
-import type { Fact } from './facts.js';
+import type { ReportRow } from './report-rows.js';
 
 /** Rows that count for spend: a verdict is a request, and the inspection holds its estimated cost. */
 export const SPEND_KINDS = ['proxy.verdict', 'brain.inspection'] as const;
@@ -14,31 +14,31 @@ interface Spender {
 
 /** Estimated cost by agent, highest first. The totals cover every agent, also those beyond `limit`. */
 export async function spendOf(
-  facts: AsyncIterable<readonly Fact[]>,
+  reportRows: AsyncIterable<readonly ReportRow[]>,
   { window, limit }: { readonly window: string | null; readonly limit: number },
 ): Promise<Spend> {
   const spenders = new Map<string, Spender>();
   let [micros, requests, priced] = [0, 0, 0];
-  for await (const page of facts) {
-    for (const fact of page) {
-      const known = spenders.get(fact.agentId) ?? {
+  for await (const page of reportRows) {
+    for (const reportRow of page) {
+      const known = spenders.get(reportRow.agentId) ?? {
         agentName: null,
         micros: 0,
         requests: 0,
         priced: 0,
-        latest: fact.at,
+        latest: reportRow.at,
       };
-      spenders.set(fact.agentId, known);
-      known.latest = fact.at;
-      known.agentName = fact.agentName ?? known.agentName;
-      if (fact.kind === 'proxy.verdict') {
+      spenders.set(reportRow.agentId, known);
+      known.latest = reportRow.at;
+      known.agentName = reportRow.agentName ?? known.agentName;
+      if (reportRow.kind === 'proxy.verdict') {
         known.requests += 1;
         requests += 1;
       }
-      if (fact.costMicros !== null) {
-        known.micros += fact.costMicros;
+      if (reportRow.costMicros !== null) {
+        known.micros += reportRow.costMicros;
         known.priced += 1;
-        micros += fact.costMicros;
+        micros += reportRow.costMicros;
         priced += 1;
       }
     }

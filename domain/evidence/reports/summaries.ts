@@ -1,4 +1,4 @@
-import { type Fact } from './facts.js';
+import { type ReportRow } from './report-rows.js';
 import { outcomeOf } from './outcome.js';
 
 /** Makes foreign text fit for a sentence: one line, no control characters, at most `most` characters. */
@@ -11,13 +11,13 @@ const because = (text: string): string => (text.trim() === '' ? '' : `: ${quoted
 const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
 
 /** What an entry says, in one sentence without its time. The sentence is an annotation; the row is the evidence. */
-export function summaryOf(fact: Fact): string {
-  const { kind, decision, reasoning } = fact;
-  const tool = fact.tool === null ? 'the call' : quoted(fact.tool, 80);
+export function summaryOf(reportRow: ReportRow): string {
+  const { kind, decision, reasoning } = reportRow;
+  const tool = reportRow.tool === null ? 'the call' : quoted(reportRow.tool, 80);
   const by = quoted(text(decision?.['decided_by']) ?? 'an operator', 80);
   switch (kind) {
     case 'proxy.verdict':
-      return verdictSummary(fact, tool);
+      return verdictSummary(reportRow, tool);
     case 'proxy.control':
       return quoted(reasoning);
     case 'brain.inspection':
@@ -39,7 +39,7 @@ export function summaryOf(fact: Fact): string {
     case 'hil.expired':
       return `nobody decided about ${tool} in time; it was not executed`;
     case 'upstream.outcome':
-      return executionSummary(fact, tool);
+      return executionSummary(reportRow, tool);
     case 'call.aborted':
     case 'call.abandoned':
       return `${tool} was closed without being executed${because(reasoning)}`;
@@ -49,22 +49,22 @@ export function summaryOf(fact: Fact): string {
       const [subject, verb] = kind.split('.', 2) as [string, string | undefined];
       if (subject === 'agent' && verb !== undefined)
         return `the agent: ${verb.replaceAll('_', ' ')}${because(reasoning)}`;
-      return `${quoted(kind, 64)}${fact.signal === null ? '' : ` (${quoted(fact.signal, 64)})`}${because(reasoning)}`;
+      return `${quoted(kind, 64)}${reportRow.signal === null ? '' : ` (${quoted(reportRow.signal, 64)})`}${because(reasoning)}`;
     }
   }
 }
 
-function verdictSummary(fact: Fact, tool: string): string {
-  const why = because(fact.reasoning);
-  const would = fact.decision?.['would'];
+function verdictSummary(reportRow: ReportRow, tool: string): string {
+  const why = because(reportRow.reasoning);
+  const would = reportRow.decision?.['would'];
   if (would === 'deny' || would === 'pend')
     return `${tool} was let through; enforcing would have ${would === 'deny' ? 'denied it' : 'sent it to a person'}${why}`;
-  const outcome = outcomeOf(fact);
+  const outcome = outcomeOf(reportRow);
   if (outcome === 'denied') return `${tool} was denied${why}`;
   return outcome === 'reviewed' ? `${tool} was sent to a person${why}` : `${tool} was allowed${why}`;
 }
 
-function executionSummary({ decision, reasoning }: Fact, tool: string): string {
+function executionSummary({ decision, reasoning }: ReportRow, tool: string): string {
   switch (decision?.['stage']) {
     case 'completed':
       return `${tool} was executed`;

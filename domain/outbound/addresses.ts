@@ -16,7 +16,7 @@ export function literalAddress(host: string): string | null {
 
 /**
  * Whether an address belongs to the public Internet. IPv4 within IPv6 is judged as IPv4. Addresses that tunnel to another one (6to4,
- * Teredo, NAT64) are not public, because the tunnel decides who answers (docs/architecture/egress.md#public-addresses). Text that is not an
+ * Teredo, NAT64) are not public, because the tunnel decides who answers (docs/architecture/outbound.md#public-addresses). Text that is not an
  * address is not public.
  */
 export function isPublicAddress(address: string): boolean {

@@ -1,10 +1,11 @@
 import { lookup } from 'node:dns/promises';
 import { Agent, buildConnector, request } from 'undici';
 import { errorText } from '../../domain/errors.js';
-import { bareHost, isPublicAddress, literalAddress, lowestAddress } from '../../domain/egress/addresses.js';
-import { isAllowedPrivate } from '../../domain/egress/callback-url.js';
+import { bareHost, isPublicAddress, literalAddress, lowestAddress } from '../../domain/outbound/addresses.js';
+import { isAllowedPrivate } from '../../domain/outbound/callback-url.js';
+import { bytesUpTo, TooLong } from './body.js';
 
-export type EgressFault =
+export type OutboundFault =
   | 'forbidden_address'
   | 'dns_failed'
   | 'connection_failed'
@@ -19,19 +20,19 @@ export type EgressFault =
  * An outbound request that failed. `final` means that another attempt cannot help (a forbidden address, a redirect, a 4xx). Otherwise the
  * same request may be sent again later.
  */
-export class EgressError extends Error {
-  readonly fault: EgressFault;
+export class OutboundError extends Error {
+  readonly fault: OutboundFault;
   readonly final: boolean;
   /** The HTTP status; null when there was no answer. */
   readonly status: number | null;
 
   constructor(
-    fault: EgressFault,
+    fault: OutboundFault,
     message: string,
     options: { final: boolean; status?: number; cause?: unknown } = { final: false },
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    this.name = 'EgressError';
+    this.name = 'OutboundError';
     this.fault = fault;
     this.final = options.final;
     this.status = options.status ?? null;
@@ -66,20 +67,20 @@ export interface GuardedFetch {
   close(): Promise<void>;
 }
 
-/** Limits of every request (docs/architecture/egress.md#guarded-fetch). */
-export const EGRESS_LIMITS = { bodyBytes: 65_536, totalMs: 5_000, dnsMs: 2_000, answers: 32 };
-type Limits = Readonly<typeof EGRESS_LIMITS>;
+/** Limits of every request (docs/architecture/outbound.md#guarded-fetch). */
+export const OUTBOUND_LIMITS = { bodyBytes: 65_536, totalMs: 5_000, dnsMs: 2_000, answers: 32 };
+type Limits = Readonly<typeof OUTBOUND_LIMITS>;
 
 const resolveBySystem: Resolve = async (name) => (await lookup(name, { all: true })).map(({ address }) => address);
 
 /**
- * HTTP to addresses chosen by others (docs/architecture/egress.md). Every connection resolves the name again, requires that all answers are
+ * HTTP to addresses chosen by others (docs/architecture/outbound.md). Every connection resolves the name again, requires that all answers are
  * public, and goes to the one address that was checked. Host, SNI and certificate keep the name. Ignores proxy variables, keeps no
  * connection alive beyond the check, follows no redirects, and limits bodies and time. Resolves for 2xx; everything else rejects with
- * EgressError.
+ * OutboundError.
  */
 export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFetch {
-  const limits: Limits = { ...EGRESS_LIMITS, ...options.limits };
+  const limits: Limits = { ...OUTBOUND_LIMITS, ...options.limits };
   const dispatcher = new Agent({
     connect: guardedConnector({
       allowPrivate: options.allowPrivate ?? [],
@@ -97,12 +98,14 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
   const guardedFetch = async (target: string | URL, init: GuardedRequest): Promise<GuardedResponse> => {
     const url = new URL(target);
     if (url.protocol !== 'https:' && url.protocol !== 'http:')
-      throw new EgressError('forbidden_address', `${url.protocol} is not a scheme Gate sends to`, { final: true });
+      throw new OutboundError('forbidden_address', `${url.protocol} is not a scheme Gate sends to`, { final: true });
     if (init.body !== undefined && Buffer.byteLength(init.body) > limits.bodyBytes)
-      throw new EgressError('request_too_large', `the body is larger than ${limits.bodyBytes} bytes`, { final: true });
+      throw new OutboundError('request_too_large', `the body is larger than ${limits.bodyBytes} bytes`, {
+        final: true,
+      });
     const deadline = new AbortController();
     const timer = setTimeout(
-      () => deadline.abort(new EgressError('timed_out', `no complete answer within ${limits.totalMs} ms`)),
+      () => deadline.abort(new OutboundError('timed_out', `no complete answer within ${limits.totalMs} ms`)),
       limits.totalMs,
     );
     try {
@@ -119,10 +122,10 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
         response.body.on('error', () => undefined).destroy();
         throw refusal;
       }
-      const body = await readBounded(response.body, limits.bodyBytes);
+      const body = await bytesUpTo(limits.bodyBytes, response.body);
       return { status: response.statusCode, headers: response.headers, body };
     } catch (error) {
-      throw egressErrorOf(error, deadline.signal);
+      throw outboundErrorOf(error, deadline.signal);
     } finally {
       clearTimeout(timer);
     }
@@ -161,7 +164,7 @@ async function pinnedAddress(host: string, mayBePrivate: boolean, resolve: Resol
   const answers = literal === null ? await resolveBounded(host, resolve, limits) : [literal];
   const forbidden = mayBePrivate ? undefined : answers.find((address) => !isPublicAddress(address));
   if (forbidden !== undefined)
-    throw new EgressError('forbidden_address', `${host} leads to ${forbidden}, which is not public`, { final: true });
+    throw new OutboundError('forbidden_address', `${host} leads to ${forbidden}, which is not public`, { final: true });
   return lowestAddress(answers);
 }
 
@@ -169,20 +172,22 @@ async function resolveBounded(host: string, resolve: Resolve, limits: Limits): P
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(
-      () => reject(new EgressError('dns_failed', `${host} was not resolved within ${limits.dnsMs} ms`)),
+      () => reject(new OutboundError('dns_failed', `${host} was not resolved within ${limits.dnsMs} ms`)),
       limits.dnsMs,
     );
   });
   try {
     const answers = await Promise.race([resolve(host), late]);
     const usable = answers.every((address) => literalAddress(address) !== null);
-    if (answers.length === 0 || !usable) throw new EgressError('dns_failed', `${host} has no usable address`);
+    if (answers.length === 0 || !usable) throw new OutboundError('dns_failed', `${host} has no usable address`);
     if (answers.length > limits.answers)
-      throw new EgressError('forbidden_address', `${host} has more than ${limits.answers} addresses`, { final: true });
+      throw new OutboundError('forbidden_address', `${host} has more than ${limits.answers} addresses`, {
+        final: true,
+      });
     return answers;
   } catch (error) {
-    if (error instanceof EgressError) throw error;
-    throw new EgressError('dns_failed', `${host} cannot be resolved: ${errorText(error)}`, {
+    if (error instanceof OutboundError) throw error;
+    throw new OutboundError('dns_failed', `${host} cannot be resolved: ${errorText(error)}`, {
       final: false,
       cause: error,
     });
@@ -191,33 +196,20 @@ async function resolveBounded(host: string, resolve: Resolve, limits: Limits): P
   }
 }
 
-async function readBounded(body: AsyncIterable<Buffer> & { destroy(): void }, limit: number): Promise<Buffer> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size > limit) {
-      body.destroy();
-      throw new EgressError('response_too_large', `the answer is larger than ${limit} bytes`, { final: true });
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
-
 /** 408, 429 and 5xx may be temporary; every other status outside 2xx is final. A redirect would bypass the check. */
-function refusalOf(status: number): EgressError | null {
+function refusalOf(status: number): OutboundError | null {
   if (status >= 200 && status < 300) return null;
   if (status >= 300 && status < 400)
-    return new EgressError('redirected', `answered ${status}; redirects are not followed`, { final: true, status });
+    return new OutboundError('redirected', `answered ${status}; redirects are not followed`, { final: true, status });
   const passing = status >= 500 || status === 408 || status === 429;
-  return new EgressError(passing ? 'unavailable' : 'refused', `answered ${status}`, { final: !passing, status });
+  return new OutboundError(passing ? 'unavailable' : 'refused', `answered ${status}`, { final: !passing, status });
 }
 
-function egressErrorOf(error: unknown, deadline: AbortSignal): EgressError {
-  if (error instanceof EgressError) return error;
-  if (deadline.aborted && deadline.reason instanceof EgressError) return deadline.reason;
-  return new EgressError('connection_failed', `the connection failed: ${errorText(error)}`, {
+function outboundErrorOf(error: unknown, deadline: AbortSignal): OutboundError {
+  if (error instanceof OutboundError) return error;
+  if (error instanceof TooLong) return new OutboundError('response_too_large', error.message, { final: true });
+  if (deadline.aborted && deadline.reason instanceof OutboundError) return deadline.reason;
+  return new OutboundError('connection_failed', `the connection failed: ${errorText(error)}`, {
     final: false,
     cause: error,
   });

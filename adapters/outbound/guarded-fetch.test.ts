@@ -36,7 +36,7 @@ const local = (port: number, options: GuardedFetchOptions = {}): { fetch: Guarde
   url: `http://hooks.test.example:${port}/hil`,
 });
 const post = { method: 'POST', body: '{"a":1}', headers: { 'content-type': 'application/json' } } as const;
-const fault = (name: string, final: boolean) => expect.objectContaining({ name: 'EgressError', fault: name, final });
+const fault = (name: string, final: boolean) => expect.objectContaining({ name: 'OutboundError', fault: name, final });
 
 /** Records which address a connection was opened to, and connects to a local port instead. */
 const recording =

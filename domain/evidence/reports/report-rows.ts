@@ -2,7 +2,7 @@ import type { JsonObject } from '../../../contracts/json.js';
 import type { EntryTable } from '../../ledger/tables.js';
 
 /** The part of an entry that reports use. */
-export interface Fact {
+export interface ReportRow {
   readonly seq: number;
   /** Commit time, as the chain writes it. */
   readonly at: string;
@@ -23,7 +23,7 @@ export interface Fact {
   readonly costMicros: number | null;
 }
 
-/** The columns of a fact that are always read. */
+/** The columns of a report row that are always read. */
 export const LIGHT_COLUMNS = [
   'seq',
   'timestamp',
@@ -44,7 +44,7 @@ export const LIGHT_COLUMNS = [
 type FactRow = Pick<EntryTable, (typeof LIGHT_COLUMNS)[number]> &
   Partial<Pick<EntryTable, 'reasoning' | 'policy_decision'>>;
 
-export const toFact = (row: FactRow): Fact => ({
+export const toFact = (row: FactRow): ReportRow => ({
   seq: Number(row.seq),
   at: row.timestamp,
   id: row.id,
@@ -67,7 +67,7 @@ export const toFact = (row: FactRow): Fact => ({
  * The intent score of an inspection (docs/architecture/verdict.md#the-fold), in basis points so that a sum does not depend on its order.
  * Taken from the row; when the row does not state it, derived from the inspection's result. `null` for a row that is no inspection.
  */
-export function intentBasisPoints({ kind, decision, authorized }: Fact): number | null {
+export function intentBasisPoints({ kind, decision, authorized }: ReportRow): number | null {
   const replay = decision?.['input_replay'];
   if (
     typeof replay === 'object' &&

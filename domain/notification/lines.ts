@@ -24,7 +24,7 @@ export function placesOf(consoleUrl: string | undefined, sessionKey: Uint8Array)
 }
 
 /** The lines of a message: what Gate calls it, and a text of others that the channel must still escape. */
-export function factsOf(notice: Notice): readonly (readonly [string, string])[] {
+export function linesOf(notice: Notice): readonly (readonly [string, string])[] {
   const { tool, agent_id, risk_summary, severity, required_approvers, approvals, expires_at, correlation_id } = notice;
   return [
     ['Tool', tool],

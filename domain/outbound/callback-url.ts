@@ -42,7 +42,7 @@ export function parseCallbackAllowlist(entries: readonly string[]): CallbackAllo
 
 /**
  * The address as it will be used, its host in lower-case IDNA form without trailing dot. Throws GateError `callback_not_allowed` that names
- * the broken rule (docs/architecture/egress.md#callback-addresses). Checks the form, the scheme, names and addresses that are not public,
+ * the broken rule (docs/architecture/outbound.md#callback-addresses). Checks the form, the scheme, names and addresses that are not public,
  * and then the allowlist. An empty allowlist refuses everything. The query never grants access.
  */
 export function checkCallbackUrl(text: string, allowlist: CallbackAllowlist, { allowPrivate }: CallbackRules): URL {

@@ -2,29 +2,29 @@ import type { Kysely } from 'kysely';
 import type { LedgerTables } from '../../../domain/ledger/tables.js';
 import { filtered, scan } from '../../ledger/rows.js';
 import { detailMatches, type RowFilter } from '../../../domain/ledger/row-filter.js';
-import { type Fact, LIGHT_COLUMNS, toFact } from '../../../domain/evidence/reports/facts.js';
+import { type ReportRow, LIGHT_COLUMNS, toFact } from '../../../domain/evidence/reports/report-rows.js';
 
 const COLUMNS = [...LIGHT_COLUMNS, 'reasoning', 'policy_decision'] as const;
 
 /**
- * The rows of a filter as facts, page by page in chain order. Every report is computed from these, so that both stores give the same
+ * The rows of a filter, as reports read them, page by page in chain order. Every report is computed from these, so that both stores give the same
  * result. `light` leaves out reasoning and decision, which are most of a row; it is for reports that only count.
  */
 export async function* factPages(
   db: Kysely<LedgerTables>,
   filter: RowFilter,
   { light = false }: { readonly light?: boolean } = {},
-): AsyncGenerator<Fact[]> {
+): AsyncGenerator<ReportRow[]> {
   // A decision may be a quarter of a megabyte, and a page of them is in memory at once.
   const options = light ? {} : { pageRows: 100 };
   for await (const page of scan(db, filter, light ? LIGHT_COLUMNS : COLUMNS, options)) {
-    const facts = page.map(toFact).filter((fact) => detailMatches(filter.detail, fact.decision));
-    if (facts.length > 0) yield facts;
+    const reportRows = page.map(toFact).filter((reportRow) => detailMatches(filter.detail, reportRow.decision));
+    if (reportRows.length > 0) yield reportRows;
   }
 }
 
 /** The rows at these places that are not hidden, in chain order. */
-export async function factsAt(db: Kysely<LedgerTables>, seqs: readonly number[]): Promise<Fact[]> {
+export async function factsAt(db: Kysely<LedgerTables>, seqs: readonly number[]): Promise<ReportRow[]> {
   if (seqs.length === 0) return [];
   const rows = await filtered(db.selectFrom('ledger_entries').select(COLUMNS), {})
     .where('seq', 'in', seqs)

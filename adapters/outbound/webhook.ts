@@ -1,4 +1,5 @@
 import { errorText } from '../../domain/errors.js';
+import { bytesUpTo, piecesOf } from './body.js';
 
 /** An address from the operator's own configuration; it may be inside the network. */
 export interface WebhookTarget {
@@ -54,7 +55,10 @@ export async function postTo(
       await response.body?.cancel();
       throw new ReceiverRefused(response.status, retryAfterMs(response.headers.get('retry-after')));
     }
-    return { contentType: response.headers.get('content-type') ?? '', bytes: await boundedBody(response) };
+    return {
+      contentType: response.headers.get('content-type') ?? '',
+      bytes: await bytesUpTo(MAX_ANSWER_BYTES, piecesOf(response)),
+    };
   } catch (error) {
     if (error instanceof ReceiverRefused) throw error;
     const cause = (error as { cause?: unknown }).cause;
@@ -71,15 +75,4 @@ const retryAfterMs = (text: string | null): number => (/^\d{1,6}$/.test(text ?? 
 export function withoutAddress(text: string, url: string): string {
   const { host, hostname } = new URL(url);
   return [url, host, hostname].reduce((words, part) => words.replaceAll(part, 'the receiver'), text);
-}
-
-async function boundedBody(response: Response): Promise<Uint8Array> {
-  const parts: Uint8Array[] = [];
-  let length = 0;
-  for await (const part of response.body ?? []) {
-    length += part.length;
-    if (length > MAX_ANSWER_BYTES) throw new Error(`the answer is larger than ${MAX_ANSWER_BYTES} bytes`);
-    parts.push(part);
-  }
-  return Buffer.concat(parts);
 }

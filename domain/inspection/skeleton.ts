@@ -105,7 +105,7 @@ export interface Span {
 }
 
 /** Three views of the same texts, each made in one pass. */
-export interface FoldedViews {
+export interface Skeletons {
   /** Folded, with punctuation. Runs of white space become one space or one line feed; texts are separated by a line feed. */
   readonly plain: string;
   /** Only `a-z0-9` words, with one space between them and at both ends. */
@@ -144,7 +144,7 @@ const wordHash = (word: string): number => {
 const FILTER_FROM = 8_192;
 
 /** Folds all texts of a request. Linear in their length. Skips nothing, because padding is the cheapest evasion. */
-export function foldTexts(texts: readonly string[]): FoldedViews {
+export function skeletonsOf(texts: readonly string[]): Skeletons {
   const decomposed = texts.map(decompose);
   const size = decomposed.reduce((sum, text) => sum + text.length + 1, 2);
   const filter = size < FILTER_FROM ? null : new Uint8Array(FILTER_SIZE);
@@ -219,4 +219,4 @@ export function foldTexts(texts: readonly string[]): FoldedViews {
 }
 
 /** Folds one short text to words: `" ignore previous instructions "`. */
-export const foldedWords = (text: string): string => foldTexts([text]).words;
+export const skeletonWords = (text: string): string => skeletonsOf([text]).words;
