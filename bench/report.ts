@@ -15,7 +15,7 @@ export interface Report {
 
 /** Prints the tables and keeps them as `bench/results/<date>-<what>.json` and `.md`, with the machine, the commit and the command. */
 export function writeReport(what: string, report: Report): void {
-  const made = { date: new Date().toISOString().slice(0, 10), commit: commit(), command: command() };
+  const made = { date: new Date().toISOString().slice(0, 10), commit: commits(), command: command() };
   const folder = join(PROJECT_ROOT, 'bench', 'results');
   mkdirSync(folder, { recursive: true });
   const file = join(folder, `${made.date}-${what}`);
@@ -59,10 +59,17 @@ const command = (): string =>
     ' ',
   );
 
-function commit(): string {
+/** What was measured, and what it was compared with. */
+function commits(): string {
+  const at = process.argv.indexOf('--other');
+  const other = at === -1 ? undefined : process.argv[at + 1];
+  return other === undefined ? commitIn(PROJECT_ROOT) : `${commitIn(PROJECT_ROOT)}, the other side ${commitIn(other)}`;
+}
+
+function commitIn(folder: string): string {
   try {
     const git = (...args: string[]) =>
-      execFileSync('git', args, { cwd: PROJECT_ROOT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+      execFileSync('git', args, { cwd: folder, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
     return git('rev-parse', '--short', 'HEAD');
   } catch {
     return 'unknown';

@@ -42,7 +42,7 @@ export const decisionPrincipal = z.object({
   method: z.string(),
   credential: z.string(),
   /** `null` where Gate itself decided by a rule. */
-  credential_kind: z.enum(['session-cookie', 'console-bearer', 'demo-session', 'auth-disabled']).nullable(),
+  credential_kind: z.enum(['console-bearer']).nullable(),
 });
 export type DecisionPrincipal = z.infer<typeof decisionPrincipal>;
 

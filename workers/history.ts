@@ -163,7 +163,12 @@ export async function stepsOf({ events }: History, keys: KeyRing | null): Promis
       case EventType.EVENT_TYPE_TIMER_STARTED: {
         const timer = event.timerStartedEventAttributes;
         const forMs = Number(timer?.startToFireTimeout?.seconds ?? 0) * 1000;
-        begin(`timer ${timer?.timerId}`, at, 'waits', `until ${isoOf(at, forMs)}`);
+        begin(
+          `timer ${timer?.timerId}`,
+          at,
+          'waits',
+          `until ${isoOf(at, forMs)}${summary === null ? '' : `, ${summary}`}`,
+        );
         break;
       }
       case EventType.EVENT_TYPE_TIMER_FIRED:

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { PROJECT_ROOT } from '../../config/project-root.js';
+import { needs } from '../../test/support/needs.js';
 
 let folder: string;
 beforeAll(async () => {
@@ -48,12 +49,15 @@ const WAYS_OUT = {
 };
 const there = existsSync(FULL);
 
-it.each(Object.entries(WAYS_OUT))('a log on a full disk keeps no process from ending %s', async (_way, program) => {
-  if (!there) return void process.stderr.write('skipped: this system has no /dev/full\n');
-  expect(await logging(FULL, program)).toBe(7);
-  const descriptor = openSync(FULL, 'w');
-  expect(await logging(descriptor, program).finally(() => closeSync(descriptor))).toBe(7);
-});
+const onFullDisk = there ? it : it.skip;
+onFullDisk.each(Object.entries(WAYS_OUT))(
+  `a log on a full disk keeps no process from ending %s${needs('dev-full', there)}`,
+  async (_way, program) => {
+    expect(await logging(FULL, program)).toBe(7);
+    const descriptor = openSync(FULL, 'w');
+    expect(await logging(descriptor, program).finally(() => closeSync(descriptor))).toBe(7);
+  },
+);
 
 it.each(Object.entries(WAYS_OUT))(
   'a pipe whose reader stands still keeps no process from ending %s',

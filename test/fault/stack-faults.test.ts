@@ -1,4 +1,3 @@
-import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
@@ -9,7 +8,9 @@ import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { type DemoUpstream, startDemoUpstream } from '../../demo/upstream/server.js';
 import { PROJECT_ROOT } from '../../config/project-root.js';
 import type { Reply } from '../support/agent.js';
+import { needs } from '../support/needs.js';
 import { type MortalPostgres, startMortalPostgres } from '../support/postgres.js';
+import { canMountSmall, mountSmall, unmount } from '../support/small-disk.js';
 import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
 import { eventually, timePasses } from '../support/waiting.js';
 
@@ -196,23 +197,9 @@ describe('stores on Postgres', () => {
   });
 });
 
-/** A file system of a few megabytes, which only root can make; `null` elsewhere. */
-function smallDisk(at: string): { remove(): void } | null {
-  if (process.platform !== 'linux' || process.getuid?.() !== 0) return null;
-  const mount = (...args: string[]) => execFileSync('mount', args, { stdio: 'ignore' });
-  try {
-    mkdirSync(at, { recursive: true });
-    mount('-t', 'tmpfs', '-o', 'size=64m', 'gate-test', at);
-  } catch {
-    return null;
-  }
-  return {
-    remove: () => void execFileSync('umount', ['-l', at], { stdio: 'ignore' }),
-  };
-}
+const mountable = canMountSmall();
 
-describe('stores on a disk', () => {
-  let disk: ReturnType<typeof smallDisk> = null;
+(mountable ? describe : describe.skip)(`stores on a disk${needs('small-disk', mountable)}`, () => {
   let stateDir: string;
   const ballast = () => join(stateDir, 'ballast');
   /**
@@ -235,17 +222,16 @@ describe('stores on a disk', () => {
   };
   beforeAll(async () => {
     stateDir = join(folder, 'disk');
-    disk = smallDisk(stateDir);
-    if (!disk) return void process.stderr.write('skipped: a small file system of its own needs root on Linux\n');
+    mkdirSync(stateDir, { recursive: true });
+    mountSmall(stateDir, '64m');
     await start({}, stateDir);
   }, STACK_START_LIMIT_MS);
   afterAll(async () => {
     await gate?.stop();
-    disk?.remove();
+    unmount(stateDir);
   }, 60_000);
 
   it('that is full: nothing is let through that cannot be recorded; with room again everything goes on', async () => {
-    if (!disk) return;
     const parked = await park();
     const before = ran('list_files');
     fill();

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ERROR_CODES } from '../../contracts/error-codes.js';
@@ -12,9 +13,10 @@ const page = (file: string): string => readFileSync(join(REFERENCE_DIRECTORY, fi
 const firstCells = (text: string): string[] =>
   [...text.matchAll(/^\| `([^`]+)` \|/gm)].map((match) => match[1] as string);
 
-const PRODUCT = 'activities api bench bin cli config contracts demo domain lite scripts stack workers workflows'.split(
-  ' ',
-);
+/** What is kept of TypeScript and scripts, tests aside. */
+const SOURCES = execFileSync('git', ['ls-files', '*.ts', '*.mjs'], { cwd: PROJECT_ROOT, encoding: 'utf8' })
+  .split('\n')
+  .filter((file) => file !== '' && !/\.test\.ts$|^test\/|^config\/elsewhere\.ts$/.test(file));
 /** The ways in which source reads a variable, or names one to whoever reads it. */
 const READS = [
   /\benv(?:\?\.|\.|\[')([A-Z][A-Z0-9_]+)/g,
@@ -28,12 +30,7 @@ const READS = [
 /** Each variable that the product reads, with the files that do. */
 function readVariables(): ReadonlyMap<string, readonly string[]> {
   const found = new Map<string, string[]>();
-  const sources = PRODUCT.flatMap((folder) =>
-    readdirSync(join(PROJECT_ROOT, folder), { recursive: true, encoding: 'utf8' })
-      .filter((name) => /(?<!\.test)\.(?:ts|mjs)$/.test(name) && `${folder}/${name}` !== 'config/elsewhere.ts')
-      .map((name) => join(folder, name)),
-  );
-  for (const file of [...sources, 'Dockerfile', 'docker-compose.yml']) {
+  for (const file of [...SOURCES, 'Dockerfile', 'docker-compose.yml']) {
     const text = readFileSync(join(PROJECT_ROOT, file), 'utf8');
     for (const [, name = ''] of READS.flatMap((way) => [...text.matchAll(way)]))
       found.set(name, [...(found.get(name) ?? []), file]);

@@ -1,5 +1,15 @@
 /** What some tests need and not every machine has; `.ci/run` knows the words. */
-export type Need = 'chromium' | 'opa' | 'openssl' | 'other-user' | 'prlimit' | 'pyiceberg' | 'single-executable';
+export type Need =
+  | 'chromium'
+  | 'dev-full'
+  | 'opa'
+  | 'loop-device'
+  | 'openssl'
+  | 'other-user'
+  | 'prlimit'
+  | 'pyiceberg'
+  | 'single-executable'
+  | 'small-disk';
 
 /** The end of the title of a test that is skipped where something is not there: the end of the run names it (`not-run.mjs`). */
 export const needs = (what: Need, there: boolean): string => (there ? '' : ` (needs ${what})`);

@@ -64,13 +64,13 @@ export function reviewOf(
     do await condition(() => !deciding);
     while (crowded());
   };
-  const settledBefore = (ms: number): Promise<boolean> =>
-    condition(() => settled !== null, Math.max(1, ms - Date.now()));
+  const settledBefore = (ms: number, summary: string): Promise<boolean> =>
+    condition(() => settled !== null, Math.max(1, ms - Date.now()), { summary });
 
   /** Tells more people, once. A store that is away then may be back before the deadline. */
   async function escalated(dueMs: number, escalate: () => Promise<void>): Promise<void> {
     for (let atMs = dueMs; !isOver(deadlineMs, Math.max(atMs, Date.now())); atMs = Date.now() + ESCALATE_AGAIN_MS) {
-      if (await settledBefore(atMs)) return;
+      if (await settledBefore(atMs, 'then more people are told')) return;
       await inTurn();
       if (settled) return;
       deciding = true;
@@ -136,7 +136,7 @@ export function reviewOf(
     close: () => void (over = true),
     async settled({ escalate, expire }) {
       if (escalatesMs !== null) await escalated(escalatesMs, escalate);
-      if (!(await settledBefore(deadlineMs ?? 0))) await inTurn();
+      if (!(await settledBefore(deadlineMs ?? 0, 'then the call expires'))) await inTurn();
       if (settled) return { summary: settled, by: 'decision', row_settled: rowSettled };
       deciding = true;
       try {
@@ -150,7 +150,7 @@ export function reviewOf(
     async waitsFor(ms) {
       const untilMs = Date.now() + ms;
       if (untilMs >= Math.min(escalatesMs ?? Infinity, deadlineMs ?? 0)) return false;
-      return !(await settledBefore(untilMs));
+      return !(await settledBefore(untilMs, 'then it asks for room on the parked queue'));
     },
   };
 }

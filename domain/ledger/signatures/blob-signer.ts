@@ -7,8 +7,8 @@ import { sha256Hex } from '../../crypto/digest.js';
 export interface BlobBinding {
   readonly tenant: string;
   readonly audience: 'ledger';
-  readonly purpose: 'regulatory-export-manifest' | 'ledger-chain-anchor';
-  readonly operation: 'ledger.export.regulatory' | 'ledger.chain.anchor';
+  readonly purpose: 'regulatory-export-manifest';
+  readonly operation: 'ledger.export.regulatory';
   readonly lifetime_seconds: number;
 }
 
