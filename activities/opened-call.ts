@@ -1,14 +1,12 @@
-import { LRUCache } from 'lru-cache';
 import type { CallInput } from '../contracts/call.js';
 import type { AgentHistory } from '../contracts/policy.js';
 import { NotAsStaged, type StagedRequest } from '../domain/call-record/record.js';
 import { PipelineUnavailable } from '../domain/pipeline/pipeline.js';
 import type { CallStore } from '../domain/call-record/ports.js';
+import { handedOn } from './handed-on.js';
 
 /** How far back an agent's successful steps count for inspection and policy. */
 export const HISTORY_WINDOW_MS = 300_000;
-/** Calls between inspection and policy. */
-const KEPT_HISTORIES = 2_000;
 
 /** What a call is judged by: the staged request, and what its agent did before. */
 export interface OpenedCall {
@@ -25,24 +23,19 @@ export interface OpenedCalls {
 }
 
 export function openedCalls(calls: CallStore): OpenedCalls {
-  const histories = new LRUCache<string, { readonly call: CallInput; readonly history: AgentHistory }>({
-    max: KEPT_HISTORIES,
-  });
+  const histories = handedOn<AgentHistory>();
   const historyOf = (call: CallInput) => calls.history(call.tenant, call.agent, call.received_ms - HISTORY_WINDOW_MS);
   return {
     async first(call) {
       const request = await requestToJudge(calls, call);
       const history = await historyOf(call);
-      histories.set(call.correlation_id, { call, history });
+      histories.put(call, history);
       return { request, history };
     },
     async next(call) {
       const request = await requestToJudge(calls, call);
-      const known = histories.get(call.correlation_id);
-      histories.delete(call.correlation_id);
-      // The same id may be used again later with another body: that is another call.
-      const same = known?.call.received_ms === call.received_ms && known.call.digest === call.digest;
-      return { request, history: same ? known.history : await historyOf(call) };
+      const known = histories.take(call);
+      return { request, history: known ? known.value : await historyOf(call) };
     },
   };
 }

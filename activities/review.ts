@@ -21,7 +21,14 @@ import { changedBody } from '../domain/review/modification.js';
 import type { Reviews } from '../domain/review/ports.js';
 import { needsMoreEyes } from '../domain/review/quorum.js';
 import { type Cast, castVote } from '../domain/review/vote.js';
-import { type DecisionRefusal, isDecidedBy, isOver, POLICY_TIER, TAMPER_CHECK } from '../domain/review/transitions.js';
+import {
+  deadlineOf,
+  type DecisionRefusal,
+  isDecidedBy,
+  isOver,
+  POLICY_TIER,
+  TAMPER_CHECK,
+} from '../domain/review/transitions.js';
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { foreignText } from '../domain/text.js';
 import type { JudgeChanged } from './changed-call.js';
@@ -142,7 +149,7 @@ export const createReviewActivities = ({
       const parked = await calls.move(call.correlation_id, 'park', {
         ...(Object.keys(added).length > 0 && { evidence: { ...record.evidence, ...added } }),
         pending_id: row.id,
-        deadline_ms: Date.parse(row.created_at) + row.ttl_seconds * 1000,
+        deadline_ms: deadlineOf(row),
         before_ms: attempt_ms + OPEN_LIMIT_MS,
       });
       if (parked.record.state === 'decided') throw new Error('the review was not open in time');

@@ -1,10 +1,10 @@
-import { LRUCache } from 'lru-cache';
 import type { CallInput, CallSummary, ReachedRecord } from '../contracts/call.js';
 import type { InspectionResponse } from '../contracts/inspection.js';
 import type { SignedDecision } from '../contracts/review.js';
 import type { SandboxReport } from '../contracts/sandbox.js';
 import { evaluateCall, inspectCall, judgeCall, type Inspected, type JudgeSteps } from '../domain/pipeline/pipeline.js';
 import type { CallbackActivities } from './callback.js';
+import { handedOn } from './handed-on.js';
 import type { LedgerActivities } from './ledger.js';
 import type { ParkedRoom } from './parked-room.js';
 import type { DecisionVerdict, ReviewActivities } from './review.js';
@@ -51,9 +51,6 @@ export interface SandboxTold {
 /** A parked call, and how long it should stay in the run that judged it; without a time it may move to the parked queue now. */
 export type Parked = CallSummary & { readonly move_after_ms?: number };
 
-/** Calls between inspection and policy, and between the sandbox and their review. */
-const KEPT = 2_000;
-
 /**
  * The steps of a call under the names they have in its history (docs/how-to/read-a-history.md). The record that the previous step left
  * spares the next one a read when both run in one process; otherwise the step reads it. Each step consists of activities that are safe to
@@ -73,22 +70,16 @@ export function createStepActivities(
     closeTampered: (call, why) => parts.closeTampered(call, why),
   };
   const row = reviewRow(parts, waitForReviewsMs);
-  const inspected = new LRUCache<string, { readonly call: CallInput; readonly found: Inspected }>({ max: KEPT });
-  const reported = new LRUCache<string, { readonly call: CallInput; readonly report: SandboxReport | null }>({
-    max: KEPT,
-  });
-  const foundBefore = ({ correlation_id: id, digest, received_ms }: CallInput): { inspected: Inspected } | null => {
-    const known = inspected.get(id);
-    inspected.delete(id);
-    const same = known?.call.digest === digest && known.call.received_ms === received_ms;
-    return same ? { inspected: known.found } : null;
+  const inspected = handedOn<Inspected>();
+  const reported = handedOn<SandboxReport | null>();
+  const foundBefore = (call: CallInput): { inspected: Inspected } | null => {
+    const known = inspected.take(call);
+    return known && { inspected: known.value };
   };
   /** The report stays in this process for the review. A step that begins again in another one asks again: the same call, the same report. */
   const reportOn = async (call: CallInput): Promise<SandboxReport | null> => {
-    const known = reported.get(call.correlation_id);
-    reported.delete(call.correlation_id);
-    const same = known?.call.digest === call.digest && known.call.received_ms === call.received_ms;
-    return same ? known.report : parts.analyzeCall(call).catch(() => null);
+    const known = reported.take(call);
+    return known ? known.value : parts.analyzeCall(call).catch(() => null);
   };
 
   return {
@@ -99,7 +90,7 @@ export function createStepActivities(
     async inspect(call: CallInput): Promise<InspectionTold> {
       const looked = await inspectCall(call, judging);
       if ('closed' in looked) return looked;
-      inspected.set(call.correlation_id, { call, found: looked.inspected });
+      inspected.put(call, looked.inspected);
       return told(looked.inspected);
     },
 
@@ -115,7 +106,7 @@ export function createStepActivities(
     /** Asks the sandbox what the call would do. Where it has no report in time, the call waits without one. */
     async analyze(call: CallInput): Promise<SandboxTold> {
       const report = await parts.analyzeCall(call);
-      reported.set(call.correlation_id, { call, report });
+      reported.put(call, report);
       return { report: report && { operation_class: report.operation_class, severity: report.severity } };
     },
 

@@ -1,5 +1,6 @@
 import { type PendingRequest, toolOf } from '../contracts/review.js';
 import { oneLine, printable } from '../domain/printable.js';
+import { deadlineOf } from '../domain/review/transitions.js';
 import { predictionOf, reasonsOf } from '../domain/sandbox/told.js';
 
 /** Everything an approver needs to see of a call, above all its arguments. */
@@ -30,7 +31,7 @@ export function details(row: PendingRequest): string {
 
 /** How long a row still waits. */
 export const expiry = (row: Pick<PendingRequest, 'created_at' | 'ttl_seconds'>, nowMs = Date.now()): string => {
-  const leftSecs = Math.round((Date.parse(row.created_at) + row.ttl_seconds * 1000 - nowMs) / 1000);
+  const leftSecs = Math.round((deadlineOf(row) - nowMs) / 1000);
   if (leftSecs <= 0) return 'past';
   return leftSecs < 120 ? `in ${leftSecs} s` : `in ${Math.floor(leftSecs / 60)} min`;
 };

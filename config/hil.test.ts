@@ -24,9 +24,6 @@ describe('the settings of the review service', () => {
       simulatorTenant: undefined,
       bodyLimitBytes: 2_097_152,
       decisionLifeSeconds: 10,
-      ttlAutoSeconds: 120,
-      ttlStandardSeconds: 600,
-      ttlStrictSeconds: 1800,
     });
     expect(readHilConfig(env).payloadKeys.activeKeyId).toBe('k1');
   });

@@ -1,6 +1,5 @@
 import { z } from 'zod';
 import { LINK_LIFE_SECONDS } from '../domain/review/decision-link.js';
-import { DEFAULT_TTL_SECONDS } from '../domain/review/transitions.js';
 import { readConfig, seconds, setting, type Config, type Env } from './env.js';
 import { listenerSettings } from './listener.js';
 import { escalateShare, keyRingText, parsedBy, reviewLimits } from './shared.js';
@@ -134,17 +133,6 @@ export const HIL_SETTINGS = {
   ),
   escalateShare,
   ...reviewLimits('GATE_REVIEW'),
-  ttlAutoSeconds: setting('GATE_REVIEW_TTL_AUTO_SECS', seconds(DEFAULT_TTL_SECONDS.auto), 'Open time of tier auto.'),
-  ttlStandardSeconds: setting(
-    'GATE_REVIEW_TTL_STANDARD_SECS',
-    seconds(DEFAULT_TTL_SECONDS.standard),
-    'Open time of tier standard, and of a review without a tier.',
-  ),
-  ttlStrictSeconds: setting(
-    'GATE_REVIEW_TTL_STRICT_SECS',
-    seconds(DEFAULT_TTL_SECONDS.strict),
-    'Open time of tier strict.',
-  ),
 } as const;
 export type HilConfig = Config<typeof HIL_SETTINGS>;
 

@@ -208,6 +208,7 @@ describe('POST /pending', () => {
 
   it.each([
     ['unknown_tier', { approval_tier: 'relaxed' }],
+    ['invalid_ttl', { ttl_seconds: undefined }],
     ['invalid_ttl', { ttl_seconds: 0 }],
     ['invalid_ttl', { ttl_seconds: 86_401 }],
     ['invalid_ttl', { ttl_seconds: 1.5 }],
@@ -235,15 +236,6 @@ describe('POST /pending', () => {
   ])('answers 400 to %s', async (_, over) => {
     const answer = await ask('POST', '/pending', { as: 'proxy', body: pendingBody(over) });
     expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
-  });
-
-  it.each([
-    ['auto', 120],
-    ['standard', 600],
-    [undefined, 600],
-    ['strict', 1800],
-  ])('gives tier %s its default ttl of %i seconds', async (approval_tier, ttl_seconds) => {
-    expect((await park({ approval_tier, ttl_seconds: undefined })).ttl_seconds).toBe(ttl_seconds);
   });
 
   it('takes the tenant of the scope header where the body names none, and refuses two different ones', async () => {

@@ -13,7 +13,6 @@ import { createDecisions } from '../../domain/review/decisions.js';
 import type { DecisionSender, ReviewStore } from '../../domain/review/ports.js';
 import { createRuleDecisions } from '../../domain/review/rule-decision.js';
 import { createTenantLifecycle } from '../../domain/review/tenant-lifecycle.js';
-import { DEFAULT_TTL_SECONDS } from '../../domain/review/transitions.js';
 import { errorHandler, plainErrorBody } from '../plugins/errors.js';
 import type { ReadinessChecks } from '../plugins/health.js';
 import type { Caller, ServiceApp } from '../plugins/app.js';
@@ -28,7 +27,7 @@ import { decisionLinkRoutes } from './routes/decision-link.js';
 import { incidentRoutes } from './routes/incident.js';
 import { type LegalHoldRoutes, legalHoldRoutes } from './routes/legal-hold.js';
 import { type ListRoutes, listRoutes } from './routes/list.js';
-import { pendingRoutes, type PendingRoutes } from './routes/pending.js';
+import { pendingRoutes } from './routes/pending.js';
 import { settleRoutes } from './routes/settle.js';
 import { type StatsRoutes, statsRoutes } from './routes/stats.js';
 import { type StreamRoutes, streamRoutes } from './routes/stream.js';
@@ -57,7 +56,6 @@ export interface HilOptions {
   readonly resolveCaller?: (request: FastifyRequest) => Caller | null;
   readonly clock?: () => number;
   readonly simulatorTenant?: string | undefined;
-  readonly ttlSeconds?: PendingRoutes['ttlSeconds'];
   readonly decisionLifeSeconds?: number;
   readonly bodyLimit?: number;
   /** Readiness checks besides `storage`; the composition adds the engine (`orchestrator`). */
@@ -123,7 +121,7 @@ export function createHilService(options: HilOptions): Service {
     mayApprove: approversOf({ operators }),
     observe: reviewMetrics(registry, reviews, clock),
   });
-  pendingRoutes(service.app, { reviews, scopeOf, ttlSeconds: options.ttlSeconds ?? DEFAULT_TTL_SECONDS });
+  pendingRoutes(service.app, { reviews, scopeOf });
   const { mode, notifier } = options.notifications ?? nobody(reviews);
   operatorRoutes(service.app, { reviews, decide, scopeOf, waiting: 'newest' }, (scope) => {
     decisionLinkRoutes(scope, {

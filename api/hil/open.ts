@@ -95,7 +95,6 @@ export async function open({
           simulatorTenant: own.simulatorTenant,
           decisionLifeSeconds: own.decisionLifeSeconds,
           bodyLimit: own.bodyLimitBytes,
-          ttlSeconds: { auto: own.ttlAutoSeconds, standard: own.ttlStandardSeconds, strict: own.ttlStrictSeconds },
         }),
         own,
       ),

@@ -2,20 +2,14 @@ import type { CallContract, CallInput, CallSummary, Mode } from '../../contracts
 import type { Ledger } from '../../contracts/ledger.js';
 import type { ApprovalTier } from '../../contracts/policy.js';
 import { closedIfOver } from '../../domain/call-record/expiry.js';
+import { paramsSha256 } from '../../domain/call-record/params-digest.js';
 import type { CallRecord } from '../../domain/call-record/record.js';
 import { argumentsOf } from '../../domain/call-record/rows.js';
 import { TAMPERED } from '../../domain/call-record/transitions.js';
-import {
-  canonicalDigest,
-  canonicalJson,
-  keepCanonical,
-  sha256Hex,
-  uuidFromDigest,
-} from '../../domain/crypto/digest.js';
+import { canonicalDigest, keepCanonical, uuidFromDigest } from '../../domain/crypto/digest.js';
 import { ASK_AGAIN, GateError } from '../../domain/errors.js';
 import { batchTooLarge, callCount } from '../../domain/mcp/batch.js';
 import type { McpRequest } from '../../domain/mcp/envelope.js';
-import type { Json } from '../../contracts/json.js';
 import type { Caller } from '../plugins/app.js';
 import { answerOf, type Answer, withDetail } from './answers.js';
 import type { AgentLimitsCheck, AskedAgain } from './agent-limits.js';
@@ -190,7 +184,7 @@ export function createCallHandler(options: CallHandlerOptions) {
       );
       if (!admission.admitted && 'purged' in admission)
         throw admission.digest === digest ? new GateError('call_purged') : conflict();
-      if (!admission.admitted) throw await limited(call, admission, mcp.body.params ?? {});
+      if (!admission.admitted) throw await limited(call, admission, paramsSha256(mcp.body));
       if (admission.digest !== digest) throw conflict();
 
       const summary = await runner
@@ -229,7 +223,7 @@ export function createCallHandler(options: CallHandlerOptions) {
   function limited(
     call: CallInput,
     refused: { retryAfterSecs: number; first: boolean },
-    params: Json,
+    params_sha256: string,
   ): Promise<GateError> {
     return rateLimited(options, refused.retryAfterSecs, {
       caller: {
@@ -245,7 +239,7 @@ export function createCallHandler(options: CallHandlerOptions) {
       limits: { limit: options.velocity.limit, window_ms: options.velocity.windowMs },
       // One row per agent and window; all replicas count the same window.
       first: refused.first,
-      paramsSha256: sha256Hex(canonicalJson(params)),
+      paramsSha256: params_sha256,
     });
   }
 }

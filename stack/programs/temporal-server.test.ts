@@ -109,4 +109,25 @@ describe('the engine of a development stack', () => {
     await expect(startTemporal(wanted)).rejects.toThrow(message);
     expect(readdirSync(join(folder, what, 'run'))).toEqual([]);
   });
+
+  it('a server that ends while it is asked whether it is ready is noticed at once, not at the end of the question', async () => {
+    const fake = join(folder, 'fake-silent');
+    // Says what it is, and ends with the next question unanswered.
+    const script = `const [,, ...a] = process.argv;
+      const server = require('node:http2').createServer();
+      server.on('stream', (stream, headers) => {
+        if (!headers[':path'].endsWith('/GetSystemInfo')) return setTimeout(() => process.exit(3), 300);
+        stream.respond({ ':status': 200, 'content-type': 'application/grpc' }, { waitForTrailers: true });
+        stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+        stream.end(Buffer.alloc(5));
+      });
+      server.listen(Number(a[a.indexOf('--port') + 1]), '127.0.0.1');`;
+    writeFileSync(`${fake}.cjs`, script);
+    writeFileSync(fake, `#!/bin/sh\nexec '${process.execPath}' '${fake}.cjs' "$@"\n`, { mode: 0o755 });
+    const from = performance.now();
+    await expect(startTemporal({ ...(await options('silent')), binary: fake })).rejects.toThrow(
+      'temporal ended while starting (exit code 3)',
+    );
+    expect(performance.now() - from).toBeLessThan(8_000);
+  });
 });

@@ -234,7 +234,11 @@ async function untilReady(child: ManagedChild, address: string, options: Settled
       await assertListening(options.host, options.port);
       // Loading the client takes a third of a second, during which the server comes up.
       const { answersWithNamespace } = await import('./temporal-namespace.js');
-      return await answersWithNamespace(address, options.namespace);
+      // A client waits for its deadline on a connection whose other end is gone.
+      return await Promise.race([
+        answersWithNamespace(address, options.namespace),
+        child.exited.then((how) => Promise.reject(new Error(how))),
+      ]);
     } catch (error) {
       fault = error;
     }

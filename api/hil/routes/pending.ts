@@ -24,11 +24,10 @@ const CreateBody = newReview.extend({
 export interface PendingRoutes {
   readonly reviews: ReviewStore;
   readonly scopeOf: (request: FastifyRequest) => ReviewScope;
-  readonly ttlSeconds: { readonly auto: number; readonly standard: number; readonly strict: number };
 }
 
 /** Routes between services: the pipeline creates rows; callers read single rows of their tenant's scope. */
-export function pendingRoutes(app: ServiceApp, { reviews, scopeOf, ttlSeconds }: PendingRoutes): void {
+export function pendingRoutes(app: ServiceApp, { reviews, scopeOf }: PendingRoutes): void {
   const detailed = async (row: PendingRequest) => ({
     ...row,
     notifications: await reviews.notices.deliveriesOf(row.id),
@@ -41,7 +40,7 @@ export function pendingRoutes(app: ServiceApp, { reviews, scopeOf, ttlSeconds }:
       // A review outside a call has no workflow to decide, so only the pipeline may create one.
       if (request.caller?.callerId !== CALLER_IDS.proxy)
         throw new GateError('capability_denied', 'only a call in the pipeline can ask for review');
-      const { row, created } = await reviews.createOnce(reviewOf(request.body, namedTenant(request), ttlSeconds));
+      const { row, created } = await reviews.createOnce(reviewOf(request.body, namedTenant(request)));
       return reply.code(created ? 201 : 200).send(row);
     },
   );
@@ -64,11 +63,7 @@ function found<Row>(row: Row | null): Row {
   return row;
 }
 
-function reviewOf(
-  body: z.infer<typeof CreateBody>,
-  named: string | null,
-  ttlSeconds: PendingRoutes['ttlSeconds'],
-): NewReview {
+function reviewOf(body: z.infer<typeof CreateBody>, named: string | null): NewReview {
   const tenant = body.tenant ?? named;
   if (tenant === null) throw new GateError('tenant_scope_required');
   if (named !== null && named !== tenant) throw new GateError('invalid_request', 'tenant: is not the one of the scope');
@@ -76,7 +71,7 @@ function reviewOf(
   if (!namespace.success) throw new GateError('namespace_required');
   const tier = approvalTier.nullish().safeParse(body.approval_tier);
   if (!tier.success) throw new GateError('unknown_tier');
-  const ttl = newReview.shape.ttl_seconds.safeParse(body.ttl_seconds ?? ttlSeconds[tier.data ?? 'standard']);
+  const ttl = newReview.shape.ttl_seconds.safeParse(body.ttl_seconds);
   if (!ttl.success) throw new GateError('invalid_ttl');
   if (body.callback_url != null && !isWebAddress(body.callback_url)) throw new GateError('invalid_callback');
   return {
