@@ -11,12 +11,14 @@ import { eventually } from '../test/support/waiting.js';
 describe('text of an agent in a chat', () => {
   it.each([
     ['a `code` mark', "a 'code' mark"],
-    ['two\nlines\r\nand\u2028three', 'two lines and three'],
-    ['<!channel> <https://evil.example|click>', '&lt;!channel&gt; &lt;https://evil.example|click&gt;'],
+    ['two\nlines\r\nand\u2028three', 'two\\nlines\\u{d}\\nand\\u{2028}three'],
+    ['wire https://evil.example/approve now', 'wire https[:]//evil.example/approve now'],
+    ['@here look', '＠here look'],
+    ['<!channel> <https://evil.example|click>', '&lt;!channel&gt; &lt;https[:]//evil.example|click&gt;'],
     ['a & b', 'a &amp; b'],
-    ['right\u202eto left', 'right to left'],
+    ['right\u202eto left', 'right\\u{202e}to left'],
     ['*bold* _italic_ ~struck~', "'bold' 'italic' 'struck'"],
-    ['x'.repeat(400), 'x'.repeat(300)],
+    ['x'.repeat(400), `${'x'.repeat(300)}…`],
   ])('%j is one line without a mark', (text, shown) => {
     expect(plain(text)).toBe(shown);
   });

@@ -3,6 +3,7 @@ import { type PendingRequest, toolOf } from '../contracts/review.js';
 import type { CallRecord } from '../domain/call-record/record.js';
 import { postTo, withoutAddress } from '../adapters/outbound/webhook.js';
 import { errorText } from '../domain/errors.js';
+import { slackText } from '../domain/notification/escaping.js';
 import type { LiteMetrics } from './metrics.js';
 
 export interface NoticeOptions {
@@ -26,7 +27,6 @@ export interface Notices {
 
 const MAX_IN_FLIGHT = 32;
 const LIMIT_MS = 5_000;
-const MAX_SHOWN = 300;
 
 /** The addresses may carry keys: neither is ever logged, and no redirect takes them elsewhere. */
 export function createNotices(options: NoticeOptions): Notices {
@@ -108,12 +108,5 @@ const chatText = ({ correlation_id: id, pending_id, evidence: { call, verdict } 
   ].join('\n');
 };
 
-/** Text an agent sent, as one line of a chat: no mention, link, code mark or line of its own (Slack's escapes are these three). */
-export const plain = (text: string): string =>
-  text
-    .slice(0, MAX_SHOWN)
-    .replaceAll('&', '&amp;')
-    .replaceAll('<', '&lt;')
-    .replaceAll('>', '&gt;')
-    .replaceAll(/[`*_~]/g, "'")
-    .replaceAll(/[\p{Cc}\p{Cf}\u2028\u2029]+/gu, ' ');
+/** Text an agent sent, as one line of a chat: no mention, link, code mark or line of its own. */
+export const plain = (text: string): string => slackText(text).replaceAll(/[`*_~]/g, "'");

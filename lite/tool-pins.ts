@@ -1,5 +1,6 @@
 import { DatabaseSync } from '@photostructure/sqlite';
 import { GateError } from '../domain/errors.js';
+import { forgottenRow } from '../domain/tool-definitions/pinning.js';
 import { ledgerInFile } from '../adapters/ledger/ledger-in-file.js';
 import { sqliteStore } from '../adapters/store/database.js';
 import { openLocalFile } from '../adapters/store/local-file.js';
@@ -42,20 +43,7 @@ export async function forgetPins(file: string, owner: PinOwner): Promise<number>
   try {
     const forgotten = await forgetPinsIn(opened.store<ToolPinTables>(), keys, owner);
     if (forgotten > 0)
-      await ledgerInFile(opened, { sidecarKeys: keys }).append([
-        {
-          agent_id: owner.agent,
-          method: 'tool_definition.accepted',
-          event_kind: 'tool_definition.accepted',
-          intent_category: 'Privileged Action',
-          authorized: true,
-          reasoning: `${forgotten} pinned tools were let go; the next list is pinned`,
-          policy_decision: { tools: forgotten, decided_by: LOCAL_OPERATOR, decided_via: 'gate pins' },
-          state_namespace: 'operator',
-          tenant: owner.tenant,
-          actor_sub: LOCAL_OPERATOR,
-        },
-      ]);
+      await ledgerInFile(opened, { sidecarKeys: keys }).append([forgottenRow(owner, LOCAL_OPERATOR, forgotten, null)]);
     await opened.durable();
     return forgotten;
   } finally {

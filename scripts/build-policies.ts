@@ -49,7 +49,7 @@ export async function checkPolicies({ directory, opa }: BuildOptions): Promise<v
   await opaRun(opa, directory, ['check', '--strict', ...RULES_ONLY]);
   await opaRun(opa, directory, ['check', '--strict', '--bundle', '.']);
   await opaRun(opa, directory, ['fmt', '--diff', '--fail', '.']);
-  await opaRun(opa, directory, ['test', '--bundle', '.']);
+  await opaRun(opa, directory, ['test', '--bundle', '--timeout', '60s', '.']);
 }
 
 /**

@@ -5,21 +5,24 @@ export interface ControlMethod {
   readonly params: ReadonlySet<string>;
   /** Those of them that are forwarded to the upstream. */
   readonly sent: readonly string[];
+  /** Whether a model reads the answer: then Gate looks at it first, for words that instruct one (domain/tool-definitions/watch.ts). */
+  readonly readByModel: boolean;
 }
 
-const method = (sent: readonly string[], own: readonly string[] = []): ControlMethod => ({
-  params: new Set([...sent, ...own, '_meta']),
-  sent,
-});
+const method = (
+  readByModel: ControlMethod['readByModel'],
+  sent: readonly string[],
+  own: readonly string[] = [],
+): ControlMethod => ({ params: new Set([...sent, ...own, '_meta']), sent, readByModel });
 
 /** The control methods that Gate supports. Notifications are not among them, because they end at Gate. */
 export const CONTROL_METHODS: ReadonlyMap<string, ControlMethod> = new Map([
   // Gate introduces itself to the upstream; what an agent says about itself is not forwarded.
-  ['initialize', method([], ['protocolVersion', 'capabilities', 'clientInfo'])],
-  ['ping', method([])],
-  ['tools/list', method(['cursor'])],
-  ['resources/list', method(['cursor'])],
-  ['prompts/list', method(['cursor'])],
+  ['initialize', method(true, [], ['protocolVersion', 'capabilities', 'clientInfo'])],
+  ['ping', method(false, [])],
+  ['tools/list', method(true, ['cursor'])],
+  ['resources/list', method(true, ['cursor'])],
+  ['prompts/list', method(true, ['cursor'])],
 ]);
 
 /** The methods that each capability promises. An agent is told of a capability only if Gate supports all of them. */

@@ -61,9 +61,9 @@ export function toldIn(method: string, answer: string): readonly ToldText[] {
   if (!result) return [];
   const list = LISTS[method];
   const parts: readonly (readonly [string, JsonObject])[] =
-    method === 'initialize'
-      ? [['initialize', result]]
-      : list === undefined || !Array.isArray(result[list])
+    method === 'initialize' || list === undefined
+      ? [[method, result]]
+      : !Array.isArray(result[list])
         ? []
         : result[list].flatMap((value, index) => {
             const part = objectOf(value);

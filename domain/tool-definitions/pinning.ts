@@ -8,6 +8,30 @@ import type { Operator } from '../operator.js';
 import { driftOf, nothingSeen } from './definitions.js';
 import type { PinOwner, ToolPinStore } from './ports.js';
 
+/** The row of an action on pinned tools. */
+export const pinningRow = (owner: PinOwner, by: string, reasoning: string, said: JsonObject) =>
+  fittingRow({
+    id: randomUUID(),
+    agent_id: owner.agent,
+    method: 'tool_definition.accepted',
+    event_kind: 'tool_definition.accepted',
+    intent_category: 'Privileged Action',
+    authorized: true,
+    reasoning,
+    policy_decision: { ...said, decided_by: by, decided_via: 'gate pins' },
+    state_namespace: 'operator',
+    tenant: owner.tenant,
+    actor_sub: by,
+  });
+
+/** The row that says that an agent's pins were let go. */
+export const forgottenRow = (owner: PinOwner, by: string, tools: number, reason: string | null) =>
+  pinningRow(owner, by, `${tools} pinned tools were let go; the next list is pinned`, {
+    action: 'forget',
+    tools,
+    reason,
+  });
+
 /** The operators' actions on pinned tools. Every action is in the ledger before it takes effect. */
 export function toolPinning({ pins, ledger }: { readonly pins: ToolPinStore; readonly ledger: Ledger }) {
   async function diff(tenant: string, agent: string): Promise<PinDiff> {
@@ -24,23 +48,6 @@ export function toolPinning({ pins, ledger }: { readonly pins: ToolPinStore; rea
     );
     return { agent, tampered: pinned.tampered, tools };
   }
-
-  const record = (owner: PinOwner, by: Operator, reasoning: string, said: JsonObject) =>
-    ledger.append([
-      fittingRow({
-        id: randomUUID(),
-        agent_id: owner.agent,
-        method: 'tool_definition.accepted',
-        event_kind: 'tool_definition.accepted',
-        intent_category: 'Privileged Action',
-        authorized: true,
-        reasoning,
-        policy_decision: { ...said, decided_by: by.subject, decided_via: 'gate pins' },
-        state_namespace: 'operator',
-        tenant: owner.tenant,
-        actor_sub: by.subject,
-      }),
-    ]);
 
   return {
     async list(tenant: string): Promise<PinnedAgents> {
@@ -70,11 +77,12 @@ export function toolPinning({ pins, ledger }: { readonly pins: ToolPinStore; rea
       if (named.length === 0) return { accepted: [] };
       const shown = named.map(({ change, tool }) => `${change} ${tool}`).join(', ');
       const digests = named.map(({ tool, pinned_sha256, seen_sha256 }) => [tool, { pinned_sha256, seen_sha256 }]);
-      await record(owner, by, `accepted: ${shown}`, {
+      const row = pinningRow(owner, by.subject, `accepted: ${shown}`, {
         action: 'accept',
         tools: Object.fromEntries(digests) as JsonObject,
         reason: reason ?? null,
       });
+      await ledger.append([row]);
       await pins.accept(owner, new Map(named.map(({ tool, seen_sha256 }) => [tool, seen_sha256])));
       return { accepted: named.map(({ tool }) => tool) };
     },
@@ -84,11 +92,7 @@ export function toolPinning({ pins, ledger }: { readonly pins: ToolPinStore; rea
       const owner = { tenant: by.tenant, agent };
       const { digests, tampered } = await pins.read(owner);
       if (digests.size === 0 && !tampered) return { forgotten: 0 };
-      await record(owner, by, `${digests.size} pinned tools were let go; the next list is pinned`, {
-        action: 'forget',
-        tools: digests.size,
-        reason: reason ?? null,
-      });
+      await ledger.append([forgottenRow(owner, by.subject, digests.size, reason ?? null)]);
       return { forgotten: await pins.forget(owner) };
     },
   };

@@ -5,6 +5,7 @@ import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
 import { errorText, GateError } from '../errors.js';
 import type { Log } from '../log.js';
 import { fittingRow } from '../ledger/fitting-row.js';
+import { CONTROL_METHODS } from '../mcp/control-methods.js';
 import type { Upstream } from '../pipeline/upstream.js';
 import {
   addPage,
@@ -58,8 +59,6 @@ interface Walk {
   untold: readonly NewLedgerRow[];
 }
 
-/** Methods whose answers a model reads. */
-const LOOKED_AT: ReadonlySet<string> = new Set(['tools/list', 'initialize', 'prompts/list', 'resources/list']);
 const MAX_WALKS = 1_000;
 /**
  * An upstream may never end its list. This many pages are pinned and compared as one list. Later pages are checked one by one and not
@@ -82,7 +81,7 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
       const reply = await upstream.control(caller, request, limits);
       // Failed answers are checked too: they are forwarded, and a reader may find tools in them.
       const method = request['method'] as string;
-      if (!LOOKED_AT.has(method)) return reply;
+      if (!CONTROL_METHODS.get(method)?.readByModel) return reply;
       let poisoned: boolean;
       try {
         const text = reply.kind === 'reply' ? reply.text : null;

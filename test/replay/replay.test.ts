@@ -23,7 +23,7 @@ const recorded = readdirSync(folder, { recursive: true, encoding: 'utf8' })
 async function replay(...argv: string[]): Promise<{ file: string; fault: string | null }[]> {
   const program = join(PROJECT_ROOT, 'dist', 'test', 'replay', 'replay.js');
   const { stdout } = await promisify(execFile)(process.execPath, ['--no-warnings', program, ...argv], {
-    timeout: 90_000,
+    timeout: 240_000,
   });
   return (
     stdout
@@ -61,7 +61,7 @@ describe('workflows replay what was recorded', () => {
 
   it('replays every one of them', async () => {
     expect(await replay(...recorded)).toEqual(recorded.map((file) => ({ file, fault: null })));
-  }, 120_000);
+  }, 300_000);
 
   it('replays the stream of rows to a sink, which never ends', async () => {
     const stream = join(PROJECT_ROOT, STREAM_HISTORIES, 'running.pb');
@@ -88,5 +88,5 @@ describe('workflows replay what was recorded', () => {
       join(folder, CURRENT_SHAPE, 'completed.pb'),
     ))
       expect(fault).toMatch(/[Nn]ondeterminis|does not match/);
-  }, 120_000);
+  }, 300_000);
 });

@@ -300,7 +300,7 @@ describe('the tools behind gate lite', () => {
     const written = JSON.parse((await done(['audit', '--json'])).out) as JsonObject[];
     expect(written.find(({ event_kind: kind }) => kind === 'tool_definition.accepted')).toMatchObject({
       actor_sub: 'operator:local',
-      policy_decision: { decided_by: 'operator:local' },
+      policy_decision: { action: 'forget', decided_by: 'operator:local', reason: null },
     });
     expect(await done(['verify'])).toMatchObject({ code: 0, out: expect.stringContaining('6 entries') });
   }, 60_000);
