@@ -133,6 +133,7 @@ export const createReviewActivities = ({
         sandbox_report: report,
         projected_cost_micros: inspection && inspection.cost_micros,
         approval_tier: record.approval_tier,
+        policy_bundle_sha256: record.evidence.decision?.policy_bundle.hash_sha256 ?? null,
         agent_spiffe: call.agent_spiffe,
         tenant: call.tenant,
         callback_url,

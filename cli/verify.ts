@@ -10,6 +10,8 @@ import { type StackTarget } from './stack-target.js';
 
 interface VerifyOptions extends EvidenceTrust {
   readonly bundle?: string;
+  readonly approval?: string;
+  readonly approverKey?: string;
   readonly ledger?: string;
   readonly expectHead?: string;
   readonly expectLength?: number;
@@ -47,37 +49,61 @@ export function registerVerify(program: Command): void {
         .argParser(length)
         .conflicts('bundle'),
     )
+    .addOption(
+      new Option(
+        '--approval <correlation id>',
+        "check what this call's approvers signed with their passkeys; exits 2 unless every approval was signed and holds",
+      ).conflicts('bundle'),
+    )
+    .option('--approver-key <pem>', "with --approval: a file with the approver's public key; no other key counts")
     .addOption(json())
-    .action(async ({ ledger: given, expectHead, expectLength, bundle, json: asJson, ...trust }: VerifyOptions) => {
-      if (bundle !== undefined) {
-        const { verdictText, verifyEvidence } = await import('./evidence.js');
-        const verdict = await verifyEvidence(bundle, trust);
-        if (asJson) print(verdict);
-        else process.stdout.write(verdictText(verdict));
-        if (!verdict.proved) process.exitCode = 2;
-        return;
-      }
-      const noted: Noted = { head: expectHead, length: expectLength };
-      const target = ledgerTarget(given);
-      const result =
-        target.kind === 'file'
-          ? await target.read(async (opened) => asNoted(await opened.verify(), noted, (of) => opened.named(of)))
-          : await asNoted(await target.ask<VerifyResult>('ledger', 'GET', '/verify'), noted, (of) =>
-              entryOfStack(target, of),
-            );
-      if (asJson) print(result);
-      else if (result.valid || result.noted?.holds === false)
-        process.stdout.write(
-          `the chain holds: ${result.entries_checked} entries\nhead ${result.commitment?.head_hash ?? '-'} length ${result.commitment?.length ?? 0}\n${notedText(result.noted)}`,
-        );
-      else if (result.unsupported_chain_version !== undefined)
-        process.stdout.write(`UNSUPPORTED chain version ${result.unsupported_chain_version}: upgrade this verifier\n`);
-      else
-        process.stdout.write(
-          `INVALID: tamper detected at seq ${result.first_invalid_seq} (${result.entries_checked} valid entries before it)\n`,
-        );
-      if (!result.valid) process.exitCode = 2;
-    });
+    .action(
+      async ({
+        ledger: given,
+        expectHead,
+        expectLength,
+        bundle,
+        approval,
+        approverKey,
+        json: asJson,
+        ...trust
+      }: VerifyOptions) => {
+        if (bundle !== undefined) {
+          const { verdictText, verifyEvidence } = await import('./evidence.js');
+          const verdict = await verifyEvidence(bundle, trust);
+          if (asJson) print(verdict);
+          else process.stdout.write(verdictText(verdict));
+          if (!verdict.proved) process.exitCode = 2;
+          return;
+        }
+        if (approval !== undefined) {
+          const { verifyApproval } = await import('./approval.js');
+          return verifyApproval(ledgerTarget(given), approval, { approverKey, asJson });
+        }
+        const noted: Noted = { head: expectHead, length: expectLength };
+        const target = ledgerTarget(given);
+        const result =
+          target.kind === 'file'
+            ? await target.read(async (opened) => asNoted(await opened.verify(), noted, (of) => opened.named(of)))
+            : await asNoted(await target.ask<VerifyResult>('ledger', 'GET', '/verify'), noted, (of) =>
+                entryOfStack(target, of),
+              );
+        if (asJson) print(result);
+        else if (result.valid || result.noted?.holds === false)
+          process.stdout.write(
+            `the chain holds: ${result.entries_checked} entries\nhead ${result.commitment?.head_hash ?? '-'} length ${result.commitment?.length ?? 0}\n${notedText(result.noted)}`,
+          );
+        else if (result.unsupported_chain_version !== undefined)
+          process.stdout.write(
+            `UNSUPPORTED chain version ${result.unsupported_chain_version}: upgrade this verifier\n`,
+          );
+        else
+          process.stdout.write(
+            `INVALID: tamper detected at seq ${result.first_invalid_seq} (${result.entries_checked} valid entries before it)\n`,
+          );
+        if (!result.valid) process.exitCode = 2;
+      },
+    );
 }
 
 /** An entry of the running stack; `null` when it has none of that name. */

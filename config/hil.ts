@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { LINK_LIFE_SECONDS } from '../domain/review/decision-link.js';
+import { PASSKEY_REQUIRED } from '../domain/review/passkeys.js';
 import { readConfig, seconds, setting, type Config, type Env } from './env.js';
 import { listenerSettings } from './listener.js';
 import { escalateShare, keyRingText, parsedBy, reviewLimits } from './shared.js';
@@ -87,6 +88,11 @@ export const HIL_SETTINGS = {
     'GATE_CONSOLE_URL',
     z.url({ protocol: /^https?$/, message: 'must be an http(s):// URL' }).optional(),
     'Where people open the console; links to decisions lead there. Without it links have no address.',
+  ),
+  passkeyRequired: setting(
+    'GATE_HIL_PASSKEY_REQUIRED',
+    z.enum(PASSKEY_REQUIRED).default('none'),
+    "Which calls are approved only with a signature by their approver's passkey: none, strict (calls of tier strict), all. Needs GATE_CONSOLE_URL.",
   ),
   decisionLinkSeconds: setting(
     'GATE_HIL_DECISION_LINK_TTL_SECS',

@@ -463,6 +463,33 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'Nobody approves a call of his own; somebody else must. Denying it is possible.',
   },
+  passkey_required: {
+    status: 403,
+    retry: 'no',
+    meaning: 'This call is approved only with the passkey of its approver; sign the challenge of the row.',
+  },
+  passkey_refused: {
+    status: 401,
+    retry: 'no',
+    meaning:
+      'What the passkey signed does not hold for this decision, or the passkey is not one of the approver; `reason` says why.',
+  },
+  passkeys_not_set_up: {
+    status: 409,
+    retry: 'no',
+    meaning: 'Passkeys belong to the address of the console, and none is set (GATE_CONSOLE_URL).',
+  },
+  passkey_session_required: {
+    status: 403,
+    retry: 'no',
+    meaning: 'You have a passkey; the token alone registers no other.',
+  },
+  passkey_known: { status: 409, retry: 'no', meaning: 'This passkey is registered already.' },
+  ceremony_not_found: {
+    status: 404,
+    retry: 'no',
+    meaning: 'No registration of yours is under way: it is over, took too long, or failed too often. Start again.',
+  },
   decision_refused: {
     status: 409,
     retry: 'yes',

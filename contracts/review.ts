@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { assertionJson, passkeyApproval } from './approval.js';
 import { jsonObject, jsonValue } from './json.js';
 import { stateNamespace } from './ledger.js';
 import { approvalTier } from './policy.js';
@@ -29,6 +30,8 @@ export const newReview = z.strictObject({
   sandbox_report: sandboxReport.nullish(),
   projected_cost_micros: z.number().int().nullish(),
   approval_tier: approvalTier.nullish(),
+  /** The digest of the rules that judged the call. */
+  policy_bundle_sha256: z.string().max(128).nullish(),
   agent_spiffe: z.string().max(512).nullish(),
   tenant: z.string().min(1).max(128),
   callback_url: z.string().nullish(),
@@ -129,6 +132,8 @@ export const pendingRequest = z.looseObject({
   sandbox_report: z.looseObject({ operation_class: operationClass, severity: sandboxSeverity }).nullable().optional(),
   /** SHA-256 over the canonical JSON of the whole report. */
   sandbox_report_digest: z.string().nullable().optional(),
+  /** The digest of the rules that judged the call; null where none did. */
+  policy_bundle_sha256: z.string().nullable().optional(),
   /** Size of the stored request. */
   payload_bytes: z.number().int().optional(),
   approval_tier: z.string().nullable(),
@@ -249,6 +254,14 @@ export const decideRequest = z.strictObject({
   tenant: z.string().nullish(),
   /** The `original_payload_digest` of the row as it was shown. The decision is refused if the row has another one. */
   action_digest: z.string().max(128).optional(),
+  /** The signature of the approver's passkey over this decision (docs/architecture/reviews.md#what-the-approver-signs). */
+  passkey: assertionJson.optional(),
+});
+
+/** The body of `POST /pending/{id}/approval-challenge`: the decision that is to be signed. */
+export const challengeRequest = z.strictObject({
+  decision: z.enum(['approve', 'deny', 'modify']),
+  modification_diff: modificationDiff.optional(),
 });
 export type DecideRequest = z.infer<typeof decideRequest>;
 
@@ -271,6 +284,8 @@ export const signedDecision = z.strictObject({
   request_id: z.string(),
   /** Where several must approve: who did so before and may still approve. Nobody else's earlier approval counts. */
   standing_approvers: z.array(z.string()).optional(),
+  /** What the approver signed with a passkey. */
+  approval: passkeyApproval.optional(),
   signature: z.string(),
 });
 export type SignedDecision = z.infer<typeof signedDecision>;

@@ -76,8 +76,8 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   later('hil', 'POST', '/auth/login/finish', 'hil.auth.ceremony', console),
   later('hil', 'POST', '/auth/login/start', 'hil.auth.ceremony', console),
   later('hil', 'POST', '/auth/logout', 'hil.auth.ceremony', console),
-  later('hil', 'POST', '/auth/register/finish', 'hil.auth.ceremony', console),
-  later('hil', 'POST', '/auth/register/start', 'hil.auth.ceremony', console),
+  row('hil', 'POST', '/auth/register/finish', 'hil.auth.ceremony', console),
+  row('hil', 'POST', '/auth/register/start', 'hil.auth.ceremony', console),
   row('hil', 'POST', '/decide/{id}', 'hil.decision.execute', console, simulator),
   row('hil', 'POST', '/decision-link/verify', 'hil.decision-link.manage', console),
   row('hil', 'POST', '/identities/upsert', 'hil.identity.manage', console),
@@ -294,6 +294,8 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   // The pipeline asks for the approval of a call that policy put into the tier `auto`.
   row('hil', 'POST', '/pending/{id}/rule-decision', 'hil.pending.settle', proxy),
   row('hil', 'DELETE', '/pending/by-correlation/{correlation_id}', 'hil.pending.withdraw', proxy),
+  // What a decision's approver signs with a passkey.
+  row('hil', 'POST', '/pending/{id}/approval-challenge', 'hil.decision.execute', console),
   // The brain is on the private service network (docs/architecture/identity-and-routes.md#surfaces); its callers are in the table too.
   row('brain', 'POST', '/inspect', 'brain.inspect', console, proxy),
   // What a call that waits for review would do.

@@ -293,6 +293,25 @@ const tenants: Migration = {
   },
 };
 
+/**
+ * 0015: the approvers' passkeys, and the ceremonies that register them, of which only digests are kept. Only creates tables.
+ */
+const passkeys: Migration = {
+  async up(db: Kysely<unknown>) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists passkeys (
+      credential_id ${text} primary key, tenant ${text} not null, subject ${text} not null, public_key ${text} not null,
+      counter ${integer} not null, created_ms ${integer} not null, mac ${text} not null
+    ) ${strict}`.execute(db);
+    await sql`create index if not exists passkeys_of on passkeys (tenant, subject)`.execute(db);
+    await sql`create table if not exists passkey_ceremonies (
+      id_sha256 ${text} primary key, challenge_sha256 ${text} not null, tenant ${text} not null, subject ${text} not null,
+      created_ms ${integer} not null, expires_ms ${integer} not null, attempts ${integer} not null
+    ) ${strict}`.execute(db);
+    await sql`create index if not exists passkey_ceremonies_of on passkey_ceremonies (tenant, subject)`.execute(db);
+  },
+};
+
 export const hilMigrations: Record<string, Migration> = {
   '0001-review-rows': reviewRows,
   '0002-attempts': attempts,
@@ -308,4 +327,5 @@ export const hilMigrations: Record<string, Migration> = {
   '0012-notices': notices,
   '0013-chats': chats,
   '0014-tenants': tenants,
+  '0015-passkeys': passkeys,
 };

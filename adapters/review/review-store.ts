@@ -35,6 +35,7 @@ import {
 } from '../../domain/review/sealed-review.js';
 import { NEXT_CHANGE, nextChange, reviewChanges } from './changes.js';
 import { legalHolds } from './legal-holds.js';
+import { passkeyStore } from './passkeys.js';
 import { reviewRetention, type RowChange } from './retention.js';
 import { reviewStats } from './stats.js';
 import { reviewSummaries } from './summaries.js';
@@ -334,6 +335,7 @@ export function reviewStoreOver(
       callback_url: review.callback_url ?? null,
       sandbox_report: report && { operation_class: report.operation_class, severity: report.severity },
       sandbox_report_digest: report && canonicalDigest(report),
+      policy_bundle_sha256: review.policy_bundle_sha256 ?? null,
       required_approvers: requiredApprovers(review, quorum),
       approvals: [],
       escalates_at: isoOrNull(escalationOf({ created_at, ttl_seconds: review.ttl_seconds }, escalateShare)),
@@ -635,6 +637,7 @@ export function reviewStoreOver(
       const { rows } = await askSafely(COUNT_OPERATOR_ROWS, tenant);
       return Number(rows[0]?.count ?? 0);
     },
+    passkeys: passkeyStore({ store, keys: payloadKeys, asked }),
 
     async ready() {
       await assertWritable(store.sqlite).catch((cause: unknown) => {

@@ -17,6 +17,26 @@ export interface ReviewTables {
     receipt: string;
     mac: string;
   };
+  /** The approvers' passkeys. The MAC covers all but the counter. */
+  passkeys: {
+    credential_id: string;
+    tenant: string;
+    subject: string;
+    public_key: string;
+    counter: number | string;
+    created_ms: number | string;
+    mac: string;
+  };
+  /** Registrations under way. */
+  passkey_ceremonies: {
+    id_sha256: string;
+    challenge_sha256: string;
+    tenant: string;
+    subject: string;
+    created_ms: number | string;
+    expires_ms: number | string;
+    attempts: number | string;
+  };
   review_seal: { id: number; mac: string };
   review_tenants: StoredTenant;
   review_tenant_operations: StoredOperation;

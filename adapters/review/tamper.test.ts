@@ -212,6 +212,16 @@ describe.each([
         'receipt',
         'tenant',
       ],
+      passkeys: ['counter', 'created_ms', 'credential_id', 'mac', 'public_key', 'subject', 'tenant'],
+      passkey_ceremonies: [
+        'attempts',
+        'challenge_sha256',
+        'created_ms',
+        'expires_ms',
+        'id_sha256',
+        'subject',
+        'tenant',
+      ],
     };
     expect(await place.columns()).toMatchObject(
       Object.fromEntries(

@@ -11,6 +11,7 @@ import { createNotifier, type Notifier } from '../../domain/notification/notifie
 import { createDecisionLinks } from '../../domain/review/decision-link.js';
 import { createDecisions } from '../../domain/review/decisions.js';
 import type { DecisionSender, ReviewStore } from '../../domain/review/ports.js';
+import { createPasskeys, type PasskeyRequired, relyingPartyOf } from '../../domain/review/passkeys.js';
 import { createRuleDecisions } from '../../domain/review/rule-decision.js';
 import { createTenantLifecycle } from '../../domain/review/tenant-lifecycle.js';
 import { errorHandler, plainErrorBody } from '../plugins/errors.js';
@@ -25,6 +26,7 @@ import { type DecideRoutes, decideRoutes } from './routes/decide.js';
 import { notificationRoutes } from './routes/notifications.js';
 import { decisionLinkRoutes } from './routes/decision-link.js';
 import { incidentRoutes } from './routes/incident.js';
+import { passkeyRoutes } from './routes/passkeys.js';
 import { type LegalHoldRoutes, legalHoldRoutes } from './routes/legal-hold.js';
 import { type ListRoutes, listRoutes } from './routes/list.js';
 import { pendingRoutes } from './routes/pending.js';
@@ -55,6 +57,8 @@ export interface HilOptions {
   readonly tls?: TlsMaterial;
   readonly resolveCaller?: (request: FastifyRequest) => Caller | null;
   readonly clock?: () => number;
+  /** Which calls are approved only with a passkey; none when absent. */
+  readonly passkeyRequired?: PasskeyRequired;
   readonly simulatorTenant?: string | undefined;
   readonly decisionLifeSeconds?: number;
   readonly bodyLimit?: number;
@@ -112,6 +116,12 @@ export function createHilService(options: HilOptions): Service {
   });
   const scopeOf = scopeReader({ operators, simulatorTenant });
   const decisionLifeMs = (options.decisionLifeSeconds ?? 10) * 1000;
+  const passkeys = createPasskeys({
+    store: reviews.passkeys,
+    relyingParty: options.consoleUrl === undefined ? null : relyingPartyOf(options.consoleUrl),
+    required: options.passkeyRequired ?? 'none',
+    clock,
+  });
   const decide = createDecisions({
     reviews,
     sender,
@@ -120,10 +130,12 @@ export function createHilService(options: HilOptions): Service {
     decisionLifeMs,
     mayApprove: approversOf({ operators }),
     observe: reviewMetrics(registry, reviews, clock),
+    passkeys,
   });
   pendingRoutes(service.app, { reviews, scopeOf });
   const { mode, notifier } = options.notifications ?? nobody(reviews);
   operatorRoutes(service.app, { reviews, decide, scopeOf, waiting: 'newest' }, (scope) => {
+    passkeyRoutes(scope, { passkeys, reviews, scopeOf });
     decisionLinkRoutes(scope, {
       reviews,
       links: createDecisionLinks(options.sessionKey),

@@ -27,6 +27,8 @@ export async function open({
   shared,
   ...parts
 }: Opening<Settings>): Promise<Opened<Reviews>> {
+  if (own.passkeyRequired !== 'none' && own.consoleUrl === undefined)
+    throw new Error('GATE_HIL_PASSKEY_REQUIRED needs GATE_CONSOLE_URL: passkeys belong to the address of the console');
   const decisionKey = await readSigningKey(own.decisionKeyFile);
   const quorum = { strict: own.quorumStrict, risky: own.quorumRisky, destructive: own.quorumDestructive };
   const reviews = await needed(
@@ -92,6 +94,7 @@ export async function open({
           sessionKey: own.sessionKey,
           linkSeconds: own.decisionLinkSeconds,
           consoleUrl: own.consoleUrl,
+          passkeyRequired: own.passkeyRequired,
           simulatorTenant: own.simulatorTenant,
           decisionLifeSeconds: own.decisionLifeSeconds,
           bodyLimit: own.bodyLimitBytes,

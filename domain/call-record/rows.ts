@@ -192,6 +192,7 @@ export function rowsOf(
       vote: ordinal + 1,
       required_approvers: required_approvers ?? 1,
       request_digest: record.digest,
+      ...(signed.approval && { approval: asJson(signed.approval) }),
     };
     rows.push(row('hil.vote', false, signed.reason ?? '', policyDecision, approverOf(signed.principal), ordinal));
   }
@@ -253,6 +254,7 @@ export function rowsOf(
             approval_tier: record.approval_tier,
             request_digest: record.digest,
             ...(changed && { decision: 'modify', modification_diff: changed.diff, ...changed.digests }),
+            ...(decision.signed?.approval && { approval: asJson(decision.signed.approval) }),
             ...(decision.approvals && {
               approvals: asJson(decision.approvals),
               required_approvers: required_approvers ?? 1,

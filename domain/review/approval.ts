@@ -5,6 +5,7 @@ import type { CallRecord } from '../call-record/record.js';
 import { canonicalDigest } from '../crypto/digest.js';
 import { errorText } from '../errors.js';
 import { changedBody } from './modification.js';
+import { approvalMismatch } from './passkey-proof.js';
 import { countedVotes, type RecordedVote } from './quorum.js';
 import { isOver, POLICY_TIER } from './transitions.js';
 
@@ -14,13 +15,17 @@ export type VerifyDecision = (decision: SignedDecision) => Promise<void>;
 /** Why a signed decision does not apply to this call: it was signed for another row, call, tenant or action. `null` when it applies. */
 export function otherCallThan(
   signed: SignedDecision,
-  { correlation_id, pending_id, evidence: { call } }: CallRecord,
+  { correlation_id, pending_id, evidence }: CallRecord,
   body: JsonObject,
 ): string | null {
   if (signed.correlation_id !== correlation_id || signed.pending_id !== pending_id)
     return 'the decision is about another call';
-  if (signed.principal.tenant !== call.tenant) return 'the decision was made in another tenant';
-  return signed.action_digest === canonicalDigest(body) ? null : 'the decision is about another action than this call';
+  if (signed.principal.tenant !== evidence.call.tenant) return 'the decision was made in another tenant';
+  if (signed.action_digest !== canonicalDigest(body)) return 'the decision is about another action than this call';
+  const rules = evidence.decision?.policy_bundle.hash_sha256 ?? null;
+  if (signed.approval && signed.approval.statement.policy_bundle_sha256 !== rules)
+    return "the approver's passkey signed a call that was judged by other rules";
+  return approvalMismatch(signed);
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { KeyObject } from 'node:crypto';
+import type { AssertionJson, PasskeyApproval } from '../../contracts/approval.js';
 import type {
   Approval,
   DecisionPrincipal,
@@ -10,8 +11,10 @@ import type {
 } from '../../contracts/review.js';
 import { canonicalDigest } from '../crypto/digest.js';
 import { GateError } from '../errors.js';
+import { approvalStatementOf } from './approval-challenge.js';
 import { signDecision } from './decision-signature.js';
 import { modified, ModificationRefused } from './modification.js';
+import type { Passkeys } from './passkeys.js';
 import type { DecisionOutcome, DecisionSender, ReviewStore } from './ports.js';
 import { storable } from './storable.js';
 import { DECISION_REFUSALS, type DecisionRefusal, isDecidedBy, whyNotDecidable } from './transitions.js';
@@ -36,6 +39,8 @@ export interface Decision {
   readonly request_id: string;
   /** The digest of the action as it was shown to the decider. */
   readonly action_digest?: string | undefined;
+  /** What the approver's passkey signed. */
+  readonly passkey?: AssertionJson | undefined;
 }
 
 /** On a row that was found: by whom is known. */
@@ -54,13 +59,15 @@ export interface DecisionsOptions {
   /** Whether this person may still approve for the tenant: an earlier approval counts only then. */
   readonly mayApprove: (subject: string, tenant: string) => boolean;
   readonly observe: (decision: Decision['decision'], result: DecisionResult) => void;
+  /** Absent in an edition without passkeys. */
+  readonly passkeys?: Pick<Passkeys, 'prove' | 'required'> | undefined;
 }
 
 /**
  * HIL's side of a decision (docs/architecture/reviews.md#signed-decisions): read the row, sign, send the decision to the call's workflow,
  * write the row from the workflow's answer where the workflow has not, and only then answer. The workflow alone decides which decision was first; reading the row only
  * spares it some of the others. Refusals: `not_found` (unknown, withdrawn or another tenant's), `already_decided`, `pending_expired`,
- * `not_pending`, `decision_refused`, `call_tampered`, `payload_unavailable`. After `orchestrator_unavailable` the row is unchanged, and the
+ * `not_pending`, `decision_refused`, `call_tampered`, `payload_unavailable`, `passkey_required`, `passkey_refused`. After `orchestrator_unavailable` the row is unchanged, and the
  * decision may still take effect until `not_after`. Repeating a decision, by the same decider under the same request id, returns its
  * result.
  */
@@ -72,11 +79,17 @@ export function createDecisions({
   decisionLifeMs,
   mayApprove,
   observe,
+  passkeys,
 }: DecisionsOptions): (decision: Decision) => Promise<PendingRequest> {
   const standingOf = ({ approvals = [], tenant }: PendingRequest): Approval[] =>
     approvals.filter(({ by }) => mayApprove(by, tenant));
 
-  const sign = (row: PendingRequest, decision: DecisionBy, now: number): Promise<SignedDecision> =>
+  const sign = (
+    row: PendingRequest,
+    decision: DecisionBy,
+    now: number,
+    approval: PasskeyApproval | null,
+  ): Promise<SignedDecision> =>
     signDecision(
       {
         pending_id: row.id,
@@ -90,20 +103,36 @@ export function createDecisions({
         not_after: new Date(now + decisionLifeMs).toISOString(),
         request_id: decision.request_id,
         ...modificationOf(row, decision),
+        ...(approval && { approval }),
         ...((row.required_approvers ?? 1) > 1 && { standing_approvers: standingOf(row).map(({ by }) => by) }),
       },
       decisionKey,
     );
 
-  async function decide(row: PendingRequest, decision: DecisionBy): Promise<PendingRequest> {
+  /** What the approver's passkey says of this decision; `null` where none is asked for. Denying never needs one. */
+  async function proved(row: PendingRequest, decision: DecisionBy): Promise<PasskeyApproval | null> {
+    const { passkey, principal } = decision;
+    if (passkey === undefined) {
+      if (decision.decision !== 'deny' && passkeys?.required(row) === true) throw new GateError('passkey_required');
+      return null;
+    }
+    if (!passkeys) throw new GateError('passkeys_not_set_up');
+    const statement = approvalStatementOf(row, principal.subject, {
+      decision: decision.decision,
+      ...modificationOf(row, decision),
+    });
+    return passkeys.prove(principal, statement, passkey);
+  }
+
+  async function decide(row: PendingRequest, given: DecisionBy): Promise<PendingRequest> {
     const now = clock();
     // Whether a pending row is too late is up to its call, whose clock ends the wait.
     const late = row.status === 'pending' ? null : whyNotDecidable(row, now);
-    const same = decision.action_digest === undefined || decision.action_digest === row.original_payload_digest;
+    const same = given.action_digest === undefined || given.action_digest === row.original_payload_digest;
     // After a 503, or no answer, the operator repeats the decision and must get its result, not "already decided".
-    if (late && same && isDecidedBy(standing(row), sentAs(decision))) return row;
+    if (late && same && isDecidedBy(standing(row), sentAs(given))) return row;
     // One of several who approved it, saying so again.
-    if (late && same && decision.decision === 'approve' && hasApproved(row, decision.principal.subject)) return row;
+    if (late && same && given.decision === 'approve' && hasApproved(row, given.principal.subject)) return row;
     if (late) throw refusal(late, row);
     if (!same)
       throw new GateError('action_digest_mismatch', undefined, {
@@ -111,18 +140,19 @@ export function createDecisions({
       });
     // If the row cannot be written, do not send the decision: it would wait until the workflow, which uses the same stores, gives up.
     await reviews.ready();
-    if (decision.decision !== 'deny' && decision.principal.subject === row.agent_spiffe)
-      throw new GateError('own_request');
+    if (given.decision !== 'deny' && given.principal.subject === row.agent_spiffe) throw new GateError('own_request');
     // The simulator decides with an operator's token, and would be that person a second time.
-    if (decision.decision === 'approve' && (row.required_approvers ?? 1) > 1 && decision.principal.method === WORKLOAD)
+    if (given.decision === 'approve' && (row.required_approvers ?? 1) > 1 && given.principal.method === WORKLOAD)
       throw new GateError('capability_denied', 'a workload is not one of the people whom this call needs');
-    let signed = await sign(row, decision, now);
+    const approval = await proved(row, given);
+    const decision = approval === null ? given : { ...given, principal: withPasskey(given.principal, approval) };
+    let signed = await sign(row, decision, now, approval);
     let outcome = await sender.decide(signed);
     if (outcome.outcome === 'voted') {
       const voted = await countVotes(row, outcome.approvals);
       if (!isComplete(voted)) return voted;
       // The row did not show every vote when this one was signed; together they are enough.
-      signed = await sign(voted, decision, clock());
+      signed = await sign(voted, decision, clock(), approval);
       outcome = await sender.decide(signed);
       if (outcome.outcome === 'voted') return countVotes(voted, outcome.approvals);
     }
@@ -180,8 +210,15 @@ const standing = (row: PendingRequest) => ({
   modification: row.modification_diff && { diff: row.modification_diff },
 });
 
+/** The decider, as proved by the passkey too. */
+const withPasskey = (principal: DecisionPrincipal, { passkey }: PasskeyApproval): DecisionPrincipal => ({
+  ...principal,
+  method: 'webauthn',
+  credential: passkey.credential_id,
+});
+
 /** The change with the digest of what it makes of the request that the row shows. Throws what is wrong with it. */
-function modificationOf(
+export function modificationOf(
   { request_payload, required_approvers = 1 }: PendingRequest,
   { decision, modification_diff: diff }: Pick<Decision, 'decision' | 'modification_diff'>,
 ): { modification: Modification } | null {

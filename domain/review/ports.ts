@@ -18,6 +18,7 @@ import type { ChatLinkStore } from './chat-links.js';
 import type { TenantReviewsKind, TenantReviewsReceipt } from '../../contracts/tenant-reviews.js';
 import type { ReviewChanges } from './feed.js';
 import type { Notes } from './notes.js';
+import type { PasskeyStore } from './passkeys.js';
 import type { DecisionRefusal } from './transitions.js';
 
 /**
@@ -200,6 +201,8 @@ export interface ReviewStore {
   operatorRows(tenant: string): Promise<number>;
   /** Whether a tenant may have reviews. */
   readonly tenants: TenantStates;
+  /** The approvers' passkeys. */
+  readonly passkeys: PasskeyStore;
   ready(): Promise<void>;
   close(): Promise<void>;
 }

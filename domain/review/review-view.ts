@@ -14,6 +14,8 @@ export interface Annotations extends Partial<Notes> {
   /** What stays of the sandbox's report, which is sealed beside it. Absent in rows of an earlier Gate. */
   readonly sandbox_report?: Pick<SandboxReport, 'operation_class' | 'severity'> | null;
   readonly sandbox_report_digest?: string | null;
+  /** Absent in rows of an earlier Gate. */
+  readonly policy_bundle_sha256?: string | null;
   /** Absent in rows of an earlier Gate, which asked one person. */
   readonly required_approvers?: number;
   readonly approvals?: readonly Approval[];
@@ -120,6 +122,7 @@ function annotationsOf({ annotations }: ReviewHead, settled: Pick<SettledReview,
     approvals = [],
     sandbox_report = null,
     sandbox_report_digest = null,
+    policy_bundle_sha256 = null,
     escalates_at = null,
     escalated_at = null,
     ...told
@@ -130,6 +133,7 @@ function annotationsOf({ annotations }: ReviewHead, settled: Pick<SettledReview,
     ...told,
     sandbox_report,
     sandbox_report_digest,
+    policy_bundle_sha256,
     required_approvers,
     approvals: counted,
     escalates_at,

@@ -31,6 +31,7 @@ import { createInProcessRunner, type InProcessRunner } from '../../lite/in-proce
 import { type ActivityPorts, createActivities, type GateActivities } from '../../workers/activities.js';
 import { callInput } from './call-input.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
+import type { Passkeys, PasskeyStore } from '../../domain/review/passkeys.js';
 import type { ReviewStore } from '../../domain/review/ports.js';
 import { type Clock, machineClock } from '../../lite/clock.js';
 
@@ -112,6 +113,8 @@ export interface FixtureOptions {
   readonly escalateShare?: number;
   /** Who may still approve; everybody when absent. */
   readonly mayApprove?: (subject: string) => boolean;
+  /** Approvers without passkeys when absent. */
+  readonly passkeys?: (store: PasskeyStore) => Passkeys;
   readonly compose?: typeof createActivities;
 }
 
@@ -126,6 +129,7 @@ export async function openPipeline({
   quorum,
   escalateShare = 0,
   mayApprove = () => true,
+  passkeys,
   compose = createActivities,
 }: FixtureOptions = {}): Promise<PipelineFixture> {
   const home = folder ?? (await fixtureFolder());
@@ -283,6 +287,7 @@ export async function openPipeline({
       decisionLifeMs: 10_000,
       mayApprove,
       observe: () => undefined,
+      passkeys: passkeys?.(reviews.passkeys),
     }),
     script,
     executed,

@@ -22,13 +22,14 @@ export function decideRoutes(app: ServiceApp, { decide, scopeOf }: DecideRoutes)
       onRequest: mayDecide(scopeOf),
     },
     (request) => {
-      const { reason, decided_via, action_digest } = request.body;
+      const { reason, decided_via, action_digest, passkey } = request.body;
       return decide(
         decisionOf(request, scopeOf(request), {
           ...available(request.body),
           reason,
           decided_via,
           action_digest,
+          passkey,
         }),
       );
     },
@@ -48,7 +49,7 @@ export const mayDecide =
 export const decisionOf = (
   request: FastifyRequest<{ Params: { id: string } }>,
   scope: ReviewScope,
-  asked: Pick<Decision, 'decision' | 'modification_diff' | 'action_digest'> &
+  asked: Pick<Decision, 'decision' | 'modification_diff' | 'action_digest' | 'passkey'> &
     Pick<DecideRequest, 'reason' | 'decided_via'>,
 ): Decision => ({
   id: request.params.id,
@@ -60,6 +61,7 @@ export const decisionOf = (
   principal: deciderOf(scope),
   request_id: requestIdOf(request),
   action_digest: asked.action_digest,
+  passkey: asked.passkey,
 });
 
 /** The decision in a body, with the change of a `modify`. Whether that fits the row is seen when the row is read. */

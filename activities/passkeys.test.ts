@@ -1,0 +1,192 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { AssertionJson } from '../contracts/approval.js';
+import type { CallInput } from '../contracts/call.js';
+import type { PendingRequest } from '../contracts/review.js';
+import { approvalFindings } from '../domain/review/approval-evidence.js';
+import { approvalStatementOf, challengeOf } from '../domain/review/approval-challenge.js';
+import { createPasskeys, type Passkeys } from '../domain/review/passkeys.js';
+import { type AssertionFaults, softwareAuthenticator } from '../test/support/authenticator.js';
+import { openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
+
+const CONSOLE = { rpId: 'console.example', origin: 'https://console.example' };
+const ANA = { subject: 'operator:ana', tenant: 'acme' };
+
+let gate: PipelineFixture;
+let passkeys: Passkeys;
+let device: ReturnType<typeof softwareAuthenticator>;
+let call: CallInput;
+let row: PendingRequest;
+
+const parkedCall = async (): Promise<[CallInput, PendingRequest]> => {
+  const input = await gate.call();
+  await gate.run(input);
+  const found = await gate.reviews.byCorrelation(input.correlation_id);
+  if (!found) throw new Error('the call is not parked');
+  return [input, found];
+};
+async function register(who = ANA, authenticator = device) {
+  const { ceremony, publicKey } = await passkeys.startRegistration(who);
+  await passkeys.finishRegistration(ceremony, who, authenticator.create(publicKey.challenge));
+}
+beforeEach(async () => {
+  gate = await openPipeline({
+    script: { tier: 'yellow', approvalTier: 'strict' },
+    passkeys: (store) => {
+      const relyingParty = { id: CONSOLE.rpId, origin: CONSOLE.origin };
+      passkeys = createPasskeys({ store, relyingParty, required: 'strict', clock: Date.now });
+      return passkeys;
+    },
+  });
+  device = softwareAuthenticator(CONSOLE);
+  await register();
+  [call, row] = await parkedCall();
+});
+afterEach(() => gate.close());
+
+const challenge = (decision: 'approve' | 'deny' = 'approve', of = row) =>
+  challengeOf(approvalStatementOf(of, ANA.subject, { decision }));
+const decide = (passkey: AssertionJson | undefined, decision: 'approve' | 'deny' = 'approve', of = row) =>
+  gate.decide({
+    id: of.id,
+    tenant: 'acme',
+    decision,
+    reason: null,
+    decided_via: 'console',
+    request_id: randomUUID(),
+    passkey,
+    principal: (tenant) => ({
+      ...ANA,
+      tenant,
+      method: 'console-bearer',
+      credential: 'token of ana',
+      credential_kind: 'console-bearer',
+    }),
+  });
+const refusedFor = (why: RegExp) => ({ code: 'passkey_refused', message: expect.stringMatching(why) });
+
+describe('a call that is approved only with a passkey', () => {
+  it('runs when the passkey of the approver signed it, and its row of the ledger proves that alone', async () => {
+    const settled = await decide(device.get(challenge()));
+    expect(settled).toMatchObject({ status: 'approved', approver_provenance: 'webauthn' });
+    await gate.host.idle();
+    expect(gate.executed).toHaveLength(1);
+    const rows = await gate.rows(call.correlation_id);
+    expect(approvalFindings(rows)).toMatchObject([
+      { event: 'hil.approved', decided_by: 'operator:ana', fault: null, origin: CONSOLE.origin, counter: 1 },
+    ]);
+  });
+
+  it('is refused without one; denying needs none', async () => {
+    await expect(decide(undefined)).rejects.toMatchObject({ code: 'passkey_required' });
+    expect(await decide(undefined, 'deny')).toMatchObject({ status: 'denied', approver_provenance: 'console-bearer' });
+  });
+
+  it.each<[string, AssertionFaults, RegExp]>([
+    ['at another address', { origin: 'https://evil.example' }, /origin/],
+    ['for another relying party', { rpId: 'evil.example' }, /RP ID/],
+    ['without verifying the person', { flags: 0x01 }, /verif/],
+    ['with nobody present', { flags: 0x04 }, /present/],
+    ['as a registration', { type: 'webauthn.create' }, /type/],
+    ['inside a page of another origin', { crossOrigin: true }, /another origin|cross/i],
+  ])('refuses what was signed %s', async (_, faults, why) => {
+    await expect(decide(device.get(challenge(), faults))).rejects.toMatchObject(refusedFor(why));
+    expect((await gate.calls.find(call.correlation_id))?.state).toBe('parked');
+  });
+
+  it('refuses what was signed for another decision, another row and another digest', async () => {
+    const [, other] = await parkedCall();
+    const digest = { ...row, original_payload_digest: `sha256:${'0'.repeat(64)}` };
+    for (const signed of [challenge('deny'), challenge('approve', other), challenge('approve', digest)])
+      await expect(decide(device.get(signed))).rejects.toMatchObject(refusedFor(/challenge/));
+  });
+
+  it('refuses a counter that does not grow, and a second use of one assertion', async () => {
+    const [, other] = await parkedCall();
+    await decide(device.get(challenge('approve'), { counter: 7 }));
+    for (const counter of [7, 6])
+      await expect(
+        decide(device.get(challenge('approve', other), { counter }), 'approve', other),
+      ).rejects.toMatchObject(refusedFor(/counter/));
+  });
+
+  it('refuses a passkey that is not registered, one of somebody else, and a signature by another key', async () => {
+    const strange = softwareAuthenticator(CONSOLE);
+    await expect(decide(strange.get(challenge()))).rejects.toMatchObject(refusedFor(/not one of the approver/));
+    await register({ subject: 'operator:ben', tenant: 'acme' }, strange);
+    await expect(decide(strange.get(challenge()))).rejects.toMatchObject(refusedFor(/not one of the approver/));
+    const forged = { ...strange.get(challenge()), id: device.id, rawId: device.id };
+    await expect(decide(forged)).rejects.toMatchObject(refusedFor(/signature/));
+  });
+});
+
+describe('the workflow', () => {
+  it('takes no decision with the signature of another one in it, though HIL signed both', async () => {
+    const approval = await passkeys.prove(
+      ANA,
+      approvalStatementOf(row, ANA.subject, { decision: 'deny' }),
+      device.get(challenge('deny')),
+    );
+    const decision = await gate.decision(call, 'approve', { approval });
+    expect(await gate.activities.applyDecision(decision)).toMatchObject({ applied: false, code: 'decision_refused' });
+    expect(await gate.kinds(call.correlation_id)).toContain('alarm.forged_decision');
+    expect((await gate.calls.find(call.correlation_id))?.state).toBe('parked');
+  });
+});
+
+describe('the rows of an approval, read by somebody who trusts nothing of Gate', () => {
+  it('prove nothing once a byte of them is another one', async () => {
+    await decide(device.get(challenge()));
+    await gate.host.idle();
+    const rows = await gate.rows(call.correlation_id);
+    const changed = (
+      change: (row: Record<string, unknown>, approval: Record<string, Record<string, unknown>>) => void,
+    ) =>
+      approvalFindings(
+        rows.map((entry) => {
+          const copy = structuredClone(entry);
+          const told = copy.policy_decision as Record<string, unknown> | null;
+          if (told?.['approval'])
+            change(
+              copy as unknown as Record<string, unknown>,
+              told['approval'] as Record<string, Record<string, unknown>>,
+            );
+          return copy;
+        }),
+      )[0]?.fault;
+    expect(changed(() => undefined)).toBeNull();
+    const told = (entry: Record<string, unknown>, name: string, value: unknown) =>
+      void ((entry['policy_decision'] as Record<string, unknown>)[name] = value);
+    const set = (part: string, name: string, value: unknown) =>
+      changed((_, approval) => void ((approval[part] ??= {})[name] = value));
+    expect(set('statement', 'payload_digest', 'sha256:00')).toMatch(/another challenge/);
+    expect(set('statement', 'row_digest', 'sha256:00')).toMatch(/another challenge/);
+    expect(set('passkey', 'rp_id', 'evil.example')).toMatch(/relying party/);
+    expect(set('passkey', 'signature', 'AAAA')).toMatch(/signature/);
+    const counted = device.get(challenge(), { counter: 9 }).response.authenticatorData;
+    expect(set('passkey', 'authenticator_data', counted)).toMatch(/signature/);
+    expect(changed((entry) => void (entry['correlation_id'] = randomUUID()))).toMatch(/another call/);
+    expect(set('statement', 'approver', 'operator:ben')).toMatch(/another challenge/);
+    expect(changed((entry) => told(entry, 'decided_by', 'operator:ben'))).toMatch(/another approver/);
+    expect(changed((entry) => told(entry, 'decision_reason', 'because'))).toMatch(/hash/);
+    expect(changed((entry) => void (entry['timestamp'] = '2020-01-01T00:00:00.000Z'))).toMatch(/hash/);
+    expect(changed((entry) => told(entry, 'required_approvers', 2))).toMatch(/hash/);
+    expect(changed((entry) => void (entry['event_kind'] = 'hil.denied'))).toMatch(/another decision/);
+    expect(changed((entry) => void (entry['tenant'] = 'globex'))).toMatch(/another tenant/);
+  });
+
+  it('prove nothing to whoever expects another key, and a decision without a passkey is named as that', async () => {
+    await decide(device.get(challenge('deny')), 'deny');
+    await gate.host.idle();
+    const rows = await gate.rows(call.correlation_id);
+    expect(approvalFindings(rows, Buffer.from('another key'))).toMatchObject([
+      { fault: expect.stringMatching(/another key/) },
+    ]);
+    const [other, second] = await parkedCall();
+    await decide(undefined, 'deny', second);
+    await gate.host.idle();
+    expect(approvalFindings(await gate.rows(other.correlation_id))).toMatchObject([
+      { event: 'hil.denied', fault: 'nobody signed it with a passkey' },
+    ]);
+  });
+});

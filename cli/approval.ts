@@ -1,0 +1,41 @@
+import { createPublicKey } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { LedgerEntry } from '../contracts/ledger.js';
+import { errorText } from '../domain/errors.js';
+import { oneLine } from '../domain/printable.js';
+import { type ApprovalFinding, approvalFindings } from '../domain/review/approval-evidence.js';
+import { CliError } from './errors.js';
+import { print } from './output.js';
+import { type ledgerTarget, UUID } from './target.js';
+
+/** `gate verify --approval`: what the approvers of a call signed, checked with the rows and the public keys alone. */
+export async function verifyApproval(
+  target: ReturnType<typeof ledgerTarget>,
+  correlationId: string,
+  { approverKey, asJson = false }: { readonly approverKey: string | undefined; readonly asJson: boolean | undefined },
+): Promise<void> {
+  if (!UUID.test(correlationId)) throw new CliError(`${correlationId} is not a correlation id`, 2);
+  const key = approverKey === undefined ? undefined : readKey(approverKey);
+  const rows =
+    target.kind === 'file'
+      ? await target.read((opened) => opened.byCorrelation(correlationId))
+      : await target.ask<LedgerEntry[]>('ledger', 'GET', `/audit/correlation/${correlationId}`);
+  const findings = approvalFindings(rows, key);
+  if (findings.length === 0) throw new CliError(`the ledger has no decision about ${correlationId}`, 4);
+  if (asJson) print(findings);
+  else process.stdout.write(findings.map((finding) => `${oneLine(lineOf(finding))}\n`).join(''));
+  if (findings.some(({ fault }) => fault !== null)) process.exitCode = 2;
+}
+
+function readKey(file: string): Uint8Array {
+  try {
+    return createPublicKey(readFileSync(file, 'utf8')).export({ format: 'der', type: 'spki' });
+  } catch (error) {
+    throw new CliError(`${file}: not a public key in PEM (${errorText(error)})`, 2);
+  }
+}
+
+const lineOf = ({ seq, event, decided_by, fault, key_sha256, origin, counter }: ApprovalFinding): string =>
+  fault === null
+    ? `seq ${seq} ${event} by ${decided_by}: signed by the passkey ${key_sha256?.slice(0, 16)} at ${origin}, counter ${counter}`
+    : `seq ${seq} ${event} by ${decided_by}: NOT PROVED: ${fault}`;

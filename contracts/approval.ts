@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import { jsonObject } from './json.js';
+
+export const APPROVAL_CONTRACT = 'gate.approval/v1';
+
+/**
+ * What an approver's passkey signs, as SHA-256 over its canonical JSON (docs/architecture/reviews.md#what-the-approver-signs). Digests are
+ * `sha256:` and 64 hex digits.
+ */
+export const approvalStatement = z.strictObject({
+  contract: z.literal(APPROVAL_CONTRACT),
+  decision: z.enum(['approve', 'deny', 'modify']),
+  pending_id: z.uuid(),
+  correlation_id: z.uuid(),
+  tenant: z.string(),
+  /** Who decides. Without it a signature could stand under another name. */
+  approver: z.string(),
+  /** Of the request that runs: with `modify`, as it was changed. */
+  payload_digest: z.string(),
+  /** Of the rules that judged the call; `null` where no rules did. */
+  policy_bundle_sha256: z.string().nullable(),
+  /** `null` where the sandbox gave no report. */
+  sandbox_report_digest: z.string().nullable(),
+  /** Of what the row shows about the call and never changes. */
+  row_digest: z.string(),
+});
+export type ApprovalStatement = z.infer<typeof approvalStatement>;
+
+/** An assertion (WebAuthn, 7.2) with the key it is checked with. Bytes are base64url. */
+export const passkeyProof = z.strictObject({
+  credential_id: z.base64url(),
+  /** SubjectPublicKeyInfo (RFC 5280), DER. */
+  public_key: z.base64url(),
+  rp_id: z.string(),
+  authenticator_data: z.base64url(),
+  client_data_json: z.base64url(),
+  signature: z.base64url(),
+});
+
+/** What was signed, and by which passkey: with the public key alone, anybody can check it. */
+export const passkeyApproval = z.strictObject({ statement: approvalStatement, passkey: passkeyProof });
+export type PasskeyApproval = z.infer<typeof passkeyApproval>;
+
+const bytes = z.base64url().min(1).max(2_048);
+
+/** What `navigator.credentials.get` returns, as its `toJSON` writes it. */
+export const assertionJson = z.object({
+  id: bytes,
+  rawId: bytes,
+  type: z.literal('public-key'),
+  response: z.object({ clientDataJSON: bytes, authenticatorData: bytes, signature: bytes }),
+});
+export type AssertionJson = z.infer<typeof assertionJson>;
+
+/** What `navigator.credentials.create` returns, as its `toJSON` writes it. */
+export const registrationJson = z.object({
+  id: bytes,
+  rawId: bytes,
+  type: z.literal('public-key'),
+  response: z.object({ clientDataJSON: bytes, attestationObject: z.base64url().min(1).max(65_536) }),
+});
+export type RegistrationJson = z.infer<typeof registrationJson>;
+
+/** The body of `POST /auth/register/start`: what the device shows beside the approver's name. */
+export const startRegistration = z.strictObject({ display_name: z.string().min(1).max(128).optional() });
+
+/** The options of a ceremony, as `PublicKeyCredential.parseCreationOptionsFromJSON` and its sibling for requests read them. */
+export const ceremonyOptions = z.strictObject({ publicKey: jsonObject });
+
+export const registeredPasskey = z.strictObject({ ok: z.literal(true), name: z.string(), credential_id: z.string() });
+
+/** The answer of `POST /pending/{id}/approval-challenge`. */
+export const approvalChallenge = z.strictObject({
+  statement: approvalStatement,
+  challenge: z.string(),
+  publicKey: jsonObject,
+});

@@ -1,0 +1,45 @@
+import { hash } from 'node:crypto';
+import { APPROVAL_CONTRACT, type ApprovalStatement } from '../../contracts/approval.js';
+import type { PendingRequest, SignedDecision } from '../../contracts/review.js';
+import { canonicalDigest, canonicalJson } from '../crypto/digest.js';
+
+/** What of a row says which call it is about, and never changes while it waits. */
+const digestOfRow = (row: PendingRequest): string =>
+  canonicalDigest({
+    id: row.id,
+    correlation_id: row.correlation_id,
+    tenant: row.tenant,
+    agent_id: row.agent_id,
+    agent_spiffe: row.agent_spiffe,
+    method: row.method,
+    risk_summary: row.risk_summary,
+    review_reasons: row.review_reasons,
+    created_at: row.created_at,
+    ttl_seconds: row.ttl_seconds,
+    approval_tier: row.approval_tier,
+    required_approvers: row.required_approvers ?? 1,
+    state_namespace: row.state_namespace,
+    original_payload_digest: row.original_payload_digest,
+  });
+
+/** What a decision of this person about this row states. The same decision is always the same statement. */
+export const approvalStatementOf = (
+  row: PendingRequest,
+  approver: string,
+  { decision, modification }: Pick<SignedDecision, 'decision' | 'modification'>,
+): ApprovalStatement => ({
+  contract: APPROVAL_CONTRACT,
+  decision,
+  pending_id: row.id,
+  correlation_id: row.correlation_id,
+  tenant: row.tenant,
+  approver,
+  payload_digest: modification?.reviewed_digest ?? row.original_payload_digest,
+  policy_bundle_sha256: row.policy_bundle_sha256 ?? null,
+  sandbox_report_digest: row.sandbox_report_digest ?? null,
+  row_digest: digestOfRow(row),
+});
+
+/** The challenge that a passkey signs: SHA-256 over the statement's canonical JSON (RFC 8785), base64url. */
+export const challengeOf = (statement: ApprovalStatement): string =>
+  hash('sha256', canonicalJson(statement), 'base64url');

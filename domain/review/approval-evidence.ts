@@ -1,0 +1,93 @@
+import { createHash } from 'node:crypto';
+import { type PasskeyApproval, passkeyApproval } from '../../contracts/approval.js';
+import type { LedgerEntry } from '../../contracts/ledger.js';
+import { entryFault } from '../ledger/entry-fault.js';
+import { circumstancesOf, passkeyFault } from './passkey-proof.js';
+
+/** What one row of a decision proves. */
+export interface ApprovalFinding {
+  readonly seq: number;
+  readonly event: string;
+  readonly decided_by: string | null;
+  /** Why nothing is proved; `null` when the approver's passkey signed this very decision. */
+  readonly fault: string | null;
+  readonly credential_id: string | null;
+  /** SHA-256 of the public key (SubjectPublicKeyInfo), hex. */
+  readonly key_sha256: string | null;
+  readonly origin: string | null;
+  readonly counter: number | null;
+}
+
+const DECISIONS: ReadonlySet<string> = new Set(['hil.approved', 'hil.denied', 'hil.vote']);
+
+/**
+ * What the rows of one call prove about who decided it: one finding for each decision and vote. Only the rows and the public keys are
+ * trusted, of Gate nothing. With `key` (SubjectPublicKeyInfo, DER) only signatures by that key count.
+ */
+export function approvalFindings(rows: readonly LedgerEntry[], key?: Uint8Array): ApprovalFinding[] {
+  const decisions = rows.filter((row) => DECISIONS.has(eventOf(row)));
+  const findings = decisions.map((row) => findingOf(row, rows, key));
+  const approvers = new Set(
+    decisions
+      .filter((row, index) => findings[index]?.fault === null && row.policy_decision?.decision !== 'deny')
+      .map((row) => row.policy_decision?.decided_by),
+  );
+  return findings.map((finding, index) => {
+    const needed = Number(decisions[index]?.policy_decision?.required_approvers ?? 1);
+    const short = finding.fault === null && finding.event === 'hil.approved' && approvers.size < needed;
+    return short ? { ...finding, fault: `it needs ${needed} people, and ${approvers.size} signed` } : finding;
+  });
+}
+
+const eventOf = (row: LedgerEntry): string => row.event_kind ?? row.method;
+
+function findingOf(row: LedgerEntry, rows: readonly LedgerEntry[], key: Uint8Array | undefined): ApprovalFinding {
+  const { decided_by } = row.policy_decision ?? {};
+  const found = {
+    seq: row.seq,
+    event: eventOf(row),
+    decided_by: typeof decided_by === 'string' ? decided_by : null,
+  };
+  const nothing = { credential_id: null, key_sha256: null, origin: null, counter: null };
+  const said = row.policy_decision?.approval;
+  if (said === undefined) return { ...found, ...nothing, fault: 'nobody signed it with a passkey' };
+  const read = passkeyApproval.safeParse(said);
+  if (!read.success) return { ...found, ...nothing, fault: 'what was signed cannot be read' };
+  const approval = read.data;
+  const spki = Buffer.from(approval.passkey.public_key, 'base64url');
+  const fault =
+    passkeyFault(approval) ??
+    otherThan(approval, row, rows) ??
+    entryFault(row) ??
+    (key !== undefined && !spki.equals(key) ? 'another key than the one that was given signed it' : null);
+  return {
+    ...found,
+    fault,
+    credential_id: approval.passkey.credential_id,
+    key_sha256: createHash('sha256').update(spki).digest('hex'),
+    ...(fault === null ? circumstancesOf(approval) : { origin: null, counter: null }),
+  };
+}
+
+/** Why a statement is not about the call of its row; `null` when it is. */
+function otherThan({ statement }: PasskeyApproval, row: LedgerEntry, rows: readonly LedgerEntry[]): string | null {
+  const told = row.policy_decision ?? {};
+  if (statement.correlation_id !== row.correlation_id) return 'it was signed for another call';
+  if (statement.pending_id !== told.pending_id) return 'it was signed for another row';
+  if (statement.tenant !== row.tenant) return 'it was signed in another tenant';
+  if (statement.approver !== told.decided_by) return 'it was signed by another approver than the row names';
+  const event = eventOf(row);
+  const denies = statement.decision === 'deny';
+  // A changed call that may not run is denied although its approver agreed.
+  const modifies = statement.decision === 'modify';
+  if (modifies !== (told.decision === 'modify')) return 'it was signed for another change of the call';
+  if (!modifies && denies !== (event === 'hil.denied')) return 'it was signed for another decision';
+  const verdict = rows.find((each) => eventOf(each) === 'proxy.verdict');
+  if (!verdict) return 'the row of the verdict is missing, which says what was asked and which rules judged it';
+  const asked = typeof verdict.payload_sha256 === 'string' ? `sha256:${verdict.payload_sha256}` : null;
+  const ran = modifies ? told.reviewed_payload_digest : asked;
+  if (statement.payload_digest !== ran) return 'it was signed for another request';
+  const bundle = verdict.policy_decision?.policy_bundle;
+  const rules = bundle !== null && typeof bundle === 'object' && !Array.isArray(bundle) ? bundle.hash_sha256 : null;
+  return statement.policy_bundle_sha256 === (rules ?? null) ? null : 'it was signed for a call that other rules judged';
+}
