@@ -61,8 +61,33 @@ export const registrationJson = z.object({
 });
 export type RegistrationJson = z.infer<typeof registrationJson>;
 
-/** The body of `POST /auth/register/start`: what the device shows beside the approver's name. */
-export const startRegistration = z.strictObject({ display_name: z.string().min(1).max(128).optional() });
+/** The body of `POST /auth/register/start`. */
+export const startRegistration = z.strictObject({
+  /** What the device shows beside the approver's name. */
+  display_name: z.string().min(1).max(128).optional(),
+  /** In place of the passkeys that were lost. */
+  recovery_token: z.string().min(1).max(128).optional(),
+});
+
+const operatorName = z.string().regex(/^[A-Za-z0-9._-]{1,63}$/);
+
+/** The body of `POST /auth/login/start` and of `POST /auth/enrollment/recoveries`: an operator's name. */
+export const namedOperator = z.strictObject({ name: operatorName });
+
+export const loggedIn = z.strictObject({ ok: z.literal(true), name: z.string() });
+export const loggedOut = z.strictObject({ ok: z.literal(true) });
+
+/** The answer of `GET /auth/me`. */
+export const passkeyIdentity = z.strictObject({
+  authenticated: z.literal(true),
+  name: z.string(),
+  tenant: z.string(),
+  method: z.literal('webauthn'),
+  expires_at: z.string(),
+});
+
+/** The token is shown this once. */
+export const allowedRecovery = z.strictObject({ token: z.string(), expires_at: z.string() });
 
 /** The options of a ceremony, as `PublicKeyCredential.parseCreationOptionsFromJSON` and its sibling for requests read them. */
 export const ceremonyOptions = z.strictObject({ publicKey: jsonObject });

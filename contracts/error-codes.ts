@@ -482,13 +482,19 @@ export const ERROR_CODES = {
   passkey_session_required: {
     status: 403,
     retry: 'no',
-    meaning: 'You have a passkey; the token alone registers no other.',
+    meaning: 'Log in with your passkey first; the token alone is not enough for this.',
+  },
+  recovery_refused: {
+    status: 403,
+    retry: 'no',
+    meaning:
+      'The token of recovery is not yours, was used, is over, or others were tried too often. Ask for another one.',
   },
   passkey_known: { status: 409, retry: 'no', meaning: 'This passkey is registered already.' },
   ceremony_not_found: {
     status: 404,
     retry: 'no',
-    meaning: 'No registration of yours is under way: it is over, took too long, or failed too often. Start again.',
+    meaning: 'No such ceremony of yours is under way: it is over, took too long, or failed too often. Start again.',
   },
   decision_refused: {
     status: 409,

@@ -60,7 +60,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   row('hil', 'DELETE', '/identities/{oidc_sub}/slack', 'hil.identity.manage', console),
   row('hil', 'DELETE', '/identities/{oidc_sub}/teams', 'hil.identity.manage', console),
   row('hil', 'GET', '/approvals/stats', 'hil.pending.read', console, proxy, simulator),
-  later('hil', 'GET', '/auth/me', 'hil.auth.ceremony', console),
+  row('hil', 'GET', '/auth/me', 'hil.auth.ceremony', console),
   row('hil', 'GET', '/identities/{oidc_sub}', 'hil.identity.read', console),
   row('hil', 'GET', '/notifications/config', 'hil.notification.read', console),
   row('hil', 'GET', '/pending', 'hil.pending.read', console, proxy, simulator),
@@ -73,9 +73,9 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   row('hil', 'POST', '/admin/namespaces/demo/cleanup', 'hil.namespace.cleanup', console),
   row('hil', 'POST', '/admin/pending/{id}/legal-hold', 'hil.retention.manage', console),
   row('hil', 'POST', '/admin/tenants/{tenant}/lifecycle', 'hil.tenant.lifecycle', console),
-  later('hil', 'POST', '/auth/login/finish', 'hil.auth.ceremony', console),
-  later('hil', 'POST', '/auth/login/start', 'hil.auth.ceremony', console),
-  later('hil', 'POST', '/auth/logout', 'hil.auth.ceremony', console),
+  row('hil', 'POST', '/auth/login/finish', 'hil.auth.ceremony', console),
+  row('hil', 'POST', '/auth/login/start', 'hil.auth.ceremony', console),
+  row('hil', 'POST', '/auth/logout', 'hil.auth.ceremony', console),
   row('hil', 'POST', '/auth/register/finish', 'hil.auth.ceremony', console),
   row('hil', 'POST', '/auth/register/start', 'hil.auth.ceremony', console),
   row('hil', 'POST', '/decide/{id}', 'hil.decision.execute', console, simulator),
@@ -294,6 +294,8 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   // The pipeline asks for the approval of a call that policy put into the tier `auto`.
   row('hil', 'POST', '/pending/{id}/rule-decision', 'hil.pending.settle', proxy),
   row('hil', 'DELETE', '/pending/by-correlation/{correlation_id}', 'hil.pending.withdraw', proxy),
+  // Somebody else allows an approver to replace lost passkeys.
+  row('hil', 'POST', '/auth/enrollment/recoveries', 'hil.auth.ceremony', console),
   // What a decision's approver signs with a passkey.
   row('hil', 'POST', '/pending/{id}/approval-challenge', 'hil.decision.execute', console),
   // The brain is on the private service network (docs/architecture/identity-and-routes.md#surfaces); its callers are in the table too.

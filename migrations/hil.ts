@@ -312,6 +312,27 @@ const passkeys: Migration = {
   },
 };
 
+/**
+ * 0016: what a ceremony is for, under a MAC; tokens of people who lost their passkeys. Ceremonies last five minutes, so the table of them is
+ * made anew: one that is under way is begun again.
+ */
+const passkeySessions: Migration = {
+  async up(db: Kysely<unknown>) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`drop table if exists passkey_ceremonies`.execute(db);
+    await sql`create table passkey_ceremonies (
+      id_sha256 ${text} primary key, challenge_sha256 ${text} not null, tenant ${text} not null, subject ${text} not null,
+      purpose ${text} not null, created_ms ${integer} not null, expires_ms ${integer} not null, attempts ${integer} not null,
+      mac ${text} not null
+    ) ${strict}`.execute(db);
+    await sql`create index passkey_ceremonies_of on passkey_ceremonies (tenant, subject)`.execute(db);
+    await sql`create table if not exists passkey_recoveries (
+      tenant ${text} not null, subject ${text} not null, token_sha256 ${text} not null, expires_ms ${integer} not null,
+      attempts ${integer} not null, mac ${text} not null, primary key (tenant, subject)
+    ) ${strict}`.execute(db);
+  },
+};
+
 export const hilMigrations: Record<string, Migration> = {
   '0001-review-rows': reviewRows,
   '0002-attempts': attempts,
@@ -328,4 +349,5 @@ export const hilMigrations: Record<string, Migration> = {
   '0013-chats': chats,
   '0014-tenants': tenants,
   '0015-passkeys': passkeys,
+  '0016-passkey-sessions': passkeySessions,
 };

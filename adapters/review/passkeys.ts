@@ -1,12 +1,20 @@
 import { sql } from 'kysely';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
-import type { PasskeyStore, StoredPasskey } from '../../domain/review/passkeys.js';
+import {
+  type Ceremony,
+  CEREMONY_PURPOSES,
+  type PasskeyStore,
+  type Recovery,
+  type StoredPasskey,
+} from '../../domain/review/passkeys.js';
 import type { Store } from '../store/database.js';
 import { writeTogether } from '../store/write-together.js';
 import type { ReviewTables } from './tables.js';
 
 const MAC_FORM = 'gate.passkey/1';
+const CEREMONY_FORM = 'gate.passkey-ceremony/1';
+const RECOVERY_FORM = 'gate.passkey-recovery/1';
 const MAC_USE = 'passkey';
 
 export interface PasskeyStoreOptions {
@@ -25,11 +33,12 @@ export function passkeyStore({ store, keys, asked }: PasskeyStoreOptions): Passk
     JSON.stringify([MAC_FORM, credential_id, tenant, subject, public_key, Number(created_ms)]);
 
   return {
-    async begin({ id_sha256, challenge_sha256, tenant, subject, created_ms, expires_ms }) {
+    async begin(ceremony) {
+      const mac = keys.authenticate(ceremonyText(ceremony), MAC_USE);
       await asked(() =>
         db
           .insertInto('passkey_ceremonies')
-          .values({ id_sha256, challenge_sha256, tenant, subject, created_ms, expires_ms, attempts: 0 })
+          .values({ ...ceremony, attempts: 0, mac })
           .execute(),
       );
     },
@@ -54,37 +63,81 @@ export function passkeyStore({ store, keys, asked }: PasskeyStoreOptions): Passk
           .set({ attempts: sql<number>`attempts + 1` })
           .where('id_sha256', '=', id_sha256)
           .where('tenant', '=', tenant)
-          .where('subject', '=', subject)
+          .$if(subject !== null, (of) => of.where('subject', '=', subject ?? ''))
           .where('expires_ms', '>', now)
           .where('attempts', '<', most)
           .executeTakeFirst(),
       );
       if (numUpdatedRows !== 1n) return null;
       const found = await asked(() =>
-        db
-          .selectFrom('passkey_ceremonies')
-          .select('challenge_sha256')
-          .where('id_sha256', '=', id_sha256)
-          .executeTakeFirst(),
+        db.selectFrom('passkey_ceremonies').selectAll().where('id_sha256', '=', id_sha256).executeTakeFirst(),
       );
-      return found ?? null;
+      if (!found) return null;
+      const { mac, ...row } = found;
+      const purpose = CEREMONY_PURPOSES.find((known) => known === row.purpose);
+      const ceremony = { ...row, created_ms: Number(row.created_ms), expires_ms: Number(row.expires_ms) };
+      return purpose && keys.authentic(mac, ceremonyText(ceremony), MAC_USE) ? { ...ceremony, purpose } : null;
     },
 
-    async complete(id_sha256, passkey) {
+    async end(id_sha256) {
+      const { numDeletedRows } = await asked(() =>
+        db.deleteFrom('passkey_ceremonies').where('id_sha256', '=', id_sha256).executeTakeFirst(),
+      );
+      return numDeletedRows === 1n;
+    },
+
+    async complete(id_sha256, passkey, replaces) {
       const mac = keys.authenticate(authenticated(passkey), MAC_USE);
+      const { credential_id, tenant, subject } = passkey;
       const taken = await asked(() =>
-        db
-          .selectFrom('passkeys')
-          .select('credential_id')
-          .where('credential_id', '=', passkey.credential_id)
-          .executeTakeFirst(),
+        db.selectFrom('passkeys').select('credential_id').where('credential_id', '=', credential_id).executeTakeFirst(),
       );
       if (taken) throw new GateError('passkey_known');
       return asked(() =>
         writeTogether(store, [
           db.deleteFrom('passkey_ceremonies').where('id_sha256', '=', id_sha256),
+          ...(replaces ? [db.deleteFrom('passkeys').where('tenant', '=', tenant).where('subject', '=', subject)] : []),
           db.insertInto('passkeys').values({ ...passkey, mac }),
         ]),
+      );
+    },
+
+    async allowRecovery(recovery) {
+      const row = { ...recovery, attempts: 0, mac: keys.authenticate(recoveryText(recovery), MAC_USE) };
+      await asked(() =>
+        db
+          .insertInto('passkey_recoveries')
+          .values(row)
+          .onConflict((on) => on.columns(['tenant', 'subject']).doUpdateSet(row))
+          .execute(),
+      );
+    },
+
+    async recover({ tenant, subject, token_sha256, now, most }) {
+      const own = { tenant, subject };
+      const { numUpdatedRows } = await asked(() =>
+        db
+          .updateTable('passkey_recoveries')
+          .set({ attempts: sql<number>`attempts + 1` })
+          .where('tenant', '=', tenant)
+          .where('subject', '=', subject)
+          .where('expires_ms', '>', now)
+          .where('attempts', '<', most)
+          .executeTakeFirst(),
+      );
+      if (numUpdatedRows !== 1n) return false;
+      const found = await asked(() =>
+        db
+          .deleteFrom('passkey_recoveries')
+          .where('tenant', '=', tenant)
+          .where('subject', '=', subject)
+          .where('token_sha256', '=', token_sha256)
+          .returning(['expires_ms', 'mac'])
+          .executeTakeFirst(),
+      );
+      const expires_ms = Number(found?.expires_ms);
+      return (
+        found !== undefined && keys.authentic(found.mac, recoveryText({ ...own, token_sha256, expires_ms }), MAC_USE)
       );
     },
 
@@ -121,3 +174,18 @@ export function passkeyStore({ store, keys, asked }: PasskeyStoreOptions): Passk
 }
 
 type Stored = ReviewTables['passkeys'];
+
+const ceremonyText = (of: Omit<Ceremony, 'purpose'> & { readonly purpose: string }): string =>
+  JSON.stringify([
+    CEREMONY_FORM,
+    of.id_sha256,
+    of.challenge_sha256,
+    of.tenant,
+    of.subject,
+    of.purpose,
+    of.created_ms,
+    of.expires_ms,
+  ]);
+
+const recoveryText = ({ tenant, subject, token_sha256, expires_ms }: Recovery): string =>
+  JSON.stringify([RECOVERY_FORM, tenant, subject, token_sha256, expires_ms]);

@@ -27,15 +27,26 @@ export interface ReviewTables {
     created_ms: number | string;
     mac: string;
   };
-  /** Registrations under way. */
+  /** Ceremonies under way. The MAC covers all but the attempts. */
   passkey_ceremonies: {
     id_sha256: string;
     challenge_sha256: string;
     tenant: string;
     subject: string;
     created_ms: number | string;
+    purpose: string;
     expires_ms: number | string;
     attempts: number | string;
+    mac: string;
+  };
+  /** Tokens of people who lost their passkeys, one each. The MAC covers all but the attempts. */
+  passkey_recoveries: {
+    tenant: string;
+    subject: string;
+    token_sha256: string;
+    expires_ms: number | string;
+    attempts: number | string;
+    mac: string;
   };
   review_seal: { id: number; mac: string };
   review_tenants: StoredTenant;

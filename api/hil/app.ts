@@ -120,6 +120,8 @@ export function createHilService(options: HilOptions): Service {
     store: reviews.passkeys,
     relyingParty: options.consoleUrl === undefined ? null : relyingPartyOf(options.consoleUrl),
     required: options.passkeyRequired ?? 'none',
+    sessionKey: options.sessionKey,
+    mayApprove: approversOf({ operators }),
     clock,
   });
   const decide = createDecisions({

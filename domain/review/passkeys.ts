@@ -1,4 +1,4 @@
-import { createPublicKey, randomBytes, randomUUID } from 'node:crypto';
+import { createHmac, createPublicKey, randomBytes, randomUUID } from 'node:crypto';
 import type { ApprovalStatement, AssertionJson, PasskeyApproval, RegistrationJson } from '../../contracts/approval.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type { DecisionPrincipal, PendingRequest } from '../../contracts/review.js';
@@ -7,6 +7,7 @@ import { errorText, GateError } from '../errors.js';
 import { foreignText } from '../text.js';
 import { challengeOf } from './approval-challenge.js';
 import { passkeyFault } from './passkey-proof.js';
+import { createPasskeySessions, type PasskeySession } from './passkey-session.js';
 
 /** Loaded at the first ceremony, because a start does not need them. */
 const webauthn = () => import('@simplewebauthn/server');
@@ -37,27 +38,51 @@ export interface StoredPasskey {
   readonly created_ms: number;
 }
 
-/** A registration under way. Of what the browser holds only digests are stored. */
+/**
+ * What a ceremony is for: a person's first passkey, one beside others, one in place of those that were lost, or a session.
+ */
+export const CEREMONY_PURPOSES = ['first', 'add', 'recover', 'login'] as const;
+type Purpose = (typeof CEREMONY_PURPOSES)[number];
+
+/** A ceremony under way. Of what the browser holds only digests are stored. */
 export interface Ceremony {
   readonly id_sha256: string;
   readonly challenge_sha256: string;
   readonly tenant: string;
   readonly subject: string;
+  readonly purpose: Purpose;
   readonly created_ms: number;
+  readonly expires_ms: number;
+}
+
+/** That a person may replace his passkeys. */
+export interface Recovery {
+  readonly tenant: string;
+  readonly subject: string;
+  readonly token_sha256: string;
   readonly expires_ms: number;
 }
 
 export interface PasskeyStore {
   begin(ceremony: Ceremony): Promise<void>;
-  /** When this person's registrations began that are still under way. Forgets those whose time is over. */
+  /** When this person's ceremonies began that are still under way. Forgets those whose time is over. */
   begun(tenant: string, subject: string, now: number): Promise<readonly number[]>;
-  /** Counts an attempt to finish; `null` where no registration of this person can be finished. */
+  /** Counts an attempt to finish; `null` where no ceremony of this person, or without a subject of anybody, can be finished. */
   attempt(
     idSha256: string,
-    of: { readonly tenant: string; readonly subject: string; readonly now: number; readonly most: number },
-  ): Promise<Pick<Ceremony, 'challenge_sha256'> | null>;
-  /** Ends the registration and stores its passkey, both or neither. False when it was over already; `passkey_known`. */
-  complete(idSha256: string, passkey: StoredPasskey): Promise<boolean>;
+    of: { readonly tenant: string; readonly subject: string | null; readonly now: number; readonly most: number },
+  ): Promise<Ceremony | null>;
+  /** False when it was over already. */
+  end(idSha256: string): Promise<boolean>;
+  /**
+   * Ends the registration and stores its passkey, with `replaces` as the person's only one; all or nothing. False when it was over already;
+   * `passkey_known`.
+   */
+  complete(idSha256: string, passkey: StoredPasskey, replaces: boolean): Promise<boolean>;
+  /** In place of an earlier one of the same person. */
+  allowRecovery(recovery: Recovery): Promise<void>;
+  /** Uses the token up. False where it is not the person's, is over, or others were tried too often. */
+  recover(asked: Omit<Recovery, 'expires_ms'> & { readonly now: number; readonly most: number }): Promise<boolean>;
   /** A person's passkeys. A row that Gate did not write is none. */
   of(tenant: string, subject: string): Promise<readonly StoredPasskey[]>;
   /** Compare-and-set of the counter. */
@@ -71,13 +96,36 @@ export type Approver = Pick<DecisionPrincipal, 'subject' | 'tenant'>;
 type CreationOptions = JsonObject & { readonly challenge: string };
 
 export interface Passkeys {
-  /** Begins a registration: what the browser is to be asked, and the id that its cookie holds. `rate_limited`, `passkeys_not_set_up`. */
+  /**
+   * Begins a registration: what the browser is to be asked, and the id that its cookie holds. Whoever has a passkey needs the session of one,
+   * or a token of recovery. `rate_limited`, `passkeys_not_set_up`, `passkey_session_required`, `recovery_refused`.
+   */
   startRegistration(
     who: Approver,
-    displayName?: string,
+    by?: {
+      readonly displayName?: string | undefined;
+      readonly session?: string | null;
+      readonly recovery?: string | undefined;
+    },
   ): Promise<{ readonly ceremony: string; readonly publicKey: CreationOptions }>;
   /** Stores the passkey that the browser made. `ceremony_not_found`, `passkey_refused` (it may be tried again), `passkey_known`. */
   finishRegistration(ceremony: string, who: Approver, made: RegistrationJson): Promise<string>;
+  /** Begins a login. For a name without passkeys the answer looks alike. `rate_limited`, `passkeys_not_set_up`. */
+  startLogin(who: Approver): Promise<{ readonly ceremony: string; readonly publicKey: JsonObject }>;
+  /** The session of the person who began the login. `ceremony_not_found`, `passkey_refused` (it may be tried again). */
+  finishLogin(
+    ceremony: string,
+    tenant: string,
+    assertion: AssertionJson,
+  ): Promise<{ readonly session: string; readonly subject: string }>;
+  /** The session of a cookie's value; `null` where it is over, or its person or passkey is gone. */
+  session(value: string | null, tenant: string): Promise<PasskeySession | null>;
+  /** A token with which somebody else replaces lost passkeys. `passkey_session_required`, `own_request`, `not_found`. */
+  allowRecovery(
+    by: Approver,
+    session: string | null,
+    subject: string,
+  ): Promise<{ readonly token: string; readonly expires_at: string }>;
   /** What the browser is to be asked for a decision's signature. */
   requestFor(who: Approver, statement: ApprovalStatement): Promise<JsonObject>;
   /** The proof that one of the approver's passkeys signed the statement. `passkey_refused` with the reason. */
@@ -90,41 +138,111 @@ export interface PasskeysOptions {
   /** `null` where no console is set. */
   readonly relyingParty: RelyingParty | null;
   readonly required: PasskeyRequired;
+  readonly sessionKey: Uint8Array;
+  /** Whether this person may approve now. */
+  readonly mayApprove: (subject: string, tenant: string) => boolean;
   readonly clock: () => number;
 }
 
-/** How long a registration may take, how often it may be tried, and how many one person may begin. */
+/** How long a ceremony may take, how often it may be tried, and how many one person may begin. */
 export const CEREMONY = { lifeMs: 300_000, attempts: 10, windowMs: 60_000, starts: 5, open: 8 } as const;
+
+/** How long a token of recovery holds, and how many wrong ones end it. */
+export const RECOVERY = { lifeMs: 900_000, attempts: 10 } as const;
 
 /** ES256, EdDSA, RS256. */
 const ALGORITHMS = [-7, -8, -257];
 
 /** The approvers' passkeys (docs/how-to/set-up-passkeys.md). */
-export function createPasskeys({ store, relyingParty, required, clock }: PasskeysOptions): Passkeys {
+export function createPasskeys(options: PasskeysOptions): Passkeys {
+  const { store, relyingParty, required, sessionKey, mayApprove, clock } = options;
+  const sessions = createPasskeySessions(sessionKey);
+
   function party(): RelyingParty {
     if (relyingParty === null) throw new GateError('passkeys_not_set_up');
     return relyingParty;
   }
 
-  /** An operator's token registers the first passkey only: who has stolen it must not get one beside that of its owner. */
-  async function refuseSecond({ tenant, subject }: Approver): Promise<void> {
-    if ((await store.of(tenant, subject)).length > 0) throw new GateError('passkey_session_required');
+  /** Refuses too many ceremonies of one name. */
+  async function begin({ tenant, subject }: Approver, purpose: Purpose) {
+    const now = clock();
+    const begun = await store.begun(tenant, subject, now);
+    const recent = begun.filter((ms) => ms > now - CEREMONY.windowMs);
+    if (recent.length >= CEREMONY.starts || begun.length >= CEREMONY.open) {
+      const [held, life] = begun.length >= CEREMONY.open ? [begun, CEREMONY.lifeMs] : [recent, CEREMONY.windowMs];
+      const retry_after_secs = Math.max(1, Math.ceil((Math.min(...held) + life - now) / 1000));
+      throw new GateError('rate_limited', undefined, { fields: { retry_after_secs } });
+    }
+    const challenge = randomBytes(32);
+    const ceremony = randomUUID();
+    await store.begin({
+      id_sha256: sha256Hex(ceremony),
+      challenge_sha256: sha256Hex(challenge.toString('base64url')),
+      tenant,
+      subject,
+      purpose,
+      created_ms: now,
+      expires_ms: now + CEREMONY.lifeMs,
+    });
+    return { ceremony, challenge };
+  }
+
+  /** The session of the person himself. */
+  async function sessionOf(value: string | null, { tenant, subject }: Approver): Promise<PasskeySession> {
+    const found = await read(value, tenant);
+    if (found?.subject !== subject) throw new GateError('passkey_session_required');
+    return found;
+  }
+
+  async function read(value: string | null, tenant: string): Promise<PasskeySession | null> {
+    const found = value === null ? null : sessions.read(value, clock());
+    if (found === null || found.tenant !== tenant || !mayApprove(found.subject, tenant)) return null;
+    const known = await store.of(tenant, found.subject);
+    return known.some(({ credential_id }) => credential_id === found.credential_id) ? found : null;
+  }
+
+  /** A passkey that no name has, the same at each question about it. */
+  const decoyOf = ({ tenant, subject }: Approver): string =>
+    createHmac('sha256', sessionKey)
+      .update(JSON.stringify(['gate.hil.passkey-decoy/v1', tenant, subject]))
+      .digest('base64url');
+
+  /** Checks an assertion against the passkey, and uses its counter up. */
+  async function asserted(
+    { credential_id, counter, public_key }: StoredPasskey,
+    expectedChallenge: string | ((challenge: string) => boolean),
+    assertion: AssertionJson,
+  ): Promise<void> {
+    const rp = party();
+    const { verifyAuthenticationResponse } = await webauthn();
+    const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+      response: { ...assertion, clientExtensionResults: {} },
+      expectedChallenge,
+      expectedOrigin: rp.origin,
+      expectedRPID: rp.id,
+      credential: { id: credential_id, publicKey: new Uint8Array(Buffer.from(public_key, 'base64url')), counter },
+      requireUserVerification: true,
+    }).catch(refusedWith);
+    if (!verified) throw new GateError('passkey_refused', 'the signature does not hold');
+    // Of two uses of one counter, at least one is by a copy of the passkey.
+    if (!(await store.used(credential_id, counter, authenticationInfo.newCounter)))
+      throw new GateError('passkey_refused', 'the passkey was used at the same time elsewhere');
   }
 
   return {
-    async startRegistration({ tenant, subject }, displayName) {
+    async startRegistration(who, { displayName, session = null, recovery } = {}) {
       const rp = party();
-      const now = clock();
-      const begun = await store.begun(tenant, subject, now);
-      const recent = begun.filter((ms) => ms > now - CEREMONY.windowMs);
-      if (recent.length >= CEREMONY.starts || begun.length >= CEREMONY.open) {
-        const [held, life] = begun.length >= CEREMONY.open ? [begun, CEREMONY.lifeMs] : [recent, CEREMONY.windowMs];
-        const retry_after_secs = Math.max(1, Math.ceil((Math.min(...held) + life - now) / 1000));
-        throw new GateError('rate_limited', undefined, { fields: { retry_after_secs } });
-      }
-      await refuseSecond({ tenant, subject });
+      const { tenant, subject } = who;
+      const known = await store.of(tenant, subject);
+      // An operator's token registers the first passkey only: who has stolen it must not get one beside that of its owner.
+      if (recovery !== undefined) {
+        const token_sha256 = sha256Hex(recovery);
+        if (!(await store.recover({ tenant, subject, token_sha256, now: clock(), most: RECOVERY.attempts })))
+          throw new GateError('recovery_refused');
+      } else if (known.length > 0) await sessionOf(session, who);
+      const purpose = recovery !== undefined ? 'recover' : known.length > 0 ? 'add' : 'first';
+      const { ceremony, challenge } = await begin(who, purpose);
       const { generateRegistrationOptions } = await webauthn();
-      const challenge = randomBytes(32);
       const publicKey = await generateRegistrationOptions({
         rpName: 'Gate',
         rpID: rp.id,
@@ -133,17 +251,10 @@ export function createPasskeys({ store, relyingParty, required, clock }: Passkey
         challenge: new Uint8Array(challenge),
         timeout: CEREMONY.lifeMs,
         attestationType: 'none',
+        // What was lost is not asked for, and may be the very device.
+        excludeCredentials: purpose === 'recover' ? [] : known.map(({ credential_id }) => ({ id: credential_id })),
         authenticatorSelection: { residentKey: 'preferred', userVerification: 'required' },
         supportedAlgorithmIDs: ALGORITHMS,
-      });
-      const ceremony = randomUUID();
-      await store.begin({
-        id_sha256: sha256Hex(ceremony),
-        challenge_sha256: sha256Hex(challenge.toString('base64url')),
-        tenant,
-        subject,
-        created_ms: now,
-        expires_ms: now + CEREMONY.lifeMs,
       });
       return { ceremony, publicKey: { ...asJson(publicKey), challenge: publicKey.challenge } };
     },
@@ -153,8 +264,11 @@ export function createPasskeys({ store, relyingParty, required, clock }: Passkey
       const now = clock();
       const id = sha256Hex(ceremony);
       const begun = await store.attempt(id, { tenant, subject, now, most: CEREMONY.attempts });
-      if (begun === null) throw new GateError('ceremony_not_found');
-      await refuseSecond({ tenant, subject });
+      if (begun === null || begun.purpose === 'login') throw new GateError('ceremony_not_found');
+      // Begun before the first was made, it would be the second.
+      if (begun.purpose === 'first' && (await store.of(tenant, subject)).length > 0)
+        throw new GateError('passkey_session_required');
+      await refuseAttestation(made);
       const { verifyRegistrationResponse } = await webauthn();
       const { verified, registrationInfo } = await verifyRegistrationResponse({
         response: { ...made, clientExtensionResults: {} },
@@ -175,44 +289,64 @@ export function createPasskeys({ store, relyingParty, required, clock }: Passkey
         counter,
         created_ms: now,
       };
-      if (!(await store.complete(id, passkey))) throw new GateError('ceremony_not_found');
+      if (!(await store.complete(id, passkey, begun.purpose === 'recover'))) throw new GateError('ceremony_not_found');
       return credential_id;
+    },
+
+    async startLogin(who) {
+      const rp = party();
+      const { ceremony, challenge } = await begin(who, 'login');
+      const known = await store.of(who.tenant, who.subject);
+      const ids = known.length > 0 ? known.map(({ credential_id }) => credential_id) : [decoyOf(who)];
+      return { ceremony, publicKey: requestOptions(rp, challenge.toString('base64url'), ids) };
+    },
+
+    async finishLogin(ceremony, tenant, assertion) {
+      party();
+      const now = clock();
+      const id = sha256Hex(ceremony);
+      const begun = await store.attempt(id, { tenant, subject: null, now, most: CEREMONY.attempts });
+      if (begun?.purpose !== 'login') throw new GateError('ceremony_not_found');
+      const { subject } = begun;
+      const passkey = (await store.of(tenant, subject)).find(({ credential_id }) => credential_id === assertion.id);
+      if (!passkey || !mayApprove(subject, tenant))
+        throw new GateError('passkey_refused', 'the passkey is not one of the approver');
+      await asserted(passkey, (challenge) => sha256Hex(challenge) === begun.challenge_sha256, assertion);
+      if (!(await store.end(id))) throw new GateError('ceremony_not_found');
+      const session = sessions.open({ tenant, subject, credential_id: passkey.credential_id }, now);
+      return { session, subject };
+    },
+
+    session: read,
+
+    async allowRecovery(by, session, subject) {
+      party();
+      await sessionOf(session, by);
+      if (subject === by.subject) throw new GateError('own_request');
+      if (!mayApprove(subject, by.tenant)) throw new GateError('not_found');
+      const token = randomBytes(32).toString('base64url');
+      const expires_ms = clock() + RECOVERY.lifeMs;
+      await store.allowRecovery({ tenant: by.tenant, subject, token_sha256: sha256Hex(token), expires_ms });
+      return { token, expires_at: new Date(expires_ms).toISOString() };
     },
 
     async requestFor({ tenant, subject }, statement) {
       const rp = party();
       const known = await store.of(tenant, subject);
       if (known.length === 0) throw new GateError('passkey_refused', 'no passkey of this approver is registered');
-      return {
-        challenge: challengeOf(statement),
-        rpId: rp.id,
-        timeout: CEREMONY.lifeMs,
-        userVerification: 'required',
-        allowCredentials: known.map(({ credential_id }) => ({ id: credential_id, type: 'public-key' })),
-      };
+      const ids = known.map(({ credential_id }) => credential_id);
+      return requestOptions(rp, challengeOf(statement), ids);
     },
 
     async prove({ tenant, subject }, statement, assertion) {
       const rp = party();
       const passkey = (await store.of(tenant, subject)).find(({ credential_id }) => credential_id === assertion.id);
       if (!passkey) throw new GateError('passkey_refused', 'the passkey is not one of the approver');
-      const { credential_id, counter } = passkey;
-      const cose = new Uint8Array(Buffer.from(passkey.public_key, 'base64url'));
-      const { verifyAuthenticationResponse } = await webauthn();
-      const { verified, authenticationInfo } = await verifyAuthenticationResponse({
-        response: { ...assertion, clientExtensionResults: {} },
-        expectedChallenge: challengeOf(statement),
-        expectedOrigin: rp.origin,
-        expectedRPID: rp.id,
-        credential: { id: credential_id, publicKey: cose, counter },
-        requireUserVerification: true,
-      }).catch(refusedWith);
-      if (!verified) throw new GateError('passkey_refused', 'the signature does not hold');
       const approval: PasskeyApproval = {
         statement,
         passkey: {
-          credential_id,
-          public_key: await spkiOf(cose),
+          credential_id: passkey.credential_id,
+          public_key: await spkiOf(new Uint8Array(Buffer.from(passkey.public_key, 'base64url'))),
           rp_id: rp.id,
           authenticator_data: assertion.response.authenticatorData,
           client_data_json: assertion.response.clientDataJSON,
@@ -222,9 +356,7 @@ export function createPasskeys({ store, relyingParty, required, clock }: Passkey
       // What the workflow, and whoever reads the ledger, will check; known now rather than then.
       const fault = passkeyFault(approval);
       if (fault !== null) throw new GateError('passkey_refused', fault);
-      // Of two uses of one counter, at least one is by a copy of the passkey.
-      if (!(await store.used(credential_id, counter, authenticationInfo.newCounter)))
-        throw new GateError('passkey_refused', 'the passkey was used at the same time elsewhere');
+      await asserted(passkey, challengeOf(statement), assertion);
       return approval;
     },
 
@@ -232,11 +364,37 @@ export function createPasskeys({ store, relyingParty, required, clock }: Passkey
   };
 }
 
+const requestOptions = (rp: RelyingParty, challenge: string, ids: readonly string[]): JsonObject => ({
+  challenge,
+  rpId: rp.id,
+  timeout: CEREMONY.lifeMs,
+  userVerification: 'required',
+  allowCredentials: ids.map((id) => ({ id, type: 'public-key' })),
+});
+
 const refusedWith = (cause: unknown): never => {
   throw new GateError('passkey_refused', foreignText(errorText(cause), 300), { cause });
 };
 
 const asJson = (value: object): JsonObject => JSON.parse(JSON.stringify(value)) as JsonObject;
+
+/**
+ * Refuses certificates of the device's maker, for which none were asked: the library would fetch the revocation lists that they name, from
+ * wherever they say.
+ */
+async function refuseAttestation({ response }: RegistrationJson): Promise<void> {
+  const { decodeAttestationObject } = await helpers();
+  const certified = (() => {
+    try {
+      const stated = decodeAttestationObject(new Uint8Array(Buffer.from(response.attestationObject, 'base64url')));
+      const self = stated.get('fmt') === 'packed' && stated.get('attStmt').get('x5c') === undefined;
+      return stated.get('fmt') !== 'none' && !self;
+    } catch (error) {
+      return refusedWith(error);
+    }
+  })();
+  if (certified) throw new GateError('passkey_refused', 'a certificate of the device, which was not asked for');
+}
 
 /** The same key as SubjectPublicKeyInfo, which every tool reads. */
 async function spkiOf(coseKey: Uint8Array<ArrayBuffer>): Promise<string> {

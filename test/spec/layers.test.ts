@@ -161,6 +161,8 @@ const COMPUTES: Readonly<Record<string, string>> = {
   'node:perf_hooks': 'the clock',
   'node:timers/promises': 'a pause',
   '@modelcontextprotocol/core': 'the shapes of messages',
+  '@simplewebauthn/server': 'checks signatures; certificates, whose lists it would fetch, are refused before',
+  '@simplewebauthn/server/helpers': 'reads keys',
   '@open-policy-agent/opa-wasm': 'runs rules that are in memory, with data that is in memory',
   avsc: 'writes Avro into memory',
   canonicalize: 'canonical JSON',

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type AssertionJson, assertionJson, registrationJson } from '../../contracts/approval.js';
 import type { PendingRequest } from '../../contracts/review.js';
-import { approvalStatementOf } from '../../domain/review/approval-challenge.js';
+import { approvalStatementOf, challengeOf } from '../../domain/review/approval-challenge.js';
 import { createPasskeys, type Passkeys } from '../../domain/review/passkeys.js';
 import { softwareAuthenticator } from '../support/authenticator.js';
 import { chromiumPath, openBrowser } from '../support/browser.js';
@@ -28,7 +28,14 @@ beforeEach(async () => {
     script: { tier: 'yellow', approvalTier: 'strict' },
     passkeys: (store) => {
       const relyingParty = { id: 'localhost', origin: ORIGIN };
-      passkeys = createPasskeys({ store, relyingParty, required: 'strict', clock: Date.now });
+      passkeys = createPasskeys({
+        store,
+        relyingParty,
+        required: 'strict',
+        sessionKey: Buffer.alloc(32, 7),
+        mayApprove: () => true,
+        clock: Date.now,
+      });
       return passkeys;
     },
   });
@@ -69,7 +76,8 @@ describe('a decision that a passkey signed', () => {
     const device = softwareAuthenticator({ rpId: 'localhost', origin: ORIGIN });
     const begun = await passkeys.startRegistration(ANA);
     await passkeys.finishRegistration(begun.ceremony, ANA, device.create(begun.publicKey.challenge));
-    await approve(device.get(String((await asked())['challenge'])));
+    const statement = approvalStatementOf(row, ANA.subject, { decision: 'approve' });
+    await approve(device.get(challengeOf(statement)));
     await gate.host.idle();
     const { folder } = gate;
     await writeFile(join(folder, 'ana.pem'), device.publicKeyPem);
@@ -136,7 +144,7 @@ describe(`a passkey in a browser${needs('chromium', executable !== null)}`, () =
               : await navigator.credentials.get({ publicKey: PublicKeyCredential.parseRequestOptionsFromJSON(options) });
             return made.toJSON();
           })()`);
-        const begun = await passkeys.startRegistration(ANA, 'Ana');
+        const begun = await passkeys.startRegistration(ANA, { displayName: 'Ana' });
         const made = registrationJson.parse(await inPage('create', begun.publicKey));
         await passkeys.finishRegistration(begun.ceremony, ANA, made);
         const signed = assertionJson.parse(await inPage('get', await asked()));

@@ -1,15 +1,22 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { RegistrationJson } from '../../../contracts/approval.js';
-import { CEREMONY } from '../../../domain/review/passkeys.js';
+import { CEREMONY, RECOVERY } from '../../../domain/review/passkeys.js';
+import { SESSION_LIFE_MS } from '../../../domain/review/passkey-session.js';
 import { softwareAuthenticator } from '../../../test/support/authenticator.js';
 import { type HilAsk, type HilFixture, openHil, OPERATOR, OTHER_OPERATOR } from '../../../test/support/hil.js';
 
+const BEN = 'ben-token-0123456789abcdefghijklmnop';
+const OPERATORS = [
+  { name: 'dev', tenant: 'acme', token: OPERATOR },
+  { name: 'ben', tenant: 'acme', token: BEN },
+  { name: 'glx', tenant: 'globex', token: OTHER_OPERATOR },
+];
 const CONSOLE = { rpId: 'console.example', origin: 'https://console.example' };
 
 let hil: HilFixture;
 let device: ReturnType<typeof softwareAuthenticator>;
 beforeEach(async () => {
-  hil = await openHil('sqlite', { consoleUrl: CONSOLE.origin });
+  hil = await openHil('sqlite', { consoleUrl: CONSOLE.origin, operators: OPERATORS });
   device = softwareAuthenticator(CONSOLE);
 });
 afterEach(() => hil.close());
@@ -32,6 +39,16 @@ async function start(asked: HilAsk = {}) {
 const finish = (cookie: string, body: RegistrationJson, asked: HilAsk = {}) =>
   hil.ask('/auth/register/finish', { method: 'POST', token: OPERATOR, headers: { cookie }, body, ...asked });
 
+/** The same with a statement `packed` that has a certificate. */
+function certified(made: RegistrationJson): RegistrationJson {
+  const told = Buffer.from(made.response.attestationObject, 'base64url').toString('hex');
+  const attestationObject = Buffer.from(
+    told.replace('a363666d74646e6f6e656761747453746d74a0', 'a363666d74667061636b65646761747453746d74a163783563814100'),
+    'hex',
+  ).toString('base64url');
+  return { ...made, response: { ...made.response, attestationObject } };
+}
+
 describe('registering a passkey', () => {
   it("stores the key that the approver's device made, for the person whose token asks", async () => {
     const { answer, publicKey, cookie } = await start();
@@ -50,6 +67,11 @@ describe('registering a passkey', () => {
     ['made at another address', (c: string) => device.create(c, { origin: 'https://evil.example' }), 'origin'],
     ['for another relying party', (c: string) => device.create(c, { rpId: 'evil.example' }), 'RP ID'],
     ['without verifying the person', (c: string) => device.create(c, { flags: 0x01 }), 'verif'],
+    [
+      'with certificates, for whose lists the library would ask',
+      (c: string) => certified(device.create(c)),
+      'certificate',
+    ],
     ['that is an assertion', (c: string) => device.create(c, { type: 'webauthn.get' }), 'type'],
   ])('refuses one %s, and the registration may be tried again', async (_, made, why) => {
     const { publicKey, cookie } = await start();
@@ -131,6 +153,218 @@ describe('registering a passkey', () => {
     await hil.close();
     hil = await openHil('sqlite');
     expect(await ask({ token: OPERATOR })).toMatchObject({ status: 409, body: { error: 'passkeys_not_set_up' } });
+  });
+});
+
+/** What the browser would send back: the values of the cookies of an answer. */
+const cookiesOf = (answer: { headers: Record<string, unknown> }): string =>
+  [answer.headers['set-cookie']]
+    .flat()
+    .map((each) => String(each).split(';')[0] ?? '')
+    .join('; ');
+const post = (
+  url: string,
+  payload: object,
+  { token, cookie = '', tenant = 'acme' }: HilAsk & { cookie?: string } = {},
+) =>
+  hil.service.app.inject({
+    method: 'POST',
+    url,
+    headers: {
+      'x-test-caller': 'console',
+      'x-gate-tenant-scope': tenant ?? 'acme',
+      cookie,
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    },
+    payload,
+  });
+interface RequestOptions {
+  readonly publicKey: { readonly challenge: string; readonly allowCredentials: readonly { readonly id: string }[] };
+}
+const me = (cookie: string, tenant = 'acme') => hil.ask('/auth/me', { headers: { cookie }, tenant });
+
+async function registered(authenticator = device, token = OPERATOR): Promise<void> {
+  const { publicKey, cookie } = await start({ token });
+  expect((await finish(cookie, authenticator.create(publicKey.challenge), { token })).status).toBe(200);
+}
+/** Logs in, and returns the cookie of the session. */
+async function loggedIn(name: string, authenticator = device): Promise<string> {
+  const begun = await post('/auth/login/start', { name });
+  const { publicKey } = begun.json<RequestOptions>();
+  const done = await post('/auth/login/finish', authenticator.get(publicKey.challenge), { cookie: cookiesOf(begun) });
+  expect([done.statusCode, done.json()]).toEqual([200, { ok: true, name: `operator:${name}` }]);
+  return cookiesOf(done);
+}
+
+describe('logging in with a passkey', () => {
+  it('opens a session of eight hours, which says who it is, in its tenant only, until its passkey is gone', async () => {
+    await registered();
+    const session = await loggedIn('dev');
+    expect(await me(session)).toMatchObject({
+      status: 200,
+      body: { authenticated: true, name: 'operator:dev', tenant: 'acme', method: 'webauthn' },
+    });
+    const none = { status: 401, body: { error: 'unauthenticated' } };
+    expect(await me(session, 'globex')).toMatchObject(none);
+    expect(await me('')).toMatchObject(none);
+    for (const other of [session.slice(0, -2), `${session}.a`, session.replace('session=', 'session=a')])
+      expect(await me(other)).toMatchObject(none);
+    await hil.serve({ sessionKey: Buffer.alloc(32, 8) });
+    expect(await me(session)).toMatchObject(none);
+    await hil.serve({ operators: [{ name: 'other', tenant: 'acme', token: OPERATOR }] });
+    expect(await me(session)).toMatchObject(none);
+    await hil.serve({});
+    expect((await me(session)).status).toBe(200);
+    hil.now += SESSION_LIFE_MS;
+    expect(await me(session)).toMatchObject(none);
+    hil.now -= SESSION_LIFE_MS;
+    await hil.place.sql('delete from passkeys');
+    expect(await me(session)).toMatchObject(none);
+  });
+
+  it('is over with its cookie', async () => {
+    await registered();
+    const cookie = await loggedIn('dev');
+    const out = await post('/auth/logout', {}, { cookie });
+    expect(cookiesOf(out)).toBe('gate_hil_ceremony=; gate_hil_session=');
+  });
+
+  it('refuses what was signed for another challenge, at another address or by another passkey, and may be tried again', async () => {
+    await registered();
+    const begun = await post('/auth/login/start', { name: 'dev' });
+    const cookie = cookiesOf(begun);
+    const { challenge } = begun.json<RequestOptions>().publicKey;
+    const strange = softwareAuthenticator(CONSOLE);
+    const wrong = [
+      device.get('AAAA'),
+      device.get(challenge, { origin: 'https://evil.example' }),
+      device.get(challenge, { flags: 0x01 }),
+      strange.get(challenge),
+      { ...strange.get(challenge), id: device.id, rawId: device.id },
+    ];
+    for (const assertion of wrong) {
+      const refused = await post('/auth/login/finish', assertion, { cookie });
+      expect([refused.statusCode, refused.json()]).toMatchObject([401, { error: 'passkey_refused' }]);
+    }
+    const signed = device.get(challenge);
+    const foreign = await post('/auth/login/finish', signed, { cookie, tenant: 'globex' });
+    expect(foreign.json()).toMatchObject({ error: 'ceremony_not_found' });
+    expect((await post('/auth/login/finish', signed, { cookie })).statusCode).toBe(200);
+    expect((await post('/auth/login/finish', signed, { cookie })).json()).toMatchObject({
+      error: 'ceremony_not_found',
+    });
+  });
+
+  it('does not tell who has a passkey: an unknown name is asked for one too, always for the same', async () => {
+    const [one, same, other] = [
+      (await post('/auth/login/start', { name: 'nobody' })).json<RequestOptions>().publicKey,
+      (await post('/auth/login/start', { name: 'nobody' })).json<RequestOptions>().publicKey,
+      (await post('/auth/login/start', { name: 'somebody' })).json<RequestOptions>().publicKey,
+    ];
+    expect(one.allowCredentials).toMatchObject([{ id: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/) }]);
+    expect(same.allowCredentials).toEqual(one.allowCredentials);
+    expect(same.challenge).not.toBe(one.challenge);
+    expect(other.allowCredentials).not.toEqual(one.allowCredentials);
+  });
+
+  it('is another ceremony than a registration', async () => {
+    await registered();
+    const begun = await post('/auth/login/start', { name: 'dev' });
+    const { challenge } = begun.json<RequestOptions>().publicKey;
+    const second = softwareAuthenticator(CONSOLE);
+    expect(await finish(cookiesOf(begun), second.create(challenge))).toMatchObject({
+      status: 404,
+      body: { error: 'ceremony_not_found' },
+    });
+  });
+
+  it('is finished by nobody once somebody wrote into its row', async () => {
+    await registered();
+    await registered(softwareAuthenticator(CONSOLE), BEN);
+    const begun = await post('/auth/login/start', { name: 'dev' });
+    await hil.place.sql("update passkey_ceremonies set subject = 'operator:ben'");
+    const done = await post('/auth/login/finish', device.get(begun.json<RequestOptions>().publicKey.challenge), {
+      cookie: cookiesOf(begun),
+    });
+    expect(done.json()).toMatchObject({ error: 'ceremony_not_found' });
+  });
+});
+
+describe('another passkey', () => {
+  it('is registered with the session of the first', async () => {
+    await registered();
+    const session = await loggedIn('dev');
+    const second = softwareAuthenticator(CONSOLE);
+    const begun = await post('/auth/register/start', {}, { token: OPERATOR, cookie: session });
+    const { challenge } = begun.json<{ publicKey: { challenge: string } }>().publicKey;
+    expect((await finish(cookiesOf(begun), second.create(challenge))).status).toBe(200);
+    expect(await hil.reviews.passkeys.of('acme', 'operator:dev')).toHaveLength(2);
+    await loggedIn('dev', second);
+  });
+
+  it('is not registered with the session of somebody else', async () => {
+    const bens = softwareAuthenticator(CONSOLE);
+    await registered();
+    await registered(bens, BEN);
+    const session = await loggedIn('ben', bens);
+    const refused = await post('/auth/register/start', {}, { token: OPERATOR, cookie: session });
+    expect(refused.json()).toMatchObject({ error: 'passkey_session_required' });
+  });
+});
+
+describe('a lost passkey', () => {
+  const bens = () => softwareAuthenticator(CONSOLE);
+  const allow = async (name: string) => {
+    const ben = bens();
+    await registered(ben, BEN);
+    return post('/auth/enrollment/recoveries', { name }, { token: BEN, cookie: await loggedIn('ben', ben) });
+  };
+  const recover = (recovery_token: string, token = OPERATOR) =>
+    post('/auth/register/start', { recovery_token }, { token });
+
+  it('is replaced with a token that somebody else asked for, which holds for one use', async () => {
+    await registered();
+    const allowed = await allow('dev');
+    const { token, expires_at } = allowed.json<{ token: string; expires_at: string }>();
+    expect([allowed.statusCode, Date.parse(expires_at) - hil.now]).toEqual([200, RECOVERY.lifeMs]);
+    expect(JSON.stringify(await hil.place.sql('select * from passkey_recoveries'))).not.toContain(token);
+    const next = softwareAuthenticator(CONSOLE);
+    const begun = await recover(token);
+    const { challenge } = begun.json<{ publicKey: { challenge: string } }>().publicKey;
+    expect((await finish(cookiesOf(begun), next.create(challenge))).status).toBe(200);
+    expect(await hil.reviews.passkeys.of('acme', 'operator:dev')).toMatchObject([{ credential_id: next.id }]);
+    expect((await recover(token)).json()).toMatchObject({ error: 'recovery_refused' });
+  });
+
+  it('is not replaced by another person, with another token, too late, or after too many tries', async () => {
+    await registered();
+    const { token } = (await allow('dev')).json<{ token: string }>();
+    const refused = { error: 'recovery_refused' };
+    expect((await recover(token, BEN)).json()).toMatchObject(refused);
+    hil.now += RECOVERY.lifeMs;
+    expect((await recover(token)).json()).toMatchObject(refused);
+    hil.now -= RECOVERY.lifeMs;
+    for (let n = 0; n < RECOVERY.attempts; n += 1) expect((await recover('AAAA')).json()).toMatchObject(refused);
+    expect((await recover(token)).json()).toMatchObject(refused);
+    expect(await hil.reviews.passkeys.of('acme', 'operator:dev')).toMatchObject([{ credential_id: device.id }]);
+  });
+
+  it('counts for nobody when its token was written into the store', async () => {
+    await registered();
+    const { token } = (await allow('dev')).json<{ token: string }>();
+    await hil.place.sql('update passkey_recoveries set expires_ms = expires_ms + 1');
+    expect((await recover(token)).json()).toMatchObject({ error: 'recovery_refused' });
+  });
+
+  it('needs somebody else with a passkey, for an operator of the same tenant', async () => {
+    const ask = (name: string, cookie = '') =>
+      post('/auth/enrollment/recoveries', { name }, { token: OPERATOR, cookie });
+    expect((await ask('ben')).json()).toMatchObject({ error: 'passkey_session_required' });
+    await registered();
+    const session = await loggedIn('dev');
+    expect((await ask('dev', session)).json()).toMatchObject({ error: 'own_request' });
+    expect((await ask('glx', session)).json()).toMatchObject({ error: 'not_found' });
+    expect((await ask('ben', session)).statusCode).toBe(200);
   });
 });
 

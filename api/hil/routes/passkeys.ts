@@ -1,7 +1,13 @@
 import type { FastifyRequest } from 'fastify';
 import {
+  allowedRecovery,
   approvalChallenge,
+  assertionJson,
   ceremonyOptions,
+  loggedIn,
+  loggedOut,
+  namedOperator,
+  passkeyIdentity,
   registeredPasskey,
   registrationJson,
   startRegistration,
@@ -10,11 +16,12 @@ import { challengeRequest } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import { approvalStatementOf, challengeOf } from '../../../domain/review/approval-challenge.js';
 import { modificationOf } from '../../../domain/review/decisions.js';
+import { SESSION_LIFE_MS } from '../../../domain/review/passkey-session.js';
 import { type Approver, CEREMONY, type Passkeys } from '../../../domain/review/passkeys.js';
 import type { ReviewStore } from '../../../domain/review/ports.js';
 import { whyNotDecidable } from '../../../domain/review/transitions.js';
 import type { ServiceApp } from '../../plugins/app.js';
-import { deciderOf, type ServiceScope } from '../scope.js';
+import { deciderOf, scopeFirst, type ServiceScope, subjectOf } from '../scope.js';
 import { ById } from './schemas.js';
 
 export interface PasskeyRoutes {
@@ -24,6 +31,7 @@ export interface PasskeyRoutes {
 }
 
 const COOKIE = 'gate_hil_ceremony';
+const SESSION = 'gate_hil_session';
 const ATTRIBUTES = 'Path=/; HttpOnly; Secure; SameSite=Strict';
 
 /** Passkeys of approvers (docs/how-to/set-up-passkeys.md). Whoever may decide registers his own, and nobody else's. */
@@ -41,8 +49,12 @@ export function passkeyRoutes(app: ServiceApp, { passkeys, reviews, scopeOf }: P
     '/auth/register/start',
     { schema: { body: startRegistration, response: { 200: ceremonyOptions } }, onRequest },
     async (request, reply) => {
-      const { ceremony, publicKey } = await passkeys.startRegistration(approverOf(request), request.body.display_name);
-      void reply.header('set-cookie', `${COOKIE}=${ceremony}; Max-Age=${CEREMONY.lifeMs / 1000}; ${ATTRIBUTES}`);
+      const { ceremony, publicKey } = await passkeys.startRegistration(approverOf(request), {
+        displayName: request.body.display_name,
+        recovery: request.body.recovery_token,
+        session: cookieOf(request, SESSION),
+      });
+      void reply.header('set-cookie', cookie(COOKIE, ceremony, CEREMONY.lifeMs));
       return { publicKey };
     },
   );
@@ -51,13 +63,63 @@ export function passkeyRoutes(app: ServiceApp, { passkeys, reviews, scopeOf }: P
     '/auth/register/finish',
     { schema: { body: registrationJson, response: { 200: registeredPasskey } }, onRequest },
     async (request, reply) => {
-      const ceremony = cookieOf(request);
+      const ceremony = cookieOf(request, COOKIE);
       if (ceremony === null) throw new GateError('ceremony_not_found');
       const who = approverOf(request);
       const credential_id = await passkeys.finishRegistration(ceremony, who, request.body);
-      void reply.header('set-cookie', `${COOKIE}=; Max-Age=0; ${ATTRIBUTES}`);
+      void reply.header('set-cookie', cookie(COOKIE, '', 0));
       return { ok: true as const, name: who.subject, credential_id };
     },
+  );
+
+  app.post(
+    '/auth/login/start',
+    { schema: { body: namedOperator, response: { 200: ceremonyOptions } }, onRequest: scopeFirst(scopeOf) },
+    async (request, reply) => {
+      const who = { subject: subjectOf(request.body), tenant: scopeOf(request).tenant };
+      const { ceremony, publicKey } = await passkeys.startLogin(who);
+      void reply.header('set-cookie', cookie(COOKIE, ceremony, CEREMONY.lifeMs));
+      return { publicKey };
+    },
+  );
+
+  app.post(
+    '/auth/login/finish',
+    { schema: { body: assertionJson, response: { 200: loggedIn } }, onRequest: scopeFirst(scopeOf) },
+    async (request, reply) => {
+      const ceremony = cookieOf(request, COOKIE);
+      if (ceremony === null) throw new GateError('ceremony_not_found');
+      const { session, subject } = await passkeys.finishLogin(ceremony, scopeOf(request).tenant, request.body);
+      void reply.header('set-cookie', [cookie(COOKIE, '', 0), cookie(SESSION, session, SESSION_LIFE_MS)]);
+      return { ok: true as const, name: subject };
+    },
+  );
+
+  app.post(
+    '/auth/logout',
+    { schema: { response: { 200: loggedOut } }, onRequest: scopeFirst(scopeOf) },
+    (_request, reply) => {
+      void reply.header('set-cookie', [cookie(COOKIE, '', 0), cookie(SESSION, '', 0)]);
+      return { ok: true as const };
+    },
+  );
+
+  app.get(
+    '/auth/me',
+    { schema: { response: { 200: passkeyIdentity } }, onRequest: scopeFirst(scopeOf) },
+    async (request) => {
+      const session = await passkeys.session(cookieOf(request, SESSION), scopeOf(request).tenant);
+      if (session === null) throw new GateError('unauthenticated');
+      const { subject: name, tenant, expires_ms } = session;
+      const expires_at = new Date(expires_ms).toISOString();
+      return { authenticated: true as const, name, tenant, method: 'webauthn' as const, expires_at };
+    },
+  );
+
+  app.post(
+    '/auth/enrollment/recoveries',
+    { schema: { body: namedOperator, response: { 200: allowedRecovery } }, onRequest },
+    (request) => passkeys.allowRecovery(approverOf(request), cookieOf(request, SESSION), subjectOf(request.body)),
   );
 
   app.post(
@@ -81,8 +143,11 @@ export function passkeyRoutes(app: ServiceApp, { passkeys, reviews, scopeOf }: P
   );
 }
 
-/** The id in the ceremony's cookie; `null` when there is none. */
-function cookieOf({ headers: { cookie } }: FastifyRequest): string | null {
-  const pair = cookie?.split(';').find((each) => each.trim().startsWith(`${COOKIE}=`));
-  return pair?.trim().slice(COOKIE.length + 1) ?? null;
+const cookie = (name: string, value: string, lifeMs: number): string =>
+  `${name}=${value}; Max-Age=${lifeMs / 1000}; ${ATTRIBUTES}`;
+
+/** The value of the request's cookie; `null` when there is none. */
+function cookieOf({ headers }: FastifyRequest, name: string): string | null {
+  const pair = headers.cookie?.split(';').find((each) => each.trim().startsWith(`${name}=`));
+  return pair?.trim().slice(name.length + 1) ?? null;
 }
