@@ -209,6 +209,45 @@ describe('a call whose approver changes it', () => {
   });
 });
 
+describe('a call that several people must approve', () => {
+  let gate: PipelineFixture;
+  beforeEach(async () => {
+    gate = await openPipeline({
+      script: { tier: 'yellow', approvalTier: 'strict' },
+      quorum: { strict: 2, risky: 1, destructive: 1 },
+    });
+  });
+  afterEach(() => gate.close());
+
+  it('is changed by none of them: HIL refuses, and so does the worker what HIL signed all the same', async () => {
+    const call = await gate.call({ tool: 'wire_transfer', arguments: { amount: 500, to: 'vendor' } });
+    expect(await gate.run(call)).toMatchObject({ state: 'parked' });
+    const asked = { decision: 'modify' as const, reason: 'five is enough', decided_via: 'console' };
+    await expect(
+      gate.decide({
+        ...asked,
+        id: call.correlation_id,
+        tenant: undefined,
+        modification_diff: LESS,
+        request_id: randomUUID(),
+        principal: (tenant) => ({
+          subject: 'operator:ana',
+          tenant,
+          method: 'console-bearer',
+          credential: 'token',
+          credential_kind: 'console-bearer',
+        }),
+      }),
+    ).rejects.toMatchObject({ code: 'modify_under_quorum', status: 422 });
+    const body = (await gate.reviews.byCorrelation(call.correlation_id))?.request_payload as JsonObject;
+    const modification = { diff: LESS, reviewed_digest: canonicalDigest(modified(body, LESS)) };
+    const signed = await gate.decision(call, 'approve', { ...asked, modification });
+    expect(await gate.activities.applyDecision(signed)).toMatchObject({ applied: false, code: 'unsupported_decision' });
+    expect((await gate.calls.find(call.correlation_id))?.state).toBe('parked');
+    expect(gate.executed).toEqual([]);
+  });
+});
+
 describe('a change in a record whose MAC holds, that HIL did not sign', () => {
   let gate: PipelineFixture;
   beforeEach(async () => {
