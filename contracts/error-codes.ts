@@ -198,7 +198,7 @@ export const ERROR_CODES = {
     status: 403,
     retry: 'no',
     meaning:
-      'An operator approved the call, and the definition of the tool is not the one it was reviewed under, or cannot be compared; nothing was executed.',
+      'An operator approved the call, and the definition of the tool is not the one it was reviewed under, or belongs to another upstream, or cannot be compared; nothing was executed.',
   },
   policy_changed: {
     status: 403,

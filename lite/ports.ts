@@ -100,7 +100,7 @@ export function litePorts(options: LitePortsOptions) {
     },
     durableFromHere: () => file.durableFromHere(),
     upstream: upstream ?? noUpstream,
-    ...(tools && { definitions: createReviewGuard(tools, pins) }),
+    ...(tools && { definitions: createReviewGuard(tools, pins, toolsName) }),
     deliver: callbacks(config),
     runs: { status: () => Promise.resolve('running'), end: () => Promise.resolve() },
     verifyDecision: decisionVerifierFor(createPublicKey(keys.decisionKey)),

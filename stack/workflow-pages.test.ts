@@ -69,6 +69,9 @@ const decode = (cookie: string, payloads: readonly unknown[], headers: Readonly<
     body: JSON.stringify({ payloads }),
   });
 
+/** The list of calls, without the passes that look after them. */
+const HOME = '/namespaces/gate/workflows?query=WorkflowType%3D%22toolCall%22';
+
 describe('the pages of the engine, in clear', () => {
   it('open with a link that works once, at the call it was asked for', async () => {
     const { path } = (await (await link()).json()) as { path: string };
@@ -90,7 +93,7 @@ describe('the pages of the engine, in clear', () => {
     expect((await typed(`${TOKEN}0`)).status).toBe(401);
     expect((await typed('')).status).toBe(401);
     const opened = await typed(TOKEN);
-    expect([opened.status, opened.headers.get('location')]).toEqual([303, '/namespaces/gate/workflows']);
+    expect([opened.status, opened.headers.get('location')]).toEqual([303, HOME]);
   });
 
   it.each(['{"token":5}', '{}', '[]', `["${TOKEN}"]`, `{"token":["${TOKEN}"]}`, '{"token":{}}', 'null', '7', '"a"'])(
@@ -134,7 +137,7 @@ describe('the pages of the engine, in clear', () => {
   it('lead nowhere else than to themselves', async () => {
     const { path } = (await (await link()).json()) as { path: string };
     const opened = await ask(`${path}&call=//elsewhere.example`);
-    expect(opened.headers.get('location')).toBe('/namespaces/gate/workflows');
+    expect(opened.headers.get('location')).toBe(HOME);
   });
 
   it('show a person who is not signed in the form, and answer nothing else', async () => {

@@ -1,3 +1,4 @@
+import { TOOL_CALL } from '../workflows/tool-call/messages.js';
 import replyFrom from '@fastify/reply-from';
 import type { Payload } from '@temporalio/common';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest, LogController } from 'fastify';
@@ -24,6 +25,8 @@ export interface WorkflowPagesOptions {
 }
 
 const COOKIE = 'gate_workflows_session';
+/** The list that opens first: calls, not the passes that look after them. */
+const CALLS_ALONE = `WorkflowType="${TOOL_CALL}"`;
 /** How long the answer to a wrong token is delayed; other requests do not wait. */
 const WRONG_TOKEN_MS = 500;
 /** A page of events with their payloads. */
@@ -97,7 +100,10 @@ export function createWorkflowPages({
   });
 
   /** The pages of a call, or the list; nothing in the request can name another address. */
-  const pageOf = (call: unknown): string => (typeof call === 'string' && CALL.test(call) ? `${home}/${call}` : home);
+  const pageOf = (call: unknown): string =>
+    typeof call === 'string' && CALL.test(call)
+      ? `${home}/${call}`
+      : `${home}?query=${encodeURIComponent(CALLS_ALONE)}`;
   app.get('/sign-in', async (request, reply) => {
     const { link, call } = request.query as { link?: unknown; call?: unknown };
     if (typeof link === 'string' && links.redeem(link)) sessions.open(reply, SIGNED_IN);

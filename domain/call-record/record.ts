@@ -40,6 +40,8 @@ export interface VerdictEvidence {
 }
 export interface ReviewedDefinition {
   readonly sha256: string | null;
+  /** Whose tools it was reviewed for. A record of an earlier Gate does not say. */
+  readonly upstream?: string;
 }
 
 /** How a parked call was settled. `principal` is `null` when nobody decided in time. */

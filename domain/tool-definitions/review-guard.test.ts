@@ -29,7 +29,7 @@ describe('the review of a call of a tool', () => {
         : { kind: 'reply', statusCode: 200, failed: false, text: JSON.stringify({ result: { tools: [...tools] } }) },
     );
   };
-  const guard = () => createReviewGuard({ control }, pins);
+  const guard = (name = 'own') => createReviewGuard({ control }, pins, name);
   beforeEach(async () => {
     place = await ledgerPlace('sqlite');
     store = await openStore<ToolPinTables>(place.target, toolPinMigrations);
@@ -46,7 +46,7 @@ describe('the review of a call of a tool', () => {
     await pins.saw(CALL, new Map([['pay', definitionDigest(X)]]), true);
     tools = [Y];
     const { reviewed } = await guard().open(CALL);
-    expect(reviewed).toEqual({ sha256: definitionDigest(X) });
+    expect(reviewed).toEqual({ sha256: definitionDigest(X), upstream: 'own' });
     expect(asked).toEqual([]);
     expect(await guard().fault(CALL, reviewed, 30_000)).toMatch(/reviewed under/);
   });
@@ -60,6 +60,25 @@ describe('the review of a call of a tool', () => {
     tools = [Y];
     expect(await guard().fault(CALL, reviewed, 30_000)).toMatch(/reviewed under/);
   });
+
+  it.each([
+    ['of a listed tool', [X]],
+    ['of a tool that nobody lists', []],
+  ])(
+    '%s is for the tools of one upstream: at another one it does not run, the same definition or not',
+    async (_, listed) => {
+      tools = listed;
+      const { reviewed, told } = await guard('test').open(CALL);
+      expect(told).toContain('test');
+      expect(await guard('test').fault(CALL, reviewed, 30_000)).toBeNull();
+      expect(await guard('production').fault(CALL, reviewed, 30_000)).toBe(
+        'the call was reviewed for the tools of test, and these are those of production',
+      );
+      // A record of an earlier Gate names none.
+      const { upstream: _upstream, ...earlier } = reviewed;
+      expect(await guard('production').fault(CALL, earlier, 30_000)).toBeNull();
+    },
+  );
 
   it('that is bound to nothing runs nothing', async () => {
     expect(await guard().fault(CALL, undefined, 30_000)).toMatch(/bound to no definition/);
@@ -79,7 +98,7 @@ describe('the review of a call of a tool', () => {
   ])('over an upstream that %s is of no definition, and the operator is told', async (_how, listed) => {
     tools = listed;
     const { reviewed, told } = await guard().open(CALL);
-    expect([reviewed, told]).toEqual([{ sha256: null }, expect.stringContaining('UNLISTED')]);
+    expect([reviewed, told]).toEqual([{ sha256: null, upstream: 'own' }, expect.stringContaining('UNLISTED')]);
     expect(await guard().fault(CALL, reviewed, 30_000)).toBeNull();
   });
 
@@ -98,9 +117,9 @@ describe('the review of a call of a tool', () => {
   it('asks again for a list that it was not given', async () => {
     const own = guard();
     tools = null;
-    expect((await own.open(CALL)).reviewed).toEqual({ sha256: null });
+    expect((await own.open(CALL)).reviewed).toEqual({ sha256: null, upstream: 'own' });
     tools = [X];
-    expect((await own.open(CALL)).reviewed).toEqual({ sha256: definitionDigest(X) });
+    expect((await own.open(CALL)).reviewed).toEqual({ sha256: definitionDigest(X), upstream: 'own' });
   });
 
   it('is compared within what is left of the time of the call', async () => {

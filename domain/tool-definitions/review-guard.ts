@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { ReviewedDefinition } from '../call-record/record.js';
 import type { Upstream, UpstreamCaller } from '../pipeline/upstream.js';
+import { foreignText } from '../text.js';
 import { addPage, digestsOf, nothingSeen, toolPageOf } from './definitions.js';
 import type { ToolPinStore } from './ports.js';
 
@@ -33,6 +34,8 @@ const SHOWN_DIGITS = 16;
 export function createReviewGuard(
   upstream: Pick<Upstream, 'control'>,
   pins: Pick<ToolPinStore, 'seen' | 'read'>,
+  /** The name under which this upstream's tools are classed and pinned. */
+  upstreamName: string,
 ): ReviewGuard {
   /**
    * Lists asked for on behalf of an agent a moment ago, for all of its calls that are parked meanwhile. The review of each is bound to what
@@ -77,13 +80,17 @@ export function createReviewGuard(
       () => undefined,
     );
 
+  const shown = foreignText(upstreamName, 200);
   return {
     async open(call) {
       const [seen, pinned] = await Promise.all([pins.seen(call), pins.read(call)]);
       // An agent need not list tools before it calls them.
       const sha256 = seen.get(call.tool) ?? (await firstListed(call));
       if (sha256 === undefined)
-        return { reviewed: { sha256: null }, told: 'definition of the tool UNLISTED: the upstream tells none' };
+        return {
+          reviewed: { sha256: null, upstream: upstreamName },
+          told: `definition of the tool UNLISTED: ${shown} tells none`,
+        };
       const known = pinned.digests.get(call.tool);
       const how = pinned.tampered
         ? 'its pins were changed in the store'
@@ -92,12 +99,17 @@ export function createReviewGuard(
           : known === sha256
             ? 'as pinned'
             : 'CHANGED since it was pinned';
-      return { reviewed: { sha256 }, told: `definition of the tool ${sha256.slice(0, SHOWN_DIGITS)}: ${how}` };
+      return {
+        reviewed: { sha256, upstream: upstreamName },
+        told: `definition of the tool ${sha256.slice(0, SHOWN_DIGITS)} of ${shown}: ${how}`,
+      };
     },
 
     async fault(call, reviewed, leftMs) {
       if (!reviewed) return 'the review of the call is bound to no definition of the tool: ask anew under another id';
-      const bound = reviewed.sha256;
+      const { sha256: bound, upstream: reviewedAt = upstreamName } = reviewed;
+      if (reviewedAt !== upstreamName)
+        return `the call was reviewed for the tools of ${foreignText(reviewedAt, 200)}, and these are those of ${shown}`;
       // The operator was told that the tool is unlisted, and approved the call by its name.
       if (bound === null) return null;
       let found: readonly string[];

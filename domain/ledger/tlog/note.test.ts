@@ -68,12 +68,14 @@ describe('signed notes (C2SP signed-note)', () => {
   it.each([
     ['', 'not a verifier key'],
     ['name', 'not a verifier key'],
+    ['-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----', 'but a private key'],
     [EXAMPLE_VKEY.replace('530d', '530e'), 'the key id'],
     [EXAMPLE_VKEY.replace('+Ae', '+Be'), 'signature type 5'],
     [EXAMPLE_VKEY.replace('U2k', 'U2'), 'not a verifier key'],
     [EXAMPLE_VKEY.replace('example.com/foo', 'a b'), 'not a key name'],
   ])('refuses the verifier key %p', (text, why) => {
     expect(() => parseVkey(text)).toThrow(why);
+    if (text.includes('c2VjcmV0')) expect(() => parseVkey(text)).not.toThrow(/c2VjcmV0/);
   });
 
   it('a key for notes is an Ed25519 public key', () => {

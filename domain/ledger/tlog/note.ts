@@ -70,7 +70,12 @@ export function parseVkey(text: string): NoteKey {
   // The base64 part may contain `+` itself.
   const bytes = decodeBase64([encoded ?? '', ...more].join('+'));
   if (name === undefined || id === undefined || bytes === null || bytes.length !== 33)
-    throw new Error(`not a verifier key (name+8 hex digits+base64): "${text.slice(0, 100)}"`);
+    // Never quoted: what is given by mistake may be a secret.
+    throw new Error(
+      text.includes('PRIVATE KEY')
+        ? 'not a verifier key (name+8 hex digits+base64) but a private key, which signs and does not verify'
+        : 'not a verifier key (name+8 hex digits+base64)',
+    );
   const type = (Object.keys(TYPES) as SignatureType[]).find((candidate) => TYPES[candidate] === bytes[0]);
   if (type === undefined) throw new Error(`the key of ${name} has signature type ${bytes[0]}; 1 and 4 are known`);
   const key = createPublicKey({

@@ -60,7 +60,8 @@ describe.each(EDITIONS)('a review is of the tool as it stood, before %s', (_name
 
   it('runs once where the definition is what it was, and the operator was told which that is', async () => {
     const { reasons, answer } = await reviewed(tool(), () => undefined);
-    expect(reasons).toContain(`definition of the tool ${definitionDigest(tool()).slice(0, 16)}: as pinned`);
+    expect(reasons.join()).toContain(`definition of the tool ${definitionDigest(tool()).slice(0, 16)} of `);
+    expect(reasons.join()).toContain(': as pinned');
     expect([answer.status, tools.called]).toEqual([200, ['publish_report']]);
   });
 
@@ -121,7 +122,8 @@ describe.each(EDITIONS)('a review is of the tool as it stood, before %s', (_name
   it('tells the operator that the definition is not the one that was pinned', async () => {
     const changed = tool({ description: 'publishes and pays' });
     const { reasons, answer } = await reviewed(changed, () => undefined);
-    expect(reasons.join()).toContain(`${definitionDigest(changed).slice(0, 16)}: CHANGED since it was pinned`);
+    expect(reasons.join()).toContain(`definition of the tool ${definitionDigest(changed).slice(0, 16)} of `);
+    expect(reasons.join()).toContain(': CHANGED since it was pinned');
     expect([answer.status, tools.called]).toEqual([200, ['publish_report']]);
   });
 });
