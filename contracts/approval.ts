@@ -75,7 +75,8 @@ const operatorName = z.string().regex(/^[A-Za-z0-9._-]{1,63}$/);
 export const namedOperator = z.strictObject({ name: operatorName });
 
 export const loggedIn = z.strictObject({ ok: z.literal(true), name: z.string() });
-export const loggedOut = z.strictObject({ ok: z.literal(true) });
+/** `ended`: whether there was a session to end. */
+export const loggedOut = z.strictObject({ ok: z.literal(true), ended: z.boolean() });
 
 /** The answer of `GET /auth/me`. */
 export const passkeyIdentity = z.strictObject({

@@ -227,6 +227,8 @@ describe('logging in with a passkey', () => {
     const cookie = await loggedIn('dev');
     const out = await post('/auth/logout', {}, { cookie });
     expect(cookiesOf(out)).toBe('gate_hil_ceremony=; gate_hil_session=');
+    expect(out.json()).toEqual({ ok: true, ended: true });
+    expect((await post('/auth/logout', {}, { cookie: '' })).json()).toEqual({ ok: true, ended: false });
   });
 
   it('refuses what was signed for another challenge, at another address or by another passkey, and may be tried again', async () => {

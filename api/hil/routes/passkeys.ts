@@ -98,9 +98,10 @@ export function passkeyRoutes(app: ServiceApp, { passkeys, reviews, scopeOf }: P
   app.post(
     '/auth/logout',
     { schema: { response: { 200: loggedOut } }, onRequest: scopeFirst(scopeOf) },
-    (_request, reply) => {
+    async (request, reply) => {
       void reply.header('set-cookie', [cookie(COOKIE, '', 0), cookie(SESSION, '', 0)]);
-      return { ok: true as const };
+      const session = await passkeys.session(cookieOf(request, SESSION), scopeOf(request).tenant);
+      return { ok: true as const, ended: session !== null };
     },
   );
 
