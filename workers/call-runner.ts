@@ -22,6 +22,7 @@ import type { DecisionOutcome, DecisionSender } from '../domain/review/ports.js'
 import { DECISION_REFUSALS, type DecisionRefusal } from '../domain/review/transitions.js';
 import { foreignText } from '../domain/text.js';
 import { callLine } from '../workflows/line.js';
+import { parkedQueueOf } from '../workflows/queues.js';
 import { answerUpdate, decideUpdate, FAILURES, TOOL_CALL } from '../workflows/tool-call/messages.js';
 import type { EngineClient } from './client.js';
 import type { CallRunner } from '../domain/pipeline/call-runner.js';
@@ -33,9 +34,6 @@ const KEYWORD = SearchAttributeType.KEYWORD;
 const GATE_TENANT = defineSearchAttributeKey('GateTenant', KEYWORD);
 const GATE_AGENT = defineSearchAttributeKey('GateAgent', KEYWORD);
 const GATE_TOOL = defineSearchAttributeKey('GateTool', KEYWORD);
-
-/** The queue on which parked calls wait, so that a thousand deadlines at once do not delay new calls. */
-export const parkedQueueOf = (taskQueue: string): string => `${taskQueue}-parked`;
 
 export function createCallRunner(
   { client, circuit }: Pick<EngineClient, 'client' | 'circuit'>,

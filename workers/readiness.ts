@@ -1,4 +1,4 @@
-import type { GateWorker } from './both-queues.js';
+import type { GateWorker } from './worker-group.js';
 import type { EngineClient } from './client.js';
 import type { Supervised } from './supervisor.js';
 

@@ -1,7 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { ApplicationFailure } from '@temporalio/common';
+import { MockActivityEnvironment } from '@temporalio/testing';
+import { DefaultLogger } from '@temporalio/worker';
+import { createStepActivities } from '../activities/steps.js';
 import { PROJECT_ROOT } from '../config/project-root.js';
+import { judgedInSteps } from '../test/support/judged-in-steps.js';
 import { openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
 import { REFUSED_PAYLOAD } from './codec.js';
 import { forEngine, streamsForEngine } from './worker.js';
@@ -60,6 +65,27 @@ describe('the activities of a worker', () => {
         expect.objectContaining({ type: 'unsealed_argument', nonRetryable: true }),
       ]);
     expect(ran).toBe(0);
+  });
+
+  it('let rows that are owed wait longer after each attempt, never two calls alike', async () => {
+    const activities = forEngine(gate.activities);
+    const call = await gate.call();
+    await judgedInSteps(createStepActivities(gate.activities), call);
+    const owed = () => activities.appendLedger(call.correlation_id, 'until_taken');
+    gate.script.ledger = 'down';
+    const pauseAfter = async (attempt: number): Promise<number> => {
+      const failed: unknown = await new MockActivityEnvironment({ attempt }, { logger: new DefaultLogger('ERROR') })
+        .run(owed)
+        .catch((error: unknown) => error);
+      expect(failed).toMatchObject({ type: 'ledger_store_unavailable', nonRetryable: false });
+      return Number((failed as ApplicationFailure).nextRetryDelay);
+    };
+    expect(await pauseAfter(1)).toBeLessThanOrEqual(500);
+    const late = await Promise.all(Array.from({ length: 8 }, () => pauseAfter(40)));
+    for (const pause of late) expect([pause >= 7_500, pause <= 15_000]).toEqual([true, true]);
+    expect(new Set(late).size).toBeGreaterThan(1);
+    gate.script.ledger = 'up';
+    expect(await new MockActivityEnvironment().run(owed)).toBe(true);
   });
 
   it('end at once where a call has no record: nothing holds a place among the tasks of parked calls', async () => {

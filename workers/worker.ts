@@ -1,6 +1,6 @@
 import { Context } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
-import type { NativeConnection, Worker, WorkflowBundle } from '@temporalio/worker';
+import { type NativeConnection, Worker, type WorkflowBundle } from '@temporalio/worker';
 import { LRUCache } from 'lru-cache';
 import type { EgressActivities } from '../activities/egress.js';
 import type { ReconcilePlace } from '../activities/reconcile.js';
@@ -8,14 +8,15 @@ import { createParkedRoom, type ParkedRoom } from '../activities/parked-room.js'
 import { createStepActivities, type StepActivities } from '../activities/steps.js';
 import type { CallInput } from '../contracts/call.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
-import { GateError } from '../domain/errors.js';
+import { errorText, GateError } from '../domain/errors.js';
+import { owedPauseMs } from '../domain/pipeline/owed-pause.js';
 import { PipelineUnavailable } from '../domain/pipeline/pipeline.js';
+import { owedQueueOf, parkedQueueOf } from '../workflows/queues.js';
 import { FAILURES } from '../workflows/tool-call/messages.js';
 import type { GateActivities } from './activities.js';
-import { parkedQueueOf } from './call-runner.js';
 import { isRefusedPayload, type OnForeignPayload } from './codec.js';
-import { bothQueues, type GateWorker } from './both-queues.js';
 import { dataConverter } from './client.js';
+import { type GateWorker, workerGroup } from './worker-group.js';
 import { LeanWorker, workerThatTells } from './workflow-threads.js';
 import { roomFor } from '../domain/room-for.js';
 
@@ -38,10 +39,12 @@ export interface WorkerOptions {
 const PARKED_TASKS = 8;
 /** Replaying a parked call takes five events, so keeping more of them in memory saves little. */
 const PARKED_CACHE = 200;
+/** Appends of owed rows that one worker has under way: a backlog is gone soon all the same, and new calls are answered meanwhile. */
+const OWED_APPENDS = 8;
 
 /**
- * The worker of every Gate workflow and activity. It serves two queues, each with workflow slots and a thread of its own: new calls, and
- * parked calls, of which a thousand can be due in one second.
+ * The worker of every Gate workflow and activity. It serves three queues. New calls, and parked calls, of which a thousand can be due in
+ * one second, have workflow slots and a thread each; rows that the ledger did not take at once have few slots of activities.
  */
 export async function createWorker({
   connection,
@@ -55,21 +58,31 @@ export async function createWorker({
   parkedAfter,
 }: WorkerOptions): Promise<GateWorker> {
   const room = createParkedRoom();
-  const shared: Parameters<typeof Worker.create>[0] = {
+  const each = {
     connection,
     namespace,
-    taskQueue,
-    workflowBundle: bundle,
     dataConverter: dataConverter(keys, alarmOnce(activities)),
-    activities: { ...forEngine(activities, room), ...(egress && streamsForEngine(egress)) },
-    stickyQueueScheduleToStartTimeout: '2s',
     shutdownGraceTime: shutdownGraceMs,
     shutdownForceTime: shutdownGraceMs + 5_000,
+  };
+  const registered = forEngine(activities, room);
+  const shared: Parameters<typeof Worker.create>[0] = {
+    ...each,
+    taskQueue,
+    workflowBundle: bundle,
+    activities: { ...registered, ...(egress && streamsForEngine(egress)) },
+    stickyQueueScheduleToStartTimeout: '2s',
     maxConcurrentWorkflowTaskExecutions: 100,
     maxConcurrentActivityTaskExecutions: 200,
     maxConcurrentLocalActivityExecutions: 200,
   };
   const fresh = await LeanWorker.create(shared);
+  const owed = await Worker.create({
+    ...each,
+    taskQueue: owedQueueOf(taskQueue),
+    activities: { appendLedger: registered.appendLedger },
+    maxConcurrentActivityTaskExecutions: OWED_APPENDS,
+  });
   const parked = () =>
     workerThatTells((workflowId) => room.arrived(workflowId)).create({
       ...shared,
@@ -77,7 +90,7 @@ export async function createWorker({
       maxConcurrentWorkflowTaskExecutions: PARKED_TASKS,
       maxCachedWorkflows: PARKED_CACHE,
     });
-  return bothQueues(fresh, parked, parkedAfter);
+  return workerGroup([fresh, owed], parked, parkedAfter);
 }
 
 /** Runs the worker. `finished` rejects when it fails; `stop` lets it finish what it has begun, and never throws. */
@@ -113,10 +126,16 @@ export function forEngine(activities: GateActivities, room?: ParkedRoom) {
   const steps = createStepActivities(activities, room && { room });
   const { abortCall, settleExecution, giveUpCallback } = activities;
   const { inspect, evaluate, analyze, park, roomForParked, applyDecision, escalate, expire } = steps;
-  const { appendLedger, settleReview, callback } = steps;
+  const { settleReview, callback } = steps;
   return {
     ...typed({ inspect, evaluate, analyze, park, roomForParked, applyDecision, escalate, expire }),
-    ...typed({ appendLedger, settleReview, callback }),
+    ...typed({ settleReview, callback }),
+    ...typed<Pick<StepActivities, 'appendLedger'>>({
+      appendLedger: (correlationId, insistence, reached) =>
+        steps.appendLedger(correlationId, insistence, reached).catch((error: unknown) => {
+          throw insistence === 'at_once' ? error : againLater(error, Context.current().info.attempt);
+        }),
+    }),
     ...typed({ abortCall, settleExecution, giveUpCallback }),
     ...typed(ofEarlierCalls(activities, steps)),
     ...typed({
@@ -171,6 +190,15 @@ async function beating<T>(work: () => Promise<T>): Promise<T> {
     clearInterval(timer);
   }
 }
+
+/** The failure of an attempt at rows that are owed, with the pause before the next one. */
+const againLater = (error: unknown, attempt: number): ApplicationFailure =>
+  ApplicationFailure.create({
+    message: errorText(error),
+    ...(error instanceof GateError && { type: error.code }),
+    ...(error instanceof Error && { cause: error }),
+    nextRetryDelay: owedPauseMs(attempt),
+  });
 
 function toFailure(error: unknown): unknown {
   if (error instanceof PipelineUnavailable)

@@ -19,7 +19,7 @@ import { operatorsClasses } from '../../domain/tool-classes/tool-classes.js';
 import { createReviewGuard } from '../../domain/tool-definitions/review-guard.js';
 import { createActivities } from '../../workers/activities.js';
 import { alarmsTold } from '../../workers/alarms.js';
-import type { GateWorker } from '../../workers/both-queues.js';
+import type { GateWorker } from '../../workers/worker-group.js';
 import { bundleWorkflows } from '../../workers/bundle.js';
 import { createRuns } from '../../workers/call-runner.js';
 import { egressMetrics } from '../../workers/egress-metrics.js';

@@ -8,10 +8,11 @@ import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { DefaultLogger, Runtime, type Worker } from '@temporalio/worker';
 import type { ParkedRoom } from '../../activities/parked-room.js';
 import type { GateActivities } from '../../workers/activities.js';
-import { createCallRunner, createDecisionSender, parkedQueueOf } from '../../workers/call-runner.js';
+import { createCallRunner, createDecisionSender } from '../../workers/call-runner.js';
 import { createEngineCircuit } from '../../workers/circuit.js';
 import { createPayloadCodec } from '../../workers/codec.js';
 import { forEngine } from '../../workers/worker.js';
+import { owedQueueOf, parkedQueueOf } from '../../workflows/queues.js';
 import { LeanWorker } from '../../workers/workflow-threads.js';
 import type { DecisionSender } from '../../domain/review/ports.js';
 import { findTemporal } from '../../stack/programs/find-program.js';
@@ -71,7 +72,7 @@ export async function openWorkflowEnvironment(
     workers.push(worker);
     running.push(worker.run());
   };
-  await Promise.all([TASK_QUEUE, parkedQueueOf(TASK_QUEUE)].map(serve));
+  await Promise.all([TASK_QUEUE, parkedQueueOf(TASK_QUEUE), owedQueueOf(TASK_QUEUE)].map(serve));
   const circuit = createEngineCircuit({
     probe: (deadlineMs) => connection.withDeadline(deadlineMs, () => connection.workflowService.getSystemInfo({})),
   });

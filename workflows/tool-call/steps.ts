@@ -1,10 +1,12 @@
 import {
   ActivityFailure,
+  type ActivityOptions,
   ApplicationFailure,
   condition,
   patched,
   proxyActivities,
   proxyLocalActivities,
+  workflowInfo,
 } from '@temporalio/workflow';
 import type { RecordActivities } from '../../activities/call-record.js';
 import type { StepActivities } from '../../activities/steps.js';
@@ -12,6 +14,7 @@ import type { UpstreamActivities } from '../../activities/upstream.js';
 import type { CallInput, CallSummary, ReachedRecord } from '../../contracts/call.js';
 import { PipelineUnavailable } from '../../domain/pipeline/pipeline.js';
 import { lineOf } from '../line.js';
+import { owedQueueOf } from '../queues.js';
 import { FAILURES } from './messages.js';
 
 /**
@@ -54,14 +57,19 @@ export const { settleExecution } = proxyLocalActivities<UpstreamActivities>({
 });
 
 /** What must happen eventually, however long a service is down: ledger rows and review rows. */
-const durable = <Activities>(summary: string) =>
+const durable = <Activities>(summary: string, on: Pick<ActivityOptions, 'taskQueue'> = {}) =>
   proxyActivities<Activities>({
     startToCloseTimeout: '30s',
     scheduleToCloseTimeout: '1h',
     retry: { initialInterval: '500ms', maximumInterval: '15s' },
     summary,
+    ...on,
   });
-const appendingLater = durable<StepActivities>('rows that the ledger did not take at once');
+/** On a queue of their own. An activity's queue is no part of what a replay compares, so this needs no patch. */
+const appendingLater = () =>
+  durable<StepActivities>('rows that the ledger did not take at once', {
+    taskQueue: owedQueueOf(workflowInfo().taskQueue),
+  });
 const settlingLater = durable<StepActivities>('a review row that could not be settled at once');
 
 export interface Appending {
@@ -72,7 +80,7 @@ export interface Appending {
 }
 export const appending: Appending = {
   atOnce: (correlationId, reached) => appendingNow.appendLedger(correlationId, 'at_once', reached).catch(() => false),
-  later: (correlationId) => orReconciled(appendingLater.appendLedger(correlationId, 'until_taken')),
+  later: (correlationId) => orReconciled(appendingLater().appendLedger(correlationId, 'until_taken')),
 };
 
 /** What runs beside a call: nothing waits for it before the end. */

@@ -14,6 +14,7 @@ import { DECISION_KEYS, openPipeline, type PipelineFixture } from '../../test/su
 import {
   everythingIn,
   openWorkflowEnvironment,
+  TASK_QUEUE,
   type WorkflowEnvironment,
 } from '../../test/support/workflow-environment.js';
 import { callbackIdOf } from '../../domain/call-record/transitions.js';
@@ -373,6 +374,33 @@ describe('toolCall: each path of a call, as its history tells it', () => {
     ]);
     expect(await gate.kinds(call.correlation_id)).toHaveLength(3);
   });
+
+  it.each(['red', 'yellow'] as const)(
+    'ledger away: owed rows of a %s call are on a queue of their own, so that new calls do not stand behind them',
+    async (tier) => {
+      gate.script.ledger = 'down';
+      gate.script.tier = tier;
+      const call = await gate.call();
+      await ask(call);
+      // A parked call goes on in a run on another queue, and owes the rows there.
+      if (tier === 'yellow') await waiting(call);
+      const queues = await until(
+        'the rows are owed',
+        async () => {
+          const { events } = await engine.client.workflow.getHandle(call.correlation_id).fetchHistory();
+          return (events ?? []).flatMap(({ activityTaskScheduledEventAttributes: scheduled }) =>
+            scheduled ? [`${scheduled.activityType?.name} on ${scheduled.taskQueue?.name}`] : [],
+          );
+        },
+        (found) => found.length > 0,
+      );
+      expect(queues).toEqual([`appendLedger on ${TASK_QUEUE}-owed`]);
+      gate.script.ledger = 'up';
+      if (tier === 'yellow') await decide(call, 'deny');
+      await ended(call);
+      expect(await gate.kinds(call.correlation_id)).toContain('proxy.verdict');
+    },
+  );
 
   it('two approvals of a strict call: the first leaves it waiting with a row of its own, the second runs it', async () => {
     const before = gate;

@@ -1,19 +1,19 @@
 import type { Worker } from '@temporalio/worker';
 
-/** What the owner of both workers needs of them. */
+/** What the owner of the workers needs of them. */
 export type GateWorker = Pick<Worker, 'run' | 'shutdown' | 'getState'>;
 
-/** The worker of new calls and, once `parkedAfter` resolves, the one of parked calls, handled as one: if either ends, both do. */
-export function bothQueues(
-  fresh: GateWorker,
+/** The workers that serve from the start and, once `parkedAfter` resolves, the one of parked calls, handled as one: if one ends, all do. */
+export function workerGroup(
+  first: readonly GateWorker[],
   createParked: () => Promise<GateWorker>,
   parkedAfter: Promise<unknown> | undefined,
 ): GateWorker {
-  const both = [fresh];
+  const all = [...first];
   let stopping = false;
   const shutdown = () => {
     stopping = true;
-    for (const worker of both) if (worker.getState() === 'RUNNING') worker.shutdown();
+    for (const worker of all) if (worker.getState() === 'RUNNING') worker.shutdown();
   };
   /** Its thread loads the workflows a second time; new calls do not wait for that. */
   async function serveParked(ended: Promise<unknown>): Promise<void> {
@@ -21,18 +21,18 @@ export function bothQueues(
     if (stopping) return;
     const parked = await createParked();
     const running = parked.run();
-    both.push(parked);
+    all.push(parked);
     if (stopping) parked.shutdown();
     await running;
   }
   return {
     shutdown,
-    getState: () => both.map((worker) => worker.getState()).find((state) => state !== 'RUNNING') ?? 'RUNNING',
+    getState: () => all.map((worker) => worker.getState()).find((state) => state !== 'RUNNING') ?? 'RUNNING',
     async run() {
-      const served = fresh.run();
-      const running = [served, serveParked(served)];
+      const served = first.map((worker) => worker.run());
+      const running = [...served, serveParked(Promise.race(served))];
       try {
-        // If one ends early the other is stopped too, because half a worker would look healthy.
+        // If one ends early the others are stopped too, because half a worker would look healthy.
         await Promise.race(running);
       } finally {
         shutdown();

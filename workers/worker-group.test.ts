@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { bothQueues, type GateWorker } from './both-queues.js';
+import { type GateWorker, workerGroup } from './worker-group.js';
 
 /** A worker that serves until it is shut down, or until the test ends it. */
 function served() {
@@ -27,12 +27,12 @@ function later<Value>() {
 }
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-describe('the workers of new and of parked calls', () => {
+describe('the workers of new calls, of owed rows and of parked calls', () => {
   it('serve parked calls only after what they wait for, and new calls from the start', async () => {
     const [fresh, parked, warm] = [served(), served(), later<void>()];
     let created = 0;
-    const both = bothQueues(
-      fresh.worker,
+    const both = workerGroup(
+      [fresh.worker],
       async () => {
         created += 1;
         return parked.worker;
@@ -53,7 +53,7 @@ describe('the workers of new and of parked calls', () => {
   it('never begin to serve parked calls where the stop came first', async () => {
     const fresh = served();
     const warm = later<void>();
-    const both = bothQueues(fresh.worker, () => Promise.reject(new Error('not asked for')), warm.promise);
+    const both = workerGroup([fresh.worker], () => Promise.reject(new Error('not asked for')), warm.promise);
     const finished = both.run();
     both.shutdown();
     warm.resolve();
@@ -62,7 +62,7 @@ describe('the workers of new and of parked calls', () => {
 
   it('stop the one of parked calls where the stop came while it was being made', async () => {
     const [fresh, parked, made] = [served(), served(), later<GateWorker>()];
-    const both = bothQueues(fresh.worker, () => made.promise, Promise.resolve());
+    const both = workerGroup([fresh.worker], () => made.promise, Promise.resolve());
     const finished = both.run();
     await turn();
     both.shutdown();
@@ -73,19 +73,30 @@ describe('the workers of new and of parked calls', () => {
     await finished;
   });
 
-  it.each(['new', 'parked'] as const)('end both where the one of %s calls fails, with its reason', async (which) => {
-    const workers = { new: served(), parked: served() };
-    const both = bothQueues(workers.new.worker, async () => workers.parked.worker, Promise.resolve());
-    const finished = both.run();
-    await turn();
-    workers[which].end(new Error('its thread is gone'));
-    await expect(finished).rejects.toThrow('its thread is gone');
-    expect([workers.new.worker.getState(), workers.parked.worker.getState()].toSorted()).toEqual(['FAILED', 'STOPPED']);
-  });
+  it.each(['new', 'owed', 'parked'] as const)(
+    'end all where the one of what is %s fails, with its reason',
+    async (which) => {
+      const workers = { new: served(), owed: served(), parked: served() };
+      const both = workerGroup(
+        [workers.new.worker, workers.owed.worker],
+        async () => workers.parked.worker,
+        Promise.resolve(),
+      );
+      const finished = both.run();
+      await turn();
+      workers[which].end(new Error('its thread is gone'));
+      await expect(finished).rejects.toThrow('its thread is gone');
+      expect(
+        Object.values(workers)
+          .map(({ worker }) => worker.getState())
+          .toSorted(),
+      ).toEqual(['FAILED', 'STOPPED', 'STOPPED']);
+    },
+  );
 
   it('end where the one of parked calls cannot be made', async () => {
     const fresh = served();
-    const both = bothQueues(fresh.worker, () => Promise.reject(new Error('no thread')), undefined);
+    const both = workerGroup([fresh.worker], () => Promise.reject(new Error('no thread')), undefined);
     await expect(both.run()).rejects.toThrow('no thread');
     expect(fresh.worker.getState()).toBe('STOPPED');
   });

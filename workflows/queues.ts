@@ -1,0 +1,14 @@
+const PARKED = '-parked';
+
+/** The queue on which parked calls wait, so that a thousand deadlines at once do not delay new calls. */
+export const parkedQueueOf = (taskQueue: string): string => `${taskQueue}${PARKED}`;
+
+/**
+ * The queue of rows that the ledger did not take at once, for runs on either queue: when a ledger comes back, the rows of all calls since
+ * are due together, and new calls must not stand behind them.
+ */
+export function owedQueueOf(taskQueue: string): string {
+  let calls = taskQueue;
+  while (calls.endsWith(PARKED)) calls = calls.slice(0, -PARKED.length);
+  return `${calls}-owed`;
+}
