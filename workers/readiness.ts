@@ -1,3 +1,4 @@
+import type proto from '@temporalio/proto';
 import type { GateWorker } from './worker-group.js';
 import type { EngineClient } from './client.js';
 import type { Supervised } from './supervisor.js';
@@ -18,19 +19,40 @@ export function workerRuns(worker: Supervised<GateWorker>): void {
 }
 
 const TASK_QUEUE_TYPE_WORKFLOW = 1;
+/** A long poll lasts a minute, so a queue that nobody has polled for longer has no worker. */
 const POLLED_WITHIN_MS = 90_000;
+/** A worker takes what waits at its next poll, and a busy one polls many times a second. */
+const TAKEN_WITHIN_MS = 5_000;
 
-/** Readiness: a worker runs somewhere. A long poll lasts a minute, so a queue that nobody has polled for longer has no worker. */
+/** Readiness: a worker runs somewhere. */
 export async function someWorkerPolls(
   { client }: Pick<EngineClient, 'client'>,
   { namespace, taskQueue }: { readonly namespace: string; readonly taskQueue: string },
 ): Promise<void> {
-  const { pollers } = await client.workflowService.describeTaskQueue({
+  const described = await client.workflowService.describeTaskQueue({
     namespace,
     taskQueue: { name: taskQueue },
     taskQueueType: TASK_QUEUE_TYPE_WORKFLOW,
+    reportStats: true,
   });
-  const since = Date.now() - POLLED_WITHIN_MS;
-  if (!(pollers ?? []).some(({ lastAccessTime }) => Number(lastAccessTime?.seconds ?? 0) * 1000 >= since))
-    throw new Error(`no worker polls the task queue ${taskQueue}`);
+  const fault = workerFault(described, Date.now());
+  if (fault !== null) throw new Error(`${fault} (task queue ${taskQueue})`);
 }
+
+type TaskQueue = Pick<proto.temporal.api.workflowservice.v1.IDescribeTaskQueueResponse, 'pollers' | 'stats'>;
+
+/**
+ * Why a task queue has no worker, or `null`. A worker that was killed is among the pollers for minutes. What tells it from an idle one is a
+ * task that waits while nobody polls; from a busy one, that a busy one polls.
+ */
+export function workerFault({ pollers, stats }: TaskQueue, nowMs: number): string | null {
+  const polledMs = nowMs - Math.max(0, ...(pollers ?? []).map(({ lastAccessTime }) => millisecondsOf(lastAccessTime)));
+  if (polledMs > POLLED_WITHIN_MS) return 'no worker polls';
+  const waitsMs = millisecondsOf(stats?.approximateBacklogAge);
+  return waitsMs > TAKEN_WITHIN_MS && polledMs > TAKEN_WITHIN_MS
+    ? `no worker takes what has waited for ${Math.round(waitsMs / 1_000)} s`
+    : null;
+}
+
+type Time = proto.google.protobuf.ITimestamp | proto.google.protobuf.IDuration | null | undefined;
+const millisecondsOf = (time: Time): number => Number(time?.seconds ?? 0) * 1_000 + (time?.nanos ?? 0) / 1_000_000;

@@ -393,6 +393,40 @@ describe('docker-compose.yml, its services as separate processes', () => {
       ]);
     }, 120_000);
 
+    it('without a worker the proxy is not ready while calls wait, and ready again once one polls', async () => {
+      const worker = async (): Promise<string> => {
+        const probe = await fetch(`http://localhost:${ports.get(`proxy:${listensOn['proxy']?.health}`)}/readyz`);
+        const { checks, details } = (await probe.json()) as Record<'checks' | 'details', Record<string, string>>;
+        return `${probe.status} ${checks['worker']} ${details['worker'] ?? ''}`;
+      };
+      const seen: string[] = [];
+      let busy = true;
+      const watching = (async () => {
+        while (busy) seen.push(await worker());
+      })();
+      const burst = await Promise.all(Array.from({ length: 24 }, () => agent.call('list_files')));
+      busy = false;
+      await watching;
+      expect(new Set(burst.map(({ status }) => status))).toEqual(new Set([200]));
+      expect(seen.length).toBeGreaterThan(5);
+      expect(seen.filter((said) => !said.includes(' ok '))).toEqual([]);
+
+      await stopped('worker');
+      const begunMs = Date.now();
+      const lost = agent.call('list_files');
+      const said = await eventually('the proxy is not ready', async () => {
+        const now = await worker();
+        return now.startsWith('503 failed') && now;
+      });
+      expect(said).toContain('no worker takes what has waited for');
+      // Five seconds, and as long as the engine remembers its count.
+      expect(Date.now() - begunMs).toBeLessThan(15_000);
+      expect((await lost).status).toBe(503);
+      await back('worker');
+      await eventually('the proxy is ready', async () => (await worker()).startsWith('200 ok'));
+      expect((await agent.call('list_files')).status).toBe(200);
+    }, 120_000);
+
     it('without the upstream: 502 that says what happened and not where, and nothing is left open', async () => {
       await stopped('tools');
       const lost = await agent.call('list_files');
