@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { Option, type Command } from 'commander';
 import { ConfigError, type Env } from '../config/env.js';
+import { unknownVariables, variablesOf } from '../config/unknown-settings.js';
 import { flagOf, isSwitch, LITE_SETTINGS, type LiteConfig } from '../config/lite.js';
 import type { Lite } from '../lite/serve.js';
 import { withLock } from './ledger-file.js';
@@ -13,8 +14,14 @@ import { observed } from './output.js';
 /** Loaded only by the command that needs it, so that the others answer at once. */
 const serve = () => import('../lite/serve.js');
 
-/** `gate lite`: runs the one-process edition. */
-export function registerLite(program: Command): void {
+/** The variables of an environment that nothing reads, in words. */
+type Unknown = (env: Env) => readonly string[];
+/** In an executable that is lite alone; `GATE_MODE` stands in for lite's own. */
+const unknownToLite: Unknown = (env) =>
+  unknownVariables(env, new Set([...variablesOf([{ lite: LITE_SETTINGS }]), 'GATE_MODE']));
+
+/** `gate lite`: runs the one-process edition. `ofEditions` knows the settings of the others that are in the same program. */
+export function registerLite(program: Command, ofEditions?: () => Promise<Unknown>): void {
   const lite = program
     .command('lite')
     .description('run Gate in one process over one file; `gate lite -- <command>` puts it before a stdio MCP server')
@@ -26,19 +33,23 @@ export function registerLite(program: Command): void {
   addSettingFlags(lite, isSwitch);
   // Options after `init` belong to `init`, which has a --port and a --mode too.
   lite.enablePositionalOptions();
-  registerLiteInit(lite, (envFile) => runLite([], { envFile }));
+  const run = (command: string[], given: Given) => runLite(command, given, ofEditions);
+  registerLiteInit(lite, (envFile) => run([], { envFile }));
   registerLiteLink(lite);
-  lite.action(runLite);
+  lite.action(run);
 }
 
 type Given = Record<string, string | boolean | undefined>;
 
-async function runLite(command: string[], given: Given): Promise<void> {
+async function runLite(command: string[], given: Given, ofEditions?: () => Promise<Unknown>): Promise<void> {
   const [{ readLiteConfig }, { startLite }] = await Promise.all([import('../config/lite.js'), serve()]);
   const say = (line: string) => (given['quiet'] ? undefined : process.stdout.write(`${line}\n`));
   const { envFile } = given;
   const env = typeof envFile === 'string' ? { ...readEnvFile(envFile), ...process.env } : process.env;
   const config = usageFirst(() => readLiteConfig(withFlags(env, given)), given);
+  // Also under --quiet: a misspelt token leaves a port open that its owner believes is protected.
+  if (unknownToLite(process.env).length > 0)
+    for (const line of ((await ofEditions?.()) ?? unknownToLite)(process.env)) process.stderr.write(`gate: ${line}\n`);
   const [name, ...args] = command;
   if (name !== undefined && config.upstreamUrl)
     throw new CliError('an upstream is either a URL or a command; give one of --upstream and --', 2);

@@ -12,4 +12,9 @@ process.exitCode = await runCommand(process.argv, {
   history: async () => (await import('./history.js')).registerHistory,
   ...OPERATOR_COMMANDS,
   ...LITE_COMMANDS,
+  lite: async () => {
+    const { registerLite } = await import('./lite.js');
+    return (program) =>
+      registerLite(program, async () => (await import('../stack/unknown-settings.js')).unknownSettings);
+  },
 });

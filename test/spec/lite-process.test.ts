@@ -111,6 +111,24 @@ describe('gate lite, typed in an empty folder', () => {
     });
   });
 
+  it('names variables that nothing reads, also when it is to be quiet, and none that the other edition reads', async () => {
+    const { out } = await commands.lite([], {
+      GATE_LITE_TOKNE: 'x',
+      GATE_UPSTREM_URL: 'http://127.0.0.1:9',
+      GATE_UPSTREAM_URL: 'http://127.0.0.1:9',
+      GATE_MODE: 'observe',
+    });
+    const said = out()
+      .split('\n')
+      .filter((line) => line.includes('read by nothing'));
+    expect(said).toEqual([
+      'gate: GATE_LITE_TOKNE is read by nothing; did you mean GATE_LITE_TOKEN?',
+      'gate: GATE_UPSTREM_URL is read by nothing; did you mean GATE_UPSTREAM_URL?',
+    ]);
+    const quiet = await commands.done(['lite', '--quiet', '--', 'true'], { GATE_LITE_MOED: 'observe' });
+    expect(quiet.out).toContain('gate: GATE_LITE_MOED is read by nothing; did you mean GATE_LITE_MODE?');
+  });
+
   it('passes over no rules: those in ./policies that nobody compiled stop the start', async () => {
     await mkdir(join(folder, 'policies'));
     await writeFile(join(folder, 'policies', 'mine.rego'), 'package gate.authz');
