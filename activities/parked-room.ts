@@ -13,12 +13,12 @@ export interface ParkedRoom {
 
 /** More than the tasks that the worker of the parked queue does at once, so that it is never idle while others wait. */
 const ON_THEIR_WAY = 16;
-/** A run that has not arrived by then was decided on its way, or arrived at another worker. */
+/** A run that has not arrived by then was decided on its way, or all that left after it arrived at another worker, too. */
 const LOST_MS = 10_000;
-const SOONEST_MS = 2_000;
+const SOONEST_MS = 200;
 const LATEST_MS = 15 * 60_000;
 /** How long a run is on its way, before any has arrived. */
-const FIRST_WAY_MS = 2_000;
+const FIRST_WAY_MS = 1_000;
 const NEWEST_COUNTS = 0.1;
 
 export function createParkedRoom(clock: () => number = Date.now): ParkedRoom {
@@ -39,19 +39,30 @@ export function createParkedRoom(clock: () => number = Date.now): ParkedRoom {
     return true;
   }
 
+  /** One behind the other, as fast as they have arrived. */
+  function placeInLine(now: number): number {
+    lineEndsMs = Math.min(Math.max(lineEndsMs, now + SOONEST_MS) + wayMs / ON_THEIR_WAY, now + LATEST_MS);
+    return Math.ceil(lineEndsMs - now);
+  }
+
   return {
     enter(workflowId) {
       const now = clock();
-      if (lineEndsMs <= now && leaves(workflowId, now)) return 0;
-      // One behind the other, as fast as they have arrived.
-      lineEndsMs = Math.min(Math.max(lineEndsMs, now + SOONEST_MS) + wayMs / ON_THEIR_WAY, now + LATEST_MS);
-      return Math.ceil(lineEndsMs - now);
+      return lineEndsMs <= now && leaves(workflowId, now) ? 0 : placeInLine(now);
     },
-    ask: (workflowId) => (leaves(workflowId, clock()) ? 0 : SOONEST_MS),
+    ask(workflowId) {
+      const now = clock();
+      // After a stop, all that stood in line ask in one moment: they stand in line again.
+      return leaves(workflowId, now) ? 0 : placeInLine(now);
+    },
     arrived(workflowId) {
       const leftMs = onTheirWay.get(workflowId);
       if (leftMs === undefined) return;
-      onTheirWay.delete(workflowId);
+      // The queue is served in order: those that left earlier have arrived as well, at another worker.
+      for (const id of onTheirWay.keys()) {
+        onTheirWay.delete(id);
+        if (id === workflowId) break;
+      }
       wayMs += (clock() - leftMs - wayMs) * NEWEST_COUNTS;
     },
   };

@@ -1,11 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { type GateWorker, workerGroup } from './worker-group.js';
+import type { WorkerStatus } from '@temporalio/worker';
+import { type QueueWorker, workerGroup } from './worker-group.js';
 
 /** A worker that serves until it is shut down, or until the test ends it. */
 function served() {
-  let state: ReturnType<GateWorker['getState']> = 'INITIALIZED';
+  let state: ReturnType<QueueWorker['getState']> = 'INITIALIZED';
   let end: (error?: Error) => void = () => undefined;
-  const worker: GateWorker = {
+  const worker: Parameters<typeof workerGroup>[0][0] = {
     run: () =>
       new Promise<void>((resolve, reject) => {
         state = 'RUNNING';
@@ -17,6 +18,7 @@ function served() {
       }),
     shutdown: () => end(),
     getState: () => state,
+    getStatus: () => ({ numCachedWorkflows: 3 }) as WorkerStatus,
   };
   return { worker, end: (error?: Error) => end(error) };
 }
@@ -45,6 +47,7 @@ describe('the workers of new calls, of owed rows and of parked calls', () => {
     warm.resolve();
     await turn();
     expect([created, parked.worker.getState(), both.getState()]).toEqual([1, 'RUNNING', 'RUNNING']);
+    expect(both.callsInHand()).toBe(3);
     both.shutdown();
     await finished;
     expect([fresh.worker.getState(), parked.worker.getState()]).toEqual(['STOPPED', 'STOPPED']);
@@ -61,7 +64,7 @@ describe('the workers of new calls, of owed rows and of parked calls', () => {
   });
 
   it('stop the one of parked calls where the stop came while it was being made', async () => {
-    const [fresh, parked, made] = [served(), served(), later<GateWorker>()];
+    const [fresh, parked, made] = [served(), served(), later<QueueWorker>()];
     const both = workerGroup([fresh.worker], () => made.promise, Promise.resolve());
     const finished = both.run();
     await turn();

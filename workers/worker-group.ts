@@ -1,15 +1,21 @@
 import type { Worker } from '@temporalio/worker';
 
+/** One worker of the group. */
+export type QueueWorker = Pick<Worker, 'run' | 'shutdown' | 'getState'>;
+
 /** What the owner of the workers needs of them. */
-export type GateWorker = Pick<Worker, 'run' | 'shutdown' | 'getState'>;
+export interface GateWorker extends QueueWorker {
+  /** Runs of the first queue, that of new calls, which this worker has in memory now. */
+  callsInHand(): number;
+}
 
 /** The workers that serve from the start and, once `parkedAfter` resolves, the one of parked calls, handled as one: if one ends, all do. */
 export function workerGroup(
-  first: readonly GateWorker[],
-  createParked: () => Promise<GateWorker>,
+  first: readonly [QueueWorker & Pick<Worker, 'getStatus'>, ...QueueWorker[]],
+  createParked: () => Promise<QueueWorker>,
   parkedAfter: Promise<unknown> | undefined,
 ): GateWorker {
-  const all = [...first];
+  const all: QueueWorker[] = [...first];
   let stopping = false;
   const shutdown = () => {
     stopping = true;
@@ -27,6 +33,7 @@ export function workerGroup(
   }
   return {
     shutdown,
+    callsInHand: () => first[0].getStatus().numCachedWorkflows,
     getState: () => all.map((worker) => worker.getState()).find((state) => state !== 'RUNNING') ?? 'RUNNING',
     async run() {
       const served = first.map((worker) => worker.run());

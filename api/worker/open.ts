@@ -122,8 +122,11 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       parts.onStop('worker', 'the worker', () => working.then((running) => running.stop()), drainMs);
       worker = await working;
       worker.finished.catch((error: unknown) => parts.failed(error));
+      const callsInHand = () => worker?.current()?.callsInHand() ?? 0;
+      const onBusy = (count: number) =>
+        parts.say(`the worker is at calls of before (${count} in memory): new calls wait behind those that are due`);
       await Promise.all([
-        needed('the worker takes no work', warmUp(engine.client, taskQueue)),
+        needed('the worker takes no work', warmUp(engine.client, taskQueue, { callsInHand, onBusy })),
         ensureReconcileSchedule(engine.client, { taskQueue, everySecs: own.reconcileEverySecs }),
         streams.start(engine.client, taskQueue),
       ]).finally(warmed);

@@ -6,8 +6,9 @@ export const HISTORIES = 'workflows/tool-call/histories';
 export const EARLIER_SHAPES = ['.', 'steps-under-their-own-names'] as const;
 /** The shape that the workflow of now records. */
 export const CURRENT_SHAPE: string = 'sandbox-report';
-/** Ways that calls go only where many are parked at once. */
-export const IN_BURSTS = 'room-for-parked';
+/** Ways that calls go only where many are parked at once: as recorded before, and now. */
+export const EARLIER_BURSTS = ['room-for-parked'] as const;
+export const IN_BURSTS = 'answer-in-line';
 export const STREAM_HISTORIES = 'workflows/egress/histories';
 export const CALLBACK_HISTORIES = 'workflows/callback/histories';
 export const RECONCILE_HISTORIES = 'workflows/reconcile/histories';

@@ -95,7 +95,7 @@ async function recordOfBurst(): Promise<void> {
   try {
     const host = await bench.gate().start({ script: { tier: 'yellow' } });
     const client = await bench.engine.client();
-    const keys = Array.from({ length: 60 }, () => randomUUID());
+    const keys = Array.from({ length: 240 }, () => randomUUID());
     await Promise.all(keys.map((key) => host.call({ key })));
     const inLine: string[] = [];
     for (const key of keys) {

@@ -162,16 +162,37 @@ const lateFor = ({ state }: CallSummary) => (state === 'tampered' ? FAILURES.tam
 
 /**
  * Waits until there is room on the parked queue, `waitMs` at first (docs/decisions/continue-as-new-at-park.md). `false` where the call stays
- * here: it was decided meanwhile, or something is due sooner.
+ * here: it was decided meanwhile, or something is due sooner. `answer` tells the caller that the call is parked: when the wait is over, so that
+ * callers do not park calls faster than they can move, but after three seconds at the latest; `null` where he knows.
  */
-export async function mayMove(call: CallInput, review: Review, waitMs: number): Promise<boolean> {
-  for (let ms = waitMs; ms > 0; ) {
-    if (!(await review.waitsFor(ms))) return false;
-    // Without an answer it moves: that is right in any case, only less considerate.
-    ms = await roomForParked(call.correlation_id).catch(() => 0);
+export async function mayMove(
+  call: CallInput,
+  review: Review,
+  { waitMs, answer }: { waitMs: number; answer: (() => void) | null },
+): Promise<boolean> {
+  const beginsMs = Date.now();
+  const waits = async (ms: number): Promise<boolean> => {
+    const untilAnswerMs = beginsMs + ANSWER_WITHIN_MS - Date.now();
+    if (answer && untilAnswerMs > 0 && untilAnswerMs < ms) {
+      if (!(await review.waitsFor(untilAnswerMs))) return false;
+      answer();
+      return review.waitsFor(ms - untilAnswerMs);
+    }
+    return review.waitsFor(ms);
+  };
+  try {
+    for (let ms = waitMs; ms > 0; ) {
+      if (!(await waits(ms))) return false;
+      // Without an answer it moves: that is right in any case, only less considerate.
+      ms = await roomForParked(call.correlation_id).catch(() => 0);
+    }
+    return true;
+  } finally {
+    answer?.();
   }
-  return true;
 }
+
+const ANSWER_WITHIN_MS = 3_000;
 
 /**
  * Continues as a new run under the same id, with a history of five events instead of everything up to the verdict. All callers that wait in

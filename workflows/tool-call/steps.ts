@@ -25,6 +25,8 @@ export const underOwnNames = (): boolean => patched('steps-under-their-own-names
 
 /** Histories from before this patch open a review without asking the sandbox. */
 export const withReport = (): boolean => patched('sandbox-report');
+/** Asked only where a call stands in line: one that moves at once is answered as ever. */
+export const answersInLine = (): boolean => patched('answer-in-line');
 
 /** Steps that complete within one workflow task: each takes a second or two, or fails. Readers of the history see the summary. */
 const local = <Activities>(summary: string) =>

@@ -251,17 +251,34 @@ describe('toolCall: each path of a call, as its history tells it', () => {
     expect(first?.slice(4)).toEqual([
       'park: parked (yellow)',
       'appendLedger: taken',
+      'waits: the time is over',
+      'roomForParked: done',
+      'waits: the time is over',
+      'roomForParked: done',
       'answer: parked (yellow)',
-      'waits: the time is over',
-      'roomForParked: done',
-      'waits: the time is over',
-      'roomForParked: done',
       'goes on: in run …',
     ]);
     expect(second).toEqual(['goes on: after run …', 'waits: under way']);
     expect(await decide(call, 'approve')).toMatchObject({ outcome: 'applied' });
     expect(told(await ended(call))[1]).toContain('execute: completed (yellow)');
     expect(gate.executed).toHaveLength(1);
+  });
+
+  it('parked while very many are: its caller is told after three seconds, not when there is room', async () => {
+    gate.script.tier = 'yellow';
+    room = [4_000];
+    const call = await gate.call();
+    const beganMs = Date.now();
+    expect(await ask(call)).toMatchObject({ state: 'parked' });
+    expect(Date.now() - beganMs).toBeGreaterThanOrEqual(2_900);
+    const [first] = told(await waiting(call));
+    expect(first?.slice(6)).toEqual([
+      'waits: the time is over',
+      'answer: parked (yellow)',
+      'waits: the time is over',
+      'roomForParked: done',
+      'goes on: in run …',
+    ]);
   });
 
   it('parked while many are, and decided before there is room: all of it in one run', async () => {

@@ -27,6 +27,7 @@ import { rowsOf } from './rows.js';
 import {
   abortCall,
   analyze,
+  answersInLine,
   attemptOf,
   escalate,
   evaluate,
@@ -60,6 +61,8 @@ export async function toolCall(
   const earlier = earlierSteps(call, rows);
   /** How long the parked call stays in this run at least. */
   let moveAfterMs = 0;
+  /** The call stands in line, and its caller is told so by `mayMove`. */
+  let answersLater = false;
   let reviewRow: Settling = { settled: Promise.resolve() };
 
   // What each step does; `runCall` defines their order.
@@ -97,7 +100,13 @@ export async function toolCall(
       review.open(parked);
       if (!resumed) {
         upsertSearchAttributes({ GateTier: ['yellow'], GateOutcome: ['parked'] });
-        if (call.parked_task_queue && (await mayMove(call, review, moveAfterMs)))
+        if (
+          call.parked_task_queue &&
+          (await mayMove(call, review, {
+            waitMs: moveAfterMs,
+            answer: answersLater ? () => told.answer(parked) : null,
+          }))
+        )
           await continueAsParked(call, parked, {
             taskQueue: call.parked_task_queue,
             review,
@@ -148,7 +157,10 @@ export async function toolCall(
       }
     },
 
-    answer: told.answer,
+    answer(given) {
+      answersLater = given.state === 'parked' && moveAfterMs > 0 && answersInLine();
+      if (!answersLater) told.answer(given);
+    },
 
     async appended() {
       review.close();
