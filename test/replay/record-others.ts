@@ -1,22 +1,26 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { dirname, join } from 'node:path';
 import type { Client } from '@temporalio/client';
 import { callbackIdOf } from '../../domain/call-record/transitions.js';
 import { connectClient } from '../../workers/client.js';
 import { RECONCILE } from '../../workflows/reconcile/messages.js';
-import { PROJECT_ROOT } from '../../config/project-root.js';
 import { TEST_PAYLOAD_KEYS, TEST_PAYLOAD_KEYS_SETTING } from '../support/engine-keys.js';
 import { until } from '../support/kill-host-driver.js';
 import { startStack } from '../support/stack.js';
-import { CALLBACK_HISTORIES, encodeHistory, RECONCILE_HISTORIES } from './histories.js';
+import { CALLBACK_HISTORIES, RECONCILE_HISTORIES } from './histories.js';
+import type { Recordings } from './recording.js';
 
 /** Five attempts, with 1, 4, 16 and 64 s between them. */
 const GIVEN_UP_AFTER_MS = 150_000;
 const ENDED = new Set(['COMPLETED', 'FAILED', 'TERMINATED']);
 
-async function save(client: Client, workflowId: string, file: string, runId?: string): Promise<void> {
+async function save(
+  recordings: Recordings,
+  client: Client,
+  workflowId: string,
+  file: string,
+  runId?: string,
+): Promise<void> {
   const handle = client.workflow.getHandle(workflowId, runId);
   await until(
     `${workflowId} has ended`,
@@ -24,14 +28,11 @@ async function save(client: Client, workflowId: string, file: string, runId?: st
     ({ status }) => ENDED.has(status.name),
     GIVEN_UP_AFTER_MS,
   );
-  const history = await handle.fetchHistory();
-  mkdirSync(dirname(join(PROJECT_ROOT, file)), { recursive: true });
-  writeFileSync(join(PROJECT_ROOT, file), encodeHistory(history));
-  process.stdout.write(`recorded ${file}: ${history.events?.length ?? 0} events\n`);
+  recordings.keep(file, await handle.fetchHistory());
 }
 
 /** Records a callback that is taken, one that is tried five times and given up, and a pass of reconciliation. */
-export async function recordCallbacksAndPass(): Promise<void> {
+export async function recordCallbacksAndPass(recordings: Recordings): Promise<void> {
   const receiver = createServer((request, response) => {
     request.resume().on('end', () => response.writeHead(request.url === '/hooks/taken' ? 200 : 503).end());
   });
@@ -66,12 +67,12 @@ export async function recordCallbacksAndPass(): Promise<void> {
             .catch(() => null),
         (found) => found !== null,
       );
-      await save(client, id, `${CALLBACK_HISTORIES}/${name}.pb`);
+      await save(recordings, client, id, `${CALLBACK_HISTORIES}/${name}.pb`);
     }
     for await (const { workflowId, runId } of client.workflow.list({
       query: `WorkflowType = '${RECONCILE}' and ExecutionStatus = 'Completed'`,
     })) {
-      await save(client, workflowId, `${RECONCILE_HISTORIES}/pass.pb`, runId);
+      await save(recordings, client, workflowId, `${RECONCILE_HISTORIES}/pass.pb`, runId);
       break;
     }
   } finally {

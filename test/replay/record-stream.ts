@@ -1,18 +1,16 @@
-import { mkdirSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { join } from 'node:path';
 import { connectClient } from '../../workers/client.js';
 import { streamIdOf } from '../../workers/streams.js';
-import { PROJECT_ROOT } from '../../config/project-root.js';
 import { streamProgress } from '../../workflows/egress/messages.js';
 import { TEST_PAYLOAD_KEYS, TEST_PAYLOAD_KEYS_SETTING } from '../support/engine-keys.js';
 import { until } from '../support/kill-host-driver.js';
 import { startStack } from '../support/stack.js';
-import { encodeHistory, STREAM_HISTORIES } from './histories.js';
+import { STREAM_HISTORIES } from './histories.js';
+import type { Recordings } from './recording.js';
 
 /** Records the history of a stream whose sink is away at first, then rejects a batch, then takes everything. A stream never ends. */
-export async function recordStream(): Promise<void> {
+export async function recordStream(recordings: Recordings): Promise<void> {
   const answers = [503, 503, 422];
   let rows = 0;
   const sink = createServer((request, response) => {
@@ -40,11 +38,7 @@ export async function recordStream(): Promise<void> {
       () => handle.query(streamProgress),
       ({ cursor, failures }) => cursor > 0 && failures === 0 && rows > 0 && answers.length === 0,
     );
-    const folder = join(PROJECT_ROOT, STREAM_HISTORIES);
-    mkdirSync(folder, { recursive: true });
-    const history = await handle.fetchHistory();
-    writeFileSync(join(folder, 'running.pb'), encodeHistory(history));
-    process.stdout.write(`recorded ${STREAM_HISTORIES}/running.pb: ${history.events?.length ?? 0} events\n`);
+    recordings.keep(`${STREAM_HISTORIES}/running.pb`, await handle.fetchHistory());
   } finally {
     await close();
     await gate.stop();

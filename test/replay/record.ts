@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import type { Client } from '@temporalio/client';
 import { connectClient } from '../../workers/client.js';
 import { PROJECT_ROOT } from '../../config/project-root.js';
@@ -8,20 +7,18 @@ import { TEST_PAYLOAD_KEYS, TEST_PAYLOAD_KEYS_SETTING } from '../support/engine-
 import { correlationIdFor } from '../support/kill-host.js';
 import { openBench, settled, until } from '../support/kill-host-driver.js';
 import { startStack } from '../support/stack.js';
-import { CURRENT_SHAPE, encodeHistory, HISTORIES, IN_BURSTS } from './histories.js';
+import { CURRENT_SHAPE, HISTORIES, IN_BURSTS } from './histories.js';
 import { recordCallbacksAndPass } from './record-others.js';
 import { recordStream } from './record-stream.js';
+import { openRecordings } from './recording.js';
 import { timePasses } from '../support/waiting.js';
 
 /**
- * `npm run histories [-- calls | ledger-down | stream | burst | callbacks-and-pass]`: records a history per way a call can go, with the fixed test
- * key, into the `histories/` of its workflow. A shape that was released is kept: a workflow that no longer replays it would strand the calls
- * that are open when it is deployed.
+ * `npm run histories [-- calls | ledger-down | stream | burst | callbacks-and-pass] [--replace <file>]`: records a history per way a call can
+ * go, with the fixed test key, into the `histories/` of its workflow. It adds those that are missing and leaves the others: a workflow that no
+ * longer replays one would strand the calls that are open when it is deployed.
  */
 async function save(client: Client, calls: Readonly<Record<string, string>>, shape = CURRENT_SHAPE): Promise<void> {
-  const current = `${HISTORIES}/${shape}`;
-  const folder = join(PROJECT_ROOT, current);
-  mkdirSync(folder, { recursive: true });
   await timePasses(5_000, 'the list of runs that the engine keeps follows the histories by a moment');
   for (const [name, correlationId] of Object.entries(calls)) {
     const runs: string[] = [];
@@ -29,8 +26,7 @@ async function save(client: Client, calls: Readonly<Record<string, string>>, sha
     for (const [index, runId] of runs.entries()) {
       const history = await client.workflow.getHandle(correlationId, runId).fetchHistory();
       const file = `${name}${runs.length > 1 ? `-run-${index + 1}` : ''}.pb`;
-      writeFileSync(join(folder, file), encodeHistory(history));
-      process.stdout.write(`recorded ${current}/${file}: ${history.events?.length ?? 0} events\n`);
+      recordings.keep(`${HISTORIES}/${shape}/${file}`, history);
     }
   }
 }
@@ -126,8 +122,14 @@ const RECORDINGS = {
   calls: recordOfStack,
   'ledger-down': recordOfLedgerDown,
   burst: recordOfBurst,
-  stream: recordStream,
-  'callbacks-and-pass': recordCallbacksAndPass,
+  stream: () => recordStream(recordings),
+  'callbacks-and-pass': () => recordCallbacksAndPass(recordings),
 };
-const asked = process.argv.slice(2);
+const { positionals: asked, values } = parseArgs({
+  allowPositionals: true,
+  options: { replace: { type: 'string', multiple: true, default: [] } },
+});
+const strange = asked.find((name) => !(name in RECORDINGS));
+if (strange !== undefined) throw new Error(`${strange} is none of ${Object.keys(RECORDINGS).join(', ')}`);
+const recordings = openRecordings(PROJECT_ROOT, values.replace, (line) => process.stdout.write(`${line}\n`));
 for (const [name, record] of Object.entries(RECORDINGS)) if (asked.length === 0 || asked.includes(name)) await record();

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
-import { readdirSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from '@jest/globals';
@@ -7,6 +8,7 @@ import { PROJECT_ROOT } from '../../config/project-root.js';
 import {
   CALLBACK_HISTORIES,
   CURRENT_SHAPE,
+  decodeHistory,
   EARLIER_BURSTS,
   EARLIER_SHAPES,
   HISTORIES,
@@ -14,6 +16,7 @@ import {
   RECONCILE_HISTORIES,
   STREAM_HISTORIES,
 } from './histories.js';
+import { openRecordings } from './recording.js';
 
 const folder = join(PROJECT_ROOT, HISTORIES);
 const recorded = readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -91,4 +94,32 @@ describe('workflows replay what was recorded', () => {
     ))
       expect(fault).toMatch(/[Nn]ondeterminis|does not match/);
   }, 300_000);
+});
+
+describe('npm run histories', () => {
+  const DENIED = `${HISTORIES}/${CURRENT_SHAPE}/denied.pb`;
+  const events = (count: number) => ({ events: Array.from({ length: count }, () => ({})) });
+
+  it('adds what is missing, and leaves a recording as it is unless it is named', () => {
+    const root = mkdtempSync(join(tmpdir(), 'gate-recordings-'));
+    try {
+      const said: string[] = [];
+      const say = (line: string) => void said.push(line);
+      const recorded = () => decodeHistory(readFileSync(join(root, DENIED))).events?.length;
+      const kept = openRecordings(root, [], say);
+      kept.keep(DENIED, events(2));
+      kept.keep(DENIED, events(3));
+      expect(recorded()).toBe(2);
+      openRecordings(root, [DENIED], say).keep(DENIED, events(4));
+      expect(recorded()).toBe(4);
+      expect(said).toEqual([
+        `recorded ${DENIED}: 2 events`,
+        `kept ${DENIED}, which was recorded before; --replace ${DENIED} writes it anew`,
+        `replaced ${DENIED}: 4 events`,
+      ]);
+      expect(() => openRecordings(root, [`${HISTORIES}/dinied.pb`], say)).toThrow('no such recording');
+    } finally {
+      rmSync(root, { recursive: true, force: true });
+    }
+  });
 });
