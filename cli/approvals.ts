@@ -1,10 +1,9 @@
-import Table from 'cli-table3';
 import { Option, type Command } from 'commander';
 import { type ApprovalStats, type PendingRequest, statsWindow, toolOf } from '../contracts/review.js';
-import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
 import { json, print } from './output.js';
 import { lasting } from './review-text.js';
+import { table } from './table.js';
 import { decideToken, endpoint, operatorTarget } from './target.js';
 import type { LiteFlags } from './lite-target.js';
 
@@ -72,25 +71,27 @@ function counts(stats: ApprovalStats): string {
 }
 
 function byApprover({ by_approver }: ApprovalStats): string {
-  const table = new Table({ head: ['who', 'decisions', 'denied', 'median'], style: { head: [], border: [] } });
-  for (const { decided_by, count, deny_rate, median_secs } of by_approver)
-    table.push([oneLine(decided_by), String(count), percent(deny_rate), lasting(median_secs)]);
-  return table.toString();
+  return table(
+    ['who', 'decisions', 'denied', 'median'].map((head) => ({ head })),
+    by_approver.map(({ decided_by, count, deny_rate, median_secs }) => [
+      decided_by,
+      String(count),
+      percent(deny_rate),
+      lasting(median_secs),
+    ]),
+  );
 }
 
 function latest(decisions: readonly Decision[]): string {
-  const table = new Table({
-    head: ['when', 'who', 'decision', 'agent', 'tool', 'after'],
-    style: { head: [], border: [] },
-  });
-  for (const { decided_at, decided_by, decision, agent_id, tool, took_secs } of decisions)
-    table.push([
+  return table(
+    ['when', 'who', 'decision', 'agent', 'tool', 'after'].map((head) => ({ head })),
+    decisions.map(({ decided_at, decided_by, decision, agent_id, tool, took_secs }) => [
       decided_at?.slice(0, 19).replace('T', ' ') ?? '-',
-      oneLine(decided_by ?? '-'),
+      decided_by ?? '-',
       decision,
-      oneLine(agent_id),
-      oneLine(tool),
+      agent_id,
+      tool,
       lasting(took_secs),
-    ]);
-  return table.toString();
+    ]),
+  );
 }

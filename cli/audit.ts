@@ -1,9 +1,8 @@
-import Table from 'cli-table3';
 import { Option, type Command } from 'commander';
 import type { LedgerEntry } from '../contracts/ledger.js';
-import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
 import { json, print } from './output.js';
+import { table } from './table.js';
 import { ledgerFile, UUID, ledgerTarget } from './target.js';
 import type { LedgerReader } from '../domain/ledger/ports.js';
 import { type StackTarget } from './stack-target.js';
@@ -31,32 +30,25 @@ export function registerAudit(program: Command): void {
         if (asJson) return print(rows);
         if (rows.length === 0) throw new CliError(`the ledger has no rows${id === undefined ? '' : ` of ${id}`}`, 4);
         const ofCall = id !== undefined && UUID.test(id);
-        const table = new Table({
-          head: [
-            'seq',
-            'time',
-            ...(ofCall ? [] : ['agent', 'tool', 'correlation id']),
-            'event',
-            'authorized',
-            'why',
-            'entry hash',
+        const shown = table(
+          [
+            { head: 'seq' },
+            { head: 'time', whole: true },
+            ...(ofCall ? [] : [{ head: 'agent' }, { head: 'tool' }, { head: 'correlation id', whole: true }]),
+            ...['event', 'authorized', 'why'].map((head) => ({ head })),
+            { head: 'entry hash', whole: true },
           ],
-          style: { head: [], border: [] },
-          wordWrap: true,
-        });
-        for (const row of rows)
-          table.push(
-            [
-              String(row.seq),
-              row.timestamp,
-              ...(ofCall ? [] : [row.agent_id, row.tool_type ?? '', row.correlation_id ?? '']),
-              row.event_kind ?? row.method,
-              String(row.authorized),
-              story(row),
-              row.entry_hash.slice(0, 16),
-            ].map(oneLine),
-          );
-        process.stdout.write(`${table.toString()}\n`);
+          rows.map((row) => [
+            String(row.seq),
+            row.timestamp,
+            ...(ofCall ? [] : [row.agent_id, row.tool_type ?? '', row.correlation_id ?? '']),
+            row.event_kind ?? row.method,
+            String(row.authorized),
+            story(row),
+            row.entry_hash.slice(0, 16),
+          ]),
+        );
+        process.stdout.write(`${shown}\n`);
       },
     );
 }

@@ -34,6 +34,13 @@ describe('the page of a history', () => {
     expect(page).not.toContain('(sealed)');
   });
 
+  it('fits a terminal of 80 columns, with each step in a word', async () => {
+    const lines = historyPage([await recorded('approved-run-1'), await recorded('approved-run-2')], 80).split('\n');
+    const framed = lines.filter((line) => /^[┌│├└]/.test(line));
+    expect(Math.max(...framed.map((line) => line.length))).toBeLessThanOrEqual(80);
+    expect(framed.join('\n')).toMatch(/│ settleReview +│|│ appendLedger +│|│ applyDecision +│|│ appendRows +│/);
+  });
+
   it('also of steps that an earlier Gate took', async () => {
     expect(historyPage([await recorded('denied')])).toMatch(/│ judge +│ denied \(red\) /);
     expect(historyPage([await recorded('appending')])).toMatch(/│ appendRows +│ done /);

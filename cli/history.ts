@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import Table from 'cli-table3';
 import type { Command } from 'commander';
 import { readConfig } from '../config/env.js';
 import { ENGINE_SETTINGS } from '../config/shared.js';
@@ -11,6 +10,7 @@ import { PRIVATE_FILE, readIfPresent } from '../adapters/store/durable-file.js';
 import type { HistoryRun } from '../workers/history.js';
 import { CliError } from './errors.js';
 import { json, print } from './output.js';
+import { table } from './table.js';
 import { UUID, ledgerPath } from './target.js';
 import { why } from './answers.js';
 import { developmentFile } from './stack-target.js';
@@ -140,13 +140,15 @@ function keysHere(): KeyRing | null {
 }
 
 /** A call's runs as a page: a heading for each, and a line for each step. */
-export function historyPage(runs: readonly HistoryRun[]): string {
+export function historyPage(runs: readonly HistoryRun[], width?: number): string {
   const pages = runs.map(({ workflow, run_id, status, task_queue, steps }) => {
-    const table = new Table({ head: ['time (UTC)', 'step', 'outcome', 'what it is'], style: { head: [], border: [] } });
-    for (const { at, step, outcome, summary } of steps)
-      table.push([at.slice(11, 23), step, outcome ?? '', summary ?? ''].map((cell) => oneLine(cell)));
+    const shown = table(
+      [{ head: 'time (UTC)' }, { head: 'step' }, { head: 'outcome' }, { head: 'what it is' }],
+      steps.map(({ at, step, outcome, summary }) => [at.slice(11, 23), step, outcome ?? '', summary ?? '']),
+      width,
+    );
     const day = steps[0]?.at.slice(0, 10) ?? '';
-    return `${oneLine(`${workflow}, ${status}`)}\nrun ${oneLine(run_id)} on ${oneLine(task_queue)}, ${day}\n${table.toString()}\n`;
+    return `${oneLine(`${workflow}, ${status}`)}\nrun ${oneLine(run_id)} on ${oneLine(task_queue)}, ${day}\n${shown}\n`;
   });
   const sealed = runs.some(({ steps }) => steps.some(({ outcome }) => outcome === '(sealed)'));
   return `${pages.join('\n')}${sealed ? '\n(sealed): this machine has no key that opens it; GATE_PAYLOAD_KEYS names it\n' : ''}`;

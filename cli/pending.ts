@@ -1,11 +1,10 @@
-import Table from 'cli-table3';
 import { Option, type Command } from 'commander';
 import { type PendingRequest, type ReviewOrder, reviewOrder, toolOf } from '../contracts/review.js';
 import { predictionOf } from '../domain/sandbox/told.js';
-import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
-import { wrapped, json, print } from './output.js';
+import { json, print } from './output.js';
 import { details, expiry } from './review-text.js';
+import { table } from './table.js';
 import { decideToken, endpoint, UUID, operatorTarget } from './target.js';
 import { type LiteFlags, type LiteTarget } from './lite-target.js';
 import { rowOfStack, type StackTarget } from './stack-target.js';
@@ -60,22 +59,22 @@ export function registerPending(program: Command): void {
       const rows = await allRows(target, `/pending?status=${status}&sort=${order}`, limit);
       if (asJson) return print(rows);
       if (rows.length === 0) return void process.stdout.write(`(nothing is ${status})\n`);
-      const table = new Table({
-        head: ['id', 'agent', 'tool', 'why', 'sandbox', 'expires', 'status'],
-        style: { head: [], border: [] },
-      });
-      const cells = rows.map((row) => ({
-        before: [row.id, row.agent_id, toolOf(row)].map((cell) => oneLine(cell)),
-        why: oneLine(row.risk_summary),
-        sandbox: oneLine(predictionOf(row)),
-        after: [expiry(row), row.status],
-      }));
-      const others = cells.map(({ before, after }) => [...before, ...after].join('').length);
-      const left = (process.stdout.columns ?? WIDTH) - Math.max(...others) - FRAME;
-      const width = Math.max(MIN_TEXT, Math.floor(left / 2));
-      for (const { before, why, sandbox, after } of cells)
-        table.push([...before, wrapped(why, width), wrapped(sandbox, width), ...after]);
-      process.stdout.write(`${table.toString()}\n`);
+      const shown = table(
+        [
+          { head: 'id', whole: true },
+          ...['agent', 'tool', 'why', 'sandbox', 'expires', 'status'].map((head) => ({ head })),
+        ],
+        rows.map((row) => [
+          row.id,
+          row.agent_id,
+          toolOf(row),
+          row.risk_summary,
+          predictionOf(row),
+          expiry(row),
+          row.status,
+        ]),
+      );
+      process.stdout.write(`${shown}\n`);
       const where = target.kind === 'lite' ? ` --endpoint ${target.url}` : '';
       if (status === 'pending')
         process.stdout.write(
@@ -83,12 +82,6 @@ export function registerPending(program: Command): void {
         );
     });
 }
-
-/** Used when the width of the terminal is unknown. */
-const WIDTH = 140;
-const MIN_TEXT = 24;
-/** Characters that the table adds around seven cells. */
-const FRAME = 22;
 
 /** Rows per request; a list does not say how many rows there are in all. */
 const PAGE_ROWS = 200;
