@@ -1,4 +1,5 @@
 import { mkdirSync } from 'node:fs';
+import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import pino, { type Logger } from 'pino';
 import { LEDGER } from '../api/ledger/service.js';
@@ -11,6 +12,7 @@ import type { ENGINE_SETTINGS } from '../config/shared.js';
 import type { UPSTREAM_SETTINGS } from '../config/worker.js';
 import { replaceFile, tightenFile } from '../adapters/store/durable-file.js';
 import { logStream } from '../adapters/store/log-stream.js';
+import { writeIn } from '../adapters/store/writable.js';
 import { connectClient, connectNative, type EngineClient } from '../workers/client.js';
 import type { DevelopmentService, DevPki } from './certificates/dev-pki.js';
 import type { DevelopmentFile, ServiceAddresses, Stack } from './development-file.js';
@@ -24,6 +26,7 @@ import { storeTarget } from './proxy-store.js';
 import { keyOf, LISTENING_SERVICES, SERVICES, workloadOf } from './services.js';
 import { once, sharedParts } from './shared-parts.js';
 import { Undo } from './undo.js';
+import { terminalLog } from './terminal-log.js';
 import type { Voice } from './voice.js';
 
 /** What a start has before anything is opened: settings, certificates, the state folder, and an engine that is starting. */
@@ -264,7 +267,7 @@ function developmentFile(
 export function stackLogger(stateDir: string, level: string): Logger {
   mkdirSync(join(stateDir, 'logs'), { recursive: true, mode: 0o700 });
   tightenFile(join(stateDir, 'logs', 'gate.log'));
-  const logger = pino(
+  const logger: Logger = pino(
     {
       level,
       redact: LOG_REDACTION,
@@ -275,7 +278,18 @@ export function stackLogger(stateDir: string, level: string): Logger {
         // A full disk accepts no log line. What cannot be recorded is refused elsewhere, and the process continues until there is room.
         stream: logStream(join(stateDir, 'logs', 'gate.log')),
       },
-      { level: 'error', stream: process.stderr },
+      {
+        level: 'error',
+        stream: terminalLog({
+          write: (text) => process.stderr.write(text),
+          free: async () => {
+            const { bavail, bsize } = await statfs(stateDir);
+            return bavail * bsize;
+          },
+          tryDisk: () => writeIn(join(stateDir, 'data')),
+          log: (line) => logger.warn(line),
+        }),
+      },
     ]),
   );
   return logger;

@@ -239,8 +239,16 @@ const mountable = canMountSmall();
     const allowed = replies.filter((reply) => reply?.status === 200).length;
     expect(ran('list_files') - before).toBe(allowed);
     expect(replies.filter((reply) => reply?.status === 503).length).toBeGreaterThan(0);
+    await eventually('a sentence of it', () => Promise.resolve(gate.output().includes('gate: the disk is full: ')));
     rmSync(ballast(), { recursive: true });
     await served();
+    await eventually('another', () => Promise.resolve(gate.output().includes('gate: the disk takes writes again ')));
+    expect(
+      gate
+        .output()
+        .split('\n')
+        .filter((line) => /^\{|^ +at /.test(line)),
+    ).toEqual([]);
     expect((await gate.operator.decide(parked.correlationId, 'approve')).status).toBe(200);
     await gate.kinds(parked.correlationId, 'upstream.outcome');
     expect(await gate.verify()).toMatchObject({ valid: true });
