@@ -1,4 +1,5 @@
-#!/usr/bin/env node
+#!/usr/bin/env -S node --
+// Behind `--` Node leaves alone what looks like an option of its own: `--env-file` is Gate's.
 // The `gate` command. Runs the built program and builds it first where a fresh clone has none yet.
 import { existsSync } from 'node:fs';
 import module from 'node:module';

@@ -1,5 +1,5 @@
 import { createHmac, createPrivateKey, type KeyObject, randomBytes } from 'node:crypto';
-import { existsSync, readFileSync, statSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, readSync, statSync } from 'node:fs';
 import type { Env } from '../config/env.js';
 import { parseKeyRing, type KeyRing } from '../domain/crypto/key-ring.js';
 import { errorText, GateError } from '../domain/errors.js';
@@ -27,6 +27,8 @@ export function liteKeys(ledger: string, given: string | undefined): LiteKeys {
   if (ledger === ':memory:') return keysOf(newKey());
   const file = keysFileOf(ledger);
   if (!existsSync(file)) {
+    if (existsSync(ledger) && !isDatabase(ledger))
+      throw new GateError('store_unavailable', `${ledger} is not a ledger file`);
     if (existsSync(ledger) && statSync(ledger).size > 0)
       throw new GateError(
         'store_unavailable',
@@ -41,6 +43,22 @@ export function liteKeys(ledger: string, given: string | undefined): LiteKeys {
     }
   }
   return keysOf(readKeys(file));
+}
+
+/** The first bytes of every SQLite database (sqlite.org/fileformat.html). */
+const DATABASE = Buffer.from('SQLite format 3\0');
+
+/** A file that was only made holds nothing yet, and is one. */
+function isDatabase(path: string): boolean {
+  if (!statSync(path).isFile()) return false;
+  const file = openSync(path, 'r');
+  try {
+    const first = Buffer.alloc(DATABASE.length);
+    const length = readSync(file, first);
+    return length === 0 || first.equals(DATABASE);
+  } finally {
+    closeSync(file);
+  }
 }
 
 function readKeys(file: string): string {

@@ -1,10 +1,11 @@
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { copyFile, cp, mkdir, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { PROJECT_ROOT } from '../../config/project-root.js';
 import type { JsonObject } from '../../contracts/json.js';
 import { signReport } from '../../lite/graduation.js';
 import { commandLine } from '../support/command.js';
@@ -219,6 +220,27 @@ describe('gate lite init', () => {
     });
     const missing = await done(['lite', '--env-file', 'none.env']);
     expect([missing.code === 0, missing.out]).toEqual([false, expect.stringContaining('none.env')]);
+    // As it is installed, not behind a `node` that takes the option for its own.
+    const installed = spawnSync(join(PROJECT_ROOT, 'bin', 'gate.mjs'), ['lite', '--env-file', 'none.env'], {
+      cwd: folder,
+    });
+    expect([installed.status, installed.stderr.toString()]).toEqual([
+      1,
+      'gate: --env-file none.env cannot be read (ENOENT)\n',
+    ]);
+  });
+
+  it('says of what is no ledger that it is none, and leaves it as it is; its keys are not asked for', async () => {
+    await writeFile(join(folder, 'other.db'), 'x'.repeat(5_000));
+    await mkdir(join(folder, 'folder.db'));
+    for (const name of ['other.db', 'folder.db']) {
+      expect(await done(['lite', '--port', '0', '--ledger', name])).toEqual({
+        code: 1,
+        out: expect.stringMatching(new RegExp(`^gate: \\S*${name} is not a ledger file\\n$`)),
+      });
+      expect(existsSync(join(folder, `${name}.keys`))).toBe(false);
+    }
+    expect(await readFile(join(folder, 'other.db'), 'utf8')).toBe('x'.repeat(5_000));
   });
 });
 
