@@ -5,6 +5,8 @@ import type { Supervised } from '../workers/supervisor.js';
 const SAID_AFTER_MS = 2_000;
 /** An engine that runs but has not answered for this long hangs. */
 const HUNG_AFTER_MS = 30_000;
+/** It does not hear that it should end, and one that answers again while it is being ended would be reported as both. */
+const HUNG_STOP_LIMIT_MS = 1_000;
 
 export interface EngineNews {
   /** What the circuit found. */
@@ -56,7 +58,8 @@ export function engineNews({
         setTimeout(() => gone(away.reason), SAID_AFTER_MS).unref(),
         setTimeout(() => {
           const own = engine();
-          if (own?.current()) void own.renew(`it did not answer for ${HUNG_AFTER_MS / 1_000} s`).catch(() => undefined);
+          if (!own?.current()) return;
+          void own.renew(`it did not answer for ${HUNG_AFTER_MS / 1_000} s`, HUNG_STOP_LIMIT_MS).catch(() => undefined);
         }, HUNG_AFTER_MS).unref(),
       ];
     },

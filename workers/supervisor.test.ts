@@ -6,7 +6,7 @@ import { eventually, timePasses } from '../test/support/waiting.js';
 
 /** A part whose lives end when the test says so. */
 function part(fail: (start: number) => Error | null = () => null) {
-  const lives: { end(how: string): void; stopped: boolean }[] = [];
+  const lives: { end(how: string): void; stopped: boolean; limitMs?: number | undefined }[] = [];
   let starts = 0;
   const said: string[] = [];
   const start = async (): Promise<Life<number>> => {
@@ -15,13 +15,14 @@ function part(fail: (start: number) => Error | null = () => null) {
     if (fault) throw fault;
     let end: (how: string) => void = () => undefined;
     const ended = new Promise<string>((resolve) => (end = resolve));
-    const life = { end, stopped: false };
+    const life: (typeof lives)[number] = { end, stopped: false };
     lives.push(life);
     return {
       handle: starts,
       ended,
-      stop: async () => {
+      stop: async (limitMs) => {
         life.stopped = true;
+        life.limitMs = limitMs;
         end('SIGTERM');
       },
     };
@@ -129,9 +130,9 @@ describe('a supervised part', () => {
   it('one that runs and does nothing is ended for another, and the line says why', async () => {
     const { lives, said, options } = part();
     supervised = await supervise(options);
-    await supervised.renew('it did not answer for 30 s');
+    await supervised.renew('it did not answer for 30 s', 1_000);
     await eventually('another one', () => supervised?.current() === 2);
-    expect(lives[0]?.stopped).toBe(true);
+    expect(lives[0]).toMatchObject({ stopped: true, limitMs: 1_000 });
     expect(supervised.current()).toBe(2);
     expect(said[0]).toContain('ended (it did not answer for 30 s)');
   });
@@ -235,6 +236,20 @@ describe('what the terminal says of the engine', () => {
       'the workflow engine answers again after 33.1 s; calls go on',
     ]);
     expect(logged).toHaveLength(2);
+  });
+
+  it('a hang of 30 s is ended within a second, so that an engine that answers again is not ended after all', () => {
+    const renewed: [string, number | undefined][] = [];
+    const hung = {
+      current: () => 1,
+      renew: (why: string, limitMs?: number) => Promise.resolve(void renewed.push([why, limitMs])),
+    } as unknown as Supervised<unknown>;
+    const told = engineNews({ say: () => undefined, engine: () => hung });
+    told.onChange(away, 0);
+    jest.advanceTimersByTime(29_999);
+    expect(renewed).toEqual([]);
+    jest.advanceTimersByTime(1);
+    expect(renewed).toEqual([['it did not answer for 30 s', 1_000]]);
   });
 
   it('an end: the two lines of its supervisor, also when the new one answers late; the next hang is told again', () => {

@@ -44,7 +44,7 @@ export interface Supervised<Handle> {
   /** A readiness check: throws the present state unless it runs. */
   assertUp(): void;
   /** Ends the current life for this reason; another one begins. For a part that runs but does nothing. */
-  renew(why: string): Promise<void>;
+  renew(why: string, limitMs?: number): Promise<void>;
   /** Rejects with the reason when it could not be kept running; resolves when it was stopped. */
   readonly finished: Promise<void>;
   /** Stops it, whatever it is doing, and starts it no more; what does not end within `limitMs` is killed. May be called again. */
@@ -108,9 +108,9 @@ export async function supervise<Handle>(options: SupervisedOptions<Handle>): Pro
     assertUp() {
       if (!life) throw new Error(`${name} ended (${away}); it is being started again`);
     },
-    async renew(why) {
+    async renew(why, limitMs) {
       renewed = why;
-      await life?.stop();
+      await life?.stop(limitMs);
     },
     finished,
     async stop(limitMs) {
