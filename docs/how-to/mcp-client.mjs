@@ -18,12 +18,20 @@ async function throughGate(url, init = {}) {
   }
 }
 
-const [url, tool = '', args = '{}'] = process.argv.slice(2);
+const [url = '', tool = '', args = '{}'] = process.argv.slice(2);
 const client = new Client({ name: 'my-agent', version: '1' });
-await client.connect(new StreamableHTTPClientTransport(new URL(url), { fetch: throughGate }));
-const answer = tool
-  ? // Longer than people may take (half an hour at most, by default): Gate answers first. The client's own default is a minute.
-    await client.callTool({ name: tool, arguments: JSON.parse(args) }, { timeout: 2_000_000 })
-  : await client.listTools();
-console.log(JSON.stringify(answer));
+try {
+  const [address, given] = [new URL(url), JSON.parse(args)];
+  await client.connect(new StreamableHTTPClientTransport(address, { fetch: throughGate }));
+  const answer = tool
+    ? // Longer than people may take (half an hour at most, by default): Gate answers first. The client's own default is a minute.
+      await client.callTool({ name: tool, arguments: given }, { timeout: 2_000_000 })
+    : await client.listTools();
+  console.log(JSON.stringify(answer));
+} catch (error) {
+  const wrong = error.code === 'ERR_INVALID_URL' || error instanceof SyntaxError;
+  console.error(`${error.message}${error.cause ? `: ${error.cause.message}` : ''}`);
+  if (wrong) console.error('usage: node mcp-client.mjs <address of Gate>/mcp [tool] [its arguments as JSON]');
+  process.exitCode = wrong ? 2 : 1;
+}
 await client.close();

@@ -24,12 +24,9 @@ describe('the MCP client of docs/how-to', () => {
     rmSync(dataDir, { recursive: true, force: true });
   }, 60_000);
 
-  const run = (...args: string[]) => {
-    const child = spawn(process.execPath, [
-      join(PROJECT_ROOT, 'docs/how-to/mcp-client.mjs'),
-      `${gate.lite.url}/mcp`,
-      ...args,
-    ]);
+  const run = (...args: string[]) => started(`${gate.lite.url}/mcp`, ...args);
+  const started = (...args: string[]) => {
+    const child = spawn(process.execPath, [join(PROJECT_ROOT, 'docs/how-to/mcp-client.mjs'), ...args]);
     let out = '';
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (out += chunk.toString()));
     return new Promise<{ code: number | null; out: string }>((ended) =>
@@ -40,6 +37,15 @@ describe('the MCP client of docs/how-to', () => {
   it('lists the tools and calls one that reads', async () => {
     expect((await run()).out).toContain('"name":"wire_transfer"');
     expect(await run('list_files')).toEqual({ code: 0, out: expect.stringContaining('README.txt') });
+  }, 60_000);
+
+  it('says in a line what was typed wrong, or that nothing answers', async () => {
+    expect(await run('list_files', '{path')).toEqual({
+      code: 2,
+      out: expect.stringMatching(/JSON[^\n]*\nusage: node mcp/),
+    });
+    expect(await started()).toEqual({ code: 2, out: expect.stringMatching(/^Invalid URL\nusage: node mcp/) });
+    expect(await started('http://127.0.0.1:9/mcp')).toEqual({ code: 1, out: expect.stringMatching(/^[^\n]+\n$/) });
   }, 60_000);
 
   it('waits while a person decides, and the tool runs once', async () => {
