@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import { PROJECT_ROOT } from '../../config/project-root.js';
 import {
   CALLBACK_HISTORIES,
@@ -23,7 +23,12 @@ const recorded = readdirSync(folder, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.pb'))
   .map((file) => join(folder, file));
 
-/** The built program replays: the engine's bundler and converter want files as they run. */
+/** The built program replays: the engine's bundler and converter want files as they run. What is replayed is what stands in the sources. */
+beforeAll(async () => {
+  const compiler = join(PROJECT_ROOT, 'node_modules', 'typescript', 'bin', 'tsc');
+  await promisify(execFile)(process.execPath, [compiler, '-b'], { cwd: PROJECT_ROOT });
+}, 240_000);
+
 async function replay(...argv: string[]): Promise<{ file: string; fault: string | null }[]> {
   const program = join(PROJECT_ROOT, 'dist', 'test', 'replay', 'replay.js');
   const { stdout } = await promisify(execFile)(process.execPath, ['--no-warnings', program, ...argv], {
