@@ -35,7 +35,6 @@ async function post(target: WebhookTarget, body: object): Promise<WebhookAnswer>
 }
 
 const everything = (): boolean => true;
-const nothing = (): void => undefined;
 
 /** An incoming webhook of Slack takes new messages only, so what changes about a row is another message. */
 export const slackWebhook = (url: string, decides: boolean, { places, timeoutMs }: ChannelParts): Channel => ({
@@ -45,7 +44,6 @@ export const slackWebhook = (url: string, decides: boolean, { places, timeoutMs 
     await post({ url, timeoutMs }, slackCard(notice, places(notice), decides));
     return null;
   },
-  close: nothing,
 });
 
 export interface SlackBot {
@@ -96,7 +94,6 @@ export const slackBot = (bot: SlackBot, decides: boolean, { places, timeoutMs }:
       throw new DeliveryFailed(`Slack refused it: ${told.error ?? 'no reason'}`, !SLACK_PASSING.has(told.error ?? ''));
     return told.channel === undefined || told.ts === undefined ? earlier : JSON.stringify([told.channel, told.ts]);
   },
-  close: nothing,
 });
 
 function readSlack({ bytes }: WebhookAnswer): z.infer<typeof slackAnswer> {
@@ -115,7 +112,6 @@ export const teamsWebhook = (url: string, decides: boolean, { places, timeoutMs 
     await post({ url, timeoutMs }, teamsMessage(teamsCard(notice, places(notice), decides)));
     return null;
   },
-  close: nothing,
 });
 
 /** An incident for each row. An approval of several changes nothing about it. */
@@ -126,7 +122,6 @@ export const pagerDuty = (url: string, routingKey: string, { places, timeoutMs }
     await post({ url, timeoutMs }, pagerDutyEvent(notice, places(notice), routingKey));
     return null;
   },
-  close: nothing,
 });
 
 /** Any receiver. It recognises a repeat by `Idempotency-Key`, and its bytes are the same. */
@@ -142,5 +137,4 @@ export const eventWebhook = (
     await post({ url, bearer, headers, timeoutMs }, webhookEvent(notice, places(notice)));
     return null;
   },
-  close: nothing,
 });

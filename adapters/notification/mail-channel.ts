@@ -1,3 +1,4 @@
+import { connect } from 'node:net';
 import { createTransport } from 'nodemailer';
 import { errorText } from '../../domain/errors.js';
 import { mailOf } from '../../domain/notification/events.js';
@@ -17,19 +18,35 @@ export function mailChannel({ url, from, to }: MailRoute, { places, timeoutMs }:
   const server = new URL(url);
   const secure = server.protocol === 'smtps:';
   const user = decodeURIComponent(server.username);
-  const transport = createTransport({
-    host: server.hostname.replace(/^\[|\]$/g, ''),
-    port: Number(server.port) || (secure ? 465 : 587),
-    secure,
-    ...(user !== '' && { auth: { user, pass: decodeURIComponent(server.password) } }),
-    // A password is not sent in clear text.
-    requireTLS: user !== '' && !secure,
-    connectionTimeout: timeoutMs,
-    greetingTimeout: timeoutMs,
-    socketTimeout: timeoutMs,
-    disableFileAccess: true,
-    disableUrlAccess: true,
-  });
+  const host = server.hostname.replace(/^\[|\]$/g, '');
+  const port = Number(server.port) || (secure ? 465 : 587);
+  /**
+   * A transport for one mail, over a connection of ours: nodemailer limits only how long a server may be silent, and one that says a line each
+   * second would hold the channel for ever.
+   */
+  const transportUntil = (limit: AbortSignal) =>
+    createTransport({
+      host,
+      port,
+      secure,
+      ...(user !== '' && { auth: { user, pass: decodeURIComponent(server.password) } }),
+      // A password is not sent in clear text.
+      requireTLS: user !== '' && !secure,
+      connectionTimeout: timeoutMs,
+      greetingTimeout: timeoutMs,
+      socketTimeout: timeoutMs,
+      disableFileAccess: true,
+      disableUrlAccess: true,
+      getSocket(_options, done) {
+        const socket = connect({ host, port });
+        limit.addEventListener('abort', () => socket.destroy(limit.reason as Error), { once: true });
+        const failed = (error: Error) => done(error, false);
+        socket.once('error', failed).once('connect', () => {
+          socket.off('error', failed);
+          done(null, { connection: socket });
+        });
+      },
+    });
   const threadOf = (id: string): string => `<${id}@gate.invalid>`;
   return {
     kind: 'smtp',
@@ -38,8 +55,11 @@ export function mailChannel({ url, from, to }: MailRoute, { places, timeoutMs }:
       const { subject, text } = mailOf(notice, places(notice));
       const thread = threadOf(`${notice.pending_id}.trigger`);
       const isFirst = notice.phase === 'trigger';
+      const limit = new AbortController();
+      const late = `the server did not take the mail within ${timeoutMs / 1000} s`;
+      const timer = setTimeout(() => limit.abort(new Error(late)), timeoutMs);
       try {
-        await transport.sendMail({
+        await transportUntil(limit.signal).sendMail({
           from,
           to: [...to],
           subject,
@@ -52,10 +72,13 @@ export function mailChannel({ url, from, to }: MailRoute, { places, timeoutMs }:
         const { responseCode } = error as { responseCode?: number };
         // A permanent refusal of the server; everything else may pass.
         const isFinal = responseCode !== undefined && responseCode >= 500;
-        throw new DeliveryFailed(withoutAddress(errorText(error), url), isFinal, 0, { cause: error });
+        const reason = limit.signal.aborted ? late : withoutAddress(errorText(error), url);
+        throw new DeliveryFailed(reason, isFinal, 0, { cause: error });
+      } finally {
+        clearTimeout(timer);
+        limit.abort();
       }
       return null;
     },
-    close: () => transport.close(),
   };
 }

@@ -1,5 +1,6 @@
+import { once } from 'node:events';
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { SMTPServer } from 'smtp-server';
 import { type Delivery, lifecycleEvent, type LifecycleEvent } from '../../contracts/notification.js';
@@ -190,7 +191,6 @@ describe.each(STORES)('messages of reviews, on %s', (kind) => {
       kind: 'webhook',
       takes: () => true,
       send: () => new Promise(() => undefined),
-      close: () => undefined,
     };
     const dying = createNotifier({
       reviews: hil.reviews,
@@ -514,6 +514,43 @@ describe('a channel', () => {
     const second = await hil.park(2);
     await settledAs(second, [['smtp', 'trigger', 'dead']]);
     expect((await deliveries(second))[0]?.error).not.toContain('127.0.0.1');
+  });
+
+  it('mail: a server that says a line now and then and never comes to an end holds up one attempt, not the channel', async () => {
+    const open = new Set<Socket>();
+    let drips = true;
+    const server = createTcpServer((socket) => {
+      open.add(socket.on('error', () => undefined));
+      socket.on('close', () => open.delete(socket));
+      socket.write('220 mail\r\n');
+      let inMail = false;
+      socket.on('data', (data) => {
+        const said = data.toString();
+        if (drips) setInterval(() => socket.write('250-X\r\n'), 50).unref();
+        else if (inMail) {
+          inMail = !said.endsWith('\r\n.\r\n');
+          if (!inMail) socket.write('250 taken\r\n');
+        } else {
+          inMail = said.startsWith('DATA');
+          socket.write(inMail ? '354 go on\r\n' : '250 ok\r\n');
+        }
+      });
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `smtp://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    try {
+      start(settings({ timeoutMs: 500, mail: { url, from: 'gate@acme.example', to: ['ops@acme.example'] } }));
+      const row = await hil.park(1);
+      await eventually('its first attempt is over', async () => (await deliveries(row))[0]?.error != null);
+      expect((await deliveries(row))[0]?.error).toBe('the server did not take the mail within 0.5 s');
+      await eventually('its connection is closed', () => open.size === 0);
+      drips = false;
+      await settledAs(row, [['smtp', 'trigger', 'delivered']]);
+    } finally {
+      await stop();
+      server.close();
+      for (const socket of open) socket.destroy();
+    }
   });
 
   it('mail: a password is not sent to a server without TLS', async () => {

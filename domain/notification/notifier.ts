@@ -241,7 +241,6 @@ export function createNotifier({
     async close() {
       stop.abort();
       await Promise.all(loops);
-      for (const channel of channels) channel.close();
     },
   };
 }

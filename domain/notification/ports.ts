@@ -9,7 +9,6 @@ export interface Channel {
    * can do that. Resolves with what a later message needs, or `null`. Throws DeliveryFailed.
    */
   send(notice: Notice, earlier: string | null): Promise<string | null>;
-  close(): void;
 }
 
 /** An attempt that failed. With `final` another one cannot help; `afterMs` is how long the receiver asked to be left alone. */
