@@ -2,9 +2,14 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { CallInput } from '../contracts/call.js';
 import { canonicalJson } from '../domain/crypto/digest.js';
+import { GateError } from '../domain/errors.js';
+import { createDecisions } from '../domain/review/decisions.js';
+import { APPROVERS } from '../test/support/approvers.js';
 import { approvalRecorded, parked } from '../test/support/forged-approvals.js';
-import { openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
+import { DECISION_KEYS, openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
 import { eventually } from '../test/support/waiting.js';
+
+const BY_TOKEN = { method: 'console-bearer', credential: 'token', credential_kind: 'console-bearer' } as const;
 
 /** A strict call that two people must approve. */
 describe('a call that two people must approve', () => {
@@ -16,7 +21,7 @@ describe('a call that two people must approve', () => {
     gate = await openPipeline({
       script: { tier: 'yellow', approvalTier: 'strict' },
       quorum: { strict: 2, risky: 1, destructive: 1 },
-      mayApprove: (subject) => !revoked.has(subject),
+      approvers: () => APPROVERS.filter((subject) => !revoked.has(subject)),
     });
     call = await gate.call();
     expect(await gate.run(call)).toMatchObject({ state: 'parked' });
@@ -64,6 +69,41 @@ describe('a call that two people must approve', () => {
     });
     await gate.host.idle();
     expect([await stateOf(), gate.executed.length]).toEqual(['completed', 1]);
+  });
+
+  it('is decided by two who approve at once, also where HIL dies before it hears of either', async () => {
+    const dying = createDecisions({
+      reviews: gate.reviews,
+      sender: {
+        async decide(signed) {
+          await gate.host.decide(signed);
+          throw new GateError('orchestrator_unavailable');
+        },
+      },
+      decisionKey: DECISION_KEYS.privateKey,
+      clock: Date.now,
+      decisionLifeMs: 10_000,
+      approvers: () => APPROVERS,
+      observe: () => undefined,
+    });
+    const asked = { id: call.correlation_id, tenant: undefined, reason: null, decided_via: null } as const;
+    for (const subject of ['operator:ana', 'operator:ben'])
+      await expect(
+        dying({
+          ...asked,
+          decision: 'approve',
+          request_id: randomUUID(),
+          principal: (tenant) => ({ subject, tenant, ...BY_TOKEN }),
+        }),
+      ).rejects.toMatchObject({ code: 'orchestrator_unavailable' });
+    await gate.host.idle();
+    expect([await stateOf(), gate.executed.length]).toEqual(['completed', 1]);
+    expect((await gate.reviews.byCorrelation(call.correlation_id))?.approvals).toMatchObject([
+      { by: 'operator:ana' },
+      { by: 'operator:ben' },
+    ]);
+    // Who heard nothing says it again, and learns how it ended.
+    expect(await by('ana')).toMatchObject({ status: 'approved', decided_by: 'operator:ben' });
   });
 
   it('has a row of the ledger for each vote, and who approved stands in the row that decides', async () => {

@@ -172,7 +172,7 @@ export async function startLite({
     clock: now,
     decisionLifeMs: 10_000,
     // One approval is enough here, so there is no earlier one to ask about.
-    mayApprove: () => false,
+    approvers: () => [],
     observe: () => undefined,
   });
   const decideDurably = decidedOnDisk(decideRow, { reviews, durableFromHere: () => file.durableFromHere() });

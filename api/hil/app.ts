@@ -114,6 +114,8 @@ export function createHilService(options: HilOptions): Service {
     ...(options.resolveCaller && { resolveCaller: options.resolveCaller }),
     ...(options.bodyLimit !== undefined && { bodyLimit: options.bodyLimit }),
   });
+  const approvers = approversOf({ operators });
+  const mayApprove = (subject: string, tenant: string) => approvers(tenant).includes(subject);
   const scopeOf = scopeReader({ operators, simulatorTenant });
   const decisionLifeMs = (options.decisionLifeSeconds ?? 10) * 1000;
   const passkeys = createPasskeys({
@@ -121,7 +123,7 @@ export function createHilService(options: HilOptions): Service {
     relyingParty: options.consoleUrl === undefined ? null : relyingPartyOf(options.consoleUrl),
     required: options.passkeyRequired ?? 'none',
     sessionKey: options.sessionKey,
-    mayApprove: approversOf({ operators }),
+    mayApprove,
     clock,
   });
   const decide = createDecisions({
@@ -130,7 +132,7 @@ export function createHilService(options: HilOptions): Service {
     decisionKey,
     clock,
     decisionLifeMs,
-    mayApprove: approversOf({ operators }),
+    approvers,
     observe: reviewMetrics(registry, reviews, clock),
     passkeys,
   });
@@ -151,7 +153,7 @@ export function createHilService(options: HilOptions): Service {
       reviews,
       links: reviews.chatLinks,
       decide,
-      mayApprove: approversOf({ operators }),
+      mayApprove,
       slackSecret: options.chats?.slackSecret,
       teamsSecret: options.chats?.teamsSecret,
       places: placesOf(options.consoleUrl, options.sessionKey),

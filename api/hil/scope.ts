@@ -132,11 +132,11 @@ export function principalOf({
   };
 }
 
-/** Who may approve now: the operators of the tenant. */
+/** Who may approve for a tenant now: its operators. */
 export const approversOf =
   ({ operators }: Pick<ScopeOptions, 'operators'>) =>
-  (subject: string, tenant: string): boolean =>
-    operators.some((operator) => operator.tenant === tenant && subjectOf(operator) === subject);
+  (tenant: string): readonly string[] =>
+    operators.filter((operator) => operator.tenant === tenant).map(subjectOf);
 
 /** How an operator is named as a decider. */
 export const subjectOf = ({ name }: Pick<Operator, 'name'>): string => `operator:${name}`;

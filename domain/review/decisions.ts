@@ -56,8 +56,8 @@ export interface DecisionsOptions {
   readonly clock: () => number;
   /** How long a signed decision may take to reach its workflow. */
   readonly decisionLifeMs: number;
-  /** Whether this person may still approve for the tenant: an earlier approval counts only then. */
-  readonly mayApprove: (subject: string, tenant: string) => boolean;
+  /** Who may approve for the tenant now: an earlier approval counts only of these. */
+  readonly approvers: (tenant: string) => readonly string[];
   readonly observe: (decision: Decision['decision'], result: DecisionResult) => void;
   /** Absent in an edition without passkeys. */
   readonly passkeys?: Pick<Passkeys, 'prove' | 'required'> | undefined;
@@ -77,12 +77,14 @@ export function createDecisions({
   decisionKey,
   clock,
   decisionLifeMs,
-  mayApprove,
+  approvers,
   observe,
   passkeys,
 }: DecisionsOptions): (decision: Decision) => Promise<PendingRequest> {
-  const standingOf = ({ approvals = [], tenant }: PendingRequest): Approval[] =>
-    approvals.filter(({ by }) => mayApprove(by, tenant));
+  const standingOf = ({ approvals = [], tenant }: PendingRequest): Approval[] => {
+    const now = approvers(tenant);
+    return approvals.filter(({ by }) => now.includes(by));
+  };
 
   const sign = (
     row: PendingRequest,
@@ -104,7 +106,8 @@ export function createDecisions({
         request_id: decision.request_id,
         ...modificationOf(row, decision),
         ...(approval && { approval }),
-        ...((row.required_approvers ?? 1) > 1 && { standing_approvers: standingOf(row).map(({ by }) => by) }),
+        // Everybody, not those whom the row shows: of two who approve at once the second one's decision is complete by itself.
+        ...((row.required_approvers ?? 1) > 1 && { standing_approvers: [...approvers(row.tenant)] }),
       },
       decisionKey,
     );
@@ -146,16 +149,9 @@ export function createDecisions({
       throw new GateError('capability_denied', 'a workload is not one of the people whom this call needs');
     const approval = await proved(row, given);
     const decision = approval === null ? given : { ...given, principal: withPasskey(given.principal, approval) };
-    let signed = await sign(row, decision, now, approval);
-    let outcome = await sender.decide(signed);
-    if (outcome.outcome === 'voted') {
-      const voted = await countVotes(row, outcome.approvals);
-      if (!isComplete(voted)) return voted;
-      // The row did not show every vote when this one was signed; together they are enough.
-      signed = await sign(voted, decision, clock(), approval);
-      outcome = await sender.decide(signed);
-      if (outcome.outcome === 'voted') return countVotes(voted, outcome.approvals);
-    }
+    const signed = await sign(row, decision, now, approval);
+    const outcome = await sender.decide(signed);
+    if (outcome.outcome === 'voted') return countVotes(row, outcome.approvals);
     if (outcome.settled && outcome.settled.pending_id !== row.id)
       throw new GateError('internal_error', 'the workflow answered for another review');
     // Another change of the same person under the same request id may have been first.
@@ -171,6 +167,8 @@ export function createDecisions({
     // With many decisions at once, or after a worker was lost, the sender learns only that the call no longer waits. This very decision may
     // have ended it.
     if (isDecidedBy(standing(stands), signed)) return stands;
+    // Of several who approved it at once, somebody else was the last, and this approval is among theirs.
+    if (given.decision === 'approve' && hasApproved(stands, given.principal.subject)) return stands;
     // A finished call can only answer "not pending". Its row shows whether somebody decided first, which is what the operator needs to
     // know.
     const known = outcome.code === 'not_pending' ? whyNotDecidable(stands, clock()) : null;
@@ -180,10 +178,9 @@ export function createDecisions({
   /** Shows with the row who has approved, as far as they still may. */
   async function countVotes(row: PendingRequest, approvals: readonly Approval[]): Promise<PendingRequest> {
     const standing = standingOf({ ...row, approvals: [...approvals] });
-    return (await reviews.voted(row.id, standing)) ?? { ...row, approvals: standing };
+    const voted = (await reviews.voted(row.id, standing)) ?? (await reviews.get(row.id, row.tenant));
+    return voted ?? { ...row, approvals: standing };
   }
-  const isComplete = ({ status, approvals = [], required_approvers: required = 1 }: PendingRequest): boolean =>
-    status === 'pending' && approvals.length >= required;
 
   return async (decision) => {
     storable('reason', decision.reason);

@@ -30,7 +30,12 @@ export async function castVote(
   const { subject } = vote.signed.principal;
   if (votes.some(({ signed }) => signed.principal.subject === subject)) return waiting(record);
   const moved = await calls.move(record.correlation_id, 'vote', { vote, before_ms: beforeMs });
-  if (moved.applied) return waiting(moved.record);
+  if (moved.applied) {
+    // Another vote may have been stored since the record was read.
+    const together = countedVotes(moved.record.evidence.votes ?? [], vote);
+    if (together.length >= required) return { decides: true, approvals: together.map(approvalOf) };
+    return waiting(moved.record);
+  }
   const stands = await closedIfOver(calls, moved.record, now());
   return stands.state === 'parked' ? { decides: false, record: null } : { decides: true };
 }

@@ -1,3 +1,4 @@
+import { APPROVERS } from '../support/approvers.js';
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
@@ -168,7 +169,7 @@ describe.each(Object.entries(EDITIONS))('what a call asks of its store, %s', (_n
       decisionKey: DECISION_KEYS.privateKey,
       clock: Date.now,
       decisionLifeMs: 10_000,
-      mayApprove: () => true,
+      approvers: () => APPROVERS,
       observe: () => undefined,
     });
     const shown = await decide({

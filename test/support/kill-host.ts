@@ -1,3 +1,4 @@
+import { APPROVERS } from './approvers.js';
 import { createPrivateKey, createPublicKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import pino from 'pino';
@@ -284,7 +285,7 @@ export async function composeKillHost(
     decisionKey,
     clock: Date.now,
     decisionLifeMs: config.decisionLifeMs,
-    mayApprove: () => true,
+    approvers: () => APPROVERS,
     observe: () => undefined,
   });
   const bodyOf = ({ key, tool = 'read_file', arguments: given = {} }: CallRequest): JsonObject => ({

@@ -1,3 +1,4 @@
+import { APPROVERS } from './approvers.js';
 import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -111,8 +112,8 @@ export interface FixtureOptions {
   readonly quorum?: QuorumRule;
   /** The share of its time after which a review is escalated; never when absent. */
   readonly escalateShare?: number;
-  /** Who may still approve; everybody when absent. */
-  readonly mayApprove?: (subject: string) => boolean;
+  /** Who may approve at the moment; everybody when absent. */
+  readonly approvers?: () => readonly string[];
   /** Approvers without passkeys when absent. */
   readonly passkeys?: (store: PasskeyStore) => Passkeys;
   readonly compose?: typeof createActivities;
@@ -128,7 +129,7 @@ export async function openPipeline({
   onAlarm,
   quorum,
   escalateShare = 0,
-  mayApprove = () => true,
+  approvers = () => APPROVERS,
   passkeys,
   compose = createActivities,
 }: FixtureOptions = {}): Promise<PipelineFixture> {
@@ -285,7 +286,7 @@ export async function openPipeline({
       decisionKey: DECISION_KEYS.privateKey,
       clock: hilNow,
       decisionLifeMs: 10_000,
-      mayApprove,
+      approvers,
       observe: () => undefined,
       passkeys: passkeys?.(reviews.passkeys),
     }),

@@ -1,3 +1,4 @@
+import { APPROVERS } from '../../test/support/approvers.js';
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import proto from '@temporalio/proto';
@@ -468,7 +469,7 @@ describe('toolCall: each path of a call, as its history tells it', () => {
         decisionKey: DECISION_KEYS.privateKey,
         clock: Date.now,
         decisionLifeMs: 10_000,
-        mayApprove: () => true,
+        approvers: () => APPROVERS,
         observe: () => undefined,
       });
       const approves = (subject: string, request_id: string = randomUUID()) =>
@@ -508,7 +509,7 @@ describe('toolCall: each path of a call, as its history tells it', () => {
       decisionKey: DECISION_KEYS.privateKey,
       clock: Date.now,
       decisionLifeMs: 10_000,
-      mayApprove: () => true,
+      approvers: () => APPROVERS,
       observe: () => undefined,
     });
     const request_id = randomUUID();
@@ -565,7 +566,7 @@ describe('toolCall: each path of a call, as its history tells it', () => {
         decisionKey: DECISION_KEYS.privateKey,
         clock: Date.now,
         decisionLifeMs,
-        mayApprove: () => true,
+        approvers: () => APPROVERS,
         observe: () => undefined,
       });
       const credential = { method: 'console-bearer', credential: 'token', credential_kind: 'console-bearer' } as const;
