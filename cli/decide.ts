@@ -3,7 +3,7 @@ import { type PendingRequest, toolOf } from '../contracts/review.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
 import { diffOf, type ModificationFlags } from './modification.js';
-import { json, print } from './output.js';
+import { gateCommand, json, print } from './output.js';
 import { decideToken, endpoint, UUID, operatorTarget } from './target.js';
 import type { LiteFlags } from './lite-target.js';
 import { rowOfStack } from './stack-target.js';
@@ -81,7 +81,7 @@ export function registerDecide(program: Command): void {
           process.stdout.write(`${oneLine(decided.decision_reason ?? 'the changed call may not run')}\n`);
         if (decided.status === 'approved')
           process.stdout.write(
-            `Gate executes it now, unless its agent only asked for a decision; see \`npx gate audit ${decided.correlation_id}\`\n`,
+            `Gate executes it now, unless its agent only asked for a decision; see \`${gateCommand()} audit ${decided.correlation_id}\`\n`,
           );
       },
     );

@@ -5,6 +5,7 @@ import { LITE_SETTINGS } from '../config/lite.js';
 import { CliError } from './errors.js';
 import { stackIsKnown } from './stack-target.js';
 import { ledgerPath } from './target.js';
+import { gateCommand } from './output.js';
 
 const DEFAULT_LEDGER = LITE_SETTINGS.ledger.type.parse(undefined);
 export const ledgerOption = () =>
@@ -22,11 +23,11 @@ export function meantLedger(named: string | undefined): string {
 export async function readable<Result>(file: string, look: () => Promise<Result>): Promise<Result> {
   if (!existsSync(file) && file === fileOfStack() && stackIsKnown())
     throw new CliError(
-      'the ledger of this stack is in Postgres; `npx gate export --to FILE` makes a file of it, and --ledger FILE reads that',
+      `the ledger of this stack is in Postgres; \`${gateCommand()} export --to FILE\` makes a file of it, and --ledger FILE reads that`,
     );
   if (!existsSync(file) || !statSync(file).isFile())
     throw new CliError(
-      `no ledger file at ${file}; --ledger or GATE_LITE_LEDGER names another, and it is made by the first \`npx gate lite\``,
+      `no ledger file at ${file}; --ledger or GATE_LITE_LEDGER names another, and it is made by the first \`${gateCommand()} lite\``,
     );
   return look();
 }

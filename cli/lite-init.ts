@@ -8,6 +8,7 @@ import { flagOf, LITE_SETTINGS } from '../config/lite.js';
 import { shippedPolicyDirectory } from '../adapters/policy/policy-sources.js';
 import { CliError } from './errors.js';
 import { INIT_FILE } from './lite-target.js';
+import { gateCommand } from './output.js';
 
 const POLICIES = 'policies';
 
@@ -46,7 +47,7 @@ export function registerLiteInit(lite: Command, launch: (envFile: string) => Pro
       process.stdout.write(
         [
           '',
-          `start with         npx gate lite --env-file ${INIT_FILE}`,
+          `start with         ${gateCommand()} lite --env-file ${INIT_FILE}`,
           `in a second shell  set -a; . ./${INIT_FILE}   (then the calls that are printed work as they are)`,
           `the rules' lists   ${join(POLICIES, 'data.json')}: change them and start again`,
           `${INIT_FILE} holds the tokens: keep it out of version control`,

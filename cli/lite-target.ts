@@ -3,6 +3,7 @@ import { parseEnv } from 'node:util';
 import { CliError } from './errors.js';
 import { exitOf, refusalText, scopeOf, why } from './answers.js';
 import { stackIsKnown } from './stack-target.js';
+import { gateCommand } from './output.js';
 
 /** What is said of a lite process on the command line. Without an address the running stack of this folder is meant. */
 export interface LiteFlags {
@@ -123,7 +124,7 @@ async function reached(url: string, path: string, request: RequestInit): Promise
   } catch (error) {
     throw new CliError(
       url === DEFAULT_LITE && !stackIsKnown()
-        ? `no gate lite answers at ${url}, and no running stack is known here; start \`npx gate lite\` or \`npm start\`, or say where it is with --endpoint`
+        ? `no gate lite answers at ${url}, and no running stack is known here; start \`${gateCommand()} lite\` or \`npm start\`, or say where it is with --endpoint`
         : `no gate lite answers at ${url} (${await why(error)}); is it started, and is the address right? --endpoint or GATE_LITE_URL says another`,
       5,
     );

@@ -9,7 +9,7 @@ import { registerLiteLink } from './lite-link.js';
 import { addSettingFlags, readEnvFile, registerLiteInit } from './lite-init.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
-import { observed } from './output.js';
+import { gateCommand, observed } from './output.js';
 
 /** Loaded only by the command that needs it, so that the others answer at once. */
 const serve = () => import('../lite/serve.js');
@@ -160,7 +160,7 @@ export function readyPage(running: Lite, config: LiteConfig, child: string | und
 ${curl('X-Gate-Server-Execution-Contract: gate.server-execution/v1', 'TOOL', '{}')}
 
   An MCP client sends these two headers with each call: docs/how-to/call-from-an-mcp-client.md
-  A tool that may change something waits until you class it: ${elsewhere}npx gate tools${endpoint}`
+  A tool that may change something waits until you class it: ${elsewhere}${gateCommand()} tools${endpoint}`
     : `An allow, a deny, and a call that waits for you:
 
 ${curl(decision, 'read_file', '{"path":"notes.txt"}')}
@@ -176,13 +176,13 @@ Gate lite is ready at ${url} (${config.mode}, ${config.profile})${config.mode ==
   tools      ${tools ? `${tools}${foundShown(running)}` : 'none: calls are judged under gate.decision/v1, executions are refused unjudged (--upstream URL, or gate lite -- <mcp server>)'}
   agents     ${access.agents === 'open' ? 'ANONYMOUS: whoever reaches this port may call (GATE_LITE_TOKEN)' : access.agents}
   operators  ${operatorsShown(running)}
-  page       ${pageShown(running, `${elsewhere}npx gate lite link${endpoint}`)}${notices(config)}${warnings.map((warning) => `\n  WARNING    ${warning}`).join('')}
+  page       ${pageShown(running, `${elsewhere}${gateCommand()} lite link${endpoint}`)}${notices(config)}${warnings.map((warning) => `\n  WARNING    ${warning}`).join('')}
 
 ${first}
-  ${elsewhere}npx gate pending${endpoint}
-  ${elsewhere}npx gate decide <id> approve${endpoint}
+  ${elsewhere}${gateCommand()} pending${endpoint}
+  ${elsewhere}${gateCommand()} decide <id> approve${endpoint}
 
-  npx gate audit --ledger ${config.ledger}     npx gate verify --ledger ${config.ledger}
+  ${gateCommand()} audit --ledger ${config.ledger}     ${gateCommand()} verify --ledger ${config.ledger}
 
 Ctrl-C stops it.
 `;

@@ -1,5 +1,7 @@
 import { writeFileSync } from 'node:fs';
+import { relative, resolve, isAbsolute } from 'node:path';
 import { Option } from 'commander';
+import { PROJECT_ROOT } from '../config/project-root.js';
 import { CliError } from './errors.js';
 
 export const json = () => new Option('--json', 'print JSON instead of a table');
@@ -12,6 +14,17 @@ export function writeOut(file: string, text: string): void {
   } catch (error) {
     throw new CliError(`${file} cannot be written (${(error as NodeJS.ErrnoException).code ?? 'error'})`);
   }
+}
+
+/**
+ * How `gate` is typed in this folder, for commands that are printed. `npx` finds Gate in Gate's own folder alone; elsewhere it asks the package
+ * registry for a package of this name, which is somebody else's program.
+ */
+export function gateCommand(cwd = process.cwd(), program = process.argv[1] ?? ''): string {
+  const within = relative(PROJECT_ROOT, cwd);
+  if (!within.startsWith('..') && !isAbsolute(within)) return 'npx gate';
+  const path = resolve(program);
+  return /^[\w./+@-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`;
 }
 
 /** Wraps text into lines of at most `width` characters, between words where possible. Drops nothing. */
@@ -31,5 +44,5 @@ export function wrapped(text: string, width: number): string {
 /** Printed below the first line of a start in observe mode. */
 export const observed = (variable: 'GATE_MODE' | 'GATE_LITE_MODE') => `
 
-  OBSERVE MODE: every call runs, also what would be denied or wait for a person; it is only recorded. \`npx gate report\` counts it,
-  \`npx gate tools suggest\` proposes classes from it; without ${variable}=observe${variable === 'GATE_LITE_MODE' ? ' (or --mode observe)' : ''} verdicts are honoured`;
+  OBSERVE MODE: every call runs, also what would be denied or wait for a person; it is only recorded. \`${gateCommand()} report\` counts it,
+  \`${gateCommand()} tools suggest\` proposes classes from it; without ${variable}=observe${variable === 'GATE_LITE_MODE' ? ' (or --mode observe)' : ''} verdicts are honoured`;

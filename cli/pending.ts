@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander';
 import { type PendingRequest, type ReviewOrder, reviewOrder, toolOf } from '../contracts/review.js';
 import { predictionOf } from '../domain/sandbox/told.js';
 import { CliError } from './errors.js';
-import { json, print } from './output.js';
+import { gateCommand, json, print } from './output.js';
 import { details, expiry } from './review-text.js';
 import { table } from './table.js';
 import { decideToken, endpoint, UUID, operatorTarget } from './target.js';
@@ -78,7 +78,7 @@ export function registerPending(program: Command): void {
       const where = target.kind === 'lite' ? ` --endpoint ${target.url}` : '';
       if (status === 'pending')
         process.stdout.write(
-          `\nlook at one: npx gate pending <id>${where}\ndecide with: npx gate decide <id> approve|deny|modify --reason "…"${where}\n`,
+          `\nlook at one: ${gateCommand()} pending <id>${where}\ndecide with: ${gateCommand()} decide <id> approve|deny|modify --reason "…"${where}\n`,
         );
     });
 }

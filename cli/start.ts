@@ -2,7 +2,7 @@ import { join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { DevelopmentFile, Stack } from '../stack/development-file.js';
 import { oneLine } from '../domain/printable.js';
-import { observed } from './output.js';
+import { gateCommand, observed } from './output.js';
 import { givenUpStart, leave, STOPPED_AT_ONCE, type StopSignals, stopSignals } from './stop-signals.js';
 
 /** `gate start`: runs the whole stack on this machine. */
@@ -68,7 +68,7 @@ export function readyPage(
     return path === '' || path.startsWith('..') ? file : path;
   };
   // Another terminal does not have this one's GATE_STATE_DIR.
-  const gate = here(stateDir) === '.gate' ? 'npx gate' : `GATE_STATE_DIR=${here(stateDir)} npx gate`;
+  const gate = here(stateDir) === '.gate' ? gateCommand() : `GATE_STATE_DIR=${here(stateDir)} ${gateCommand()}`;
   const { url, ca } = stack.proxy;
   const curl = (who: { readonly cert: string; readonly key: string }, header: string, body: string) =>
     [

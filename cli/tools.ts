@@ -7,7 +7,7 @@ import { oneLine } from '../domain/printable.js';
 import { clipped } from '../domain/text.js';
 import { suggestClasses } from '../domain/tool-classes/suggest.js';
 import { CliError } from './errors.js';
-import { json, print } from './output.js';
+import { gateCommand, json, print } from './output.js';
 import { decideToken, endpoint, operatorTarget } from './target.js';
 import type { LiteFlags } from './lite-target.js';
 
@@ -74,7 +74,7 @@ export function registerTools(program: Command): void {
       process.stdout.write(`${table.toString()}\n`);
       if (shown.some((tool) => (tool.class === null && tool.rule?.effect !== 'denies') || tool.suspended))
         process.stdout.write(
-          `\nclass one: npx gate tools set <tool> read|change|review|strict|deny --reason "…"${asGiven(given)}\n`,
+          `\nclass one: ${gateCommand()} tools set <tool> read|change|review|strict|deny --reason "…"${asGiven(given)}\n`,
         );
     });
 
@@ -140,7 +140,9 @@ export function registerTools(program: Command): void {
       }
       if (!apply) {
         if (!asJson && proposed.length > 0)
-          process.stdout.write(`\nlook at each; set them all: npx gate tools suggest --apply${asGiven(given)}\n`);
+          process.stdout.write(
+            `\nlook at each; set them all: ${gateCommand()} tools suggest --apply${asGiven(given)}\n`,
+          );
         return;
       }
       const shownAs = new Map(known.map((tool) => [tool.tool, tool.definition_sha256]));

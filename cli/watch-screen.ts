@@ -1,6 +1,7 @@
 import type { PendingRequest, PendingSummary, ReviewChangeType } from '../contracts/review.js';
 import { oneLine } from '../domain/printable.js';
 import { details, expiry } from './review-text.js';
+import { gateCommand } from './output.js';
 
 /** What `gate pending --watch` shows. Every key and every event makes a new one of it. */
 export interface Watched {
@@ -142,7 +143,10 @@ const fits = (open: Open, { columns, lines }: ScreenSize): boolean => linesOf(op
 function opened(open: Open, { columns, lines }: ScreenSize): string[] {
   const all = linesOf(open, columns);
   if (all.length <= lines - 1) return all;
-  return [...all.slice(0, lines - 2), `… ${all.length - lines + 2} more lines: npx gate pending ${open.row.id}`];
+  return [
+    ...all.slice(0, lines - 2),
+    `… ${all.length - lines + 2} more lines: ${gateCommand()} pending ${open.row.id}`,
+  ];
 }
 
 function table({ rows, selected }: Watched, lines: number, nowMs: number): string[] {
