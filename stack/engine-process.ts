@@ -1,6 +1,7 @@
 import type { Config } from '../config/env.js';
 import type { DEVELOPMENT_SETTINGS } from '../config/development.js';
 import type { ENGINE_SETTINGS } from '../config/shared.js';
+import { untilThereIsRoom } from '../adapters/store/writable.js';
 import { errorText } from '../domain/errors.js';
 import { findTemporal } from './programs/find-program.js';
 import { freePort } from './programs/free-port.js';
@@ -91,6 +92,8 @@ export function startEngine({
         name: 'the workflow engine',
         say: news.supervisor,
         onLost: (how) => lost(how),
+        // On a full disk every life is short, and none is its fault.
+        ready: (given) => untilThereIsRoom(stateDir, AbortSignal.any([given, ended])),
         async start(given) {
           const server = await startTemporal({
             binary,

@@ -1,3 +1,4 @@
+import { isFull } from '../adapters/store/writable.js';
 import { z } from 'zod';
 import { oneLine } from '../domain/printable.js';
 import { sqliteFault, storeFaultText } from '../domain/store-faults.js';
@@ -97,4 +98,3 @@ function readEvent(line: string): z.infer<typeof event> | null {
 }
 
 /** What the system says of a disk, or of a quota, that takes no more. */
-const isFull = (code: unknown): boolean => code === 'ENOSPC' || code === 'EDQUOT';

@@ -19,7 +19,7 @@ export interface SupervisedOptions<Handle> {
   /** Called with the description of how it ended. */
   readonly onLost?: (how: string) => void;
   /** What it must wait for before it can be started again; that time does not count as a failure. */
-  readonly ready?: () => Promise<void>;
+  readonly ready?: (signal: AbortSignal) => Promise<void>;
   readonly limits?: Partial<Limits>;
 }
 
@@ -86,7 +86,7 @@ export async function supervise<Handle>(options: SupervisedOptions<Handle>): Pro
       }
       const wentMs = performance.now();
       try {
-        await options.ready?.();
+        await options.ready?.(signal);
         // The first restart in a row is immediate, because most failures happen once.
         if (ends.length > 1) await sleep(limits.firstPauseMs * 2 ** (ends.length - 2), undefined, { signal });
         life = await options.start(signal);

@@ -9,7 +9,7 @@ import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite'
 import { commandLine } from '../../test/support/command.js';
 import { needs } from '../../test/support/needs.js';
 import { canMountImage, canMountSmall, mountSmall, unmount } from '../../test/support/small-disk.js';
-import { assertWritable } from './writable.js';
+import { assertWritable, untilThereIsRoom } from './writable.js';
 import { timePasses } from '../../test/support/waiting.js';
 
 /** A file system of a few megabytes, which only root can make. */
@@ -84,6 +84,25 @@ describe('a store', () => {
     await later();
     await assertWritable(connection);
     connection.close();
+  });
+
+  onADisk(told('that waits for room goes on when there is some, and when it is told to stop'), async () => {
+    const never = new AbortController();
+    await untilThereIsRoom(disk, never.signal);
+    fill();
+    const stop = new AbortController();
+    const [waiting, stopped] = [untilThereIsRoom(disk, never.signal), untilThereIsRoom(disk, stop.signal)];
+    stopped.catch(() => undefined);
+    let over = false;
+    void waiting.then(() => (over = true));
+    await later();
+    expect(over).toBe(false);
+    stop.abort();
+    await expect(stopped).rejects.toThrow(/abort/);
+    makeRoom();
+    await waiting;
+    // What is wrong otherwise is for the start itself to say.
+    await untilThereIsRoom(join(disk, 'not-there'), never.signal);
   });
 
   onADisk(told('on a disk that became read-only is not ready'), async () => {

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { open, rm, stat } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import { PRIVATE_FILE } from './durable-file.js';
 
@@ -60,6 +61,23 @@ function folderTakesWrites(folder: string): Promise<void> {
 
 /** The folder itself, or its nearest existing parent. */
 export const nearestThere = (path: string): string => (existsSync(path) ? path : nearestThere(dirname(path)));
+
+const LOOK_MS = 1_000;
+
+/** What room mends. */
+export const isFull = (code: unknown): boolean => code === 'ENOSPC' || code === 'EDQUOT';
+
+/** Resolves when the disk of this folder has room; at once where it has, or where something else is wrong. The signal ends the wait. */
+export async function untilThereIsRoom(folder: string, signal: AbortSignal): Promise<void> {
+  for (;;) {
+    try {
+      return await writeIn(folder);
+    } catch (error) {
+      if (!isFull((error as NodeJS.ErrnoException).code)) return;
+    }
+    await sleep(LOOK_MS, undefined, { signal });
+  }
+}
 
 /** Writes and removes a file, always the same one: what a killed process left is removed by the next check. */
 export async function writeIn(folder: string): Promise<void> {
