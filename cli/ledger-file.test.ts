@@ -31,7 +31,7 @@ describe('the ledger file that is meant', () => {
     expect([meantLedger(undefined), ledgerPath(undefined)]).toEqual([ofStack, null]);
     rmSync('.gate/data/ledger.db');
     const missing = readable(meantLedger(undefined), () => Promise.resolve());
-    await expect(missing).rejects.toThrow('the ledger of this stack is in Postgres; `');
+    await expect(missing).rejects.toThrow(/^the ledger of this stack is in Postgres; `.* export --to FILE`/);
     expect([meantLedger('./gate-lite.db'), ledgerPath('./gate-lite.db')]).toEqual(['./gate-lite.db', './gate-lite.db']);
   });
 });

@@ -171,7 +171,7 @@ ${curl(decision, 'wire_transfer', '{"from":"operating","to":"vendor","amount":25
   return `
 Gate lite is ready at ${url} (${config.mode}, ${config.profile})${config.mode === 'observe' ? observed('GATE_LITE_MODE') : ''}
 
-  ledger     ${config.ledger}${isNew ? ' (new: there was none)' : ''}${resumed > 0 ? ` (${resumed} calls go on from before)` : ''}
+  ledger     ${config.ledger}${isNew ? ' (new: there was none)' : ''}${resumed > 0 ? ` (${resumed === 1 ? '1 call goes' : `${resumed} calls go`} on from before)` : ''}
   rules      ${policies.builtIn ? 'built in' : policies.directory}, version ${policies.version}
   tools      ${tools ? `${tools}${foundShown(running)}` : 'none: calls are judged under gate.decision/v1, executions are refused unjudged (--upstream URL, or gate lite -- <mcp server>)'}
   agents     ${access.agents === 'open' ? 'ANONYMOUS: whoever reaches this port may call (GATE_LITE_TOKEN)' : access.agents}

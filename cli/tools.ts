@@ -162,7 +162,7 @@ export function registerTools(program: Command): void {
         });
         count += 1;
       }
-      if (!asJson && proposed.length > 0) process.stdout.write(`set ${count} classes\n`);
+      if (!asJson && proposed.length > 0) process.stdout.write(`set ${count} ${count === 1 ? 'class' : 'classes'}\n`);
     });
 }
 

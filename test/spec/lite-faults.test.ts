@@ -176,7 +176,7 @@ describe('a damaged file', () => {
     damaged('ledger_entries');
     expect(await done(['restore', '--input', 'copy.db', '--force'])).toMatchObject({ code: 0 });
     const gate = await lite();
-    expect(gate.out()).toContain('1 calls go on from before');
+    expect(gate.out()).toContain('1 call goes on from before');
   }, 60_000);
 });
 

@@ -303,7 +303,7 @@ describe('gate tools, in lite', () => {
     expect([await statusOf('__proto__'), await statusOf('constructor')]).toEqual([200, 200]);
     const applied = await cli('suggest', '--apply');
     expect(applied.out).toContain('skipped __proto__');
-    expect(applied.out).toContain('set 1 classes');
+    expect(applied.out).toContain('set 1 class\n');
     expect((await cli()).out).toContain('__proto__');
     await again();
     expect([await statusOf('__proto__'), await statusOf('constructor')]).toEqual([202, 202]);
@@ -359,7 +359,7 @@ describe('gate tools, in lite', () => {
       const { out } = await cli('--tenant', 'globex');
       expect(out).toContain('not classed');
       expect(out).toMatch(/class one: .* --tenant globex\n/);
-      expect((await cli('suggest', '--apply', '--tenant', 'globex')).out).toContain('set 1 classes');
+      expect((await cli('suggest', '--apply', '--tenant', 'globex')).out).toContain('set 1 class\n');
       expect(await cli('forget', 'create_issue', '--tenant', 'acme')).toMatchObject({ code: 0 });
       expect((await cli('forget', '--all', '--tenant', 'globex')).out).toContain('forgot 1 classes');
       expect([await status('acme'), await status('globex')]).toEqual([202, 202]);
