@@ -1,10 +1,22 @@
 import { type PendingRequest, toolOf } from '../contracts/review.js';
 import { oneLine, printable } from '../domain/printable.js';
 import { deadlineOf } from '../domain/review/transitions.js';
+import { sinceLastTold } from '../domain/review/since-last.js';
 import { predictionOf, reasonsOf } from '../domain/sandbox/told.js';
 
-/** Everything an approver needs to see of a call, above all its arguments. */
-export function details(row: PendingRequest): string {
+/** Everything an approver needs to see of a call, above all its arguments; then what is new in it. */
+export const details = (row: PendingRequest): string => `${whatRuns(row)}${whatChanged(row)}`;
+
+/** What the call has other than the last such call. Nothing from a Gate that does not say so. */
+const whatChanged = ({ since_last_call: last }: PendingRequest): string =>
+  last === undefined
+    ? ''
+    : `since the last such call\n${sinceLastTold(last)
+        .map((line) => `  ${oneLine(line)}\n`)
+        .join('')}`;
+
+/** What would run, and why it waits: who approves it has read this. */
+export function whatRuns(row: PendingRequest): string {
   const { params } = row.request_payload;
   const shown = params && typeof params === 'object' && !Array.isArray(params) ? (params.arguments ?? params) : params;
   const decided = [row.decided_by && `by ${row.decided_by}`, row.decision_reason].filter(Boolean).join(': ');

@@ -1,6 +1,6 @@
 import type { PendingRequest, PendingSummary, ReviewChangeType } from '../contracts/review.js';
 import { oneLine } from '../domain/printable.js';
-import { details, expiry } from './review-text.js';
+import { details, expiry, whatRuns } from './review-text.js';
 import { gateCommand } from './output.js';
 
 /** What `gate pending --watch` shows. Every key and every event makes a new one of it. */
@@ -130,18 +130,22 @@ function helpOf(open: Open, size: ScreenSize): string {
   return `${whole ? 'a approve  ' : ''}d deny  any other key: back`;
 }
 
-/** The lines of one call, those that are too long wrapped, so that none is cut. */
-const linesOf = ({ row }: Open, columns: number): string[] =>
-  details(row)
+/** The lines of a text about one call, those that are too long wrapped, so that none is cut. */
+const linesOf = (told: string, columns: number): string[] =>
+  told
     .trimEnd()
     .split('\n')
     .flatMap((line) => wrapped(line, columns));
 
-const fits = (open: Open, { columns, lines }: ScreenSize): boolean => linesOf(open, columns).length <= lines - 1;
+/** Whether all that would run is on the screen. What it is compared with may go on below, in one line less than there is. */
+function fits({ row }: Open, { columns, lines }: ScreenSize): boolean {
+  const [all, runs] = [details(row), whatRuns(row)].map((told) => linesOf(told, columns).length);
+  return Math.min(all ?? 0, (runs ?? 0) + 1) <= lines - 1;
+}
 
 /** One call, above the line of keys. What does not fit says so. */
 function opened(open: Open, { columns, lines }: ScreenSize): string[] {
-  const all = linesOf(open, columns);
+  const all = linesOf(details(open.row), columns);
   if (all.length <= lines - 1) return all;
   return [
     ...all.slice(0, lines - 2),

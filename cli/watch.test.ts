@@ -134,6 +134,41 @@ describe('the screen of gate pending --watch', () => {
     });
   });
 
+  it('shows below what would run what is new in it, escaped; that part alone may go on beyond the screen', () => {
+    const changes = Array.from({ length: 16 }, (_, n) => ({
+      path: `/p${n}`,
+      kind: 'added' as const,
+      after: { json: '"\u202Egnp.exe"' },
+    }));
+    const since_last_call = {
+      pending_id: id(9),
+      correlation_id: id(109),
+      created_at: new Date(T0).toISOString(),
+      status: 'denied' as const,
+      decided_at: null,
+      decided_by: 'operator:ana',
+      modified: false,
+      arguments: 'changed' as const,
+      changes,
+      changes_omitted: 0,
+    };
+    const row = { ...whole(1), since_last_call };
+    const looked = { ...NOTHING, open: { row, decision: null } };
+    expect(screenOf(looked, TALL, T0)).toEqual(
+      expect.arrayContaining([
+        'since the last such call',
+        `  2026-11-02T10:00:00.000Z, denied by operator:ana (${id(9)}): other arguments`,
+        '  added /p0: "\\u{202e}gnp.exe"',
+      ]),
+    );
+    const size = { columns: 120, lines: 16 };
+    const screen = screenOf(looked, size, T0);
+    expect(screen.at(-1)).toBe('a approve  d deny  any other key: back');
+    expect(screen.join('\n')).toContain('"path": "a.txt"');
+    expect(screen.at(-2)).toMatch(/more lines: npx gate pending /);
+    expect(screenOf(looked, { columns: 120, lines: 11 }, T0).at(-1)).toBe('d deny  any other key: back');
+  });
+
   it.each(['a', '金'])('folds a line that is wider than the screen, so that nothing of a call is cut: %s', (wide) => {
     const path = `${wide.repeat(300)}b.txt`;
     const screen = screenOf({ ...NOTHING, open: { row: whole(1, path), decision: null } }, TALL, T0);

@@ -87,6 +87,43 @@ export type ModificationDiff = z.infer<typeof modificationDiff>;
 export const modification = z.strictObject({ diff: modificationDiff, reviewed_digest: z.string() });
 export type Modification = z.infer<typeof modification>;
 
+/** A value as JSON; of a long one the beginning, with its length and the SHA-256 of its canonical JSON. */
+export const shownValue = z.strictObject({
+  json: z.string(),
+  characters: z.number().int().optional(),
+  sha256: z.string().optional(),
+});
+export type ShownValue = z.infer<typeof shownValue>;
+
+/** One difference between the arguments of two calls. `path` is a JSON Pointer (RFC 6901); a long one is cut and has its digest. */
+export const argumentChange = z.strictObject({
+  path: z.string(),
+  kind: z.enum(['added', 'removed', 'changed']),
+  before: shownValue.optional(),
+  after: shownValue.optional(),
+});
+export type ArgumentChange = z.infer<typeof argumentChange>;
+
+/**
+ * The agent's last call of the same tool that waited, and what this call has other than that
+ * (docs/architecture/reviews.md#since-the-last-call).
+ */
+export const sinceLastCall = z.strictObject({
+  pending_id: z.uuid(),
+  correlation_id: z.uuid(),
+  created_at: z.string(),
+  status: reviewStatus,
+  decided_at: z.string().nullable(),
+  decided_by: z.string().nullable(),
+  /** It was approved with other arguments than those that are compared here, which are the agent's. */
+  modified: z.boolean(),
+  /** `purged`: one of the two requests went at its date. `unavailable`: one cannot be opened. `too_large`: neither was opened. */
+  arguments: z.enum(['same', 'changed', 'purged', 'unavailable', 'too_large']),
+  changes: z.array(argumentChange),
+  changes_omitted: z.number().int(),
+});
+export type SinceLastCall = z.infer<typeof sinceLastCall>;
+
 /** A review row as HIL shows it (docs/architecture/reviews.md). */
 export const pendingRequest = z.looseObject({
   id: z.uuid(),
@@ -144,6 +181,8 @@ export const pendingRequest = z.looseObject({
   tenant: z.string(),
   state_namespace: stateNamespace,
   retention: jsonObject,
+  /** Where a single row is asked for. `null`: none of the agent's last 200 calls that waited was of this tool. */
+  since_last_call: sinceLastCall.nullable().optional(),
 });
 export type PendingRequest = z.infer<typeof pendingRequest>;
 

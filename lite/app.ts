@@ -207,7 +207,10 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
       waitingIds: async (operator) => (await listed(operator, undefined)).rows.map(({ id }) => id),
       pending: listed,
       // Nobody approves what they could not read. A row that cannot be opened is shown as a summary, and the others are shown all the same.
-      whole: async (row) => (await reviews.get(row.id).catch(() => null)) ?? row,
+      whole: async (row) => {
+        const whole = await reviews.get(row.id).catch(() => null);
+        return whole ? { ...whole, since_last_call: await reviews.sinceLast(whole).catch(() => null) } : row;
+      },
       decide: ({ tenant, principal }, id, decision, reason, action_digest) =>
         options.decide({
           id,

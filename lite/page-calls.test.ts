@@ -84,6 +84,30 @@ describe('the waiting calls of a page', () => {
     expect(cards[1]).toContain('class="dim">no report</span>');
   });
 
+  it('say below the arguments what is new in them, as text', async () => {
+    const since_last_call = {
+      pending_id: 'row-0',
+      correlation_id: 'row-0',
+      created_at: '2026-01-01T00:00:00.000Z',
+      status: 'expired' as const,
+      decided_at: null,
+      decided_by: null,
+      modified: false,
+      arguments: 'changed' as const,
+      changes: [{ path: '/<b>', kind: 'removed' as const, before: { json: '"<i>"' } }],
+      changes_omitted: 0,
+    };
+    const { cards } = await page([
+      { ...row('row-1', {}), since_last_call },
+      { ...row('row-2', {}), since_last_call: null },
+      row('row-3', {}),
+    ]);
+    expect(cards[0]).toContain('2026-01-01T00:00:00.000Z, expired (row-0): other arguments</p>');
+    expect(cards[0]).toContain('<li>removed /&#60;b&#62;: &#34;&#60;i&#62;&#34;</li>');
+    expect(cards[1]).toContain('none of this agent&#39;s last calls that waited was of this tool');
+    expect(cards[2]).not.toContain('Since the last');
+  });
+
   it('are all that were listed, where they are small', async () => {
     const rows = Array.from({ length: 50 }, (_, at) => row(`row-${at}`, { amount: at }));
     const { cards, next } = await page(rows, 'behind');

@@ -4,6 +4,7 @@ import type { LedgerEntry, VerifyResult } from '../contracts/ledger.js';
 import { type PendingRequest, toolOf } from '../contracts/review.js';
 import type { CallRecord } from '../domain/call-record/record.js';
 import { isFinal } from '../domain/call-record/transitions.js';
+import { sinceLastTold } from '../domain/review/since-last.js';
 import { predictionOf, reasonsOf } from '../domain/sandbox/told.js';
 import { deadlineOf } from '../domain/review/transitions.js';
 import { DEFAULT_TENANT } from './access.js';
@@ -159,6 +160,7 @@ function card(
   ${prediction(row)}
   <pre${scrolls ? ` tabindex="0" role="region"` : ''} aria-label="${title}">${html}</pre>
   ${scrolls ? `<p class="dim fine">${given.split('\n').length} lines, ${given.length} characters: scroll within the box to read all of it.</p>` : ''}
+  ${sinceLast(row)}
   ${whole ? '' : `<p class="bad">Cut after ${given.length} characters. What cannot be read here is not approved here: see <code>gate pending --json</code>, and approve with <code>gate decide ${text(row.id)} approve</code>.</p>`}
   <form method="post" action="/page/decide" class="decide">
     <input type="hidden" name="csrf" value="${csrf}"><input type="hidden" name="id" value="${text(row.id)}"><input type="hidden" name="action_digest" value="${text(row.original_payload_digest)}">
@@ -175,6 +177,14 @@ function prediction(row: PendingRequest): string {
   const kind = row.sandbox_report?.severity === 'destructive' ? 'bad' : row.sandbox_report ? 'wait' : 'dim';
   const why = reasonsOf(row).map((reason) => `<li>${text(reason)}</li>`);
   return `<p>Predicted from its text: <span class="${kind}">${text(predictionOf(row))}</span></p>${why.length === 0 ? '' : `<ul class="fine" role="list">${why.join('')}</ul>`}`;
+}
+
+/** What is new in the call, below what would run. */
+function sinceLast({ since_last_call: last }: PendingRequest): string {
+  if (last === undefined) return '';
+  const [which = '', ...differences] = sinceLastTold(last);
+  const lines = differences.map((line) => `<li>${text(line)}</li>`);
+  return `<p class="fine">Since the last such call: ${text(which)}</p>${lines.length === 0 ? '' : `<ul class="fine" role="list">${lines.join('')}</ul>`}`;
 }
 
 /** Whether the page shows all that would run; what it cuts is not approved there. */

@@ -333,6 +333,16 @@ const passkeySessions: Migration = {
   },
 };
 
+/**
+ * 0017: the rows of one agent, newest first, so that a call is compared with the agent's last one of the same tool. Reads the table once.
+ */
+const ofAgent: Migration = {
+  async up(db: Kysely<unknown>) {
+    await sql`create index if not exists reviews_of_agent on reviews (tenant, agent_id, created_ms, id)
+      where withdrawn_at is null`.execute(db);
+  },
+};
+
 export const hilMigrations: Record<string, Migration> = {
   '0001-review-rows': reviewRows,
   '0002-attempts': attempts,
@@ -350,4 +360,5 @@ export const hilMigrations: Record<string, Migration> = {
   '0014-tenants': tenants,
   '0015-passkeys': passkeys,
   '0016-passkey-sessions': passkeySessions,
+  '0017-of-agent': ofAgent,
 };

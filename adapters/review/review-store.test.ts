@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { pendingRequest, type NewReview, type PendingRequest, type SettledReview } from '../../contracts/review.js';
+import type { JsonObject } from '../../contracts/json.js';
 import type { SandboxReport } from '../../contracts/sandbox.js';
 import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
 import { canonicalDigest } from '../../domain/crypto/digest.js';
@@ -551,6 +552,98 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
       expect((await store.list({ tenant: 'globex' })).rows).toEqual([]);
       expect(await store.get(row.id, 'acme')).toEqual(row);
       await expect(store.list({ tenant: 'globex', before: row.id })).rejects.toMatchObject({ code: 'invalid_request' });
+    });
+  });
+
+  describe('what changed since the last such call', () => {
+    const call = (name: string, given: JsonObject): Pick<NewReview, 'request_payload'> => ({
+      request_payload: { jsonrpc: '2.0', id: 1, method: 'call_tool', params: { name, arguments: given } },
+    });
+    const at = (secs: number) => new Date(T0 + secs * 1_000).toISOString();
+    const park = async (n: number, given: JsonObject, over: Partial<NewReview> = {}, tool = 'wire_transfer') =>
+      (
+        await store.createOnce(
+          newReview({ correlation_id: correlation(n), created_at: at(n), ...call(tool, given), ...over }),
+        )
+      ).row;
+
+    it('is told against the newest earlier call of the same agent, tool and tenant', async () => {
+      const first = await park(1, { amount: 1 });
+      await park(2, { amount: 2 }, { tenant: 'globex' });
+      await park(3, { amount: 3 }, { agent_id: 'other-agent' });
+      await park(4, { amount: 4 }, {}, 'refund');
+      const row = await park(5, { amount: 5, to: 'x' });
+      await park(6, { amount: 6 });
+      expect(await store.sinceLast(row)).toEqual({
+        pending_id: first.id,
+        correlation_id: first.correlation_id,
+        created_at: at(1),
+        status: 'pending',
+        decided_at: null,
+        decided_by: null,
+        modified: false,
+        arguments: 'changed',
+        changes: [
+          { path: '/amount', kind: 'changed', before: { json: '1' }, after: { json: '5' } },
+          { path: '/to', kind: 'added', after: { json: '"x"' } },
+        ],
+        changes_omitted: 0,
+      });
+      expect(await store.sinceLast(first)).toBeNull();
+    });
+
+    it('tells two calls of one millisecond apart, and is nothing about a withdrawn call', async () => {
+      const [one, other] = await Promise.all([1, 2].map((n) => park(n, { amount: 1 }, { created_at: at(0) })));
+      const told = await Promise.all([one, other].map((row) => store.sinceLast(row as PendingRequest)));
+      expect(told.filter((last) => last === null)).toHaveLength(1);
+      expect(told.find((last) => last !== null)).toMatchObject({ arguments: 'same', changes: [] });
+      await store.withdraw(correlation(1));
+      await store.withdraw(correlation(2));
+      expect(await store.sinceLast(await park(3, { amount: 1 }))).toBeNull();
+    });
+
+    it('says how the last one was decided, and that it was approved with other arguments', async () => {
+      await park(1, { amount: 1 });
+      const diff = {
+        contract: 'gate.hil.modification-diff/v1' as const,
+        replacements: [{ path: ['amount'], value: 100 }],
+      };
+      await store.settle(settled({ modification: { diff, reviewed_digest: 'sha256:changed' } }));
+      expect(await store.sinceLast(await park(2, { amount: 1 }))).toMatchObject({
+        status: 'approved',
+        decided_by: 'operator:dev',
+        decided_at: '2026-11-02T10:00:05.000Z',
+        modified: true,
+        arguments: 'same',
+      });
+    });
+
+    it('shows the arguments of the last one no longer than its row does', async () => {
+      await park(1, { amount: 1 });
+      await store.settle(settled());
+      now = T0 + 7 * 86_400_000 + 5_000;
+      const row = await park(2, { amount: 2 }, { created_at: new Date(now).toISOString() });
+      const gone = { pending_id: reviewIdOf(correlation(1)), arguments: 'purged', changes: [] };
+      expect(await store.sinceLast(row)).toMatchObject(gone);
+      expect((await store.sweep()).purged).toBe(1);
+      expect(await store.sinceLast(row)).toMatchObject(gone);
+      expect(JSON.stringify(await store.sinceLast(row))).not.toContain('"before"');
+    });
+
+    it('compares and opens no large request', async () => {
+      await park(1, { text: 'x'.repeat(300_000) });
+      const row = await park(2, { text: 'y' });
+      expect(await store.sinceLast(row)).toMatchObject({ arguments: 'too_large', changes: [] });
+      expect(await store.sinceLast(await park(3, { text: 'y' }))).toMatchObject({ arguments: 'same' });
+    });
+
+    it('looks at 200 calls of the agent, and no further', async () => {
+      await park(1, { amount: 1 });
+      for (let n = 2; n <= 200; n += 1) await park(n, {}, {}, 'refund');
+      expect(await store.sinceLast(await park(201, { amount: 1 }))).toMatchObject({ arguments: 'same' });
+      await store.withdraw(correlation(201));
+      await park(202, {}, {}, 'refund');
+      expect(await store.sinceLast(await park(203, { amount: 1 }))).toBeNull();
     });
   });
 

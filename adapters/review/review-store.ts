@@ -37,6 +37,7 @@ import { NEXT_CHANGE, nextChange, reviewChanges } from './changes.js';
 import { legalHolds } from './legal-holds.js';
 import { passkeyStore } from './passkeys.js';
 import { reviewRetention, type RowChange } from './retention.js';
+import { sinceLast } from './since-last.js';
 import { reviewStats } from './stats.js';
 import { reviewSummaries } from './summaries.js';
 import { tenantStatesOver } from './tenant-states.js';
@@ -557,6 +558,14 @@ export function reviewStoreOver(
 
     get: (id, tenant) => read('id', id, tenant),
     byCorrelation: (correlationId, tenant) => read('correlation_id', correlationId, tenant),
+    sinceLast: sinceLast({
+      ask: askSafely,
+      async opened(id, form) {
+        const row = await rowOf(id);
+        if (!row || row.withdrawn_at !== null) return null;
+        return form === 'whole' ? viewAnyway(row) : view(row, NO_CONTENT, clock(), 'summary');
+      },
+    }),
 
     async list({ tenant, status = 'pending', limit = 200, before, agent_id, sort = 'newest' }) {
       const [behind, direction] = sort === 'newest' ? (['<', 'desc'] as const) : (['>', 'asc'] as const);

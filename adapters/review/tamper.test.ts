@@ -164,6 +164,23 @@ describe.each([
     await expect(store.tenants.begin(operation)).rejects.toMatchObject(refused);
   });
 
+  it('shows nothing of an edited row in what changed since that call', async () => {
+    const earlier = await made('settled');
+    const { row } = await store.createOnce(reviewOf((count += 1), { created_at: new Date(T0 + 1).toISOString() }));
+    expect(await store.sinceLast(row)).toMatchObject({ pending_id: earlier, arguments: 'changed', status: 'denied' });
+    await edited(() => put(earlier, { status: 'approved', decided_by: 'operator:mallory' }));
+    expect(await store.sinceLast(row)).toMatchObject({
+      pending_id: earlier,
+      status: 'tampered',
+      decided_by: null,
+      arguments: 'unavailable',
+      changes: [],
+    });
+    expect(told).toEqual([earlier]);
+    await edited(() => put(earlier, { minimized_payload: 'no JSON' }));
+    expect(await store.sinceLast(row)).toBeNull();
+  });
+
   it('has every column of every table classified', async () => {
     const known = {
       reviews: [...REVIEW_AUTHENTICATED, ...REVIEW_NOT_AUTHENTICATED],

@@ -387,6 +387,18 @@ describe('reading review rows', () => {
       expect(await ask('GET', url, { tenant: 'acme' })).toMatchObject({ status: 200, body: row });
   });
 
+  it('says of a single row what changed since the last such call, to whoever may read the row', async () => {
+    await park();
+    const row = await park({ correlation_id: correlation(2), created_at: new Date(T0 + 1_000).toISOString() });
+    const since_last_call = { correlation_id: correlation(1), arguments: 'same' };
+    for (const url of [`/pending/${row.id}`, `/pending/by-correlation/${correlation(2)}`])
+      expect((await ask('GET', url, { tenant: 'acme' })).body).toMatchObject({ since_last_call });
+    const listed = await ask('GET', `/pending?id=${row.id}`, { tenant: 'acme' });
+    expect(listed.body).toMatchObject([{ since_last_call }]);
+    expect((await ask('GET', `/pending/${row.id}`, { tenant: 'globex' })).status).toBe(404);
+    expect((await ask('GET', '/pending', { tenant: 'acme' })).body[0]).not.toHaveProperty('since_last_call');
+  });
+
   it('lists an array, newest first, and says in a header where to go on', async () => {
     for (let n = 1; n <= 3; n += 1)
       await park({ correlation_id: correlation(n), created_at: new Date(T0 + n * 1000).toISOString() });
@@ -577,6 +589,7 @@ describe('POST /decide/{id}', () => {
     expect((await ask('GET', `/pending/${row.id}`, { tenant: 'acme' })).body).toEqual({
       ...answer.body,
       notifications: [],
+      since_last_call: null,
     });
   });
 
@@ -674,6 +687,7 @@ describe('POST /decide/{id}', () => {
     expect((await ask('GET', `/pending/${row.id}`, { tenant: 'acme' })).body).toEqual({
       ...first.body,
       notifications: [],
+      since_last_call: null,
     });
     expect(sender.received).toHaveLength(1);
   });
@@ -688,7 +702,7 @@ describe('POST /decide/{id}', () => {
     const winners = answers.filter(({ status }) => status === 200);
     expect(winners).toHaveLength(1);
     const stored = (await ask('GET', `/pending/${row.id}`, { tenant: 'acme' })).body;
-    expect(stored).toEqual({ ...winners[0]?.body, notifications: [] });
+    expect(stored).toEqual({ ...winners[0]?.body, notifications: [], since_last_call: null });
     const losers = answers.filter(({ status }) => status !== 200);
     expect(losers).toHaveLength(49);
     for (const { status, body } of losers)

@@ -10,6 +10,7 @@ import type {
   RiskTier,
   SettledReview,
   SignedDecision,
+  SinceLastCall,
   StatsWindow,
 } from '../../contracts/review.js';
 import type { LegalHoldReceipt, LegalHoldRequest } from '../../contracts/legal-hold.js';
@@ -150,6 +151,11 @@ export interface ReviewStore {
    */
   get(id: string, tenant?: string): Promise<PendingRequest | null>;
   byCorrelation(correlationId: string, tenant?: string): Promise<PendingRequest | null>;
+  /**
+   * What a row that was read has other than the last call of the same agent and tool before it; `null` where none of the agent's last 200 calls
+   * that waited is of that tool. As much of that row is told as of any other; what costs too much to compare is not compared.
+   */
+  sinceLast(row: PendingRequest): Promise<SinceLastCall | null>;
   /**
    * Rows in the requested order, without payloads: `request_payload` is the minimized one and `payload_summary` is true, so that no row is
    * too large to list; `get` returns the whole. `next_before` is the next cursor, `null` at the end. `invalid_request` when `before` names

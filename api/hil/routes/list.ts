@@ -25,7 +25,7 @@ const ListQuery = z.object({
 });
 
 export interface ListRoutes {
-  readonly reviews: Pick<ReviewStore, 'list' | 'get' | 'byCorrelation'>;
+  readonly reviews: Pick<ReviewStore, 'list' | 'get' | 'byCorrelation' | 'sinceLast'>;
   readonly scopeOf: (request: FastifyRequest) => ReviewScope;
   /** The default order of waiting rows; settled rows are listed newest first by default. */
   readonly waiting: ReviewOrder;
@@ -41,7 +41,7 @@ export function listRoutes(app: ServiceApp, { reviews, scopeOf, waiting }: ListR
       const { id, status, sort, limit, before, agent_id } = request.query;
       if (id !== undefined) {
         const row = (await reviews.get(id, tenant)) ?? (await reviews.byCorrelation(id, tenant));
-        return row ? [row] : [];
+        return row ? [{ ...row, since_last_call: await reviews.sinceLast(row) }] : [];
       }
       const { rows, next_before } = await reviews.list({
         tenant: tenants,

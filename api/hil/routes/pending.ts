@@ -30,6 +30,7 @@ export interface PendingRoutes {
 export function pendingRoutes(app: ServiceApp, { reviews, scopeOf }: PendingRoutes): void {
   const detailed = async (row: PendingRequest) => ({
     ...row,
+    since_last_call: await reviews.sinceLast(row),
     notifications: await reviews.notices.deliveriesOf(row.id),
   });
 
