@@ -12,11 +12,15 @@ import { foreignText } from '../domain/text.js';
 import type { CallStore } from '../domain/call-record/ports.js';
 import type { RulesNow } from './rules-now.js';
 
+/** Whether this agent may call, by the list of agents as it stands now. */
+export type MayCall = (of: Pick<CallInput, 'tenant' | 'agent'>) => boolean;
+
 export function createUpstreamActivities({
   calls,
   upstream,
   verify,
   definitions,
+  mayCall,
   rulesNow,
   now = Date.now,
 }: {
@@ -26,6 +30,8 @@ export function createUpstreamActivities({
   verify: VerifyDecision;
   /** Refuses an approved call whose tool has another definition than the reviewed one. */
   definitions?: ReviewGuard | undefined;
+  /** Says whether the agent of a call may still call; absent where agents are not named in a list. */
+  mayCall?: MayCall | undefined;
   /** Asks policy once more where its rules changed since an approved call was judged. */
   rulesNow: RulesNow;
   now?: () => number;
@@ -117,6 +123,11 @@ export function createUpstreamActivities({
       if (!claimed.applied) return now() > claimNotAfterMs ? tooLate(correlationId) : summarize(claimed.record);
 
       const startedMs = now();
+      // Gate may have begun anew, with another list of agents, since the call was asked for.
+      if (mayCall && !mayCall(call)) {
+        const words = `agent ${call.agent} of tenant ${call.tenant} is not among those that may call any more`;
+        return notRun(correlationId, words, null, 'agent_standing_changed');
+      }
       // Right before the attempt: the tool must still be what the operator read. This check uses the call's own time.
       const { decision, evidence } = claimed.record;
       const changed =

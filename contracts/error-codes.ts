@@ -206,6 +206,11 @@ export const ERROR_CODES = {
     meaning:
       'An operator approved the call under earlier rules, and those of now deny it or ask for more people; nothing was executed.',
   },
+  agent_standing_changed: {
+    status: 403,
+    retry: 'no',
+    meaning: 'The agent was taken out of those that may call after it had asked for the call; nothing was executed.',
+  },
   upstream_timeout: { status: 504, retry: 'no', meaning: 'The upstream did not answer a control method in time.' },
   upstream_not_configured: {
     status: 503,
@@ -383,7 +388,7 @@ export const ERROR_CODES = {
   tenant_offboarded: {
     status: 409,
     retry: 'no',
-    meaning: 'The tenant is offboarded: none of its calls is put before a person any more.',
+    meaning: 'The tenant is offboarded: none of its calls is put before a person or approved any more.',
   },
   operation_unfinished: {
     status: 503,

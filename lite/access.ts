@@ -1,5 +1,6 @@
 import { createHmac } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
+import type { MayCall } from '../activities/upstream.js';
 import type { Caller } from '../api/plugins/app.js';
 import { bearerOf, knownToken, lookUpToken } from '../api/plugins/bearer.js';
 import type { LiteConfig } from '../config/lite.js';
@@ -27,6 +28,8 @@ export interface Access {
   /** Every tenant that an agent can belong to. */
   readonly tenants: readonly string[];
   readonly agentOf: (request: FastifyRequest) => Caller | null;
+  /** Whether a call may be of this agent now; a call outlives the start that took it. */
+  readonly mayCall: MayCall;
   /** Throws `unauthenticated`. An agent's token is no operator's. */
   readonly operatorOf: (request: FastifyRequest) => LiteOperator;
   /** The operator of a token typed into the login form, or `null`. */
@@ -73,7 +76,12 @@ export function createAccess(
     ? deciders.map((entry) => knownToken(entry.token, operator(entry.tenant, entry.tenant, entry.token)))
     : [knownToken(decideToken, operator(null, 'lite', decideToken))];
 
+  const may = new Set(
+    (anonymous ? [anonymous] : callers.map(({ value }) => value)).map((one) => JSON.stringify([one.tenant, one.agent])),
+  );
+
   return {
+    mayCall: ({ tenant, agent }) => may.has(JSON.stringify([tenant, agent])),
     agents: registry ? 'registry' : token ? 'token' : 'open',
     operators: deciders ? 'registry' : 'token',
     tenants: registry ? [...new Set(registry.map(({ tenant }) => tenant))] : [DEFAULT_TENANT],

@@ -1,6 +1,7 @@
 import { createPublicKey } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { AlarmKind, OnAlarm } from '../activities/ledger.js';
+import type { MayCall } from '../activities/upstream.js';
 import { inspectLargeInThreads } from '../adapters/inspection/inspection-threads.js';
 import { createLocalEvaluator } from '../adapters/policy/local-evaluator.js';
 import { createRuleDecisions } from '../domain/review/rule-decision.js';
@@ -34,6 +35,7 @@ export interface LitePortsOptions {
   readonly analyze: Analyzer;
   readonly tools: LiteTools | null;
   readonly toolsName: string;
+  readonly mayCall: MayCall;
   readonly inspected: LiteMetrics['inspected'];
   readonly tellAlarm: OnAlarm;
   readonly told: OnDisk['told'];
@@ -60,6 +62,7 @@ export function litePorts(options: LitePortsOptions) {
     analyze,
     tools,
     toolsName,
+    mayCall,
     inspected,
     tellAlarm,
     told,
@@ -101,6 +104,7 @@ export function litePorts(options: LitePortsOptions) {
     durableFromHere: () => file.durableFromHere(),
     upstream: upstream ?? noUpstream,
     ...(tools && { definitions: createReviewGuard(tools, pins, toolsName) }),
+    mayCall,
     deliver: callbacks(config),
     runs: { status: () => Promise.resolve('running'), end: () => Promise.resolve() },
     verifyDecision: decisionVerifierFor(createPublicKey(keys.decisionKey)),

@@ -136,6 +136,7 @@ export async function startLite({
     analyze,
     tools,
     toolsName,
+    mayCall: access.mayCall,
     told,
     logger,
     now,

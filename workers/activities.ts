@@ -22,7 +22,7 @@ import {
 import { createReviewActivities, type ReviewActivities, type ReviewActivityOptions } from '../activities/review.js';
 import { createSandboxActivities, type SandboxActivities } from '../activities/sandbox.js';
 import { rulesNowOf } from '../activities/rules-now.js';
-import { createUpstreamActivities, type UpstreamActivities } from '../activities/upstream.js';
+import { createUpstreamActivities, type MayCall, type UpstreamActivities } from '../activities/upstream.js';
 import type { HeldRows, Ledger } from '../contracts/ledger.js';
 import type { SignedDecision } from '../contracts/review.js';
 import type { VerdictEvidence } from '../domain/call-record/record.js';
@@ -49,6 +49,8 @@ export interface ActivityPorts {
   readonly upstream: Upstream;
   /** Binds reviews to the tool definitions at the time they were opened. */
   readonly definitions?: ReviewGuard;
+  /** Absent where agents prove themselves by certificate and no list names them. */
+  readonly mayCall?: MayCall;
   readonly deliver: DeliverCallback;
   /** For stores that may roll back committed state: called before something is read of them, it returns the wait for that to be on disk. */
   readonly durableFromHere?: () => () => Promise<void>;
@@ -136,6 +138,7 @@ export function createActivities(ports: ActivityPorts): GateActivities {
       calls,
       upstream: ports.upstream,
       definitions: ports.definitions,
+      mayCall: ports.mayCall,
       rulesNow: rulesNowOf(ports),
       verify: ports.verifyDecision,
       ...clock,

@@ -640,6 +640,7 @@ export function reviewStoreOver(
 
     hold: legalHolds({ db, keys: payloadKeys, clock, asked, rowOf, change, retention }),
 
+    assertOpen: tenants.assertOpen,
     tenants: tenants.states,
     erase: (rows, trigger, untilMs) => asked(() => retention.erase(rows, trigger, untilMs)),
     async operatorRows(tenant) {

@@ -352,7 +352,7 @@ describe('the life of a tenant', () => {
   });
 
   it('is 503 where the engine is away, and the door is closed all the same', async () => {
-    await park();
+    const row = await park();
     const honest = sender.decide;
     sender.decide = async () => {
       throw new GateError('orchestrator_unavailable');
@@ -362,6 +362,9 @@ describe('the life of a tenant', () => {
       await ask('POST', '/pending', { as: 'proxy', body: pendingBody({ correlation_id: correlation(2) }) }),
     ).toMatchObject({ body: { error: 'tenant_offboarded' } });
     sender.decide = honest;
+    // Nothing is approved behind the closed door; denying is what would come anyway.
+    expect(await decide(row.id)).toMatchObject({ status: 409, body: { error: 'tenant_offboarded' } });
+    expect(sender.received).toEqual([]);
     expect(await lifecycle()).toMatchObject({ status: 200, body: { pending_denied: 1 } });
   });
 });

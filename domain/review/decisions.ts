@@ -50,7 +50,7 @@ type DecisionBy = Omit<Decision, 'principal'> & { readonly principal: DecisionPr
 export type DecisionResult = 'applied' | 'failed' | Extract<DecisionOutcome, { outcome: 'refused' }>['code'];
 
 export interface DecisionsOptions {
-  readonly reviews: Pick<ReviewStore, 'get' | 'byCorrelation' | 'settle' | 'voted' | 'ready'>;
+  readonly reviews: Pick<ReviewStore, 'get' | 'byCorrelation' | 'settle' | 'voted' | 'ready' | 'assertOpen'>;
   readonly sender: DecisionSender;
   readonly decisionKey: KeyObject;
   readonly clock: () => number;
@@ -143,6 +143,8 @@ export function createDecisions({
       });
     // If the row cannot be written, do not send the decision: it would wait until the workflow, which uses the same stores, gives up.
     await reviews.ready();
+    // The door is closed before what waits is denied: nothing of that tenant is approved in between.
+    if (given.decision !== 'deny') await reviews.assertOpen(row.tenant);
     if (given.decision !== 'deny' && given.principal.subject === row.agent_spiffe) throw new GateError('own_request');
     // The simulator decides with an operator's token, and would be that person a second time.
     if (given.decision === 'approve' && (row.required_approvers ?? 1) > 1 && given.principal.method === WORKLOAD)

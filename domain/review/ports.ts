@@ -205,6 +205,8 @@ export interface ReviewStore {
   ): Promise<{ readonly deleted: number; readonly held: number; readonly complete: boolean }>;
   /** How many rows of the tenant are not of the demonstration. */
   operatorRows(tenant: string): Promise<number>;
+  /** Throws `tenant_offboarded` where nothing of this tenant may be asked for or approved any more. */
+  assertOpen(tenant: string): Promise<void>;
   /** Whether a tenant may have reviews. */
   readonly tenants: TenantStates;
   /** The approvers' passkeys. */

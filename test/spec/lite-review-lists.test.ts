@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
 import { machineClock } from '../../lite/clock.js';
-import { type LiteFixture, liteFolder, openLite } from '../support/lite.js';
+import { echoTools, type LiteFixture, liteFolder, openLite } from '../support/lite.js';
 import { eventually } from '../support/waiting.js';
 
 const AGENT = 'agent-token-0123456789-0123456789-ab';
@@ -35,6 +35,45 @@ async function parked(): Promise<JsonObject> {
   });
 }
 const ask = (path: string, token: string) => gate.send('GET', path, { headers: bearer(token) });
+
+describe('an agent that is taken out of the list while its call waits', () => {
+  it('has nothing executed by a later approval, and is told why once it may call again', async () => {
+    const folder = await liteFolder();
+    const tools = await echoTools();
+    const id = randomUUID();
+    const start = async (agents: string) => {
+      gate = await openLite(
+        { GATE_LITE_AGENTS: agents, GATE_LITE_DECIDERS: `acme:${ACME}`, GATE_LITE_UPSTREAM_URL: tools.url },
+        { folder },
+      );
+    };
+    const asked = () => gate.call('wire_transfer', { id, arguments: { amount: 5 }, headers: bearer(AGENT) });
+    await start(`acme/bot:${AGENT}`);
+    const { correlation_id } = await eventually('a call that waits', async () => {
+      const { status, body } = await asked();
+      expect([202, 503]).toContain(status);
+      return status === 202 && body;
+    });
+    await gate.close();
+    await start(`acme/other:${GLOBEX}`);
+    const decided = await gate.send('POST', `/decide/${correlation_id as string}`, {
+      headers: bearer(ACME),
+      body: { decision: 'approve' },
+    });
+    expect(decided.status).toBe(200);
+    await gate.close();
+    await start(`acme/bot:${AGENT}`);
+    const told = await eventually('the end of the call', async () => {
+      const answer = await asked();
+      return answer.status !== 202 && answer;
+    });
+    expect(told).toMatchObject({ status: 403, body: { error: 'agent_standing_changed' } });
+    expect(tools.executed).toEqual([]);
+    await tools.close();
+    const { close } = gate;
+    gate = { ...gate, close: () => close().then(() => rm(folder, { recursive: true, force: true })) };
+  });
+});
 
 describe('lists for people in lite', () => {
   it('show an operator the short rows of the own tenant, and an agent nothing', async () => {

@@ -1,0 +1,53 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { CallInput } from '../contracts/call.js';
+import { fixtureFolder, openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
+import { createActivities } from '../workers/activities.js';
+
+describe('an approved call, when its agent may not call any more', () => {
+  let gate: PipelineFixture;
+  let call: CallInput;
+  let listed: Set<string>;
+  const open = (folder: string) =>
+    openPipeline({
+      folder,
+      script: { tier: 'yellow' },
+      compose: (ports) =>
+        createActivities({ ...ports, mayCall: ({ tenant, agent }) => listed.has(`${tenant}/${agent}`) }),
+    });
+  beforeEach(async () => {
+    listed = new Set();
+    gate = await open(await fixtureFolder());
+    call = await gate.call();
+    listed.add(`${call.tenant}/${call.agent}`);
+    expect(await gate.run(call)).toMatchObject({ state: 'parked' });
+  });
+  afterEach(() => gate.close());
+
+  async function approved() {
+    expect(await gate.host.decide(await gate.decision(call, 'approve'))).toMatchObject({ outcome: 'applied' });
+    await gate.host.idle();
+    const { state, outcome } = (await gate.calls.find(call.correlation_id)) ?? {};
+    return { state, code: outcome?.code, error: outcome?.error, sent: gate.executed.length };
+  }
+
+  it('runs where it still may', async () => {
+    expect(await approved()).toMatchObject({ state: 'completed', sent: 1 });
+  });
+
+  it('does not run where it was taken out since, and a row says why', async () => {
+    listed.clear();
+    const error = `agent ${call.agent} of tenant ${call.tenant} is not among those that may call any more`;
+    expect(await approved()).toEqual({ state: 'not_run', code: 'agent_standing_changed', error, sent: 0 });
+    const row = (await gate.rows(call.correlation_id)).find(({ event_kind }) => event_kind === 'upstream.outcome');
+    expect(row).toMatchObject({
+      authorized: false,
+      reasoning: expect.stringContaining(error) as never,
+      policy_decision: { stage: 'not_run', code: 'agent_standing_changed' },
+    });
+  });
+
+  it('of the same name in another tenant is another agent', async () => {
+    listed = new Set([`other/${call.agent}`]);
+    expect(await approved()).toMatchObject({ code: 'agent_standing_changed', sent: 0 });
+  });
+});
