@@ -2,9 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { AssertionJson } from '../contracts/approval.js';
 import type { CallInput } from '../contracts/call.js';
-import type { PendingRequest } from '../contracts/review.js';
+import type { JsonObject } from '../contracts/json.js';
+import type { ModificationDiff, PendingRequest } from '../contracts/review.js';
 import { approvalFindings } from '../domain/review/approval-evidence.js';
 import { approvalStatementOf, challengeOf } from '../domain/review/approval-challenge.js';
+import { modificationOf } from '../domain/review/decisions.js';
+import type { QuorumRule } from '../domain/review/quorum.js';
 import { createPasskeys, type Passkeys } from '../domain/review/passkeys.js';
 import { type AssertionFaults, softwareAuthenticator } from '../test/support/authenticator.js';
 import { openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
@@ -12,14 +15,16 @@ import { openPipeline, type PipelineFixture } from '../test/support/pipeline-fix
 const CONSOLE = { rpId: 'console.example', origin: 'https://console.example' };
 const ANA = { subject: 'operator:ana', tenant: 'acme' };
 
+const BEN = { subject: 'operator:ben', tenant: 'acme' };
+
 let gate: PipelineFixture;
 let passkeys: Passkeys;
 let device: ReturnType<typeof softwareAuthenticator>;
 let call: CallInput;
 let row: PendingRequest;
 
-const parkedCall = async (): Promise<[CallInput, PendingRequest]> => {
-  const input = await gate.call();
+const parkedCall = async (given: JsonObject = {}): Promise<[CallInput, PendingRequest]> => {
+  const input = await gate.call({ arguments: given });
   await gate.run(input);
   const found = await gate.reviews.byCorrelation(input.correlation_id);
   if (!found) throw new Error('the call is not parked');
@@ -29,9 +34,10 @@ async function register(who = ANA, authenticator = device) {
   const { ceremony, publicKey } = await passkeys.startRegistration(who);
   await passkeys.finishRegistration(ceremony, who, authenticator.create(publicKey.challenge));
 }
-beforeEach(async () => {
-  gate = await openPipeline({
+const open = (quorum?: QuorumRule) =>
+  openPipeline({
     script: { tier: 'yellow', approvalTier: 'strict' },
+    ...(quorum && { quorum }),
     passkeys: (store) => {
       const relyingParty = { id: CONSOLE.rpId, origin: CONSOLE.origin };
       passkeys = createPasskeys({
@@ -45,28 +51,36 @@ beforeEach(async () => {
       return passkeys;
     },
   });
+beforeEach(async () => {
+  gate = await open();
   device = softwareAuthenticator(CONSOLE);
   await register();
   [call, row] = await parkedCall();
 });
 afterEach(() => gate.close());
 
-const challenge = (decision: 'approve' | 'deny' = 'approve', of = row) =>
-  challengeOf(approvalStatementOf(of, ANA.subject, { decision }));
-const decide = (passkey: AssertionJson | undefined, decision: 'approve' | 'deny' = 'approve', of = row) =>
+const challenge = (decision: 'approve' | 'deny' = 'approve', of = row, who = ANA) =>
+  challengeOf(approvalStatementOf(of, who.subject, { decision }));
+const decide = (
+  passkey: AssertionJson | undefined,
+  decision: 'approve' | 'deny' | 'modify' = 'approve',
+  of = row,
+  { who = ANA, diff }: { who?: typeof ANA; diff?: ModificationDiff } = {},
+) =>
   gate.decide({
     id: of.id,
     tenant: 'acme',
     decision,
+    modification_diff: diff,
     reason: null,
     decided_via: 'console',
     request_id: randomUUID(),
     passkey,
     principal: (tenant) => ({
-      ...ANA,
+      ...who,
       tenant,
       method: 'console-bearer',
-      credential: 'token of ana',
+      credential: `token of ${who.subject}`,
       credential_kind: 'console-bearer',
     }),
   });
@@ -124,6 +138,90 @@ describe('a call that is approved only with a passkey', () => {
     await expect(decide(strange.get(challenge()))).rejects.toMatchObject(refusedFor(/not one of the approver/));
     const forged = { ...strange.get(challenge()), id: device.id, rawId: device.id };
     await expect(decide(forged)).rejects.toMatchObject(refusedFor(/signature/));
+  });
+});
+
+describe('a change that is made with a passkey', () => {
+  const diff = (value: number): ModificationDiff => ({
+    contract: 'gate.hil.modification-diff/v1',
+    replacements: [{ path: ['amount'], value }],
+  });
+  const modifying = (of: PendingRequest, value: number) => {
+    const asked = { decision: 'modify', modification_diff: diff(value) } as const;
+    return challengeOf(approvalStatementOf(of, ANA.subject, { decision: 'modify', ...modificationOf(of, asked) }));
+  };
+
+  it('signs the changed call: that one runs, and the rows prove it', async () => {
+    const [input, of] = await parkedCall({ amount: 500, to: 'vendor' });
+    const row = await decide(device.get(modifying(of, 5)), 'modify', of, { diff: diff(5) });
+    expect(row).toMatchObject({ status: 'approved', approver_provenance: 'webauthn' });
+    await gate.host.idle();
+    expect(gate.executed).toMatchObject([{ params: { arguments: { amount: 5, to: 'vendor' } } }]);
+    const signed = (await gate.calls.find(input.correlation_id))?.decision?.signed;
+    expect(signed?.approval?.statement).toMatchObject({
+      decision: 'modify',
+      payload_digest: row.reviewed_payload_digest,
+    });
+    expect(row.reviewed_payload_digest).not.toBe(row.original_payload_digest);
+    const findings = approvalFindings(await gate.rows(input.correlation_id));
+    expect(findings).toMatchObject([{ decided_by: 'operator:ana', fault: null }]);
+  });
+
+  it('is no other change, and no approval of the call as it was asked for', async () => {
+    const [input, of] = await parkedCall({ amount: 500, to: 'vendor' });
+    for (const signed of [modifying(of, 6), challenge('approve', of)])
+      await expect(decide(device.get(signed), 'modify', of, { diff: diff(5) })).rejects.toMatchObject(
+        refusedFor(/challenge/),
+      );
+    await expect(decide(device.get(modifying(of, 5)), 'approve', of)).rejects.toMatchObject(refusedFor(/challenge/));
+    await expect(decide(undefined, 'modify', of, { diff: diff(5) })).rejects.toMatchObject({
+      code: 'passkey_required',
+    });
+    expect((await gate.calls.find(input.correlation_id))?.state).toBe('parked');
+  });
+});
+
+describe('a call that two people must approve with their passkeys', () => {
+  let bens: ReturnType<typeof softwareAuthenticator>;
+  beforeEach(async () => {
+    await gate.close();
+    gate = await open({ strict: 2, risky: 1, destructive: 1 });
+    device = softwareAuthenticator(CONSOLE);
+    bens = softwareAuthenticator(CONSOLE);
+    await register();
+    await register(BEN, bens);
+    [call, row] = await parkedCall();
+  });
+
+  it('runs when both have signed, each for himself, and a row proves each', async () => {
+    expect(await decide(device.get(challenge()))).toMatchObject({ status: 'pending' });
+    expect(await decide(bens.get(challenge('approve', row, BEN)), 'approve', row, { who: BEN })).toMatchObject({
+      status: 'approved',
+      approvals: [
+        { by: 'operator:ana', provenance: 'webauthn' },
+        { by: 'operator:ben', provenance: 'webauthn' },
+      ],
+    });
+    await gate.host.idle();
+    expect(gate.executed).toHaveLength(1);
+    expect(approvalFindings(await gate.rows(call.correlation_id))).toMatchObject([
+      { event: 'hil.vote', decided_by: 'operator:ana', fault: null },
+      { event: 'hil.approved', decided_by: 'operator:ben', fault: null },
+    ]);
+  });
+
+  it('waits on after one person, however often he signs, and takes his signature for nobody else', async () => {
+    const first = device.get(challenge());
+    await decide(first);
+    await expect(decide(first)).rejects.toMatchObject(refusedFor(/counter/));
+    expect(await decide(device.get(challenge()))).toMatchObject({
+      status: 'pending',
+      approvals: [{ by: 'operator:ana' }],
+    });
+    for (const signed of [device.get(challenge()), device.get(challenge('approve', row, BEN))])
+      await expect(decide(signed, 'approve', row, { who: BEN })).rejects.toMatchObject({ code: 'passkey_refused' });
+    await gate.host.idle();
+    expect([(await gate.calls.find(call.correlation_id))?.state, gate.executed.length]).toEqual(['parked', 0]);
   });
 });
 
