@@ -106,6 +106,30 @@ describe('a call that two people must approve', () => {
     expect(await by('ana')).toMatchObject({ status: 'approved', decided_by: 'operator:ben' });
   });
 
+  it('tells somebody whose approval was counted, and who hears of it only after a denial, that it was denied', async () => {
+    const late = createDecisions({
+      reviews: gate.reviews,
+      sender: {
+        async decide(signed) {
+          const outcome = await gate.host.decide(signed);
+          await by('ben', 'deny');
+          return outcome;
+        },
+      },
+      decisionKey: DECISION_KEYS.privateKey,
+      clock: Date.now,
+      decisionLifeMs: 10_000,
+      approvers: () => APPROVERS,
+      observe: () => undefined,
+    });
+    const asked = { id: call.correlation_id, tenant: undefined, reason: null, decided_via: null } as const;
+    const principal = (tenant: string) => ({ subject: 'operator:ana', tenant, ...BY_TOKEN });
+    await expect(late({ ...asked, decision: 'approve', request_id: randomUUID(), principal })).rejects.toMatchObject({
+      code: 'already_decided',
+      fields: { status: 'denied', decided_by: 'operator:ben' },
+    });
+  });
+
   it('has a row of the ledger for each vote, and who approved stands in the row that decides', async () => {
     await by('ana');
     await by('ben');

@@ -153,7 +153,12 @@ export function createDecisions({
     const decision = approval === null ? given : { ...given, principal: withPasskey(given.principal, approval) };
     const signed = await sign(row, decision, now, approval);
     const outcome = await sender.decide(signed);
-    if (outcome.outcome === 'voted') return countVotes(row, outcome.approvals);
+    if (outcome.outcome === 'voted') {
+      const voted = await countVotes(row, outcome.approvals);
+      if (voted.status === 'pending' || voted.status === 'approved') return voted;
+      // Somebody said no since, or the time was over.
+      throw refusal(whyNotDecidable(voted, clock()) ?? 'already_decided', voted);
+    }
     if (outcome.settled && outcome.settled.pending_id !== row.id)
       throw new GateError('internal_error', 'the workflow answered for another review');
     // Another change of the same person under the same request id may have been first.

@@ -117,7 +117,7 @@ export const findOpa = (options: FindOptions): Promise<string> => find(PROGRAMS.
  */
 export const presentTemporal = async (env: Env): Promise<string | null> => (await present(PROGRAMS.temporal, env)).path;
 
-const cacheFolder = (env: Env): string => resolve(PROJECT_ROOT, env['GATE_CACHE_DIR'] || join('.cache', 'bin'));
+export const cacheFolder = (env: Env): string => resolve(PROJECT_ROOT, env['GATE_CACHE_DIR'] || join('.cache', 'bin'));
 
 /** The program that was found, or where it was looked for. */
 async function present(program: Program, env: Env): Promise<{ path: string | null; tried: string[] }> {

@@ -2,6 +2,7 @@
 export type Need =
   | 'chromium'
   | 'dev-full'
+  | 'go'
   | 'opa'
   | 'loop-device'
   | 'openssl'
