@@ -121,7 +121,7 @@ export function createStepActivities(
     /** Milliseconds until a parked call should ask again whether it may move to the parked queue; 0 where it may now. */
     roomForParked: (correlationId: string): Promise<number> => Promise.resolve(room?.ask(correlationId) ?? 0),
 
-    /** Says of a call that nobody has decided at a share of its time that more people should look. */
+    /** Says of a call that nobody has decided at a share of its time that people should look again. */
     escalate: (correlationId: string): Promise<CallSummary> => parts.escalateReview(correlationId),
 
     /** Moves a parked record past its deadline to expired. Too late, it returns the record as it is. */

@@ -145,7 +145,7 @@ export const pendingRequest = z.looseObject({
   assigned_to: z.string().nullable().optional(),
   assigned_by: z.string().nullable().optional(),
   escalation_pool: z.string().nullable().optional(),
-  /** When nobody had decided the row at a share of its time, and more people were told; and when that would be. */
+  /** When nobody had decided the row at a share of its time, and people were told again; and when that would be. */
   escalated_at: z.string().nullable().optional(),
   escalates_at: z.string().nullable().optional(),
   /** What came of the call after its review, and who said so. */

@@ -9,7 +9,7 @@ export const CALL_MOVES = {
   park: { from: ['decided'], to: 'parked' },
   /** One approval of several: the call waits for the others. */
   vote: { from: ['parked'], to: 'parked' },
-  /** Nobody has decided at a share of its time: more people are told, and the call waits on. */
+  /** Nobody has decided at a share of its time: people are told again, and the call waits on. */
   escalate: { from: ['parked'], to: 'parked' },
   approve: { from: ['parked'], to: 'approved' },
   deny: { from: ['parked'], to: 'denied' },

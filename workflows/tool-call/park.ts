@@ -67,10 +67,10 @@ export function reviewOf(
   const settledBefore = (ms: number, summary: string): Promise<boolean> =>
     condition(() => settled !== null, Math.max(1, ms - Date.now()), { summary });
 
-  /** Tells more people, once. A store that is away then may be back before the deadline. */
+  /** Tells people again, once. A store that is away then may be back before the deadline. */
   async function escalated(dueMs: number, escalate: () => Promise<void>): Promise<void> {
     for (let atMs = dueMs; !isOver(deadlineMs, Math.max(atMs, Date.now())); atMs = Date.now() + ESCALATE_AGAIN_MS) {
-      if (await settledBefore(atMs, 'then more people are told')) return;
+      if (await settledBefore(atMs, 'then people are told again')) return;
       await inTurn();
       if (settled) return;
       deciding = true;

@@ -313,7 +313,7 @@ describe('toolCall: each path of a call, as its history tells it', () => {
     expect(gate.executed).toEqual([]);
   });
 
-  it('parked, escalated and then approved: more people are told once, and the call waits on', async () => {
+  it('parked, escalated and then approved: people are told again once, and the call waits on', async () => {
     await gate.close();
     gate = await openPipeline({ escalateShare: 0.02, script: { tier: 'yellow' } });
     const call = await gate.call({ ttl_secs: { auto: 60, standard: 60, strict: 60 } });

@@ -31,7 +31,7 @@ export function summaryOf(reportRow: ReportRow): string {
     case 'hil.vote':
       return `${by} approved ${tool}, which still waits for others${because(reasoning)}`;
     case 'hil.escalated':
-      return `nobody had decided about ${tool} yet, and more people were told`;
+      return `nobody had decided about ${tool} yet, and people were told again`;
     case 'hil.approved':
       return `${by} approved ${tool}${because(reasoning)}`;
     case 'hil.denied':
