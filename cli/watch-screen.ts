@@ -7,6 +7,8 @@ import { gateCommand } from './output.js';
 export interface Watched {
   /** What waits, oldest first. */
   readonly rows: readonly PendingSummary[];
+  /** Calls that wait beside these, and came later. */
+  readonly more: number;
   readonly selected: string | null;
   /** One call in full, and the decision that a key asks for. */
   readonly open: { readonly row: PendingRequest; readonly decision: 'approve' | 'deny' | null } | null;
@@ -14,7 +16,7 @@ export interface Watched {
   readonly note: string;
 }
 
-export const NOTHING: Watched = { rows: [], selected: null, open: null, note: '' };
+export const NOTHING: Watched = { rows: [], more: 0, selected: null, open: null, note: '' };
 
 /** What a key asks for beside another look. */
 export type Asked =
@@ -26,8 +28,9 @@ const byAge = (one: PendingSummary, other: PendingSummary): number =>
   one.created_at.localeCompare(other.created_at) || one.id.localeCompare(other.id);
 
 /** A list that was read anew. What was selected stays so where it still waits. */
-export function listed(watched: Watched, rows: readonly PendingSummary[]): Watched {
-  return reselected({ ...watched, rows: rows.filter(({ status }) => status === 'pending').toSorted(byAge) }, 0);
+export function listed(watched: Watched, rows: readonly PendingSummary[], waiting = rows.length): Watched {
+  const wait = rows.filter(({ status }) => status === 'pending').toSorted(byAge);
+  return reselected({ ...watched, rows: wait, more: Math.max(0, waiting - rows.length) }, 0);
 }
 
 /** A change of one row. */
@@ -39,7 +42,8 @@ export function changed(watched: Watched, type: ReviewChangeType, row: PendingSu
   const ended = at >= 0 && !waits ? { note: endOf(type, row) } : {};
   // Nothing is decided about a call that has ended, or changed, while it was read.
   const open = watched.open?.row.id === row.id && !waits ? null : watched.open;
-  return reselected({ ...watched, ...ended, rows, open }, Math.max(0, at));
+  const more = at < 0 && !waits ? Math.max(0, watched.more - 1) : watched.more;
+  return reselected({ ...watched, ...ended, rows, more, open }, Math.max(0, at));
 }
 
 const endOf = (type: ReviewChangeType, { tool, agent_id, status, decided_by }: PendingSummary): string =>
@@ -153,8 +157,9 @@ function opened(open: Open, { columns, lines }: ScreenSize): string[] {
   ];
 }
 
-function table({ rows, selected }: Watched, lines: number, nowMs: number): string[] {
-  const head = `${rows.length} ${rows.length === 1 ? 'call waits' : 'calls wait'}`;
+function table({ rows, more, selected }: Watched, lines: number, nowMs: number): string[] {
+  const all = rows.length + more;
+  const head = `${all} ${all === 1 ? 'call waits' : 'calls wait'}${more > 0 ? `, the oldest ${rows.length} are listed` : ''}`;
   const room = Math.max(1, lines - 1);
   const at = Math.max(
     0,

@@ -182,10 +182,13 @@ describe('a Gate that is watched', () => {
   let server: Server;
   let url: string;
   let asked: string[];
+  /** Numbers of the calls that wait. */
+  let waits: number[];
   let tell: (text: string) => void;
   const { done, stop } = commandLine(() => tmpdir());
   beforeEach(async () => {
     asked = [];
+    waits = [1];
     server = createServer((request, response) => {
       let body = '';
       request.on('data', (chunk: Buffer) => (body += chunk.toString()));
@@ -214,7 +217,7 @@ describe('a Gate that is watched', () => {
         };
         const decided = { decided_at: new Date(T0 + 61_000).toISOString(), decided_by: 'operator:ana' };
         const given = request.url?.startsWith('/pending/summaries')
-          ? { items: [summary(1)] }
+          ? { items: waits.slice(0, 200).map((n) => summary(n)), pending_count: waits.length }
           : request.url?.startsWith('/pending?status=decided')
             ? [{ ...whole(1), ...decided, status: 'denied', decision_reason: 'no' }]
             : request.url?.startsWith('/decide/')
@@ -269,6 +272,35 @@ describe('a Gate that is watched', () => {
     keys.push('q');
     await watching;
     ended = true;
+  });
+
+  it('lists the oldest of very many, counts them all, and lists on as they are decided', async () => {
+    waits = Array.from({ length: 260 }, (_, n) => n);
+    let screen: readonly string[] = [];
+    let end: () => void = () => undefined;
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    async function* typed(): AsyncGenerator<string> {
+      await ended;
+      yield 'q';
+    }
+    const watching = watch(
+      liteTarget({ endpoint: url, decideToken: 'x'.repeat(32) }),
+      () => Promise.reject(new Error('nobody asked for one')),
+      { keys: typed(), size: () => WIDE, show: (lines) => void (screen = lines) },
+    );
+    await eventually('all are counted', () => screen[0] === '260 calls wait, the oldest 200 are listed');
+    await eventually('the stream', () => asked.includes('GET /pending/stream'));
+    const gone = waits.splice(0, 200);
+    for (const n of [...gone, 230]) {
+      const pending = summary(n, { status: 'denied' });
+      tell(`id: ${n + 2}\nevent: decided\ndata: ${JSON.stringify({ type: 'decided', pending })}\n\n`);
+    }
+    await eventually(
+      'the others are listed',
+      () => screen[0] === '59 calls wait' && screen[1]?.startsWith('> ') === true,
+    );
+    end();
+    await watching;
   });
 
   it('is no program: without a terminal it is wrong usage, and so is a choice of rows', async () => {

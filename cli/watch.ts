@@ -15,6 +15,8 @@ export interface Terminal {
 }
 
 const LISTED = 200;
+/** With fewer in the list, and more that wait, it is read anew. */
+const FEW = 100;
 const AGAIN_MS = 2_000;
 const TICK_MS = 1_000;
 
@@ -58,8 +60,12 @@ export async function watch(
 
   async function list(): Promise<void> {
     const path = `/pending/summaries?status=pending&sort=oldest&limit=${LISTED}`;
-    const { items } = await target.ask<{ items: PendingSummary[] }>('hil', 'GET', path);
-    become(listed(watched, items));
+    const { items, pending_count } = await target.ask<{ items: PendingSummary[]; pending_count: number }>(
+      'hil',
+      'GET',
+      path,
+    );
+    become(listed(watched, items, pending_count));
   }
 
   /** Follows the stream from the number it has, and lists anew where that is too old. */
@@ -77,6 +83,7 @@ export async function watch(
           if (data === '' || event === 'reset') continue;
           const { type, pending } = JSON.parse(data) as { type: ReviewChangeType; pending: PendingSummary };
           become(changed(watched, type, pending));
+          if (watched.more > 0 && watched.rows.length < FEW) await list();
         }
       } catch (error) {
         if (ended.signal.aborted) return;
