@@ -17,9 +17,11 @@ interface ApprovalsOptions extends LiteFlags {
 export function registerApprovals(program: Command): void {
   program
     .command('approvals')
-    .description('who decided what, and how fast: counts of a window, its approvers, and the latest decisions')
+    .description(
+      'who decided what, and how fast: counts of a window, its approvers, and the decisions of the newest calls',
+    )
     .addOption(new Option('--window <window>', 'until now').choices(statsWindow.options).default('24h'))
-    .addOption(new Option('--limit <n>', 'so many of the latest decisions').argParser(Number).default(20))
+    .addOption(new Option('--limit <n>', 'so many of the newest calls that are decided').argParser(Number).default(20))
     .addOption(endpoint())
     .addOption(decideToken())
     .addOption(json())
