@@ -38,6 +38,8 @@ export function changed(watched: Watched, type: ReviewChangeType, row: PendingSu
   const at = watched.rows.findIndex(({ id }) => id === row.id);
   const others = watched.rows.filter(({ id }) => id !== row.id);
   const waits = row.status === 'pending' && type !== 'withdrawn';
+  // What is not listed comes with the next list.
+  if (at < 0 && waits && watched.more > 0) return { ...watched, more: watched.more + (type === 'created' ? 1 : 0) };
   const rows = waits ? [...others, row].toSorted(byAge) : others;
   const ended = at >= 0 && !waits ? { note: endOf(type, row) } : {};
   // Nothing is decided about a call that has ended, or changed, while it was read.

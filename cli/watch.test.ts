@@ -101,6 +101,16 @@ describe('the screen of gate pending --watch', () => {
     expect(watched).toMatchObject({ rows: [], selected: null, note: expect.stringContaining('withdrawn') });
   });
 
+  it('counts what is not listed once, whatever happens to it', () => {
+    let watched = listed(NOTHING, [summary(1), summary(2)], 4);
+    watched = changed(watched, 'updated', summary(3, { escalated_at: 'now' }));
+    expect(watched).toMatchObject({ rows: [{ id: id(1) }, { id: id(2) }], more: 2 });
+    watched = changed(watched, 'created', summary(5));
+    expect(screenOf(watched, WIDE, T0)[0]).toBe('5 calls wait, the oldest 2 are listed');
+    watched = changed(watched, 'expired', summary(3, { status: 'expired' }));
+    expect(watched).toMatchObject({ rows: [{ id: id(1) }, { id: id(2) }], more: 2 });
+  });
+
   it('decides only a call that was shown whole, and only on y', () => {
     const watched = listed(NOTHING, [summary(1)]);
     expect(pressed(watched, 'a', TALL).asked).toEqual({ do: 'open', id: id(1), decision: 'approve' });
