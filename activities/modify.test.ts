@@ -61,6 +61,19 @@ describe('a call whose approver changes it', () => {
     expect(sentArguments()).toEqual([{ amount: 5, to: 'vendor' }]);
   });
 
+  it.each([
+    ['risky', { strict: 2, risky: 2, destructive: 1 }],
+    ['destructive', { strict: 2, risky: 1, destructive: 2 }],
+  ])('is changed by nobody where a %s effect needs two people, as the changed call may have one', async (_, quorum) => {
+    await gate.close();
+    gate = await openPipeline({ script: { tier: 'yellow' }, quorum });
+    call = await gate.call({ tool: 'wire_transfer', arguments: { amount: 500, to: 'vendor' } });
+    expect(await gate.run(call)).toMatchObject({ state: 'parked' });
+    await expect(modify()).rejects.toMatchObject({ code: 'modify_under_quorum', status: 422 });
+    expect(await stateOf()).toBe('parked');
+    expect(gate.executed).toEqual([]);
+  });
+
   it('has no claim of the tool in its answer that somebody changed it', async () => {
     gate.script.upstream = async (request) => {
       const _meta = { 'gate/modified': { by: 'operator:boss', paths: [] }, kept: 1 };

@@ -456,7 +456,8 @@ export const ERROR_CODES = {
   modify_under_quorum: {
     status: 422,
     retry: 'no',
-    meaning: 'A call that several people must approve is approved as it is, or denied.',
+    meaning:
+      'A call that several people must approve is approved as it is, or denied; so is every call where several must approve some predicted effects.',
   },
   modification_unjudged: {
     status: 503,

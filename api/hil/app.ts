@@ -9,6 +9,7 @@ import type { NotificationMode } from '../../contracts/notification.js';
 import { placesOf } from '../../domain/notification/lines.js';
 import { createNotifier, type Notifier } from '../../domain/notification/notifier.js';
 import { createDecisionLinks } from '../../domain/review/decision-link.js';
+import type { QuorumRule } from '../../domain/review/quorum.js';
 import { createDecisions } from '../../domain/review/decisions.js';
 import type { DecisionSender, ReviewStore } from '../../domain/review/ports.js';
 import { createPasskeys, type PasskeyRequired, relyingPartyOf } from '../../domain/review/passkeys.js';
@@ -59,6 +60,8 @@ export interface HilOptions {
   readonly clock?: () => number;
   /** Which calls are approved only with a passkey; none when absent. */
   readonly passkeyRequired?: PasskeyRequired;
+  /** How many people predicted effects ask for; one when absent. */
+  readonly quorum?: QuorumRule;
   readonly simulatorTenant?: string | undefined;
   readonly decisionLifeSeconds?: number;
   readonly bodyLimit?: number;
@@ -134,6 +137,7 @@ export function createHilService(options: HilOptions): Service {
     decisionLifeMs,
     approvers,
     observe: reviewMetrics(registry, reviews, clock),
+    quorum: options.quorum,
     passkeys,
   });
   pendingRoutes(service.app, { reviews, scopeOf });

@@ -84,6 +84,7 @@ export async function open({
           reviews,
           sender: createDecisionSender(engine),
           decisionKey,
+          quorum,
           readiness: {
             orchestrator: engineAnswers(engine),
             ...channelReadiness(told, channels.length),

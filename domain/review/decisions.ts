@@ -14,6 +14,7 @@ import { GateError } from '../errors.js';
 import { approvalStatementOf } from './approval-challenge.js';
 import { signDecision } from './decision-signature.js';
 import { modified, ModificationRefused } from './modification.js';
+import { ONE_APPROVER, type QuorumRule } from './quorum.js';
 import type { Passkeys } from './passkeys.js';
 import type { DecisionOutcome, DecisionSender, ReviewStore } from './ports.js';
 import { storable } from './storable.js';
@@ -59,6 +60,8 @@ export interface DecisionsOptions {
   /** Who may approve for the tenant now: an earlier approval counts only of these. */
   readonly approvers: (tenant: string) => readonly string[];
   readonly observe: (decision: Decision['decision'], result: DecisionResult) => void;
+  /** How many people predicted effects ask for, where they do. */
+  readonly quorum?: Pick<QuorumRule, 'risky' | 'destructive'> | undefined;
   /** Absent in an edition without passkeys. */
   readonly passkeys?: Pick<Passkeys, 'prove' | 'required'> | undefined;
 }
@@ -79,6 +82,7 @@ export function createDecisions({
   decisionLifeMs,
   approvers,
   observe,
+  quorum = ONE_APPROVER,
   passkeys,
 }: DecisionsOptions): (decision: Decision) => Promise<PendingRequest> {
   const standingOf = ({ approvals = [], tenant }: PendingRequest): Approval[] => {
@@ -146,6 +150,12 @@ export function createDecisions({
     // The door is closed before what waits is denied: nothing of that tenant is approved in between.
     if (given.decision !== 'deny') await reviews.assertOpen(row.tenant);
     if (given.decision !== 'deny' && given.principal.subject === row.agent_spiffe) throw new GateError('own_request');
+    // Nobody has predicted what the changed call would do: one person must not make of a harmless call one that needs two.
+    if (given.decision === 'modify' && Math.max(quorum.risky, quorum.destructive) > 1)
+      throw new GateError(
+        'modify_under_quorum',
+        'a changed call may need several people here, by its predicted effect',
+      );
     // The simulator decides with an operator's token, and would be that person a second time.
     if (given.decision === 'approve' && (row.required_approvers ?? 1) > 1 && given.principal.method === WORKLOAD)
       throw new GateError('capability_denied', 'a workload is not one of the people whom this call needs');

@@ -287,6 +287,7 @@ export async function openPipeline({
       clock: hilNow,
       decisionLifeMs: 10_000,
       approvers,
+      quorum,
       observe: () => undefined,
       passkeys: passkeys?.(reviews.passkeys),
     }),
