@@ -322,7 +322,12 @@ export const ENGINE_FAULTS: readonly Fault[] = [
           const bundleFile = await bundleToFile(bench.engine.folder, 'test/support/engine-poisoned-workflows.ts');
           const host = await gate.start({ bundleFile, reconcileEverySecs: 1 });
           try {
-            const seen = await settled(host, key);
+            // The alarm row follows when everything else of the call is settled.
+            const seen = await until(
+              'the alarm row',
+              () => settled(host, key),
+              ({ kinds }) => kinds.includes('alarm.reconciled'),
+            );
             expect(seen).toMatchObject({
               state: 'expired',
               review: { status: 'expired' },
