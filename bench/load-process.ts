@@ -64,6 +64,21 @@ const answers = {
       return String(reply.statusCode);
     });
   },
+
+  /** Reads one address again and again, its whole answer. */
+  async read({
+    target,
+    bearer,
+    path,
+    ...pressure
+  }: Pressure & { target: Target; bearer: string; path: string }): Promise<Pressed> {
+    const pool = poolOf(target, pressure.concurrency);
+    return press(pressure, async () => {
+      const reply = await pool.request({ path, method: 'GET', headers: { authorization: `Bearer ${bearer}` } });
+      await reply.body.text();
+      return String(reply.statusCode);
+    });
+  },
 };
 export type LoadQuestions = typeof answers;
 

@@ -43,3 +43,7 @@ export const together = (rounds: readonly Pressed[]): Pressed => ({
     .flatMap(({ answers }) => Object.entries(answers))
     .reduce<Record<string, number>>((all, [answer, count]) => ({ ...all, [answer]: (all[answer] ?? 0) + count }), {}),
 });
+
+/** Answers that were none: an outage, or an error in place of one. */
+export const unanswered = (answers: Pressed['answers']): number =>
+  sum(Object.entries(answers).map(([answer, count]) => (/^[24]/.test(answer) ? 0 : count)));

@@ -1,12 +1,20 @@
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DatabaseSync } from '@photostructure/sqlite';
-import { type Pressed, together } from './load.js';
-import type { CallKind, Target } from './load-process.js';
-import { cpuMsOf, describeMachine, fileMib, type Machine, residentMibOf } from './machine.js';
-import { quantile, rounded, sum } from './numbers.js';
+import { type Pressed, together, unanswered } from './load.js';
+import { describeMachine, type Machine } from './machine.js';
+import { quantile, rounded } from './numbers.js';
+import {
+  CALLERS,
+  decideCalls,
+  deniedCall,
+  LONG_TTL_SECS,
+  parkedCall,
+  pressCalls,
+  startWaitingGate,
+  stillParked,
+  weigh,
+} from './parked.js';
 import { writeReport } from './report.js';
-import { type GateSide, openStage, type Stage } from './stage.js';
+import { openStage, type Stage } from './stage.js';
 
 export interface ParksBenchOptions {
   readonly parks: number;
@@ -17,9 +25,7 @@ export interface ParksBenchOptions {
 /** `GATE_PARK`: in a run of its own, or in the run that judged it. */
 export type ParkMode = 'continue' | 'stay';
 
-const CALLERS = 16;
 const WARM_PARKS = 200;
-const LONG_TTL_SECS = 3_600;
 const LIMIT_MS = 15 * 60_000;
 
 interface Parking {
@@ -87,31 +93,21 @@ export async function runParksBench({ parks, modes, say }: ParksBenchOptions): P
   }
 
   async function measure(stage: Stage, mode: ParkMode): Promise<void> {
-    const start = (ttlSecs: number) =>
-      stage.startGate('gate', {
-        env: {
-          GATE_PARK: mode,
-          GATE_REVIEW_TTL_AUTO_SECS: String(ttlSecs),
-          GATE_REVIEW_TTL_STANDARD_SECS: String(ttlSecs),
-          GATE_REVIEW_TTL_STRICT_SECS: String(ttlSecs),
-          // Reconciliation would close late calls itself; here the workflows are to do it.
-          GATE_RECONCILE_GRACE_SECS: '86400',
-        },
-      });
+    const start = (ttlSecs: number) => startWaitingGate(stage, ttlSecs, { GATE_PARK: mode });
     let gate = await start(LONG_TTL_SECS);
-    await press(stage, deny(gate), 1, 2_000);
-    const warm = await press(stage, park(gate), CALLERS, LIMIT_MS, WARM_PARKS);
-    await stopGate(gate);
+    await pressCalls(stage, deniedCall(gate), 1, 2_000);
+    const warm = await pressCalls(stage, parkedCall(gate), CALLERS, LIMIT_MS, WARM_PARKS);
+    await gate.child.stop();
 
     // Long enough for parking and for what is measured after it, so that nothing is due before the stop.
     const expectedSecs = (parks * warm.tookMs) / WARM_PARKS / 1000;
     const ttlSecs = Math.ceil(expectedSecs * 1.6 + 40);
     gate = await start(ttlSecs);
-    await press(stage, deny(gate), 1, 3_000);
-    moment(mode, 'none parked', 'deny', await press(stage, deny(gate), 1, 5_000));
+    await pressCalls(stage, deniedCall(gate), 1, 3_000);
+    moment(mode, 'none parked', 'deny', await pressCalls(stage, deniedCall(gate), 1, 5_000));
 
     const before = await weigh(stage, gate);
-    const parked = await press(stage, park(gate), CALLERS, LIMIT_MS, parks);
+    const parked = await pressCalls(stage, parkedCall(gate), CALLERS, LIMIT_MS, parks);
     const lastDueMs = Date.now() + ttlSecs * 1000;
     const after = await weigh(stage, gate);
     parking.push({
@@ -125,23 +121,10 @@ export async function runParksBench({ parks, modes, say }: ParksBenchOptions): P
       node_memory_mib: after.nodeMib - before.nodeMib,
     });
     say(`${mode}: ${parked.latencies.length} parked`);
-    moment(mode, 'all parked', 'deny', await press(stage, deny(gate), 1, 5_000));
-    const { hil, console_workload, operator_token } = gate.development;
-    const operator: Target = { url: hil.url, ca: gate.target.ca, ...console_workload };
-    moment(
-      mode,
-      'all parked',
-      'decide',
-      await stage.load.ask.decide({
-        target: operator,
-        bearer: operator_token,
-        concurrency: 1,
-        forMs: 5_000,
-        maxCalls: 500,
-      }),
-    );
+    moment(mode, 'all parked', 'deny', await pressCalls(stage, deniedCall(gate), 1, 5_000));
+    moment(mode, 'all parked', 'decide', await decideCalls(stage, gate, 5_000, 500));
 
-    await stopGate(gate);
+    await gate.child.stop();
     const due = stillParked(gate, lastDueMs);
     say(`${mode}: ${due} wait for their deadline, ${Math.ceil((lastDueMs - Date.now()) / 1000)} s`);
     await sleep(Math.max(0, lastDueMs - Date.now()) + 1_000);
@@ -150,7 +133,7 @@ export async function runParksBench({ parks, modes, say }: ParksBenchOptions): P
     const denies: Pressed[] = [];
     let drainedMs: number | null = null;
     while (drainedMs === null && performance.now() - begun < LIMIT_MS) {
-      denies.push(await press(stage, deny(gate), 1, 1_000));
+      denies.push(await pressCalls(stage, deniedCall(gate), 1, 1_000));
       if (stillParked(gate, lastDueMs) === 0) drainedMs = performance.now() - begun;
     }
     const tookMs = drainedMs ?? performance.now() - begun;
@@ -162,7 +145,7 @@ export async function runParksBench({ parks, modes, say }: ParksBenchOptions): P
       first_deny_ms: rounded(denies[0]?.latencies[0] ?? Number.NaN),
     });
     moment(mode, 'all due at once', 'deny', together(denies));
-    await stopGate(gate);
+    await gate.child.stop();
   }
 
   function moment(mode: ParkMode, when: string, what: string, { latencies, answers }: Pressed): void {
@@ -174,46 +157,7 @@ export async function runParksBench({ parks, modes, say }: ParksBenchOptions): P
       p50: rounded(quantile(latencies, 0.5)),
       p95: rounded(quantile(latencies, 0.95)),
       max: rounded(quantile(latencies, 1)),
-      unanswered: sum(Object.entries(answers).map(([answer, count]) => (/^[24]/.test(answer) ? 0 : count))),
+      unanswered: unanswered(answers),
     });
-  }
-}
-
-const park = (gate: GateSide): CallKind => ({
-  target: gate.target,
-  contract: 'gate.server-execution/v1',
-  tool: 'wire_transfer',
-  arguments: { from: 'operating', to: 'vendor', amount: 25 },
-});
-const deny = (gate: GateSide): CallKind => ({
-  target: gate.target,
-  contract: 'gate.server-execution/v1',
-  tool: 'delete_file',
-  arguments: { path: 'notes.txt' },
-});
-
-const press = (stage: Stage, kind: CallKind, concurrency: number, forMs: number, maxCalls = 100_000) =>
-  stage.load.ask.press({ kind, concurrency, forMs, maxCalls });
-
-const weigh = async (stage: Stage, gate: GateSide) => ({
-  nodeCpuMs: await gate.child.ask.cpuMs(),
-  engineCpuMs: cpuMsOf(stage.engine.pid),
-  engineMib: residentMibOf(stage.engine.pid),
-  nodeMib: residentMibOf(gate.child.pid),
-  fileMib: fileMib(stage.engineFile),
-});
-
-const stopGate = (gate: GateSide): Promise<void> => gate.child.stop();
-
-/** Calls that wait although their deadline has passed by `atMs`, from the records themselves. */
-function stillParked(gate: GateSide, atMs: number): number {
-  const calls = new DatabaseSync(join(gate.stateDir, 'data', 'calls.db'), { readOnly: true });
-  try {
-    const row = calls
-      .prepare("select count(*) as n from call_records where state = 'parked' and deadline_ms <= ?")
-      .get(atMs + 1_000);
-    return (row as { n: number }).n;
-  } finally {
-    calls.close();
   }
 }

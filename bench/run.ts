@@ -8,11 +8,12 @@ import { LITE_KINDS, runLiteBench } from './lite.js';
 import { runLiteWriterBench } from './lite-writer.js';
 import { describeMachine } from './machine.js';
 import { runParksBench } from './parks.js';
+import { runReviewBench } from './review.js';
 import { runReviewListsBench } from './review-lists.js';
 import { writeReport } from './report.js';
 import { runStartBench } from './start.js';
 
-const USAGE = `usage: npm run bench -- [calls|start|lite|lite-writer|parks|ledger|ledger-reads|review-lists] [options]
+const USAGE = `usage: npm run bench -- [calls|start|lite|lite-writer|parks|ledger|ledger-reads|review|review-lists] [options]
   calls    Gate over bare workflows of the same shape (default)
     --rounds N      rounds per kind and side (6)
     --seconds S     length of a round, at concurrency 1 and at 16 each (3)
@@ -37,6 +38,9 @@ const USAGE = `usage: npm run bench -- [calls|start|lite|lite-writer|parks|ledge
     --verify-rows N length of the chain that is walked (20000)
   ledger-reads  audits and reports in a long ledger
     --rows N        how many (1000000); beyond 2000000 only what an index answers
+  review   more and more parked calls: memory, lists, decisions, fresh calls, a restart, expiry
+    --parks N       how many (100000)
+    --minutes M     parking ends after this time, however many wait (90)
   review-lists  people's lists beside many reviews
     --rows N        how many (100000)
 `;
@@ -50,7 +54,8 @@ const { values, positionals } = parseArgs({
     other: { type: 'string' },
     rows: { type: 'string' },
     'verify-rows': { type: 'string', default: '20000' },
-    parks: { type: 'string', default: '5000' },
+    parks: { type: 'string' },
+    minutes: { type: 'string', default: '90' },
     modes: { type: 'string', default: 'stay,continue' },
     help: { type: 'boolean', short: 'h', default: false },
   },
@@ -98,7 +103,7 @@ async function run(what: string): Promise<void> {
     return runLiteWriterBench({ rounds: Number(values.rounds), roundMs: Number(values.seconds ?? '3') * 1000, say });
   if (what === 'parks')
     return runParksBench({
-      parks: Number(values.parks),
+      parks: Number(values.parks ?? '5000'),
       modes: (['stay', 'continue'] as const).filter((mode) => values.modes.split(',').includes(mode)),
       say,
     });
@@ -132,6 +137,8 @@ async function run(what: string): Promise<void> {
       tables: { reads: figures },
     });
   }
+  if (what === 'review')
+    return runReviewBench({ parks: Number(values.parks ?? '100000'), minutes: Number(values.minutes), say });
   if (what === 'review-lists') {
     const { machine, figures } = await runReviewListsBench({ rows: Number(values.rows ?? '100000'), say });
     return writeReport('review-lists', {

@@ -1,0 +1,250 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { errorText } from '../domain/errors.js';
+import { type Pressed, together, unanswered } from './load.js';
+import { describeMachine } from './machine.js';
+import { quantile, rounded } from './numbers.js';
+import {
+  CALLERS,
+  decideCalls,
+  deniedCall,
+  LONG_TTL_SECS,
+  numberIn,
+  parkedCall,
+  pressCalls,
+  readList,
+  startWaitingGate,
+  weigh,
+} from './parked.js';
+import { writeReport } from './report.js';
+import { type GateSide, openStage, type Stage } from './stage.js';
+
+export interface ReviewBenchOptions {
+  /** How many calls are to wait in the end. */
+  readonly parks: number;
+  /** Parking stops after this time, however many wait by then. */
+  readonly minutes: number;
+  readonly say: (line: string) => void;
+}
+
+/** Growth since nothing waited, and CPU per call of the last step, in milliseconds. */
+interface Step {
+  readonly parked: number;
+  readonly per_second: number;
+  readonly node_cpu_per_park: number;
+  readonly engine_cpu_per_park: number;
+  readonly engine_memory_mib: number;
+  readonly engine_file_mib: number;
+  readonly node_memory_mib: number;
+  readonly stores_mib: number;
+}
+
+/** Latencies in milliseconds at concurrency 1. `p50_ratio`: over the same with hardly any parked; a list that is empty says nothing of it. */
+interface Moment {
+  readonly parked: number;
+  readonly what: string;
+  readonly calls: number;
+  readonly p50: number;
+  readonly p95: number;
+  readonly max: number;
+  readonly p50_ratio: number | null;
+  readonly unanswered: number;
+}
+
+/** `latest_ms`: the longest that a row was seen to wait behind its deadline, looked at four times a second; `p50_ms` and `p95_ms` of those looks. */
+interface Expiry {
+  readonly waiting_beside: number;
+  readonly due: number;
+  readonly per_minute: number;
+  readonly p50_ms: number;
+  readonly p95_ms: number;
+  readonly latest_ms: number;
+  readonly still_waiting: number;
+}
+
+const FEW = 64;
+/** Each is about twice the one before, so that the curve says how cost grows. */
+const STEPS = [500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000];
+const MOMENT_MS = 5_000;
+const DUE_SECS = 60;
+const DUE_LIMIT_MS = 120_000;
+const LOOK_MS = 250;
+
+const LISTS: readonly (readonly [what: string, path: string])[] = [
+  ['summaries, newest 50', '/pending/summaries'],
+  ['summaries, oldest 200', '/pending/summaries?sort=oldest&limit=200'],
+  ['whole rows, newest 50', '/pending?limit=50'],
+  ['stats of a day', '/approvals/stats'],
+];
+
+/**
+ * More and more calls that wait: what each costs to keep, what people's lists, decisions and fresh calls cost beside them, how a stack comes
+ * back with all of them parked, and how late a minute's worth of deadlines is noticed. Reported after each step, because a run is long.
+ */
+export async function runReviewBench({ parks, minutes, say }: ReviewBenchOptions): Promise<void> {
+  const steps: Step[] = [];
+  const moments: Moment[] = [];
+  const restarts: object[] = [];
+  const expiries: Expiry[] = [];
+  const first = new Map<string, number>();
+  let ended = `all ${parks} were parked`;
+
+  const stage = await openStage(say);
+  const machine = describeMachine(stage.folder);
+  try {
+    let gate = await startWaitingGate(stage, LONG_TTL_SECS);
+    await warmUp(stage, gate);
+    await feel(stage, gate, 0);
+    const before = await weigh(stage, gate);
+    let last = before;
+    let parked = 0;
+    const begun = performance.now();
+    const leftMs = () => minutes * 60_000 - (performance.now() - begun);
+    for (const goal of [...STEPS.filter((step) => step < parks), parks]) {
+      const pressed = await pressCalls(stage, parkedCall(gate), CALLERS, Math.max(0, leftMs()), goal - parked);
+      const now = await weigh(stage, gate);
+      const added = pressed.answers['202'] ?? 0;
+      parked += added;
+      if (added === 0) {
+        ended = `parking ended after ${minutes} minutes`;
+        break;
+      }
+      steps.push({
+        parked,
+        per_second: rounded((added * 1000) / pressed.tookMs),
+        node_cpu_per_park: rounded((now.nodeCpuMs - last.nodeCpuMs) / added),
+        engine_cpu_per_park: rounded((now.engineCpuMs - last.engineCpuMs) / added),
+        engine_memory_mib: now.engineMib - before.engineMib,
+        engine_file_mib: now.fileMib - before.fileMib,
+        node_memory_mib: now.nodeMib - before.nodeMib,
+        stores_mib: now.storesMib - before.storesMib,
+      });
+      say(`${parked} parked, ${JSON.stringify(pressed.answers)}`);
+      await feel(stage, gate, parked);
+      last = await weigh(stage, gate);
+      report();
+      if (leftMs() <= 0) {
+        ended = `parking ended after ${minutes} minutes`;
+        break;
+      }
+    }
+
+    await gate.child.stop();
+    const asked = performance.now();
+    // From here on a call waits a minute; those of before keep the deadline they have.
+    gate = await startWaitingGate(stage, DUE_SECS);
+    const readyMs = performance.now() - asked;
+    const back = await pressCalls(stage, deniedCall(gate), 1, MOMENT_MS);
+    restarts.push({
+      parked: waiting(gate),
+      ready_ms: rounded(readyMs),
+      first_deny_ms: rounded(back.latencies[0] ?? Number.NaN),
+      deny_p50: rounded(quantile(back.latencies, 0.5)),
+      unanswered: unanswered(back.answers),
+    });
+    report();
+
+    const beside = waiting(gate);
+    const from = Date.now();
+    const due = await pressCalls(stage, parkedCall(gate), CALLERS, 60_000);
+    say(`${due.latencies.length} fall due within a minute`);
+    const denies: Pressed[] = [];
+    const late: number[] = [];
+    const limit = Date.now() + DUE_SECS * 1000 + DUE_LIMIT_MS;
+    const over = () => dueSince(gate, from) === 0 || Date.now() > limit;
+    await Promise.all([
+      (async () => {
+        while (!over()) denies.push(await pressCalls(stage, deniedCall(gate), 1, 1_000));
+      })(),
+      (async () => {
+        for (; !over(); await sleep(LOOK_MS)) late.push(oldestDueMs(gate, from));
+      })(),
+    ]);
+    expiries.push({
+      waiting_beside: beside,
+      due: due.answers['202'] ?? 0,
+      per_minute: rounded(((due.answers['202'] ?? 0) * 60_000) / due.tookMs),
+      p50_ms: rounded(quantile(late, 0.5)),
+      p95_ms: rounded(quantile(late, 0.95)),
+      latest_ms: rounded(Math.max(...late)),
+      still_waiting: dueSince(gate, from),
+    });
+    const fresh = together(denies);
+    if (fresh.latencies.length > 0) moment(beside, 'deny, while a minute of deadlines passes', fresh, 'deny');
+    report();
+    await gate.child.stop();
+  } catch (error) {
+    ended = `the run ended early: ${errorText(error)}`;
+    report();
+    throw error;
+  } finally {
+    await stage.close();
+  }
+
+  async function warmUp(on: Stage, gate: GateSide): Promise<void> {
+    await pressCalls(on, deniedCall(gate), 1, 3_000);
+    await pressCalls(on, parkedCall(gate), CALLERS, MOMENT_MS * 4, FEW * 2);
+    await decideCalls(on, gate, MOMENT_MS, FEW);
+    for (const [, path] of LISTS) await readList(on, gate, path, 500);
+  }
+
+  /** What callers and people feel beside `parked` calls. */
+  async function feel(on: Stage, gate: GateSide, parked: number): Promise<void> {
+    moment(parked, 'deny', await pressCalls(on, deniedCall(gate), 1, MOMENT_MS));
+    moment(parked, 'decide', await decideCalls(on, gate, MOMENT_MS, FEW / 2));
+    for (const [what, path] of LISTS) moment(parked, what, await readList(on, gate, path, MOMENT_MS / 2), null);
+  }
+
+  function moment(parked: number, what: string, { latencies, answers }: Pressed, over: string | null = what): void {
+    const p50 = quantile(latencies, 0.5);
+    const none = over === null ? null : (first.get(over) ?? p50);
+    if (over !== null && none !== null) first.set(over, none);
+    moments.push({
+      parked,
+      what,
+      calls: latencies.length,
+      p50: rounded(p50),
+      p95: rounded(quantile(latencies, 0.95)),
+      max: rounded(quantile(latencies, 1)),
+      p50_ratio: none === null ? null : rounded(p50 / none),
+      unanswered: unanswered(answers),
+    });
+  }
+
+  function report(): void {
+    writeReport('review', {
+      title: 'Calls that wait for people, more and more of them',
+      machine,
+      notes: [
+        `Parked by ${CALLERS} callers; ${ended}. Memory and files are growth over the same stack before.`,
+        'Lists, decisions (denials by one operator) and fresh denies at concurrency 1; "parked 0" is the same stack with 64 or fewer waiting.',
+        `Restart: the stack is stopped and started with all of them parked. Expiry: calls parked for ${DUE_SECS} s during a minute, beside them.`,
+        'Goals: lists under 50 ms at p95, decisions and fresh calls within 2 of their ratio, expiry at most 2 s late at 1,000 a minute.',
+      ],
+      tables: { growth: steps, meanwhile: moments, restart: restarts, expiry: expiries },
+    });
+  }
+}
+
+const waiting = (gate: GateSide): number =>
+  numberIn(gate, 'calls.db', "select count(*) as n from call_records where state = 'parked'");
+
+const dueSince = (gate: GateSide, from: number): number =>
+  numberIn(
+    gate,
+    'hil.db',
+    "select count(*) as n from reviews where status = 'pending' and created_ms >= ? and ttl_seconds = ?",
+    from,
+    DUE_SECS,
+  );
+
+/** How long the oldest of them has been due and still waits, milliseconds; 0 when none is. */
+const oldestDueMs = (gate: GateSide, from: number): number => {
+  const oldest = numberIn(
+    gate,
+    'hil.db',
+    "select min(deadline_ms) as n from reviews where status = 'pending' and created_ms >= ? and ttl_seconds = ?",
+    from,
+    DUE_SECS,
+  );
+  return Number.isNaN(oldest) ? 0 : Math.max(0, Date.now() - oldest);
+};
