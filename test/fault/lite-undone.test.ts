@@ -240,26 +240,31 @@ describe('a commit that fails once', () => {
     const path = textOf(link.body['path']);
     const signedIn = await fetch(`${gate.lite.url}${path}`, { redirect: 'manual' });
     const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? '';
-    everyOf = 2;
-    const busy = Array.from({ length: 60 }, () => gate.call('read_file'));
-    const refused = await Promise.all(
-      Array.from({ length: 60 }, async () => {
-        const answer = await fetch(`${gate.lite.url}/page/decide`, {
-          method: 'POST',
-          headers: { cookie, 'content-type': 'application/x-www-form-urlencoded' },
-          body: `csrf=bad&id=${randomUUID()}&decision=deny`,
-        });
-        return { status: answer.status, type: answer.headers.get('content-type'), page: await answer.text() };
-      }),
-    );
-    await Promise.all(busy);
-    everyOf = 0;
-    expect(new Set(refused.map(({ status }) => status))).toEqual(new Set([401, 503]));
-    for (const { type, page } of refused) {
-      expect(type).toMatch(/^text\/html/);
-      expect(page).toMatch(/^<!doctype html>/);
-      expect(page).toMatch(/href="\/"|action="\/login"/);
+    const seen = new Set<number>();
+    // Which of them wait for a commit that fails is chance, and on a crowded machine it may be none of a round.
+    for (let round = 0; round < 20 && seen.size < 2; round += 1) {
+      everyOf = 2;
+      const busy = Array.from({ length: 60 }, () => gate.call('read_file'));
+      const refused = await Promise.all(
+        Array.from({ length: 60 }, async () => {
+          const answer = await fetch(`${gate.lite.url}/page/decide`, {
+            method: 'POST',
+            headers: { cookie, 'content-type': 'application/x-www-form-urlencoded' },
+            body: `csrf=bad&id=${randomUUID()}&decision=deny`,
+          });
+          return { status: answer.status, type: answer.headers.get('content-type'), page: await answer.text() };
+        }),
+      );
+      await Promise.all(busy);
+      everyOf = 0;
+      for (const { status, type, page } of refused) {
+        seen.add(status);
+        expect(type).toMatch(/^text\/html/);
+        expect(page).toMatch(/^<!doctype html>/);
+        expect(page).toMatch(/href="\/"|action="\/login"/);
+      }
     }
+    expect(seen).toEqual(new Set([401, 503]));
   }, 60_000);
 
   it('is nothing to the probes: the process is up, and says what is wrong', async () => {
