@@ -109,12 +109,12 @@ describe('the steps of a call on the engine', () => {
     expect(await gate.kinds(call.correlation_id)).toEqual(JUDGED);
   });
 
-  it('expire closes the record; rows and review row follow', async () => {
+  it('expire closes the record and its review row; the rows of the ledger follow', async () => {
     const call = await parked();
     expect(await steps.expire(call.correlation_id)).toMatchObject({ state: 'expired' });
+    expect(await gate.reviews.byCorrelation(call.correlation_id)).toMatchObject({ status: 'expired' });
     expect(await steps.appendLedger(call.correlation_id, 'at_once')).toBe(true);
     expect(await steps.settleReview(call.correlation_id, 'at_once')).toBe(true);
-    expect(await gate.reviews.byCorrelation(call.correlation_id)).toMatchObject({ status: 'expired' });
     expect(await gate.kinds(call.correlation_id)).toContain('hil.expired');
   });
 

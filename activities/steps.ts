@@ -124,8 +124,15 @@ export function createStepActivities(
     /** Says of a call that nobody has decided at a share of its time that people should look again. */
     escalate: (correlationId: string): Promise<CallSummary> => parts.escalateReview(correlationId),
 
-    /** Moves a parked record past its deadline to expired. Too late, it returns the record as it is. */
-    expire: (correlationId: string): Promise<CallSummary> => parts.expireReview(correlationId),
+    /**
+     * Moves a parked record past its deadline to expired, and settles its row where the review store takes it at once: whoever is refused by the
+     * workflow from then on finds the row closed. Too late, it returns the record as it is.
+     */
+    async expire(correlationId: string): Promise<CallSummary> {
+      const reached = await parts.expireReview(correlationId);
+      await row.settled(correlationId);
+      return reached;
+    },
 
     /** The single attempt at the upstream. */
     execute: (call: CallInput, claimNotAfterMs: number, signal?: AbortSignal, version?: number): Promise<CallSummary> =>

@@ -695,6 +695,27 @@ describe('POST /decide/{id}', () => {
     expect(sender.received).toHaveLength(1);
   });
 
+  it('shows in its answer what was noted on the row while the workflow decided', async () => {
+    const row = await park();
+    const { decide: honest } = sender;
+    sender.decide = async (signed) => {
+      await reviews.note(row.id, 'acme', () => ({ assigned_to: 'team:payments', assigned_by: 'operator:ada' }));
+      const outcome = await honest(signed);
+      if (outcome.outcome !== 'applied') throw new Error('not applied');
+      await reviews.settle(outcome.settled);
+      return { ...outcome, row_settled: true };
+    };
+    expect(await decide(row.id)).toMatchObject({
+      status: 200,
+      body: {
+        status: 'approved',
+        decided_by: 'operator:dev',
+        assigned_to: 'team:payments',
+        assigned_by: 'operator:ada',
+      },
+    });
+  });
+
   it('lets one of fifty decisions at once win and answers 49 with 409 naming the winner', async () => {
     const row = await park();
     const answers = await Promise.all(

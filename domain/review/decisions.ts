@@ -18,7 +18,7 @@ import { ONE_APPROVER, type QuorumRule } from './quorum.js';
 import type { Passkeys } from './passkeys.js';
 import type { DecisionOutcome, DecisionSender, ReviewStore } from './ports.js';
 import { storable } from './storable.js';
-import { DECISION_REFUSALS, type DecisionRefusal, isDecidedBy, whyNotDecidable } from './transitions.js';
+import { DECISION_REFUSALS, type DecisionRefusal, isDecidedBy, isSettled, whyNotDecidable } from './transitions.js';
 import { settledView } from './review-view.js';
 
 /**
@@ -176,8 +176,12 @@ export function createDecisions({
       await reviews.settle(outcome.settled).catch(() => undefined);
       throw refusal('already_decided', outcome.settled);
     }
-    if (outcome.outcome === 'applied')
-      return outcome.row_settled ? settledView(row, outcome.settled) : reviews.settle(outcome.settled);
+    if (outcome.outcome === 'applied') {
+      if (!outcome.row_settled) return reviews.settle(outcome.settled);
+      // Read anew: while the workflow decided, somebody may have written a note on the row.
+      const now = await reviews.get(row.id, row.tenant).catch(() => null);
+      return now !== null && isSettled(now.status) ? now : settledView(row, outcome.settled);
+    }
     // The refusal stands even if its row cannot be written now, because the workflow writes the same settlement itself.
     if (outcome.settled) await reviews.settle(outcome.settled).catch(() => undefined);
     const stands = (await reviews.get(row.id, row.tenant)) ?? row;

@@ -120,9 +120,8 @@ export function reviewOf(
         if (settled && stands && isDecidedBy(stands, sent)) return;
         if (settled) throw refusal(lateFor(settled), 'the first decision stands');
         if (over) throw refusal(FAILURES.notPending, 'this call does not wait for a decision');
-        // Updates are delivered before timers: after a stop, the timer alone would be too late to refuse this.
-        if (isOver(deadlineMs, Date.now())) throw refusal(FAILURES.expired, 'the deadline has passed');
-        // Its own `not_after` is checked with the record, which may already contain this decision after a crash.
+        // Whether it is late is seen with the record, which is closed before anybody is told so. There its own `not_after` is checked too:
+        // after a crash the record may already contain this decision.
       },
     },
   );

@@ -236,6 +236,37 @@ describe('toolCall: each path of a call, as its history tells it', () => {
     expect(gate.executed).toEqual([]);
   });
 
+  it('parked and decided after its deadline, before its timer was heard: the refusal comes when the record is closed', async () => {
+    await gate.close();
+    gate = await openPipeline({ escalateShare: 0.5, script: { tier: 'yellow' } });
+    const call = await gate.call({ ttl_secs: { auto: 3, standard: 3, strict: 3 } });
+    const up = gate;
+    const held: { begins?: () => void; goesOn?: () => void } = {};
+    const begins = new Promise<void>((resolve) => (held.begins = resolve));
+    const goesOn = new Promise<void>((resolve) => (held.goesOn = resolve));
+    const escalateReview = async (correlationId: string) => {
+      held.begins?.();
+      await goesOn;
+      return up.activities.escalateReview(correlationId);
+    };
+    gate = { ...gate, activities: { ...gate.activities, escalateReview } };
+    await ask(call);
+    await begins;
+    const deadline = (await up.calls.find(call.correlation_id))?.deadline_ms ?? 0;
+    await timePasses(deadline - Date.now() + 50, 'the deadline passes while the workflow is at another step');
+    const refused = decide(call, 'approve');
+    const first = await Promise.race([refused, timePasses(500, 'a refusal would come at once').then(() => null)]);
+    expect(first).toBeNull();
+    held.goesOn?.();
+    expect(await refused).toMatchObject({
+      outcome: 'refused',
+      code: 'pending_expired',
+      settled: { status: 'expired' },
+    });
+    await ended(call);
+    expect(up.executed).toEqual([]);
+  });
+
   const begun = (call: CallInput, step: string): Promise<HistoryRun[]> =>
     until(
       `the call has come to ${step}`,
