@@ -920,6 +920,16 @@ describe('POST /decide/{id}', () => {
       });
     });
 
+    it('of a call whose time was over: 409 pending_expired with the row as it ended, whatever the workflow remembers', async () => {
+      const row = await park();
+      const settled = { ...first(row), status: 'expired' as const, decided_by: 'system:ttl-sweep' };
+      answering(() => ({ outcome: 'refused', code: 'already_decided', settled }));
+      expect(await decide(row.id)).toMatchObject({
+        status: 409,
+        body: { error: 'pending_expired', status: 'expired', decided_by: 'system:ttl-sweep' },
+      });
+    });
+
     it('of a call that was closed as tampered: 409 call_tampered, at once and ever after, and no word of a deadline', async () => {
       const row = await park();
       const settled = { ...first(row), status: 'expired' as const, decided_by: 'system:tamper-check' };

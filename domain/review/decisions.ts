@@ -190,9 +190,9 @@ export function createDecisions({
     if (isDecidedBy(standing(stands), signed)) return stands;
     // Of several who approved it at once, somebody else was the last, and this approval is among theirs.
     if (given.decision === 'approve' && hasApproved(stands, given.principal.subject)) return stands;
-    // A finished call can only answer "not pending". Its row shows whether somebody decided first, which is what the operator needs to
-    // know.
-    const known = outcome.code === 'not_pending' ? whyNotDecidable(stands, clock()) : null;
+    // A finished call can only answer "not pending". Its row shows whether somebody decided first or its time was over, which is what the
+    // operator needs to know.
+    const known = LATE.has(outcome.code) ? whyNotDecidable(stands, clock()) : null;
     throw refusal(known ?? outcome.code, outcome.settled ?? stands);
   }
 
@@ -219,6 +219,9 @@ export function createDecisions({
     }
   };
 }
+
+/** What is told of a call that is over, by a workflow that need not know how it ended. */
+const LATE: ReadonlySet<DecisionRefusal> = new Set(['not_pending', 'already_decided']);
 
 const standing = (row: PendingRequest) => ({
   status: row.status,
