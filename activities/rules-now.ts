@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises';
 import type { ApprovalTier } from '../contracts/policy.js';
 import type { JsonObject } from '../contracts/json.js';
 import type { CallStore } from '../domain/call-record/ports.js';
@@ -7,6 +6,7 @@ import { foldVerdict } from '../domain/pipeline/verdict.js';
 import { needsMoreEyes } from '../domain/review/quorum.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
 import type { ToolClasses } from '../domain/tool-classes/port.js';
+import { insist } from './insisting.js';
 import { HISTORY_WINDOW_MS } from './opened-call.js';
 import { evaluateChanged } from './policy.js';
 
@@ -15,19 +15,6 @@ import { evaluateChanged } from './policy.js';
  * Throws when policy does not answer.
  */
 export type RulesNow = (record: CallRecord, body: JsonObject) => Promise<string | null>;
-
-/** Before the second and the third try: a policy engine that starts anew costs no approval. */
-const PAUSES_MS = [250, 1_500];
-async function insisting<T>(ask: () => Promise<T>): Promise<T> {
-  for (const pauseMs of PAUSES_MS) {
-    try {
-      return await ask();
-    } catch {
-      await setTimeout(pauseMs);
-    }
-  }
-  return ask();
-}
 
 /**
  * A person approved what the rules of then said. Under other rules the call is judged again, with the inspection that it has: what they
@@ -38,8 +25,11 @@ export const rulesNowOf =
   async ({ evidence, decision, approval_tier: approvedAs }, body) => {
     const { call, inspection } = evidence;
     const then = (decision?.changed?.policy_bundle ?? evidence.decision?.policy_bundle)?.hash_sha256;
-    const history = await ports.calls.history(call.tenant, call.agent, call.received_ms - HISTORY_WINDOW_MS);
-    const heard = await insisting(() => evaluateChanged(ports, call, body, history, inspection));
+    // A policy engine that starts anew costs no approval.
+    const heard = await insist(async () => {
+      const history = await ports.calls.history(call.tenant, call.agent, call.received_ms - HISTORY_WINDOW_MS);
+      return evaluateChanged(ports, call, body, history, inspection);
+    });
     if (heard.policy_bundle.hash_sha256 === then) return null;
     const { tier, reasons, review_reasons, approval_tier } = foldVerdict(inspection, heard, 'enforce');
     if (tier === 'red')

@@ -1,6 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { UpstreamOutcome } from '../domain/pipeline/upstream.js';
-import { openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
+import { createActivities } from '../workers/activities.js';
+import { openPipeline, type PipelineFixture, replyOk } from '../test/support/pipeline-fixture.js';
+import { createStepActivities } from './steps.js';
+import type { ReachedRecord } from '../contracts/call.js';
+import type { CallStore } from '../domain/call-record/ports.js';
 
 let gate: PipelineFixture;
 beforeEach(async () => {
@@ -36,5 +40,84 @@ describe('what inspection and policy see of an attempt afterwards', () => {
 
   it.each([200, 204])('is one step after an answer of %d', async (statusCode) => {
     expect(await stepsAfter(reply(statusCode, false))).toEqual(['read_file']);
+  });
+});
+
+describe('a store that is away for a moment around the one attempt', () => {
+  type Asked = 'find' | 'request' | 'claim' | 'complete';
+  const away = new Error('Connection terminated unexpectedly');
+  /** What the attempt asks of the store fails this often, before it is done or, as `lost`, when it has been done. */
+  const failing: { what: Asked | null; times: number; lost: boolean } = { what: null, times: 0, lost: false };
+  const faulty =
+    <Given extends unknown[], Result>(
+      what: (...given: Given) => Asked | null,
+      work: (...given: Given) => Promise<Result>,
+    ) =>
+    async (...given: Given): Promise<Result> => {
+      const fails = failing.what !== null && what(...given) === failing.what && failing.times > 0;
+      if (fails) failing.times -= 1;
+      if (fails && !failing.lost) throw away;
+      const result = await work(...given);
+      if (fails) throw away;
+      return result;
+    };
+  const overFaulty = (calls: CallStore): CallStore =>
+    Object.assign(Object.create(calls) as CallStore, {
+      find: faulty(
+        (_id: string, _reached?: ReachedRecord) => 'find',
+        (...given: Parameters<CallStore['find']>) => calls.find(...given),
+      ),
+      request: faulty(
+        (_id: string, _digest: string) => 'request',
+        (...given: Parameters<CallStore['request']>) => calls.request(...given),
+      ),
+      move: faulty(
+        (_id, move) => (move === 'claim' || move === 'complete' ? move : null),
+        (...given: Parameters<CallStore['move']>) => calls.move(...given),
+      ),
+    });
+
+  /** An allowed call whose attempt meets the fault. */
+  async function attempted(what: Asked, { times, lost = false }: { times: number; lost?: boolean }) {
+    await gate.close();
+    gate = await openPipeline({ compose: (ports) => createActivities({ ...ports, calls: overFaulty(ports.calls) }) });
+    gate.script.upstream = async (request) => {
+      failing.what = what === 'complete' ? what : null;
+      return replyOk(request);
+    };
+    const call = await gate.call();
+    const { activities } = gate;
+    const verdict = await createStepActivities(activities).judge(call);
+    Object.assign(failing, { what: what === 'complete' ? null : what, times, lost });
+    const ended = await activities
+      .callUpstream(call, Date.now() + 60_000, undefined, verdict.version)
+      .finally(() => (failing.what = null))
+      .catch(() => activities.settleExecution(call.correlation_id, 'it failed'));
+    return {
+      state: ended.state,
+      stored: (await gate.calls.find(call.correlation_id))?.state,
+      runs: gate.executed.length,
+    };
+  }
+
+  it.each(['find', 'request', 'claim', 'complete'] as const)('%s fails three times: it runs once', async (what) => {
+    expect(await attempted(what, { times: 3 })).toEqual({ state: 'completed', stored: 'completed', runs: 1 });
+  });
+
+  it('the answer to the claim is lost: whoever claims again finds it taken, and nothing is sent', async () => {
+    const { state, runs } = await attempted('claim', { times: 1, lost: true });
+    expect({ state, runs }).toEqual({ state: 'intended', runs: 0 });
+  });
+
+  it('the answer to the result is lost: it is stored once', async () => {
+    expect(await attempted('complete', { times: 1, lost: true })).toMatchObject({ stored: 'completed', runs: 1 });
+  });
+
+  it('it stays away: the call is given up before anything is sent', async () => {
+    expect(await attempted('claim', { times: 1_000 })).toEqual({ state: 'not_run', stored: 'not_run', runs: 0 });
+  });
+
+  it('it stays away when the tool has run: how it ended is unknown, and it is not repeated', async () => {
+    expect(await attempted('complete', { times: 1_000 })).toMatchObject({ stored: 'uncertain', runs: 1 });
   });
 });

@@ -10,6 +10,7 @@ import { approvalFault, effectiveBody, type VerifyDecision } from '../domain/rev
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { foreignText } from '../domain/text.js';
 import type { CallStore } from '../domain/call-record/ports.js';
+import { insist, INSIST_MS } from './insisting.js';
 import type { RulesNow } from './rules-now.js';
 
 /** Whether this agent may call, by the list of agents as it stands now. */
@@ -102,12 +103,15 @@ export function createUpstreamActivities({
       signal?: AbortSignal,
       version?: number,
     ): Promise<CallSummary> {
-      const record = await calls.find(correlationId);
+      // Nothing has been sent, and a person may have approved the call: a store that is away for a moment does not spend it.
+      const insistUntilMs = now() + INSIST_MS;
+      const inTime = (notAfter: number) => ({ forMs: Math.min(notAfter, insistUntilMs) - now(), signal });
+      const record = await insist(() => calls.find(correlationId), inTime(notAfterMs));
       if (!record) throw new GateError('not_found', `no call record ${correlationId}`);
       const { call } = record.evidence;
       if (call.contract !== SERVER_EXECUTION_CONTRACT)
         throw new Error(`the call ${correlationId} was only to be judged: its caller executes it`);
-      const request = await calls.request(correlationId, record.digest);
+      const request = await insist(() => calls.request(correlationId, record.digest), inTime(notAfterMs));
       if (request instanceof NotAsStaged) return tampered(correlationId, request.message);
       if (!request) return notRun(correlationId, 'the staged request is not in the store');
       const claimNotAfterMs = Math.min(notAfterMs, claimLimitOf(record));
@@ -116,10 +120,15 @@ export function createUpstreamActivities({
         if (fault) return tampered(correlationId, `approved, but ${fault}`);
       }
       if (record.state === 'allowed' && outOfTime(call, now())) return tooLate(correlationId);
-      const claimed = await calls.move(correlationId, 'claim', {
-        before_ms: claimNotAfterMs,
-        version: Math.max(version ?? 0, record.version),
-      });
+      // A claim whose answer was lost may have been stored: the next one finds it, is not applied, and nothing is sent.
+      const claimed = await insist(
+        () =>
+          calls.move(correlationId, 'claim', {
+            before_ms: claimNotAfterMs,
+            version: Math.max(version ?? 0, record.version),
+          }),
+        inTime(claimNotAfterMs),
+      );
       if (!claimed.applied) return now() > claimNotAfterMs ? tooLate(correlationId) : summarize(claimed.record);
 
       const startedMs = now();
@@ -163,11 +172,14 @@ export function createUpstreamActivities({
         receipt_sha256: receiptSha256(call, { submitted: request.body, effective: body }, result, reply.statusCode),
         error: null,
       };
-      const completed = await calls.move(call.correlation_id, 'complete', {
-        outcome,
-        result,
-        ...(reply.statusCode >= 200 && reply.statusCode < 300 && !reply.failed && { counted_ms: now() }),
-      });
+      // The tool has run: what it answered is worth a few more tries. The same result is stored once.
+      const completed = await insist(() =>
+        calls.move(call.correlation_id, 'complete', {
+          outcome,
+          result,
+          ...(reply.statusCode >= 200 && reply.statusCode < 300 && !reply.failed && { counted_ms: now() }),
+        }),
+      );
       return summarize(completed.record);
     },
 

@@ -2,6 +2,7 @@ import { expect } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { type Client, WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import { ApplicationFailure } from '@temporalio/common';
+import type { CallSummary } from '../../contracts/call.js';
 import type { DecisionVerdict } from '../../activities/review.js';
 import type { SignedDecision } from '../../contracts/review.js';
 import { answerUpdate, decideUpdate, FAILURES } from '../../workflows/tool-call/messages.js';
@@ -20,10 +21,11 @@ const ends = (client: Client, key: string, status: string) =>
     (name) => name === status,
   );
 
-/** What an update that was refused was refused with. */
-const refusalOf = async (update: Promise<unknown>): Promise<string | null | undefined> => {
+/** What an update that was refused was refused with: at once, or when the record had been asked. */
+const refusalOf = async (update: Promise<DecisionVerdict | CallSummary>): Promise<string | null | undefined> => {
   try {
-    await update;
+    const told = await update;
+    if ('applied' in told && !told.applied) return told.code;
   } catch (error) {
     if (error instanceof WorkflowUpdateFailedError && error.cause instanceof ApplicationFailure)
       return error.cause.type;

@@ -33,6 +33,7 @@ export const JUDGED_BY_RUN = 'judged_by_run';
 const REFUSALS = {
   refused: 'decision_refused',
   decided: 'already_decided',
+  expired: 'pending_expired',
   notPending: 'not_pending',
   tampered: 'call_tampered',
 } as const satisfies Record<string, DecisionRefusal>;

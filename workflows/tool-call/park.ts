@@ -157,7 +157,8 @@ export function reviewOf(
 const ESCALATE_AGAIN_MS = 15_000;
 
 /** The answer to a decision that came after the end of the review. */
-const lateFor = ({ state }: CallSummary) => (state === 'tampered' ? FAILURES.tampered : FAILURES.decided);
+const lateFor = ({ state }: CallSummary) =>
+  state === 'tampered' ? FAILURES.tampered : state === 'expired' ? FAILURES.expired : FAILURES.decided;
 
 /**
  * Waits until there is room on the parked queue, `waitMs` at first (docs/decisions/continue-as-new-at-park.md). `false` where the call stays
