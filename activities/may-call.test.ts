@@ -1,5 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { CallInput } from '../contracts/call.js';
+import type { SignedDecision } from '../contracts/review.js';
+import { GateError } from '../domain/errors.js';
 import { fixtureFolder, openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
 import { createActivities } from '../workers/activities.js';
 
@@ -7,15 +10,27 @@ describe('an approved call, when its agent may not call any more', () => {
   let gate: PipelineFixture;
   let call: CallInput;
   let listed: Set<string>;
+  let hilAway = false;
   const open = (folder: string) =>
     openPipeline({
       folder,
       script: { tier: 'yellow' },
       compose: (ports) =>
-        createActivities({ ...ports, mayCall: ({ tenant, agent }) => listed.has(`${tenant}/${agent}`) }),
+        createActivities({
+          ...ports,
+          mayCall: ({ tenant, agent }) => listed.has(`${tenant}/${agent}`),
+          reviews: {
+            ...ports.reviews,
+            async assertOpen(tenant) {
+              if (hilAway) throw new GateError('pipeline_unavailable', 'no answer');
+              await ports.reviews.assertOpen(tenant);
+            },
+          },
+        }),
     });
   beforeEach(async () => {
     listed = new Set();
+    hilAway = false;
     gate = await open(await fixtureFolder());
     call = await gate.call();
     listed.add(`${call.tenant}/${call.agent}`);
@@ -23,8 +38,10 @@ describe('an approved call, when its agent may not call any more', () => {
   });
   afterEach(() => gate.close());
 
-  async function approved() {
-    expect(await gate.host.decide(await gate.decision(call, 'approve'))).toMatchObject({ outcome: 'applied' });
+  async function approved(signed?: SignedDecision) {
+    expect(await gate.host.decide(signed ?? (await gate.decision(call, 'approve')))).toMatchObject({
+      outcome: 'applied',
+    });
     await gate.host.idle();
     const { state, outcome } = (await gate.calls.find(call.correlation_id)) ?? {};
     return { state, code: outcome?.code, error: outcome?.error, sent: gate.executed.length };
@@ -43,6 +60,32 @@ describe('an approved call, when its agent may not call any more', () => {
       authorized: false,
       reasoning: expect.stringContaining(error) as never,
       policy_decision: { stage: 'not_run', code: 'agent_standing_changed' },
+    });
+  });
+
+  describe('because its tenant was offboarded', () => {
+    const offboard = (tenant: string) =>
+      gate.reviews.tenants.begin({ tenant, operation_id: randomUUID(), kind: 'offboard', asked_by: 'operator:dev' });
+
+    it('after the approval was signed, does not run', async () => {
+      const signed = await gate.decision(call, 'approve');
+      await offboard(call.tenant);
+      expect(await approved(signed)).toEqual({
+        state: 'not_run',
+        code: 'agent_standing_changed',
+        error: `tenant ${call.tenant} was offboarded after the call was approved`,
+        sent: 0,
+      });
+    });
+
+    it('and HIL cannot be asked, runs: HIL signed the approval less than a minute ago', async () => {
+      hilAway = true;
+      expect(await approved()).toMatchObject({ state: 'completed', sent: 1 });
+    });
+
+    it('in another tenant, runs', async () => {
+      await offboard('other');
+      expect(await approved()).toMatchObject({ state: 'completed', sent: 1 });
     });
   });
 

@@ -9,6 +9,7 @@ import { toldOfChange } from '../domain/review/told-change.js';
 import { approvalFault, effectiveBody, type VerifyDecision } from '../domain/review/approval.js';
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { foreignText } from '../domain/text.js';
+import type { Reviews } from '../domain/review/ports.js';
 import type { CallStore } from '../domain/call-record/ports.js';
 import { insist, INSIST_MS } from './insisting.js';
 import type { RulesNow } from './rules-now.js';
@@ -22,6 +23,7 @@ export function createUpstreamActivities({
   verify,
   definitions,
   mayCall,
+  reviews,
   rulesNow,
   now = Date.now,
 }: {
@@ -33,6 +35,8 @@ export function createUpstreamActivities({
   definitions?: ReviewGuard | undefined;
   /** Says whether the agent of a call may still call; absent where agents are not named in a list. */
   mayCall?: MayCall | undefined;
+  /** Says whether the tenant of an approved call was offboarded since. */
+  reviews: Pick<Reviews, 'assertOpen'>;
   /** Asks policy once more where its rules changed since an approved call was judged. */
   rulesNow: RulesNow;
   now?: () => number;
@@ -84,6 +88,19 @@ export function createUpstreamActivities({
       : summarize(record);
   };
 
+  /**
+   * HIL signs no approval in a tenant that was offboarded, and a claim is limited to a minute after its signature. So where HIL does not answer
+   * now, what it said then counts: its restart costs no approval.
+   */
+  const offboardedSince = async (tenant: string): Promise<boolean> => {
+    try {
+      await reviews.assertOpen(tenant);
+      return false;
+    } catch (error) {
+      return error instanceof GateError && error.code === 'tenant_offboarded';
+    }
+  };
+
   const tampered = async (correlationId: string, why: string): Promise<CallSummary> => {
     const record = await calls.condemn(correlationId, why);
     if (!record) throw new GateError('not_found', `no call record ${correlationId}`);
@@ -118,6 +135,10 @@ export function createUpstreamActivities({
       if (record.state === 'approved' && now() <= notAfterMs) {
         const fault = await approvalFault(record, request.body, verify);
         if (fault) return tampered(correlationId, `approved, but ${fault}`);
+        if (await offboardedSince(call.tenant)) {
+          const words = `tenant ${call.tenant} was offboarded after the call was approved`;
+          return notRun(correlationId, words, null, 'agent_standing_changed');
+        }
       }
       if (record.state === 'allowed' && outOfTime(call, now())) return tooLate(correlationId);
       // A claim whose answer was lost may have been stored: the next one finds it, is not applied, and nothing is sent.

@@ -209,7 +209,8 @@ export const ERROR_CODES = {
   agent_standing_changed: {
     status: 403,
     retry: 'no',
-    meaning: 'The agent was taken out of those that may call after it had asked for the call; nothing was executed.',
+    meaning:
+      'The agent was taken out of those that may call after it had asked for the call, or its tenant was offboarded; nothing was executed.',
   },
   upstream_timeout: { status: 504, retry: 'no', meaning: 'The upstream did not answer a control method in time.' },
   upstream_not_configured: {

@@ -291,6 +291,8 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('hil', 'POST', '/pending/{id}/settle', 'hil.pending.settle', proxy),
   // It says of a row that nobody had decided at a share of its time.
   row('hil', 'POST', '/pending/{id}/escalated', 'hil.pending.settle', proxy),
+  // It asks whether a tenant may still have calls run, right before it runs one that a person approved.
+  row('hil', 'GET', '/tenants/{tenant}/standing', 'hil.pending.settle', proxy),
   // The pipeline asks for the approval of a call that policy put into the tier `auto`.
   row('hil', 'POST', '/pending/{id}/rule-decision', 'hil.pending.settle', proxy),
   row('hil', 'DELETE', '/pending/by-correlation/{correlation_id}', 'hil.pending.withdraw', proxy),

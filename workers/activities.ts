@@ -139,6 +139,7 @@ export function createActivities(ports: ActivityPorts): GateActivities {
       upstream: ports.upstream,
       definitions: ports.definitions,
       mayCall: ports.mayCall,
+      reviews: ports.reviews,
       rulesNow: rulesNowOf(ports),
       verify: ports.verifyDecision,
       ...clock,

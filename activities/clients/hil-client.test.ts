@@ -114,6 +114,14 @@ describe.each(hosts)('the review rows as the pipeline needs them, %s', (_, host)
     expect(await reviews.decideByRule(randomUUID())).toBeNull();
   });
 
+  it('says whether a tenant was offboarded', async () => {
+    const operation = { operation_id: randomUUID(), kind: 'offboard', asked_by: 'operator:dev' } as const;
+    expect(await reviews.assertOpen('acme')).toBeUndefined();
+    await store.tenants.begin({ tenant: 'acme', ...operation });
+    await expect(reviews.assertOpen('acme')).rejects.toMatchObject({ code: 'tenant_offboarded', status: 409 });
+    expect(await reviews.assertOpen('globex')).toBeUndefined();
+  });
+
   it('settles once and tells how the row stands to whoever comes second', async () => {
     await reviews.createOnce(review);
     const row = await reviews.settle(settled);

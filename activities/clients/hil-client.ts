@@ -50,6 +50,10 @@ export function createHilClient({ timeoutMs = 5_000, ...options }: ServiceClient
       await ask(null, { method: 'POST', path, timeoutMs, body: { escalated_at: at } });
     },
 
+    async assertOpen(tenant) {
+      await ask(null, { method: 'GET', path: `/tenants/${encodeURIComponent(tenant)}/standing`, timeoutMs });
+    },
+
     settle: (settled) => askRow(`/pending/${encodeURIComponent(settled.pending_id)}/settle`, settled),
   };
 }

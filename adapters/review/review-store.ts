@@ -667,6 +667,7 @@ export const reviewsOf = (store: ReviewStore, decideByRule: RuleDecision): Revie
   withdraw: (correlationId, attemptMs) => store.withdraw(correlationId, attemptMs),
   settle: (settled) => store.settle(settled),
   escalated: (id, at) => store.escalated(id, at),
+  assertOpen: (tenant) => store.assertOpen(tenant),
   onTampered: (listener) => store.onTampered(listener),
 });
 

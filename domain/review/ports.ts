@@ -41,6 +41,8 @@ export interface Reviews {
   settle(settled: SettledReview): Promise<PendingRequest>;
   /** Nobody had decided the row by then. The first time stands; a row that is settled or gone stays as it is. */
   escalated(id: string, at: string): Promise<void>;
+  /** Throws `tenant_offboarded` where nothing of this tenant may be asked for, approved or run any more. */
+  assertOpen(tenant: string): Promise<void>;
   /** HIL's signed approval of a row that policy's tier lets the machine decide; `null` where a person must. Nothing is decided by asking. */
   decideByRule(pendingId: string): Promise<SignedDecision | null>;
   /** Only when the store is in this process: called for each row that was just closed because Gate did not write it. */
@@ -205,7 +207,7 @@ export interface ReviewStore {
   ): Promise<{ readonly deleted: number; readonly held: number; readonly complete: boolean }>;
   /** How many rows of the tenant are not of the demonstration. */
   operatorRows(tenant: string): Promise<number>;
-  /** Throws `tenant_offboarded` where nothing of this tenant may be asked for or approved any more. */
+  /** Throws `tenant_offboarded` where nothing of this tenant may be asked for, approved or run any more. */
   assertOpen(tenant: string): Promise<void>;
   /** Whether a tenant may have reviews. */
   readonly tenants: TenantStates;

@@ -233,6 +233,7 @@ export async function openPipeline({
         if (script.hil === 'down') throw new GateError('pipeline_unavailable', 'hil is away');
         await reviews.escalated(id, at);
       },
+      assertOpen: (tenant) => reviews.assertOpen(tenant),
     },
     ledger: reached,
     async deliver(callback) {

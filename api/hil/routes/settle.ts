@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { tenantName } from '../../../contracts/erasure.js';
 import { settledReview, signedDecision } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import type { ServiceApp } from '../../plugins/app.js';
@@ -28,6 +29,15 @@ export function settleRoutes(
     { schema: { params: ById, body: Escalated, response: { 204: z.undefined() } } },
     async (request, reply) => {
       await reviews.escalated(request.params.id, request.body.escalated_at);
+      return reply.code(204).send();
+    },
+  );
+
+  app.get(
+    '/tenants/:tenant/standing',
+    { schema: { params: z.object({ tenant: tenantName }), response: { 204: z.undefined() } } },
+    async (request, reply) => {
+      await reviews.assertOpen(request.params.tenant);
       return reply.code(204).send();
     },
   );
