@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -46,6 +47,19 @@ describe('opening a review', () => {
     let left = 1;
     return () => (left-- > 0 ? pass() : Promise.resolve());
   };
+
+  it('is refused for good where the tenant has left, and nothing runs', async () => {
+    const call = await gate.call();
+    await gate.reviews.tenants.begin({
+      tenant: call.tenant,
+      operation_id: randomUUID(),
+      kind: 'offboard',
+      asked_by: 'operator:dev',
+    });
+    await expect(gate.run(call)).rejects.toMatchObject({ code: 'tenant_offboarded', status: 409 });
+    expect(await rowOf(call)).toBeNull();
+    expect(gate.executed).toEqual([]);
+  });
 
   it('leaves the row of the second attempt alone when the first, whose answer was lost, fails late', async () => {
     const call = await decided();

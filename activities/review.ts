@@ -15,7 +15,7 @@ import { paramsSha256 } from '../domain/call-record/params-digest.js';
 import { brainScores } from '../domain/call-record/rows.js';
 import { TAMPERED } from '../domain/call-record/transitions.js';
 import { errorText, GateError } from '../domain/errors.js';
-import { PipelineUnavailable, REVIEW_BACKLOG } from '../domain/pipeline/pipeline.js';
+import { PipelineUnavailable, REVIEW_BACKLOG, TENANT_OFFBOARDED } from '../domain/pipeline/pipeline.js';
 import { otherCallThan, type VerifyDecision } from '../domain/review/approval.js';
 import { changedBody } from '../domain/review/modification.js';
 import type { Reviews } from '../domain/review/ports.js';
@@ -167,6 +167,8 @@ export const createReviewActivities = ({
         throw new PipelineUnavailable(REVIEW_BACKLOG, error.message);
       }
       if (standing) await withdraw();
+      if (error instanceof GateError && error.code === 'tenant_offboarded')
+        throw new PipelineUnavailable(TENANT_OFFBOARDED, error.message);
       throw new PipelineUnavailable('hil', foreignText(errorText(error), 300));
     }
   },

@@ -19,13 +19,16 @@ export type Evaluated = { readonly facts: Omit<PolicyInput, 'arguments'> } & (
 
 /** The layer of a call that cannot be parked because of its agent's own backlog. */
 export const REVIEW_BACKLOG = 'review_backlog';
+/** The layer of a call that cannot be parked because its tenant has left. */
+export const TENANT_OFFBOARDED = 'tenant_offboarded';
 
 /**
  * Thrown by a step when a dependency is down before a verdict was committed: 503, no record, and the same id may start again. The layer
- * `review_backlog` is no outage: the agent has as much waiting for people as it may, 429.
+ * `review_backlog` is no outage: the agent has as much waiting for people as it may, 429. Nor is `tenant_offboarded`: nobody decides about its
+ * calls any more, 409.
  */
 export class PipelineUnavailable extends Error {
-  readonly layer: 'brain' | 'policy' | 'hil' | 'proxy' | typeof REVIEW_BACKLOG;
+  readonly layer: 'brain' | 'policy' | 'hil' | 'proxy' | typeof REVIEW_BACKLOG | typeof TENANT_OFFBOARDED;
   constructor(layer: PipelineUnavailable['layer'], reason: string, cause?: unknown) {
     super(reason, cause === undefined ? undefined : { cause });
     this.name = 'PipelineUnavailable';
