@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { AssertionJson } from '../contracts/approval.js';
+import type { ApprovalStatement, AssertionJson } from '../contracts/approval.js';
 import type { CallInput } from '../contracts/call.js';
 import type { JsonObject } from '../contracts/json.js';
 import type { ModificationDiff, PendingRequest } from '../contracts/review.js';
@@ -9,7 +9,7 @@ import { approvalStatementOf, challengeOf } from '../domain/review/approval-chal
 import { modificationOf } from '../domain/review/decisions.js';
 import type { QuorumRule } from '../domain/review/quorum.js';
 import { createPasskeys, type Passkeys } from '../domain/review/passkeys.js';
-import { type AssertionFaults, softwareAuthenticator } from '../test/support/authenticator.js';
+import { type AssertionFaults, authenticatorKeys, softwareAuthenticator } from '../test/support/authenticator.js';
 import { openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
 
 const CONSOLE = { rpId: 'console.example', origin: 'https://console.example' };
@@ -204,9 +204,36 @@ describe('a call that two people must approve with their passkeys', () => {
     });
     await gate.host.idle();
     expect(gate.executed).toHaveLength(1);
-    expect(approvalFindings(await gate.rows(call.correlation_id))).toMatchObject([
+    const rows = await gate.rows(call.correlation_id);
+    expect(approvalFindings(rows)).toMatchObject([
       { event: 'hil.vote', decided_by: 'operator:ana', fault: null },
       { event: 'hil.approved', decided_by: 'operator:ben', fault: null },
+    ]);
+    // Whoever leaves a vote out, or says that one person signed twice, has one signature for a call that needs two.
+    const short = [{ event: 'hil.approved', fault: 'it needs 2 people, and 1 signed' }];
+    expect(approvalFindings(rows.filter(({ event_kind: kind }) => kind !== 'hil.vote'))).toMatchObject(short);
+    const last = rows.filter(({ event_kind: kind }) => kind !== 'hil.vote');
+    const twice = last.flatMap((entry) => (entry.event_kind === 'hil.approved' ? [entry, entry] : [entry]));
+    expect(approvalFindings(twice)).toMatchObject([...short, ...short]);
+  });
+
+  it('is not proved by one key under two names', async () => {
+    const keys = authenticatorKeys();
+    const [one, copy] = [softwareAuthenticator(CONSOLE, keys), softwareAuthenticator(CONSOLE, keys)];
+    await gate.close();
+    gate = await open({ strict: 2, risky: 1, destructive: 1 });
+    [call, row] = await parkedCall();
+    for (const [who, authenticator] of [
+      [ANA, one],
+      [BEN, copy],
+    ] as const) {
+      await register(who, authenticator);
+      await decide(authenticator.get(challenge('approve', row, who)), 'approve', row, { who });
+    }
+    await gate.host.idle();
+    expect(approvalFindings(await gate.rows(call.correlation_id))).toMatchObject([
+      { event: 'hil.vote', fault: null },
+      { event: 'hil.approved', fault: 'it needs 2 people, and 1 signed' },
     ]);
   });
 
@@ -226,14 +253,31 @@ describe('a call that two people must approve with their passkeys', () => {
 });
 
 describe('the workflow', () => {
-  it('takes no decision with the signature of another one in it, though HIL signed both', async () => {
-    const approval = await passkeys.prove(
-      ANA,
-      approvalStatementOf(row, ANA.subject, { decision: 'deny' }),
-      device.get(challenge('deny')),
-    );
-    const decision = await gate.decision(call, 'approve', { approval });
-    expect(await gate.activities.applyDecision(decision)).toMatchObject({ applied: false, code: 'decision_refused' });
+  /** HIL signs a decision of this person, and puts into it what a passkey of his signed. */
+  async function paired(change: Partial<ApprovalStatement>) {
+    const statement = { ...approvalStatementOf(row, ANA.subject, { decision: 'approve' }), ...change };
+    const approval = await passkeys.prove(ANA, statement, device.get(challengeOf(statement)));
+    const { principal } = await gate.decision(call, 'approve');
+    return gate.decision(call, 'approve', { approval, principal: { ...principal, ...ANA } });
+  }
+
+  it('takes a decision with the statement of its approver in it', async () => {
+    expect(await gate.activities.applyDecision(await paired({}))).toMatchObject({ applied: true });
+  });
+
+  it.each<[string, Partial<ApprovalStatement>]>([
+    ['decision', { decision: 'deny' }],
+    ['approver', { approver: 'operator:ben' }],
+    ['tenant', { tenant: 'globex' }],
+    ['request', { payload_digest: `sha256:${'0'.repeat(64)}` }],
+    ['row', { pending_id: randomUUID() }],
+    ['call', { correlation_id: randomUUID() }],
+    ['set of rules', { policy_bundle_sha256: '0'.repeat(64) }],
+  ])('takes no decision with a statement about another %s in it, though HIL signed both', async (_, change) => {
+    expect(await gate.activities.applyDecision(await paired(change))).toMatchObject({
+      applied: false,
+      code: 'decision_refused',
+    });
     expect(await gate.kinds(call.correlation_id)).toContain('alarm.forged_decision');
     expect((await gate.calls.find(call.correlation_id))?.state).toBe('parked');
   });
@@ -284,7 +328,7 @@ describe('the rows of an approval, read by somebody who trusts nothing of Gate',
     await decide(device.get(challenge('deny')), 'deny');
     await gate.host.idle();
     const rows = await gate.rows(call.correlation_id);
-    expect(approvalFindings(rows, Buffer.from('another key'))).toMatchObject([
+    expect(approvalFindings(rows, [Buffer.from('another key')])).toMatchObject([
       { fault: expect.stringMatching(/another key/) },
     ]);
     const [other, second] = await parkedCall();

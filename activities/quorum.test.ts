@@ -280,6 +280,25 @@ describe('a record whose quorum somebody forged, with a MAC that holds', () => {
       /about another call/,
     ],
     [
+      'a vote that was applied after the time it was signed for',
+      async (call: CallInput) => {
+        const past = (ms: number) => new Date(Date.now() - ms).toISOString();
+        const late = { ...ANA, decided_at: past(60_000), not_after: past(50_000) };
+        return { standing: ['operator:ana'], vote: await gate.decision(call, 'approve', late) };
+      },
+      /a vote was applied after the time it was signed for/,
+    ],
+    [
+      'a vote that was made after the deadline',
+      async (call: CallInput) => {
+        const { deadline_ms } = (await gate.calls.find(call.correlation_id)) ?? {};
+        const after = (ms: number) => new Date((deadline_ms ?? 0) + ms).toISOString();
+        const late = { ...ANA, decided_at: after(0), not_after: after(10_000) };
+        return { standing: ['operator:ana'], vote: await gate.decision(call, 'approve', late) };
+      },
+      /a vote was made after the deadline/,
+    ],
+    [
       'the same person twice',
       async (call: CallInput) => ({ standing: ['operator:dev'], vote: await gate.decision(call, 'approve') }),
       /1 of 2 approvals count/,

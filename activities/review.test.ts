@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -47,19 +46,6 @@ describe('opening a review', () => {
     let left = 1;
     return () => (left-- > 0 ? pass() : Promise.resolve());
   };
-
-  it('is refused for good where the tenant has left, and nothing runs', async () => {
-    const call = await gate.call();
-    await gate.reviews.tenants.begin({
-      tenant: call.tenant,
-      operation_id: randomUUID(),
-      kind: 'offboard',
-      asked_by: 'operator:dev',
-    });
-    await expect(gate.run(call)).rejects.toMatchObject({ code: 'tenant_offboarded', status: 409 });
-    expect(await rowOf(call)).toBeNull();
-    expect(gate.executed).toEqual([]);
-  });
 
   it('leaves the row of the second attempt alone when the first, whose answer was lost, fails late', async () => {
     const call = await decided();
@@ -191,6 +177,27 @@ describe('a decision about a call whose record is not what Gate wrote', () => {
       expect(gate.executed).toEqual([]);
     },
   );
+});
+
+describe('an approval that was signed after the deadline', () => {
+  it('never counts, also where the clock that waits is behind: the call waits on, and a denial ends it', async () => {
+    const gate = await openPipeline({ script: { tier: 'yellow' } });
+    try {
+      const call = await parked(gate, 'gate.server-execution/v1');
+      const { deadline_ms } = (await gate.calls.find(call.correlation_id)) ?? {};
+      const from = (ms: number) => new Date((deadline_ms ?? 0) + ms).toISOString();
+      const late = await gate.decision(call, 'approve', { decided_at: from(0), not_after: from(10_000) });
+      expect(await gate.activities.applyDecision(late)).toMatchObject({ applied: false, code: 'decision_refused' });
+      expect((await gate.calls.find(call.correlation_id))?.state).toBe('parked');
+      const inTime = await gate.decision(call, 'deny');
+      expect(await gate.activities.applyDecision(inTime)).toMatchObject({
+        applied: true,
+        summary: { state: 'denied' },
+      });
+    } finally {
+      await gate.close();
+    }
+  });
 });
 
 describe('a decision while the clock is put back', () => {

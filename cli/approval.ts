@@ -12,15 +12,15 @@ import { type ledgerTarget, UUID } from './target.js';
 export async function verifyApproval(
   target: ReturnType<typeof ledgerTarget>,
   correlationId: string,
-  { approverKey, asJson = false }: { readonly approverKey: string | undefined; readonly asJson: boolean | undefined },
+  { approverKeys, asJson = false }: { readonly approverKeys?: readonly string[]; readonly asJson?: boolean },
 ): Promise<void> {
   if (!UUID.test(correlationId)) throw new CliError(`${correlationId} is not a correlation id`, 2);
-  const key = approverKey === undefined ? undefined : readKey(approverKey);
+  const keys = approverKeys?.map(readKey);
   const rows =
     target.kind === 'file'
       ? await target.read((opened) => opened.byCorrelation(correlationId))
       : await target.ask<LedgerEntry[]>('ledger', 'GET', `/audit/correlation/${correlationId}`);
-  const findings = approvalFindings(rows, key);
+  const findings = approvalFindings(rows, keys);
   if (findings.length === 0) throw new CliError(`the ledger has no decision about ${correlationId}`, 4);
   if (asJson) print(findings);
   else process.stdout.write(findings.map((finding) => `${oneLine(lineOf(finding))}\n`).join(''));

@@ -11,7 +11,7 @@ import { type StackTarget } from './stack-target.js';
 interface VerifyOptions extends EvidenceTrust {
   readonly bundle?: string;
   readonly approval?: string;
-  readonly approverKey?: string;
+  readonly approverKey?: readonly string[];
   readonly ledger?: string;
   readonly expectHead?: string;
   readonly expectLength?: number;
@@ -55,7 +55,10 @@ export function registerVerify(program: Command): void {
         "check what this call's approvers signed with their passkeys; exits 2 unless every approval was signed and holds",
       ).conflicts('bundle'),
     )
-    .option('--approver-key <pem>', "with --approval: a file with the approver's public key; no other key counts")
+    .option(
+      '--approver-key <pem...>',
+      "with --approval: files with the approvers' public keys, one each; no other key counts",
+    )
     .addOption(json())
     .action(
       async ({
@@ -78,7 +81,10 @@ export function registerVerify(program: Command): void {
         }
         if (approval !== undefined) {
           const { verifyApproval } = await import('./approval.js');
-          return verifyApproval(ledgerTarget(given), approval, { approverKey, asJson });
+          return verifyApproval(ledgerTarget(given), approval, {
+            ...(approverKey && { approverKeys: approverKey }),
+            ...(asJson && { asJson }),
+          });
         }
         const noted: Noted = { head: expectHead, length: expectLength };
         const target = ledgerTarget(given);

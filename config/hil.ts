@@ -119,7 +119,7 @@ export const HIL_SETTINGS = {
   ),
   quorumStrict: setting(
     'GATE_HIL_QUORUM_STRICT',
-    z.coerce.number().int().min(1).max(16).default(2),
+    z.coerce.number().int().min(2).max(16).default(2),
     'How many different people must approve a call of tier strict. A tenant with fewer operators is named at the start.',
   ),
   quorumRisky: setting(

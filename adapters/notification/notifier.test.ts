@@ -70,7 +70,12 @@ const parts = {
 };
 const webhook = (): Channel[] => channelsOf({ ...parts, webhook: { url: receiver.url, bearer: 'b'.repeat(32) } });
 
-function start(channels: readonly Channel[] = webhook(), over: Partial<NotifierOptions> = {}): Notifier {
+const SOON_MS = [10, 20, 30];
+
+function start(
+  channels: readonly Channel[] = webhook(),
+  over: Partial<NotifierOptions> = { backOffMs: SOON_MS },
+): Notifier {
   notifier = createNotifier({
     reviews: hil.reviews,
     notices: hil.reviews.notices,
@@ -81,7 +86,6 @@ function start(channels: readonly Channel[] = webhook(), over: Partial<NotifierO
     gaveUp: (channel, id, reason) => void told.push(`${channel} ${id.slice(37)} gave up: ${reason}`),
     failed: (reason) => void told.push(`failed: ${reason}`),
     lookMs: 20,
-    backOffMs: [10, 20, 30],
     ...over,
   });
   notifier.start();
@@ -281,7 +285,7 @@ describe('a channel', () => {
   const settings = (over: Partial<ChannelSettings>): Channel[] => channelsOf({ ...parts, ...over });
 
   it('that fails for now is tried again with the same bytes, after growing pauses', async () => {
-    receiver.answers.push(500, 429, 'hangs');
+    receiver.answers.push(500, 408, 'hangs');
     start(settings({ timeoutMs: 500, webhook: { url: receiver.url } }));
     const row = await hil.park(1);
     await settledAs(row, [['webhook', 'trigger', 'delivered']]);
@@ -314,6 +318,22 @@ describe('a channel', () => {
     expect(JSON.stringify(await deliveries(third))).not.toMatch(/127\.0\.0\.1|in-the-address/);
     expect((await hil.ask('/notifications/config')).body).toMatchObject({ dead_letters: 3, queued: 0 });
     receiver = await openReceiver();
+  });
+
+  it('is tried at once and after 1, 4, 16, 64 and 256 seconds, and then no more', async () => {
+    receiver.answers.push(...Array.from({ length: 9 }, () => 503));
+    start(undefined, {});
+    const row = await hil.park(1);
+    const pauses: unknown[] = [];
+    for (let attempts = 1; attempts <= 6; attempts += 1) {
+      await eventually(`attempt ${attempts}`, async () => (await deliveries(row))[0]?.attempts === attempts);
+      await eventually('its result', () => told.filter((one) => one.startsWith('webhook trigger ')).length >= attempts);
+      const { next_attempt_at: next } = (await deliveries(row))[0] ?? {};
+      pauses.push(next == null ? next : Date.parse(next) - hil.now);
+      hil.now = next == null ? hil.now : Date.parse(next);
+    }
+    expect(pauses).toEqual([1_000, 4_000, 16_000, 64_000, 256_000, null]);
+    expect(await states(row)).toEqual([['webhook', 'trigger', 'dead']]);
   });
 
   it('that asks for time is left alone for as long, and no other message is tried meanwhile', async () => {

@@ -360,6 +360,18 @@ describe.each(PLACES)('what is past its date: %s', (name, newPlace) => {
     expect(await deletions()).toHaveLength(1);
   });
 
+  it('goes with its tenant, but not while it waits', async () => {
+    await store.createOnce(reviewOf(1));
+    await store.createOnce(reviewOf(2));
+    await store.settle(settlementOf(2));
+    const gone = () => store.erase({ tenant: 'acme' }, 'tenant_offboard', Number.MAX_SAFE_INTEGER);
+    expect(await gone()).toEqual({ deleted: 1, held: 0, complete: true });
+    expect(await store.get(idOf(1))).toMatchObject({ status: 'pending' });
+    await store.settle(settlementOf(1));
+    expect(await gone()).toEqual({ deleted: 1, held: 0, complete: true });
+    expect(await store.get(idOf(1))).toBeNull();
+  });
+
   it('goes once however many sweep at once, and a hundred and more rows in one sweep', async () => {
     for (let n = 1; n <= 120; n += 1) await store.createOnce(reviewOf(n, { sandbox_report: null }));
     now = T0 + 600_000 + 7 * DAY_MS;
@@ -374,6 +386,9 @@ describe.each(PLACES)('what is past its date: %s', (name, newPlace) => {
     await edited(() => place.put('reviews', 'id', idOf(1), { payload_expires_ms: T0 }));
     expect(await store.sweep()).toEqual({ purged: 0, deleted: 0, failed: 0 });
     await expect(store.get(idOf(1))).rejects.toMatchObject({ code: 'review_tampered' });
+    expect((await rowOf(1))?.['payload']).not.toBeNull();
+    now = T0 + 30 * DAY_MS - 1;
+    expect(await store.sweep()).toEqual({ purged: 0, deleted: 0, failed: 0 });
     expect((await rowOf(1))?.['payload']).not.toBeNull();
     now = T0 + 30 * DAY_MS;
     expect(await store.sweep()).toEqual({ purged: 0, deleted: 1, failed: 0 });

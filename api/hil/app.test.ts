@@ -653,8 +653,24 @@ describe('POST /decide/{id}', () => {
       status: 403,
       body: { error: 'own_request' },
     });
+    const modification_diff = { contract: 'gate.hil.modification-diff/v1', replacements: [{ path: ['a'], value: 1 }] };
+    expect(await decide(row.id, { decision: 'modify', modification_diff }, { as: 'simulator' })).toMatchObject({
+      status: 403,
+      body: { error: 'own_request' },
+    });
     expect(sender.received).toEqual([]);
     expect(await decide(row.id, { decision: 'deny' }, { as: 'simulator' })).toMatchObject({ status: 200 });
+  });
+
+  it('is not sent where the store of the row cannot be written: 503, and the call waits on', async () => {
+    const row = await park();
+    await service.close();
+    const full = Object.assign(Object.create(reviews) as ReviewStore, {
+      ready: () => Promise.reject(new GateError('store_unavailable')),
+    });
+    service = start({ reviews: full });
+    expect(await decide(row.id)).toMatchObject({ status: 503, body: { error: 'store_unavailable' } });
+    expect(sender.received).toEqual([]);
   });
 
   it('tells operators apart by their tokens', async () => {

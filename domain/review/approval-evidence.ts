@@ -22,26 +22,29 @@ const DECISIONS: ReadonlySet<string> = new Set(['hil.approved', 'hil.denied', 'h
 
 /**
  * What the rows of one call prove about who decided it: one finding for each decision and vote. Only the rows and the public keys are
- * trusted, of Gate nothing. With `key` (SubjectPublicKeyInfo, DER) only signatures by that key count.
+ * trusted, of Gate nothing. With `keys` (SubjectPublicKeyInfo, DER) only signatures by these count. One key is one person, whatever names the
+ * rows give it.
  */
-export function approvalFindings(rows: readonly LedgerEntry[], key?: Uint8Array): ApprovalFinding[] {
+export function approvalFindings(rows: readonly LedgerEntry[], keys?: readonly Uint8Array[]): ApprovalFinding[] {
   const decisions = rows.filter((row) => DECISIONS.has(eventOf(row)));
-  const findings = decisions.map((row) => findingOf(row, rows, key));
-  const approvers = new Set(
-    decisions
-      .filter((row, index) => findings[index]?.fault === null && row.policy_decision?.decision !== 'deny')
-      .map((row) => row.policy_decision?.decided_by),
+  const findings = decisions.map((row) => findingOf(row, rows, keys));
+  const agreed = findings.filter(
+    ({ fault }, index) => fault === null && decisions[index]?.policy_decision?.decision !== 'deny',
+  );
+  const signed = Math.min(
+    new Set(agreed.map(({ decided_by }) => decided_by)).size,
+    new Set(agreed.map(({ key_sha256 }) => key_sha256)).size,
   );
   return findings.map((finding, index) => {
     const needed = Number(decisions[index]?.policy_decision?.required_approvers ?? 1);
-    const short = finding.fault === null && finding.event === 'hil.approved' && approvers.size < needed;
-    return short ? { ...finding, fault: `it needs ${needed} people, and ${approvers.size} signed` } : finding;
+    const short = finding.fault === null && finding.event === 'hil.approved' && signed < needed;
+    return short ? { ...finding, fault: `it needs ${needed} people, and ${signed} signed` } : finding;
   });
 }
 
 const eventOf = (row: LedgerEntry): string => row.event_kind ?? row.method;
 
-function findingOf(row: LedgerEntry, rows: readonly LedgerEntry[], key: Uint8Array | undefined): ApprovalFinding {
+function findingOf(row: LedgerEntry, rows: readonly LedgerEntry[], keys?: readonly Uint8Array[]): ApprovalFinding {
   const { decided_by } = row.policy_decision ?? {};
   const found = {
     seq: row.seq,
@@ -59,7 +62,7 @@ function findingOf(row: LedgerEntry, rows: readonly LedgerEntry[], key: Uint8Arr
     passkeyFault(approval) ??
     otherThan(approval, row, rows) ??
     entryFault(row) ??
-    (key !== undefined && !spki.equals(key) ? 'another key than the one that was given signed it' : null);
+    (keys?.some((key) => spki.equals(key)) === false ? 'another key than those that were given signed it' : null);
   return {
     ...found,
     fault,

@@ -81,7 +81,7 @@ describe('a tenant that leaves', () => {
   it('gets no new review: the call is refused, nothing of it stays, until the tenant is provisioned again', async () => {
     await lifecycle()(operation('offboard'));
     const call = await gate.call({ tenant: 'leaving' });
-    await expect(gate.run(call)).rejects.toMatchObject({ code: 'pipeline_unavailable', fields: { layer: 'hil' } });
+    await expect(gate.run(call)).rejects.toMatchObject({ code: 'tenant_offboarded', status: 409 });
     expect(await gate.reviews.byCorrelation(call.correlation_id)).toBeNull();
     expect(gate.executed).toEqual([]);
     await park('staying');
@@ -124,7 +124,7 @@ describe('a tenant that leaves', () => {
     if (applied) expect(await lifecycle(lossy)(asked)).toMatchObject({ pending_denied: 2 });
     else await expect(lifecycle(lossy)(asked)).rejects.toMatchObject({ code: 'operation_unfinished' });
     // The door is closed already.
-    await expect(gate.run(await gate.call({ tenant: 'leaving' }))).rejects.toMatchObject({ fields: { layer: 'hil' } });
+    await expect(gate.run(await gate.call({ tenant: 'leaving' }))).rejects.toMatchObject({ code: 'tenant_offboarded' });
     expect(await lifecycle()(asked)).toMatchObject({ generation: 1, pending_denied: 2 });
     await gate.host.idle();
     for (const { correlation_id: id } of calls)

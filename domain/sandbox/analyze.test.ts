@@ -69,6 +69,10 @@ describe('sandbox: a report says', () => {
     ['write_file', { path: 'a.txt', content: 'x' }, 'write file `a.txt`'],
     ['bash', { command: 'rm -rf /srv' }, 'run rm -rf /srv'],
     ['execute_sql', { query: 'delete from users' }, 'SQL DELETE of every row of `users`'],
+    ['execute_sql', { query: 'grant all on t to u' }, 'SQL GRANT on `t`'],
+    ['execute_sql', { query: 'revoke all on t from u' }, 'SQL REVOKE on `t`'],
+    ['execute_sql', { query: 'grant admin to u' }, 'SQL GRANT ROLE'],
+    ['execute_sql', { query: 'revoke admin from u' }, 'SQL REVOKE ROLE'],
     ['query_database', { sql: 'select 1 from a.users, b' }, 'SQL SELECT on `a.users` and 1 more'],
     ['http_post', { url: 'https://example.com/x', body: '{}' }, 'POST to `https://example.com/x`'],
     ['wire_transfer', { amount: 40, currency: 'EUR', to: 'Ada' }, 'move 40 EUR to `Ada`'],
@@ -103,6 +107,13 @@ describe('sandbox: a report says', () => {
     expect(of('bash', { command: 'rm -rf /' }).scope).toMatchObject({ wildcards: true, recursive: true });
     expect(of('execute_sql', { query: 'update a set b = 1' }).scope.wildcards).toBe(true);
     expect(of('execute_sql', { query: 'update a set b = 1 where c = 2' }).scope.wildcards).toBe(false);
+  });
+
+  it('what a MERGE removes counts as DELETE does', () => {
+    const merge = (then: string) =>
+      of('execute_sql', { query: `merge into t using u on t.id = u.id when matched then ${then}` });
+    expect(merge('delete')).toMatchObject({ severity: 'destructive', operation_class: 'delete', reversible: 'no' });
+    expect(merge('update set a = 1')).toMatchObject({ severity: 'risky', operation_class: 'write' });
   });
 
   it('whether it can be undone', () => {

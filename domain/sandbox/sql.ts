@@ -103,10 +103,10 @@ function otherwise({ effect, kind }: Pick<SqlFinding, 'effect' | 'kind'>): Findi
 function findingOf(statement: SqlNode): Finding {
   const reading = readStatements([statement], () => null);
   const tables = tablesOf(statement);
-  const { kind } = reading;
+  const kind = revokes(statement) ? reading.kind.replace('GRANT', 'REVOKE') : reading.kind;
   const [first = ''] = kind.replace(/^EXPLAIN ANALYZE /, '').split(' ');
   const everyRow = kind.endsWith(' without a condition');
-  const known = BY_KIND[first];
+  const known = first === 'MERGE' && mergeDeletes(statement) ? MERGE_DELETES : BY_KIND[first];
   const act = everyRow
     ? `SQL ${kind.replace(/ without a condition$/, '')} of every row of`
     : tables.length > 0
@@ -161,13 +161,39 @@ const BY_KIND: Readonly<Record<string, Known>> = Object.assign(Object.create(nul
   INSERT: { kind: 'create', reversible: 'yes', reason: 'SQL INSERT adds rows' },
   CREATE: { kind: 'create', reversible: 'yes', reason: 'SQL CREATE adds what it names' },
   ALTER: { destroys: true, kind: 'modify', reversible: 'unknown', reason: 'SQL ALTER changes what others rely on' },
-  GRANT: { destroys: true, kind: 'modify', reversible: 'yes', reason: 'SQL GRANT or REVOKE changes who may do what' },
+  GRANT: { destroys: true, kind: 'modify', reversible: 'yes', reason: 'SQL GRANT changes who may do what' },
+  REVOKE: { destroys: true, kind: 'modify', reversible: 'yes', reason: 'SQL REVOKE changes who may do what' },
   DO: { destroys: true, kind: 'execute', reversible: 'unknown', reason: 'SQL DO runs a program' },
   RENAME: { destroys: true, kind: 'modify', reversible: 'yes', reason: 'SQL RENAME changes what others rely on' },
 }) as Record<string, Known>;
 
+const MERGE_DELETES: Known = {
+  deletes: true,
+  destroys: true,
+  kind: 'delete',
+  reversible: 'no',
+  reason: 'SQL MERGE removes the rows that it matches',
+};
+
 const isNode = (value: unknown): value is SqlNode =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** The parser has one node for both. */
+const revokes = (statement: SqlNode): boolean =>
+  [statement['GrantStmt'], statement['GrantRoleStmt']].some((node) => isNode(node) && node['is_grant'] !== true);
+
+const mergeDeletes = (statement: SqlNode): boolean => {
+  const clauses = isNode(statement['MergeStmt']) ? statement['MergeStmt']['mergeWhenClauses'] : null;
+  return (
+    Array.isArray(clauses) &&
+    clauses.some(
+      (clause: unknown) =>
+        isNode(clause) &&
+        isNode(clause['MergeWhenClause']) &&
+        clause['MergeWhenClause']['commandType'] === 'CMD_DELETE',
+    )
+  );
+};
 
 /** The tables and other objects of a statement, in the order in which they stand; names of its own (WITH) are none. */
 function tablesOf(statement: SqlNode): readonly string[] {

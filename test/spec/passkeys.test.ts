@@ -94,7 +94,7 @@ describe('a decision that a passkey signed', () => {
     const set = (path: string, value: string) => `policy_decision = json_set(policy_decision, '$.${path}', '${value}')`;
     const [told, own, other, name, payload, text] = await Promise.all([
       verify(),
-      verify('ledger.db', '--approver-key', 'ana.pem'),
+      verify('ledger.db', '--approver-key', 'other.pem', 'ana.pem'),
       verify('ledger.db', '--approver-key', 'other.pem'),
       copy('name.db', set('decided_by', 'operator:ben')),
       copy('payload.db', set('approval.statement.payload_digest', `sha256:${'0'.repeat(64)}`)),
@@ -105,7 +105,7 @@ describe('a decision that a passkey signed', () => {
       out: expect.stringMatching(/^seq \d+ hil\.approved by operator:ana: signed by the passkey [0-9a-f]{16} at http/),
     });
     expect(own.code).toBe(0);
-    expect(other).toMatchObject({ code: 2, out: expect.stringContaining('another key than the one that was given') });
+    expect(other).toMatchObject({ code: 2, out: expect.stringContaining('another key than those that were given') });
     expect(name).toMatchObject({ code: 2, out: expect.stringContaining('another approver than the row names') });
     expect(payload).toMatchObject({ code: 2, out: expect.stringContaining('another challenge') });
     expect(text).toMatchObject({ code: 2, out: expect.stringContaining('not what its hash says') });

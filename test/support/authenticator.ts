@@ -15,9 +15,13 @@ export interface AssertionFaults {
   readonly crossOrigin?: boolean;
 }
 
+export const authenticatorKeys = () => generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+
 /** An authenticator in software (WebAuthn, 6): one ES256 key, which counts its uses. It signs what it is told, also what none would. */
-export function softwareAuthenticator({ rpId, origin }: { readonly rpId: string; readonly origin: string }) {
-  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+export function softwareAuthenticator(
+  { rpId, origin }: { readonly rpId: string; readonly origin: string },
+  { privateKey, publicKey } = authenticatorKeys(),
+) {
   const { x = '', y = '' } = publicKey.export({ format: 'jwk' });
   const id = randomBytes(32);
   let counter = 0;

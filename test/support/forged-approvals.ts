@@ -82,6 +82,15 @@ export const FORGED_APPROVALS: readonly (readonly [
     /after the time it was signed for/,
   ],
   [
+    'an approval that was made after the deadline',
+    async (gate, call) => {
+      const { deadline_ms } = (await gate.calls.find(call.correlation_id)) ?? {};
+      const after = (ms: number) => new Date((deadline_ms ?? 0) + ms).toISOString();
+      return approvalRecorded(await gate.decision(call, 'approve', { decided_at: after(0), not_after: after(10_000) }));
+    },
+    /made after the deadline/,
+  ],
+  [
     'an approval by somebody else than the record says',
     async (gate, call) => approvalRecorded(await gate.decision(call, 'approve'), { decided_by: 'operator:cfo' }),
     /another decision than the signed one/,

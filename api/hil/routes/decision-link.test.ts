@@ -130,6 +130,8 @@ describe('POST /decision-link/verify', () => {
       token.replace(`.${link.exp}.`, `.${link.exp + 1}.`),
       token.replace(`.${link.exp}.`, `.0${link.exp}.`),
       token.replace(id, UNKNOWN),
+      // One bit of the last byte, as of the first.
+      `${token.slice(0, -1)}${(Number.parseInt(token.slice(-1), 16) ^ 1).toString(16)}`,
       token.slice(0, -1),
       `${token}0`,
       token.toUpperCase(),

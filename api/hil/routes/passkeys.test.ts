@@ -269,6 +269,17 @@ describe('logging in with a passkey', () => {
     expect(other.allowCredentials).not.toEqual(one.allowCredentials);
   });
 
+  it('is refused to somebody who was taken out of the operators since it began', async () => {
+    await registered();
+    const begun = await post('/auth/login/start', { name: 'dev' });
+    const assertion = device.get(begun.json<RequestOptions>().publicKey.challenge);
+    await hil.serve({ operators: OPERATORS.filter(({ name }) => name !== 'dev') });
+    const refused = await post('/auth/login/finish', assertion, { cookie: cookiesOf(begun) });
+    expect([refused.statusCode, refused.json()]).toMatchObject([401, { error: 'passkey_refused' }]);
+    await hil.serve({ operators: OPERATORS });
+    expect((await post('/auth/login/finish', assertion, { cookie: cookiesOf(begun) })).statusCode).toBe(200);
+  });
+
   it('is another ceremony than a registration', async () => {
     await registered();
     const begun = await post('/auth/login/start', { name: 'dev' });
