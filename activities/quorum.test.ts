@@ -171,6 +171,33 @@ describe('a call that two people must approve', () => {
     expect(await stateOf()).toBe('parked');
   });
 
+  it('counts no vote of the person for whom its agent acts, also one from before that was known', async () => {
+    await by('ana');
+    const knowing = createDecisions({
+      reviews: gate.reviews,
+      sender: gate.host,
+      decisionKey: DECISION_KEYS.privateKey,
+      clock: Date.now,
+      decisionLifeMs: 10_000,
+      approvers: () => APPROVERS,
+      owners: ({ agent_id }) => (agent_id === call.agent ? ['operator:ana'] : []),
+      observe: () => undefined,
+    });
+    const decided = (subject: string) =>
+      knowing({
+        id: call.correlation_id,
+        tenant: undefined,
+        decision: 'approve',
+        reason: null,
+        decided_via: null,
+        request_id: randomUUID(),
+        principal: (tenant) => ({ subject, tenant, ...BY_TOKEN }),
+      });
+    await expect(decided('operator:ana')).rejects.toMatchObject({ code: 'own_request' });
+    expect(await decided('operator:ben')).toMatchObject({ status: 'pending', approvals: [{ by: 'operator:ben' }] });
+    expect(await decided('operator:cyd')).toMatchObject({ status: 'approved' });
+  });
+
   it('counts a person once, however often he approves', async () => {
     await by('ana');
     for (const _again of [1, 2])

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { parseOperators, readHilConfig } from './hil.js';
+import { agentOwnersFault, parseAgentOwners, parseOperators, readHilConfig } from './hil.js';
 
 const token = (n: number) => `t${n}-0123456789abcdefghijklmnopqrstuvwxyz`;
 const env = {
@@ -60,5 +60,27 @@ describe('operators', () => {
       { name: 'dev', tenant: 'acme', token: `a:${token(1)}` },
       { name: 'dev', tenant: 'globex', token: token(2) },
     ]);
+  });
+});
+
+describe('owners of agents', () => {
+  it('are operators with the agents that act for them', () => {
+    expect(readHilConfig(env).agentOwners).toEqual([]);
+    const config = readHilConfig({ ...env, GATE_HIL_AGENT_OWNERS: 'dev@acme:payments-bot, ada@globex:payments-bot,' });
+    expect(config.agentOwners).toEqual([
+      { operator: 'dev', tenant: 'acme', agent: 'payments-bot' },
+      { operator: 'ada', tenant: 'globex', agent: 'payments-bot' },
+    ]);
+    expect(agentOwnersFault(config)).toBeNull();
+  });
+
+  it.each(['dev@acme', 'dev:bot', 'dev@acme:bot:more', 'de/v@acme:bot'])('are refused as %s', (text) => {
+    expect(() => parseAgentOwners(text)).toThrow('an owner of an agent is written operator@tenant:agent');
+  });
+
+  it.each(['eve@acme:bot', 'dev@globex:bot', 'Dev@acme:bot'])('that are no operators end the start: %s', (text) => {
+    expect(agentOwnersFault(readHilConfig({ ...env, GATE_HIL_AGENT_OWNERS: text }))).toBe(
+      `GATE_HIL_AGENT_OWNERS: ${text.split(':')[0]} is not among GATE_HIL_OPERATORS`,
+    );
   });
 });

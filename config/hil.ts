@@ -44,6 +44,39 @@ export function parseOperators(text: string): readonly Operator[] {
   return operators;
 }
 
+/** An agent that acts for a person, who therefore does not approve its calls. */
+export interface AgentOwner {
+  /** The person's name among the operators of the tenant. */
+  readonly operator: string;
+  readonly tenant: string;
+  readonly agent: string;
+}
+
+const OWNER = /^([A-Za-z0-9._-]{1,63})@([A-Za-z0-9._-]{1,63}):([A-Za-z0-9._-]{1,63})$/;
+
+/** `operator@tenant:agent[,…]`; one person may have several agents, and one agent several people. */
+export const parseAgentOwners = (text: string): readonly AgentOwner[] =>
+  text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '')
+    .map((entry) => {
+      const [, operator, tenant, agent] = OWNER.exec(entry) ?? [];
+      if (operator === undefined || tenant === undefined || agent === undefined)
+        throw new Error(`${entry}: an owner of an agent is written operator@tenant:agent`);
+      return { operator, tenant, agent };
+    });
+
+/** An owner whom a typing error makes somebody else could approve for his own agent. */
+export function agentOwnersFault({ operators, agentOwners }: Pick<HilConfig, 'operators' | 'agentOwners'>) {
+  const unknown = agentOwners.find(
+    (owner) => !operators.some(({ name, tenant }) => name === owner.operator && tenant === owner.tenant),
+  );
+  return unknown === undefined
+    ? null
+    : `GATE_HIL_AGENT_OWNERS: ${unknown.operator}@${unknown.tenant} is not among GATE_HIL_OPERATORS`;
+}
+
 /** The key's bytes. */
 function sessionKeyOf(text: string): Buffer {
   if (!/^[0-9a-f]{64}$/i.test(text)) throw new Error('must be 64 hex digits');
@@ -77,6 +110,11 @@ export const HIL_SETTINGS = {
     parsedBy(parseOperators),
     'Who may decide: name@tenant:token[,…]; tokens of at least 32 bytes. Replaced by sign-in at the console.',
     { secret: true },
+  ),
+  agentOwners: setting(
+    'GATE_HIL_AGENT_OWNERS',
+    parsedBy(parseAgentOwners).default([]),
+    'Whose agents they are: operator@tenant:agent[,…]. Nobody approves or changes a call of an agent of his own.',
   ),
   sessionKey: setting(
     'GATE_HIL_SESSION_KEY',

@@ -662,6 +662,47 @@ describe('POST /decide/{id}', () => {
     expect(await decide(row.id, { decision: 'deny' }, { as: 'simulator' })).toMatchObject({ status: 200 });
   });
 
+  describe("about a call of somebody's agent", () => {
+    const owner = { operator: 'dev', tenant: 'acme', agent: 'payments-agent' };
+    const owned = async (...agentOwners: (typeof owner)[]) => {
+      await service.close();
+      service = start({ agentOwners, simulatorTenant: 'acme' });
+      const row = await park({ agent_id: 'payments-agent' });
+      expect(row).toMatchObject({ tenant: 'acme', agent_id: 'payments-agent' });
+      return row;
+    };
+    const own = { status: 403, body: { error: 'own_request' } };
+    const modification_diff = { contract: 'gate.hil.modification-diff/v1', replacements: [{ path: ['a'], value: 1 }] };
+
+    it('its owner neither approves nor changes it; another operator decides', async () => {
+      const row = await owned(owner);
+      expect(await decide(row.id)).toMatchObject(own);
+      expect(await decide(row.id, { decision: 'modify', modification_diff })).toMatchObject(own);
+      expect(sender.received).toEqual([]);
+      expect(await decide(row.id, undefined, { token: ADA })).toMatchObject({ status: 200 });
+    });
+
+    it('its owner may deny it', async () => {
+      const row = await owned(owner);
+      expect(await decide(row.id, { decision: 'deny' })).toMatchObject({ status: 200, body: { status: 'denied' } });
+    });
+
+    it('an agent of several people is decided by none of them', async () => {
+      const row = await owned(owner, { ...owner, operator: 'ada' });
+      for (const token of [TOKEN, ADA]) expect(await decide(row.id, undefined, { token })).toMatchObject(own);
+    });
+
+    it("the simulator, which does not say whose operator's token it has, approves none", async () => {
+      const row = await owned(owner);
+      expect(await decide(row.id, { decision: 'approve' }, { as: 'simulator', token: ADA })).toMatchObject(own);
+    });
+
+    it('an agent of the same name in another tenant, and another agent, are not theirs', async () => {
+      const row = await owned({ ...owner, tenant: 'globex' }, { ...owner, agent: 'other-agent' });
+      expect(await decide(row.id)).toMatchObject({ status: 200 });
+    });
+  });
+
   it('is not sent where the store of the row cannot be written: 503, and the call waits on', async () => {
     const row = await park();
     await service.close();

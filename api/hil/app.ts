@@ -2,7 +2,7 @@ import type { KeyObject } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import type { Operator } from '../../config/hil.js';
+import type { AgentOwner, Operator } from '../../config/hil.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { parseStrictJson } from '../../domain/mcp/strict-json.js';
 import type { NotificationMode } from '../../contracts/notification.js';
@@ -36,7 +36,7 @@ import { type StatsRoutes, statsRoutes } from './routes/stats.js';
 import { type StreamRoutes, streamRoutes } from './routes/stream.js';
 import { type SummaryRoutes, summaryRoutes } from './routes/summaries.js';
 import { tenantRoutes } from './routes/tenants.js';
-import { approversOf, scopeReader } from './scope.js';
+import { approversOf, ownersOf, scopeReader } from './scope.js';
 
 export interface HilOptions {
   readonly reviews: ReviewStore;
@@ -44,6 +44,8 @@ export interface HilOptions {
   /** Ed25519 private key. The workers hold its public half. */
   readonly decisionKey: KeyObject;
   readonly operators: readonly Operator[];
+  /** Whose agents they are; nobody's when absent. */
+  readonly agentOwners?: readonly AgentOwner[] | undefined;
   /** 32 bytes; links to decisions are derived from it. */
   readonly sessionKey: Uint8Array;
   readonly linkSeconds?: number;
@@ -136,6 +138,7 @@ export function createHilService(options: HilOptions): Service {
     clock,
     decisionLifeMs,
     approvers,
+    owners: ownersOf(options.agentOwners ?? []),
     observe: reviewMetrics(registry, reviews, clock),
     quorum: options.quorum,
     passkeys,

@@ -92,6 +92,7 @@ export async function open({
           notifications: { mode: told.notificationMode, notifier },
           chats: { slackSecret: told.slackSigningSecret, teamsSecret: told.teamsSigningSecret },
           operators: own.operators,
+          agentOwners: own.agentOwners,
           sessionKey: own.sessionKey,
           linkSeconds: own.decisionLinkSeconds,
           consoleUrl: own.consoleUrl,

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { Operator } from '../../config/hil.js';
+import type { AgentOwner, Operator } from '../../config/hil.js';
 import { CALLER_IDS } from '../../contracts/route-authority.js';
 import type { DecisionPrincipal } from '../../contracts/review.js';
 import { GateError } from '../../domain/errors.js';
@@ -137,6 +137,14 @@ export const approversOf =
   ({ operators }: Pick<ScopeOptions, 'operators'>) =>
   (tenant: string): readonly string[] =>
     operators.filter((operator) => operator.tenant === tenant).map(subjectOf);
+
+/** Whose agent this is, as they are named as deciders. */
+export const ownersOf =
+  (owners: readonly AgentOwner[]) =>
+  (of: { readonly tenant: string; readonly agent_id: string }): readonly string[] =>
+    owners
+      .filter(({ tenant, agent }) => tenant === of.tenant && agent === of.agent_id)
+      .map(({ operator }) => subjectOf({ name: operator }));
 
 /** How an operator is named as a decider. */
 export const subjectOf = ({ name }: Pick<Operator, 'name'>): string => `operator:${name}`;

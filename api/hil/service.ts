@@ -1,4 +1,4 @@
-import { HIL_SETTINGS } from '../../config/hil.js';
+import { agentOwnersFault, HIL_SETTINGS } from '../../config/hil.js';
 import { NOTIFICATION_SETTINGS, notificationFault } from '../../config/notifications.js';
 import { declareService } from '../plugins/declaration.js';
 
@@ -8,7 +8,7 @@ export const HIL = declareService({
   prefix: 'GATE_HIL',
   calledBy: 'services',
   settings: { own: HIL_SETTINGS, notifications: NOTIFICATION_SETTINGS },
-  faults: ({ notifications }) => [notificationFault(notifications)],
+  faults: ({ own, notifications }) => [agentOwnersFault(own), notificationFault(notifications)],
   engine: true,
   stores: ['hil'],
   neighbours: [],

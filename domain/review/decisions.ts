@@ -59,6 +59,8 @@ export interface DecisionsOptions {
   readonly decisionLifeMs: number;
   /** Who may approve for the tenant now: an earlier approval counts only of these. */
   readonly approvers: (tenant: string) => readonly string[];
+  /** The people for whom the agent of a row acts: they do not approve its calls. Nobody when absent. */
+  readonly owners?: (of: Pick<PendingRequest, 'tenant' | 'agent_id'>) => readonly string[];
   readonly observe: (decision: Decision['decision'], result: DecisionResult) => void;
   /** How many people predicted effects ask for, where they do. */
   readonly quorum?: Pick<QuorumRule, 'risky' | 'destructive'> | undefined;
@@ -80,14 +82,26 @@ export function createDecisions({
   decisionKey,
   clock,
   decisionLifeMs,
-  approvers,
+  approvers: operators,
+  owners = () => [],
   observe,
   quorum = ONE_APPROVER,
   passkeys,
 }: DecisionsOptions): (decision: Decision) => Promise<PendingRequest> {
-  const standingOf = ({ approvals = [], tenant }: PendingRequest): Approval[] => {
-    const now = approvers(tenant);
-    return approvals.filter(({ by }) => now.includes(by));
+  /** Who may approve the call of this row now. */
+  const approversOf = (row: PendingRequest): readonly string[] => {
+    const own = owners(row);
+    return operators(row.tenant).filter((subject) => !own.includes(subject));
+  };
+  const standingOf = (row: PendingRequest): Approval[] => {
+    const now = approversOf(row);
+    return (row.approvals ?? []).filter(({ by }) => now.includes(by));
+  };
+
+  /** Who asked for the call, or whose agent did. A workload with an operator's token does not say which operator it is. */
+  const isOwn = ({ agent_spiffe, ...row }: PendingRequest, { subject, method }: DecisionPrincipal): boolean => {
+    const own = owners(row);
+    return subject === agent_spiffe || own.includes(subject) || (own.length > 0 && method === WORKLOAD);
   };
 
   const sign = (
@@ -111,7 +125,7 @@ export function createDecisions({
         ...modificationOf(row, decision),
         ...(approval && { approval }),
         // Everybody, not those whom the row shows: of two who approve at once the second one's decision is complete by itself.
-        ...((row.required_approvers ?? 1) > 1 && { standing_approvers: [...approvers(row.tenant)] }),
+        ...((row.required_approvers ?? 1) > 1 && { standing_approvers: [...approversOf(row)] }),
       },
       decisionKey,
     );
@@ -149,7 +163,7 @@ export function createDecisions({
     await reviews.ready();
     // The door is closed before what waits is denied: nothing of that tenant is approved in between.
     if (given.decision !== 'deny') await reviews.assertOpen(row.tenant);
-    if (given.decision !== 'deny' && given.principal.subject === row.agent_spiffe) throw new GateError('own_request');
+    if (given.decision !== 'deny' && isOwn(row, given.principal)) throw new GateError('own_request');
     // Nobody has predicted what the changed call would do: one person must not make of a harmless call one that needs two.
     if (given.decision === 'modify' && Math.max(quorum.risky, quorum.destructive) > 1)
       throw new GateError(
