@@ -15,7 +15,12 @@ export async function runKillCase(bench: FaultBench, given: KillCase): Promise<v
   const story = STORIES[given.story];
   const key = randomUUID();
   const approvers = 'approvers' in story ? OPERATORS.slice(0, story.approvers) : OPERATORS.slice(0, 1);
-  const call = { key, callback: true, ...(approvers.length > 1 && { arguments: { approval_tier: 'strict' } }) };
+  const call = {
+    key,
+    callback: true,
+    ...(approvers.length > 1 && { arguments: { approval_tier: 'strict' } }),
+    ...('arguments' in story && { arguments: story.arguments }),
+  };
   const gate = bench.gate({
     ttlSecs: story.ttlSecs,
     ...('escalateShare' in story && { escalateShare: story.escalateShare }),
@@ -25,7 +30,7 @@ export async function runKillCase(bench: FaultBench, given: KillCase): Promise<v
       kill: { step: given.step, when: given.when, ...(given.nth && { nth: given.nth }) },
       script: { tier: story.tier },
     });
-    void tellStory(before, call, story.operator, approvers);
+    void tellStory(before, call, story, approvers);
     expect(await diedWithin(before, LIMIT_MS)).toBe('SIGKILL');
 
     const after = await gate.start({ script: { tier: story.otherwise } });
@@ -55,6 +60,7 @@ export async function runKillCase(bench: FaultBench, given: KillCase): Promise<v
     expect(replay).toMatchObject({ status: end.replay });
     if (end.state === 'completed')
       expect(replay).toMatchObject({ headers: { 'X-Gate-Server-Execution-Replayed': 'true' } });
+    if ('answer' in story && 'body' in replay) expect(replay.body).toContain(story.answer);
     expect(bench.tools.executed(key)).toBe(end.executed);
     if (end.review) await callbackTold(bench, key, end.review);
     if (bench.kind === 'temporal') await workflowsClosed(bench, key);
@@ -71,14 +77,20 @@ export async function runKillCase(bench: FaultBench, given: KillCase): Promise<v
 async function tellStory(
   host: RunningHost,
   call: { key: string; callback: boolean },
-  decision: 'approve' | 'deny' | null,
+  story: (typeof STORIES)[keyof typeof STORIES],
   operators: readonly string[],
 ): Promise<void> {
   try {
     await host.call(call);
-    if (decision)
+    if (story.operator)
       for (const operator of operators)
-        await host.decide({ key: call.key, decision, requestId: randomUUID(), operator });
+        await host.decide({
+          key: call.key,
+          decision: story.operator,
+          requestId: randomUUID(),
+          operator,
+          ...('change' in story && { change: story.change }),
+        });
   } catch {
     // The process was killed; what became of the call is asked after the restart.
   }

@@ -27,6 +27,16 @@ export const STORIES = {
   refuse: { tier: 'yellow', otherwise: 'green', operator: 'deny', ttlSecs: 600 },
   /** Two people approve, one after the other. */
   quorum: { tier: 'yellow', otherwise: 'red', operator: 'approve', ttlSecs: 600, approvers: 2 },
+  /** The operator changes an argument: the tool answers with five letters where it was asked for two. */
+  modify: {
+    tier: 'yellow',
+    otherwise: 'red',
+    operator: 'approve',
+    ttlSecs: 600,
+    arguments: { bytes: 2 },
+    change: { path: 'bytes', value: 5 },
+    answer: '"xxxxx"',
+  },
   /** Nobody decides for a while. */
   escalate: { tier: 'yellow', otherwise: 'red', operator: null, ttlSecs: 300, escalateShare: 0.005 },
   expire: { tier: 'yellow', otherwise: 'green', operator: null, ttlSecs: 2 },
@@ -92,6 +102,14 @@ const ENDS = {
   'approved by two, executed': {
     state: 'completed',
     kinds: [...JUDGED, 'hil.created', 'hil.vote', 'hil.approved', 'upstream.outcome'],
+    allowed: false,
+    executed: 1,
+    replay: 200,
+    review: 'approved',
+  },
+  'changed, executed': {
+    state: 'completed',
+    kinds: [...JUDGED, 'hil.created', 'hil.modified', 'hil.approved', 'upstream.outcome'],
     allowed: false,
     executed: 1,
     replay: 200,
@@ -217,6 +235,8 @@ const TABLE: readonly KillCase[] = [
   // Lite asks one person.
   ...each('quorum', 'applyDecision', ['during'], 'approved by two, executed', { only: 'temporal' }),
   ...each('quorum', 'applyDecision', ['during'], 'approved by two, executed', { nth: 2, only: 'temporal' }),
+  // A change that was stored is not judged again, and what runs is what its approver made of the call.
+  ...each('modify', 'applyDecision', ['during', 'after'], 'changed, executed', { operatorThen: 'deny' }),
   ...each('refuse', 'applyDecision', ['before'], 'denied by the operator'),
   ...each('refuse', 'applyDecision', ['during', 'after'], 'denied by the operator', { operatorThen: 'approve' }),
   // The row is settled with the decision, before the call goes on.
@@ -226,6 +246,8 @@ const TABLE: readonly KillCase[] = [
   ...each('approve', 'tryAppendRows', ['after'], handedOverApproved, { nth: 2 }),
   ...each('approve', 'callUpstream', ['before'], unclaimedApproved),
   ...each('approve', 'callUpstream', ['claimed'], 'approved, uncertain, not sent'),
+  // The rules are asked for the second time, right before the attempt.
+  ...each('approve', 'callUpstream', ['rules asked'], 'approved, uncertain, not sent', { nth: 2 }),
   ...each('approve', 'callUpstream', ['bytes sent'], 'approved, uncertain, sent'),
   ...each('approve', 'callUpstream', ['during', 'after'], 'approved, executed'),
   ...each('approve', 'tryAppendRows', AROUND, 'approved, executed', { nth: 3 }),

@@ -8,6 +8,7 @@ import { startLite } from '../../lite/serve.js';
 import { type ActivityPorts, createActivities } from '../../workers/activities.js';
 import {
   correlationIdFor,
+  decisionBody,
   type HostCommands,
   killable,
   type KillSwitch,
@@ -140,8 +141,14 @@ serveHost(async (config) => {
         body,
       );
     },
-    decide: ({ key, decision, requestId }) =>
-      asked('POST', `/decide/${correlationIdFor(key)}`, OPERATOR, { 'x-request-id': requestId }, { decision }),
+    decide: ({ key, decision, requestId, change }) =>
+      asked(
+        'POST',
+        `/decide/${correlationIdFor(key)}`,
+        OPERATOR,
+        { 'x-request-id': requestId },
+        decisionBody(decision, change),
+      ),
     async state({ key }) {
       const id = correlationIdFor(key);
       const record = await ports?.calls.find(id);

@@ -47,10 +47,19 @@ export type Step =
 
 /**
  * When: at the step's first line; with its effect stored and its return lost; or with its return in the host's hands and nothing else
- * begun. The others lie inside a step: review row stored and record not moved, claim held and no byte sent, bytes taken by the tool; and
+ * begun. The others lie inside a step: review row stored and record not moved, claim held and no byte sent, the rules asked (at the judgement
+ * and before the attempt), bytes taken by the tool; and
  * for the host that shares one sync among many: all done in memory, nothing of it on disk.
  */
-export type Moment = 'before' | 'during' | 'after' | 'row stored' | 'claimed' | 'bytes sent' | 'unsynced';
+export type Moment =
+  | 'before'
+  | 'during'
+  | 'after'
+  | 'row stored'
+  | 'claimed'
+  | 'rules asked'
+  | 'bytes sent'
+  | 'unsynced';
 
 export interface KillPoint {
   readonly step: Step;
@@ -119,12 +128,36 @@ export interface CallState {
   readonly error: string | null;
 }
 
+/** An argument that an approval changes. */
+interface ArgumentChange {
+  readonly path: string;
+  readonly value: number;
+}
+
+/** The body of a decision. */
+export const decisionBody = (decision: 'approve' | 'deny', change: ArgumentChange | undefined) =>
+  change === undefined
+    ? { decision }
+    : {
+        decision: 'modify' as const,
+        modification_diff: {
+          contract: 'gate.hil.modification-diff/v1' as const,
+          replacements: [{ path: [change.path], value: change.value }],
+        },
+      };
+
 /** What a test can ask of a host process. Everything is JSON. */
 export interface HostCommands {
   call(request: CallRequest): Promise<Told>;
   /** Starts the pipeline under the id of a known call, past the look at the record. */
   startAnew(request: CallRequest): Promise<CallSummary | null>;
-  decide(decision: { key: string; decision: 'approve' | 'deny'; requestId: string; operator?: string }): Promise<Told>;
+  decide(decision: {
+    key: string;
+    decision: 'approve' | 'deny';
+    requestId: string;
+    operator?: string;
+    change?: ArgumentChange;
+  }): Promise<Told>;
   /** A decision as HIL signs it, to be sent by the test itself. */
   sign(decision: {
     key: string;
@@ -325,14 +358,14 @@ export async function composeKillHost(
       };
       return runner.start(call, call.not_after_ms);
     },
-    decide: ({ key, decision, requestId, operator }) =>
+    decide: ({ key, decision, requestId, operator, change }) =>
       answered(async () => {
         const row = await reviewOf(key);
         if (!row) throw new GateError('not_found');
         const settled = await decide({
           id: row.id,
           tenant: 'acme',
-          decision,
+          ...decisionBody(decision, change),
           reason: null,
           decided_via: 'console',
           principal: () => ({ ...OPERATOR, ...(operator !== undefined && { subject: operator }) }),
@@ -411,6 +444,7 @@ export function killable(ports: ActivityPorts, script: HostScript, points: KillS
     policies: {
       async evaluate(input) {
         if (script.policy === 'down') throw new Error('policy is away');
+        await points.at('callUpstream', 'rules asked');
         const given = input.arguments ?? {};
         const said = decisionOf(tierOf(given) ?? script.tier);
         return given.approval_tier === 'strict' ? { ...said, approval_tier: 'strict' } : said;
