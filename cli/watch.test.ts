@@ -194,16 +194,20 @@ describe('a Gate that is watched', () => {
   let asked: string[];
   /** Numbers of the calls that wait. */
   let waits: number[];
+  /** Whether decisions get no answer. */
+  let hangs = false;
   let tell: (text: string) => void;
   const { done, stop } = commandLine(() => tmpdir());
   beforeEach(async () => {
     asked = [];
     waits = [1];
+    hangs = false;
     server = createServer((request, response) => {
       let body = '';
       request.on('data', (chunk: Buffer) => (body += chunk.toString()));
       request.on('end', () => {
         asked.push(`${request.method} ${request.url} ${body}`.trim());
+        if (hangs && request.method === 'POST') return undefined;
         if (request.url === '/pending/stream') {
           response.writeHead(200, { 'content-type': 'text/event-stream' });
           tell = (text) => void response.write(text);
@@ -282,6 +286,52 @@ describe('a Gate that is watched', () => {
     keys.push('q');
     await watching;
     ended = true;
+  });
+
+  it('says so when Gate hangs, and goes on when it is back', async () => {
+    let screen: readonly string[] = [];
+    let end: () => void = () => undefined;
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    async function* typed(): AsyncGenerator<string> {
+      await ended;
+      yield 'q';
+    }
+    const watching = watch(
+      liteTarget({ endpoint: url, decideToken: 'x'.repeat(32) }),
+      () => Promise.reject(new Error('nobody asked for one')),
+      { keys: typed(), size: () => WIDE, show: (lines) => void (screen = lines) },
+      300,
+    );
+    const says = (text: string) => eventually(`the screen says ${text}`, () => screen.join('\n').includes(text));
+    await says('no connection, tried again: Gate has said nothing for 0.3 seconds');
+    await eventually('another stream', () => asked.filter((one) => one === 'GET /pending/stream').length > 1);
+    tell(`id: 2\nevent: created\ndata: ${JSON.stringify({ type: 'created', pending: summary(2) })}\n\n`);
+    await eventually('the screen shows it, and no trouble', () => {
+      const told = screen.join('\n');
+      return told.includes('2 calls wait') && !told.includes('no connection');
+    });
+    end();
+    await watching;
+  });
+
+  it('ends on q also while a decision has no answer', async () => {
+    let screen: readonly string[] = [];
+    async function* typed(): AsyncGenerator<string> {
+      for (const shown of ['1 call waits', 'this call?']) {
+        await eventually(`the screen says ${shown}`, () => screen.join('\n').includes(shown));
+        yield shown === '1 call waits' ? 'd' : 'y';
+      }
+      await eventually('the decision', () => asked.some((one) => one.startsWith('POST /decide/')));
+      yield 'd';
+      yield 'q';
+    }
+    hangs = true;
+    await watch(liteTarget({ endpoint: url, decideToken: 'x'.repeat(32) }), () => Promise.resolve(whole(1)), {
+      keys: typed(),
+      size: () => WIDE,
+      show: (lines) => void (screen = lines),
+    });
+    expect(asked.filter((one) => one.startsWith('POST'))).toHaveLength(1);
   });
 
   it('lists the oldest of very many, counts them all, and lists on as they are decided', async () => {

@@ -19,6 +19,8 @@ const LISTED = 200;
 const FEW = 100;
 const AGAIN_MS = 2_000;
 const TICK_MS = 1_000;
+/** Gate says every 15 seconds that it is there. */
+const SILENT_MS = 40_000;
 
 /** `gate pending --watch`: until q. Throws what a first look at Gate throws. */
 export async function watchPending(
@@ -45,10 +47,19 @@ export async function watchPending(
   }
 }
 
+/** The same bytes; each part begins the time anew after which Gate counts as gone. */
+async function* heard(chunks: AsyncIterable<Uint8Array>, silence: NodeJS.Timeout): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
+    silence.refresh();
+    yield chunk;
+  }
+}
+
 export async function watch(
   target: Pick<LiteTarget | StackTarget, 'ask' | 'events'>,
   rowOf: (id: string) => Promise<PendingRequest>,
   { keys, size, show }: Terminal,
+  silentMs = SILENT_MS,
 ): Promise<void> {
   const ended = new AbortController();
   let watched: Watched = NOTHING;
@@ -71,12 +82,17 @@ export async function watch(
   /** Follows the stream from the number it has, and lists anew where that is too old. */
   async function follow(): Promise<void> {
     let lastId = '';
+    let away = false;
     while (!ended.signal.aborted) {
+      const silent = new AbortController();
+      const silence = setTimeout(() => silent.abort(), silentMs);
       try {
         const known = lastId;
-        for await (const { event, data, id } of eventsIn(
-          await target.events('hil', '/pending/stream', known, ended.signal),
-        )) {
+        const signal = AbortSignal.any([ended.signal, silent.signal]);
+        const chunks = await target.events('hil', '/pending/stream', known, signal);
+        for await (const { event, data, id } of eventsIn(heard(chunks, silence))) {
+          if (away) note('');
+          away = false;
           // The list is read once the stream is open, so that nothing happens between the two.
           if ((lastId === '' && id !== '') || event === 'reset') await list();
           if (id !== '') lastId = id;
@@ -89,7 +105,15 @@ export async function watch(
         if (ended.signal.aborted) return;
         // Who may not look at all is told so at once.
         if (error instanceof CliError && error.exitCode === 3) throw error;
-        note(`no connection, tried again: ${error instanceof Error ? error.message : String(error)}`);
+        away = true;
+        const reason = silent.signal.aborted
+          ? `Gate has said nothing for ${silentMs / 1000} seconds`
+          : error instanceof Error
+            ? error.message
+            : String(error);
+        note(`no connection, tried again: ${reason}`);
+      } finally {
+        clearTimeout(silence);
       }
       await sleep(AGAIN_MS, undefined, { signal: ended.signal }).catch(() => undefined);
     }
@@ -124,11 +148,16 @@ export async function watch(
   }
 
   async function read(): Promise<void> {
+    let obeys = false;
     for await (const bytes of keys) {
       const { watched: next, asked } = pressed(watched, bytes, size());
-      become(next);
       if (asked?.do === 'quit') return;
-      if (asked) await obey(asked);
+      // One request at a time; who has had enough of waiting for it may go.
+      if (obeys) continue;
+      become(next);
+      if (!asked) continue;
+      obeys = true;
+      void obey(asked).finally(() => (obeys = false));
     }
   }
 
