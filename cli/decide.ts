@@ -74,8 +74,9 @@ export function registerDecide(program: Command): void {
           );
           return;
         }
+        const outcome = diff && decided.status === 'approved' ? 'approved with changes' : decided.status;
         process.stdout.write(
-          `${decided.status}: ${oneLine(`${toolOf(decided)} for ${decided.agent_id}, by ${decided.decided_by}`)}\n`,
+          `${outcome}: ${oneLine(`${toolOf(decided)} for ${decided.agent_id}, by ${decided.decided_by}`)}\n`,
         );
         if (diff && decided.status === 'denied')
           process.stdout.write(`${oneLine(decided.decision_reason ?? 'the changed call may not run')}\n`);
