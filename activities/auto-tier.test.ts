@@ -60,6 +60,16 @@ describe('a call that policy lets the machine decide (tier auto)', () => {
     expect(await gate.host.decide(decision)).toMatchObject({ outcome: 'applied', settled: { status: 'denied' } });
   });
 
+  it.each(['down', 'silent'] as const)('waits for a person where nobody predicted its effect: %s', async (sandbox) => {
+    gate.script.sandbox = sandbox;
+    const call = await gate.call();
+    expect(await gate.run(call)).toMatchObject({ state: 'parked', approval_tier: 'auto' });
+    expect(gate.executed).toEqual([]);
+    expect(await gate.host.decide(await gate.decision(call, 'approve'))).toMatchObject({ outcome: 'applied' });
+    await gate.host.idle();
+    expect(gate.executed).toHaveLength(1);
+  });
+
   it('waits for a person where its predicted effect is destructive', async () => {
     const call = await gate.call({ tool: 'delete_file', arguments: { path: 'notes/todo.txt' } });
     expect(await gate.run(call)).toMatchObject({ state: 'parked', approval_tier: 'auto' });

@@ -163,7 +163,7 @@ export const HIL_SETTINGS = {
   quorumRisky: setting(
     'GATE_HIL_QUORUM_RISKY',
     z.coerce.number().int().min(1).max(16).default(1),
-    'How many different people at least must approve a call whose predicted effect is risky, whatever its tier.',
+    'How many different people at least must approve a call whose predicted effect is risky, whatever its tier. One without a report counts as the higher of this and the next.',
   ),
   quorumDestructive: setting(
     'GATE_HIL_QUORUM_DESTRUCTIVE',

@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createHilService } from '../../api/hil/app.js';
 import type { Service } from '../../api/plugins/service.js';
 import type { NewReview, SettledReview } from '../../contracts/review.js';
+import type { SandboxReport } from '../../contracts/sandbox.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { verifyDecision } from '../../domain/review/decision-signature.js';
 import type { Reviews, ReviewStore } from '../../domain/review/ports.js';
@@ -31,6 +32,20 @@ const review: NewReview = {
   agent_spiffe: null,
   tenant: 'acme',
   callback_url: null,
+};
+const sandbox_report: SandboxReport = {
+  contract: 'gate.sandbox-report/v1',
+  analyzer_version: 'gate-sandbox/2',
+  analyzed: true,
+  operation_class: 'write',
+  severity: 'safe',
+  reversible: 'yes',
+  summary: 'write a note',
+  reasons: [],
+  targets: ['notes'],
+  predicted_changes: [],
+  scope: { targets: 1, wildcards: false, recursive: false },
+  money: null,
 };
 const settled: SettledReview = {
   pending_id: reviewIdOf(correlation),
@@ -99,7 +114,9 @@ describe.each(hosts)('the review rows as the pipeline needs them, %s', (_, host)
   it('has the approval of a rule for the tier auto, signed, and for no other', async () => {
     const strict = await reviews.createOnce(review);
     expect(await reviews.decideByRule(strict.id)).toBeNull();
-    const auto = await reviews.createOnce({ ...review, correlation_id: randomUUID(), approval_tier: 'auto' });
+    const unpredicted = { ...review, correlation_id: randomUUID(), approval_tier: 'auto' } as const;
+    expect(await reviews.decideByRule((await reviews.createOnce(unpredicted)).id)).toBeNull();
+    const auto = await reviews.createOnce({ ...unpredicted, correlation_id: randomUUID(), sandbox_report });
     const decision = await reviews.decideByRule(auto.id);
     expect(decision).toMatchObject({
       pending_id: auto.id,

@@ -14,15 +14,21 @@ const subjects = (votes: readonly RecordedVote[]) => votes.map(({ signed }) => s
 describe('how many people must approve', () => {
   const RULE = { strict: 2, risky: 1, destructive: 3 };
   it.each([
-    ['strict', 'operator', null, RULE, 2],
+    ['strict', 'operator', null, RULE, 3],
     ['strict', 'operator', 'safe', RULE, 2],
     ['strict', 'operator', 'destructive', RULE, 3],
     ['standard', 'operator', 'destructive', RULE, 3],
     ['standard', 'operator', 'risky', RULE, 1],
     ['standard', 'operator', 'risky', { ...RULE, risky: 2 }, 2],
     ['strict', 'operator', 'risky', { ...RULE, risky: 1 }, 2],
-    [null, 'operator', null, RULE, 1],
-    ['standard', 'operator', null, RULE, 1],
+    ['standard', 'operator', 'safe', RULE, 1],
+    // What nobody could predict counts as the worst.
+    [null, 'operator', null, RULE, 3],
+    ['standard', 'operator', null, RULE, 3],
+    ['standard', 'operator', null, { ...RULE, risky: 4 }, 4],
+    ['standard', 'operator', null, ONE_APPROVER, 1],
+    ['auto', 'operator', null, RULE, 3],
+    ['auto', 'operator', 'safe', RULE, 1],
     ['auto', 'operator', 'risky', { ...RULE, risky: 2 }, 1],
     ['auto', 'operator', 'destructive', RULE, 3],
     ['strict', 'demo', 'destructive', RULE, 1],

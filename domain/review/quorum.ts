@@ -21,8 +21,8 @@ export interface QuorumRule {
 export const ONE_APPROVER: QuorumRule = { strict: 1, risky: 1, destructive: 1 };
 
 /**
- * The highest of what the tier and the predicted effect ask for: a floor only raises. A demonstration needs one, and so does what a rule may
- * decide; of that, what is predicted to destroy is left to people.
+ * The highest of what the tier and the predicted effect ask for: a floor only raises. Without a report the effect counts as the worst, or an
+ * agent could hide it by a call that takes long to read. A demonstration needs one, and so does what a rule may decide.
  */
 export function requiredApprovers(
   review: {
@@ -33,11 +33,15 @@ export function requiredApprovers(
   rule: QuorumRule,
 ): number {
   if (review.state_namespace === 'demo') return 1;
-  const severity = review.sandbox_report?.severity;
-  const predicted = severity === 'destructive' ? rule.destructive : severity === 'risky' ? rule.risky : 1;
-  if (review.approval_tier === 'auto') return severity === 'destructive' ? Math.max(1, predicted) : 1;
+  const severity = review.sandbox_report?.severity ?? null;
+  const unscored = Math.max(rule.risky, rule.destructive);
+  const predicted = { safe: 1, risky: rule.risky, destructive: rule.destructive, none: unscored }[severity ?? 'none'];
+  if (review.approval_tier === 'auto' && isForRule(severity)) return 1;
   return Math.max(1, predicted, review.approval_tier === 'strict' ? rule.strict : 1);
 }
+
+/** Whether a rule may decide a call of tier `auto`: it did not see what this one would do. What destroys is for people, and what nobody knows. */
+export const isForRule = (severity: SandboxSeverity | null): boolean => severity === 'safe' || severity === 'risky';
 
 /** The first vote of each person, in their order. */
 export function distinctVotes(votes: readonly RecordedVote[]): readonly RecordedVote[] {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { SignedDecision } from '../../contracts/review.js';
 import { signDecision } from './decision-signature.js';
 import type { ReviewStore } from './ports.js';
+import { isForRule } from './quorum.js';
 import { POLICY_TIER, whyNotDecidable } from './transitions.js';
 
 export interface RuleDecisionOptions {
@@ -24,8 +25,7 @@ export const createRuleDecisions =
     const row = await reviews.get(pendingId);
     const now = clock();
     if (row?.approval_tier !== 'auto' || row.status !== 'pending' || whyNotDecidable(row, now)) return null;
-    // A rule about a kind of call did not see what this one would do.
-    if (row.sandbox_report?.severity === 'destructive') return null;
+    if (!isForRule(row.sandbox_report?.severity ?? null)) return null;
     return signDecision(
       {
         pending_id: row.id,

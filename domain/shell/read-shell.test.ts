@@ -102,6 +102,14 @@ describe('shell commands in the arguments of a tool that plainly reads', () => {
   });
 
   it.each([
+    ...[1, 7, 8, 20, 200].map((times) => `${'eval '.repeat(times)}rm -rf /srv`),
+    ...[2, 20].map((times) => `${"watch -n1 'x; ".repeat(times)}rm -rf /srv`),
+    ...[7, 20].map((times) => `${'$(echo '.repeat(times)}rm${')'.repeat(times)} -rf /srv`),
+  ])('are not hidden by depth: %s', (path) => {
+    expect([path, rules.of('read_file', { path })]).not.toEqual([path, 'green']);
+  });
+
+  it.each([
     'kubectl delete ns prod the is',
     'rm -rf /srv the is',
     'rm the is -rf /srv',

@@ -109,9 +109,9 @@ function readWhole(text: string, allowance: Allowance, isJoined: boolean): Found
   return allowance.isSpent ? graver(worst, UNREAD) : worst;
 }
 
-/** Reads a text within a text; `isRun` where it is certain that a shell gets it. */
+/** Reads a text within a text; `isRun` where it is certain that a shell gets it. What lies deeper than is read hides what it does. */
 const readWithin = (text: string, depth: number, allowance: Allowance, isRun = true): Found | null =>
-  allowance.mayReadAgain(text.length) ? readPlain(text, depth + 1, allowance, isRun) : null;
+  depth >= DEEPEST ? UNREAD : allowance.mayReadAgain(text.length) ? readPlain(text, depth + 1, allowance, isRun) : null;
 
 /** A command contains a blank or something that stands for one. A single word, a path or a number does not. */
 const mayHoldCommand = (text: string): boolean => text.length > 3 && /[\s$;|&`<>{(%\u00a0\u3000]/.test(text);
@@ -160,7 +160,7 @@ function readPlain(text: string, depth: number, allowance: Allowance, isRun = fa
     if (evaluates && (fetches || command.words.some(({ text: word }) => /downloadstring|new-object/i.test(word))))
       add(DOWNLOADED);
     if (runsWhatItFetched(call, files)) add(DOWNLOADED);
-    if (depth < DEEPEST && aliases.has(call.rest[0]?.text ?? '')) {
+    if (aliases.has(call.rest[0]?.text ?? '')) {
       const [head, ...behind] = call.rest;
       const line = [aliases.get(head?.text ?? ''), ...behind.map(quotedAgain)].join(' ');
       worst = graver(worst, readWithin(line, depth, allowance));
@@ -510,7 +510,7 @@ function judge(
   const [head] = rest;
   if (head !== undefined && byPattern(head) && rest.length > 1) worst = worse(worst, DECODED);
   // Its name is printed by another command: `echo rm` -rf /srv.
-  if (head !== undefined && head.runs.length > 0 && depth < DEEPEST) {
+  if (head !== undefined && head.runs.length > 0) {
     const name = head.runs.map(tells);
     if (name.every((part) => part !== null)) {
       const line = [`${name.join('')}${head.text}`, ...rest.slice(1).map(quotedAgain)].join(' ');
@@ -559,7 +559,7 @@ function hidden(
   const [head] = rest;
   if (head === undefined || isProse(rest, head.text.toLowerCase())) return null;
   // `watch 'rm -rf x'`, `flock a -c 'rm -rf x'`.
-  if (prefixed && depth < DEEPEST && isText(head)) return readWithin(head.text, depth, allowance);
+  if (prefixed && isText(head)) return readWithin(head.text, depth, allowance);
   const rewires = REWIRES[head.text];
   if (rewires !== undefined && rest.slice(1, KEPT_OF_CASE).some(({ text }) => rewires.test(text))) return DECODED;
   if (isBraceWord(head) && /^--?[A-Za-z]/.test(rest[1]?.text ?? '')) return DECODED;
@@ -679,9 +679,17 @@ function printed({ words: [head, ...behind] }: Command): string | null {
   const line = head.text === 'printf' ? formatted(texts) : texts.join(' ');
   return line.includes('\\') ? line.replaceAll(PRINTED_ESCAPES, (_, code: string) => unescaped(code)) : line;
 }
-/** The same, where nothing that it prints is made by a command. */
-const tells = (command: Command): string | null =>
-  command.words.some(({ runs }) => runs.length > 0) ? null : printed(command);
+/** The same, where what other commands make of it is told as well: `echo $(echo rm)`. */
+function tells(command: Command): string | null {
+  if (command.words.every(({ runs }) => runs.length === 0)) return printed(command);
+  const words: Word[] = [];
+  for (const word of command.words) {
+    const made = word.runs.map(tells);
+    if (!made.every((part) => part !== null)) return null;
+    words.push({ ...word, text: `${made.join('')}${word.text}` });
+  }
+  return printed({ ...command, words });
+}
 const PRINTED_ESCAPES = /\\(x[0-9a-fA-F]{1,2}|0?[0-7]{1,3}|[nt])/g;
 const unescaped = (code: string): string =>
   /^[nt]/.test(code)
@@ -770,7 +778,6 @@ function interpreted(
     if (stdin && (!evaluates || args.length > 0) && command.redirects.some(isFed)) worst = worse(worst, PIPED);
     if (SHELLS.has(program) && args.includes('-i') && command.redirects.length > 0) worst = worse(worst, SHELL_AWAY);
   }
-  if (depth >= DEEPEST) return worst;
   const inner = innerCommand(call, allowance);
   return inner === null ? worst : worse(worst, readWithin(inner, depth, allowance));
 }
@@ -791,9 +798,8 @@ function handed({ program, rest }: Called, depth: number, allowance: Allowance):
         worst = worse(worst, DECODED);
         continue;
       }
-      if (depth < DEEPEST)
-        for (const line of new Set([told, `${told}${text}`, `${text}${told}`]))
-          worst = worse(worst, readWithin(line, depth, allowance));
+      for (const line of new Set([told, `${told}${text}`, `${text}${told}`]))
+        worst = worse(worst, readWithin(line, depth, allowance));
     }
   return worst;
 }
