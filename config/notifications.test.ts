@@ -31,6 +31,19 @@ describe('the settings of notifications', () => {
       { GATE_HIL_TEAMS_SIGNING_SECRET: 'not base64 at all!' },
       'GATE_HIL_TEAMS_SIGNING_SECRET',
     ],
+    ['pools that are no JSON', { GATE_HIL_ESCALATION_POOLS: '{tooshort' }, 'GATE_HIL_ESCALATION_POOLS'],
+    ['a pool without a channel', { GATE_HIL_ESCALATION_POOLS: '{"payments":{}}' }, 'payments: has no channel'],
+    [
+      'a pool with a channel that there is not',
+      { GATE_HIL_ESCALATION_POOLS: '{"payments":{"fax":"tooshort"}}' },
+      'GATE_HIL_ESCALATION_POOLS',
+    ],
+    [
+      'a pool with a short key',
+      { GATE_HIL_ESCALATION_POOLS: '{"payments":{"pagerduty":"tooshort"}}' },
+      'payments.pagerduty: must have at least 16',
+    ],
+    ['a pool with a name of two', { GATE_HIL_ESCALATION_POOLS: '{"a@b":{"slack":"C1"}}' }, 'GATE_HIL_ESCALATION_POOLS'],
     ['a short secret', { GATE_HIL_TEAMS_SIGNING_SECRET: 'c2hvcnQ=' }, 'GATE_HIL_TEAMS_SIGNING_SECRET'],
   ])('refuse %s, and repeat no secret', (_, env, variable) => {
     expect(() => read(env)).toThrow(variable);
@@ -58,8 +71,33 @@ describe('the settings of notifications', () => {
       { GATE_HIL_WEBHOOK_BEARER_TOKEN: 'b'.repeat(16) + 'c'.repeat(16) },
       /GATE_HIL_WEBHOOK_URL/,
     ],
+    [
+      'a default pool that there is not',
+      { GATE_HIL_DEFAULT_ESCALATION_POOL: 'payments' },
+      /not one of GATE_HIL_ESCALATION_POOLS/,
+    ],
+    [
+      'a pool in Slack without a bot',
+      { GATE_HIL_ESCALATION_POOLS: '{"payments":{"slack":"C1"}}' },
+      /payments\.slack .* GATE_HIL_SLACK_BOT_TOKEN/,
+    ],
+    [
+      'a pool that gets mail without a server',
+      { GATE_HIL_ESCALATION_POOLS: '{"payments":{"smtp":["ada@acme.example"]}}' },
+      /payments\.smtp needs GATE_HIL_SMTP_URL/,
+    ],
   ])('stop the start with %s', (_, env, why) => {
     expect(notificationFault(read(env))).toMatch(why);
+  });
+
+  it('have pools, each with the channels of its own', () => {
+    const pools = {
+      payments: { slack: 'https://hooks.example/x', pagerduty: 'k'.repeat(32) },
+      platform: { teams: 'https://t.example' },
+    };
+    const env = { GATE_HIL_ESCALATION_POOLS: JSON.stringify(pools), GATE_HIL_DEFAULT_ESCALATION_POOL: 'platform' };
+    expect(notificationFault(read(env))).toBeNull();
+    expect(Object.fromEntries(read(env).escalationPools ?? [])).toEqual(pools);
   });
 
   it('have a whole channel where all of it is set', () => {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { notificationMode } from '../contracts/notification.js';
+import { notificationMode, POOL_NAME } from '../contracts/notification.js';
+import { parseStrictJson } from '../domain/mcp/strict-json.js';
 import { type Config, csv, seconds, setting } from './env.js';
 import { parsedBy } from './shared.js';
 
@@ -12,6 +13,29 @@ function base64Secret(text: string): Buffer {
   return bytes;
 }
 const mailbox = /^[^\s@<>,;:"()[\]\\]{1,64}@[A-Za-z0-9.-]{1,253}$/;
+
+const slackPlace = z.string().regex(/^[A-Z0-9]{1,32}$/, 'must be the id of a channel, such as C0123456789');
+const MOST_POOLS = 16;
+/** Whom an escalation is told beyond the channels of every call. */
+const escalationPool = z
+  .strictObject({
+    slack: z.union([slackPlace, address]).optional(),
+    teams: address.optional(),
+    pagerduty: z.string().min(16, 'must have at least 16 characters').optional(),
+    smtp: z.array(z.string().regex(mailbox, 'must be a mail address')).min(1).max(16).optional(),
+  })
+  .refine((pool) => Object.keys(pool).length > 0, 'has no channel');
+const escalationPools = z
+  .record(z.string().regex(POOL_NAME, 'is no name of a pool'), escalationPool)
+  .refine((pools) => Object.keys(pools).length <= MOST_POOLS, `must be at most ${MOST_POOLS} pools`);
+export type EscalationPool = z.infer<typeof escalationPool>;
+
+/** The pools of a text of JSON. What is wrong is told without the text, which holds addresses that are keys. */
+function poolsOf(text: string): ReadonlyMap<string, EscalationPool> {
+  const read = escalationPools.safeParse(parseStrictJson(text));
+  if (read.success) return new Map(Object.entries(read.data));
+  throw new Error(read.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`).join('; '));
+}
 
 /**
  * Where people are told of calls that wait (docs/how-to/connect-a-chat.md). A channel without an address takes nothing.
@@ -49,14 +73,7 @@ export const NOTIFICATION_SETTINGS = {
       secret: true,
     },
   ),
-  slackChannel: setting(
-    'GATE_HIL_SLACK_CHANNEL',
-    z
-      .string()
-      .regex(/^[A-Z0-9]{1,32}$/, 'must be the id of a channel, such as C0123456789')
-      .optional(),
-    "Slack: the id of the bot's channel.",
-  ),
+  slackChannel: setting('GATE_HIL_SLACK_CHANNEL', slackPlace.optional(), "Slack: the id of the bot's channel."),
   slackApiUrl: setting('GATE_HIL_SLACK_API_URL', address.default('https://slack.com/api'), 'Slack: where its API is.'),
   slackSigningSecret: setting(
     'GATE_HIL_SLACK_SIGNING_SECRET',
@@ -115,6 +132,17 @@ export const NOTIFICATION_SETTINGS = {
     csv.refine((all) => all.every((each) => mailbox.test(each)), 'must be mail addresses separated by commas'),
     'Mail: who gets them.',
   ),
+  escalationPools: setting(
+    'GATE_HIL_ESCALATION_POOLS',
+    parsedBy(poolsOf).optional(),
+    'Who is told of an escalation besides: JSON, name to {"slack", "teams", "pagerduty", "smtp"}.',
+    { secret: true },
+  ),
+  defaultEscalationPool: setting(
+    'GATE_HIL_DEFAULT_ESCALATION_POOL',
+    z.string().optional(),
+    'The pool that is told where nobody chose one for the call.',
+  ),
 } as const;
 export type NotificationConfig = Config<typeof NOTIFICATION_SETTINGS>;
 
@@ -129,5 +157,14 @@ export function notificationFault(config: NotificationConfig): string | null {
     return 'GATE_HIL_SMTP_URL, GATE_HIL_SMTP_FROM, GATE_HIL_SMTP_TO: set all three or none';
   if (config.webhookBearer !== undefined && config.webhookUrl === undefined)
     return 'GATE_HIL_WEBHOOK_BEARER_TOKEN: belongs to GATE_HIL_WEBHOOK_URL, which is not set';
+  const { escalationPools: pools, defaultEscalationPool: byDefault } = config;
+  if (byDefault !== undefined && !pools?.has(byDefault))
+    return 'GATE_HIL_DEFAULT_ESCALATION_POOL: is not one of GATE_HIL_ESCALATION_POOLS';
+  for (const [name, { slack, smtp }] of pools ?? []) {
+    if (slack !== undefined && slackPlace.safeParse(slack).success && slackBotToken === undefined)
+      return `GATE_HIL_ESCALATION_POOLS: ${name}.slack is a channel's id, which needs GATE_HIL_SLACK_BOT_TOKEN`;
+    if (smtp !== undefined && smtpUrl === undefined)
+      return `GATE_HIL_ESCALATION_POOLS: ${name}.smtp needs GATE_HIL_SMTP_URL`;
+  }
   return null;
 }

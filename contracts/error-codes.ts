@@ -430,6 +430,11 @@ export const ERROR_CODES = {
     meaning: 'The cursor is not one that this list gave for the same tenant, filter and order; begin without one.',
   },
   still_pending: { status: 409, retry: 'no', meaning: 'The review is not decided yet; this is for what comes after.' },
+  unknown_escalation_pool: {
+    status: 400,
+    retry: 'no',
+    meaning: 'No escalation pool has this name; `escalation_pools` lists those that there are.',
+  },
   not_pending: { status: 409, retry: 'no', meaning: 'Nothing waits for a decision under this id any more.' },
   ledger_entry_conflict: {
     status: 409,

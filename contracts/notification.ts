@@ -8,6 +8,18 @@ export const NOTIFICATION_CONTRACT = 'gate.hil-notification-lifecycle/v1';
 export const notificationChannel = z.enum(['slack', 'teams', 'pagerduty', 'webhook', 'smtp']);
 export type NotificationChannel = z.infer<typeof notificationChannel>;
 
+/** A pool of people who are told of an escalation. */
+export const POOL_NAME = /^[A-Za-z0-9._-]{1,63}$/;
+/** A channel that is told of every row (`slack`), or one of a pool (`slack@payments`). */
+export type NotificationTarget = NotificationChannel | `${NotificationChannel}@${string}`;
+const notificationTarget = z.custom<NotificationTarget>((value) => {
+  if (typeof value !== 'string') return false;
+  const [channel, pool, ...more] = value.split('@');
+  return (
+    notificationChannel.safeParse(channel).success && (pool === undefined || POOL_NAME.test(pool)) && more.length === 0
+  );
+}, 'is not a channel, or one of a pool');
+
 /** `trigger`: a call waits. `update`: somebody approved, or nobody looks at it. `resolve`: it waits no longer. */
 const notificationPhase = z.enum(['trigger', 'update', 'resolve']);
 export type NotificationPhase = z.infer<typeof notificationPhase>;
@@ -76,7 +88,7 @@ export type DeliveryState = z.infer<typeof deliveryState>;
 /** One message of a row on one channel, as the row shows it. */
 export const delivery = z.strictObject({
   notification_id: z.string(),
-  channel: notificationChannel,
+  channel: notificationTarget,
   state: deliveryState,
   attempts: z.number().int(),
   /** When the channel took it. */
@@ -101,6 +113,8 @@ export const notificationsConfig = z.strictObject({
   pagerduty: z.boolean(),
   webhook: z.boolean(),
   smtp: z.boolean(),
+  /** Who may be told of an escalation beyond these. */
+  escalation_pools: z.array(z.string()),
   queued: z.number().int(),
   dead_letters: z.number().int(),
 });
@@ -108,5 +122,5 @@ export type NotificationsConfig = z.infer<typeof notificationsConfig>;
 
 /** The same after a message of a test: null for a channel that took it, otherwise why it did not. */
 export const notificationsTested = notificationsConfig.extend({
-  results: z.partialRecord(notificationChannel, z.string().nullable()),
+  results: z.record(notificationTarget, z.string().nullable()),
 });

@@ -18,7 +18,11 @@ export interface ChannelSettings {
   readonly mail?: MailRoute | undefined;
 }
 
-export function channelsOf({ slack, teams, pagerDuty: pager, webhook, mail, ...parts }: ChannelSettings): Channel[] {
+/** The channels of a pool, or those that are told of every row. */
+export function channelsOf(
+  { slack, teams, pagerDuty: pager, webhook, mail, ...parts }: ChannelSettings,
+  pool: string | null = null,
+): Channel[] {
   return [
     slack && 'webhookUrl' in slack ? slackWebhook(slack.webhookUrl, parts.slackDecides, parts) : null,
     slack && 'token' in slack ? slackBot(slack, parts.slackDecides, parts) : null,
@@ -26,5 +30,7 @@ export function channelsOf({ slack, teams, pagerDuty: pager, webhook, mail, ...p
     pager ? pagerDuty(pager.url, pager.routingKey, parts) : null,
     webhook ? eventWebhook(webhook.url, webhook.bearer, parts) : null,
     mail ? mailChannel(mail, parts) : null,
-  ].filter((channel) => channel !== null);
+  ]
+    .filter((sender) => sender !== null)
+    .map((sender) => ({ ...sender, pool, target: pool === null ? sender.kind : (`${sender.kind}@${pool}` as const) }));
 }

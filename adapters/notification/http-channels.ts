@@ -3,7 +3,7 @@ import type { Notice } from '../../contracts/notification.js';
 import { errorText } from '../../domain/errors.js';
 import { pagerDutyEvent, webhookEvent } from '../../domain/notification/events.js';
 import type { Places } from '../../domain/notification/lines.js';
-import { type Channel, DeliveryFailed } from '../../domain/notification/ports.js';
+import { DeliveryFailed, type Sender } from '../../domain/notification/ports.js';
 import { slackCard } from '../../domain/notification/slack-card.js';
 import { teamsCard, teamsMessage } from '../../domain/notification/teams-card.js';
 import {
@@ -37,7 +37,7 @@ async function post(target: WebhookTarget, body: object): Promise<WebhookAnswer>
 const everything = (): boolean => true;
 
 /** An incoming webhook of Slack takes new messages only, so what changes about a row is another message. */
-export const slackWebhook = (url: string, decides: boolean, { places, timeoutMs }: ChannelParts): Channel => ({
+export const slackWebhook = (url: string, decides: boolean, { places, timeoutMs }: ChannelParts): Sender => ({
   kind: 'slack',
   takes: everything,
   async send(notice) {
@@ -70,7 +70,7 @@ const SLACK_PASSING = new Set([
 ]);
 
 /** A bot posts a message and changes it later: one card for each row, whoever decided it and where. */
-export const slackBot = (bot: SlackBot, decides: boolean, { places, timeoutMs }: ChannelParts): Channel => ({
+export const slackBot = (bot: SlackBot, decides: boolean, { places, timeoutMs }: ChannelParts): Sender => ({
   kind: 'slack',
   takes: everything,
   async send(notice, earlier) {
@@ -105,7 +105,7 @@ function readSlack({ bytes }: WebhookAnswer): z.infer<typeof slackAnswer> {
 }
 
 /** An incoming webhook of a channel of Teams takes new messages only. */
-export const teamsWebhook = (url: string, decides: boolean, { places, timeoutMs }: ChannelParts): Channel => ({
+export const teamsWebhook = (url: string, decides: boolean, { places, timeoutMs }: ChannelParts): Sender => ({
   kind: 'teams',
   takes: everything,
   async send(notice) {
@@ -115,7 +115,7 @@ export const teamsWebhook = (url: string, decides: boolean, { places, timeoutMs 
 });
 
 /** An incident for each row. An approval of several changes nothing about it. */
-export const pagerDuty = (url: string, routingKey: string, { places, timeoutMs }: ChannelParts): Channel => ({
+export const pagerDuty = (url: string, routingKey: string, { places, timeoutMs }: ChannelParts): Sender => ({
   kind: 'pagerduty',
   takes: (phase, escalated) => phase !== 'update' || escalated,
   async send(notice) {
@@ -125,11 +125,7 @@ export const pagerDuty = (url: string, routingKey: string, { places, timeoutMs }
 });
 
 /** Any receiver. It recognises a repeat by `Idempotency-Key`, and its bytes are the same. */
-export const eventWebhook = (
-  url: string,
-  bearer: string | undefined,
-  { places, timeoutMs }: ChannelParts,
-): Channel => ({
+export const eventWebhook = (url: string, bearer: string | undefined, { places, timeoutMs }: ChannelParts): Sender => ({
   kind: 'webhook',
   takes: everything,
   async send(notice) {

@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import { createTransport } from 'nodemailer';
 import { errorText } from '../../domain/errors.js';
 import { mailOf } from '../../domain/notification/events.js';
-import { type Channel, DeliveryFailed } from '../../domain/notification/ports.js';
+import { DeliveryFailed, type Sender } from '../../domain/notification/ports.js';
 import { withoutAddress } from '../outbound/webhook.js';
 import type { ChannelParts } from './http-channels.js';
 
@@ -14,7 +14,7 @@ export interface MailRoute {
 }
 
 /** Mails in plain text over SMTP (RFC 5321). The messages of one row are one thread, and a repeat has the same Message-ID. */
-export function mailChannel({ url, from, to }: MailRoute, { places, timeoutMs }: ChannelParts): Channel {
+export function mailChannel({ url, from, to }: MailRoute, { places, timeoutMs }: ChannelParts): Sender {
   const server = new URL(url);
   const secure = server.protocol === 'smtps:';
   const user = decodeURIComponent(server.username);

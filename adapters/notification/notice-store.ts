@@ -1,4 +1,4 @@
-import type { Delivery, DeliveryState, Notice, NotificationChannel } from '../../contracts/notification.js';
+import type { Delivery, DeliveryState, Notice, NotificationTarget } from '../../contracts/notification.js';
 import { notice as noticeShape } from '../../contracts/notification.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
@@ -11,7 +11,7 @@ import { type Ask, statement } from '../store/statement.js';
 
 interface StoredNotice {
   readonly notification_id: string;
-  readonly channel: NotificationChannel;
+  readonly channel: NotificationTarget;
   readonly pending_id: string;
   readonly notice: string;
   readonly state: DeliveryState;
@@ -33,10 +33,13 @@ const COLUMNS =
 const OF = statement<StoredNotice>(
   `select ${COLUMNS} from review_notices where pending_id = ? order by ordinal, channel`,
 );
-const INSERT = statement(
-  `insert into review_notices (notification_id, channel, pending_id, ordinal, notice, state, attempts, due_ms, mac)
-     values (?, ?, ?, ?, ?, 'queued', 0, ?, ?) on conflict (notification_id, channel) do nothing`,
-);
+/** In one statement, because a process may end between two. */
+const insertOf = (channels: number) =>
+  statement(
+    `insert into review_notices (notification_id, channel, pending_id, ordinal, notice, state, attempts, due_ms, mac)
+     values ${Array.from({ length: channels }, () => "(?, ?, ?, ?, ?, 'queued', 0, ?, ?)").join(', ')}
+     on conflict (notification_id, channel) do nothing`,
+  );
 /** An attempt under way has no reason yet why it failed. */
 const SUPERSEDE = statement(
   `update review_notices set state = 'superseded'
@@ -111,7 +114,7 @@ export function noticeStoreOver<Tables>(
 
   const rowsOf = async (pendingId: string): Promise<StoredNotice[]> => (await ask(OF, pendingId)).rows;
   /** What the channel returned last for this row. */
-  const earlierOf = (rows: readonly StoredNotice[], channel: NotificationChannel): string | null =>
+  const earlierOf = (rows: readonly StoredNotice[], channel: NotificationTarget): string | null =>
     rows.findLast((row) => row.channel === channel && row.handle !== null && read(row) !== null)?.handle ?? null;
 
   return {
@@ -136,8 +139,12 @@ export function noticeStoreOver<Tables>(
     async add(notice, channels, dueMs) {
       const text = JSON.stringify(noticeShape.parse(notice));
       const { notification_id: id, pending_id } = notice;
-      for (const channel of channels)
-        await ask(INSERT, id, channel, pending_id, ordinalOf(notice), text, dueMs, macOf(id, channel, text, null));
+      if (channels.length === 0) return;
+      const values = channels.map((channel) => {
+        const mac = macOf(id, channel, text, null);
+        return [id, channel, pending_id, ordinalOf(notice), text, dueMs, mac];
+      });
+      await ask(insertOf(channels.length), ...values.flat());
     },
     async supersede(pendingId) {
       await ask(SUPERSEDE, pendingId);

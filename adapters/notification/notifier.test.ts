@@ -193,6 +193,8 @@ describe.each(STORES)('messages of reviews, on %s', (kind) => {
     await stop();
     const held: Channel = {
       kind: 'webhook',
+      pool: null,
+      target: 'webhook',
       takes: () => true,
       send: () => new Promise(() => undefined),
     };
@@ -213,6 +215,85 @@ describe.each(STORES)('messages of reviews, on %s', (kind) => {
     hil.now += 60_000;
     await settledAs(row, [['webhook', 'trigger', 'delivered']]);
     expect((await deliveries(row))[0]?.attempts).toBe(2);
+  });
+
+  describe('a pool', () => {
+    const pool = (name: string) =>
+      channelsOf({ ...parts, teams: { webhookUrl: `${receiver.url}&pool=${name}` } }, name);
+    const assign = (row: PendingRequest, escalation_pool: string) =>
+      hil.reviews.note(row.id, row.tenant, () => ({
+        assigned_to: 'ada',
+        assigned_by: 'operator:dev',
+        escalation_pool,
+      }));
+    const escalate = (row: PendingRequest) => hil.reviews.escalated(row.id, new Date(hil.now).toISOString());
+    const ofPools = () => receiver.received.map(({ path }) => /pool=(\w+)/.exec(path)?.[1]).filter(Boolean);
+
+    it('is told of an escalation and of how it ended, and of nothing before', async () => {
+      start([...webhook(), ...pool('payments'), ...pool('platform')]);
+      const row = await hil.park(1);
+      await assign(row, 'payments');
+      await settledAs(row, [['webhook', 'trigger', 'delivered']]);
+      await escalate(row);
+      const told = [
+        ['webhook', 'trigger', 'delivered'],
+        ['teams@payments', 'update:escalated', 'delivered'],
+        ['webhook', 'update:escalated', 'delivered'],
+      ];
+      await settledAs(row, told);
+      await hil.settle(row);
+      await settledAs(row, [
+        ...told,
+        ['teams@payments', 'resolve:approved', 'delivered'],
+        ['webhook', 'resolve:approved', 'delivered'],
+      ]);
+      expect(ofPools()).toEqual(['payments', 'payments']);
+    });
+
+    it('is the default one where the row names none, and nobody where there is no default', async () => {
+      start([...webhook(), ...pool('platform')], { backOffMs: SOON_MS, defaultPool: 'platform' });
+      const row = await hil.park(1);
+      await settledAs(row, [['webhook', 'trigger', 'delivered']]);
+      await escalate(row);
+      await eventually('the pool', () => ofPools().length === 1);
+      await stop();
+      start([...webhook(), ...pool('platform')]);
+      const other = await hil.park(2);
+      await settledAs(other, [['webhook', 'trigger', 'delivered']]);
+      await escalate(other);
+      await settledAs(other, [
+        ['webhook', 'trigger', 'delivered'],
+        ['webhook', 'update:escalated', 'delivered'],
+      ]);
+      expect(ofPools()).toEqual(['platform']);
+    });
+
+    it('is told of a row whose time ran out while nobody was told of anything', async () => {
+      const row = await hil.park(1);
+      await assign(row, 'payments');
+      await escalate(row);
+      start([...webhook(), ...pool('payments')]);
+      await settledAs(row, [
+        ['teams@payments', 'trigger', 'delivered'],
+        ['webhook', 'trigger', 'delivered'],
+      ]);
+    });
+
+    it('whose channel hangs holds up no other', async () => {
+      const [channel] = pool('payments');
+      if (channel === undefined) throw new Error('no channel');
+      let answer: (handle: null) => void = () => undefined;
+      const hangs = new Promise<null>((resolve) => (answer = resolve));
+      start([...webhook(), { ...channel, send: () => hangs }]);
+      const row = await hil.park(1);
+      await assign(row, 'payments');
+      await settledAs(row, [['webhook', 'trigger', 'delivered']]);
+      await escalate(row);
+      await eventually('the primary channel', async () =>
+        (await states(row)).some((state) => state.join() === 'webhook,update:escalated,delivered'),
+      );
+      answer(null);
+    });
   });
 
   it('two processes make no attempt twice', async () => {
@@ -623,6 +704,7 @@ describe('the routes of notifications', () => {
         pagerduty: false,
         webhook: true,
         smtp: false,
+        escalation_pools: [],
         queued: 0,
         dead_letters: 0,
       },
@@ -642,6 +724,30 @@ describe('the routes of notifications', () => {
       ['trigger', 'pending'],
       ['resolve', 'withdrawn'],
     ]);
+  });
+
+  it('name the pools, test their channels too, and let rows be left to these alone', async () => {
+    await openWith([...webhook(), ...channelsOf({ ...parts, teams: { webhookUrl: receiver.url } }, 'payments')]);
+    expect((await hil.ask('/notifications/config')).body).toMatchObject({
+      teams: false,
+      escalation_pools: ['payments'],
+    });
+    expect((await hil.ask('/notifications/test', { method: 'POST', token: OPERATOR })).body).toMatchObject({
+      results: { webhook: null, 'teams@payments': null },
+    });
+    const row = await hil.park(1);
+    const assign = (escalation_pool: string) =>
+      hil.ask(`/pending/${row.id}/assign`, {
+        method: 'POST',
+        token: OPERATOR,
+        body: { assigned_to: 'ada', escalation_pool },
+      });
+    expect(await assign('platform')).toMatchObject({
+      status: 400,
+      body: { error: 'unknown_escalation_pool', escalation_pools: ['payments'] },
+    });
+    expect(await hil.reviews.get(row.id)).toMatchObject({ assigned_to: null, escalation_pool: null });
+    expect(await assign('payments')).toMatchObject({ status: 200, body: { escalation_pool: 'payments' } });
   });
 
   it.each([

@@ -145,7 +145,7 @@ export function createHilService(options: HilOptions): Service {
   });
   pendingRoutes(service.app, { reviews, scopeOf });
   const { mode, notifier } = options.notifications ?? nobody(reviews);
-  operatorRoutes(service.app, { reviews, decide, scopeOf, waiting: 'newest' }, (scope) => {
+  operatorRoutes(service.app, { reviews, decide, scopeOf, pools: notifier.pools, waiting: 'newest' }, (scope) => {
     passkeyRoutes(scope, { passkeys, reviews, scopeOf });
     decisionLinkRoutes(scope, {
       reviews,

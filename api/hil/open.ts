@@ -2,6 +2,7 @@ import type { Config } from '../../config/env.js';
 import type { HIL_SETTINGS } from '../../config/hil.js';
 import type { NotificationConfig } from '../../config/notifications.js';
 import { channelsOf } from '../../adapters/notification/channels.js';
+import type { Channel } from '../../domain/notification/ports.js';
 import { placesOf } from '../../domain/notification/lines.js';
 import { createNotifier } from '../../domain/notification/notifier.js';
 import type { Reviews } from '../../domain/review/ports.js';
@@ -62,6 +63,7 @@ export async function open({
     reviews,
     notices: reviews.notices,
     channels,
+    defaultPool: told.defaultEscalationPool,
     tenants: told.notificationTenants,
     clock: Date.now,
     observe: notificationMetrics(parts.registry),
@@ -87,7 +89,7 @@ export async function open({
           quorum,
           readiness: {
             orchestrator: engineAnswers(engine),
-            ...channelReadiness(told, channels.length),
+            ...channelReadiness(told, notifier.kinds.length),
           },
           notifications: { mode: told.notificationMode, notifier },
           chats: { slackSecret: told.slackSigningSecret, teamsSecret: told.teamsSigningSecret },
@@ -106,27 +108,47 @@ export async function open({
   };
 }
 
-/** The channels that the settings name. */
-const channelsSet = (told: NotificationConfig, own: Settings['own']) =>
-  channelsOf({
+/** The channels that the settings name, and those of the pools. */
+function channelsSet(told: NotificationConfig, own: Settings['own']): Channel[] {
+  const parts = {
     timeoutMs: told.notificationTimeoutSeconds * 1000,
     places: placesOf(own.consoleUrl, own.sessionKey),
-    slack:
-      told.slackBotToken !== undefined && told.slackChannel !== undefined
-        ? { apiUrl: told.slackApiUrl, token: told.slackBotToken, channel: told.slackChannel }
-        : told.slackWebhookUrl === undefined
-          ? undefined
-          : { webhookUrl: told.slackWebhookUrl },
     slackDecides: told.slackSigningSecret !== undefined,
-    teams: told.teamsWebhookUrl === undefined ? undefined : { webhookUrl: told.teamsWebhookUrl },
     teamsDecides: told.teamsSigningSecret !== undefined,
-    pagerDuty:
-      told.pagerDutyRoutingKey === undefined
-        ? undefined
-        : { url: told.pagerDutyUrl, routingKey: told.pagerDutyRoutingKey },
-    webhook: told.webhookUrl === undefined ? undefined : { url: told.webhookUrl, bearer: told.webhookBearer },
-    mail:
-      told.smtpUrl === undefined || told.smtpFrom === undefined
-        ? undefined
-        : { url: told.smtpUrl, from: told.smtpFrom, to: told.smtpTo },
-  });
+  };
+  const slackOf = (place: string | undefined) =>
+    place === undefined
+      ? undefined
+      : told.slackBotToken === undefined || place.includes('/')
+        ? { webhookUrl: place }
+        : { apiUrl: told.slackApiUrl, token: told.slackBotToken, channel: place };
+  const pagerOf = (routingKey: string | undefined) =>
+    routingKey === undefined ? undefined : { url: told.pagerDutyUrl, routingKey };
+  const mailOf = (to: readonly string[] | undefined) =>
+    to === undefined || told.smtpUrl === undefined || told.smtpFrom === undefined
+      ? undefined
+      : { url: told.smtpUrl, from: told.smtpFrom, to };
+  const teamsOf = (webhookUrl: string | undefined) => (webhookUrl === undefined ? undefined : { webhookUrl });
+  return [
+    ...channelsOf({
+      ...parts,
+      slack: slackOf(told.slackChannel ?? told.slackWebhookUrl),
+      teams: teamsOf(told.teamsWebhookUrl),
+      pagerDuty: pagerOf(told.pagerDutyRoutingKey),
+      webhook: told.webhookUrl === undefined ? undefined : { url: told.webhookUrl, bearer: told.webhookBearer },
+      mail: mailOf(told.smtpTo),
+    }),
+    ...[...(told.escalationPools ?? [])].flatMap(([name, { slack, teams, pagerduty, smtp }]) =>
+      channelsOf(
+        {
+          ...parts,
+          slack: slackOf(slack),
+          teams: teamsOf(teams),
+          pagerDuty: pagerOf(pagerduty),
+          mail: mailOf(smtp),
+        },
+        name,
+      ),
+    ),
+  ];
+}

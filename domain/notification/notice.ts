@@ -11,6 +11,10 @@ export function ordinalOf({ phase, approvals, notification_id }: Notice): number
   return notification_id.endsWith(ESCALATED) ? 100 : approvals;
 }
 
+/** Whether the message is the first that tells of the row's escalation. */
+export const isEscalation = (notice: Notice, known: readonly Notice[]): boolean =>
+  notice.escalated && !known.some(({ escalated }) => escalated);
+
 const isEscalated = (row: PendingRequest): boolean => row.escalated_at != null;
 
 const of = (row: PendingRequest, phase: Notice['phase'], what: string): Notice => ({

@@ -1,10 +1,15 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import type { Notice, NotificationChannel, NotificationPhase } from '../../contracts/notification.js';
+import type {
+  Notice,
+  NotificationChannel,
+  NotificationPhase,
+  NotificationTarget,
+} from '../../contracts/notification.js';
 import type { PendingRequest } from '../../contracts/review.js';
 import { errorText, GateError } from '../errors.js';
 import { countCommits } from '../evidence/reports/follow.js';
 import type { ReviewStore } from '../review/ports.js';
-import { goneNotice, noticesOf } from './notice.js';
+import { goneNotice, isEscalation, noticesOf } from './notice.js';
 import { type Channel, DeliveryFailed, type KeptNotice, type NoticeStore } from './ports.js';
 
 /** Before the second attempt, the third, and so on; the one after the last of these is not made. */
@@ -27,6 +32,8 @@ export interface NotifierOptions {
   readonly reviews: Pick<ReviewStore, 'changes' | 'onChange' | 'get'>;
   readonly notices: NoticeStore;
   readonly channels: readonly Channel[];
+  /** The pool that is told of an escalation where the row names none. */
+  readonly defaultPool?: string | undefined;
   /** Only rows of these tenants; empty: of all. */
   readonly tenants: readonly string[];
   readonly clock: () => number;
@@ -36,7 +43,7 @@ export interface NotifierOptions {
     outcome: 'delivered' | 'failed' | 'dead',
   ) => void;
   /** A message that nobody gets, and why. */
-  readonly gaveUp: (channel: NotificationChannel, notificationId: string, reason: string) => void;
+  readonly gaveUp: (channel: NotificationTarget, notificationId: string, reason: string) => void;
   /** Why the store could not be read or written; it is tried again. */
   readonly failed: (reason: string) => void;
   /** How often changes of other processes, and messages that are due, are looked for. */
@@ -46,10 +53,12 @@ export interface NotifierOptions {
 }
 
 export interface Notifier {
+  /** The channels that are told of every row. */
   readonly kinds: readonly NotificationChannel[];
+  readonly pools: readonly string[];
   start(): void;
   /** One attempt on every channel: `null` where it was taken, otherwise why not. */
-  test(trigger: Notice, resolve: Notice): Promise<Partial<Record<NotificationChannel, string | null>>>;
+  test(trigger: Notice, resolve: Notice): Promise<Record<string, string | null>>;
   close(): Promise<void>;
 }
 
@@ -62,6 +71,7 @@ export function createNotifier({
   reviews,
   notices,
   channels,
+  defaultPool,
   tenants,
   clock,
   observe,
@@ -71,11 +81,12 @@ export function createNotifier({
   backOffMs = BACK_OFF_MS,
   byRuleMs = BY_RULE_MS,
 }: NotifierOptions): Notifier {
-  const kinds = channels.map(({ kind }) => kind);
+  const kinds = channels.filter(({ pool }) => pool === null).map(({ kind }) => kind);
+  const pools = [...new Set(channels.map(({ pool }) => pool).filter((pool) => pool !== null))];
   const changed = countCommits();
   const queued = countCommits();
   const stop = new AbortController();
-  const resting = new Map<NotificationChannel, number>();
+  const resting = new Map<NotificationTarget, number>();
   let loops: Promise<void>[] = [];
 
   /** Writes down what is to be told of a row as it is now. */
@@ -91,13 +102,17 @@ export function createNotifier({
     for (const notice of noticesOf(row, known.notices)) {
       if (notice.phase === 'resolve') await end(notice);
       else {
-        const takers =
-          notice.phase === 'trigger' ? channels : channels.filter(({ kind }) => known.channels.includes(kind));
-        const kindsOf = takers
+        const pool = isEscalation(notice, known.notices) ? (row.escalation_pool ?? defaultPool ?? null) : null;
+        const takers = channels.filter((channel) =>
+          channel.pool === null
+            ? notice.phase === 'trigger' || known.channels.includes(channel.target)
+            : channel.pool === pool,
+        );
+        const targets = takers
           .filter((channel) => channel.takes(notice.phase, notice.escalated))
-          .map(({ kind }) => kind);
+          .map(({ target }) => target);
         const later = notice.phase === 'trigger' && row.approval_tier === 'auto' ? byRuleMs : 0;
-        await notices.add(notice, kindsOf, clock() + later);
+        await notices.add(notice, targets, clock() + later);
       }
     }
     queued.note();
@@ -188,12 +203,12 @@ export function createNotifier({
     } catch (error) {
       const { final, afterMs } = error instanceof DeliveryFailed ? error : { final: false, afterMs: 0 };
       const pauseMs = Math.min(afterMs, LONGEST_PAUSE_MS);
-      if (pauseMs > 0) resting.set(channel.kind, clock() + pauseMs);
+      if (pauseMs > 0) resting.set(channel.target, clock() + pauseMs);
       const waitMs = final ? undefined : backOffMs[mine.attempts - 1];
       const reason = errorText(error);
       await notices.failed(mine, reason, waitMs === undefined ? null : clock() + Math.max(waitMs, pauseMs));
       observe(channel.kind, notice.phase, waitMs === undefined ? 'dead' : 'failed');
-      if (waitMs === undefined) gaveUp(channel.kind, notice.notification_id, reason);
+      if (waitMs === undefined) gaveUp(channel.target, notice.notification_id, reason);
       return;
     }
     await notices.delivered(mine, handle);
@@ -206,8 +221,8 @@ export function createNotifier({
       const seen = queued.count();
       let more = false;
       try {
-        if (clock() >= (resting.get(channel.kind) ?? 0)) {
-          const due = await notices.due(channel.kind, AT_ONCE);
+        if (clock() >= (resting.get(channel.target) ?? 0)) {
+          const due = await notices.due(channel.target, AT_ONCE);
           more = due.length > 0;
           await Promise.all(due.map((kept) => attempt(channel, kept)));
         }
@@ -221,18 +236,19 @@ export function createNotifier({
 
   return {
     kinds,
+    pools,
     start() {
       reviews.onChange(changed.note);
       loops = [follow(), ...channels.map(serve)];
     },
     async test(trigger, resolve) {
       const results = await Promise.all(
-        channels.map(async (channel): Promise<[NotificationChannel, string | null]> => {
+        channels.map(async (channel): Promise<[NotificationTarget, string | null]> => {
           try {
             await channel.send(resolve, await channel.send(trigger, null));
-            return [channel.kind, null];
+            return [channel.target, null];
           } catch (error) {
-            return [channel.kind, errorText(error)];
+            return [channel.target, errorText(error)];
           }
         }),
       );

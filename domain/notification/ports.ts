@@ -1,7 +1,13 @@
-import type { Delivery, Notice, NotificationChannel, NotificationPhase } from '../../contracts/notification.js';
+import type {
+  Delivery,
+  Notice,
+  NotificationChannel,
+  NotificationPhase,
+  NotificationTarget,
+} from '../../contracts/notification.js';
 
-/** A place where people are told. */
-export interface Channel {
+/** How people are told in one place. */
+export interface Sender {
   readonly kind: NotificationChannel;
   takes(phase: NotificationPhase, escalated: boolean): boolean;
   /**
@@ -9,6 +15,13 @@ export interface Channel {
    * can do that. Resolves with what a later message needs, or `null`. Throws DeliveryFailed.
    */
   send(notice: Notice, earlier: string | null): Promise<string | null>;
+}
+
+/** A place where people are told. */
+export interface Channel extends Sender {
+  /** The pool whose channel it is, which is told of escalations only; `null` for a channel that is told of every row. */
+  readonly pool: string | null;
+  readonly target: NotificationTarget;
 }
 
 /** An attempt that failed. With `final` another one cannot help; `afterMs` is how long the receiver asked to be left alone. */
@@ -27,7 +40,7 @@ export class DeliveryFailed extends Error {
 /** A message for one channel, as it is kept. */
 export interface KeptNotice {
   readonly notice: Notice;
-  readonly channel: NotificationChannel;
+  readonly channel: NotificationTarget;
   readonly attempts: number;
   /** What the channel returned for an earlier message about the row. */
   readonly earlier: string | null;
@@ -40,17 +53,17 @@ export interface NoticeStore {
   /** Ids of rows of which somebody was told that they wait, and nobody that they do not. */
   open(after: string, limit: number): Promise<string[]>;
   /** What was told of a row, or is to be, in order, each once, and on which channels it was begun with. */
-  of(pendingId: string): Promise<{ readonly notices: Notice[]; readonly channels: NotificationChannel[] }>;
-  /** Adds messages that are not there yet; they are due at `dueMs`. */
-  add(notice: Notice, channels: readonly NotificationChannel[], dueMs: number): Promise<void>;
+  of(pendingId: string): Promise<{ readonly notices: Notice[]; readonly channels: NotificationTarget[] }>;
+  /** Adds messages that are not there yet, all or none; they are due at `dueMs`. */
+  add(notice: Notice, channels: readonly NotificationTarget[], dueMs: number): Promise<void>;
   /**
    * Ends the messages of a settled row that wait for an attempt. Returns the channels that were told something, or may have been.
    */
-  supersede(pendingId: string): Promise<NotificationChannel[]>;
+  supersede(pendingId: string): Promise<NotificationTarget[]>;
   /** Everything about a row whose call begins anew. */
   forget(pendingId: string): Promise<void>;
   /** The first message of each row on this channel, where it is due. One that is not as Gate wrote it is `dead`, and is not among them. */
-  due(channel: NotificationChannel, limit: number): Promise<KeptNotice[]>;
+  due(channel: NotificationTarget, limit: number): Promise<KeptNotice[]>;
   /** Counts an attempt before it is made; false when another process makes it. If it never ends, the message is due again at `untilMs`. */
   claim(kept: KeptNotice, untilMs: number): Promise<boolean>;
   delivered(kept: KeptNotice, handle: string | null): Promise<void>;

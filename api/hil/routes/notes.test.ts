@@ -1,5 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { PendingRequest } from '../../../contracts/review.js';
+import { channelsOf } from '../../../adapters/notification/channels.js';
+import { placesOf } from '../../../domain/notification/lines.js';
+import { createNotifier } from '../../../domain/notification/notifier.js';
 import { openReviewStore } from '../../../adapters/review/review-store.js';
 import { type HilAsk, type HilFixture, openHil, OPERATOR, OTHER_OPERATOR } from '../../../test/support/hil.js';
 import { STORES } from '../../../test/support/ledger.js';
@@ -10,6 +13,27 @@ describe.each(STORES)('notes of people on a row, on %s', (kind) => {
   let hil: HilFixture;
   beforeEach(async () => {
     hil = await openHil(kind);
+    const unused = () => undefined;
+    const notifier = createNotifier({
+      reviews: hil.reviews,
+      notices: hil.reviews.notices,
+      channels: channelsOf(
+        {
+          timeoutMs: 1,
+          places: placesOf(undefined, Buffer.alloc(32)),
+          slackDecides: false,
+          teamsDecides: false,
+          teams: { webhookUrl: 'http://127.0.0.1:1/' },
+        },
+        'payments',
+      ),
+      tenants: [],
+      clock: () => hil.now,
+      observe: unused,
+      gaveUp: unused,
+      failed: unused,
+    });
+    await hil.serve({ notifications: { mode: 'warn', notifier } });
   }, 60_000);
   afterEach(() => hil.close());
 

@@ -37,6 +37,7 @@ export function notificationRoutes(
       pagerduty: isSet('pagerduty'),
       webhook: isSet('webhook'),
       smtp: isSet('smtp'),
+      escalation_pools: [...notifier.pools],
       queued,
       dead_letters: dead,
     };
