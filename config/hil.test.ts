@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { agentOwnersFault, parseAgentOwners, parseOperators, readHilConfig } from './hil.js';
+import { agentOwnersFault, dispositionsFault, parseAgentOwners, parseOperators, readHilConfig } from './hil.js';
 
 const token = (n: number) => `t${n}-0123456789abcdefghijklmnopqrstuvwxyz`;
 const env = {
@@ -82,5 +82,23 @@ describe('owners of agents', () => {
     expect(agentOwnersFault(readHilConfig({ ...env, GATE_HIL_AGENT_OWNERS: text }))).toBe(
       `GATE_HIL_AGENT_OWNERS: ${text.split(':')[0]} is not among GATE_HIL_OPERATORS`,
     );
+  });
+});
+
+describe('the file of dispositions', () => {
+  const file = { GATE_HIL_DISPOSITIONS_FILE: '/var/lib/gate/dispositions.json' };
+  const key = { GATE_HIL_DISPOSITIONS_KEY: '0123456789abcdef'.repeat(4) };
+
+  it('is there with its key, or not at all', () => {
+    expect(dispositionsFault(readHilConfig(env))).toBeNull();
+    expect(dispositionsFault(readHilConfig({ ...env, ...file, ...key }))).toBeNull();
+    for (const half of [file, key])
+      expect(dispositionsFault(readHilConfig({ ...env, ...half }))).toMatch('set both or none');
+  });
+
+  it.each(['0123', '00'.repeat(32), 'x'.repeat(64)])('has a key that is one: %s', (text) => {
+    const read = () => readHilConfig({ ...env, ...file, GATE_HIL_DISPOSITIONS_KEY: text });
+    expect(read).toThrow('GATE_HIL_DISPOSITIONS_KEY');
+    expect(read).not.toThrow(new RegExp(text));
   });
 });

@@ -77,6 +77,15 @@ export function agentOwnersFault({ operators, agentOwners }: Pick<HilConfig, 'op
     : `GATE_HIL_AGENT_OWNERS: ${unknown.operator}@${unknown.tenant} is not among GATE_HIL_OPERATORS`;
 }
 
+/** A file without its key, or the other way round. */
+export const dispositionsFault = ({
+  dispositionsFile,
+  dispositionsKey,
+}: Pick<HilConfig, 'dispositionsFile' | 'dispositionsKey'>) =>
+  (dispositionsFile === undefined) === (dispositionsKey === undefined)
+    ? null
+    : 'GATE_HIL_DISPOSITIONS_FILE, GATE_HIL_DISPOSITIONS_KEY: set both or none';
+
 /** The key's bytes. */
 function sessionKeyOf(text: string): Buffer {
   if (!/^[0-9a-f]{64}$/i.test(text)) throw new Error('must be 64 hex digits');
@@ -169,6 +178,17 @@ export const HIL_SETTINGS = {
     'GATE_HIL_QUORUM_DESTRUCTIVE',
     z.coerce.number().int().min(1).max(16).default(1),
     'How many different people at least must approve a call whose predicted effect is destructive, whatever its tier.',
+  ),
+  dispositionsFile: setting(
+    'GATE_HIL_DISPOSITIONS_FILE',
+    z.string().min(1).optional(),
+    'File beside the store, and in no copy of it, that says which tenants have left: a store that was put back is brought to it before it is served. Needs GATE_HIL_DISPOSITIONS_KEY.',
+  ),
+  dispositionsKey: setting(
+    'GATE_HIL_DISPOSITIONS_KEY',
+    parsedBy(sessionKeyOf).optional(),
+    'Key of that file: 64 hex digits, kept apart from the store and its copies.',
+    { secret: true },
   ),
   retentionSweepSeconds: setting(
     'GATE_HIL_RETENTION_SWEEP_SECS',

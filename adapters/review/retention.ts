@@ -172,7 +172,7 @@ export function reviewRetention<Known extends Row>({
    * its time is up; what is left is found again.
    */
   async function erase(
-    { tenant, namespace }: ErasedRows,
+    { tenant, namespace, waiting = false }: ErasedRows,
     trigger: DeletionTrigger,
     untilMs: number,
   ): Promise<{ readonly deleted: number; readonly held: number; readonly complete: boolean }> {
@@ -180,7 +180,8 @@ export function reviewRetention<Known extends Row>({
     const eraseOne = async (id: string): Promise<void> => {
       const row = await rowOf(id);
       const at_ms = clock();
-      if (!row || (row.status === 'pending' && row.withdrawn_at === null && at_ms < Number(row.deadline_ms))) return;
+      const waits = row?.status === 'pending' && row.withdrawn_at === null && at_ms < Number(row.deadline_ms);
+      if (!row || (waits && !waiting)) return;
       if (row.hold !== null) {
         const dates = { payload_expires_ms: at_ms, metadata_expires_ms: at_ms };
         const marked =

@@ -18,7 +18,7 @@ import { type Ready, writeTogether } from '../store/write-together.js';
 import { ONE_APPROVER, type QuorumRule, requiredApprovers } from '../../domain/review/quorum.js';
 import { retentionDates, tamperedDates } from '../../domain/review/retention.js';
 import { minimizePayload } from '../../domain/review/minimize.js';
-import type { ReviewLimits, Reviews, ReviewStore } from '../../domain/review/ports.js';
+import type { Dispositions, ReviewLimits, Reviews, ReviewStore } from '../../domain/review/ports.js';
 import type { RuleDecision } from '../../domain/review/rule-decision.js';
 import { chatLinkStoreOver } from './chat-link-store.js';
 import { noticeStoreOver } from '../notification/notice-store.js';
@@ -69,6 +69,8 @@ export interface ReviewStoreOptions {
   readonly perAgent?: ReviewLimits;
   /** For a store that this process alone writes: `forget` is to be called when it undid what stood. */
   readonly alone?: (forget: () => void) => void;
+  /** Where it is written down, outside the store, which tenants have left. */
+  readonly dispositions?: Pick<Dispositions, 'record'> | undefined;
 }
 
 const STORED_COLUMNS = [...LISTED_COLUMNS, 'payload', 'attempt_ms'] as const satisfies (keyof StoredReview)[];
@@ -123,6 +125,7 @@ export function reviewStoreOver(
     escalateShare = 0,
     perAgent,
     alone,
+    dispositions,
   }: Omit<ReviewStoreOptions, 'target'>,
 ): ReviewStore {
   const { db } = store;
@@ -144,7 +147,7 @@ export function reviewStoreOver(
   const askSafely: Ask = (...of) => asked(() => ask(...of));
   const room = perAgent && waitingRoom({ ask: askSafely, clock, limits: perAgent, alone });
 
-  const tenants = tenantStatesOver({ store, ask: askSafely, keys: payloadKeys, clock });
+  const tenants = tenantStatesOver({ store, ask: askSafely, keys: payloadKeys, clock, dispositions });
 
   const stored = async (column: 'id' | 'correlation_id', value: string): Promise<Row | undefined> =>
     (await asked(() => ask(selectBy[column], value))).rows[0];

@@ -1,7 +1,8 @@
+import { tenantDisposition } from '../../contracts/tenant-dispositions.js';
 import { tenantReviewsReceipt } from '../../contracts/tenant-reviews.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
-import type { BegunOperation, TenantStates } from '../../domain/review/ports.js';
+import type { BegunOperation, Dispositions, TenantStates } from '../../domain/review/ports.js';
 import { TENANT_OFFBOARD } from '../../domain/review/transitions.js';
 import type { Store } from '../store/database.js';
 import { type Ask, statement } from '../store/statement.js';
@@ -10,6 +11,7 @@ import type { ReviewTables, StoredOperation, StoredTenant } from './tables.js';
 
 const MAC_USE = 'review-tenant';
 const selectTenant = statement<StoredTenant>('select * from review_tenants where tenant = ?');
+const selectTenants = statement<StoredTenant>('select * from review_tenants');
 const selectOperation = statement<StoredOperation>('select * from review_tenant_operations where operation_id = ?');
 const countDenied = statement<{ denied: number | string }>(
   `select count(*) as denied from reviews
@@ -29,10 +31,11 @@ export interface TenantStatesOptions {
   readonly ask: Ask;
   readonly keys: KeyRing;
   readonly clock: () => number;
+  readonly dispositions?: Pick<Dispositions, 'record'> | undefined;
 }
 
 /** The states of tenants in SQLite or Postgres, each row under a MAC: a row that Gate did not write closes the door. */
-export function tenantStatesOver({ store, ask, keys, clock }: TenantStatesOptions) {
+export function tenantStatesOver({ store, ask, keys, clock, dispositions }: TenantStatesOptions) {
   const { db } = store;
   const tenantText = ({ tenant, state, generation, operation_id }: Omit<StoredTenant, 'mac'>) =>
     JSON.stringify(['gate.review-tenant/1', tenant, state, Number(generation), operation_id]);
@@ -103,8 +106,14 @@ export function tenantStatesOver({ store, ask, keys, clock }: TenantStatesOption
           pending_denied: null,
           receipt: null,
         };
-        const reached = { tenant, state: kind === 'offboard' ? 'offboarded' : 'active', generation, operation_id };
+        const reached = {
+          tenant,
+          state: kind === 'offboard' ? ('offboarded' as const) : ('active' as const),
+          generation,
+          operation_id,
+        };
         const mac = macOf(tenantText(reached));
+        await written(async () => dispositions?.record(reached));
         const stored = await written(() =>
           writeTogether(store, [
             // Another operation of the tenant that begins now has the same number, and this one begins anew behind it.
@@ -159,6 +168,27 @@ export function tenantStatesOver({ store, ask, keys, clock }: TenantStatesOption
       );
       const stands = numUpdatedRows === 1n ? finished : await operationOf(operationId);
       return tenantReviewsReceipt.parse(JSON.parse(stands?.receipt ?? 'null'));
+    },
+
+    async standing() {
+      const { rows } = await ask(selectTenants);
+      return rows.map((row) => {
+        if (!holds(row.mac, tenantText(row))) throw foreign();
+        const { tenant, state, generation, operation_id } = row;
+        return tenantDisposition.parse({ tenant, state, generation: Number(generation), operation_id });
+      });
+    },
+
+    async stand({ tenant, state, generation, operation_id }) {
+      const reached = { tenant, state, generation, operation_id };
+      const mac = macOf(tenantText(reached));
+      await written(() =>
+        db
+          .insertInto('review_tenants')
+          .values({ ...reached, mac })
+          .onConflict((conflict) => conflict.column('tenant').doUpdateSet({ ...reached, mac }))
+          .execute(),
+      );
     },
   };
 

@@ -6,8 +6,10 @@ import type { Channel } from '../../domain/notification/ports.js';
 import { placesOf } from '../../domain/notification/lines.js';
 import { createNotifier } from '../../domain/notification/notifier.js';
 import type { Reviews } from '../../domain/review/ports.js';
+import { dispositionFile } from '../../adapters/review/disposition-file.js';
 import { startRetention } from '../../adapters/review/retention-sweep.js';
 import { openReviewStore, reviewsOf } from '../../adapters/review/review-store.js';
+import { bringUpToDate } from '../../domain/review/restored-store.js';
 import { createRuleDecisions } from '../../domain/review/rule-decision.js';
 import { createDecisionSender } from '../../workers/call-runner.js';
 import { engineAnswers } from '../../workers/readiness.js';
@@ -32,6 +34,10 @@ export async function open({
     throw new Error('GATE_HIL_PASSKEY_REQUIRED needs GATE_CONSOLE_URL: passkeys belong to the address of the console');
   const decisionKey = await readSigningKey(own.decisionKeyFile);
   const quorum = { strict: own.quorumStrict, risky: own.quorumRisky, destructive: own.quorumDestructive };
+  const dispositions =
+    own.dispositionsFile === undefined || own.dispositionsKey === undefined
+      ? undefined
+      : dispositionFile({ file: own.dispositionsFile, key: own.dispositionsKey });
   const reviews = await needed(
     'the review store',
     openReviewStore({
@@ -40,9 +46,14 @@ export async function open({
       quorum,
       escalateShare: own.escalateShare,
       perAgent: { rows: own.maxParkedCalls, bytes: own.maxParkedBytes },
+      dispositions,
     }),
   );
   parts.onStop('stores', 'the review store', () => reviews.close());
+  if (dispositions) {
+    const receipt = await needed('GATE_HIL_DISPOSITIONS_FILE', bringUpToDate(reviews, dispositions, Date.now));
+    parts.logger.info({ receipt }, 'the review store is at what was decided about tenants');
+  }
   const retention = startRetention(reviews, own.retentionSweepSeconds * 1000, parts.logger);
   parts.onStop('sweeps', 'the retention of reviews', () => retention.stop());
   // The worker writes the ledger row: at once when it runs in this process, otherwise when the call ends.

@@ -1,3 +1,4 @@
+import type { TenantDisposition, TenantDispositions } from '../../contracts/tenant-dispositions.js';
 import type {
   Approval,
   ApprovalStats,
@@ -197,7 +198,7 @@ export interface ReviewStore {
    */
   hold(id: string, tenant: string | undefined, request: LegalHoldRequest, by: HeldBy): Promise<LegalHoldReceipt>;
   /**
-   * Deletes every row of these whatever its date, each with the record of its deletion, but what still waits. A row under a legal hold goes when
+   * Deletes every row of these whatever its date, each with the record of its deletion, but what still waits, unless `waiting`. A row under a legal hold goes when
    * that is released. `complete` is false where the time was up or a row could not be dealt with; another call goes on.
    */
   erase(
@@ -231,6 +232,8 @@ export interface Swept {
 export interface ErasedRows {
   readonly tenant: string;
   readonly namespace?: 'demo';
+  /** Also those that wait: nobody can decide them any more. */
+  readonly waiting?: boolean;
 }
 
 /** An operation of a tenant's life as it was begun. */
@@ -263,6 +266,19 @@ export interface TenantStates {
   erased(operationId: string): Promise<{ readonly rows_erased: number; readonly rows_held: number }>;
   /** Stores what the operation came to, and returns it; the first one stands. */
   finish(operationId: string, receipt: TenantReviewsReceipt): Promise<TenantReviewsReceipt>;
+  /** What was decided last about each tenant. `review_tampered`. */
+  standing(): Promise<TenantDisposition[]>;
+  /** Takes over what was decided later than this store knows. */
+  stand(disposition: TenantDisposition): Promise<void>;
+}
+
+/** What was decided about tenants, outside the store: a copy of the store that is put back is behind it. */
+export interface Dispositions {
+  /** `null` where one is to be begun. Throws, with the reason, where it is missing or not what Gate wrote. */
+  read(): TenantDispositions | null;
+  begin(standing: readonly TenantDisposition[]): TenantDispositions;
+  /** Written before the store is: what a process that ends here leaves behind is made good at the next start. */
+  record(disposition: TenantDisposition): void;
 }
 
 export interface ReviewLimits {

@@ -1,0 +1,225 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { tenantDispositions } from '../../contracts/tenant-dispositions.js';
+import type { NewReview } from '../../contracts/review.js';
+import type { ReviewStore } from '../../domain/review/ports.js';
+import { bringUpToDate } from '../../domain/review/restored-store.js';
+import { reviewIdOf } from '../../domain/review/sealed-review.js';
+import { ledgerPlace, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';
+import { dispositionFile } from './disposition-file.js';
+import { openReviewStore } from './review-store.js';
+
+const T0 = Date.parse('2026-11-24T08:00:00.000Z');
+const DAY_MS = 86_400_000;
+const KEY = Buffer.alloc(32, 5);
+const correlation = (n: number): string => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
+const idOf = (n: number): string => reviewIdOf(correlation(n));
+const reviewOf = (n: number, over: Partial<NewReview> = {}): NewReview => ({
+  agent_id: 'payments-agent',
+  correlation_id: correlation(n),
+  method: 'tools/call',
+  request_payload: { method: 'tools/call', params: { name: 'wire_transfer', arguments: { amount: n } } },
+  risk_summary: 'money movement',
+  state_namespace: 'operator',
+  ttl_seconds: 600,
+  created_at: new Date(T0).toISOString(),
+  review_reasons: ['money movement'],
+  approval_tier: 'standard',
+  tenant: 'acme',
+  ...over,
+});
+
+describe.each(STORES)('a store that is put back: %s', (kind) => {
+  let now: number;
+  let folder: string;
+  let file: string;
+  /** The store as it goes on, and an older copy of it. */
+  let places: TestLedgerPlace[];
+  let store: ReviewStore;
+  let copy: ReviewStore;
+  const clock = () => now;
+  const dispositions = () => dispositionFile({ file, key: KEY, clock });
+  const upToDate = (of = copy) => bringUpToDate(of, dispositions(), clock);
+  const offboard = (tenant: string, of = store, operation_id = randomUUID()) =>
+    of.tenants.begin({ tenant, operation_id, kind: 'offboard', asked_by: 'service:console' });
+
+  beforeEach(async () => {
+    now = T0;
+    folder = await mkdtemp(join(tmpdir(), 'gate-dispositions-'));
+    file = join(folder, 'dispositions.json');
+    writeFileSync(file, '');
+    places = [await ledgerPlace(kind), await ledgerPlace(kind)];
+    const [of, older] = await Promise.all(
+      places.map(({ target }) =>
+        openReviewStore({
+          target,
+          payloadKeys: (places[0] as TestLedgerPlace).keys,
+          clock,
+          dispositions: dispositions(),
+        }),
+      ),
+    );
+    store = of as ReviewStore;
+    copy = older as ReviewStore;
+    await upToDate(store);
+  }, 60_000);
+  afterEach(async () => {
+    await Promise.all([store.close(), copy.close()]);
+    await Promise.all(places.map((place) => place.remove()));
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  it('loses the rows of a tenant that left since, those that waited too, keeps what is held, and lets nothing new in', async () => {
+    for (const n of [1, 2, 3]) await copy.createOnce(reviewOf(n));
+    await copy.createOnce(reviewOf(4, { tenant: 'globex' }));
+    await copy.settle({
+      pending_id: idOf(1),
+      status: 'approved',
+      decided_at: new Date(T0).toISOString(),
+      decided_by: 'operator:dev',
+      decision_reason: null,
+      decided_via: 'console',
+      principal: null,
+    });
+    const hold = {
+      operation_id: randomUUID(),
+      hold_id: randomUUID(),
+      authority_reason_sha256: `sha256:${'0'.repeat(64)}`,
+    };
+    await copy.hold(idOf(3), 'acme', { ...hold, action: 'apply' }, () => 'operator:dev');
+    await offboard('acme');
+
+    const receipt = await upToDate();
+    expect(receipt).toEqual({
+      contract: 'gate.hil-backup-erasure/v1',
+      disposition_generation: 1,
+      disposition_key_id: expect.stringMatching(/^sha256:[0-9a-f]{16}$/),
+      disposition_sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
+      tenants_behind: 1,
+      payloads_purged: 0,
+      rows_deleted: 2,
+      rows_held: 1,
+      evaluated_at: new Date(T0).toISOString(),
+    });
+    expect(JSON.stringify(receipt)).not.toMatch(/acme|wire_transfer/);
+    expect(await Promise.all([1, 2, 4].map((n) => copy.get(idOf(n))))).toMatchObject([
+      null,
+      null,
+      { tenant: 'globex' },
+    ]);
+    expect(await copy.get(idOf(3))).not.toBeNull();
+    await expect(copy.createOnce(reviewOf(5))).rejects.toMatchObject({ code: 'tenant_offboarded' });
+    // When the hold goes, the row goes.
+    await copy.hold(idOf(3), 'acme', { ...hold, operation_id: randomUUID(), action: 'release' }, () => 'operator:dev');
+    expect(await copy.get(idOf(3))).toBeNull();
+    // The same again finds nothing to do.
+    expect(await upToDate()).toMatchObject({ tenants_behind: 0, rows_deleted: 0, rows_held: 0 });
+  });
+
+  it('loses what is past its date before it is served', async () => {
+    await copy.createOnce(reviewOf(1));
+    await copy.createOnce(reviewOf(2));
+    now += 8 * DAY_MS;
+    expect(await upToDate()).toMatchObject({ tenants_behind: 0, payloads_purged: 2, rows_deleted: 0 });
+    now += 31 * DAY_MS;
+    expect(await upToDate()).toMatchObject({ payloads_purged: 0, rows_deleted: 2 });
+  });
+
+  it('lets a tenant in again that left and came back, without what it had before it left', async () => {
+    await copy.createOnce(reviewOf(7));
+    await offboard('acme');
+    await store.tenants.begin({ tenant: 'acme', operation_id: randomUUID(), kind: 'provision', asked_by: 'x' });
+    await copy.createOnce(reviewOf(1));
+    expect(await upToDate()).toMatchObject({ disposition_generation: 2, tenants_behind: 1, rows_deleted: 2 });
+    expect((await copy.createOnce(reviewOf(2))).created).toBe(true);
+    // What it has since it came back stays, whoever leaves.
+    await offboard('globex');
+    expect(await upToDate()).toMatchObject({ tenants_behind: 1, rows_deleted: 0 });
+    expect(await copy.get(idOf(2))).not.toBeNull();
+  });
+
+  it('goes on where it ended in the middle', async () => {
+    for (const n of [1, 2, 3]) await copy.createOnce(reviewOf(n));
+    await offboard('acme');
+    const dies = { ...copy, tenants: { ...copy.tenants, stand: () => Promise.reject(new Error('killed')) } };
+    await expect(bringUpToDate(dies, dispositions(), clock)).rejects.toThrow('killed');
+    await copy.createOnce(reviewOf(4));
+    expect(await upToDate()).toMatchObject({ tenants_behind: 1, rows_deleted: 1 });
+    await expect(copy.createOnce(reviewOf(5))).rejects.toMatchObject({ code: 'tenant_offboarded' });
+  });
+
+  it('closes the door where the process ended between the file and the store, and the operation goes on', async () => {
+    const operation_id = randomUUID();
+    dispositions().record({ tenant: 'acme', state: 'offboarded', generation: 1, operation_id });
+    expect(await upToDate(store)).toMatchObject({ tenants_behind: 1 });
+    await expect(store.createOnce(reviewOf(1))).rejects.toMatchObject({ code: 'tenant_offboarded' });
+    expect(await offboard('acme', store, operation_id)).toMatchObject({ generation: 2, receipt: null });
+    expect(await upToDate(store)).toMatchObject({ disposition_generation: 2, tenants_behind: 0 });
+  });
+
+  it('is not served with a file that is older than it, forged, of another key, emptied, or gone', async () => {
+    const empty = readFileSync(file, 'utf8');
+    await offboard('acme');
+    const latest = readFileSync(file, 'utf8');
+    await offboard('globex');
+    writeFileSync(file, latest);
+    await expect(upToDate(store)).rejects.toThrow('older than the store');
+    writeFileSync(file, empty);
+    await expect(upToDate(store)).rejects.toThrow('older than the store');
+    for (const forged of [
+      latest.replace('offboarded', 'active'),
+      latest.replace('"generation": 1', '"generation": 9'),
+    ]) {
+      expect(forged).not.toBe(latest);
+      writeFileSync(file, forged);
+      await expect(upToDate()).rejects.toThrow('its HMAC does not hold');
+    }
+    for (const torn of ['{', '[]', '{}', latest.slice(0, -20), latest.replace('{', '{"contract": "x",')]) {
+      writeFileSync(file, torn);
+      await expect(upToDate()).rejects.toThrow('is not a file of dispositions');
+    }
+    writeFileSync(file, latest);
+    const other = dispositionFile({ file, key: randomBytes(32), clock });
+    await expect(bringUpToDate(copy, other, clock)).rejects.toThrow('written with another key');
+    rmSync(file);
+    await expect(upToDate()).rejects.toThrow('is missing: put the latest one back');
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it('begins a file with what the store says where an empty one was put there', async () => {
+    await offboard('acme');
+    writeFileSync(file, '\n');
+    await upToDate(store);
+    expect(tenantDispositions.parse(JSON.parse(await readFile(file, 'utf8')))).toMatchObject({
+      generation: 1,
+      tenants: [{ tenant: 'acme', state: 'offboarded', generation: 1 }],
+    });
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+  });
+
+  it.each([
+    ['is gone', () => rmSync(file)],
+    ['was emptied', () => writeFileSync(file, '')],
+    ['was forged', () => writeFileSync(file, '{}')],
+  ])('no tenant leaves while the file %s: nothing is stored, and the same works later', async (_how, break_) => {
+    await offboard('globex');
+    const latest = readFileSync(file, 'utf8');
+    break_();
+    await expect(offboard('acme')).rejects.toMatchObject({ code: 'store_unavailable' });
+    expect(await store.tenants.standing()).toMatchObject([{ tenant: 'globex' }]);
+    expect((await store.createOnce(reviewOf(1))).created).toBe(true);
+    writeFileSync(file, latest);
+    expect(await offboard('acme')).toMatchObject({ generation: 1 });
+    expect(dispositions().read()).toMatchObject({ generation: 2 });
+  });
+
+  it('is not served where a state of a tenant is not what Gate wrote', async () => {
+    await offboard('acme', copy);
+    await (places[1] as TestLedgerPlace).sql(`update review_tenants set state = 'active' where tenant = 'acme'`);
+    await expect(upToDate()).rejects.toMatchObject({ code: 'review_tampered' });
+  });
+});

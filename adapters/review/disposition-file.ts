@@ -1,0 +1,87 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import {
+  DISPOSITIONS_CONTRACT,
+  type KnownDisposition,
+  type TenantDisposition,
+  tenantDispositions,
+  type TenantDispositions,
+} from '../../contracts/tenant-dispositions.js';
+import type { JsonObject } from '../../contracts/json.js';
+import { canonicalJson } from '../../domain/crypto/digest.js';
+import { parseStrictJson } from '../../domain/mcp/strict-json.js';
+import type { Dispositions } from '../../domain/review/ports.js';
+import { PRIVATE_FILE, readIfPresent, replaceFile } from '../store/durable-file.js';
+
+export interface DispositionFileOptions {
+  readonly file: string;
+  /** 32 bytes, kept apart from the store and its copies. */
+  readonly key: Uint8Array;
+  readonly clock?: () => number;
+}
+
+/**
+ * Which tenants have left, in a file beside the store and in no copy of it (docs/architecture/reviews.md#restored-stores). An HMAC-SHA-256
+ * (RFC 2104) covers it. One process writes it.
+ */
+export function dispositionFile({ file, key, clock = Date.now }: DispositionFileOptions): Dispositions {
+  const key_id = `sha256:${createHash('sha256').update(key).digest('hex').slice(0, 16)}`;
+  const macOf = (body: Omit<TenantDispositions, 'hmac'>): Buffer =>
+    createHmac('sha256', key)
+      .update(canonicalJson(body as unknown as JsonObject))
+      .digest();
+
+  function parsed(text: string): TenantDispositions {
+    let read: ReturnType<typeof tenantDispositions.safeParse>;
+    try {
+      read = tenantDispositions.safeParse(parseStrictJson(text));
+    } catch {
+      throw new Error(`${file} is not a file of dispositions`);
+    }
+    if (!read.success) throw new Error(`${file} is not a file of dispositions (${DISPOSITIONS_CONTRACT})`);
+    const { hmac, ...body } = read.data;
+    if (body.key_id !== key_id)
+      throw new Error(`${file} was written with another key (${body.key_id}), GATE_HIL_DISPOSITIONS_KEY is ${key_id}`);
+    if (!timingSafeEqual(Buffer.from(hmac, 'hex'), macOf(body)))
+      throw new Error(`${file} is not what Gate wrote: its HMAC does not hold`);
+    return read.data;
+  }
+
+  function write(tenants: readonly KnownDisposition[]): TenantDispositions {
+    const body = {
+      contract: DISPOSITIONS_CONTRACT,
+      generation: tenants.reduce((sum, { generation }) => sum + generation, 0),
+      key_id,
+      updated_at: new Date(clock()).toISOString(),
+      tenants: tenants.toSorted((one, other) => (one.tenant < other.tenant ? -1 : 1)),
+    } as const satisfies Omit<TenantDispositions, 'hmac'>;
+    const written: TenantDispositions = { ...body, hmac: macOf(body).toString('hex') };
+    replaceFile(file, `${JSON.stringify(written, null, 2)}\n`, PRIVATE_FILE);
+    return written;
+  }
+
+  function read(): TenantDispositions | null {
+    const text = readIfPresent(file, PRIVATE_FILE);
+    if (text === null)
+      throw new Error(
+        `${file} is missing: put the latest one back. Where there never was one, an empty file in its place begins one with what this store says`,
+      );
+    return text.trim() === '' ? null : parsed(text);
+  }
+
+  return {
+    read,
+    begin: (standing) => write(standing.map((one) => known(one, 0))),
+    record(one) {
+      const tenants = read()?.tenants;
+      if (tenants === undefined) throw new Error(`${file} was emptied: put the latest one back`);
+      const before = tenants.find(({ tenant }) => tenant === one.tenant);
+      if (before && before.generation > one.generation) return;
+      write([...tenants.filter(({ tenant }) => tenant !== one.tenant), known(one, before?.left_in ?? 0)]);
+    },
+  };
+}
+
+const known = (one: TenantDisposition, left_in: number): KnownDisposition => ({
+  ...one,
+  left_in: one.state === 'offboarded' ? one.generation : left_in,
+});

@@ -1,0 +1,46 @@
+import { z } from 'zod';
+import { tenantName } from './erasure.js';
+
+export const DISPOSITIONS_CONTRACT = 'gate.tenant-erasure-disposition/v1';
+
+/** What was decided last about a tenant's reviews. `generation` counts the operations of the tenant. */
+export const tenantDisposition = z.strictObject({
+  tenant: tenantName,
+  state: z.enum(['active', 'offboarded']),
+  generation: z.number().int().min(1),
+  operation_id: z.uuid(),
+});
+export type TenantDisposition = z.infer<typeof tenantDisposition>;
+
+/** The same with the generation in which the tenant left last, 0 for never: what an older copy holds of it is from before that. */
+export const knownDisposition = tenantDisposition.extend({ left_in: z.number().int().min(0) });
+export type KnownDisposition = z.infer<typeof knownDisposition>;
+
+/** The file beside the store that says which tenants have left; `hmac` covers the RFC 8785 JSON of the rest. */
+export const tenantDispositions = z.strictObject({
+  contract: z.literal(DISPOSITIONS_CONTRACT),
+  /** Operations of all tenants: it only grows. */
+  generation: z.number().int().min(0),
+  key_id: z.string().regex(/^sha256:[0-9a-f]{16}$/),
+  updated_at: z.iso.datetime(),
+  tenants: z.array(knownDisposition),
+  hmac: z.string().regex(/^[0-9a-f]{64}$/),
+});
+export type TenantDispositions = z.infer<typeof tenantDispositions>;
+
+/** What was done to a store before it was served, because it may be an older copy. It names no tenant and holds nothing of a call. */
+export const backupErasureReceipt = z.strictObject({
+  contract: z.literal('gate.hil-backup-erasure/v1'),
+  /** Of the dispositions that the store was brought to. */
+  disposition_generation: z.number().int(),
+  disposition_key_id: z.string(),
+  disposition_sha256: z.string().regex(/^[0-9a-f]{64}$/),
+  /** Tenants of which the store did not know what was decided last. */
+  tenants_behind: z.number().int(),
+  payloads_purged: z.number().int(),
+  rows_deleted: z.number().int(),
+  /** Rows of tenants that left, kept by a legal hold. */
+  rows_held: z.number().int(),
+  evaluated_at: z.iso.datetime(),
+});
+export type BackupErasureReceipt = z.infer<typeof backupErasureReceipt>;
