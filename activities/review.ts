@@ -128,7 +128,7 @@ export const createReviewActivities = ({
         ttl_seconds: ttlSeconds,
         created_at: new Date(atMs).toISOString(),
         attempt_ms,
-        review_reasons: definition ? [...reasons, definition.told] : reasons,
+        review_reasons: definition ? [...reasons, definition.told, ...definition.says] : reasons,
         brain_scores: inspection && brainScores(inspection),
         sandbox_report: report,
         projected_cost_micros: inspection && inspection.cost_micros,

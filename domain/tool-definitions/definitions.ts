@@ -16,6 +16,8 @@ export interface ToolDefinition {
   readonly sha256: string;
   /** Covers only description and input schema, as pinned by an older Gate. */
   readonly narrow: string;
+  /** What the tool says of itself; empty when it says nothing. */
+  readonly description: string;
   /** Names of the rules that found instructions to a model in the definition. */
   readonly injected: readonly string[];
 }
@@ -38,7 +40,14 @@ function definitionOf(value: Json): ToolDefinition | null {
   if (!tool || typeof name !== 'string') return null;
   const shown = storable(name);
   const injected = [...injectedIn(name, tool), ...(shown === name ? [] : ['unstorable_name'])];
-  return { name: shown, sha256: definitionDigest(tool), narrow: narrowDigest(tool), injected };
+  const { description } = tool;
+  return {
+    name: shown,
+    sha256: definitionDigest(tool),
+    narrow: narrowDigest(tool),
+    description: typeof description === 'string' ? description : '',
+    injected,
+  };
 }
 
 const injectedIn = (name: string, value: JsonObject): readonly string[] => {

@@ -47,7 +47,6 @@ describe('the review of a call of a tool', () => {
     tools = [Y];
     const { reviewed } = await guard().open(CALL);
     expect(reviewed).toEqual({ sha256: definitionDigest(X), upstream: 'own' });
-    expect(asked).toEqual([]);
     expect(await guard().fault(CALL, reviewed, 30_000)).toMatch(/reviewed under/);
   });
 
@@ -121,6 +120,49 @@ describe('the review of a call of a tool', () => {
     tools = [X];
     expect((await own.open(CALL)).reviewed).toEqual({ sha256: definitionDigest(X), upstream: 'own' });
   });
+
+  it.each([
+    ['what it says', X, ['the tool says of itself: "pays"']],
+    [
+      'what it says on one line, and no more than 300 characters of it',
+      { ...X, description: `pays\n"${'a'.repeat(400)}` },
+      [`the tool says of itself: "pays\\n\\"${'a'.repeat(294)}"`],
+    ],
+    ['nothing where it says nothing', { name: 'pay' }, []],
+    ['nothing where what it says is no text', { name: 'pay', description: ['pays'] }, []],
+  ])('tells the operator %s', async (_, listed, says) => {
+    tools = [listed];
+    expect(await guard().open(CALL)).toMatchObject({ says });
+  });
+
+  it('tells what the tool says in the definition that the agent saw, and lists it once for that', async () => {
+    await pins.saw(CALL, new Map([['pay', definitionDigest(X)]]), true);
+    const own = guard();
+    const opened = await Promise.all([own.open(CALL), own.open(CALL)]);
+    tools = [Y];
+    opened.push(await own.open({ ...CALL, agent: 'another' }), await own.open(CALL));
+    expect(opened.map(({ says }) => says)).toEqual([
+      ['the tool says of itself: "pays"'],
+      ['the tool says of itself: "pays"'],
+      ['the tool says of itself: "pays somebody else"'],
+      ['the tool says of itself: "pays"'],
+    ]);
+    expect(asked).toHaveLength(2);
+  });
+
+  it.each([
+    ['lists another definition', [Y]],
+    ['lists nothing', null],
+  ])(
+    'tells nothing of the tool where the upstream %s by now, and asks it no second time at once',
+    async (_, listed) => {
+      await pins.saw(CALL, new Map([['pay', definitionDigest(X)]]), true);
+      tools = listed;
+      const own = guard();
+      for (let n = 0; n < 3; n += 1) expect((await own.open(CALL)).says).toEqual([]);
+      expect(asked).toHaveLength(1);
+    },
+  );
 
   it('is compared within what is left of the time of the call', async () => {
     await guard().fault(CALL, { sha256: definitionDigest(X) }, 700);

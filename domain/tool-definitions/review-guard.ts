@@ -13,8 +13,13 @@ export interface ReviewedCall extends UpstreamCaller {
 
 /** Binds a review to the tool's definition at that time. Under another definition the approved call does not run. */
 export interface ReviewGuard {
-  /** The definition that the review is bound to, for the call's record, and a sentence about it for the operator. */
-  open(call: ReviewedCall): Promise<{ readonly reviewed: ReviewedDefinition; readonly told: string }>;
+  /**
+   * The definition that the review is bound to, for the call's record, and sentences for the operator: one about it, and what the tool
+   * says of itself there; `says` is empty when it says nothing or that definition cannot be looked up.
+   */
+  open(
+    call: ReviewedCall,
+  ): Promise<{ readonly reviewed: ReviewedDefinition; readonly told: string; readonly says: readonly string[] }>;
   /** Why an approved call must not run; `null` when it may. Lists the tools again, within the time left for the call. */
   fault(call: ReviewedCall, reviewed: ReviewedDefinition | undefined, leftMs: number): Promise<string | null>;
 }
@@ -28,6 +33,10 @@ const LIST_AT_OPENING_MS = 1_500;
 /** How long a list serves the agent's other calls that are parked. */
 const LISTED_FOR_MS = 1_000;
 const AGENTS_KEPT = 1_000;
+const DESCRIPTIONS_KEPT = 5_000;
+const DESCRIPTION_UNITS = 300;
+/** How soon a list is asked for again to describe a definition that the last one did not hold. */
+const DESCRIBED_AGAIN_AFTER_MS = 30_000;
 const MAX_PAGES = 100;
 const SHOWN_DIGITS = 16;
 
@@ -68,10 +77,25 @@ export function createReviewGuard(
       const page = reply.kind === 'reply' ? toolPageOf(reply.text) : null;
       if (!page) throw new Error('the upstream does not list its tools');
       addPage(seen, page);
+      for (const { sha256, description } of page.tools)
+        descriptions.set(sha256, foreignText(description, DESCRIPTION_UNITS));
       cursor = page.nextCursor;
       if (cursor === null) break;
     }
     return seen;
+  }
+
+  /** What tools say of themselves, by the digest of the definition that says it, and the lists that were asked for to know it. */
+  const descriptions = new LRUCache<string, string>({ max: DESCRIPTIONS_KEPT });
+  const describing = new LRUCache<string, Promise<unknown>>({ max: DESCRIPTIONS_KEPT, ttl: DESCRIBED_AGAIN_AFTER_MS });
+  async function saysOf(call: ReviewedCall, sha256: string): Promise<readonly string[]> {
+    if (!descriptions.has(sha256)) {
+      const asking = describing.get(sha256) ?? listed(call, LIST_AT_OPENING_MS).catch(() => undefined);
+      describing.set(sha256, asking, { noUpdateTTL: true });
+      await asking;
+    }
+    const description = descriptions.get(sha256);
+    return description ? [`the tool says of itself: ${JSON.stringify(description)}`] : [];
   }
 
   const firstListed = (call: ReviewedCall): Promise<string | undefined> =>
@@ -90,6 +114,7 @@ export function createReviewGuard(
         return {
           reviewed: { sha256: null, upstream: upstreamName },
           told: `definition of the tool UNLISTED: ${shown} tells none`,
+          says: [],
         };
       const known = pinned.digests.get(call.tool);
       const how = pinned.tampered
@@ -102,6 +127,7 @@ export function createReviewGuard(
       return {
         reviewed: { sha256, upstream: upstreamName },
         told: `definition of the tool ${sha256.slice(0, SHOWN_DIGITS)} of ${shown}: ${how}`,
+        says: await saysOf(call, sha256),
       };
     },
 

@@ -372,8 +372,12 @@ describe('what waits for a person', () => {
       ttl_seconds: 600,
       // The list names the arguments; what they say is in the row.
       request_payload: { params: { name: 'wire_transfer', arguments: { keys: ['from', 'to', 'amount'] } } },
-      // Beside the rules' words, which definition of the tool is reviewed.
-      review_reasons: [...(parked.body.review_reasons as string[]), expect.stringMatching(/^definition of the tool /)],
+      // Beside the rules' words, which definition of the tool is reviewed, and what the tool says there.
+      review_reasons: [
+        ...(parked.body.review_reasons as string[]),
+        expect.stringMatching(/^definition of the tool /),
+        expect.stringMatching(/^the tool says of itself: "/),
+      ],
     });
     for (const path of [`/pending/${listed?.id}`, `/pending/by-correlation/${parked.correlationId}`])
       expect((await gate.operator.request('GET', path)).body).toMatchObject({

@@ -62,6 +62,7 @@ describe.each(EDITIONS)('a review is of the tool as it stood, before %s', (_name
     const { reasons, answer } = await reviewed(tool(), () => undefined);
     expect(reasons.join()).toContain(`definition of the tool ${definitionDigest(tool()).slice(0, 16)} of `);
     expect(reasons.join()).toContain(': as pinned');
+    expect(reasons).toContain('the tool says of itself: "publishes a report"');
     expect([answer.status, tools.called]).toEqual([200, ['publish_report']]);
   });
 
