@@ -11,10 +11,10 @@ export const MAX_ANSWER_LEVELS = 512;
 
 /**
  * The members of a JSON object, each with its original text. An upstream's text is passed on unchanged, because a parser would round 1e400,
- * 12345678901234567890 and 1.10. `null` for anything but an object, for duplicate members, which two readers read differently, and for
- * more than `MAX_ANSWER_LEVELS` levels.
+ * 12345678901234567890 and 1.10. `null` for anything but an object, for duplicate members, which two readers read differently (with `last`
+ * the last one counts, as most parsers have it), and for more than `MAX_ANSWER_LEVELS` levels.
  */
-export function membersOf(text: string): ReadonlyMap<string, string> | null {
+export function membersOf(text: string, ofTwo: 'refused' | 'last' = 'refused'): ReadonlyMap<string, string> | null {
   try {
     JSON.parse(text);
   } catch {
@@ -29,12 +29,50 @@ export function membersOf(text: string): ReadonlyMap<string, string> | null {
     const name = JSON.parse(text.slice(at, end)) as string;
     at = afterSpace(text, afterSpace(text, end) + 1);
     const valueEnd = endOfValue(text, at);
-    if (valueEnd === TOO_DEEP || members.has(name)) return null;
+    if (valueEnd === TOO_DEEP || (ofTwo === 'refused' && members.has(name))) return null;
     members.set(name, text.slice(at, valueEnd));
     at = valueEnd;
   }
   return members;
 }
+
+/**
+ * The text without the members of this name, at every level, twice in one object, and however escapes spell it; everything else stays to the
+ * last character. The text must be valid JSON.
+ */
+export function withoutMembers(text: string, name: string): string {
+  const plain = JSON.stringify(name);
+  if (!text.includes(plain) && !text.includes('\\')) return text;
+  const parts: string[] = [];
+  let from = 0;
+  // What stands before a name: the brace of its object, or the comma after the member before it.
+  let lead = 0;
+  for (let at = 0; at < text.length; ) {
+    if (text[at] !== '"') {
+      if (text[at] === '{' || text[at] === ',') lead = at;
+      at += 1;
+      continue;
+    }
+    const end = endOfString(text, at);
+    const colon = afterSpace(text, end);
+    if (text[colon] !== ':' || !spells(text.slice(at, end), plain)) {
+      at = end;
+      continue;
+    }
+    const valueEnd = endOfValue(text, afterSpace(text, colon + 1), Number.POSITIVE_INFINITY);
+    const next = afterSpace(text, valueEnd);
+    const isFirst = text[lead] === '{';
+    parts.push(text.slice(from, isFirst ? at : lead));
+    from = isFirst && text[next] === ',' ? next + 1 : valueEnd;
+    at = from;
+  }
+  return parts.join('') + text.slice(from);
+}
+
+/** Whether both texts of strings are the same string. No character takes more than the six of an escape. */
+const spells = (text: string, plain: string): boolean =>
+  text === plain ||
+  (text.includes('\\') && text.length <= 6 * plain.length && JSON.stringify(JSON.parse(text)) === plain);
 
 export const objectText = (members: Iterable<readonly [string, string]>): string =>
   `{${[...members].map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`;
@@ -91,14 +129,14 @@ function endOfString(text: string, from: number): number {
 const TOO_DEEP = -1;
 
 /** The index after the value that begins at `from`, a member of an object; `TOO_DEEP`. The text must be valid JSON. */
-function endOfValue(text: string, from: number): number {
+function endOfValue(text: string, from: number, levels = MAX_ANSWER_LEVELS): number {
   let depth = 0;
   for (let at = from; ; ) {
     const character = text[at];
     if (character === '"') at = endOfString(text, at);
     else if (character === '{' || character === '[') {
       depth += 1;
-      if (depth >= MAX_ANSWER_LEVELS) return TOO_DEEP;
+      if (depth >= levels) return TOO_DEEP;
       at += 1;
       continue;
     } else if (character === '}' || character === ']') {

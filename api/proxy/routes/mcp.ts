@@ -7,6 +7,7 @@ import { selectContract, selectorOnControl } from '../../../domain/mcp/contract-
 import { type McpRequest, parseMcpRequest } from '../../../domain/mcp/envelope.js';
 import type { Upstream } from '../../../domain/pipeline/upstream.js';
 import type { Caller, ServiceApp } from '../../plugins/app.js';
+import { withoutClaim } from '../../../domain/review/told-change.js';
 import type { AgentLimitsCheck } from '../agent-limits.js';
 import type { Answer } from '../answers.js';
 import { type CallHandler, correlationIdOf } from '../calls.js';
@@ -130,7 +131,7 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
       return {
         status: reply.statusCode,
         headers: { 'Content-Type': 'application/json' },
-        body: Buffer.from(reply.text),
+        body: Buffer.from(withoutClaim(reply.text)),
       };
     if (reply.kind === 'not_sent') throw new GateError('upstream_unreachable', reply.reason);
     throw new GateError(reply.cause === 'timeout' ? 'upstream_timeout' : 'upstream_invalid_response', reply.reason);
