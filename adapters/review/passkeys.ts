@@ -43,7 +43,7 @@ export function passkeyStore({ store, keys, asked }: PasskeyStoreOptions): Passk
       );
     },
 
-    async begun(tenant, subject, now) {
+    async begun({ tenant, subject, purpose }, now) {
       await asked(() => db.deleteFrom('passkey_ceremonies').where('expires_ms', '<=', now).execute());
       const rows = await asked(() =>
         db
@@ -51,6 +51,7 @@ export function passkeyStore({ store, keys, asked }: PasskeyStoreOptions): Passk
           .select('created_ms')
           .where('tenant', '=', tenant)
           .where('subject', '=', subject)
+          .where('purpose', '=', purpose)
           .execute(),
       );
       return rows.map(({ created_ms }) => Number(created_ms));

@@ -65,8 +65,8 @@ export interface Recovery {
 
 export interface PasskeyStore {
   begin(ceremony: Ceremony): Promise<void>;
-  /** When this person's ceremonies began that are still under way. Forgets those whose time is over. */
-  begun(tenant: string, subject: string, now: number): Promise<readonly number[]>;
+  /** When this person's ceremonies of a purpose began that are still under way. Forgets those whose time is over. */
+  begun(of: Pick<Ceremony, 'tenant' | 'subject' | 'purpose'>, now: number): Promise<readonly number[]>;
   /** Counts an attempt to finish; `null` where no ceremony of this person, or without a subject of anybody, can be finished. */
   attempt(
     idSha256: string,
@@ -144,7 +144,7 @@ export interface PasskeysOptions {
   readonly clock: () => number;
 }
 
-/** How long a ceremony may take, how often it may be tried, and how many one person may begin. */
+/** How long a ceremony may take, how often it may be tried, and how many of one purpose a person may begin. */
 export const CEREMONY = { lifeMs: 300_000, attempts: 10, windowMs: 60_000, starts: 5, open: 8 } as const;
 
 /** How long a token of recovery holds, and how many wrong ones end it. */
@@ -163,16 +163,20 @@ export function createPasskeys(options: PasskeysOptions): Passkeys {
     return relyingParty;
   }
 
-  /** Refuses too many ceremonies of one name. */
-  async function begin({ tenant, subject }: Approver, purpose: Purpose) {
+  /** Refuses too many ceremonies of one name. Each purpose counts by itself: who floods a name with logins holds up no recovery of it. */
+  async function refuseTooMany({ tenant, subject }: Approver, purpose: Purpose): Promise<void> {
     const now = clock();
-    const begun = await store.begun(tenant, subject, now);
+    const begun = await store.begun({ tenant, subject, purpose }, now);
     const recent = begun.filter((ms) => ms > now - CEREMONY.windowMs);
     if (recent.length >= CEREMONY.starts || begun.length >= CEREMONY.open) {
       const [held, life] = begun.length >= CEREMONY.open ? [begun, CEREMONY.lifeMs] : [recent, CEREMONY.windowMs];
       const retry_after_secs = Math.max(1, Math.ceil((Math.min(...held) + life - now) / 1000));
       throw new GateError('rate_limited', undefined, { fields: { retry_after_secs } });
     }
+  }
+
+  async function begin({ tenant, subject }: Approver, purpose: Purpose) {
+    const now = clock();
     const challenge = randomBytes(32);
     const ceremony = randomUUID();
     await store.begin({
@@ -234,13 +238,16 @@ export function createPasskeys(options: PasskeysOptions): Passkeys {
       const rp = party();
       const { tenant, subject } = who;
       const known = await store.of(tenant, subject);
+      const purpose = recovery !== undefined ? 'recover' : known.length > 0 ? 'add' : 'first';
       // An operator's token registers the first passkey only: who has stolen it must not get one beside that of its owner.
+      if (purpose === 'add') await sessionOf(session, who);
+      // Before the token of recovery is used up: a refused start costs nobody his.
+      await refuseTooMany(who, purpose);
       if (recovery !== undefined) {
         const token_sha256 = sha256Hex(recovery);
         if (!(await store.recover({ tenant, subject, token_sha256, now: clock(), most: RECOVERY.attempts })))
           throw new GateError('recovery_refused');
-      } else if (known.length > 0) await sessionOf(session, who);
-      const purpose = recovery !== undefined ? 'recover' : known.length > 0 ? 'add' : 'first';
+      }
       const { ceremony, challenge } = await begin(who, purpose);
       const { generateRegistrationOptions } = await webauthn();
       const publicKey = await generateRegistrationOptions({
@@ -295,6 +302,7 @@ export function createPasskeys(options: PasskeysOptions): Passkeys {
 
     async startLogin(who) {
       const rp = party();
+      await refuseTooMany(who, 'login');
       const { ceremony, challenge } = await begin(who, 'login');
       const known = await store.of(who.tenant, who.subject);
       const ids = known.length > 0 ? known.map(({ credential_id }) => credential_id) : [decoyOf(who)];

@@ -362,6 +362,32 @@ describe('a lost passkey', () => {
     expect(await hil.reviews.passkeys.of('acme', 'operator:dev')).toMatchObject([{ credential_id: device.id }]);
   });
 
+  it('is replaced also while somebody floods the name with logins', async () => {
+    await registered();
+    const { token } = (await allow('dev')).json<{ token: string }>();
+    const login = () => post('/auth/login/start', { name: 'dev' });
+    for (let n = 0; n < CEREMONY.starts; n += 1) expect((await login()).statusCode).toBe(200);
+    expect((await login()).json()).toMatchObject({ error: 'rate_limited' });
+    expect((await recover(token)).statusCode).toBe(200);
+  });
+
+  it('is replaced with the same token after a start that came too often', async () => {
+    await registered();
+    const ben = bens();
+    await registered(ben, BEN);
+    const session = await loggedIn('ben', ben);
+    const allowed = async () =>
+      (await post('/auth/enrollment/recoveries', { name: 'dev' }, { token: BEN, cookie: session })).json<{
+        token: string;
+      }>().token;
+    for (let n = 0; n < CEREMONY.starts; n += 1) expect((await recover(await allowed())).statusCode).toBe(200);
+    const token = await allowed();
+    const refused = await recover(token);
+    expect([refused.statusCode, refused.headers['retry-after']]).toEqual([429, '60']);
+    hil.now += CEREMONY.windowMs;
+    expect((await recover(token)).statusCode).toBe(200);
+  });
+
   it('counts for nobody when its token was written into the store', async () => {
     await registered();
     const { token } = (await allow('dev')).json<{ token: string }>();
