@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import { openReviewStore } from '../../../adapters/review/review-store.js';
 import type { PendingSummary } from '../../../contracts/review.js';
-import { type HilFixture, openHil } from '../../../test/support/hil.js';
+import { type HilFixture, openHil, OPERATOR, OTHER_OPERATOR } from '../../../test/support/hil.js';
 import { STORES } from '../../../test/support/ledger.js';
 import { eventually } from '../../../test/support/waiting.js';
 
@@ -310,15 +310,36 @@ describe.each(STORES)('GET /pending/stream on %s', (kind) => {
     await eventually('the end', () => following.known.ended);
   }, 30_000);
 
-  it('takes 64 readers, and the next when one has gone', async () => {
-    const readers = await Promise.all(Array.from({ length: 64 }, () => connect()));
-    expect((await connect()).statusCode).toBe(429);
-    readers[0]?.destroy();
-    const status = await eventually('a place', async () => {
-      const { statusCode } = await connect();
-      return statusCode !== 429 && statusCode;
+  it('keeps one operator from the places of the others, and a tenant from those of other tenants', async () => {
+    const tokens = Array.from({ length: 5 }, (_, n) => `op${n}-token-0123456789abcdefghijklmnop`);
+    const operators = tokens.map((token, n) => ({ name: `op${n}`, tenant: 'acme', token }));
+    await hil.serve({ operators: [...operators, { name: 'glx', tenant: 'globex', token: OTHER_OPERATOR }] });
+    port = await listen(hil);
+    const as = (token = '') => ({ authorization: `Bearer ${token}` });
+    const full = async (token: string | undefined, count: number) => {
+      const answers = await Promise.all(Array.from({ length: count }, () => connect(as(token))));
+      expect(new Set(answers.map(({ statusCode }) => statusCode))).toEqual(new Set([200]));
+      return answers;
+    };
+    const [one] = await full(tokens[0], 16);
+    const tooMany = await connect(as(tokens[0]));
+    expect([tooMany.statusCode, tooMany.headers['retry-after']]).toEqual([429, '15']);
+    expect(await refused(as(tokens[0]))).toMatchObject({
+      body: { error: 'rate_limited', reason: '16 streams of operator:op0 for acme are open', retry_after_secs: 15 },
     });
-    expect(status).toBe(200);
+    for (const token of tokens.slice(1, 4)) await full(token, 16);
+    const closed = { status: 429, body: { reason: '64 streams of tenant acme are open' } };
+    expect(await refused(as(tokens[4]))).toMatchObject(closed);
+    expect((await connect({ ...as(OTHER_OPERATOR), 'x-gate-tenant-scope': 'globex' })).statusCode).toBe(200);
+    one?.destroy();
+    await eventually('a place', async () => (await connect(as(tokens[4]))).statusCode === 200);
+    expect(await refused(as(tokens[4]))).toMatchObject(closed);
+  }, 60_000);
+
+  it('leaves operators a place where a service without a token has taken all of its own', async () => {
+    for (let n = 0; n < 32; n += 1) expect((await connect()).statusCode).toBe(200);
+    expect(await refused({})).toMatchObject({ status: 429, body: { error: 'rate_limited' } });
+    expect((await connect({ authorization: `Bearer ${OPERATOR}` })).statusCode).toBe(200);
   }, 30_000);
 
   it('is 503 when the store is gone, and ends for who follows', async () => {

@@ -1,14 +1,12 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { GateError } from '../../../domain/errors.js';
 import { createReviewFeed, type FeedEvent, type FeedOptions, type FeedReset } from '../../../domain/review/feed.js';
 import type { ReviewStore } from '../../../domain/review/ports.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { type ReviewScope, scopeFirst } from '../scope.js';
+import { createStreamPlaces, type StreamHolder } from '../stream-places.js';
 
-/** Each stream holds a connection and its own events. */
-const MAX_STREAMS = 64;
 const RECONNECT_MS = 3_000;
 /** How long a stream whose reader does not read may keep the service from closing. */
 const LAST_WORDS_MS = 1_000;
@@ -24,6 +22,7 @@ export interface StreamRoutes {
 export function streamRoutes(app: ServiceApp, { reviews, scopeOf, standsFromHere }: StreamRoutes): void {
   const feed = createReviewFeed({ source: reviews, now: Date.now, ...(standsFromHere && { standsFromHere }) });
   const open = new Set<{ destroy(): void }>();
+  const takePlace = createStreamPlaces();
   // An open stream would keep the service from closing. Its client comes back with the number it has.
   app.addHook('preClose', (done) => {
     feed.close();
@@ -49,13 +48,15 @@ export function streamRoutes(app: ServiceApp, { reviews, scopeOf, standsFromHere
       onRequest: scopeFirst(scopeOf),
     },
     async (request, reply) => {
-      if (open.size >= MAX_STREAMS)
-        throw new GateError('rate_limited', `${MAX_STREAMS} streams are open`, { fields: { retry_after_secs: 15 } });
+      const leave = takePlace(holderOf(request, scopeOf(request)));
       const ended = new AbortController();
       let stream: Readable | null = null;
       const place = { destroy: () => stream?.destroy() };
       open.add(place);
-      ended.signal.addEventListener('abort', () => open.delete(place));
+      ended.signal.addEventListener('abort', () => {
+        open.delete(place);
+        leave();
+      });
       reply.raw.on('close', () => ended.abort());
       try {
         const known = request.headers['last-event-id'];
@@ -78,6 +79,13 @@ export function streamRoutes(app: ServiceApp, { reviews, scopeOf, standsFromHere
       }
     },
   );
+}
+
+/** Who opens a stream, by his credential: the operator whose token he has, or the service that asks without one. */
+function holderOf({ caller }: FastifyRequest, { tenants, decides }: ReviewScope): StreamHolder {
+  return decides === null
+    ? { tenants, kind: 'service', name: caller?.callerId ?? 'nobody' }
+    : { tenants, kind: 'operator', name: decides(tenants[0] ?? '').subject };
 }
 
 async function* eventStream(
