@@ -117,7 +117,7 @@ export const createReviewActivities = ({
     const withdraw = () => reviews.withdraw(call.correlation_id, attempt_ms).catch(() => undefined);
     try {
       // What Gate does not run itself has no definition here.
-      const definition = call.contract === 'gate.decision/v1' ? undefined : await definitions?.open(call);
+      const definition = call.contract === 'gate.server-execution/v1' ? await definitions?.open(call) : undefined;
       const row = await reviews.createOnce({
         agent_id: call.agent,
         correlation_id: call.correlation_id,
@@ -401,7 +401,8 @@ async function changeOf(
   if (decision !== 'modify' || record.state !== 'parked') return UNCHANGED;
   const { call, required_approvers = 1 } = record.evidence;
   // Who only asked for a decision runs its own request, which nobody here can change.
-  if (required_approvers > 1 || call.contract === 'gate.decision/v1') return { refused: 'unsupported_decision' };
+  if (required_approvers > 1 || call.contract !== 'gate.server-execution/v1')
+    return { refused: 'unsupported_decision' };
   const candidate = modification && changedBody(body, modification);
   if (!candidate) return { refused: 'decision_refused' };
   let judged: Awaited<ReturnType<JudgeChanged>>;

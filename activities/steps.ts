@@ -10,6 +10,7 @@ import type { ParkedRoom } from './parked-room.js';
 import type { DecisionVerdict, ReviewActivities } from './review.js';
 import { reviewRow } from './review-row.js';
 import type { SandboxActivities } from './sandbox.js';
+import type { TakeInActivities } from './take-in.js';
 import type { UpstreamActivities } from './upstream.js';
 
 /**
@@ -25,6 +26,7 @@ type StepParts = Omit<JudgeSteps, 'now'> &
     'openReview' | 'decideByRule' | 'applyDecision' | 'escalateReview' | 'expireReview' | 'settleReviewRow'
   > &
   SandboxActivities &
+  TakeInActivities &
   Pick<UpstreamActivities, 'callUpstream'> &
   Pick<CallbackActivities, 'deliver'>;
 
@@ -102,6 +104,9 @@ export function createStepActivities(
       const looked = foundBefore(call) ?? (await inspectCall(call, judging));
       return 'closed' in looked ? looked.closed : evaluateCall(call, looked.inspected, judging);
     },
+
+    /** Takes in a review that no call asked for. */
+    takeIn: (call: CallInput): Promise<CallSummary> => parts.takeIn(call),
 
     /** Asks the sandbox what the call would do. Where it has no report in time, the call waits without one. */
     async analyze(call: CallInput): Promise<SandboxTold> {

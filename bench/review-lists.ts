@@ -49,6 +49,7 @@ export async function runReviewListsBench(options: {
     const { app } = createHilService({
       reviews,
       sender: { decide: () => Promise.reject(new Error('nothing is decided here')) },
+      starter: { start: () => Promise.reject(new Error('nothing is asked for here')) },
       decisionKey: generateKeyPairSync('ed25519').privateKey,
       sessionKey: Buffer.alloc(32, 7),
       operators: [],

@@ -152,7 +152,7 @@ export const HIL_SETTINGS = {
       .string()
       .regex(/^[A-Za-z0-9._-]{1,63}$/)
       .optional(),
-    'The one tenant the simulator sees; without it the simulator is refused.',
+    'The one tenant in which the simulator sees reviews and asks for some; without it the simulator is refused.',
   ),
   bodyLimitBytes: setting(
     'GATE_HIL_BODY_LIMIT_BYTES',

@@ -8,8 +8,9 @@ import { approvalTier } from './policy.js';
  */
 export const DECISION_CONTRACT = 'gate.decision/v1';
 export const SERVER_EXECUTION_CONTRACT = 'gate.server-execution/v1';
-export const callContract = z.enum([DECISION_CONTRACT, SERVER_EXECUTION_CONTRACT]);
-export type CallContract = z.infer<typeof callContract>;
+/** A review that no call asked for (docs/architecture/reviews.md#a-review-without-a-call): no caller can select it, and nothing runs. */
+export const REVIEW_CONTRACT = 'gate.review/v1';
+export type CallContract = typeof DECISION_CONTRACT | typeof SERVER_EXECUTION_CONTRACT | typeof REVIEW_CONTRACT;
 
 export const mode = z.enum(['observe', 'enforce']);
 export type Mode = z.infer<typeof mode>;

@@ -272,7 +272,10 @@ export const incidentRequest = z.strictObject({ incident_summary: z.string().min
 export type IncidentRequest = z.infer<typeof incidentRequest>;
 
 /** The tool that a row asks about, or the JSON-RPC method when the request names no tool. */
-export const toolOf = ({ request_payload: { params }, method }: PendingRequest): string =>
+export const toolOf = ({
+  request_payload: { params },
+  method,
+}: Pick<PendingRequest, 'request_payload' | 'method'>): string =>
   params !== null && typeof params === 'object' && !Array.isArray(params) && typeof params.name === 'string'
     ? params.name
     : method;

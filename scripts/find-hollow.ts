@@ -71,8 +71,6 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
     'a finding of the second look at verdicts (deep review), which is not built yet; its filter of `GET /audit/{agent_id}` finds no row',
     ['original_method', 'brain_delta'],
   ),
-  source:
-    'every row is of this Gate, and says so by its kind; the filter `?source=` of `GET /audit/{agent_id}` finds no row',
   agent_name:
     'the name in the registry of agents, which identity will keep; null in every row, hunt and report of spend, and `agent_id` says who it was',
   actor_idp: 'operators have tokens; an identity provider that vouches for them is not built yet',

@@ -22,6 +22,7 @@ import {
 import { createReviewActivities, type ReviewActivities, type ReviewActivityOptions } from '../activities/review.js';
 import { createSandboxActivities, type SandboxActivities } from '../activities/sandbox.js';
 import { rulesNowOf } from '../activities/rules-now.js';
+import { createTakeInActivities, type TakeInActivities } from '../activities/take-in.js';
 import { createUpstreamActivities, type MayCall, type UpstreamActivities } from '../activities/upstream.js';
 import type { HeldRows, Ledger } from '../contracts/ledger.js';
 import type { SignedDecision } from '../contracts/review.js';
@@ -71,6 +72,7 @@ export type GateActivities = InspectionActivities &
   RecordActivities &
   ReviewActivities &
   SandboxActivities &
+  TakeInActivities &
   UpstreamActivities &
   LedgerActivities &
   CallbackActivities &
@@ -134,6 +136,7 @@ export function createActivities(ports: ActivityPorts): GateActivities {
     ...rows,
     ...review,
     ...createSandboxActivities({ calls, sandbox: ports.sandbox }),
+    ...createTakeInActivities({ calls, reviews: ports.reviews }),
     ...createUpstreamActivities({
       calls,
       upstream: ports.upstream,

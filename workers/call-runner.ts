@@ -23,7 +23,8 @@ import { DECISION_REFUSALS, type DecisionRefusal } from '../domain/review/transi
 import { foreignText } from '../domain/text.js';
 import { callLine } from '../workflows/line.js';
 import { parkedQueueOf } from '../workflows/queues.js';
-import { answerUpdate, decideUpdate, FAILURES, TOOL_CALL } from '../workflows/tool-call/messages.js';
+import type { REVIEW } from '../workflows/review/messages.js';
+import { answerUpdate, decideUpdate, FAILURES, TOOL_CALL, type ToolCall } from '../workflows/tool-call/messages.js';
 import type { EngineClient } from './client.js';
 import type { CallRunner } from '../domain/pipeline/call-runner.js';
 
@@ -35,39 +36,52 @@ const GATE_TENANT = defineSearchAttributeKey('GateTenant', KEYWORD);
 const GATE_AGENT = defineSearchAttributeKey('GateAgent', KEYWORD);
 const GATE_TOOL = defineSearchAttributeKey('GateTool', KEYWORD);
 
+/** Where calls run, and wait. */
+export interface CallQueue {
+  readonly taskQueue: string;
+  readonly park?: ParkMode;
+}
+
+/** Starts the run of a call, or finds the one that is under way under its id. */
+export function startOf(
+  workflow: typeof TOOL_CALL | typeof REVIEW,
+  call: CallInput,
+  { taskQueue, park = 'continue' }: CallQueue,
+) {
+  const parked = park === 'continue' ? { parked_task_queue: parkedQueueOf(taskQueue) } : {};
+  const operation = new WithStartWorkflowOperation<ToolCall>(workflow, {
+    workflowId: call.correlation_id,
+    taskQueue,
+    args: [{ ...call, ...parked }],
+    workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
+    workflowIdConflictPolicy: 'USE_EXISTING',
+    // A dead worker then costs three seconds, not ten.
+    workflowTaskTimeout: '3s',
+    staticSummary: callLine(call),
+    typedSearchAttributes: [
+      { key: GATE_TENANT, value: call.tenant },
+      { key: GATE_AGENT, value: call.agent },
+      { key: GATE_TOOL, value: foreignText(call.tool, 200) },
+    ],
+  });
+  // The operation's own promise rejects too; the update's error is the one that is reported.
+  operation.workflowHandle().catch(() => undefined);
+  return operation;
+}
+
 export function createCallRunner(
   { client, circuit }: Pick<EngineClient, 'client' | 'circuit'>,
   taskQueue: string,
   { park = 'continue' }: { readonly park?: ParkMode } = {},
 ): CallRunner {
-  const parked = park === 'continue' ? { parked_task_queue: parkedQueueOf(taskQueue) } : {};
   const attempt = async (call: CallInput, deadlineMs: number, updateId: string): Promise<CallSummary | null> => {
-    const startWorkflowOperation = new WithStartWorkflowOperation(TOOL_CALL, {
-      workflowId: call.correlation_id,
-      taskQueue,
-      args: [{ ...call, ...parked }],
-      workflowIdReusePolicy: 'ALLOW_DUPLICATE_FAILED_ONLY',
-      workflowIdConflictPolicy: 'USE_EXISTING',
-      // A dead worker then costs three seconds, not ten.
-      workflowTaskTimeout: '3s',
-      staticSummary: callLine(call),
-      typedSearchAttributes: [
-        { key: GATE_TENANT, value: call.tenant },
-        { key: GATE_AGENT, value: call.agent },
-        { key: GATE_TOOL, value: foreignText(call.tool, 200) },
-      ],
-    });
-    // The operation's own promise rejects too; the update's error is the one that is reported.
-    startWorkflowOperation.workflowHandle().catch(() => undefined);
+    const startWorkflowOperation = startOf(TOOL_CALL, call, { taskQueue, park });
     const given = client.withDeadline(deadlineMs, () =>
-      client.workflow.executeUpdateWithStart<() => Promise<CallSummary>, CallSummary, [{ digest: string }]>(
-        answerUpdate,
-        {
-          updateId,
-          args: [{ digest: call.digest }],
-          startWorkflowOperation,
-        },
-      ),
+      client.workflow.executeUpdateWithStart<ToolCall, CallSummary, [{ digest: string }]>(answerUpdate, {
+        updateId,
+        args: [{ digest: call.digest }],
+        startWorkflowOperation,
+      }),
     );
     // Only the answer returns early. What the engine was given may or may not run under this id, and the record says which to whoever asks
     // again.
@@ -128,7 +142,7 @@ const noAnswer = (error: unknown): boolean =>
   // The run closed while the update was on its way; the record says how.
   (error instanceof WorkflowUpdateFailedError && failureType(error) === RUN_ENDED);
 
-const failureType = (error: WorkflowUpdateFailedError): string | undefined =>
+export const failureType = (error: WorkflowUpdateFailedError): string | undefined =>
   error.cause instanceof ApplicationFailure ? (error.cause.type ?? undefined) : undefined;
 
 function toGateError(error: unknown, call: CallInput): GateError | null {

@@ -126,10 +126,10 @@ export function forEngine(activities: GateActivities, room?: ParkedRoom) {
   const steps = createStepActivities(activities, room && { room });
   const { abortCall, settleExecution, giveUpCallback } = activities;
   const { inspect, evaluate, analyze, park, roomForParked, applyDecision, escalate, expire } = steps;
-  const { settleReview, callback } = steps;
+  const { settleReview, callback, takeIn } = steps;
   return {
     ...typed({ inspect, evaluate, analyze, park, roomForParked, applyDecision, escalate, expire }),
-    ...typed({ settleReview, callback }),
+    ...typed({ settleReview, callback, takeIn }),
     ...typed<Pick<StepActivities, 'appendLedger'>>({
       appendLedger: (correlationId, insistence, reached) =>
         steps.appendLedger(correlationId, insistence, reached).catch((error: unknown) => {

@@ -1,4 +1,5 @@
 export { toolCall } from './tool-call/workflow.js';
+export { review } from './review/workflow.js';
 export { callback } from './callback/workflow.js';
 export { egress } from './egress/workflow.js';
 export { reconcile } from './reconcile/workflow.js';

@@ -71,6 +71,7 @@ beforeEach(async () => {
   service = createHilService({
     reviews: store,
     sender: { decide: () => Promise.reject(new Error('no decisions here')) },
+    starter: { start: () => Promise.reject(new Error('no reviews without a call here')) },
     decisionKey,
     sessionKey: Buffer.alloc(32, 7),
     operators: [],
@@ -100,6 +101,15 @@ describe.each(hosts)('the review rows as the pipeline needs them, %s', (_, host)
     expect(row.request_payload).toEqual(review.request_payload);
     expect(await reviews.createOnce({ ...review, ttl_seconds: 60 })).toEqual(row);
     expect(await store.get(row.id)).toEqual(row);
+  });
+
+  it('finds the row of an id in its own tenant alone, and none that was withdrawn', async () => {
+    expect(await reviews.byCorrelation(correlation, 'acme')).toBeNull();
+    const row = await reviews.createOnce(review);
+    expect(await reviews.byCorrelation(correlation, 'acme')).toMatchObject(row);
+    expect(await reviews.byCorrelation(correlation, 'globex')).toBeNull();
+    await reviews.withdraw(correlation);
+    expect(await reviews.byCorrelation(correlation, 'acme')).toBeNull();
   });
 
   it('refuses other bytes under the same correlation id', async () => {

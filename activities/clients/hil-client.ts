@@ -34,6 +34,17 @@ export function createHilClient({ timeoutMs = 5_000, ...options }: ServiceClient
         'x-gate-correlation-id': review.correlation_id,
       }),
 
+    async byCorrelation(correlationId, tenant) {
+      const path = `/pending/by-correlation/${encodeURIComponent(correlationId)}`;
+      const headers = { 'x-gate-tenant-scope': tenant, 'x-gate-correlation-id': correlationId };
+      try {
+        return (await ask(row, { method: 'GET', path, timeoutMs, headers })) as unknown as PendingRequest;
+      } catch (error) {
+        if (error instanceof GateError && error.code === 'not_found') return null;
+        throw error;
+      }
+    },
+
     async withdraw(correlationId, attemptMs) {
       const attempt = attemptMs === undefined ? '' : `?attempt_ms=${attemptMs}`;
       const path = `/pending/by-correlation/${encodeURIComponent(correlationId)}${attempt}`;

@@ -667,6 +667,7 @@ export function reviewStoreOver(
 export const reviewsOf = (store: ReviewStore, decideByRule: RuleDecision): Reviews => ({
   decideByRule,
   createOnce: async (review) => (await store.createOnce(review)).row,
+  byCorrelation: (correlationId, tenant) => store.byCorrelation(correlationId, tenant),
   withdraw: (correlationId, attemptMs) => store.withdraw(correlationId, attemptMs),
   settle: (settled) => store.settle(settled),
   escalated: (id, at) => store.escalated(id, at),

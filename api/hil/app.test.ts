@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
+import type { CallInput } from '../../contracts/call.js';
 import { pendingRequest, type PendingRequest, type SignedDecision } from '../../contracts/review.js';
 import { GATE_OWN_ROUTES, ROUTE_AUTHORITY, routeName } from '../../contracts/route-authority.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
@@ -100,6 +101,7 @@ function start(over: Partial<Parameters<typeof createHilService>[0]> = {}): Serv
   return createHilService({
     reviews,
     sender,
+    starter: { start: () => Promise.reject(new Error('no review is asked for here')) },
     decisionKey: key.privateKey,
     sessionKey: Buffer.alloc(32, 7),
     operators: [
@@ -264,12 +266,118 @@ describe('POST /pending', () => {
     });
   });
 
-  it('refuses the simulator: a review outside a call has no workflow yet', async () => {
-    await service.close();
-    service = start({ simulatorTenant: 'acme' });
-    expect(await ask('POST', '/pending', { as: 'simulator', body: pendingBody() })).toMatchObject({
-      status: 403,
-      body: { error: 'capability_denied' },
+  describe('without a call', () => {
+    /** What the simulator sends: nothing that only the pipeline can say of a call. */
+    const askedBody = (over: Record<string, unknown> = {}) =>
+      pendingBody({ created_at: undefined, tenant: undefined, ...over });
+    const asked = (over: Record<string, unknown> = {}, more: Ask = {}) =>
+      ask('POST', '/pending', { as: 'simulator', body: askedBody(over), ...more });
+    const rows = async () => (await reviews.list({ tenant: 'acme' })).rows;
+    let started: CallInput[];
+    /** What becomes of the run of the next review, once its row is stored; `over`: it ended before. */
+    let ends: 'under way' | 'over' | Error;
+    beforeEach(async () => {
+      started = [];
+      ends = 'under way';
+      await service.close();
+      service = start({
+        simulatorTenant: 'acme',
+        starter: {
+          async start(call, open) {
+            started.push(call);
+            if (ends === 'over') return 'over';
+            await open();
+            if (ends instanceof Error) throw ends;
+            return ends;
+          },
+        },
+      });
+    });
+
+    it('is asked for by the simulator, for its one tenant, in its own name: 201, then 200 with the same row', async () => {
+      const first = await asked();
+      expect(first).toMatchObject({
+        status: 201,
+        body: {
+          tenant: 'acme',
+          agent_id: 'payments-agent',
+          agent_spiffe: 'spiffe://gate.local/service/simulator',
+          status: 'pending',
+          sandbox_report: null,
+          created_at: new Date(T0).toISOString(),
+        },
+      });
+      expect(await asked({ ttl_seconds: 60 })).toMatchObject({ status: 200, body: first.body });
+      ends = 'over';
+      expect(await asked()).toMatchObject({ status: 200, body: first.body });
+      expect(started[0]).toMatchObject({
+        correlation_id: correlation(1),
+        contract: 'gate.review/v1',
+        tenant: 'acme',
+        tool: 'wire_transfer',
+        credential_fingerprint: FINGERPRINT,
+      });
+      expect(JSON.stringify(started)).not.toContain('amount');
+    });
+
+    it.each([
+      ['created_at', '2026-11-02T10:00:00.000Z'],
+      ['attempt_ms', 1],
+      ['policy_bundle_sha256', `sha256:${'0'.repeat(64)}`],
+      ['agent_spiffe', 'spiffe://gate.local/tenant/acme/agent/payments-agent'],
+      ['callback_url', 'https://agent.example/'],
+      ['approval_tier', 'auto'],
+      ['tenant', 'globex'],
+      ['ttl_seconds', '600'],
+    ])("refuses with 400 what is not the simulator's to say: %s", async (field, value) => {
+      expect(await asked({ [field]: value })).toMatchObject({
+        status: 400,
+        body: { error: 'invalid_request', reason: expect.stringContaining(field) },
+      });
+      expect([started, await rows()]).toEqual([[], []]);
+    });
+
+    it('refuses a tenant header with 400, everything where no tenant is set with 403, and a tenant that left with 409', async () => {
+      expect(await asked({}, { tenant: 'acme' })).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
+      const offboard = { operation_id: '10000000-0000-4000-8000-000000000001', kind: 'offboard' };
+      await ask('POST', '/admin/tenants/acme/lifecycle', { token: TOKEN, body: offboard });
+      expect(await asked()).toMatchObject({ status: 409, body: { error: 'tenant_offboarded' } });
+      await service.close();
+      service = start();
+      expect(await asked()).toMatchObject({ status: 403, body: { error: 'capability_denied' } });
+      expect([started, await rows()]).toEqual([[], []]);
+    });
+
+    it.each([
+      ['another agent', { agent_id: 'another' }],
+      ['another request', { request_payload: { method: 'call_tool', params: { name: 'x' } } }],
+    ])('refuses %s under the same id with 409, also after the review has ended', async (_what, over) => {
+      const { body } = await asked();
+      expect(await asked(over)).toMatchObject({ status: 409, body: { error: 'pending_conflict' } });
+      ends = 'over';
+      expect(await asked(over)).toMatchObject({ status: 409, body: { error: 'pending_conflict' } });
+      expect(await rows()).toEqual([expect.objectContaining({ id: body.id, agent_id: 'payments-agent' })]);
+    });
+
+    it('takes its row back where its run did not begin, and leaves it where nobody knows', async () => {
+      ends = new GateError('pipeline_unavailable');
+      expect(await asked()).toMatchObject({ status: 503, body: { error: 'pipeline_unavailable' } });
+      expect(await rows()).toEqual([]);
+      now += 1_000;
+      ends = new GateError('orchestrator_unavailable');
+      expect(await asked()).toMatchObject({ status: 503, body: { error: 'orchestrator_unavailable' } });
+      expect(await rows()).toHaveLength(1);
+      ends = 'under way';
+      expect(await asked()).toMatchObject({ status: 200 });
+    });
+
+    it('is not decided by who asked for it', async () => {
+      const { body } = await asked();
+      expect(await decide(body.id, { decision: 'approve' }, { as: 'simulator' })).toMatchObject({
+        status: 403,
+        body: { error: 'own_request' },
+      });
+      expect(await decide(body.id)).toMatchObject({ status: 200, body: { status: 'approved' } });
     });
   });
 });

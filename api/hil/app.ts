@@ -8,10 +8,11 @@ import { parseStrictJson } from '../../domain/mcp/strict-json.js';
 import type { NotificationMode } from '../../contracts/notification.js';
 import { placesOf } from '../../domain/notification/lines.js';
 import { createNotifier, type Notifier } from '../../domain/notification/notifier.js';
+import { createAskForReview } from '../../domain/review/asked-review.js';
 import { createDecisionLinks } from '../../domain/review/decision-link.js';
 import type { QuorumRule } from '../../domain/review/quorum.js';
 import { createDecisions } from '../../domain/review/decisions.js';
-import type { DecisionSender, ReviewStore } from '../../domain/review/ports.js';
+import type { DecisionSender, ReviewStarter, ReviewStore } from '../../domain/review/ports.js';
 import { createPasskeys, type PasskeyRequired, relyingPartyOf } from '../../domain/review/passkeys.js';
 import { createRuleDecisions } from '../../domain/review/rule-decision.js';
 import { createTenantLifecycle } from '../../domain/review/tenant-lifecycle.js';
@@ -41,6 +42,8 @@ import { approversOf, ownersOf, scopeReader } from './scope.js';
 export interface HilOptions {
   readonly reviews: ReviewStore;
   readonly sender: DecisionSender;
+  /** Starts what waits for the decision of a review without a call. */
+  readonly starter: ReviewStarter;
   /** Ed25519 private key. The workers hold its public half. */
   readonly decisionKey: KeyObject;
   readonly operators: readonly Operator[];
@@ -143,7 +146,11 @@ export function createHilService(options: HilOptions): Service {
     quorum: options.quorum,
     passkeys,
   });
-  pendingRoutes(service.app, { reviews, scopeOf });
+  pendingRoutes(service.app, {
+    reviews,
+    scopeOf,
+    askForReview: createAskForReview({ reviews, starter: options.starter, clock }),
+  });
   const { mode, notifier } = options.notifications ?? nobody(reviews);
   operatorRoutes(service.app, { reviews, decide, scopeOf, pools: notifier.pools, waiting: 'newest' }, (scope) => {
     passkeyRoutes(scope, { passkeys, reviews, scopeOf });

@@ -12,6 +12,7 @@ import { openReviewStore, reviewsOf } from '../../adapters/review/review-store.j
 import { bringUpToDate } from '../../domain/review/restored-store.js';
 import { createRuleDecisions } from '../../domain/review/rule-decision.js';
 import { createDecisionSender } from '../../workers/call-runner.js';
+import { createReviewStarter } from '../../workers/review-starter.js';
 import { engineAnswers } from '../../workers/readiness.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
 import { needed, readSigningKey } from '../plugins/start.js';
@@ -96,6 +97,7 @@ export async function open({
           ...parts,
           reviews,
           sender: createDecisionSender(engine),
+          starter: createReviewStarter(engine, engine.settings),
           decisionKey,
           quorum,
           readiness: {

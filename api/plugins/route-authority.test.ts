@@ -138,6 +138,7 @@ beforeAll(async () => {
     ...common(),
     reviews,
     sender: { decide: () => Promise.reject(new Error('no engine in this test')) },
+    starter: { start: () => Promise.reject(new Error('no engine in this test')) },
     decisionKey: generateKeyPairSync('ed25519').privateKey,
     sessionKey: Buffer.alloc(32, 7),
     operators: [],

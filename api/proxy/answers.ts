@@ -22,7 +22,7 @@ const ttlSecs = ({ evidence, approval_tier }: CallRecord): number => evidence.ca
  */
 export function answerOf(record: CallRecord, result: Buffer | null, replayed: boolean): Answer | null {
   const { call, verdict } = record.evidence;
-  const decisionOnly = call.contract === 'gate.decision/v1';
+  const decisionOnly = call.contract !== 'gate.server-execution/v1';
   const headers =
     verdict?.would === 'deny'
       ? { 'X-Gate-Would-Deny': 'true' }

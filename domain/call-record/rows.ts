@@ -1,3 +1,4 @@
+import { REVIEW_CONTRACT } from '../../contracts/call.js';
 import type { EventKind } from '../../contracts/event-kinds.js';
 import type { InspectionResponse } from '../../contracts/inspection.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
@@ -28,6 +29,8 @@ export const brainScores = (inspection: InspectionResponse): JsonObject => ({
   sequence_escalation_score: basisPoints(inspection.sequence_escalation_score),
   drift_available: inspection.drift_available,
 });
+/** Who asks for a review without a call. */
+const SIMULATOR = 'simulator';
 const NONE: ReadonlyMap<string, number> = new Map();
 /** Gate's own checked values: JSON, and perhaps `undefined`, which canonical text omits. */
 const asJson = (value: unknown): Json => (value ?? null) as Json;
@@ -44,6 +47,8 @@ export function rowsOf(
 ): NewLedgerRow[] {
   const { evidence, decision, outcome } = record;
   const { call, verdict } = evidence;
+  /** Nobody judged what no call asked for: its first row is that of its review, which has the request. */
+  const outsideCall = call.contract === REVIEW_CONTRACT;
   const row = (
     kind: EventKind,
     authorized: boolean,
@@ -69,6 +74,7 @@ export function rowsOf(
       tool_params_sha256: evidence.params_sha256,
       credential_fingerprint: call.credential_fingerprint,
       tool_name: call.tool,
+      ...(outsideCall && { source: SIMULATOR }),
       ...extra,
     });
   const rows: NewLedgerRow[] = [];
@@ -87,7 +93,7 @@ export function rowsOf(
     ];
 
   // A verdict whose review row is not stored yet may still be withdrawn with a 503, so it has no row yet.
-  if (verdict && record.state !== 'decided') {
+  if (verdict && record.state !== 'decided' && !outsideCall) {
     const reasoning = reasoningOf(verdict);
     const bundle = asJson(evidence.decision?.policy_bundle);
     if (!held.has('proxy.verdict'))
@@ -164,14 +170,21 @@ export function rowsOf(
   }
   if (record.pending_id && !held.has('hil.created')) {
     rows.push(
-      row('hil.created', false, verdict?.review_reasons.join(' | ') ?? '', {
-        kind: 'hil.created',
-        pending_id: record.pending_id,
-        status: 'pending',
-        approval_tier: record.approval_tier,
-        deadline: record.deadline_ms === null ? null : new Date(record.deadline_ms).toISOString(),
-        request_digest: record.digest,
-      }),
+      row(
+        'hil.created',
+        false,
+        verdict?.review_reasons.join(' | ') ?? '',
+        {
+          kind: 'hil.created',
+          pending_id: record.pending_id,
+          status: 'pending',
+          approval_tier: record.approval_tier,
+          deadline: record.deadline_ms === null ? null : new Date(record.deadline_ms).toISOString(),
+          request_digest: record.digest,
+          ...(outsideCall && { contract: call.contract, rpc_method: call.method }),
+        },
+        outsideCall ? sidecar(request?.body) : {},
+      ),
     );
   }
   const { votes = [], required_approvers } = evidence;

@@ -58,9 +58,9 @@ const TERMINAL: ReadonlySet<CallState> = new Set([
   TAMPERED,
 ]);
 
-/** Nothing more will happen to this call. Under `gate.decision/v1` an allow is final too, because the host executes, not Gate. */
+/** Nothing more will happen to this call. Where Gate does not execute it, an allow is final too. */
 export const isFinal = (state: CallState, contract: CallContract): boolean =>
-  TERMINAL.has(state) || (contract === 'gate.decision/v1' && (state === 'allowed' || state === 'approved'));
+  TERMINAL.has(state) || (contract !== 'gate.server-execution/v1' && (state === 'allowed' || state === 'approved'));
 
 /** The first state of a record; `tampered` when the staged bytes are not the request of its digest. */
 export type FirstState = 'decided' | 'denied' | 'allowed' | 'abandoned' | typeof TAMPERED;

@@ -21,14 +21,23 @@ export type Evaluated = { readonly facts: Omit<PolicyInput, 'arguments'> } & (
 export const REVIEW_BACKLOG = 'review_backlog';
 /** The layer of a call that cannot be parked because its tenant has left. */
 export const TENANT_OFFBOARDED = 'tenant_offboarded';
+/** The layer of a review without a call whose id belongs to something else. */
+export const ID_TAKEN = 'id_taken';
 
 /**
  * Thrown by a step when a dependency is down before a verdict was committed: 503, no record, and the same id may start again. The layer
  * `review_backlog` is no outage: the agent has as much waiting for people as it may, 429. Nor is `tenant_offboarded`: nobody decides about its
- * calls any more, 409.
+ * calls any more, 409; nor `id_taken`, 409.
  */
 export class PipelineUnavailable extends Error {
-  readonly layer: 'brain' | 'policy' | 'hil' | 'proxy' | typeof REVIEW_BACKLOG | typeof TENANT_OFFBOARDED;
+  readonly layer:
+    | 'brain'
+    | 'policy'
+    | 'hil'
+    | 'proxy'
+    | typeof REVIEW_BACKLOG
+    | typeof TENANT_OFFBOARDED
+    | typeof ID_TAKEN;
   constructor(layer: PipelineUnavailable['layer'], reason: string, cause?: unknown) {
     super(reason, cause === undefined ? undefined : { cause });
     this.name = 'PipelineUnavailable';

@@ -1,5 +1,5 @@
 import { GateError } from '../errors.js';
-import { REVIEW_BACKLOG, TENANT_OFFBOARDED } from '../pipeline/pipeline.js';
+import { ID_TAKEN, REVIEW_BACKLOG, TENANT_OFFBOARDED } from '../pipeline/pipeline.js';
 
 /** By then some of the agent's parked calls may be decided or expired; otherwise it gets the same answer again. */
 const RETRY_AFTER_SECS = 30;
@@ -21,4 +21,6 @@ export const endedBefore = (
     ? backlogFull(tenant, agent)
     : layer === TENANT_OFFBOARDED
       ? new GateError('tenant_offboarded')
-      : new GateError('pipeline_unavailable', reason, { fields: { layer }, cause });
+      : layer === ID_TAKEN
+        ? new GateError('pending_conflict')
+        : new GateError('pipeline_unavailable', reason, { fields: { layer }, cause });

@@ -1,3 +1,4 @@
+import type { CallInput } from '../../contracts/call.js';
 import type { TenantDisposition, TenantDispositions } from '../../contracts/tenant-dispositions.js';
 import type {
   Approval,
@@ -33,6 +34,8 @@ export interface Reviews {
    * tenant; `review_tampered`.
    */
   createOnce(review: NewReview): Promise<PendingRequest>;
+  /** The row of this correlation id; `null` for none, a withdrawn one, and one of another tenant. */
+  byCorrelation(correlationId: string, tenant: string): Promise<PendingRequest | null>;
   /**
    * Withdraws the row of a call that was answered 503. A missing row is fine. A row that a later attempt opened stays. `already_decided`
    * when somebody decided it.
@@ -48,6 +51,16 @@ export interface Reviews {
   decideByRule(pendingId: string): Promise<SignedDecision | null>;
   /** Only when the store is in this process: called for each row that was just closed because Gate did not write it. */
   onTampered?(listener: (row: { readonly id: string; readonly correlation_id: string }, why: string) => void): void;
+}
+
+/** Starts what waits for the decision of a review that no call asked for (docs/architecture/reviews.md#a-review-without-a-call). */
+export interface ReviewStarter {
+  /**
+   * Has `open` store the row once something waits for its decision, and resolves when the review is under way. `over` when what waited under
+   * this id has ended. Throws `pending_conflict`: the id belongs to something else; `tenant_offboarded`; `orchestrator_unavailable` and
+   * `pipeline_unavailable`: it may be under way or not, and may be asked for again; and whatever `open` throws.
+   */
+  start(call: CallInput, open: () => Promise<unknown>): Promise<'under way' | 'over'>;
 }
 
 export type DecisionOutcome =

@@ -9,6 +9,7 @@ export const CURRENT_SHAPE: string = 'sandbox-report';
 /** Ways that calls go only where many are parked at once: as recorded before, and now. */
 export const EARLIER_BURSTS = ['room-for-parked'] as const;
 export const IN_BURSTS = 'answer-in-line';
+export const REVIEW_HISTORIES = 'workflows/review/histories';
 export const STREAM_HISTORIES = 'workflows/egress/histories';
 export const CALLBACK_HISTORIES = 'workflows/callback/histories';
 export const RECONCILE_HISTORIES = 'workflows/reconcile/histories';

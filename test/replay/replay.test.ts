@@ -14,6 +14,7 @@ import {
   HISTORIES,
   IN_BURSTS,
   RECONCILE_HISTORIES,
+  REVIEW_HISTORIES,
   STREAM_HISTORIES,
 } from './histories.js';
 import { openRecordings } from './recording.js';
@@ -72,6 +73,11 @@ describe('workflows replay what was recorded', () => {
   it('replays every one of them', async () => {
     expect(await replay(...recorded)).toEqual(recorded.map((file) => ({ file, fault: null })));
   }, 300_000);
+
+  it('replays a review that no call asked for', async () => {
+    const runs = [1, 2].map((run) => join(PROJECT_ROOT, REVIEW_HISTORIES, `approved-run-${run}.pb`));
+    expect(await replay(...runs)).toEqual(runs.map((file) => ({ file, fault: null })));
+  });
 
   it('replays the stream of rows to a sink, which never ends', async () => {
     const stream = join(PROJECT_ROOT, STREAM_HISTORIES, 'running.pb');

@@ -31,6 +31,7 @@ async function full(): Promise<Edition> {
   const service = createHilService({
     reviews: gate.reviews,
     sender: gate.host,
+    starter: { start: () => Promise.reject(new Error('no review is asked for here')) },
     decisionKey: DECISION_KEYS.privateKey,
     sessionKey: Buffer.alloc(32, 7),
     operators: [{ name: 'dev', tenant: 'acme', token: TOKEN }],

@@ -2,9 +2,10 @@ import { createHmac, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
-import { type AgentClient, type CallOptions, createHttp } from '../support/agent.js';
+import { type AgentClient, type CallOptions, createHttp, type Http } from '../support/agent.js';
 import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
 import { eventually, timePasses } from '../support/waiting.js';
 
@@ -32,6 +33,7 @@ beforeAll(async () => {
       GATE_HIL_SLACK_BOT_TOKEN: 'xoxb-for-this-test-only',
       GATE_HIL_SLACK_CHANNEL: 'C1',
       GATE_HIL_TEAMS_SIGNING_SECRET: TEAMS_SECRET.toString('base64'),
+      GATE_HIL_SIMULATOR_TENANT: 'acme',
     },
   });
   bot = await gate.agent('support-bot');
@@ -387,6 +389,66 @@ describe('what waits for a person', () => {
     await gate.operator.decide(parked.correlationId, 'deny');
     expect((await gate.operator.pending()).map((row) => row.correlation_id)).not.toContain(parked.correlationId);
     expect((await gate.operator.pending('denied')).map((row) => row.correlation_id)).toContain(parked.correlationId);
+  });
+});
+
+describe('a review that no call asked for', () => {
+  let simulator: Http;
+  beforeAll(() => {
+    const pem = (end: string) => readFileSync(join(gate.stateDir, 'pki', 'services', `simulator.${end}`), 'utf8');
+    const ca = readFileSync(gate.development.proxy.ca, 'utf8');
+    simulator = createHttp(gate.development.hil.url, { ca, cert: pem('crt'), key: pem('key') });
+  });
+  afterAll(() => simulator.close());
+  const body = (over: JsonObject = {}): JsonObject => ({
+    agent_id: 'rehearsal-bot',
+    correlation_id: randomUUID(),
+    method: 'tools/call',
+    request_payload: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'pay', arguments: { amount: 5 } } },
+    risk_summary: 'a rehearsal',
+    state_namespace: 'operator',
+    ttl_seconds: 600,
+    ...over,
+  });
+  const ask = (asked: JsonObject) => simulator.request('POST', '/pending', { body: asked });
+
+  it("waits for a person like a call, is decided once, and is in the ledger as the simulator's", async () => {
+    const asked = body();
+    const id = asked.correlation_id as string;
+    const first = await ask(asked);
+    expect([first.status, first.body]).toEqual([201, expect.objectContaining({ status: 'pending', tenant: 'acme' })]);
+    expect((await ask(asked)).status).toBe(200);
+    expect((await gate.operator.pending()).map((row) => row.correlation_id)).toContain(id);
+    const effects = (await gate.tools()).effects.length;
+    expect((await gate.operator.decide(id, 'approve', 'rehearsed')).status).toBe(200);
+    expect((await gate.operator.decide(id, 'deny')).status).toBe(409);
+    const rows = await gate.rows(id, (kinds) => kinds.includes('hil.approved'));
+    expect(rows.map(({ event_kind, source }) => [event_kind, source])).toEqual([
+      ['hil.created', 'simulator'],
+      ['hil.approved', 'simulator'],
+    ]);
+    expect((await gate.tools()).effects).toHaveLength(effects);
+    expect((await gate.verify()).valid).toBe(true);
+    expect((await ask(asked)).body).toMatchObject({ status: 'approved' });
+  });
+
+  it("is not approved by who asked for it, nor with an operator's token", async () => {
+    const { id } = (await ask(body())).body;
+    const decided = await simulator.request('POST', `/decide/${id as string}`, {
+      headers: { authorization: `Bearer ${gate.development.operator_token}` },
+      body: { decision: 'approve' },
+    });
+    expect([decided.status, decided.body.error]).toEqual([403, 'own_request']);
+  });
+
+  it('has an id of its own: the id of a call is refused, and an agent cannot ask under its id', async () => {
+    const parked = await park(3);
+    const taken = await ask(body({ correlation_id: parked.correlationId }));
+    expect([taken.status, taken.body.error]).toEqual([409, 'pending_conflict']);
+    expect((await gate.operator.rowOf(parked.correlationId)).agent_id).toBe('support-bot');
+    await gate.operator.decide(parked.correlationId, 'deny');
+    const late = await ask(body({ correlation_id: parked.correlationId }));
+    expect([late.status, late.body.error]).toEqual([409, 'pending_conflict']);
   });
 });
 

@@ -6,6 +6,7 @@ import { PROJECT_ROOT } from '../../config/project-root.js';
 import { CALLBACK } from '../../workflows/callback/messages.js';
 import { EGRESS } from '../../workflows/egress/messages.js';
 import { RECONCILE } from '../../workflows/reconcile/messages.js';
+import { REVIEW } from '../../workflows/review/messages.js';
 import { FAILURES, TOOL_CALL } from '../../workflows/tool-call/messages.js';
 import { WARM_UP } from '../../workflows/warm-up/messages.js';
 
@@ -36,7 +37,7 @@ describe('names of workflows, their messages and their failures stand in message
 
   it('each workflow is started under a name of its messages.ts, which is that of its code', () => {
     const exported = [...read('workflows/index.ts').matchAll(/export \{ (\w+) \} from '\.\/([\w-]+)\/workflow\.js'/g)];
-    expect(exported.map(([, name]) => name)).toEqual([TOOL_CALL, CALLBACK, EGRESS, RECONCILE, WARM_UP]);
+    expect(exported.map(([, name]) => name)).toEqual([TOOL_CALL, REVIEW, CALLBACK, EGRESS, RECONCILE, WARM_UP]);
     for (const [, , folder] of exported) expect(files).toContain(`workflows/${folder}/messages.ts`);
   });
 

@@ -60,6 +60,7 @@ export async function openHil(kind: (typeof STORES)[number], over: Partial<HilOp
     createHilService({
       reviews,
       sender: { decide: () => Promise.reject(new Error('nothing is decided here')) },
+      starter: { start: () => Promise.reject(new Error('nothing is asked for here')) },
       decisionKey: generateKeyPairSync('ed25519').privateKey,
       sessionKey: Buffer.alloc(32, 7),
       operators: [

@@ -220,6 +220,10 @@ export async function openPipeline({
         if (script.hil === 'stores_then_fails') throw new Error('the answer of hil was lost');
         return row;
       },
+      async byCorrelation(correlationId, tenant) {
+        if (script.hil === 'down') throw new GateError('pipeline_unavailable', 'hil is away');
+        return reviews.byCorrelation(correlationId, tenant);
+      },
       async decideByRule(pendingId) {
         if (script.hil === 'down') throw new Error('hil is away');
         return ruled(pendingId);

@@ -11,10 +11,11 @@ import type { GateActivities } from '../../workers/activities.js';
 import { createCallRunner, createDecisionSender } from '../../workers/call-runner.js';
 import { createEngineCircuit } from '../../workers/circuit.js';
 import { createPayloadCodec } from '../../workers/codec.js';
+import { createReviewStarter } from '../../workers/review-starter.js';
 import { forEngine } from '../../workers/worker.js';
 import { owedQueueOf, parkedQueueOf } from '../../workflows/queues.js';
 import { LeanWorker } from '../../workers/workflow-threads.js';
-import type { DecisionSender } from '../../domain/review/ports.js';
+import type { DecisionSender, ReviewStarter } from '../../domain/review/ports.js';
 import { findTemporal } from '../../stack/programs/find-program.js';
 import { SEARCH_ATTRIBUTES } from '../../stack/programs/search-attributes.js';
 import { bundleToFile, TEST_NAMESPACE } from './engine.js';
@@ -28,6 +29,7 @@ export interface WorkflowEnvironment {
   readonly client: Client;
   readonly runner: CallRunner;
   readonly sender: DecisionSender;
+  readonly starter: ReviewStarter;
   /** A worker on one more task queue, until the end. */
   serve(taskQueue: string): Promise<void>;
   /** Runs a history again over the same workflows; rejects where they would do something else. */
@@ -80,6 +82,7 @@ export async function openWorkflowEnvironment(
     client,
     runner: createCallRunner({ client, circuit }, TASK_QUEUE),
     sender: createDecisionSender({ client, circuit }),
+    starter: createReviewStarter({ client, circuit }, { taskQueue: TASK_QUEUE }),
     serve,
     replay: (history) => LeanWorker.runReplayHistory({ workflowBundle, dataConverter }, history),
     async close() {

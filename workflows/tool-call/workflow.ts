@@ -48,10 +48,18 @@ import {
  * run. `resumed` is the record's state of a call that was parked before and continues here, with a history of five events instead of
  * everything up to its verdict; `rowsAppended` says whether its rows up to there are in the ledger.
  */
-export async function toolCall(
+export const toolCall = (
   call: CallInput,
   resumed: CallSummary | null = null,
   rowsAppended = false,
+): Promise<CallSummary> => lifeOf(call, resumed, rowsAppended);
+
+/** The life of a call; `begins` is how one begins that is not judged. */
+export async function lifeOf(
+  call: CallInput,
+  resumed: CallSummary | null,
+  rowsAppended: boolean,
+  begins: Partial<Pick<PipelineSteps, 'judge' | 'analyze'>> = {},
 ): Promise<CallSummary> {
   const told = toldOf(call, resumed);
   const rows = rowsOf(call.correlation_id);
@@ -169,6 +177,8 @@ export async function toolCall(
       await reviewRow.settled;
       await earlier.reviewSettled();
     },
+
+    ...begins,
   };
 
   // A cancel request undoes neither a verdict nor an effect, so the call continues to its end.

@@ -6,6 +6,7 @@ import { newReview, type NewReview, type PendingRequest } from '../../../contrac
 import { CALLER_IDS } from '../../../contracts/route-authority.js';
 import { stateNamespace } from '../../../contracts/ledger.js';
 import { GateError } from '../../../domain/errors.js';
+import type { AskForReview } from '../../../domain/review/asked-review.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { namedTenant, type ReviewScope } from '../scope.js';
 import { ByCorrelation, ById, parsedObject, PendingDetail, PendingRow } from './schemas.js';
@@ -24,10 +25,12 @@ const CreateBody = newReview.extend({
 export interface PendingRoutes {
   readonly reviews: ReviewStore;
   readonly scopeOf: (request: FastifyRequest) => ReviewScope;
+  /** For those who may ask for a review without a call. */
+  readonly askForReview: AskForReview;
 }
 
-/** Routes between services: the pipeline creates rows; callers read single rows of their tenant's scope. */
-export function pendingRoutes(app: ServiceApp, { reviews, scopeOf }: PendingRoutes): void {
+/** Routes between services: the pipeline creates rows, and the simulator asks for reviews without a call; callers read single rows of their tenant's scope. */
+export function pendingRoutes(app: ServiceApp, { reviews, scopeOf, askForReview }: PendingRoutes): void {
   const detailed = async (row: PendingRequest) => ({
     ...row,
     since_last_call: await reviews.sinceLast(row),
@@ -38,10 +41,11 @@ export function pendingRoutes(app: ServiceApp, { reviews, scopeOf }: PendingRout
     '/pending',
     { schema: { body: CreateBody, response: { 200: PendingRow, 201: PendingRow } } },
     async (request, reply) => {
-      // A review outside a call has no workflow to decide, so only the pipeline may create one.
-      if (request.caller?.callerId !== CALLER_IDS.proxy)
-        throw new GateError('capability_denied', 'only a call in the pipeline can ask for review');
-      const { row, created } = await reviews.createOnce(reviewOf(request.body, namedTenant(request)));
+      const { body, caller } = request;
+      const { row, created } =
+        caller?.callerId === CALLER_IDS.simulator
+          ? await askForReview(withoutCall(reviewOf(body, scopeOf(request).tenant ?? null)), caller)
+          : await reviews.createOnce(reviewOf(body, namedTenant(request)));
       return reply.code(created ? 201 : 200).send(row);
     },
   );
@@ -83,6 +87,24 @@ function reviewOf(body: z.infer<typeof CreateBody>, named: string | null): NewRe
     approval_tier: tier.data,
     ttl_seconds: ttl.data,
   };
+}
+
+/** What the pipeline says of a call, and nobody says of a review that no call asked for. */
+const OF_A_CALL = [
+  'created_at',
+  'attempt_ms',
+  'sandbox_report',
+  'policy_bundle_sha256',
+  'agent_spiffe',
+  'callback_url',
+] as const satisfies (keyof NewReview)[];
+
+function withoutCall(review: NewReview): NewReview {
+  const given = OF_A_CALL.find((field) => review[field] != null);
+  if (given) throw new GateError('invalid_request', `${given}: a review without a call has none`);
+  if (review.approval_tier === 'auto')
+    throw new GateError('invalid_request', 'approval_tier: only policy puts a call into the tier auto');
+  return { ...review, correlation_id: review.correlation_id.toLowerCase() };
 }
 
 /** The proxy has already checked the address. This only keeps text that is no web address from being shown to approvers. */

@@ -84,7 +84,7 @@ export function registerPending(
               modified_payload_digest: record.decision.signed.modification.reviewed_digest,
             }),
           execution:
-            call.contract === 'gate.decision/v1'
+            call.contract !== 'gate.server-execution/v1'
               ? null
               : {
                   state,
