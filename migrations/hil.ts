@@ -343,6 +343,22 @@ const ofAgent: Migration = {
   },
 };
 
+/**
+ * 0018: which of a person's passkeys count, so that a row that is put back after it was replaced counts for nothing. A migration has no key
+ * to say so of what is there, and nothing else knows it: passkeys of before are registered again. Creates a table and empties two.
+ */
+const passkeyStandings: Migration = {
+  async up(db: Kysely<unknown>) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists passkey_standings (
+      tenant ${text} not null, subject ${text} not null, generation ${integer} not null, counts ${text} not null,
+      mac ${text} not null, primary key (tenant, subject)
+    ) ${strict}`.execute(db);
+    await sql`delete from passkeys where not exists (select 1 from passkey_standings)`.execute(db);
+    await sql`delete from passkey_recoveries where not exists (select 1 from passkey_standings)`.execute(db);
+  },
+};
+
 export const hilMigrations: Record<string, Migration> = {
   '0001-review-rows': reviewRows,
   '0002-attempts': attempts,
@@ -361,4 +377,5 @@ export const hilMigrations: Record<string, Migration> = {
   '0015-passkeys': passkeys,
   '0016-passkey-sessions': passkeySessions,
   '0017-of-agent': ofAgent,
+  '0018-passkey-standings': passkeyStandings,
 };

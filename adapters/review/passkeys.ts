@@ -1,5 +1,4 @@
 import { sql } from 'kysely';
-import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
 import {
   type Ceremony,
@@ -8,27 +7,26 @@ import {
   type Recovery,
   type StoredPasskey,
 } from '../../domain/review/passkeys.js';
-import type { Store } from '../store/database.js';
-import { writeTogether } from '../store/write-together.js';
+import { passkeyStandings, type PasskeyStandingsOptions } from './passkey-standings.js';
 import type { ReviewTables } from './tables.js';
 
 const MAC_FORM = 'gate.passkey/1';
 const CEREMONY_FORM = 'gate.passkey-ceremony/1';
 const RECOVERY_FORM = 'gate.passkey-recovery/1';
 const MAC_USE = 'passkey';
-
-export interface PasskeyStoreOptions {
-  readonly store: Store<ReviewTables>;
-  readonly keys: KeyRing;
-  readonly asked: <Result>(query: () => Promise<Result>) => Promise<Result>;
-}
+/** Why nothing of a person's counts. */
+const NOT_WHOLE =
+  'what the store says of the passkeys of this person is not what Gate wrote last: another operator allows to replace them';
 
 /**
  * The approvers' passkeys in HIL's store. A row that Gate did not write is refused: otherwise whoever can edit the store could put a key of
- * his own under another name. The counter is outside the MAC, because it changes with every use.
+ * his own under another name. Which rows count, and not those of earlier, stands in a row of its own (`passkey-standings.ts`). The counter is
+ * outside the MAC, because it changes with every use.
  */
-export function passkeyStore({ store, keys, asked }: PasskeyStoreOptions): PasskeyStore {
+export function passkeyStore(options: PasskeyStandingsOptions): PasskeyStore {
+  const { store, keys, asked } = options;
   const { db } = store;
+  const standings = passkeyStandings(options);
   const authenticated = ({ credential_id, tenant, subject, public_key, created_ms }: Omit<Stored, 'counter' | 'mac'>) =>
     JSON.stringify([MAC_FORM, credential_id, tenant, subject, public_key, Number(created_ms)]);
 
@@ -94,24 +92,38 @@ export function passkeyStore({ store, keys, asked }: PasskeyStoreOptions): Passk
         db.selectFrom('passkeys').select('credential_id').where('credential_id', '=', credential_id).executeTakeFirst(),
       );
       if (taken) throw new GateError('passkey_known');
-      return asked(() =>
-        writeTogether(store, [
-          db.deleteFrom('passkey_ceremonies').where('id_sha256', '=', id_sha256),
-          ...(replaces ? [db.deleteFrom('passkeys').where('tenant', '=', tenant).where('subject', '=', subject)] : []),
-          db.insertInto('passkeys').values({ ...passkey, mac }),
-        ]),
-      );
+      return standings.change({ tenant, subject }, async ({ whole, credentials, recovery_sha256 }) => {
+        if (!whole && !replaces) throw new GateError('passkey_refused', NOT_WHOLE);
+        const begun = await asked(() =>
+          db.selectFrom('passkey_ceremonies').select('id_sha256').where('id_sha256', '=', id_sha256).executeTakeFirst(),
+        );
+        if (!begun) return null;
+        const kept = replaces ? [] : credentials;
+        return {
+          counts: { registered: true, credentials: [...kept, credential_id], recovery_sha256 },
+          beside: [
+            db.deleteFrom('passkey_ceremonies').where('id_sha256', '=', id_sha256),
+            ...(replaces
+              ? [db.deleteFrom('passkeys').where('tenant', '=', tenant).where('subject', '=', subject)]
+              : []),
+            db.insertInto('passkeys').values({ ...passkey, mac }),
+          ],
+        };
+      });
     },
 
     async allowRecovery(recovery) {
+      const { tenant, subject, token_sha256 } = recovery;
       const row = { ...recovery, attempts: 0, mac: keys.authenticate(recoveryText(recovery), MAC_USE) };
-      await asked(() =>
-        db
-          .insertInto('passkey_recoveries')
-          .values(row)
-          .onConflict((on) => on.columns(['tenant', 'subject']).doUpdateSet(row))
-          .execute(),
-      );
+      await standings.change({ tenant, subject }, async ({ registered, credentials }) => ({
+        counts: { registered, credentials, recovery_sha256: token_sha256 },
+        beside: [
+          db
+            .insertInto('passkey_recoveries')
+            .values(row)
+            .onConflict((on) => on.columns(['tenant', 'subject']).doUpdateSet(row)),
+        ],
+      }));
     },
 
     async recover({ tenant, subject, token_sha256, now, most }) {
@@ -127,26 +139,30 @@ export function passkeyStore({ store, keys, asked }: PasskeyStoreOptions): Passk
           .executeTakeFirst(),
       );
       if (numUpdatedRows !== 1n) return false;
-      const found = await asked(() =>
-        db
-          .deleteFrom('passkey_recoveries')
-          .where('tenant', '=', tenant)
-          .where('subject', '=', subject)
-          .where('token_sha256', '=', token_sha256)
-          .returning(['expires_ms', 'mac'])
-          .executeTakeFirst(),
-      );
-      const expires_ms = Number(found?.expires_ms);
-      return (
-        found !== undefined && keys.authentic(found.mac, recoveryText({ ...own, token_sha256, expires_ms }), MAC_USE)
-      );
+      const ofToken = db
+        .selectFrom('passkey_recoveries')
+        .select(['expires_ms', 'mac'])
+        .where('tenant', '=', tenant)
+        .where('subject', '=', subject)
+        .where('token_sha256', '=', token_sha256);
+      return standings.change(own, async ({ registered, credentials, recovery_sha256 }) => {
+        const found = await asked(() => ofToken.executeTakeFirst());
+        const text = recoveryText({ ...own, token_sha256, expires_ms: Number(found?.expires_ms) });
+        if (!found || recovery_sha256 !== token_sha256 || !keys.authentic(found.mac, text, MAC_USE)) return null;
+        return {
+          counts: { registered, credentials, recovery_sha256: null },
+          beside: [db.deleteFrom('passkey_recoveries').where('tenant', '=', tenant).where('subject', '=', subject)],
+        };
+      });
+    },
+
+    async registered(tenant, subject) {
+      return (await standings.of({ tenant, subject })).registered;
     },
 
     async of(tenant, subject) {
-      const rows = await asked(() =>
-        db.selectFrom('passkeys').selectAll().where('tenant', '=', tenant).where('subject', '=', subject).execute(),
-      );
-      return rows
+      const { passkeys } = await standings.of({ tenant, subject });
+      return passkeys
         .filter((row) => keys.authentic(row.mac, authenticated(row), MAC_USE))
         .map(
           ({ credential_id, public_key, counter, created_ms }): StoredPasskey => ({

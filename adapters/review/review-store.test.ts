@@ -863,14 +863,14 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
     ['counted each time', false],
     ['kept up by a process that writes alone', true],
   ])('what one agent may have waiting, %s,', (_how, alone) => {
-    let forget: () => void;
+    const forgetting: (() => void)[] = [];
     const limited = (rows: number, bytes = 1_000_000) =>
       openReviewStore({
         target,
         payloadKeys: keys,
         clock: () => now,
         perAgent: { rows, bytes },
-        ...(alone && { alone: (listener: () => void) => void (forget = listener) }),
+        ...(alone && { alone: (forget: () => void) => void forgetting.push(forget) }),
       });
     const refused = { code: 'review_backlog_full', status: 429, fields: { retry_after_secs: expect.any(Number) } };
     const numbered = (n: number, over: Partial<NewReview> = {}) =>
@@ -928,7 +928,7 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
         const undone = await open();
         await undone.createOnce(numbered(2));
         await undone.close();
-        forget();
+        for (const forget of forgetting) forget();
         await expect(store.createOnce(numbered(3))).rejects.toMatchObject(refused);
       });
 

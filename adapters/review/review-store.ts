@@ -650,7 +650,7 @@ export function reviewStoreOver(
       const { rows } = await askSafely(COUNT_OPERATOR_ROWS, tenant);
       return Number(rows[0]?.count ?? 0);
     },
-    passkeys: passkeyStore({ store, keys: payloadKeys, asked }),
+    passkeys: passkeyStore({ store, keys: payloadKeys, asked, alone }),
 
     async ready() {
       await assertWritable(store.sqlite).catch((cause: unknown) => {

@@ -27,6 +27,8 @@ export interface ReviewTables {
     created_ms: number | string;
     mac: string;
   };
+  /** Which passkeys and which token of recovery of a person count; `counts` is JSON. The MAC covers all of it. */
+  passkey_standings: { tenant: string; subject: string; generation: number | string; counts: string; mac: string };
   /** Ceremonies under way. The MAC covers all but the attempts. */
   passkey_ceremonies: {
     id_sha256: string;

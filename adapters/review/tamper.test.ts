@@ -230,6 +230,7 @@ describe.each([
         'tenant',
       ],
       passkeys: ['counter', 'created_ms', 'credential_id', 'mac', 'public_key', 'subject', 'tenant'],
+      passkey_standings: ['counts', 'generation', 'mac', 'subject', 'tenant'],
       passkey_recoveries: ['attempts', 'expires_ms', 'mac', 'subject', 'tenant', 'token_sha256'],
       passkey_ceremonies: [
         'attempts',
@@ -341,6 +342,47 @@ describe.each([
     await put(id, older);
     await expect(store.get(id)).rejects.toMatchObject(refused);
     expect(told).toEqual([id]);
+  });
+
+  it('counts no passkey and no token of recovery that was put back, and nothing of an older standing', async () => {
+    const dev = { tenant: 'acme', subject: 'operator:dev' };
+    const { passkeys } = store;
+    const register = async (credential_id: string, replaces: boolean) => {
+      const begun = { ...dev, id_sha256: randomUUID(), challenge_sha256: 'c', created_ms: T0, expires_ms: T0 + 9_000 };
+      await passkeys.begin({ ...begun, purpose: 'add' });
+      const made = { ...dev, credential_id, public_key: 'k', counter: 0, created_ms: T0 };
+      expect(await passkeys.complete(begun.id_sha256, made, replaces)).toBe(true);
+      expect(await passkeys.complete(begun.id_sha256, { ...made, credential_id: 'x' }, replaces)).toBe(false);
+    };
+    const known = async () => (await passkeys.of(dev.tenant, dev.subject)).map(({ credential_id }) => credential_id);
+    const recover = (token_sha256: string) => passkeys.recover({ ...dev, token_sha256, now: T0, most: 10 });
+    const rowsOf = async (table: string) => {
+      await store.ready();
+      return (await place.all(`select * from ${table}`))[0] ?? {};
+    };
+    await register('one', false);
+    const [one, older] = [await rowsOf('passkeys'), await rowsOf('passkey_standings')];
+    await passkeys.allowRecovery({ ...dev, token_sha256: 'token', expires_ms: T0 + 9_000 });
+    const token = await rowsOf('passkey_recoveries');
+    expect(await recover('other')).toBe(false);
+    expect([await recover('token'), await recover('token')]).toEqual([true, false]);
+    await register('two', true);
+    await register('three', false);
+    const insert = (table: string, row: Record<string, unknown>) => {
+      const names = Object.keys(row);
+      const values = names.map(() => '?').join(', ');
+      return place.all(`insert into ${table} (${names.join(', ')}) values (${values})`, Object.values(row));
+    };
+    await store.ready();
+    await insert('passkeys', one);
+    await insert('passkey_recoveries', token);
+    expect((await known()).sort()).toEqual(['three', 'two']);
+    expect(await recover('token')).toBe(false);
+    const newest = await rowsOf('passkey_standings');
+    await place.put('passkey_standings', 'subject', dev.subject, older);
+    expect([await known(), await passkeys.registered(dev.tenant, dev.subject)]).toEqual([[], true]);
+    await place.put('passkey_standings', 'subject', dev.subject, newest);
+    expect((await known()).sort()).toEqual(['three', 'two']);
   });
 
   it('takes no missing mac for that of an earlier Gate once the store is marked, not even without the mark and any mac', async () => {

@@ -83,7 +83,9 @@ export interface PasskeyStore {
   allowRecovery(recovery: Recovery): Promise<void>;
   /** Uses the token up. False where it is not the person's, is over, or others were tried too often. */
   recover(asked: Omit<Recovery, 'expires_ms'> & { readonly now: number; readonly most: number }): Promise<boolean>;
-  /** A person's passkeys. A row that Gate did not write is none. */
+  /** Whether the person ever had a passkey; also where the store says nothing any more that Gate wrote last. */
+  registered(tenant: string, subject: string): Promise<boolean>;
+  /** A person's passkeys. A row that Gate did not write, or that was put back, is none. */
   of(tenant: string, subject: string): Promise<readonly StoredPasskey[]>;
   /** Compare-and-set of the counter. */
   used(credentialId: string, from: number, to: number): Promise<boolean>;
@@ -238,7 +240,7 @@ export function createPasskeys(options: PasskeysOptions): Passkeys {
       const rp = party();
       const { tenant, subject } = who;
       const known = await store.of(tenant, subject);
-      const purpose = recovery !== undefined ? 'recover' : known.length > 0 ? 'add' : 'first';
+      const purpose = recovery !== undefined ? 'recover' : (await store.registered(tenant, subject)) ? 'add' : 'first';
       // An operator's token registers the first passkey only: who has stolen it must not get one beside that of its owner.
       if (purpose === 'add') await sessionOf(session, who);
       // Before the token of recovery is used up: a refused start costs nobody his.
@@ -273,7 +275,7 @@ export function createPasskeys(options: PasskeysOptions): Passkeys {
       const begun = await store.attempt(id, { tenant, subject, now, most: CEREMONY.attempts });
       if (begun === null || begun.purpose === 'login') throw new GateError('ceremony_not_found');
       // Begun before the first was made, it would be the second.
-      if (begun.purpose === 'first' && (await store.of(tenant, subject)).length > 0)
+      if (begun.purpose === 'first' && (await store.registered(tenant, subject)))
         throw new GateError('passkey_session_required');
       await refuseAttestation(made);
       const { verifyRegistrationResponse } = await webauthn();

@@ -407,6 +407,90 @@ describe('a lost passkey', () => {
   });
 });
 
+describe('what somebody puts back into the store of passkeys', () => {
+  const rows = (table: string) => hil.place.sql(`select * from ${table} where subject = 'operator:dev'`);
+  const putBack = async (table: string, stored: readonly Record<string, unknown>[]) => {
+    await hil.place.sql(`delete from ${table} where subject = 'operator:dev'`);
+    for (const row of stored) {
+      const values = Object.values(row).map((value) => (typeof value === 'number' ? value : `'${String(value)}'`));
+      await hil.place.sql(`insert into ${table} (${Object.keys(row).join(', ')}) values (${values.join(', ')})`);
+    }
+  };
+  const ben = () => softwareAuthenticator(CONSOLE);
+  const known = async () =>
+    (await hil.reviews.passkeys.of('acme', 'operator:dev')).map(({ credential_id }) => credential_id);
+  const recover = (recovery_token: string) => post('/auth/register/start', { recovery_token }, { token: OPERATOR });
+  let allow: () => Promise<string>;
+  /** Replaces the passkey of the device, and returns the one that stands then. */
+  const replaced = async (token?: string) => {
+    const next = softwareAuthenticator(CONSOLE);
+    const begun = await recover(token ?? (await allow()));
+    const { challenge } = begun.json<{ publicKey: { challenge: string } }>().publicKey;
+    expect((await finish(cookiesOf(begun), next.create(challenge))).status).toBe(200);
+    return next;
+  };
+  beforeEach(async () => {
+    const bens = ben();
+    await registered();
+    await registered(bens, BEN);
+    const cookie = await loggedIn('ben', bens);
+    allow = async () =>
+      (await post('/auth/enrollment/recoveries', { name: 'dev' }, { token: BEN, cookie })).json<{ token: string }>()
+        .token;
+  });
+
+  it('is no passkey: one that was replaced neither logs in nor opens its session again', async () => {
+    const session = await loggedIn('dev');
+    const old = await rows('passkeys');
+    const next = await replaced();
+    await putBack('passkeys', [...old, ...(await rows('passkeys'))]);
+    expect(await known()).toEqual([next.id]);
+    expect((await me(session)).status).toBe(401);
+    const begun = await post('/auth/login/start', { name: 'dev' });
+    const { publicKey } = begun.json<RequestOptions>();
+    const done = await post('/auth/login/finish', device.get(publicKey.challenge), { cookie: cookiesOf(begun) });
+    expect(done.json()).toMatchObject({ error: 'passkey_refused' });
+    await hil.serve({});
+    expect(await known()).toEqual([next.id]);
+  });
+
+  it('is no token: neither one that was used nor one in whose place another was given', async () => {
+    const first = await allow();
+    const given = await rows('passkey_recoveries');
+    const second = await allow();
+    await putBack('passkey_recoveries', given);
+    expect((await recover(first)).json()).toMatchObject({ error: 'recovery_refused' });
+    const token = await allow();
+    const row = await rows('passkey_recoveries');
+    await replaced(token);
+    await putBack('passkey_recoveries', row);
+    for (const used of [token, second])
+      expect((await recover(used)).json()).toMatchObject({ error: 'recovery_refused' });
+  });
+
+  it.each([
+    ['an older standing with its passkeys', (old: Record<string, unknown>[]) => putBack('passkey_standings', old)],
+    ['no standing', () => putBack('passkey_standings', [])],
+    [
+      'an edited standing',
+      () => hil.place.sql("update passkey_standings set generation = 99 where subject = 'operator:dev'"),
+    ],
+    ['no passkeys', () => putBack('passkeys', [])],
+  ])('leaves %s: nothing counts, the token alone registers none, and another operator helps', async (what, edit) => {
+    const [standing, passkeys] = [await rows('passkey_standings'), await rows('passkeys')];
+    const early = await start();
+    expect(early.answer.statusCode).toBe(403);
+    await replaced();
+    if (what !== 'no passkeys') await putBack('passkeys', passkeys);
+    await edit(standing);
+    expect(await known()).toEqual([]);
+    expect((await start()).answer.json()).toMatchObject({ error: 'passkey_session_required' });
+    const next = await replaced();
+    expect(await known()).toEqual([next.id]);
+    await loggedIn('dev', next);
+  });
+});
+
 describe('POST /pending/{id}/approval-challenge', () => {
   const challenge = (id: string, body: object, asked: HilAsk = {}) =>
     hil.ask(`/pending/${id}/approval-challenge`, { method: 'POST', token: OPERATOR, body, ...asked });

@@ -1,0 +1,134 @@
+import type { KeyRing } from '../../domain/crypto/key-ring.js';
+import { GateError } from '../../domain/errors.js';
+import type { Store } from '../store/database.js';
+import { writeTogether } from '../store/write-together.js';
+import type { ReviewTables } from './tables.js';
+
+const FORM = 'gate.passkey-standing/1';
+const USE = 'passkey';
+/** Changes of one person's passkeys that may meet. */
+const TRIES = 5;
+
+/** What counts of a person's passkeys. */
+interface Counts {
+  /** Whether a passkey was ever registered. */
+  readonly registered: boolean;
+  readonly credentials: readonly string[];
+  /** SHA-256 of the token of recovery that may be used; `null` for none. */
+  readonly recovery_sha256: string | null;
+}
+
+/** Whose passkeys they are. */
+export interface Person {
+  readonly tenant: string;
+  readonly subject: string;
+}
+
+export interface Standing extends Counts {
+  /** False where the row is not what Gate wrote, is gone, or is older than this process knows: then nothing counts. */
+  readonly whole: boolean;
+  /** The rows of the passkeys that count; their own MACs are not checked here. */
+  readonly passkeys: readonly ReviewTables['passkeys'][];
+  /** Grows with each change. */
+  readonly generation: number;
+  /** The generation of the row as it is; `null` without a row. */
+  readonly stored: number | null;
+}
+
+type Written = Parameters<typeof writeTogether>[1][number];
+interface Change {
+  readonly counts: Counts;
+  /** Stored with it. */
+  readonly beside: readonly Written[];
+}
+
+export interface PasskeyStandingsOptions {
+  readonly store: Store<ReviewTables>;
+  readonly keys: KeyRing;
+  readonly asked: <Result>(query: () => Promise<Result>) => Promise<Result>;
+  /** For a store that this process alone writes: `forget` is to be called when it undid what stood. */
+  readonly alone?: ((forget: () => void) => void) | undefined;
+}
+
+/**
+ * One row per person, under a MAC and with a generation, names the passkeys and the token that count. So the row of a passkey that was
+ * replaced, or of a token that was used, counts for nothing when somebody puts it back; and neither does an older row of this table, while a
+ * process runs that has seen a later one (SECURITY.md).
+ */
+export function passkeyStandings({ store, keys, asked, alone }: PasskeyStandingsOptions) {
+  const { db } = store;
+  const seen = new Map<string, number>();
+  // A generation that was rolled back never existed.
+  alone?.(() => seen.clear());
+
+  async function of(person: Person): Promise<Standing> {
+    const key = keyOf(person);
+    const known = seen.get(key) ?? 0;
+    // One statement: a standing beside the passkeys of another moment would be wrong about both.
+    const rows = await asked(() =>
+      db
+        .selectFrom('passkey_standings as s')
+        .leftJoin('passkeys as p', (on) => on.onRef('p.tenant', '=', 's.tenant').onRef('p.subject', '=', 's.subject'))
+        .select(['s.generation', 's.counts', 's.mac as counts_mac'])
+        .select(['p.credential_id', 'p.public_key', 'p.counter', 'p.created_ms', 'p.mac'])
+        .where('s.tenant', '=', person.tenant)
+        .where('s.subject', '=', person.subject)
+        .execute(),
+    );
+    const [row] = rows;
+    if (!row) return { ...NOTHING, whole: known === 0, registered: known > 0, generation: known, stored: null };
+    const stored = Number(row.generation);
+    const isOurs = keys.authentic(row.counts_mac, textOf(person, stored, row.counts), USE);
+    if (!isOurs || stored < known) return { ...NOTHING, whole: false, registered: true, generation: known, stored };
+    seen.set(key, Math.max(stored, seen.get(key) ?? 0));
+    const counts = JSON.parse(row.counts) as Counts;
+    const passkeys = rows.flatMap(({ credential_id, public_key, counter, created_ms, mac }) =>
+      credential_id !== null && public_key !== null && mac !== null && counts.credentials.includes(credential_id)
+        ? [{ ...person, credential_id, public_key, counter: counter ?? 0, created_ms: created_ms ?? 0, mac }]
+        : [],
+    );
+    return { ...counts, whole: true, passkeys, generation: stored, stored };
+  }
+
+  /** The next row in place of the one that was read; it changes nothing where another one is there by now. */
+  function next(person: Person, { generation, stored }: Standing, made: Counts): Written {
+    const counts = JSON.stringify(made);
+    const mac = keys.authenticate(textOf(person, generation + 1, counts), USE);
+    const row = { ...person, generation: generation + 1, counts, mac };
+    return stored === null
+      ? db
+          .insertInto('passkey_standings')
+          .values(row)
+          .onConflict((on) => on.columns(['tenant', 'subject']).doNothing())
+      : db
+          .updateTable('passkey_standings')
+          .set(row)
+          .where('tenant', '=', person.tenant)
+          .where('subject', '=', person.subject)
+          .where('generation', '=', stored);
+  }
+
+  return {
+    of,
+
+    /** Changes what counts, with what belongs to it, all or nothing. False where `change` finds that nothing is to be changed. */
+    async change(person: Person, change: (now: Standing) => Promise<Change | null>): Promise<boolean> {
+      for (let tried = 0; tried < TRIES; tried += 1) {
+        const now = await of(person);
+        const made = await change(now);
+        if (made === null) return false;
+        if (!(await asked(() => writeTogether(store, [next(person, now, made.counts), ...made.beside])))) continue;
+        seen.set(keyOf(person), now.generation + 1);
+        return true;
+      }
+      throw new GateError('store_unavailable', 'the passkeys of this person are being changed elsewhere');
+    },
+  };
+}
+
+const NOTHING = { credentials: [], recovery_sha256: null, passkeys: [] };
+
+const keyOf = ({ tenant, subject }: Person): string => JSON.stringify([tenant, subject]);
+
+const textOf = ({ tenant, subject }: Person, generation: number, counts: string): string =>
+  JSON.stringify([FORM, tenant, subject, generation, counts]);
