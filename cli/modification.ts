@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { MODIFICATION_CONTRACT, type ModificationDiff, modificationDiff } from '../contracts/review.js';
+import { assigned } from '../domain/review/argument-path.js';
 import { CliError } from './errors.js';
 
 export interface ModificationFlags {
@@ -20,15 +21,18 @@ export async function diffOf({ set, modify: file }: ModificationFlags): Promise<
   throw new CliError(`not a modification: ${[...(issue?.path ?? [])].join('.')}: ${issue?.message ?? ''}`, 2);
 }
 
-/** `amount=100` replaces by a number, `memo=paid` by a text; what reads as JSON is taken as JSON. */
-function replacementOf(text: string): { path: string[]; value: unknown } {
-  const at = text.indexOf('=');
-  if (at < 1) throw new CliError(`--set ${text}: write path=value`, 2);
-  const value = text.slice(at + 1);
+/**
+ * `amount=100` replaces by a number, `memo=paid` by a text; what reads as JSON is taken as JSON. `"limits.max"=1` names one key, `limits.max=1`
+ * the key of an object.
+ */
+function replacementOf(text: string): { path: readonly string[]; value: unknown } {
+  const said = assigned(text);
+  if (said === null) throw new CliError(`--set ${text}: write path=value, a key with a dot in it as "a.b"=value`, 2);
+  const { path, value } = said;
   try {
-    return { path: text.slice(0, at).split('.'), value: JSON.parse(value) as unknown };
+    return { path, value: JSON.parse(value) as unknown };
   } catch {
-    return { path: text.slice(0, at).split('.'), value };
+    return { path, value };
   }
 }
 

@@ -1,5 +1,6 @@
 import { type PendingRequest, toolOf } from '../contracts/review.js';
 import { oneLine, printable } from '../domain/printable.js';
+import { pathText } from '../domain/review/argument-path.js';
 import { deadlineOf } from '../domain/review/transitions.js';
 import { sinceLastTold } from '../domain/review/since-last.js';
 import { predictionOf, reasonsOf } from '../domain/sandbox/told.js';
@@ -36,7 +37,7 @@ export function whatRuns(row: PendingRequest): string {
   };
   const head = Object.entries(lines).map(([name, value]) => `${name.padEnd(14)} ${oneLine(value)}\n`);
   const changed = (diff?.replacements ?? []).map(
-    ({ path, value }) => `changed to     ${oneLine(`${path.join('.')} = ${JSON.stringify(value)}`)}\n`,
+    ({ path, value }) => `changed to     ${oneLine(`${pathText(path)} = ${JSON.stringify(value)}`)}\n`,
   );
   return `${head.join('')}arguments\n${printable(JSON.stringify(shown ?? {}, null, 2))}\n${changed.join('')}`;
 }

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { Modification, ModificationDiff } from '../../contracts/review.js';
 import { canonicalDigest } from '../crypto/digest.js';
+import { pathText } from './argument-path.js';
 
 /** Which rule a modification breaks (docs/architecture/reviews.md#modify). */
 export const MODIFICATION_FAULTS = [
@@ -35,7 +36,7 @@ export function modified(body: JsonObject, { replacements }: ModificationDiff): 
   if (!root) throw new ModificationRefused('no_arguments', '');
   const met = new Set<string>();
   for (const { path, value } of replacements) {
-    const name = path.join('.');
+    const name = pathText(path);
     const key = JSON.stringify(path);
     if (met.has(key)) throw new ModificationRefused('duplicate_path', name);
     met.add(key);
