@@ -79,6 +79,7 @@ export async function playRound({
         GATE_UPSTREAM_URL: toolsUrl,
         GATE_UPSTREAM_NAME: 'demo',
         GATE_VELOCITY_LIMIT: '0',
+        GATE_REVIEW_MAX_PARKED_CALLS: String(reviews),
         GATE_HIL_QUORUM_RISKY: String(people),
         GATE_REVIEW_TTL_AUTO_SECS: String(TTL_SECS),
         GATE_REVIEW_TTL_STANDARD_SECS: String(TTL_SECS),

@@ -1,0 +1,58 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { startDemoUpstream } from '../../demo/upstream/server.js';
+import { seededRandom } from '../support/random.js';
+import { faultsOf } from './faults.js';
+import { playRound } from './rounds.js';
+
+/**
+ * `npm run linearizable [-- --histories 10000] [--minutes 60] [--round 300]`: rounds of reviews that many people decide at once, under kill -9,
+ * until there are as many histories or the time is over. Prints its seed (`GATE_TEST_SEED`) and a line a round; ends with exit code 1 at the first
+ * fault.
+ */
+const { values } = parseArgs({
+  options: {
+    histories: { type: 'string', default: '10000' },
+    minutes: { type: 'string', default: '60' },
+    round: { type: 'string', default: '300' },
+  },
+});
+const [histories, minutes, size] = [values.histories, values.minutes, values.round].map(Number);
+if (!(histories && minutes && size && histories > 0 && minutes > 0 && size > 1))
+  throw new Error('--histories, --minutes and --round take numbers above 0');
+
+const random = seededRandom('reviews that many people decide at once');
+const untilMs = performance.now() + minutes * 60_000;
+const seen: Record<string, number> = {};
+let checked = 0;
+while (checked < histories && performance.now() < untilMs) {
+  const folder = await mkdtemp(join(tmpdir(), 'gate-linearizable-'));
+  const tools = await startDemoUpstream({
+    dataDir: join(folder, 'tools'),
+    port: 0,
+    host: '127.0.0.1',
+    allowedHosts: [],
+    sse: true,
+  });
+  try {
+    const round = { stateDir: join(folder, 'state'), toolsUrl: tools.url, reviews: size, kill: true, random };
+    const { ended, gate } = await playRound(round);
+    const faults = await faultsOf(ended, tools.state());
+    const { valid } = await gate.verify();
+    await gate.stop();
+    for (const { status } of ended) seen[status] = (seen[status] ?? 0) + 1;
+    checked += ended.length;
+    process.stdout.write(`${checked} histories, ${JSON.stringify(seen)}\n`);
+    if (faults.length > 0 || !valid) {
+      process.stdout.write(`${JSON.stringify({ ledger_valid: valid, faults }, null, 2)}\n`);
+      process.exitCode = 1;
+      break;
+    }
+  } finally {
+    await tools.close();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+process.stdout.write(`${checked} histories of reviews, each explained by one order: ${process.exitCode !== 1}\n`);
