@@ -3,6 +3,7 @@ import { oneLine, printable } from '../domain/printable.js';
 import { pathText } from '../domain/review/argument-path.js';
 import { deadlineOf } from '../domain/review/transitions.js';
 import { sinceLastTold } from '../domain/review/since-last.js';
+import { whyItWaits } from '../domain/review/why-it-waits.js';
 import { predictionOf, reasonsOf } from '../domain/sandbox/told.js';
 
 /** Everything an approver needs to see of a call, above all its arguments; then what is new in it. */
@@ -32,10 +33,12 @@ export function whatRuns(row: PendingRequest): string {
     }),
     agent: row.agent_id,
     tool: toolOf(row),
-    why: row.risk_summary,
+    why: whyItWaits(row),
     sandbox: [predictionOf(row), ...reasonsOf(row)].join('; '),
   };
-  const head = Object.entries(lines).map(([name, value]) => `${name.padEnd(14)} ${oneLine(value)}\n`);
+  const head = Object.entries(lines).flatMap(([name, value]) =>
+    [value].flat().map((line, index) => `${(index === 0 ? name : '').padEnd(14)} ${oneLine(line)}\n`),
+  );
   const changed = (diff?.replacements ?? []).map(
     ({ path, value }) => `changed to     ${oneLine(`${pathText(path)} = ${JSON.stringify(value)}`)}\n`,
   );

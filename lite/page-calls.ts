@@ -5,6 +5,7 @@ import { type PendingRequest, toolOf } from '../contracts/review.js';
 import type { CallRecord } from '../domain/call-record/record.js';
 import { isFinal } from '../domain/call-record/transitions.js';
 import { sinceLastTold } from '../domain/review/since-last.js';
+import { whyItWaits } from '../domain/review/why-it-waits.js';
 import { predictionOf, reasonsOf } from '../domain/sandbox/told.js';
 import { deadlineOf } from '../domain/review/transitions.js';
 import { DEFAULT_TENANT } from './access.js';
@@ -156,7 +157,9 @@ function card(
 <article aria-labelledby="call-${index}">
   <div class="head"><h3 id="call-${index}">${text(toolOf(row))} <small>by ${text(row.agent_id)}${tenant}</small></h3>
   <small>asked ${shownTime(row.created_at, nowMs)}, ends ${shownTime(new Date(deadlineOf(row)).toISOString(), nowMs)}</small></div>
-  <p>${text(row.risk_summary)}</p>
+  ${whyItWaits(row)
+    .map((reason) => `<p>${text(reason)}</p>`)
+    .join('')}
   ${prediction(row)}
   <pre${scrolls ? ` tabindex="0" role="region"` : ''} aria-label="${title}">${html}</pre>
   ${scrolls ? `<p class="dim fine">${given.split('\n').length} lines, ${given.length} characters: scroll within the box to read all of it.</p>` : ''}

@@ -58,6 +58,7 @@ inBrowser.each([
     await signIn();
     await card('wire_transfer').waitFor();
     expect(await card('wire_transfer').locator('pre').textContent()).toContain('<img src=x onerror=alert(1)>');
+    expect(await card('wire_transfer').textContent()).toContain('definition of the tool ');
     expect(await verdict('delete_file').textContent()).toContain('deny');
 
     await card('wire_transfer').getByLabel('Reason').fill('seen');
