@@ -35,7 +35,7 @@ const review: NewReview = {
 };
 const sandbox_report: SandboxReport = {
   contract: 'gate.sandbox-report/v1',
-  analyzer_version: 'gate-sandbox/2',
+  analyzer_version: 'gate-sandbox/3',
   analyzed: true,
   operation_class: 'write',
   severity: 'safe',

@@ -6,7 +6,9 @@ import type { Verb } from './verbs.js';
 const ADDRESSES = words(
   'url urls uri uris endpoint href link webhook webhookurl callbackurl baseurl targeturl requesturl address',
 );
-const METHODS = words('method httpmethod requestmethod httpverb verb');
+const METHODS = words(
+  'method httpmethod requestmethod httpverb verb methodoverride xmethodoverride xhttpmethod xhttpmethodoverride',
+);
 const BODIES = words('body data json payload form formdata postdata content');
 const LOOKS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS']);
 const KNOWN: ReadonlySet<string> = new Set([...LOOKS, 'POST', 'PUT', 'PATCH', 'DELETE']);
@@ -16,14 +18,15 @@ const LOCAL_NAME = /(?:^|\.)(?:localhost|local|internal|home\.arpa|localdomain)$
 /** The request of a call over HTTP; nothing where no argument is an address. */
 export function readAddresses(call: ReadCall, verb: Verb): readonly Finding[] {
   const urls = call.leaves.flatMap(({ name, value }) => {
-    if (typeof value !== 'string' || value.length > LONGEST_URL) return [];
     const isNamed = ADDRESSES.has(name) || name.endsWith('url') || name.endsWith('uri');
-    return isNamed && /^\s{0,64}(?:https?|wss?|ftp):/i.test(value) ? [value.trim()] : [];
+    if (!isNamed || typeof value !== 'string') return [];
+    const url = asUrlParsersRead(value);
+    return /^(?:https?|wss?|ftp):/i.test(url) ? [url] : [];
   });
   if (urls.length === 0) return [];
   const method = methodOf(call, verb);
   const inside = urls.flatMap((url) => insideOf(url));
-  const common = { targets: urls.map(withoutPassword) };
+  const common = { targets: urls.map((url) => withoutPassword(url.slice(0, LONGEST_URL))) };
   if (method === 'DELETE')
     return [
       {
@@ -61,13 +64,29 @@ export function readAddresses(call: ReadCall, verb: Verb): readonly Finding[] {
   ];
 }
 
-/** As the arguments or the tool's name say it; a body without a method is sent. A method that nobody knows may do anything. */
+/** Parsers of addresses skip controls and spaces before the scheme, and tabs and line ends anywhere (WHATWG URL, 4.4). */
+const asUrlParsersRead = (text: string): string => {
+  const joined = text.replaceAll(/[\t\n\r]/g, '');
+  let begin = 0;
+  while (begin < joined.length && joined.charCodeAt(begin) <= 0x20) begin += 1;
+  return joined.slice(begin).trimEnd();
+};
+
+/**
+ * As the arguments or the tool's name say it; of several, the one that does most, because nobody knows which the tool obeys. A body without a
+ * method is sent. A method that nobody knows may do anything.
+ */
 function methodOf({ leaves, words: all }: ReadCall, verb: Verb): string {
-  const said = leaves.find(({ name, value }) => METHODS.has(name) && typeof value === 'string')?.value;
-  if (typeof said === 'string') {
-    const method = said.trim().toUpperCase();
-    return KNOWN.has(method) ? method : 'POST';
-  }
+  const said = leaves
+    .filter(({ name }) => METHODS.has(name))
+    .map(({ value }) => {
+      const method = String(value).trim().toUpperCase();
+      return KNOWN.has(method) ? method : 'POST';
+    });
+  if (said.length > 0)
+    return (
+      said.find((method) => method === 'DELETE') ?? said.find((method) => !LOOKS.has(method)) ?? (said[0] as string)
+    );
   const named = all.map((word) => word.toUpperCase()).find((word) => KNOWN.has(word));
   if (named !== undefined) return named;
   const sends =
@@ -81,6 +100,7 @@ const withoutPassword = (url: string): string => url.replace(/^([a-z]{2,5}:\/{0,
 
 /** Why an address is worth a second look: it reaches inside, or carries a password. */
 function insideOf(text: string): readonly string[] {
+  if (text.length > LONGEST_URL) return ['the address is too long to be read'];
   let url: URL;
   try {
     url = new URL(text);
