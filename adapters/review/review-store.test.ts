@@ -602,6 +602,11 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
       expect(await store.sinceLast(await park(3, { amount: 1 }))).toBeNull();
     });
 
+    it('is nothing about a review in its name that no call asked for', async () => {
+      await park(1, { amount: 1 }, { agent_spiffe: 'spiffe://gate.local/service/simulator' });
+      expect(await store.sinceLast(await park(2, { amount: 1 }))).toBeNull();
+    });
+
     it('says how the last one was decided, and that it was approved with other arguments', async () => {
       await park(1, { amount: 1 });
       const diff = {

@@ -1,6 +1,7 @@
 import type { PendingRequest } from '../../contracts/review.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { ReviewStore } from '../../domain/review/ports.js';
+import { isOfCall } from '../../domain/review/asked-review.js';
 import { comparedWith, MAX_COMPARED_BYTES } from '../../domain/review/since-last.js';
 import { type Ask, statement } from '../store/statement.js';
 
@@ -9,11 +10,12 @@ const LOOKED_AT = 200;
 /** The index `reviews_of_agent` gives these in order. Its condition is repeated here word for word, or SQLite would not use it. */
 const SELECT_EARLIER = statement<{
   id: string;
+  agent_spiffe: string | null;
   method: string;
   minimized_payload: string;
   payload_bytes: number | string;
 }>(
-  `select id, method, minimized_payload, payload_bytes from reviews
+  `select id, agent_spiffe, method, minimized_payload, payload_bytes from reviews
      where tenant = ? and agent_id = ? and (created_ms, id) < (?, ?) and withdrawn_at is null
      order by created_ms desc, id desc limit ${LOOKED_AT}`,
 );
@@ -32,7 +34,8 @@ export const sinceLast =
     const tool = toolIn(row.retention['minimized_payload']);
     const { rows } = await parts.ask(SELECT_EARLIER, row.tenant, row.agent_id, Date.parse(row.created_at), row.id);
     const earlier = rows.find(
-      ({ method, minimized_payload }) => method === row.method && toolIn(parsed(minimized_payload)) === tool,
+      ({ agent_spiffe, method, minimized_payload }) =>
+        isOfCall({ agent_spiffe }) && method === row.method && toolIn(parsed(minimized_payload)) === tool,
     );
     if (!earlier) return null;
     const tooLarge = Math.max(Number(earlier.payload_bytes), row.payload_bytes ?? 0) > MAX_COMPARED_BYTES;

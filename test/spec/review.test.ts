@@ -432,6 +432,14 @@ describe('a review that no call asked for', () => {
     expect((await ask(asked)).body).toMatchObject({ status: 'approved' });
   });
 
+  it('is not told to the agent in whose name it is', async () => {
+    const asked = body({ agent_id: 'dev-agent' });
+    expect((await ask(asked)).status).toBe(201);
+    const agent = await gate.agent('dev-agent');
+    const polled = await agent.request('GET', `/pending/${asked.correlation_id as string}`);
+    expect([polled.status, polled.body.error]).toEqual([404, 'not_found']);
+  });
+
   it("is not approved by who asked for it, nor with an operator's token", async () => {
     const { id } = (await ask(body())).body;
     const decided = await simulator.request('POST', `/decide/${id as string}`, {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { REVIEW_CONTRACT } from '../../../contracts/call.js';
 import type { JsonObject } from '../../../contracts/json.js';
 import { closedIfOver } from '../../../domain/call-record/expiry.js';
 import type { CallRecord } from '../../../domain/call-record/record.js';
@@ -53,9 +54,11 @@ export function registerPending(
         await limits.replay(asked);
         const found = await lookUp(idOf(request.params.correlation_id, UNKNOWN));
         // Another agent's call and an unknown one get the same answer.
-        const mine =
-          found && found.evidence.call.tenant === caller.tenant && found.evidence.call.agent === caller.agent;
-        if (!mine || !found.pending_id) throw new GateError('not_found', UNKNOWN);
+        const asker = found?.evidence.call;
+        const mine = asker && asker.tenant === caller.tenant && asker.agent === caller.agent;
+        // A review in the agent's name that no call of its asked for is not its own either.
+        if (!mine || !found?.pending_id || asker.contract === REVIEW_CONTRACT)
+          throw new GateError('not_found', UNKNOWN);
         const record = await closedIfOver(calls, found, now());
         request.correlationId = record.correlation_id;
         const { call, verdict } = record.evidence;
