@@ -8,6 +8,9 @@ import { askedDigest } from '../domain/review/asked-review.js';
 import type { Reviews } from '../domain/review/ports.js';
 import { insist } from './insisting.js';
 
+/** Longer than HIL needs to store the row once the run has begun. What waits longer is asked again by the workflow, and holds no place meanwhile. */
+const ROW_WAIT_MS = 250;
+
 const taken = () => new PipelineUnavailable(ID_TAKEN, 'the id belongs to something else');
 
 export const createTakeInActivities = ({
@@ -18,8 +21,8 @@ export const createTakeInActivities = ({
   readonly reviews: Pick<Reviews, 'byCorrelation'>;
 }) => ({
   /**
-   * Takes a review in that no call asked for: the record of a call that waits, with the request that the review's row has. Waits some seconds
-   * for that row. Safe to repeat. What stands under the id already and is not this review stays as it is, and PipelineUnavailable says so.
+   * Takes a review in that no call asked for: the record of a call that waits, with the request that the review's row has. Waits a
+   * moment for that row. Safe to repeat. What stands under the id already and is not this review stays as it is, and PipelineUnavailable says so.
    */
   async takeIn(call: CallInput): Promise<CallSummary> {
     const known = await calls.find(call.correlation_id);
@@ -27,7 +30,7 @@ export const createTakeInActivities = ({
       if (known.digest !== call.digest) throw taken();
       return summarize(known);
     }
-    const row = await insist(() => rowOf(reviews, call));
+    const row = await insist(() => rowOf(reviews, call), { forMs: ROW_WAIT_MS });
     if (askedDigest(row) !== call.digest) throw taken();
     const { request_payload: body, review_reasons, risk_summary, approval_tier } = row;
     const admission = await calls.admit(call, { body, callback_url: null }, { limit: 0, windowMs: 0 });

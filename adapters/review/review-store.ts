@@ -644,6 +644,9 @@ export function reviewStoreOver(
     hold: legalHolds({ db, keys: payloadKeys, clock, asked, rowOf, change, retention }),
 
     assertOpen: tenants.assertOpen,
+    async assertRoom({ tenant, agent_id, request_payload }) {
+      await room?.assertFor({ tenant, agent_id, payload_bytes: Buffer.byteLength(JSON.stringify(request_payload)) });
+    },
     tenants: tenants.states,
     erase: (rows, trigger, untilMs) => asked(() => retention.erase(rows, trigger, untilMs)),
     async operatorRows(tenant) {

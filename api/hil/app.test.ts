@@ -22,6 +22,7 @@ import { registeredRoutes } from '../plugins/caller-authority.js';
 import type { Service } from '../plugins/service.js';
 import { tooFewFor } from './scope.js';
 import { createHilService } from './app.js';
+import { eventually } from '../../test/support/waiting.js';
 
 const payloadKeys = parseKeyRing(`k1:${'0123456789abcdef'.repeat(4)}`);
 
@@ -369,6 +370,60 @@ describe('POST /pending', () => {
       expect(await rows()).toHaveLength(1);
       ends = 'under way';
       expect(await asked()).toMatchObject({ status: 200 });
+    });
+
+    it('is refused with 429 while eight are being opened, and begins no run', async () => {
+      let open = () => undefined as void;
+      const mayOpen = new Promise<void>((resolve) => (open = resolve));
+      await service.close();
+      service = start({
+        simulatorTenant: 'acme',
+        starter: {
+          async start(call, store) {
+            started.push(call);
+            await mayOpen;
+            await store();
+            return 'under way';
+          },
+        },
+      });
+      const eight = Array.from({ length: 8 }, (_, n) => asked({ correlation_id: correlation(n + 1) }));
+      await eventually('eight runs', () => started.length === 8);
+      const ninth = await asked({ correlation_id: correlation(9) });
+      expect(ninth).toMatchObject({ status: 429, body: { error: 'rate_limited', retry_after_secs: 1 } });
+      open();
+      expect((await Promise.all(eight)).map(({ status }) => status)).toEqual(eight.map(() => 201));
+      expect(started).toHaveLength(8);
+      expect((await asked({ correlation_id: correlation(9) })).status).toBe(201);
+    });
+
+    it("begins no run where the agent's backlog is full", async () => {
+      await service.close();
+      await reviews.close();
+      const target = { file: join(directory, 'hil.db') };
+      reviews = await openReviewStore({
+        target,
+        payloadKeys,
+        clock: () => now,
+        perAgent: { rows: 1, bytes: 1_000_000 },
+      });
+      service = start({
+        simulatorTenant: 'acme',
+        starter: {
+          async start(call, store) {
+            started.push(call);
+            await store();
+            return 'under way';
+          },
+        },
+      });
+      expect((await asked()).status).toBe(201);
+      expect(await asked({ correlation_id: correlation(2) })).toMatchObject({
+        status: 429,
+        body: { error: 'review_backlog_full' },
+      });
+      expect((await asked()).status).toBe(200);
+      expect(started.map((call) => call.correlation_id)).toEqual([correlation(1), correlation(1)]);
     });
 
     it('is not decided by who asked for it', async () => {

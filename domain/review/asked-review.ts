@@ -4,6 +4,8 @@ import { canonicalDigest } from '../crypto/digest.js';
 import { GateError } from '../errors.js';
 import type { ReviewStarter, ReviewStore } from './ports.js';
 
+/** So many are brought to where they wait at once: callers of tools share the workers with them. */
+export const ASKED_AT_ONCE = 8;
 /** Gate's own time for bringing such a review to where it waits. */
 const UNDER_WAY_MS = 10_000;
 
@@ -58,20 +60,37 @@ export type AskForReview = (
 
 /**
  * The same id, agent and request again are the same review, also when it has ended; anything else under the id is `pending_conflict`. Nobody
- * approves what he asked for, so the row names the asker.
+ * approves what he asked for, so the row names the asker. While eight are being opened, the next one is `rate_limited`.
  */
-export const createAskForReview =
-  ({
-    reviews,
-    starter,
-    clock,
-  }: {
-    readonly reviews: Pick<ReviewStore, 'assertOpen' | 'createOnce' | 'byCorrelation' | 'withdraw'>;
-    readonly starter: ReviewStarter;
-    readonly clock: () => number;
-  }): AskForReview =>
-  async (review, asker) => {
+export function createAskForReview({
+  reviews,
+  starter,
+  clock,
+}: {
+  readonly reviews: Pick<ReviewStore, 'assertOpen' | 'assertRoom' | 'createOnce' | 'byCorrelation' | 'withdraw'>;
+  readonly starter: ReviewStarter;
+  readonly clock: () => number;
+}): AskForReview {
+  let underWay = 0;
+  return async (review, asker) => {
+    if (underWay >= ASKED_AT_ONCE)
+      throw new GateError('rate_limited', `${ASKED_AT_ONCE} reviews are being opened`, {
+        fields: { retry_after_secs: 1 },
+      });
+    underWay += 1;
+    try {
+      return await opened(review, asker);
+    } finally {
+      underWay -= 1;
+    }
+  };
+
+  async function opened(...[review, asker]: Parameters<AskForReview>): ReturnType<AskForReview> {
     await reviews.assertOpen(review.tenant);
+    // What would be refused begins no run.
+    const there = await reviews.byCorrelation(review.correlation_id, review.tenant);
+    if (!there) await reviews.assertRoom(review);
+    else if (!isOf(there, review)) throw new GateError('pending_conflict');
     const call = callOfReview(review, asker, clock());
     let created = false;
     try {
@@ -88,7 +107,8 @@ export const createAskForReview =
     const row = await reviews.byCorrelation(review.correlation_id, review.tenant);
     if (!row || !isOf(row, review)) throw new GateError('pending_conflict');
     return { row, created };
-  };
+  }
+}
 
 const isOf = (row: PendingRequest, { agent_id, method, request_payload }: NewReview): boolean =>
   row.agent_id === agent_id &&

@@ -223,6 +223,8 @@ export interface ReviewStore {
   operatorRows(tenant: string): Promise<number>;
   /** Throws `tenant_offboarded` where nothing of this tenant may be asked for, approved or run any more. */
   assertOpen(tenant: string): Promise<void>;
+  /** Throws `review_backlog_full` where a row of this agent with this request would be refused now. */
+  assertRoom(review: Pick<NewReview, 'tenant' | 'agent_id' | 'request_payload'>): Promise<void>;
   /** Whether a tenant may have reviews. */
   readonly tenants: TenantStates;
   /** The approvers' passkeys. */

@@ -8,7 +8,7 @@ import { lifeOf } from '../tool-call/workflow.js';
 /** A minute in all: by then the row is stored, or whoever asked for it was told that it is not. */
 const { takeIn } = proxyLocalActivities<StepActivities>({
   startToCloseTimeout: '6s',
-  retry: { initialInterval: '1s', backoffCoefficient: 1, maximumAttempts: 12 },
+  retry: { initialInterval: '1s', backoffCoefficient: 1, maximumAttempts: 48 },
   summary: 'the review is taken in from its row',
 });
 
