@@ -60,6 +60,7 @@ describe('the waiting calls of a page', () => {
       created_at: '2026-01-01T00:00:00.000Z',
       ttl_seconds: 900,
       risk_summary: 'A change waits for a person.',
+      review_reasons: [],
       original_payload_digest: `sha256:${'0'.repeat(64)}`,
       request_payload: { method: 'tools/call', params: { name: 'wire_transfer', arguments: args } },
     }) as unknown as PendingRequest;
