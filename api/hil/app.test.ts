@@ -186,6 +186,29 @@ it('serves exactly the routes of the authority table that are built', async () =
   expect(registeredRoutes(service.app).map(routeName).toSorted()).toEqual(expected.toSorted());
 });
 
+describe('the scope', () => {
+  it.each([
+    ['POST', '/pending'],
+    ['GET', '/pending?limit=none'],
+    ['GET', '/pending/none'],
+    ['GET', '/pending/by-correlation/none'],
+    ['GET', '/pending/summaries?limit=none'],
+    ['GET', '/approvals/stats?window=none'],
+  ] as const)('is looked at before anything else that is wrong: %s %s', async (method, url) => {
+    const body = method === 'POST' ? { nonsense: 1 } : undefined;
+    service = (await service.close(), start({ simulatorTenant: 'acme' }));
+    expect((await ask(method, url, { as: 'simulator', tenant: 'globex', body })).body).toMatchObject({
+      error: 'invalid_request',
+      reason: expect.stringContaining('X-Gate-Tenant-Scope'),
+    });
+    if (method === 'GET')
+      expect(await ask(method, url, { token: 'wrong' })).toMatchObject({
+        status: 401,
+        body: { error: 'unauthenticated' },
+      });
+  });
+});
+
 describe('POST /pending', () => {
   it('creates the row once: 201, then 200 with the same row', async () => {
     const row = await park();

@@ -26,7 +26,7 @@ export function deciderOf({ decides }: ReviewScope): (tenant: string) => Decisio
 
 /** Refuses whoever has no scope here before anything else of the request is looked at. */
 export const scopeFirst =
-  (scopeOf: (request: FastifyRequest) => ReviewScope) =>
+  (scopeOf: (request: FastifyRequest) => unknown) =>
   (request: FastifyRequest, _reply: unknown, done: () => void): void => {
     scopeOf(request);
     done();

@@ -8,7 +8,7 @@ import { stateNamespace } from '../../../contracts/ledger.js';
 import { GateError } from '../../../domain/errors.js';
 import type { AskForReview } from '../../../domain/review/asked-review.js';
 import type { ServiceApp } from '../../plugins/app.js';
-import { namedTenant, type ReviewScope } from '../scope.js';
+import { namedTenant, type ReviewScope, scopeFirst } from '../scope.js';
 import { ByCorrelation, ById, parsedObject, PendingDetail, PendingRow } from './schemas.js';
 import type { ReviewStore } from '../../../domain/review/ports.js';
 
@@ -39,7 +39,13 @@ export function pendingRoutes(app: ServiceApp, { reviews, scopeOf, askForReview 
 
   app.post(
     '/pending',
-    { schema: { body: CreateBody, response: { 200: PendingRow, 201: PendingRow } } },
+    {
+      schema: { body: CreateBody, response: { 200: PendingRow, 201: PendingRow } },
+      // The pipeline may name the tenant in the body instead.
+      onRequest: scopeFirst((request) =>
+        request.caller?.callerId === CALLER_IDS.simulator ? scopeOf(request) : namedTenant(request),
+      ),
+    },
     async (request, reply) => {
       const { body, caller } = request;
       const { row, created } =
@@ -50,13 +56,15 @@ export function pendingRoutes(app: ServiceApp, { reviews, scopeOf, askForReview 
     },
   );
 
-  app.get('/pending/:id', { schema: { params: ById, response: { 200: PendingDetail } } }, async (request) =>
-    detailed(found(await reviews.get(request.params.id, scopeOf(request).tenant))),
+  app.get(
+    '/pending/:id',
+    { schema: { params: ById, response: { 200: PendingDetail } }, onRequest: scopeFirst(scopeOf) },
+    async (request) => detailed(found(await reviews.get(request.params.id, scopeOf(request).tenant))),
   );
 
   app.get(
     '/pending/by-correlation/:correlation_id',
-    { schema: { params: ByCorrelation, response: { 200: PendingDetail } } },
+    { schema: { params: ByCorrelation, response: { 200: PendingDetail } }, onRequest: scopeFirst(scopeOf) },
     async (request) =>
       detailed(found(await reviews.byCorrelation(request.params.correlation_id, scopeOf(request).tenant))),
   );
