@@ -144,7 +144,7 @@ export const HIL_SETTINGS = {
   decisionLinkSeconds: setting(
     'GATE_HIL_DECISION_LINK_TTL_SECS',
     seconds(3_600, LINK_LIFE_SECONDS.least, LINK_LIFE_SECONDS.most),
-    'How long a link to a decision holds that asks for no other time.',
+    'How long a link to a decision holds that asks for no other time. Links on cards hold until the deadline of their call.',
   ),
   simulatorTenant: setting(
     'GATE_HIL_SIMULATOR_TENANT',
