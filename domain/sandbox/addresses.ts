@@ -6,6 +6,8 @@ import type { Verb } from './verbs.js';
 const ADDRESSES = words(
   'url urls uri uris endpoint href link webhook webhookurl callbackurl baseurl targeturl requesturl address',
 );
+/** What an address is put together from. */
+const PARTS = words('url uri endpoint host hostname site domain path pathname route resource');
 const METHODS = words(
   'method httpmethod requestmethod httpverb verb methodoverride xmethodoverride xhttpmethod xhttpmethodoverride',
 );
@@ -15,7 +17,7 @@ const KNOWN: ReadonlySet<string> = new Set([...LOOKS, 'POST', 'PUT', 'PATCH', 'D
 const LONGEST_URL = 8_192;
 const LOCAL_NAME = /(?:^|\.)(?:localhost|local|internal|home\.arpa|localdomain)$/;
 
-/** The request of a call over HTTP; nothing where no argument is an address. */
+/** The request of a call over HTTP; nothing where no argument is an address or a method that changes something. */
 export function readAddresses(call: ReadCall, verb: Verb): readonly Finding[] {
   const urls = call.leaves.flatMap(({ name, value }) => {
     const isNamed = ADDRESSES.has(name) || name.endsWith('url') || name.endsWith('uri');
@@ -23,10 +25,12 @@ export function readAddresses(call: ReadCall, verb: Verb): readonly Finding[] {
     const url = asUrlParsersRead(value);
     return /^(?:https?|wss?|ftp):/i.test(url) ? [url] : [];
   });
-  if (urls.length === 0) return [];
+  // Without a whole address a method that changes something still says what is asked for: host and path may stand apart.
+  if (urls.length === 0 && !saidMethods(call).some((method) => KNOWN.has(method) && !LOOKS.has(method))) return [];
   const method = methodOf(call, verb);
   const inside = urls.flatMap((url) => insideOf(url));
-  const common = { targets: urls.map((url) => withoutPassword(url.slice(0, LONGEST_URL))) };
+  const apart = call.leaves.flatMap(({ name, value }) => (PARTS.has(name) && typeof value === 'string' ? [value] : []));
+  const common = { targets: (urls.length > 0 ? urls : apart).map((url) => withoutPassword(url.slice(0, LONGEST_URL))) };
   if (method === 'DELETE')
     return [
       {
@@ -64,6 +68,9 @@ export function readAddresses(call: ReadCall, verb: Verb): readonly Finding[] {
   ];
 }
 
+const saidMethods = ({ leaves }: ReadCall): readonly string[] =>
+  leaves.filter(({ name }) => METHODS.has(name)).map(({ value }) => String(value).trim().toUpperCase());
+
 /** Parsers of addresses skip controls and spaces before the scheme, and tabs and line ends anywhere (WHATWG URL, 4.4). */
 const asUrlParsersRead = (text: string): string => {
   const joined = text.replaceAll(/[\t\n\r]/g, '');
@@ -76,13 +83,9 @@ const asUrlParsersRead = (text: string): string => {
  * As the arguments or the tool's name say it; of several, the one that does most, because nobody knows which the tool obeys. A body without a
  * method is sent. A method that nobody knows may do anything.
  */
-function methodOf({ leaves, words: all }: ReadCall, verb: Verb): string {
-  const said = leaves
-    .filter(({ name }) => METHODS.has(name))
-    .map(({ value }) => {
-      const method = String(value).trim().toUpperCase();
-      return KNOWN.has(method) ? method : 'POST';
-    });
+function methodOf(call: ReadCall, verb: Verb): string {
+  const { leaves, words: all } = call;
+  const said = saidMethods(call).map((method) => (KNOWN.has(method) ? method : 'POST'));
   if (said.length > 0)
     return (
       said.find((method) => method === 'DELETE') ?? said.find((method) => !LOOKS.has(method)) ?? (said[0] as string)
