@@ -68,8 +68,12 @@ export function readAddresses(call: ReadCall, verb: Verb): readonly Finding[] {
   ];
 }
 
+/** A `type` says a method where it has the name of one. */
 const saidMethods = ({ leaves }: ReadCall): readonly string[] =>
-  leaves.filter(({ name }) => METHODS.has(name)).map(({ value }) => String(value).trim().toUpperCase());
+  leaves
+    .map(({ name, value }) => ({ name, method: String(value).trim().toUpperCase() }))
+    .filter(({ name, method }) => METHODS.has(name) || (name === 'type' && KNOWN.has(method)))
+    .map(({ method }) => method);
 
 /** Parsers of addresses skip controls and spaces before the scheme, and tabs and line ends anywhere (WHATWG URL, 4.4). */
 const asUrlParsersRead = (text: string): string => {
