@@ -5,7 +5,7 @@ import { GateError } from '../errors.js';
 import type { ReviewStarter, ReviewStore } from './ports.js';
 
 /** So many are brought to where they wait at once: callers of tools share the workers with them. */
-export const ASKED_AT_ONCE = 8;
+const ASKED_AT_ONCE = 8;
 /** Gate's own time for bringing such a review to where it waits. */
 const UNDER_WAY_MS = 10_000;
 

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { GateError } from '../../../domain/errors.js';
-import { countCommits, follow } from '../../../domain/evidence/reports/follow.js';
+import { countCommits, follow, pageTurns } from '../../../domain/evidence/reports/follow.js';
 import type { ChainRows } from '../../../adapters/ledger/ledger-store.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { scopeOf, scopeQuery } from '../query.js';
@@ -28,6 +28,7 @@ export function streamRoutes({
   readonly reader: Pick<ChainRows, 'pages' | 'head'>;
 }): void {
   const commits = countCommits();
+  const turn = pageTurns();
   writer.observe(commits.note);
   const open = new Set<AbortController>();
   // An open stream would keep the service from closing. Its client reconnects with the id it has.
@@ -61,7 +62,8 @@ export function streamRoutes({
         const known = request.headers['last-event-id'];
         const reset = known !== undefined && Number(known) > length;
         const after = known === undefined || reset ? length : Number(known);
-        const rows = follow({ ledger: reader, filter: scopeOf(request.query), after, commits, signal: ended.signal });
+        const filter = scopeOf(request.query);
+        const rows = follow({ ledger: reader, filter, after, commits, turn, signal: ended.signal });
         return await reply
           .header('content-type', 'text/event-stream')
           .header('cache-control', 'no-store')

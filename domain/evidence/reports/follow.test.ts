@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../../test/support/ledger.js';
 import { type WholeLedger, openLedger } from '../../../test/support/whole-ledger.js';
-import { type Commits, countCommits, follow, type FollowOptions } from './follow.js';
+import { type Commits, countCommits, follow, type FollowOptions, pageTurns } from './follow.js';
 import { eventually } from '../../../test/support/waiting.js';
 
 describe.each(STORES)('following the chain on %s', (kind) => {
@@ -24,7 +24,7 @@ describe.each(STORES)('following the chain on %s', (kind) => {
   });
 
   const following = (change: Partial<FollowOptions> = {}) =>
-    follow({ ledger, filter: {}, after: 0, commits, signal: ending.signal, ...change });
+    follow({ ledger, filter: {}, after: 0, commits, turn: pageTurns(), signal: ending.signal, ...change });
   const take = async (rows: ReturnType<typeof follow>, count: number) => {
     const seqs: (number | null)[] = [];
     while (seqs.length < count) {
@@ -145,5 +145,44 @@ describe.each(STORES)('following the chain on %s', (kind) => {
     const waiting = rows.next();
     await ledger.close();
     await expect(waiting).rejects.toMatchObject({ code: 'ledger_store_unavailable' });
+  });
+});
+
+describe('many that follow the chain at once', () => {
+  it('read one page in each turn of the event loop, each of them in its turn', async () => {
+    const pagesOfTurns: string[][] = [];
+    let turning = true;
+    const nextTurn = () => {
+      pagesOfTurns.push([]);
+      if (turning) setImmediate(nextTurn);
+    };
+    nextTurn();
+    const ledgerOf = (name: string): FollowOptions['ledger'] => ({
+      head: () => Promise.resolve({ length: 3 }),
+      async *pages() {
+        for (const seq of [1, 2, 3]) {
+          pagesOfTurns.at(-1)?.push(`${name} ${seq}`);
+          yield [testRow({ seq } as never)] as never;
+        }
+      },
+    });
+    const turn = pageTurns();
+    const ending = new AbortController();
+    const take3 = async (name: string) => {
+      const rows = follow({
+        ledger: ledgerOf(name),
+        filter: {},
+        after: 0,
+        commits: countCommits(),
+        turn,
+        signal: ending.signal,
+      });
+      for (let count = 0; count < 3; count += 1) await rows.next();
+      await rows.return(undefined);
+    };
+    await Promise.all(['a', 'b', 'c'].map(take3));
+    turning = false;
+    expect(pagesOfTurns.filter((pages) => pages.length > 1)).toEqual([]);
+    expect(pagesOfTurns.flat()).toEqual(['a 1', 'b 1', 'c 1', 'a 2', 'b 2', 'c 2', 'a 3', 'b 3', 'c 3']);
   });
 });

@@ -8,6 +8,8 @@ export interface FollowOptions {
   /** Sequence of the last row the follower has. */
   readonly after: number;
   readonly commits: Commits;
+  /** Awaited before each page; shared by all followers of a process (`pageTurns`). */
+  readonly turn: () => Promise<void>;
   readonly signal: AbortSignal;
   readonly heartbeatMs?: number;
   /** How often to look for appends of other processes, which cannot notify this one. */
@@ -17,13 +19,14 @@ export interface FollowOptions {
 /**
  * All rows after a place in chain order, then each new row as it is committed; `null` when nothing came for one heartbeat interval. No row
  * is repeated or skipped, because commits become visible in chain order. The next page is read after the last one was consumed, so a slow
- * follower costs one page of memory. Ends when the signal fires.
+ * follower costs one page of memory, and however many catch up, other work runs between two of their pages. Ends when the signal fires.
  */
 export async function* follow({
   ledger,
   filter,
   after,
   commits,
+  turn,
   signal,
   heartbeatMs = 15_000,
   lookMs = 1_000,
@@ -34,7 +37,7 @@ export async function* follow({
     const seen = commits.count();
     const { length } = await ledger.head();
     if (length > place) {
-      for await (const page of ledger.pages({ ...filter, seqFrom: place + 1, seqTo: length })) {
+      for await (const page of paced(ledger.pages({ ...filter, seqFrom: place + 1, seqTo: length }), turn)) {
         for (const row of page) {
           if (signal.aborted) return;
           yield row;
@@ -50,6 +53,36 @@ export async function* follow({
     }
     await commits.after(seen, Math.min(lookMs, Math.max(1, heartbeatMs - (performance.now() - heardAt))), signal);
   }
+}
+
+async function* paced<Page>(pages: AsyncIterable<Page>, turn: () => Promise<void>): AsyncGenerator<Page> {
+  const reading = pages[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      await turn();
+      const next = await reading.next();
+      if (next.done) return;
+      yield next.value;
+    }
+  } finally {
+    await reading.return?.();
+  }
+}
+
+/**
+ * One page in each turn of the event loop, first come, first served. Sockets take megabytes before they make anybody wait, so that dozens of
+ * followers that begin at once would read and write all of it in one turn.
+ */
+export function pageTurns(): () => Promise<void> {
+  const waiting: (() => void)[] = [];
+  const goOn = (): void => {
+    waiting.shift()?.();
+    if (waiting.length > 0) setImmediate(goOn);
+  };
+  return () =>
+    new Promise((resolve) => {
+      if (waiting.push(resolve) === 1) setImmediate(goOn);
+    });
 }
 
 /** Counts the commits of this process. */
