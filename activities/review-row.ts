@@ -1,5 +1,5 @@
 import type { CallInput, CallSummary, ReachedRecord } from '../contracts/call.js';
-import type { SignedDecision } from '../contracts/review.js';
+import type { CarriedDecision } from '../contracts/review.js';
 import type { SandboxReport } from '../contracts/sandbox.js';
 import { within } from '../domain/within.js';
 import type { DecisionVerdict, ReviewActivities } from './review.js';
@@ -22,7 +22,7 @@ export interface ReviewRow {
     report: SandboxReport | null,
   ): Promise<CallSummary>;
   /** Applies a decision and settles its row, so that its sender has nothing left to write. */
-  decided(decision: SignedDecision): Promise<DecisionVerdict>;
+  decided(decision: CarriedDecision): Promise<DecisionVerdict>;
 }
 
 export function reviewRow(

@@ -1,6 +1,12 @@
 import type { CallInput, CallSummary, ReachedRecord } from '../contracts/call.js';
 import type { JsonObject } from '../contracts/json.js';
-import type { Approval, SettledReview, SignedDecision } from '../contracts/review.js';
+import type {
+  Approval,
+  CarriedDecision,
+  CarriedSettlement,
+  SettledReview,
+  SignedDecision,
+} from '../contracts/review.js';
 import type { SandboxReport } from '../contracts/sandbox.js';
 import { closedIfOver, expireCall } from '../domain/call-record/expiry.js';
 import {
@@ -17,6 +23,7 @@ import { TAMPERED } from '../domain/call-record/transitions.js';
 import { errorText, GateError } from '../domain/errors.js';
 import { PipelineUnavailable, REVIEW_BACKLOG, TENANT_OFFBOARDED } from '../domain/pipeline/pipeline.js';
 import { otherCallThan, type VerifyDecision } from '../domain/review/approval.js';
+import { uncarried } from '../domain/review/carried-change.js';
 import { changedBody } from '../domain/review/modification.js';
 import type { Reviews } from '../domain/review/ports.js';
 import { needsMoreEyes } from '../domain/review/quorum.js';
@@ -40,7 +47,7 @@ export type DecisionVerdict =
   | {
       readonly applied: true;
       readonly summary: CallSummary;
-      readonly settled: SettledReview;
+      readonly settled: CarriedSettlement;
       /** The review row says so already. Absent when an earlier Gate applied it. */
       readonly row_settled?: boolean;
     }
@@ -54,7 +61,7 @@ export type DecisionVerdict =
   | {
       readonly applied: false;
       readonly code: DecisionRefusal;
-      readonly settled: SettledReview | null;
+      readonly settled: CarriedSettlement | null;
       /** When the record no longer waits: its present state. The waiting run continues from there. */
       readonly summary: CallSummary | null;
     };
@@ -180,7 +187,15 @@ export const createReviewActivities = ({
    * Applies a decision to the record after verifying its signature. The first decision stands: a repeat of the same decision has the same
    * effect, any other is refused. A forged one changes nothing and leaves an alarm row.
    */
-  async applyDecision(decision: SignedDecision): Promise<DecisionVerdict> {
+  async applyDecision(sent: CarriedDecision): Promise<DecisionVerdict> {
+    let decision: SignedDecision;
+    try {
+      decision = await uncarried(sent, { opened: (id, sealed) => reviews.openedChange(id, sealed) });
+    } catch (error) {
+      if (error instanceof GateError && NEVER_OPENS.has(error.code))
+        return refused(sent, await tenantOf(calls, sent.correlation_id), 'its change does not open', alarm);
+      return { applied: false, code: 'modification_unjudged', settled: null, summary: null };
+    }
     try {
       await verify(decision);
     } catch (error) {
@@ -373,6 +388,14 @@ function closedAsTampered(record: CallRecord, decision: SignedDecision): Decisio
   };
 }
 
+/** What HIL says of a change that no key of its row opens. */
+const NEVER_OPENS: ReadonlySet<string> = new Set([
+  'not_found',
+  'payload_unavailable',
+  'review_tampered',
+  'invalid_request',
+]);
+
 /** What an approver's change of a call amounts to. */
 type Change =
   | {
@@ -428,7 +451,7 @@ async function changeOf(
 
 /** A decision that is not HIL's own, or not about this call, changes nothing and leaves an alarm row. */
 async function refused(
-  decision: SignedDecision,
+  decision: CarriedDecision,
   tenant: string | null,
   why: string,
   alarm: ReviewActivityOptions['alarm'],

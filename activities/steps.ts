@@ -1,6 +1,6 @@
 import type { CallInput, CallSummary, ReachedRecord } from '../contracts/call.js';
 import type { InspectionResponse } from '../contracts/inspection.js';
-import type { SignedDecision } from '../contracts/review.js';
+import type { CarriedDecision } from '../contracts/review.js';
 import type { SandboxReport } from '../contracts/sandbox.js';
 import { evaluateCall, inspectCall, judgeCall, type Inspected, type JudgeSteps } from '../domain/pipeline/pipeline.js';
 import type { CallbackActivities } from './callback.js';
@@ -151,7 +151,7 @@ export function createStepActivities(
     },
 
     /** Applies a decision; its row is settled with it, where the review store takes it at once. */
-    applyDecision: (decision: SignedDecision): Promise<DecisionVerdict> => row.decided(decision),
+    applyDecision: (decision: CarriedDecision): Promise<DecisionVerdict> => row.decided(decision),
 
     /** Brings the review row to what the record says: after an expiry, or when that could not be done with the decision. */
     async settleReview(correlationId: string, insistence: Insistence, reached?: ReachedRecord): Promise<boolean> {

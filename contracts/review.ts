@@ -86,6 +86,11 @@ export type ModificationDiff = z.infer<typeof modificationDiff>;
 /** A change that HIL signed: the diff, and the digest of the request that it makes. */
 export const modification = z.strictObject({ diff: modificationDiff, reviewed_digest: z.string() });
 export type Modification = z.infer<typeof modification>;
+/**
+ * The same change on its way through the workflow engine, whose histories outlive the row: the diff sealed with the row's own key, which only
+ * the review service has (docs/architecture/reviews.md#payload-and-retention).
+ */
+export type CarriedModification = Omit<Modification, 'diff'> & { readonly sealed_diff: string };
 
 /** A value as JSON; of a long one the beginning, with its length and the SHA-256 of its canonical JSON. */
 export const shownValue = z.strictObject({
@@ -349,3 +354,12 @@ export const settledReview = z.strictObject({
   modification: modification.optional(),
 });
 export type SettledReview = z.infer<typeof settledReview>;
+
+/** A decision as the engine carries it. An earlier Gate sent the diff in clear. */
+export type CarriedDecision = Omit<SignedDecision, 'modification'> & {
+  readonly modification?: Modification | CarriedModification | undefined;
+};
+/** A settlement as the engine carries it: of a change only its digest, unless the decision came with the diff. */
+export type CarriedSettlement = Omit<SettledReview, 'modification'> & {
+  readonly modification?: Modification | Omit<Modification, 'diff'> | undefined;
+};

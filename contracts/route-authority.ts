@@ -295,6 +295,8 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('hil', 'GET', '/tenants/{tenant}/standing', 'hil.pending.settle', proxy),
   // The pipeline asks for the approval of a call that policy put into the tier `auto`.
   row('hil', 'POST', '/pending/{id}/rule-decision', 'hil.pending.settle', proxy),
+  // It opens what an approver changed: the engine carried it sealed with the key of its row.
+  row('hil', 'POST', '/pending/{id}/opened-change', 'hil.pending.settle', proxy),
   row('hil', 'DELETE', '/pending/by-correlation/{correlation_id}', 'hil.pending.withdraw', proxy),
   // Somebody else allows an approver to replace lost passkeys.
   row('hil', 'POST', '/auth/enrollment/recoveries', 'hil.auth.ceremony', console),

@@ -18,6 +18,7 @@ import type { SignedDecision } from '../contracts/review.js';
 import { uuidFromDigest } from '../domain/crypto/digest.js';
 import { ASK_AGAIN, errorText, GateError } from '../domain/errors.js';
 import { endedBefore } from '../domain/review/backlog.js';
+import { carried, type ChangeSeal, withChangeOf } from '../domain/review/carried-change.js';
 import type { DecisionOutcome, DecisionSender } from '../domain/review/ports.js';
 import { DECISION_REFUSALS, type DecisionRefusal } from '../domain/review/transitions.js';
 import { foreignText } from '../domain/text.js';
@@ -167,11 +168,14 @@ const engineUnavailable = (error: unknown): GateError =>
 
 const DECISION_LIMIT_MS = 10_000;
 
-/** Sends HIL's decisions to their workflow as the `decide` update and returns the workflow's answer. */
-export const createDecisionSender = ({
-  client,
-  circuit,
-}: Pick<EngineClient, 'client' | 'circuit'>): DecisionSender => ({
+/**
+ * Sends HIL's decisions to their workflow as the `decide` update and returns the workflow's answer. `seal` keeps changed values out of the
+ * history.
+ */
+export const createDecisionSender = (
+  { client, circuit }: Pick<EngineClient, 'client' | 'circuit'>,
+  seal: Pick<ChangeSeal, 'sealed'>,
+): DecisionSender => ({
   async decide(decision: SignedDecision): Promise<DecisionOutcome> {
     if (circuit.away()) throw new GateError('orchestrator_unavailable');
     const {
@@ -186,17 +190,17 @@ export const createDecisionSender = ({
     // With other votes beside it, or another change, it is another decision.
     const changes = modification ? [modification.reviewed_digest] : [];
     const same = [pending_id, principal.subject, said, request_id, ...standing_approvers, ...changes];
+    const sent = await carried(decision, seal);
     const send = async (updateId: string): Promise<DecisionOutcome> => {
       const verdict = await circuit.whileUp(
         client.withDeadline(Math.min(Date.now() + DECISION_LIMIT_MS, Date.parse(decision.not_after)), () =>
-          client.workflow
-            .getHandle(decision.correlation_id)
-            .executeUpdate(decideUpdate, { updateId, args: [decision] }),
+          client.workflow.getHandle(decision.correlation_id).executeUpdate(decideUpdate, { updateId, args: [sent] }),
         ),
       );
       if (verdict.applied && verdict.settled === null) return { outcome: 'voted', approvals: verdict.approvals };
-      if (verdict.applied) return { outcome: 'applied', settled: verdict.settled, row_settled: verdict.row_settled };
-      return { outcome: 'refused', code: verdict.code, ...(verdict.settled && { settled: verdict.settled }) };
+      const settled = verdict.settled && { settled: withChangeOf(decision, verdict.settled) };
+      if (!verdict.applied) return { outcome: 'refused', code: verdict.code, ...settled };
+      return { outcome: 'applied', settled: withChangeOf(decision, verdict.settled), row_settled: verdict.row_settled };
     };
     try {
       // Repeated sendings are one update, and so have one answer. The engine also keeps a failure, and the answer that an earlier sending

@@ -18,6 +18,7 @@ import { isRefusedPayload, type OnForeignPayload } from './codec.js';
 import { dataConverter } from './client.js';
 import { type GateWorker, workerGroup } from './worker-group.js';
 import { LeanWorker, workerThatTells } from './workflow-threads.js';
+import { toldTo } from '../domain/review/carried-change.js';
 import { roomFor } from '../domain/room-for.js';
 
 export interface WorkerOptions {
@@ -128,7 +129,13 @@ export function forEngine(activities: GateActivities, room?: ParkedRoom) {
   const { inspect, evaluate, analyze, park, roomForParked, applyDecision, escalate, expire } = steps;
   const { settleReview, callback, takeIn } = steps;
   return {
-    ...typed({ inspect, evaluate, analyze, park, roomForParked, applyDecision, escalate, expire }),
+    ...typed({ inspect, evaluate, analyze, park, roomForParked, escalate, expire }),
+    ...typed<Pick<StepActivities, 'applyDecision'>>({
+      async applyDecision(sent) {
+        const verdict = await applyDecision(sent);
+        return verdict.settled === null ? verdict : { ...verdict, settled: toldTo(sent, verdict.settled) };
+      },
+    }),
     ...typed({ settleReview, callback, takeIn }),
     ...typed<Pick<StepActivities, 'appendLedger'>>({
       appendLedger: (correlationId, insistence, reached) =>

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createHilService } from '../../api/hil/app.js';
 import type { Service } from '../../api/plugins/service.js';
-import type { NewReview, SettledReview } from '../../contracts/review.js';
+import type { ModificationDiff, NewReview, SettledReview } from '../../contracts/review.js';
 import type { SandboxReport } from '../../contracts/sandbox.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { verifyDecision } from '../../domain/review/decision-signature.js';
@@ -119,6 +119,26 @@ describe.each(hosts)('the review rows as the pipeline needs them, %s', (_, host)
       code: 'pending_conflict',
       status: 409,
     });
+  });
+
+  it('opens what was changed in a call with the key of its row, and of no other row', async () => {
+    const row = await reviews.createOnce(review);
+    const other = await reviews.createOnce({ ...review, correlation_id: randomUUID() });
+    const diff: ModificationDiff = {
+      contract: 'gate.hil.modification-diff/v1',
+      replacements: [{ path: ['to'], value: 'another vendor' }],
+    };
+    const sealed = await store.changeSeal.sealed(row.id, diff);
+    expect(Buffer.from(sealed, 'base64').toString('latin1')).not.toContain('vendor');
+    expect(await reviews.openedChange(row.id, sealed)).toEqual(diff);
+    for (const [id, text, code] of [
+      [other.id, sealed, 'payload_unavailable'],
+      [row.id, sealed.slice(0, -8), 'payload_unavailable'],
+      [randomUUID(), sealed, 'not_found'],
+    ] as const)
+      await expect(reviews.openedChange(id, text)).rejects.toMatchObject({ code });
+    await reviews.withdraw(review.correlation_id);
+    await expect(reviews.openedChange(row.id, sealed)).rejects.toMatchObject({ code: 'not_found' });
   });
 
   it('has the approval of a rule for the tier auto, signed, and for no other', async () => {

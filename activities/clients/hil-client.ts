@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { reviewStatus, signedDecision, type PendingRequest } from '../../contracts/review.js';
+import { modificationDiff, reviewStatus, signedDecision, type PendingRequest } from '../../contracts/review.js';
 import { GateError } from '../../domain/errors.js';
 import type { Reviews } from '../../domain/review/ports.js';
 import { createServiceClient, type ServiceClientOptions } from './service-client.js';
@@ -13,6 +13,7 @@ const row = z.looseObject({
   ttl_seconds: z.number().int(),
 });
 
+const change = z.object({ diff: modificationDiff });
 const ruled = z.object({ decision: signedDecision.nullable() });
 
 /**
@@ -54,6 +55,11 @@ export function createHilClient({ timeoutMs = 5_000, ...options }: ServiceClient
     async decideByRule(pendingId) {
       const path = `/pending/${encodeURIComponent(pendingId)}/rule-decision`;
       return (await ask(ruled, { method: 'POST', path, timeoutMs, body: {} })).decision;
+    },
+
+    async openedChange(pendingId, sealed) {
+      const path = `/pending/${encodeURIComponent(pendingId)}/opened-change`;
+      return (await ask(change, { method: 'POST', path, timeoutMs, body: { sealed_diff: sealed } })).diff;
     },
 
     async escalated(id, at) {

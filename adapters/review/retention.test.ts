@@ -269,6 +269,7 @@ describe.each(PLACES)('what is past its date: %s', (name, newPlace) => {
       await store.createOnce(reviewOf(1, { approval_tier: tier, request_payload: { text: PAYEE.repeat(2_000) } }));
       const { original_payload_digest } = await store.settle(settlementOf(1, { modification }));
       await store.createOnce(reviewOf(2, { approval_tier: 'strict' }));
+      const carried = await store.changeSeal.sealed(idOf(1), diff);
       const probes = await sealedBytes(1);
       expect(probes).toHaveLength(4);
       if (place.folder) expect(await inFiles(probes)).toBe(4);
@@ -276,10 +277,15 @@ describe.each(PLACES)('what is past its date: %s', (name, newPlace) => {
       now = T0 + 5_000 + days * DAY_MS - 1;
       expect(await store.sweep()).toEqual({ purged: 0, deleted: 0, failed: 0 });
       expect(await store.get(idOf(1))).toMatchObject({ modification_diff: diff, sandbox_report: report });
+      expect(await store.changeSeal.opened(idOf(1), carried)).toEqual(diff);
       now += 1;
       expect(await store.sweep()).toEqual({ purged: 1, deleted: 0, failed: 0 });
       if (place.folder) expect(await inFiles(probes)).toBe(0);
       expect(await keyOf(1)).toBeUndefined();
+      // What the engine's histories and their backups still hold of it opens no more, and nothing is sealed with another key instead.
+      const gone = { code: 'payload_unavailable' };
+      await expect(store.changeSeal.opened(idOf(1), carried)).rejects.toMatchObject(gone);
+      await expect(store.changeSeal.sealed(idOf(1), diff)).rejects.toMatchObject(gone);
       const row = await store.get(idOf(1));
       expect(row).toMatchObject({
         status: 'approved',

@@ -33,6 +33,7 @@ import {
   type StoredReview,
   type WithDataKey,
 } from '../../domain/review/sealed-review.js';
+import { changeSealOver } from './change-seal.js';
 import { NEXT_CHANGE, nextChange, reviewChanges } from './changes.js';
 import { legalHolds } from './legal-holds.js';
 import { passkeyStore } from './passkeys.js';
@@ -479,6 +480,7 @@ export function reviewStoreOver(
   return {
     notices: noticeStoreOver(store, { keys: payloadKeys, clock }),
     chatLinks: chatLinkStoreOver(store, { keys: payloadKeys, clock }),
+    changeSeal: changeSealOver({ sealing, rowOf }),
 
     async createOnce(review) {
       const row = newRow(review);
@@ -675,6 +677,7 @@ export const reviewsOf = (store: ReviewStore, decideByRule: RuleDecision): Revie
   settle: (settled) => store.settle(settled),
   escalated: (id, at) => store.escalated(id, at),
   assertOpen: (tenant) => store.assertOpen(tenant),
+  openedChange: (id, sealed) => store.changeSeal.opened(id, sealed),
   onTampered: (listener) => store.onTampered(listener),
 });
 

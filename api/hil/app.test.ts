@@ -7,7 +7,13 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import type { CallInput } from '../../contracts/call.js';
-import { pendingRequest, type PendingRequest, type SignedDecision } from '../../contracts/review.js';
+import {
+  type CarriedSettlement,
+  pendingRequest,
+  type PendingRequest,
+  type SettledReview,
+  type SignedDecision,
+} from '../../contracts/review.js';
 import { GATE_OWN_ROUTES, ROUTE_AUTHORITY, routeName } from '../../contracts/route-authority.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
@@ -21,8 +27,14 @@ import { DECISION_REFUSALS } from '../../domain/review/transitions.js';
 import { registeredRoutes } from '../plugins/caller-authority.js';
 import type { Service } from '../plugins/service.js';
 import { tooFewFor } from './scope.js';
+import { isWhole } from '../../domain/review/carried-change.js';
 import { createHilService } from './app.js';
 import { eventually } from '../../test/support/waiting.js';
+
+const whole = (settled: CarriedSettlement): SettledReview => {
+  if (!isWhole(settled)) throw new Error('a change is missing');
+  return settled;
+};
 
 const payloadKeys = parseKeyRing(`k1:${'0123456789abcdef'.repeat(4)}`);
 
@@ -945,7 +957,7 @@ describe('POST /decide/{id}', () => {
       await reviews.note(row.id, 'acme', () => ({ assigned_to: 'team:payments', assigned_by: 'operator:ada' }));
       const outcome = await honest(signed);
       if (outcome.outcome !== 'applied') throw new Error('not applied');
-      await reviews.settle(outcome.settled);
+      await reviews.settle(whole(outcome.settled));
       return { ...outcome, row_settled: true };
     };
     expect(await decide(row.id)).toMatchObject({
@@ -1218,7 +1230,7 @@ describe('POST /decide/{id}', () => {
         const through = sender.decide;
         sender.decide = async (decision) => {
           const outcome = await honest.decide(decision);
-          if (known && outcome.outcome !== 'voted' && outcome.settled) await reviews.settle(outcome.settled);
+          if (known && outcome.outcome !== 'voted' && outcome.settled) await reviews.settle(whole(outcome.settled));
           return through(decision);
         };
         expect(await decide(row.id, body, click)).toMatchObject({ status: 503 });
@@ -1294,7 +1306,7 @@ describe('POST /decide/{id}', () => {
       const honest = sender.decide.bind(sender);
       sender.decide = async (decision) => {
         const outcome = await honest(decision);
-        if (outcome.outcome === 'applied') await reviews.settle(outcome.settled);
+        if (outcome.outcome === 'applied') await reviews.settle(whole(outcome.settled));
         return outcome;
       };
       expect(await decide(row.id)).toMatchObject({ status: 200, body: { status: 'approved' } });

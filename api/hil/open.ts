@@ -96,7 +96,7 @@ export async function open({
         createHilService({
           ...parts,
           reviews,
-          sender: createDecisionSender(engine),
+          sender: createDecisionSender(engine, reviews.changeSeal),
           starter: createReviewStarter(engine, engine.settings),
           decisionKey,
           quorum,

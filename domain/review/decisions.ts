@@ -2,16 +2,17 @@ import type { KeyObject } from 'node:crypto';
 import type { AssertionJson, PasskeyApproval } from '../../contracts/approval.js';
 import type {
   Approval,
+  CarriedSettlement,
   DecisionPrincipal,
   Modification,
   ModificationDiff,
   PendingRequest,
-  SettledReview,
   SignedDecision,
 } from '../../contracts/review.js';
 import { canonicalDigest } from '../crypto/digest.js';
 import { GateError } from '../errors.js';
 import { approvalStatementOf } from './approval-challenge.js';
+import { isWhole } from './carried-change.js';
 import { signDecision } from './decision-signature.js';
 import { modified, ModificationRefused } from './modification.js';
 import { ONE_APPROVER, type QuorumRule } from './quorum.js';
@@ -187,17 +188,17 @@ export function createDecisions({
       throw new GateError('internal_error', 'the workflow answered for another review');
     // Another change of the same person under the same request id may have been first.
     if (outcome.outcome === 'applied' && !isDecidedBy(outcome.settled, signed)) {
-      await reviews.settle(outcome.settled).catch(() => undefined);
+      await settleAnyway(outcome.settled);
       throw refusal('already_decided', outcome.settled);
     }
     if (outcome.outcome === 'applied') {
+      if (!isWhole(outcome.settled)) throw new GateError('internal_error', 'the workflow answered for another change');
       if (!outcome.row_settled) return reviews.settle(outcome.settled);
       // Read anew: while the workflow decided, somebody may have written a note on the row.
       const now = await reviews.get(row.id, row.tenant).catch(() => null);
       return now !== null && isSettled(now.status) ? now : settledView(row, outcome.settled);
     }
-    // The refusal stands even if its row cannot be written now, because the workflow writes the same settlement itself.
-    if (outcome.settled) await reviews.settle(outcome.settled).catch(() => undefined);
+    if (outcome.settled) await settleAnyway(outcome.settled);
     const stands = (await reviews.get(row.id, row.tenant)) ?? row;
     // With many decisions at once, or after a worker was lost, the sender learns only that the call no longer waits. This very decision may
     // have ended it.
@@ -209,6 +210,14 @@ export function createDecisions({
     const known = LATE.has(outcome.code) ? whyNotDecidable(stands, clock()) : null;
     throw refusal(known ?? outcome.code, outcome.settled ?? stands);
   }
+
+  /**
+   * A refusal stands even if its row cannot be written now, because the workflow writes the same settlement itself. It alone does where somebody
+   * else changed the call: what they changed was not told here.
+   */
+  const settleAnyway = async (settled: CarriedSettlement): Promise<void> => {
+    if (isWhole(settled)) await reviews.settle(settled).catch(() => undefined);
+  };
 
   /** Shows with the row who has approved, as far as they still may. */
   async function countVotes(row: PendingRequest, approvals: readonly Approval[]): Promise<PendingRequest> {
@@ -280,7 +289,7 @@ const sentAs = ({ modification_diff: diff, ...decision }: DecisionBy) => ({
 
 const refusal = (
   code: DecisionRefusal,
-  { status, decided_by, decided_at }: PendingRequest | SettledReview,
+  { status, decided_by, decided_at }: PendingRequest | CarriedSettlement,
 ): GateError => new GateError(code, undefined, { fields: { status, decided_by, decided_at } });
 
 const resultOf = (error: unknown): DecisionResult =>

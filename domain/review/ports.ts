@@ -3,7 +3,9 @@ import type { TenantDisposition, TenantDispositions } from '../../contracts/tena
 import type {
   Approval,
   ApprovalStats,
+  CarriedSettlement,
   ListedReview,
+  ModificationDiff,
   NewReview,
   PendingRequest,
   PendingSummary,
@@ -19,6 +21,7 @@ import type { LegalHoldReceipt, LegalHoldRequest } from '../../contracts/legal-h
 import type { NoticeStore } from '../notification/ports.js';
 import type { ChatLinkStore } from './chat-links.js';
 import type { TenantReviewsKind, TenantReviewsReceipt } from '../../contracts/tenant-reviews.js';
+import type { ChangeSeal } from './carried-change.js';
 import type { ReviewChanges } from './feed.js';
 import type { Notes } from './notes.js';
 import type { PasskeyStore } from './passkeys.js';
@@ -49,6 +52,8 @@ export interface Reviews {
   assertOpen(tenant: string): Promise<void>;
   /** HIL's signed approval of a row that policy's tier lets the machine decide; `null` where a person must. Nothing is decided by asking. */
   decideByRule(pendingId: string): Promise<SignedDecision | null>;
+  /** The change of a decision that came through the engine (ChangeSeal). */
+  openedChange(pendingId: string, sealed: string): Promise<ModificationDiff>;
   /** Only when the store is in this process: called for each row that was just closed because Gate did not write it. */
   onTampered?(listener: (row: { readonly id: string; readonly correlation_id: string }, why: string) => void): void;
 }
@@ -66,7 +71,7 @@ export interface ReviewStarter {
 export type DecisionOutcome =
   | {
       readonly outcome: 'applied';
-      readonly settled: SettledReview;
+      readonly settled: CarriedSettlement;
       /** The row was written with the decision. */
       readonly row_settled?: boolean | undefined;
     }
@@ -79,7 +84,7 @@ export type DecisionOutcome =
       readonly outcome: 'refused';
       readonly code: DecisionRefusal;
       /** The review's settlement, if the refusing side knows it. */
-      readonly settled?: SettledReview;
+      readonly settled?: CarriedSettlement;
     };
 
 /**
@@ -130,6 +135,8 @@ export interface StatsQuery {
 export interface ReviewStore {
   /** The messages about the rows, in the same store. */
   readonly notices: NoticeStore;
+  /** Seals changed values for the engine. */
+  readonly changeSeal: ChangeSeal;
   /** Whose accounts in chats are whose, in the same store. */
   readonly chatLinks: ChatLinkStore;
   /**

@@ -88,6 +88,7 @@ const payloadPlace = (id: string): string => `${id}/review`;
 const earlierPlace = (id: string): string => id;
 const reportPlace = (id: string): string => `${id}/sandbox`;
 const diffPlace = (id: string): string => `${id}/modification`;
+const carriedPlace = (id: string): string => `${id}/carried-modification`;
 const keyPlace = (id: string): string => `${id}/key`;
 
 /** Names a row's own key in what it seals. */
@@ -124,6 +125,12 @@ export function reviewSealing(keys: KeyRing) {
     openPayload: (sealed: Uint8Array, row: Lock) => ringOf(row).open(sealed, payloadPlace(row.id)),
     sealDiff: (diff: ModificationDiff, row: Lock) =>
       ringOf(row).seal(JSON.stringify(diff), diffPlace(row.id)).toString('base64'),
+    /** Changed values for the engine. In a place of its own: what came through the engine is never what the row holds. */
+    sealCarried: (diff: ModificationDiff, row: Lock) =>
+      ringOf(row).seal(JSON.stringify(diff), carriedPlace(row.id)).toString('base64'),
+    /** Throws where nothing opens it. */
+    openCarried: (sealed: string, row: Lock): unknown =>
+      JSON.parse(ringOf(row).open(Buffer.from(sealed, 'base64'), carriedPlace(row.id)).toString('utf8')),
     /** What was changed in the call; `null` where nothing was, or what it was cannot be opened. */
     openDiff(settled: string | null, row: Lock): ModificationDiff | null {
       const { diff, sealed_diff } = (settled === null ? undefined : storedSettlement(settled).modification) ?? {};

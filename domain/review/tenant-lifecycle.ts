@@ -1,9 +1,10 @@
 import type { KeyObject } from 'node:crypto';
 import { randomUUID } from 'node:crypto';
-import type { PendingRequest, SettledReview } from '../../contracts/review.js';
+import type { CarriedSettlement, PendingRequest } from '../../contracts/review.js';
 import type { DemoCleanupReceipt, TenantReviewsReceipt } from '../../contracts/tenant-reviews.js';
 import { canonicalDigest } from '../crypto/digest.js';
 import { GateError } from '../errors.js';
+import { isWhole } from './carried-change.js';
 import { signDecision } from './decision-signature.js';
 import type { DecisionSender, ErasedRows, ReviewStore, TenantOperation } from './ports.js';
 import { DEMO_CLEANUP, deadlineOf, isOver, TENANT_OFFBOARD } from './transitions.js';
@@ -78,10 +79,12 @@ export function createTenantLifecycle({
     if (outcome.outcome === 'refused' && outcome.settled) await settled(outcome.settled);
   }
   /** The call's workflow writes the same row, should this fail. */
-  const settled = (review: SettledReview) =>
-    reviews.settle(review).catch((error: unknown) => {
+  async function settled(review: CarriedSettlement): Promise<void> {
+    if (!isWhole(review)) return;
+    await reviews.settle(review).catch((error: unknown) => {
       if (!(error instanceof GateError) || error.status >= 500) throw error;
     });
+  }
 
   /** What waits and could still be approved, page by page from the oldest. A row that Gate did not write can be decided by nobody. */
   async function* waiting({ tenant, namespace }: ErasedRows): AsyncGenerator<PendingRequest[]> {

@@ -56,20 +56,32 @@ export const isDecidedBy = (
     readonly decided_at: string | null;
     readonly decided_by: string | null;
     readonly request_id?: string | null | undefined;
-    readonly modification?: { readonly diff: ModificationDiff } | null | undefined;
+    readonly modification?: ToldChange | null | undefined;
   },
   sent: Pick<SignedDecision, 'decision' | 'request_id'> & {
-    readonly modification?: { readonly diff: ModificationDiff } | undefined;
+    readonly modification?: ToldChange | undefined;
     readonly decided_at?: string;
     readonly principal: Pick<SignedDecision['principal'], 'subject'>;
   },
 ): boolean =>
   // A changed call may have been refused when it was judged.
   (sent.decision === 'modify' ? isSettled(settled.status) : settled.status === SETTLES_AS[sent.decision]) &&
-  // Both are in the order of the contract, which is also that of canonical JSON.
-  JSON.stringify(settled.modification?.diff) === JSON.stringify(sent.modification?.diff) &&
+  isSameChange(settled.modification ?? undefined, sent.modification) &&
   settled.decided_by === sent.principal.subject &&
   (settled.request_id == null ? settled.decided_at === sent.decided_at : settled.request_id === sent.request_id);
+
+/** A change of a call: what it replaces, or where that is not told the digest of what it makes of the call. */
+interface ToldChange {
+  readonly diff?: ModificationDiff | undefined;
+  readonly reviewed_digest?: string | undefined;
+}
+
+function isSameChange(one: ToldChange | undefined, other: ToldChange | undefined): boolean {
+  if (!one || !other) return one === other;
+  // Both are in the order of the contract, which is also that of canonical JSON.
+  if (one.diff && other.diff) return JSON.stringify(one.diff) === JSON.stringify(other.diff);
+  return one.reviewed_digest !== undefined && one.reviewed_digest === other.reviewed_digest;
+}
 
 /** A settled status is final; the first decision stands. A tampered row is not settled. */
 export const isSettled = (status: ReviewStatus): status is SettledStatus =>

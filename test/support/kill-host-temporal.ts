@@ -51,6 +51,9 @@ serveHost(async (config) => {
     }
     if (engine.reconcileEverySecs !== null)
       await ensureReconcileSchedule(client, { taskQueue, everySecs: engine.reconcileEverySecs });
-    return { runner: createCallRunner(connected, taskQueue), sender: createDecisionSender(connected) };
+    return {
+      runner: createCallRunner(connected, taskQueue),
+      sender: createDecisionSender(connected, stores.reviews.changeSeal),
+    };
   });
 });

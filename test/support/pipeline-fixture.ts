@@ -238,6 +238,10 @@ export async function openPipeline({
         await reviews.escalated(id, at);
       },
       assertOpen: (tenant) => reviews.assertOpen(tenant),
+      openedChange(id, sealed) {
+        if (script.hil === 'down') throw new GateError('pipeline_unavailable', 'hil is away');
+        return reviews.changeSeal.opened(id, sealed);
+      },
     },
     ledger: reached,
     async deliver(callback) {

@@ -10,6 +10,7 @@ import type { ParkedRoom } from '../../activities/parked-room.js';
 import type { GateActivities } from '../../workers/activities.js';
 import { createCallRunner, createDecisionSender } from '../../workers/call-runner.js';
 import { createEngineCircuit } from '../../workers/circuit.js';
+import type { ChangeSeal } from '../../domain/review/carried-change.js';
 import { createPayloadCodec } from '../../workers/codec.js';
 import { createReviewStarter } from '../../workers/review-starter.js';
 import { forEngine } from '../../workers/worker.js';
@@ -40,7 +41,7 @@ export interface WorkflowEnvironment {
 /** `activities` is asked at each of them, so that every test may bring its own. Without a room every parked call may move at once. */
 export async function openWorkflowEnvironment(
   activities: () => GateActivities,
-  room?: ParkedRoom,
+  { room, seal }: { room?: ParkedRoom; seal?: () => Pick<ChangeSeal, 'sealed'> } = {},
 ): Promise<WorkflowEnvironment> {
   Runtime.install({
     logger: new DefaultLogger('ERROR'),
@@ -81,7 +82,10 @@ export async function openWorkflowEnvironment(
   return {
     client,
     runner: createCallRunner({ client, circuit }, TASK_QUEUE),
-    sender: createDecisionSender({ client, circuit }),
+    sender: createDecisionSender(
+      { client, circuit },
+      { sealed: async (id, diff) => (seal ?? unchanged)().sealed(id, diff) },
+    ),
     starter: createReviewStarter({ client, circuit }, { taskQueue: TASK_QUEUE }),
     serve,
     replay: (history) => LeanWorker.runReplayHistory({ workflowBundle, dataConverter }, history),
@@ -94,6 +98,8 @@ export async function openWorkflowEnvironment(
     },
   };
 }
+
+const unchanged = () => ({ sealed: () => Promise.reject(new Error('this test changes no call')) });
 
 /** Where the worker of the test takes its work. */
 export const TASK_QUEUE = 'calls';

@@ -19,7 +19,7 @@ let engine: WorkflowEnvironment;
 let gate: PipelineFixture;
 beforeAll(async () => {
   gate = await openPipeline();
-  engine = await openWorkflowEnvironment(() => gate.activities);
+  engine = await openWorkflowEnvironment(() => gate.activities, { seal: () => gate.reviews.changeSeal });
 }, ENGINE_START_LIMIT_MS);
 afterAll(async () => {
   await engine?.close();

@@ -1,7 +1,7 @@
 import { defineQuery, defineUpdate } from '@temporalio/workflow';
 import type { DecisionVerdict } from '../../activities/review.js';
 import type { CallInput, CallSummary } from '../../contracts/call.js';
-import type { SignedDecision } from '../../contracts/review.js';
+import type { CarriedDecision } from '../../contracts/review.js';
 import type { DecisionRefusal } from '../../domain/review/transitions.js';
 
 /** The workflow's type. Under another name, open calls would find no code to continue with. */
@@ -14,7 +14,7 @@ export const answerUpdate = defineUpdate<CallSummary, [{ digest: string }]>('ans
  * Decides a parked call. Unlike a signal, an update has an answer and can be refused: the first valid decision wins, every other one is
  * refused.
  */
-export const decideUpdate = defineUpdate<DecisionVerdict, [SignedDecision]>('decide');
+export const decideUpdate = defineUpdate<DecisionVerdict, [CarriedDecision]>('decide');
 
 /** The state of the call, for people who look at the workflow. */
 export const viewQuery = defineQuery<CallView>('view');

@@ -7,7 +7,7 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { CallInput, CallSummary } from '../../contracts/call.js';
-import type { SettledReview } from '../../contracts/review.js';
+import type { CarriedSettlement } from '../../contracts/review.js';
 import { isDecidedBy, isOver } from '../../domain/review/transitions.js';
 import { refusal } from './handlers.js';
 import { decideUpdate, FAILURES, JUDGED_BY_RUN, type ToolCall } from './messages.js';
@@ -55,7 +55,7 @@ export function reviewOf(
   let deciding = false;
   let settled: CallSummary | null = null;
   /** The decision that settled it; `null` when the deadline did. */
-  let stands: SettledReview | null = null;
+  let stands: CarriedSettlement | null = null;
   let rowSettled = false;
 
   /** All waiters are woken at once, and one continues: results of two local activities may arrive in another order in a replay. */

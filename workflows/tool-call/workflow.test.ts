@@ -3,8 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import proto from '@temporalio/proto';
 import type { CallInput, CallSummary } from '../../contracts/call.js';
-import type { SignedDecision } from '../../contracts/review.js';
+import type { CarriedDecision, ModificationDiff, SignedDecision } from '../../contracts/review.js';
+import type { StagedRequest } from '../../domain/call-record/record.js';
+import { canonicalDigest } from '../../domain/crypto/digest.js';
 import { GateError } from '../../domain/errors.js';
+import { modified } from '../../domain/review/modification.js';
 import { createDecisions } from '../../domain/review/decisions.js';
 import { createStepActivities } from '../../activities/steps.js';
 import { judgedInSteps } from '../../test/support/judged-in-steps.js';
@@ -19,6 +22,7 @@ import {
   type WorkflowEnvironment,
 } from '../../test/support/workflow-environment.js';
 import { callbackIdOf } from '../../domain/call-record/transitions.js';
+import { forEngine } from '../../workers/worker.js';
 import { historyOf, type HistoryRun } from '../../workers/history.js';
 import { TOOL_CALL } from './messages.js';
 import { timePasses } from '../../test/support/waiting.js';
@@ -30,9 +34,8 @@ let room: number[] = [];
 beforeAll(async () => {
   gate = await openPipeline();
   engine = await openWorkflowEnvironment(() => gate.activities, {
-    enter: () => room.shift() ?? 0,
-    ask: () => room.shift() ?? 0,
-    arrived: () => undefined,
+    room: { enter: () => room.shift() ?? 0, ask: () => room.shift() ?? 0, arrived: () => undefined },
+    seal: () => gate.reviews.changeSeal,
   });
 }, ENGINE_START_LIMIT_MS);
 afterAll(async () => {
@@ -563,6 +566,65 @@ describe('toolCall: each path of a call, as its history tells it', () => {
     expect(told.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     const won = told[0]?.status === 'fulfilled' ? 11 : 22;
     expect(gate.executed).toMatchObject([{ params: { arguments: { amount: won } } }]);
+  });
+
+  it('that changes the call leaves no changed value in a history, only what the key of its row opens', async () => {
+    gate.script.tier = 'yellow';
+    const call = await gate.call({ arguments: { to: 'the-first-vendor', amount: 500 } });
+    await ask(call);
+    await waiting(call);
+    const body = (await gate.calls.request(call.correlation_id, call.digest)) as StagedRequest;
+    const replaced = (to: string): ModificationDiff => ({
+      contract: 'gate.hil.modification-diff/v1',
+      replacements: [{ path: ['to'], value: to }],
+    });
+    const changing = (to: string) => ({
+      decision: 'modify' as const,
+      modification: { diff: replaced(to), reviewed_digest: canonicalDigest(modified(body.body, replaced(to))) },
+    });
+    const [first, other] = await Promise.all([
+      gate.decision(call, 'approve', changing('the-changed-vendor')),
+      gate.decision(call, 'approve', {
+        ...changing('the-other-vendor'),
+        principal: { ...OPERATOR, subject: 'operator:ben' },
+      }),
+    ]);
+    const outcomes = await Promise.all([first, other].map((decision) => engine.sender.decide(decision)));
+    const applied = outcomes[0]?.outcome === 'applied' ? first : other;
+    expect(outcomes.filter(({ outcome }) => outcome === 'applied')).toMatchObject([
+      { settled: { modification: applied.modification } },
+    ]);
+    expect(outcomes.filter(({ outcome }) => outcome === 'refused')).toMatchObject([{ code: 'already_decided' }]);
+    const runs = await ended(call);
+    expect(gate.executed).toMatchObject([
+      { params: { arguments: { to: applied.modification?.diff.replacements[0]?.value } } },
+    ]);
+    for (const { run_id } of runs) {
+      const clear = await everythingIn(
+        await engine.client.workflow.getHandle(call.correlation_id, run_id).fetchHistory(),
+      );
+      expect(clear).not.toMatch(/the-(?:first|changed|other)-vendor/);
+    }
+  });
+
+  it('whose change no key of the row opens is refused with an alarm; one that cannot be opened now may be sent again', async () => {
+    gate.script.tier = 'yellow';
+    const call = await gate.call();
+    await ask(call);
+    await waiting(call);
+    const signed = await gate.decision(call, 'approve');
+    const sent = { ...signed, decision: 'modify', modification: { sealed_diff: 'AAAA', reviewed_digest: 'sha256:0' } };
+    const { applyDecision } = forEngine(gate.activities);
+    gate.script.hil = 'down';
+    expect(await applyDecision(sent as CarriedDecision)).toMatchObject({
+      applied: false,
+      code: 'modification_unjudged',
+    });
+    expect(await gate.kinds(call.correlation_id)).not.toContain('alarm.forged_decision');
+    gate.script.hil = 'up';
+    expect(await applyDecision(sent as CarriedDecision)).toMatchObject({ applied: false, code: 'decision_refused' });
+    expect(await gate.kinds(call.correlation_id)).toContain('alarm.forged_decision');
+    expect((await gate.calls.find(call.correlation_id))?.state).toBe('parked');
   });
 
   it('of several decisions at once the first is applied, the others are refused, whatever they say', async () => {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { tenantName } from '../../../contracts/erasure.js';
-import { settledReview, signedDecision } from '../../../contracts/review.js';
+import { modificationDiff, settledReview, signedDecision } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { ByCorrelation, ById, PendingRow } from './schemas.js';
@@ -8,6 +8,7 @@ import type { ReviewStore } from '../../../domain/review/ports.js';
 import type { RuleDecision } from '../../../domain/review/rule-decision.js';
 
 const Escalated = z.strictObject({ escalated_at: z.iso.datetime() });
+const SealedChange = z.strictObject({ sealed_diff: z.base64().max(200_000) });
 const WithdrawQuery = z.object({ attempt_ms: z.coerce.number().int().optional() });
 
 /**
@@ -22,6 +23,12 @@ export function settleRoutes(
     '/pending/:id/rule-decision',
     { schema: { params: ById, response: { 200: z.object({ decision: signedDecision.nullable() }) } } },
     async (request) => ({ decision: await decideByRule(request.params.id) }),
+  );
+
+  app.post(
+    '/pending/:id/opened-change',
+    { schema: { params: ById, body: SealedChange, response: { 200: z.object({ diff: modificationDiff }) } } },
+    async (request) => ({ diff: await reviews.changeSeal.opened(request.params.id, request.body.sealed_diff) }),
   );
 
   app.post(
