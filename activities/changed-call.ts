@@ -6,7 +6,7 @@ import type { Inspector } from '../domain/inspection/port.js';
 import { foldVerdict, type Verdict } from '../domain/pipeline/verdict.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
 import type { ToolClasses } from '../domain/tool-classes/port.js';
-import { inspectChanged } from './inspection.js';
+import { inspectOnce } from './inspection.js';
 import { HISTORY_WINDOW_MS } from './opened-call.js';
 import { evaluateChanged } from './policy.js';
 
@@ -15,7 +15,10 @@ export interface ChangedVerdict {
   readonly verdict: Verdict;
   readonly policy_bundle: PolicyDecision['policy_bundle'];
 }
-/** Judges a parked call as an approver changed it. Throws when Brain or policy does not answer: nothing is decided then. */
+/**
+ * Judges a parked call as an approver changed it; asked again, after a crash or while policy was away, Brain is not paid again. Throws when
+ * Brain or policy does not answer: nothing is decided then. Throws NotAsStaged when the stored inspection is not one of this call.
+ */
 export type JudgeChanged = (call: CallInput, body: JsonObject) => Promise<ChangedVerdict>;
 
 /** By the same questions as the call itself was judged by, in enforce mode: observe mode parks nothing. */
@@ -28,7 +31,7 @@ export const judgeChangedBy =
   }): JudgeChanged =>
   async (call, body) => {
     const history = await ports.calls.history(call.tenant, call.agent, call.received_ms - HISTORY_WINDOW_MS);
-    const inspection = await inspectChanged(ports.inspector, call, body, history);
+    const inspection = await inspectOnce(ports, call, body, history);
     const decision = await evaluateChanged(ports, call, body, history, inspection);
     return { verdict: foldVerdict(inspection, decision, 'enforce'), policy_bundle: decision.policy_bundle };
   };

@@ -7,6 +7,11 @@ import type { InspectionResponse } from '../contracts/inspection.js';
 import { fixtureFolder, inspectionOf, openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
 import { createActivities } from '../workers/activities.js';
 import { createStepActivities, type StepActivities } from './steps.js';
+import { canonicalDigest } from '../domain/crypto/digest.js';
+import { modified as changedArguments } from '../domain/review/modification.js';
+import type { JsonObject } from '../contracts/json.js';
+import type { SignedDecision } from '../contracts/review.js';
+import { parked } from '../test/support/forged-approvals.js';
 import { timePasses } from '../test/support/waiting.js';
 
 /** A model's answer: asked twice it would be paid twice, and might be another one. */
@@ -148,6 +153,49 @@ describe('an inspection that is not to be done twice', () => {
     await edited('update call_requests set inspection_sealed = null where correlation_id = ?', call);
     expect(await steps.evaluate(call)).toMatchObject({ state: 'allowed' });
     expect(asked).toBe(2);
+  });
+
+  describe('of a call as its approver changed it', () => {
+    let call: CallInput;
+    let modified: SignedDecision;
+    const apply = () => gate.activities.applyDecision(modified);
+    beforeEach(async () => {
+      gate.script.tier = 'yellow';
+      call = await parked(gate, 'gate.server-execution/v1', { arguments: { path: '/tmp/old' } });
+      const diff = {
+        contract: 'gate.hil.modification-diff/v1' as const,
+        replacements: [{ path: ['path'], value: '/tmp/new' }],
+      };
+      const body = (await gate.reviews.byCorrelation(call.correlation_id))?.request_payload as JsonObject;
+      const reviewed_digest = canonicalDigest(changedArguments(body, diff));
+      modified = await gate.decision(call, 'approve', { decision: 'modify', modification: { diff, reviewed_digest } });
+      asked = 0;
+    });
+
+    it('is kept before policy is heard, and is not done again after a crash', async () => {
+      gate.script.policy = 'down';
+      expect(await apply()).toMatchObject({ applied: false, code: 'modification_unjudged' });
+      expect(asked).toBe(1);
+      await crashed();
+      expect(await apply()).toMatchObject({ applied: true });
+      expect(asked).toBe(1);
+      expect(await gate.calls.find(call.correlation_id)).toMatchObject({ state: 'approved' });
+    });
+
+    it('is not that of the call itself', async () => {
+      expect(await keptOf(call)).not.toBeNull();
+      expect(await apply()).toMatchObject({ applied: true });
+      expect(asked).toBe(1);
+    });
+
+    it('that has a changed byte in the store closes the call, and nothing is decided by it', async () => {
+      gate.script.policy = 'down';
+      await apply();
+      await edited('update call_requests set inspection_sealed = sealed where correlation_id = ?', call);
+      await apply();
+      expect(await gate.calls.find(call.correlation_id)).toMatchObject({ state: 'tampered' });
+      expect(asked).toBe(1);
+    });
   });
 });
 

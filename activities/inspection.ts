@@ -15,43 +15,60 @@ import type { CallStore } from '../domain/call-record/ports.js';
 /** An inspection that took this long is stored, so that it is not repeated. Repeating a shorter one takes less time than storing it. */
 const WORTH_KEEPING_MS = 50;
 
+interface InspectionPorts {
+  readonly calls: CallStore;
+  readonly inspector: Inspector;
+  readonly monotonic?: () => number;
+}
+
 export const createInspectionActivities = ({
-  calls,
   opened,
-  inspector,
-  monotonic = () => performance.now(),
-}: {
-  calls: CallStore;
-  opened: OpenedCalls;
-  inspector: Inspector;
-  monotonic?: () => number;
-}) => ({
-  /**
-   * Asks Brain. A verdict that cost money or time is stored before policy is asked, so that a second run, after a crash or a 503, asks
-   * Brain only if the question has changed. An outage is an answer, not an error: policy is still asked.
-   */
+  ...ports
+}: InspectionPorts & { readonly opened: OpenedCalls }) => ({
+  /** Asks Brain once (`inspectOnce`). An outage is an answer, not an error: policy is still asked. */
   async inspect(call: CallInput): Promise<Inspected> {
     const { request, history } = await opened.first(call);
-    const asked = askedOf(call, request.body, history);
-    const digest = () => sha256Hex(canonicalJson(asked));
-    const kept = await calls.inspection(call.correlation_id, call.digest);
-    if (kept instanceof NotAsStaged) throw kept;
-    if (kept && kept.asked_sha256 === digest()) return { available: true, inspection: kept.inspection };
-    const beganMs = monotonic();
-    let inspection: InspectionResponse;
     try {
-      inspection = await inspectWith(inspector, asked);
+      return { available: true, inspection: await inspectOnce(ports, call, request.body, history) };
     } catch (error) {
-      return { available: false, reason: foreignText(errorText(error), 300) };
+      if (!(error instanceof BrainAway)) throw error;
+      return { available: false, reason: foreignText(error.message, 300) };
     }
-    // A store that refuses this write will refuse the verdict too, and that error is reported.
-    if (inspection.cost_micros > 0 || monotonic() - beganMs >= WORTH_KEEPING_MS)
-      await calls
-        .keepInspection(call.correlation_id, call.digest, { asked_sha256: digest(), inspection })
-        .catch(() => undefined);
-    return { available: true, inspection };
   },
 });
+
+/** Brain did not answer; the message is its own error's. */
+class BrainAway extends Error {}
+
+/**
+ * What Brain says of a body for a call: the request itself, or that as an approver changed it. A verdict that cost money or time is stored
+ * before policy is asked, so that a second run, after a crash or a 503, asks Brain only if the question has changed. One is stored per call,
+ * the newest: a call that is changed has its verdict, and its first inspection in the record. Throws BrainAway when Brain does not answer,
+ * NotAsStaged when what is stored is no inspection of this call.
+ */
+export async function inspectOnce(
+  { calls, inspector, monotonic = () => performance.now() }: InspectionPorts,
+  call: CallInput,
+  body: JsonObject,
+  history: AgentHistory,
+): Promise<InspectionResponse> {
+  const asked = askedOf(call, body, history);
+  const digest = () => sha256Hex(canonicalJson(asked));
+  const kept = await calls.inspection(call.correlation_id, call.digest);
+  if (kept instanceof NotAsStaged) throw kept;
+  if (kept && kept.asked_sha256 === digest()) return kept.inspection;
+  const beganMs = monotonic();
+  const inspection = await inspectWith(inspector, asked).catch((error: unknown) => {
+    throw new BrainAway(errorText(error), { cause: error });
+  });
+  // A store that refuses this write will refuse the verdict too, and that error is reported.
+  if (inspection.cost_micros > 0 || monotonic() - beganMs >= WORTH_KEEPING_MS)
+    await calls
+      .keepInspection(call.correlation_id, call.digest, { asked_sha256: digest(), inspection })
+      .catch(() => undefined);
+  return inspection;
+}
+
 /** What Brain is asked about a request: each call in it, with what its agent did before. */
 function askedOf(call: CallInput, body: JsonObject, history: AgentHistory) {
   const siblings = siblingsOf(call.method, call.tool, body);
@@ -74,13 +91,5 @@ const inspectWith = async (inspector: Inspector, asked: ReturnType<typeof askedO
   worstInspection(
     await (inspector.inspectAll?.(asked) ?? Promise.all(asked.map((request) => inspector.inspect(request)))),
   );
-
-/** Asks Brain about another body for a call, as an approver changed it. Throws when Brain does not answer. */
-export const inspectChanged = (
-  inspector: Inspector,
-  call: CallInput,
-  body: JsonObject,
-  history: AgentHistory,
-): Promise<InspectionResponse> => inspectWith(inspector, askedOf(call, body, history));
 
 export type InspectionActivities = ReturnType<typeof createInspectionActivities>;

@@ -4,6 +4,7 @@ import type { JsonObject } from '../contracts/json.js';
 import type { AgentHistory, PolicyDecision, PolicyInput } from '../contracts/policy.js';
 import { keepCanonical } from '../domain/crypto/digest.js';
 import { errorText } from '../domain/errors.js';
+import { lanesForPolicy } from '../domain/inspection/lane-table.js';
 import { judgeSiblings, siblingsOf } from '../domain/mcp/batch.js';
 import type { Evaluated, Inspected } from '../domain/pipeline/pipeline.js';
 import { intentScore } from '../domain/pipeline/verdict.js';
@@ -45,6 +46,7 @@ async function factsOf(
 ) {
   const siblings = siblingsOf(call.method, call.tool, body);
   const facts = {
+    ...lanesForPolicy(inspection),
     tool_type: call.tool,
     agent_history: history,
     intent_score: intentScore(inspection),
@@ -57,10 +59,6 @@ async function factsOf(
     current_time: new Date(call.received_ms).toISOString(),
     recent_request_count: call.recent_request_count,
     velocity_limit: call.velocity_limit,
-    persona_drift_score: inspection?.drift_available ? inspection.persona_drift_score : 0,
-    injection_detected: inspection?.injection_detected ?? false,
-    injection_suspicions: inspection?.injection_suspicions ?? [],
-    intent_suspicions: inspection?.intent_suspicions ?? [],
     brain_degraded: inspection === null,
     upstream: tools.upstream,
     tool_classes: await tools.of(

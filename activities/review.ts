@@ -206,11 +206,7 @@ export const createReviewActivities = ({
     if (!record || record.pending_id !== decision.pending_id)
       return { applied: false, code: 'not_pending', settled: null, summary: null };
     const request = await calls.request(decision.correlation_id, record.digest);
-    if (request instanceof NotAsStaged) {
-      const closed = await calls.condemn(decision.correlation_id, request.message);
-      if (closed) return closedAsTampered(closed, decision);
-      return { applied: false, code: 'not_pending', settled: null, summary: null };
-    }
+    if (request instanceof NotAsStaged) return condemned(calls, decision, request);
     // The signature binds the action that the approver saw; a decision about another action is not one about this call.
     const other = request ? otherCallThan(decision, record, request.body) : 'the staged request is gone';
     if (other) return refused(decision, record.evidence.call.tenant, other, alarm);
@@ -246,6 +242,7 @@ export const createReviewActivities = ({
         ? { applied: true, summary: summarize(cast.record), settled: null, approvals: cast.approvals }
         : { applied: false, code: 'decision_refused', settled: null, summary: null };
     const change = request ? await changeOf(record, request.body, decision, judgeChanged) : UNCHANGED;
+    if (change instanceof NotAsStaged) return condemned(calls, decision, change);
     if ('refused' in change) return { applied: false, code: change.refused, settled: null, summary: null };
     const move = decision.decision === 'deny' || change.denies !== null ? 'deny' : 'approve';
     const moved = await calls.move(decision.correlation_id, move, {
@@ -418,7 +415,7 @@ async function changeOf(
   body: JsonObject,
   { decision, modification }: SignedDecision,
   judgeChanged: JudgeChanged,
-): Promise<Change> {
+): Promise<Change | NotAsStaged> {
   // A call that no longer waits is not judged again: what stands is found by the transition.
   if (decision !== 'modify' && modification) return { refused: 'decision_refused' };
   if (decision !== 'modify' || record.state !== 'parked') return UNCHANGED;
@@ -431,8 +428,8 @@ async function changeOf(
   let judged: Awaited<ReturnType<JudgeChanged>>;
   try {
     judged = await judgeChanged(call, candidate);
-  } catch {
-    return { refused: 'modification_unjudged' };
+  } catch (error) {
+    return error instanceof NotAsStaged ? error : { refused: 'modification_unjudged' };
   }
   const { tier, reasons, review_reasons, approval_tier } = judged.verdict;
   const changed: ChangedCall = {
@@ -447,6 +444,13 @@ async function changeOf(
   if (tier === 'yellow' && needsMoreEyes(approval_tier, record.approval_tier))
     return { changed, denies: `the changed call needs the tier ${approval_tier}: ${review_reasons.join(' | ')}` };
   return { changed, denies: null };
+}
+
+/** Closes a call whose stored bytes are not its own. */
+async function condemned(calls: CallStore, decision: SignedDecision, why: NotAsStaged): Promise<DecisionVerdict> {
+  const closed = await calls.condemn(decision.correlation_id, why.message);
+  if (closed) return closedAsTampered(closed, decision);
+  return { applied: false, code: 'not_pending', settled: null, summary: null };
 }
 
 /** A decision that is not HIL's own, or not about this call, changes nothing and leaves an alarm row. */

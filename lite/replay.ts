@@ -6,6 +6,7 @@ import { argumentsOf, brainScores } from '../domain/call-record/rows.js';
 import { canonicalDigest, canonicalJson, sha256Hex } from '../domain/crypto/digest.js';
 import { GateError } from '../domain/errors.js';
 import { BRAIN_VERSION, createInspector } from '../domain/inspection/inspector.js';
+import { inRow, lanesForPolicy } from '../domain/inspection/lane-table.js';
 import { openLedgerReadOnly, type ReadOnlyLedger } from '../adapters/ledger/read-only.js';
 import { historiesOf, judgeSiblings, siblingsOf, worstInspection } from '../domain/mcp/batch.js';
 import { foldVerdict, intentScore } from '../domain/pipeline/verdict.js';
@@ -168,7 +169,9 @@ async function comparisonsOf(
       ],
       ['brain.inspection.authorized', inspected.authorized, inspection.authorized],
       ['brain.inspection.reasoning', inspected.reasoning, inspection.reason],
-      ['brain.inspection.injection_detected', brainSaid['injection_detected'], inspection.injection_detected],
+      ...Object.entries(inRow('finding', inspection)).map(
+        ([name, value]): Comparison => [`brain.inspection.${name}`, brainSaid[name], value],
+      ),
       ['brain.inspection.brain_scores', inspected['brain_scores'], brainScores(inspection)],
     );
   }
@@ -180,12 +183,9 @@ async function comparisonsOf(
     ['policy_input.agent_spiffe', input.agent_spiffe, verdict['agent_spiffe']],
     ['policy_input.arguments', input.arguments, argumentsOf(request)],
     ['policy_input.intent_score', input.intent_score, intentScore(inspection)],
-    ['policy_input.injection_detected', input.injection_detected, inspection?.injection_detected ?? false],
-    [
-      'policy_input.persona_drift_score',
-      input.persona_drift_score,
-      inspection?.drift_available ? inspection.persona_drift_score : 0,
-    ],
+    ...Object.entries(lanesForPolicy(inspection)).map(
+      ([name, value]): Comparison => [`policy_input.${name}`, input[name], value],
+    ),
     ['policy_input.brain_degraded', input.brain_degraded, inspection === null],
   );
   const decision = await judgeSiblings(

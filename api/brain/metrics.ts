@@ -1,12 +1,11 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import { eachLane } from '../../domain/inspection/lane-table.js';
 import type { Inspector } from '../../domain/inspection/port.js';
-
-/** The lanes that can answer with a fallback. */
-const DETECTORS = ['injection', 'malicious_code', 'compromised_package', 'persona_drift'] as const;
 
 /** Wraps an inspector with metrics: outcomes, time, cache look-ups, and which detectors answered with a fallback. */
 export function observedInspector(inspector: Inspector, registry: Registry): Inspector {
   const registers = [registry];
+  const detectors = eachLane().flatMap(([name, { fallsBack }]) => (fallsBack ? [name] : []));
   const inspections = new Counter({
     name: 'gate_brain_inspections_total',
     help: 'Inspections by outcome: authorized, rejected, or unavailable where no verdict could be had.',
@@ -31,7 +30,7 @@ export function observedInspector(inspector: Inspector, registry: Registry): Ins
     buckets: [0.0002, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.25, 1],
     registers,
   });
-  for (const detector of DETECTORS) degraded.set({ detector }, 0);
+  for (const detector of detectors) degraded.set({ detector }, 0);
 
   return {
     async inspect(request) {
@@ -40,7 +39,7 @@ export function observedInspector(inspector: Inspector, registry: Registry): Ins
         const verdict = await inspector.inspect(request);
         inspections.inc({ outcome: verdict.authorized ? 'authorized' : 'rejected' });
         lookups.inc({ layer: 'exact', outcome: verdict.evidence.cache_served ? 'hit' : 'miss' });
-        for (const detector of DETECTORS) degraded.set({ detector }, verdict.degraded?.includes(detector) ? 1 : 0);
+        for (const detector of detectors) degraded.set({ detector }, verdict.degraded?.includes(detector) ? 1 : 0);
         return verdict;
       } catch (error) {
         inspections.inc({ outcome: 'unavailable' });

@@ -3,7 +3,7 @@ import { ERROR_CODES, type ErrorCodeName } from '../../contracts/error-codes.js'
 import type { CallRecord } from '../../domain/call-record/record.js';
 import { executionId } from '../../domain/call-record/receipt.js';
 import { ASK_AGAIN, GateError } from '../../domain/errors.js';
-import { intentScore } from '../../domain/pipeline/verdict.js';
+import { eachLane } from '../../domain/inspection/lane-table.js';
 import { RETRY_AFTER_SECS, retryAfterSecs } from '../plugins/errors.js';
 
 /** An HTTP answer: bytes that were retained, or an object to print. */
@@ -144,22 +144,7 @@ export function withDetail(answer: Answer, { evidence: { inspection } }: CallRec
   if (inspection === null || body === null || Buffer.isBuffer(body) || (status !== 403 && status !== 202))
     return answer;
   const detail: JsonObject = {
-    detectors: [
-      { detector: 'persona_drift', score: inspection.persona_drift_score },
-      { detector: 'injection', score: inspection.injection_confidence, flagged: inspection.injection_detected },
-      {
-        detector: 'malicious_code',
-        score: inspection.malicious_code_confidence,
-        flagged: inspection.malicious_code_detected,
-      },
-      {
-        detector: 'compromised_package',
-        score: inspection.compromised_package_confidence,
-        flagged: inspection.compromised_package_detected,
-      },
-      { detector: 'sequence_escalation', score: inspection.sequence_escalation_score },
-      { detector: 'intent', score: intentScore(inspection) },
-    ],
+    detectors: eachLane().map(([detector, lane]) => ({ detector, ...lane.detail(inspection) })),
     ...(inspection.degraded && { degraded: [...inspection.degraded] }),
   };
   return { ...answer, body: { ...body, detail } };

@@ -5,6 +5,7 @@ import type { Json, JsonObject } from '../../contracts/json.js';
 import type { NewLedgerRow, StateNamespace } from '../../contracts/ledger.js';
 import type { DecisionPrincipal } from '../../contracts/review.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
+import { inRow } from '../inspection/lane-table.js';
 import { fittingRow, sidecarText } from '../ledger/fitting-row.js';
 import { sidecarSha256 } from '../ledger/sidecar-digest.js';
 import type { CallRecord, StagedRequest } from './record.js';
@@ -21,14 +22,8 @@ export const ledgerRowId = (correlationId: string, kind: EventKind, ordinal = 0)
 
 const basisPoints = (value: number): number => Math.round(value * 10_000);
 /** The scores of an inspection as its row has them: integers, so that they are the same text everywhere. */
-export const brainScores = (inspection: InspectionResponse): JsonObject => ({
-  persona_drift_score: basisPoints(inspection.persona_drift_score),
-  injection_confidence: basisPoints(inspection.injection_confidence),
-  malicious_code_confidence: basisPoints(inspection.malicious_code_confidence),
-  compromised_package_confidence: basisPoints(inspection.compromised_package_confidence),
-  sequence_escalation_score: basisPoints(inspection.sequence_escalation_score),
-  drift_available: inspection.drift_available,
-});
+export const brainScores = (inspection: InspectionResponse): JsonObject =>
+  inRow('score', inspection, (value) => (typeof value === 'number' ? basisPoints(value) : value));
 /** Who asks for a review without a call. */
 const SIMULATOR = 'simulator';
 const NONE: ReadonlyMap<string, number> = new Map();
@@ -130,7 +125,7 @@ export function rowsOf(
               inspection.reason,
               {
                 available: true,
-                injection_detected: inspection.injection_detected,
+                ...inRow('finding', inspection),
                 degraded: inspection.degraded ?? [],
               },
               {

@@ -6,6 +6,7 @@ import { DRIFT_THRESHOLD } from './drift-threshold.js';
 import { offlineEmbedding } from './embedding.js';
 import { detectInjectionAcrossCalls, offlineInjection, strongestOf } from './injection.js';
 import { offlineClassifier } from './intent.js';
+import type { Lane } from './lane-table.js';
 import type {
   ContentDetector,
   Detection,
@@ -54,7 +55,7 @@ interface Signals {
   readonly injection: Detection;
   readonly maliciousCode: Detection;
   readonly compromisedPackage: Detection;
-  readonly degraded: readonly string[];
+  readonly degraded: readonly Lane[];
 }
 
 /**
@@ -123,7 +124,7 @@ async function answers(provider: InspectionProvider, level: HeuristicLevel): Pro
 }
 
 /** A verdict in which a fallback took part is not cached. Having no persona is no fallback, because the key includes it. */
-const isStable = (degraded: readonly string[], persona: Persona | null): boolean =>
+const isStable = (degraded: readonly Lane[], persona: Persona | null): boolean =>
   degraded.every((lane) => lane === 'persona_drift' && persona === null);
 
 /** A tool call is judged by the tool's name, any other method by its own name. */
@@ -138,9 +139,9 @@ async function ask(
   prior: readonly PriorCall[],
   persona: Persona | null,
 ): Promise<Signals> {
-  const degraded: string[] = [];
+  const degraded: Lane[] = [];
   const orOffline = async (
-    name: string,
+    name: Lane,
     lane: () => Detection | Promise<Detection>,
     offline: () => Detection | Promise<Detection>,
   ) => {
@@ -152,7 +153,7 @@ async function ask(
       return offline();
     }
   };
-  const content = (name: string, detector: ContentDetector, offline: ContentDetector) =>
+  const content = (name: Lane, detector: ContentDetector, offline: ContentDetector) =>
     orOffline(
       name,
       () => detector.detect(input),
@@ -197,21 +198,23 @@ async function classify(
 function responseTo(signals: Signals, sequence: number, evidence: InspectionResponse['evidence']): InspectionResponse {
   const { intent, drift, injection, maliciousCode, compromisedPackage, degraded } = signals;
   const injected = isConfident(injection);
-  const refusals: readonly (readonly [boolean, string])[] = [
-    [injected, `prompt injection detected: ${injection.found.join(', ')}`],
-    [maliciousCode.detected, `BLOCK: malicious_code (${maliciousCode.found.join(', ')})`],
-    [compromisedPackage.detected, `BLOCK: compromised_package (${compromisedPackage.found.join(', ')})`],
-    [sequence >= SEQUENCE_BLOCK, SEQUENCE_REASON],
-    [
-      drift.score > DRIFT_THRESHOLD,
-      `persona drift ${drift.score.toFixed(2)} is over ${DRIFT_THRESHOLD}: unlike every example call in the persona of this agent`,
-    ],
-    [!intent.authorized, intent.reason],
-  ];
-  const refusal = refusals.find(([refused]) => refused);
+  const refusals: Readonly<Record<Lane, string | null>> = {
+    injection: injected ? `prompt injection detected: ${injection.found.join(', ')}` : null,
+    malicious_code: maliciousCode.detected ? `BLOCK: malicious_code (${maliciousCode.found.join(', ')})` : null,
+    compromised_package: compromisedPackage.detected
+      ? `BLOCK: compromised_package (${compromisedPackage.found.join(', ')})`
+      : null,
+    sequence_escalation: sequence >= SEQUENCE_BLOCK ? SEQUENCE_REASON : null,
+    persona_drift:
+      drift.score > DRIFT_THRESHOLD
+        ? `persona drift ${drift.score.toFixed(2)} is over ${DRIFT_THRESHOLD}: unlike every example call in the persona of this agent`
+        : null,
+    intent: intent.authorized ? null : intent.reason,
+  };
+  const refusal = Object.values(refusals).find((reason) => reason !== null);
   return {
     authorized: refusal === undefined,
-    reason: refusal === undefined ? intent.reason : refusal[1],
+    reason: refusal ?? intent.reason,
     intent_category: injected ? 'Meta-Reasoning' : intent.category,
     persona_drift_score: Math.round(drift.score * 1e4) / 1e4,
     ...injectionFields(injection),

@@ -1,6 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import { GateError } from '../errors.js';
+import { type FieldOfNoLane, laneFields, united } from '../inspection/lane-table.js';
 import { sizeOf } from '../large.js';
 import type { InspectionResponse } from '../../contracts/inspection.js';
 import { jsonObject, type JsonObject } from '../../contracts/json.js';
@@ -178,35 +179,30 @@ function sharesOf(siblings: readonly SiblingCall[]): readonly number[] {
 const objectOf = (value: unknown): JsonObject =>
   value !== null && typeof value === 'object' && !Array.isArray(value) ? (value as JsonObject) : {};
 
-/** The worst inspection applies to all: refused if any call is, with the reasons of all refused calls and the highest of each score. */
+/**
+ * The worst inspection applies to all: refused if any call is, with the reasons of all refused calls, and each lane folded as its table
+ * says. A field that neither a lane nor `whole` folds does not compile.
+ */
 export function worstInspection(found: readonly InspectionResponse[]): InspectionResponse {
   const refused = found.filter(({ authorized }) => !authorized);
   const worst = refused[0] ?? (found[0] as InspectionResponse);
   if (found.length === 1) return worst;
-  const highest = (score: (one: InspectionResponse) => number) => Math.max(...found.map(score));
-  const all = (list: (one: InspectionResponse) => readonly string[] | undefined): string[] => [
-    ...new Set(found.flatMap((one) => list(one) ?? [])),
-  ];
-  const suspicions = all((one) => one.injection_suspicions);
-  const deeds = all((one) => one.intent_suspicions);
-  const degraded = all((one) => one.degraded);
-  return {
-    ...worst,
+  const whole: { readonly [Field in FieldOfNoLane]: InspectionResponse[Field] | undefined } = {
+    authorized: worst.authorized,
     reason: refused.length > 0 ? [...new Set(refused.map(({ reason }) => reason))].join(' | ') : worst.reason,
-    persona_drift_score: highest((one) => one.persona_drift_score),
-    injection_detected: found.some((one) => one.injection_detected),
-    injection_confidence: highest((one) => one.injection_confidence),
-    malicious_code_detected: found.some((one) => one.malicious_code_detected),
-    malicious_code_confidence: highest((one) => one.malicious_code_confidence),
-    compromised_package_detected: found.some((one) => one.compromised_package_detected),
-    compromised_package_confidence: highest((one) => one.compromised_package_confidence),
-    sequence_escalation_score: highest((one) => one.sequence_escalation_score),
-    drift_available: found.every((one) => one.drift_available),
+    degraded: united(found.map(({ degraded }) => degraded)),
     cost_micros: found.reduce((sum, one) => sum + one.cost_micros, 0),
-    ...(suspicions.length > 0 && { injection_suspicions: suspicions }),
-    ...(deeds.length > 0 && { intent_suspicions: deeds }),
-    ...(degraded.length > 0 && { degraded }),
+    evidence: worst.evidence,
   };
+  const lanes = laneFields().map(([name, { fold }]) => [
+    name,
+    fold(
+      found.map((one) => one[name]),
+      worst[name],
+    ),
+  ]);
+  const folded = [...Object.entries(whole), ...lanes].filter(([, value]) => value !== undefined);
+  return Object.fromEntries(folded) as InspectionResponse;
 }
 
 const STRICTNESS: readonly ApprovalTier[] = ['auto', 'standard', 'strict'];

@@ -14,14 +14,20 @@ import { type ActivityPorts, createActivities, type GateActivities } from '../..
 import { type Counted, type CountedCalls, countedCalls, countedCallsInFile } from '../support/counted-calls.js';
 import { DECISION_KEYS, openPipeline, type PipelineFixture } from '../support/pipeline-fixture.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
-import { stepsHost } from '../support/steps-host.js';
+import { ENGINE_START_LIMIT_MS } from '../support/engine.js';
+import { TEST_PAYLOAD_KEYS } from '../support/engine-keys.js';
+import { eventually } from '../support/waiting.js';
+import { openWorkflowEnvironment, type WorkflowEnvironment } from '../support/workflow-environment.js';
+import { historyOf } from '../../workers/history.js';
 import type { CallRunner } from '../../domain/pipeline/call-runner.js';
 
 const KEYS = keyRing(new Map([['records', Buffer.alloc(32, 1)]]));
 
 interface Host extends CallRunner, DecisionSender {
-  /** Resolves when the calls under way are over. */
-  idle(): Promise<unknown>;
+  /** Resolves when the call, with its rows, is over. */
+  ended(id: string): Promise<unknown>;
+  /** Resolves when the call waits for a person and nothing else. */
+  waits(id: string): Promise<unknown>;
 }
 type Road = 'deny' | 'allow' | 'decision' | 'park' | 'approval';
 interface Edition {
@@ -32,9 +38,19 @@ interface Edition {
 }
 let postgres: TestPostgres;
 let schemas = 0;
-const inSteps = (_calls: unknown, activities: GateActivities): Host => {
-  const host = stepsHost(activities);
-  return { ...host, idle: () => host.ended() };
+/** The product's workflow, over whichever activities the edition of the moment has. */
+let engine: WorkflowEnvironment;
+let atWork: GateActivities;
+const inWorkflows = (_calls: unknown, activities: GateActivities): Host => {
+  atWork = activities;
+  const last = async (id: string) => (await historyOf(engine.client, id, TEST_PAYLOAD_KEYS)).at(-1);
+  return {
+    ...engine.runner,
+    ...engine.sender,
+    ended: (id) => eventually('the call has ended', async () => (await last(id))?.status === 'completed'),
+    waits: (id) =>
+      eventually('the call waits in its run', async () => (await last(id))?.steps.some(({ step }) => step === 'waits')),
+  };
 };
 /** The look of the request that finds no record yet, and one before anything runs or is decided: steps hand on what they opened. */
 const FULL: Edition['costs'] = {
@@ -57,7 +73,7 @@ const EDITIONS: Readonly<Record<string, Edition>> = {
   'the full edition on SQLite': {
     costs: FULL,
     open: (folder, ledger) => countedCalls({ file: join(folder, 'counted.db') }, KEYS, ledger),
-    host: inSteps,
+    host: inWorkflows,
   },
   'the full edition on Postgres': {
     costs: {
@@ -68,19 +84,29 @@ const EDITIONS: Readonly<Record<string, Edition>> = {
       approval: FULL.approval,
     },
     open: (_folder, ledger) => countedCalls({ url: postgres.url, schema: `counted_${(schemas += 1)}` }, KEYS, ledger),
-    host: inSteps,
+    host: inWorkflows,
   },
   lite: {
     costs: LITE,
     open: (folder) => countedCallsInFile(join(folder, 'counted.db'), KEYS),
-    host: (calls, activities) => createInProcessRunner({ calls, activities, logger: pino({ level: 'silent' }) }),
+    host: (calls, activities) => {
+      const runner = createInProcessRunner({ calls, activities, logger: pino({ level: 'silent' }) });
+      return { ...runner, ended: () => runner.idle(), waits: () => Promise.resolve() };
+    },
   },
 };
 
 beforeAll(async () => {
   postgres = await startPostgres();
-}, 60_000);
-afterAll(() => postgres.stop());
+  const first = await openPipeline();
+  atWork = first.activities;
+  engine = await openWorkflowEnvironment(() => atWork);
+  await first.close();
+}, ENGINE_START_LIMIT_MS);
+afterAll(async () => {
+  await engine?.close();
+  await postgres.stop();
+});
 
 describe.each(Object.entries(EDITIONS))('what a call asks of its store, %s', (_name, edition) => {
   let gate: PipelineFixture;
@@ -139,8 +165,7 @@ describe.each(Object.entries(EDITIONS))('what a call asks of its store, %s', (_n
       return { id, status: (await handler.handle(request, id)).status };
     };
     // What the store does when it is opened, and the first history of an agent, belong to no call.
-    await handle('gate.server-execution/v1');
-    await host.idle();
+    await host.ended((await handle('gate.server-execution/v1')).id);
     counted.taken();
   });
   afterEach(async () => {
@@ -154,14 +179,14 @@ describe.each(Object.entries(EDITIONS))('what a call asks of its store, %s', (_n
     ['decision', 'green', 'gate.decision/v1'],
   ])('%s', async (road, tier, contract) => {
     gate.script.tier = tier;
-    await handle(contract);
-    await host.idle();
+    await host.ended((await handle(contract)).id);
     expect(counted.taken()).toEqual(edition.costs[road]);
   });
 
   it('park, and the approval that lets it run', async () => {
     gate.script.tier = 'yellow';
     const { id } = await handle('gate.server-execution/v1');
+    await host.waits(id);
     expect(counted.taken()).toEqual(edition.costs.park);
     const decide = createDecisions({
       reviews: { ...gate.reviews, settle: (given) => ((settled += 1), gate.reviews.settle(given)) },
@@ -187,7 +212,7 @@ describe.each(Object.entries(EDITIONS))('what a call asks of its store, %s', (_n
       }),
       request_id: randomUUID(),
     });
-    await host.idle();
+    await host.ended(id);
     expect(counted.taken()).toEqual(edition.costs.approval);
     expect(settled).toBe(1);
     expect(shown).toEqual(await gate.reviews.get(shown.id));

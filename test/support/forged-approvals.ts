@@ -6,8 +6,12 @@ import { signDecision } from '../../domain/review/decision-signature.js';
 import { inspectionOf, type PipelineFixture } from './pipeline-fixture.js';
 
 /** A call that waits, by the pipeline's own activities. */
-export async function parked(gate: PipelineFixture, contract: CallInput['contract']): Promise<CallInput> {
-  const call = await gate.call({ contract });
+export async function parked(
+  gate: PipelineFixture,
+  contract: CallInput['contract'],
+  given: Parameters<PipelineFixture['call']>[0] = {},
+): Promise<CallInput> {
+  const call = await gate.call({ ...given, contract });
   const evaluated = await gate.activities.evaluate(call, await gate.activities.inspect(call));
   await gate.activities.commitVerdict(call, { available: true, inspection: inspectionOf(true) }, evaluated);
   await gate.activities.openReview(call, Date.now());

@@ -1,0 +1,127 @@
+import type { InspectionResponse } from '../../contracts/inspection.js';
+import type { Json, JsonObject } from '../../contracts/json.js';
+import type { PolicyInput } from '../../contracts/policy.js';
+import { intentScore } from '../pipeline/verdict.js';
+
+/** One value for several calls of a request: from that of each call, and that of the call whose inspection applies to all. */
+type Fold<Value> = (values: readonly Value[], worst: Value) => Value;
+
+/** What becomes of one field of an inspection. */
+export interface LaneField<Value = unknown> {
+  readonly fold: Fold<Value>;
+  /** Where the row `brain.inspection` has it: with the scores, numbers as basis points; with what was found; or not at all. */
+  readonly row: 'score' | 'finding' | 'none';
+}
+
+/** What becomes of a lane's results after the inspector. */
+export interface LaneRules {
+  /** Its fields in the contract (`contracts/inspection.ts`). */
+  readonly fields: { readonly [Field in keyof InspectionResponse]?: LaneField<InspectionResponse[Field]> };
+  /** Whether it can answer with a fallback, which `gate_brain_detector_degraded` counts under the lane's name. */
+  readonly fallsBack: boolean;
+  /** What policy is told; of nothing when Brain did not answer. */
+  readonly policy: (said: InspectionResponse | null) => Partial<PolicyInput>;
+  /** What an operator who tunes it sees in an answer. */
+  readonly detail: (said: InspectionResponse) => { readonly score: number; readonly flagged?: boolean };
+}
+
+const highest: Fold<number> = (values) => Math.max(...values);
+const some: Fold<boolean> = (values) => values.includes(true);
+const every: Fold<boolean> = (values) => !values.includes(false);
+const ofTheWorst = <Value>(_values: readonly Value[], worst: Value): Value => worst;
+export const united = (lists: readonly (readonly string[] | undefined)[]): string[] | undefined => {
+  const all = [...new Set(lists.flatMap((list) => list ?? []))];
+  return all.length > 0 ? all : undefined;
+};
+const nothing = (): Partial<PolicyInput> => ({});
+
+/**
+ * The lanes of an inspection. Batches, metrics, policy's input, rows and answers go through this table and name no lane themselves; a lane
+ * that stands here is in all of them (docs/architecture/verdict.md#inspection-lanes).
+ */
+export const LANES = {
+  persona_drift: {
+    fields: {
+      persona_drift_score: { fold: highest, row: 'score' },
+      drift_available: { fold: every, row: 'score' },
+    },
+    fallsBack: true,
+    policy: (said) => ({ persona_drift_score: said?.drift_available ? said.persona_drift_score : 0 }),
+    detail: (said) => ({ score: said.persona_drift_score }),
+  },
+  injection: {
+    fields: {
+      injection_detected: { fold: some, row: 'finding' },
+      injection_confidence: { fold: highest, row: 'score' },
+      injection_suspicions: { fold: united, row: 'none' },
+    },
+    fallsBack: true,
+    policy: (said) => ({
+      injection_detected: said?.injection_detected ?? false,
+      injection_suspicions: said?.injection_suspicions ?? [],
+    }),
+    detail: (said) => ({ score: said.injection_confidence, flagged: said.injection_detected }),
+  },
+  malicious_code: {
+    fields: {
+      malicious_code_detected: { fold: some, row: 'none' },
+      malicious_code_confidence: { fold: highest, row: 'score' },
+    },
+    fallsBack: true,
+    policy: nothing,
+    detail: (said) => ({ score: said.malicious_code_confidence, flagged: said.malicious_code_detected }),
+  },
+  compromised_package: {
+    fields: {
+      compromised_package_detected: { fold: some, row: 'none' },
+      compromised_package_confidence: { fold: highest, row: 'score' },
+    },
+    fallsBack: true,
+    policy: nothing,
+    detail: (said) => ({ score: said.compromised_package_confidence, flagged: said.compromised_package_detected }),
+  },
+  sequence_escalation: {
+    fields: { sequence_escalation_score: { fold: highest, row: 'score' } },
+    fallsBack: false,
+    policy: nothing,
+    detail: (said) => ({ score: said.sequence_escalation_score }),
+  },
+  intent: {
+    fields: {
+      intent_category: { fold: ofTheWorst, row: 'none' },
+      intent_suspicions: { fold: united, row: 'none' },
+    },
+    fallsBack: false,
+    policy: (said) => ({ intent_suspicions: said?.intent_suspicions ?? [] }),
+    detail: (said) => ({ score: intentScore(said) }),
+  },
+} as const satisfies Readonly<Record<string, LaneRules>>;
+
+export type Lane = keyof typeof LANES;
+type FieldOfALane = { [Name in Lane]: keyof (typeof LANES)[Name]['fields'] }[Lane];
+/** Fields of an inspection that belong to no lane. Who folds several inspections states each of them. */
+export type FieldOfNoLane = Exclude<keyof InspectionResponse, FieldOfALane>;
+
+export const eachLane = (): readonly (readonly [Lane, LaneRules])[] =>
+  Object.entries(LANES) as readonly (readonly [Lane, LaneRules])[];
+
+type NamedField = readonly [name: keyof InspectionResponse, field: LaneField];
+/** The fields of every lane. */
+export const laneFields = (): readonly NamedField[] =>
+  eachLane().flatMap(([, { fields }]) => Object.entries(fields) as unknown as readonly NamedField[]);
+
+/** The fields that a row has in one place, by name, as `shown` says them. */
+export const inRow = (
+  place: LaneField['row'],
+  said: InspectionResponse,
+  shown: (value: Json) => Json = (value) => value,
+): JsonObject =>
+  Object.fromEntries(
+    laneFields()
+      .filter(([name, { row }]) => row === place && said[name] !== undefined)
+      .map(([name]) => [name, shown(said[name] as Json)]),
+  );
+
+/** What policy is told of an inspection, or of none. */
+export const lanesForPolicy = (said: InspectionResponse | null): Partial<PolicyInput> =>
+  Object.assign({}, ...eachLane().map(([, { policy }]) => policy(said))) as Partial<PolicyInput>;
