@@ -277,6 +277,12 @@ export const ERROR_CODES = {
     meaning:
       'The workflow engine did not answer in time. The decision may still take effect for some seconds: look at the row, and send it again while it waits.',
   },
+  decision_not_sent: {
+    status: 503,
+    retry: 'after_wait',
+    meaning:
+      'So many decisions are under way that the turn of this one did not come, or the service is stopping; nothing was decided. Send it again.',
+  },
   // Internal services.
   invalid_request: {
     status: 400,

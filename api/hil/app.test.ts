@@ -1,7 +1,8 @@
-import { generateKeyPairSync } from 'node:crypto';
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { pino } from 'pino';
@@ -1311,6 +1312,55 @@ describe('POST /decide/{id}', () => {
       };
       expect(await decide(row.id)).toMatchObject({ status: 200, body: { status: 'approved' } });
     });
+  });
+});
+
+describe('many decisions at once', () => {
+  it('eight are under way at a time, each is signed when its turn comes, and all are taken once', async () => {
+    let underWay = 0;
+    let most = 0;
+    const slow: DecisionSender = {
+      async decide(decision) {
+        expect(Date.parse(decision.not_after)).toBeGreaterThan(now);
+        underWay += 1;
+        most = Math.max(most, underWay);
+        await sleep(10);
+        // Longer than a signed decision may take, for all of them together.
+        now += 1_000;
+        underWay -= 1;
+        return sender.decide({ ...decision });
+      },
+    };
+    service = (await service.close(), start({ sender: slow }));
+    const rows = await Promise.all(Array.from({ length: 30 }, () => park({ correlation_id: randomUUID() })));
+    const again = { headers: { 'x-request-id': 'again' } };
+    const [first, ...others] = rows.map(({ id }) => id);
+    const answers = await Promise.all([
+      ...others.map((id) => decide(id)),
+      decide(String(first), { decision: 'approve' }, again),
+      decide(String(first), { decision: 'approve' }, again),
+    ]);
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+    expect(most).toBe(8);
+    expect(new Set(sender.received.map(({ pending_id }) => pending_id)).size).toBe(30);
+  });
+
+  it('a stop sends those away who wait, and says that nothing was decided', async () => {
+    let release: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const hanging: DecisionSender = { decide: (decision) => held.then(() => sender.decide(decision)) };
+    service = (await service.close(), start({ sender: hanging }));
+    const rows = await Promise.all(Array.from({ length: 9 }, () => park({ correlation_id: randomUUID() })));
+    const answers = Promise.all(rows.map(({ id }) => decide(id)));
+    await sleep(200);
+    const closing = service.close();
+    await sleep(50);
+    release();
+    const [last, ...first] = (await answers).toSorted((a, b) => b.status - a.status);
+    await closing;
+    expect(first.map(({ status }) => status)).toEqual(first.map(() => 200));
+    expect(last).toMatchObject({ status: 503, body: { error: 'decision_not_sent' } });
+    expect(sender.received).toHaveLength(8);
   });
 });
 

@@ -11,6 +11,7 @@ import { createNotifier, type Notifier } from '../../domain/notification/notifie
 import { createAskForReview } from '../../domain/review/asked-review.js';
 import { createDecisionLinks } from '../../domain/review/decision-link.js';
 import type { QuorumRule } from '../../domain/review/quorum.js';
+import { createDecisionTurns, DECISION_TURNS } from '../../domain/review/decision-turns.js';
 import { createDecisions } from '../../domain/review/decisions.js';
 import type { DecisionSender, ReviewStarter, ReviewStore } from '../../domain/review/ports.js';
 import { createPasskeys, type PasskeyRequired, relyingPartyOf } from '../../domain/review/passkeys.js';
@@ -134,6 +135,12 @@ export function createHilService(options: HilOptions): Service {
     mayApprove,
     clock,
   });
+  const turns = createDecisionTurns(DECISION_TURNS);
+  // Whoever waits for a turn would keep the service from closing.
+  service.app.addHook('preClose', (done) => {
+    turns.close();
+    done();
+  });
   const decide = createDecisions({
     reviews,
     sender,
@@ -145,6 +152,7 @@ export function createHilService(options: HilOptions): Service {
     observe: reviewMetrics(registry, reviews, clock),
     quorum: options.quorum,
     passkeys,
+    turns,
   });
   pendingRoutes(service.app, {
     reviews,

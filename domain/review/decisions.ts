@@ -14,6 +14,7 @@ import { GateError } from '../errors.js';
 import { approvalStatementOf } from './approval-challenge.js';
 import { isWhole } from './carried-change.js';
 import { signDecision } from './decision-signature.js';
+import type { DecisionTurns } from './decision-turns.js';
 import { modified, ModificationRefused } from './modification.js';
 import { ONE_APPROVER, type QuorumRule } from './quorum.js';
 import type { Passkeys } from './passkeys.js';
@@ -43,6 +44,8 @@ export interface Decision {
   readonly action_digest?: string | undefined;
   /** What the approver's passkey signed. */
   readonly passkey?: AssertionJson | undefined;
+  /** Aborts when whoever asked has gone: a decision that waits for its turn is then not sent. */
+  readonly left?: AbortSignal | undefined;
 }
 
 /** On a row that was found: by whom is known. */
@@ -67,13 +70,15 @@ export interface DecisionsOptions {
   readonly quorum?: Pick<QuorumRule, 'risky' | 'destructive'> | undefined;
   /** Absent in an edition without passkeys. */
   readonly passkeys?: Pick<Passkeys, 'prove' | 'required'> | undefined;
+  /** Absent where a decision takes no engine: then each is sent at once. */
+  readonly turns?: Pick<DecisionTurns, 'take'> | undefined;
 }
 
 /**
  * HIL's side of a decision (docs/architecture/reviews.md#signed-decisions): read the row, sign, send the decision to the call's workflow,
  * write the row from the workflow's answer where the workflow has not, and only then answer. The workflow alone decides which decision was first; reading the row only
  * spares it some of the others. Refusals: `not_found` (unknown, withdrawn or another tenant's), `already_decided`, `pending_expired`,
- * `not_pending`, `decision_refused`, `call_tampered`, `payload_unavailable`, `passkey_required`, `passkey_refused`. After `orchestrator_unavailable` the row is unchanged, and the
+ * `not_pending`, `decision_refused`, `call_tampered`, `payload_unavailable`, `passkey_required`, `passkey_refused`; `decision_not_sent`, after which nothing was decided. After `orchestrator_unavailable` the row is unchanged, and the
  * decision may still take effect until `not_after`. Repeating a decision, by the same decider under the same request id, returns its
  * result.
  */
@@ -88,6 +93,7 @@ export function createDecisions({
   observe,
   quorum = ONE_APPROVER,
   passkeys,
+  turns = AT_ONCE,
 }: DecisionsOptions): (decision: Decision) => Promise<PendingRequest> {
   /** Who may approve the call of this row now. */
   const approversOf = (row: PendingRequest): readonly string[] => {
@@ -146,10 +152,10 @@ export function createDecisions({
     return passkeys.prove(principal, statement, passkey);
   }
 
-  async function decide(row: PendingRequest, given: DecisionBy): Promise<PendingRequest> {
-    const now = clock();
+  /** What the row already says of this decision; `null` while its call has to be asked. */
+  function known(row: PendingRequest, given: DecisionBy): PendingRequest | null {
     // Whether a pending row is too late is up to its call, whose clock ends the wait.
-    const late = row.status === 'pending' ? null : whyNotDecidable(row, now);
+    const late = row.status === 'pending' ? null : whyNotDecidable(row, clock());
     const same = given.action_digest === undefined || given.action_digest === row.original_payload_digest;
     // After a 503, or no answer, the operator repeats the decision and must get its result, not "already decided".
     if (late && same && isDecidedBy(standing(row), sentAs(given))) return row;
@@ -160,6 +166,25 @@ export function createDecisions({
       throw new GateError('action_digest_mismatch', undefined, {
         fields: { action_digest: row.original_payload_digest },
       });
+    return null;
+  }
+
+  async function decide(row: PendingRequest, given: DecisionBy): Promise<PendingRequest> {
+    return (
+      known(row, given) ??
+      turns.take(async (waited) => {
+        if (!waited) return send(row, given);
+        // Meanwhile somebody else may have decided, or this decision came twice.
+        const now = await reviews.get(row.id, row.tenant);
+        if (now === null) throw new GateError('not_found');
+        return known(now, given) ?? send(now, given);
+      }, given.left)
+    );
+  }
+
+  /** From here on the time of a decision runs: it is signed now. */
+  async function send(row: PendingRequest, given: DecisionBy): Promise<PendingRequest> {
+    const now = clock();
     // If the row cannot be written, do not send the decision: it would wait until the workflow, which uses the same stores, gives up.
     await reviews.ready();
     // The door is closed before what waits is denied: nothing of that tenant is approved in between.
@@ -242,6 +267,8 @@ export function createDecisions({
     }
   };
 }
+
+const AT_ONCE: Pick<DecisionTurns, 'take'> = { take: (work) => work(false) };
 
 /** What is told of a call that is over, by a workflow that need not know how it ended. */
 const LATE: ReadonlySet<DecisionRefusal> = new Set(['not_pending', 'already_decided']);

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
 import { decideRequest, type DecideRequest, modificationDiff } from '../../../contracts/review.js';
 import { isGatesOwn } from '../../../domain/own-names.js';
 import { GateError } from '../../../domain/errors.js';
@@ -21,17 +21,10 @@ export function decideRoutes(app: ServiceApp, { decide, scopeOf }: DecideRoutes)
       schema: { params: ById, body: decideRequest, response: { 200: PendingRow } },
       onRequest: mayDecide(scopeOf),
     },
-    (request) => {
+    (request, reply) => {
       const { reason, decided_via, action_digest, passkey } = request.body;
-      return decide(
-        decisionOf(request, scopeOf(request), {
-          ...available(request.body),
-          reason,
-          decided_via,
-          action_digest,
-          passkey,
-        }),
-      );
+      const asked = { ...available(request.body), reason, decided_via, action_digest, passkey };
+      return decide({ ...decisionOf(request, scopeOf(request), asked), left: leftOf(reply) });
     },
   );
 }
@@ -63,6 +56,13 @@ export const decisionOf = (
   action_digest: asked.action_digest,
   passkey: asked.passkey,
 });
+
+/** Aborts when the connection of whoever asked ends before the answer. */
+function leftOf({ raw }: FastifyReply): AbortSignal {
+  const left = new AbortController();
+  raw.once('close', () => left.abort());
+  return left.signal;
+}
 
 /** The decision in a body, with the change of a `modify`. Whether that fits the row is seen when the row is read. */
 function available(body: DecideRequest): Pick<Decision, 'decision' | 'modification_diff'> {

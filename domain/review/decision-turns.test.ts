@@ -1,0 +1,105 @@
+import { describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createDecisionTurns, DECISION_TURNS, type TurnLimits } from './decision-turns.js';
+
+/** Work that ends when the test says so, in the order in which it began. */
+function engine(limits: Partial<TurnLimits> = {}) {
+  const turns = createDecisionTurns({ atOnce: 2, places: 3, waitMs: 5_000, ...limits });
+  const begun: string[] = [];
+  const ends: (() => void)[] = [];
+  let most = 0;
+  let underWay = 0;
+  const send = (name: string, left?: AbortSignal) => {
+    const sent = turns.take(async (waited) => {
+      begun.push(name);
+      underWay += 1;
+      most = Math.max(most, underWay);
+      await new Promise<void>((resolve) => ends.push(resolve));
+      underWay -= 1;
+      return waited;
+    }, left);
+    sent.catch(() => undefined);
+    return sent;
+  };
+  const endNext = async () => {
+    ends.shift()?.();
+    await sleep(0);
+  };
+  return { turns, begun, send, endNext, most: () => most };
+}
+
+const NOT_SENT = { code: 'decision_not_sent', status: 503 };
+
+describe('many decisions at once', () => {
+  it('has so many under way, and lets the others in as they came, overtaken by nobody', async () => {
+    const { begun, send, endNext, most } = engine();
+    const sent = ['a', 'b', 'c', 'd', 'e'].map((name) => send(name));
+    await sleep(0);
+    expect(begun).toEqual(['a', 'b']);
+    await endNext();
+    sent.push(send('f'));
+    for (let n = 0; n < 5; n += 1) await endNext();
+    expect(begun).toEqual(['a', 'b', 'c', 'd', 'e', 'f']);
+    expect(await Promise.all(sent)).toEqual([false, false, true, true, true, true]);
+    expect(most()).toBe(2);
+  });
+
+  it('goes on after one that fails', async () => {
+    const turns = createDecisionTurns({ atOnce: 1, places: 3, waitMs: 5_000 });
+    const failing = turns.take(() => Promise.reject(new Error('the engine is away')));
+    const next = turns.take(() => Promise.resolve('taken'));
+    await expect(failing).rejects.toThrow('the engine is away');
+    expect(await next).toBe('taken');
+    expect(await turns.take((waited) => Promise.resolve(waited))).toBe(false);
+  });
+
+  it('sends away at once whoever finds no place', async () => {
+    const { begun, send } = engine();
+    for (const name of ['a', 'b', 'c', 'd', 'e']) void send(name);
+    await expect(send('f')).rejects.toMatchObject({ ...NOT_SENT, message: expect.stringMatching(/3 others wait/) });
+    expect(begun).toEqual(['a', 'b']);
+  });
+
+  it('sends away whoever has waited too long, and frees the place', async () => {
+    const { begun, send, endNext } = engine({ atOnce: 1, places: 1, waitMs: 30 });
+    void send('a');
+    await expect(send('b')).rejects.toMatchObject({ ...NOT_SENT, message: expect.stringMatching(/within 0\.03 s/) });
+    const next = send('c');
+    await endNext();
+    expect(begun).toEqual(['a', 'c']);
+    await endNext();
+    expect(await next).toBe(true);
+  });
+
+  it('does not send the decision of somebody who has gone, and frees the place; once sent it goes on', async () => {
+    const { begun, send, endNext } = engine({ atOnce: 1, places: 1 });
+    const gone = new AbortController();
+    const first = send('a', gone.signal);
+    const second = send('b', gone.signal);
+    gone.abort();
+    await expect(second).rejects.toMatchObject(NOT_SENT);
+    const third = send('c');
+    await endNext();
+    await endNext();
+    expect(await first).toBe(false);
+    expect(await third).toBe(true);
+    await expect(send('d', gone.signal)).rejects.toMatchObject(NOT_SENT);
+    expect(begun).toEqual(['a', 'c']);
+  });
+
+  it('at the stop finishes what is under way, and sends everybody else away', async () => {
+    const { turns, begun, send, endNext } = engine({ atOnce: 1 });
+    const first = send('a');
+    const second = send('b');
+    turns.close();
+    await expect(second).rejects.toMatchObject({ ...NOT_SENT, message: expect.stringMatching(/stopping/) });
+    await expect(send('c')).rejects.toMatchObject(NOT_SENT);
+    await endNext();
+    expect(await first).toBe(false);
+    expect(begun).toEqual(['a']);
+  });
+
+  it('gives a hundred at once a place', () => {
+    expect(DECISION_TURNS).toEqual({ atOnce: 8, places: 300, waitMs: 20_000 });
+  });
+});
