@@ -12,6 +12,7 @@ import { definitionDigest, driftOf, narrowDigest, nothingSeen } from './definiti
 import { adoptPins, toolPinStoreOver, type ToolPinTables } from '../../adapters/tools/pin-store.js';
 import { watchToolDefinitions } from './watch.js';
 import type { ToolPinStore } from './ports.js';
+import { ledgerMigrations } from '../../migrations/ledger.js';
 
 const KEYS = keyRing(new Map([['one', Buffer.alloc(32, 'one')]]));
 const OWNER = { tenant: 'acme', agent: 'bot' };
@@ -39,12 +40,12 @@ describe.each(STORES)('pinned tools on %s', (kind) => {
   const adopt = () => adoptPins(store.db, KEYS, (lists) => adopted.push(lists));
 
   beforeEach(async () => {
-    place = await ledgerPlace(kind);
+    place = await ledgerPlace(kind, { migrated: toolPinMigrations });
     store = await openStore<ToolPinTables>(place.target, toolPinMigrations);
     clock = 0;
     adopted = [];
     pins = openPins();
-    ledgerHome = await ledgerPlace(kind);
+    ledgerHome = await ledgerPlace(kind, { migrated: ledgerMigrations });
     ledger = await openLedger({ target: ledgerHome.target, sidecarKeys: ledgerHome.keys });
     faults = [];
     tooLong = [];

@@ -6,6 +6,7 @@ import type { Service } from '../../api/plugins/service.js';
 import { openReviewStore } from '../../adapters/review/review-store.js';
 import type { Modification, NewReview, PendingRequest } from '../../contracts/review.js';
 import type { ReviewStore } from '../../domain/review/ports.js';
+import { hilMigrations } from '../../migrations/hil.js';
 import { ledgerPlace, type STORES, type TestLedgerPlace } from './ledger.js';
 
 export const T0 = Date.parse('2026-11-02T10:00:00.000Z');
@@ -48,7 +49,7 @@ export interface HilFixture {
 }
 
 export async function openHil(kind: (typeof STORES)[number], over: Partial<HilOptions> = {}): Promise<HilFixture> {
-  const place = await ledgerPlace(kind);
+  const place = await ledgerPlace(kind, { migrated: hilMigrations });
   const clock = () => fixture.now;
   const reviews = await openReviewStore({
     target: place.target,

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
+import type { Migration } from 'kysely';
 import pg from 'pg';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { type KeyRing, keyRing } from '../../domain/crypto/key-ring.js';
@@ -25,8 +26,17 @@ export interface TestLedgerPlace {
 
 export const testKeys = (): KeyRing => keyRing(new Map([['test', randomBytes(32)]]));
 
-export async function ledgerPlace(kind: (typeof STORES)[number], { durable = false } = {}): Promise<TestLedgerPlace> {
-  return kind === 'sqlite' ? sqlitePlace() : postgresPlace(durable);
+export interface PlaceOptions {
+  readonly durable?: boolean;
+  /** In Postgres the place has these migrations behind it, and whoever opens it need not wait for them. A file is migrated as fast as copied. */
+  readonly migrated?: Readonly<Record<string, Migration>>;
+}
+
+export async function ledgerPlace(
+  kind: (typeof STORES)[number],
+  { durable = false, migrated }: PlaceOptions = {},
+): Promise<TestLedgerPlace> {
+  return kind === 'sqlite' ? sqlitePlace() : postgresPlace(durable, migrated);
 }
 
 function sqlitePlace(): TestLedgerPlace {
@@ -58,8 +68,11 @@ function sqlitePlace(): TestLedgerPlace {
   };
 }
 
-async function postgresPlace(durable: boolean): Promise<TestLedgerPlace> {
-  const { url, stop } = await startPostgres({ durable });
+async function postgresPlace(durable: boolean, migrations: PlaceOptions['migrated']): Promise<TestLedgerPlace> {
+  const { url, stop } = await startPostgres({
+    durable,
+    ...(migrations && { migrated: { schema: 'ledger', migrations } }),
+  });
   const pool = new pg.Pool({ connectionString: url, max: 1, options: '-c search_path=ledger' });
   pool.on('error', () => {
     // The database is dropped while an idle connection is still closing.
