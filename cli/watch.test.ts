@@ -229,14 +229,27 @@ describe('a Gate that is watched', () => {
             by_approver: [{ decided_by: 'operator:ana', count: 4, deny_rate: 0.25, median_secs: 40 }],
           },
         };
+        const ana = { by: 'operator:ana', provenance: 'console-bearer', at: new Date(T0 + 92_000).toISOString() };
+        const ben = { by: 'operator:ben', provenance: 'console-bearer', at: new Date(T0 + 32_000).toISOString() };
+        const voted = (status: string, approvals: readonly (typeof ana)[]) => [
+          {
+            ...whole(2),
+            status,
+            required_approvers: 2,
+            approvals,
+            ...(status === 'approved' && { decided_at: ana.at, decided_by: ana.by }),
+          },
+        ];
         const decided = { decided_at: new Date(T0 + 61_000).toISOString(), decided_by: 'operator:ana' };
         const given = request.url?.startsWith('/pending/summaries')
           ? { items: waits.slice(0, 200).map((n) => summary(n)), pending_count: waits.length }
           : request.url?.startsWith('/pending?status=decided')
-            ? [{ ...whole(1), ...decided, status: 'denied', decision_reason: 'no' }]
-            : request.url?.startsWith('/decide/')
-              ? { ...whole(1), status: 'denied' }
-              : answers[request.url ?? ''];
+            ? [{ ...whole(1), ...decided, status: 'denied', decision_reason: 'no' }, ...voted('approved', [ben, ana])]
+            : request.url?.startsWith('/pending?status=pending')
+              ? [...voted('pending', [ben]), whole(3)]
+              : request.url?.startsWith('/decide/')
+                ? { ...whole(1), status: 'denied' }
+                : answers[request.url ?? ''];
         response.writeHead(given ? 200 : 404, { 'content-type': 'application/json' });
         response.end(JSON.stringify(given ?? { error: 'not_found', reason: 'none' }));
       });
@@ -379,10 +392,30 @@ describe('a Gate that is watched', () => {
     expect(out).toContain('the last 7d: 2 approved, 1 approved with changes, 1 denied, 3 expired');
     expect(out).toContain('people took 40 s (median), 10 min (95 %); 25 % of what was decided was denied');
     expect(out).toContain('waiting: 2, the oldest for 90 s');
-    expect(out).toMatch(/operator:ana .*denied .*support-bot .*wire_transfer .*60 s/);
+    const votes = out.split('\n').filter((line) => /│ 2026/.test(line));
+    expect(
+      votes.map((line) =>
+        line
+          .split('│')
+          .slice(2, 8)
+          .map((cell) => cell.trim()),
+      ),
+    ).toEqual(
+      [
+        ['operator:ana', 'approved, 2 of 2', 'support-bot', 'wire_transfer', '90 s'],
+        ['operator:ana', 'denied', 'support-bot', 'wire_transfer', '60 s'],
+        ['operator:ben', 'vote, 1 of 2', 'support-bot', 'wire_transfer', '30 s'],
+        ['operator:ben', 'vote, 1 of 2', 'support-bot', 'wire_transfer', '30 s'],
+      ].map((cells) => [...cells, '']),
+    );
     expect(JSON.parse((await done(['approvals', '--window', '7d', '--json', ...flags])).out)).toMatchObject({
       stats: { approved: 2 },
-      decisions: [{ decided_by: 'operator:ana', decision: 'denied', took_secs: 60 }],
+      decisions: [
+        { decided_by: 'operator:ana', decision: 'approved', approvals: 2, required_approvers: 2, took_secs: 90 },
+        { decided_by: 'operator:ana', decision: 'denied', took_secs: 60 },
+        { decided_by: 'operator:ben', decision: 'vote', approvals: 1, took_secs: 30 },
+        { decided_by: 'operator:ben', decision: 'vote', approvals: 1, took_secs: 30 },
+      ],
     });
     for (const wrong of [
       ['--window', '2h'],
