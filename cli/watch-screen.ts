@@ -116,9 +116,11 @@ function pressedIn(watched: Watched, open: Open, key: string, size: ScreenSize):
 function typed(watched: Watched, open: Open, reason: string, key: string): Pressed {
   if (key === '\u001B') return { watched: { ...watched, open: null, note: 'nothing was decided' } };
   const become = (text: string): Watched => ({ ...watched, open: { ...open, reason: text } });
-  if (key === '\u007F' || key === '\b') return { watched: become([...reason].slice(0, -1).join('')) };
+  if (key === '\u007F' || key === '\b') return { watched: become(Array.from(reason).slice(0, -1).join('')) };
   if (key.startsWith('\u001B')) return { watched };
-  const text = [...`${reason}${key}`.replaceAll(/\p{Cc}/gu, ' ')].slice(0, LONGEST_REASON).join('');
+  const text = Array.from(`${reason}${key}`.replaceAll(/\p{Cc}/gu, ' '))
+    .slice(0, LONGEST_REASON)
+    .join('');
   if (!key.endsWith('\r') && !key.endsWith('\n')) return { watched: become(text) };
   const said = text.trim();
   return sent(watched, { row: open.row, decision: 'deny', ...(said !== '' && { reason: said }) });
@@ -231,7 +233,7 @@ function helpOf(open: Open, size: ScreenSize): string {
 function tailOf(text: string, columns: number): string {
   let tail = '';
   let taken = 0;
-  for (const character of [...text].toReversed()) {
+  for (const character of Array.from(text).toReversed()) {
     taken += columnsOf(character);
     if (taken > columns) break;
     tail = character + tail;
