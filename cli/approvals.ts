@@ -13,15 +13,19 @@ interface ApprovalsOptions extends LiteFlags {
   readonly json?: boolean;
 }
 
-/** `gate approvals`: who decided what, and how fast. */
+/** `gate approvals`: who decided or approved what, and how fast. */
 export function registerApprovals(program: Command): void {
   program
     .command('approvals')
     .description(
-      'who decided what, and how fast: counts of a window, its approvers, and the decisions of the newest calls',
+      'who decided what, and how fast: counts of a window, who ended calls in it, and every vote on the newest calls',
     )
     .addOption(new Option('--window <window>', 'until now').choices(statsWindow.options).default('24h'))
-    .addOption(new Option('--limit <n>', 'so many of the newest calls that are decided').argParser(Number).default(20))
+    .addOption(
+      new Option('--limit <n>', 'so many of the newest calls that are decided, and of those that wait')
+        .argParser(Number)
+        .default(20),
+    )
     .addOption(endpoint())
     .addOption(decideToken())
     .addOption(json())
@@ -30,14 +34,11 @@ export function registerApprovals(program: Command): void {
         throw new CliError('--limit is a number from 1 to 1000', 2);
       const target = operatorTarget(given);
       const stats = await target.ask<ApprovalStats>('hil', 'GET', `/approvals/stats?window=${window}`);
-      const rows = await target.ask<PendingRequest[]>(
-        'hil',
-        'GET',
-        `/pending?status=decided&sort=newest&limit=${limit}`,
-      );
-      const decisions = rows
-        .toSorted((one, other) => (other.decided_at ?? '').localeCompare(one.decided_at ?? ''))
-        .map(decisionOf);
+      const newest = (status: 'decided' | 'pending') =>
+        target.ask<PendingRequest[]>('hil', 'GET', `/pending?status=${status}&sort=newest&limit=${limit}`);
+      const decisions = [...(await newest('decided')), ...(await newest('pending'))]
+        .flatMap(votesOn)
+        .toSorted((one, other) => (other.decided_at ?? '').localeCompare(one.decided_at ?? ''));
       if (asJson) return print({ stats, decisions });
       process.stdout.write(`${counts(stats)}\n`);
       if (stats.by_approver.length > 0) process.stdout.write(`${byApprover(stats)}\n`);
@@ -45,20 +46,47 @@ export function registerApprovals(program: Command): void {
     });
 }
 
-/** A decision as it is listed. */
-type Decision = ReturnType<typeof decisionOf>;
-const decisionOf = (row: PendingRequest) => ({
-  correlation_id: row.correlation_id,
-  decided_at: row.decided_at,
-  decided_by: row.decided_by,
-  decided_via: row.decided_via,
-  decision:
-    row.status === 'denied' ? 'denied' : row.reviewed_payload_digest == null ? 'approved' : 'approved with changes',
-  agent_id: row.agent_id,
-  tool: toolOf(row),
-  took_secs: row.decided_at === null ? null : (Date.parse(row.decided_at) - Date.parse(row.created_at)) / 1000,
-  reason: row.decision_reason,
-});
+/** What one person said of a call. `vote`: an approval that did not yet decide it. */
+interface Vote {
+  readonly correlation_id: string;
+  readonly decided_at: string | null;
+  readonly decided_by: string | null;
+  readonly decided_via: string | null;
+  readonly decision: 'vote' | 'approved' | 'approved with changes' | 'denied';
+  /** How many had approved by then, and how many must. */
+  readonly approvals: number;
+  readonly required_approvers: number;
+  readonly agent_id: string;
+  readonly tool: string;
+  readonly took_secs: number | null;
+  readonly reason: string | null;
+}
+
+/** Every vote on a call, and last the one that decided it; nothing of a call that waits for its first one. */
+function votesOn(row: PendingRequest): Vote[] {
+  const { approvals = [], required_approvers = 1, created_at, status } = row;
+  const call = { correlation_id: row.correlation_id, required_approvers, agent_id: row.agent_id, tool: toolOf(row) };
+  const after = (at: string) => (Date.parse(at) - Date.parse(created_at)) / 1000;
+  // Of those that made the number complete, the row itself says more.
+  const earlier = approvals.filter(({ by }) => status !== 'approved' || by !== row.decided_by);
+  const votes = earlier.map(({ by, at }, index): Vote => {
+    const said = { decided_at: at, decided_by: by, decided_via: null, decision: 'vote', reason: null } as const;
+    return { ...call, ...said, approvals: index + 1, took_secs: after(at) };
+  });
+  if (status === 'pending' || status === 'tampered') return votes;
+  const changed = row.reviewed_payload_digest == null ? 'approved' : 'approved with changes';
+  const decision: Vote = {
+    ...call,
+    decided_at: row.decided_at,
+    decided_by: row.decided_by,
+    decided_via: row.decided_via,
+    decision: status === 'denied' ? 'denied' : changed,
+    approvals: earlier.length + (status === 'approved' ? 1 : 0),
+    took_secs: row.decided_at === null ? null : after(row.decided_at),
+    reason: row.decision_reason,
+  };
+  return [...votes, decision];
+}
 
 const percent = (rate: number | null): string => (rate === null ? '-' : `${Math.round(rate * 100)} %`);
 
@@ -84,13 +112,13 @@ function byApprover({ by_approver }: ApprovalStats): string {
   );
 }
 
-function latest(decisions: readonly Decision[]): string {
+function latest(decisions: readonly Vote[]): string {
   return table(
     ['when', 'who', 'decision', 'agent', 'tool', 'after'].map((head) => ({ head })),
-    decisions.map(({ decided_at, decided_by, decision, agent_id, tool, took_secs }) => [
+    decisions.map(({ decided_at, decided_by, decision, agent_id, tool, took_secs, ...votes }) => [
       decided_at?.slice(0, 19).replace('T', ' ') ?? '-',
       decided_by ?? '-',
-      decision,
+      votes.required_approvers > 1 ? `${decision}, ${votes.approvals} of ${votes.required_approvers}` : decision,
       agent_id,
       tool,
       lasting(took_secs),

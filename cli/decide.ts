@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { type PendingRequest, toolOf } from '../contracts/review.js';
+import { MODIFICATION_CONTRACT, type PendingRequest, toolOf } from '../contracts/review.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
 import { diffOf, type ModificationFlags } from './modification.js';
@@ -7,6 +7,21 @@ import { gateCommand, json, print } from './output.js';
 import { decideToken, endpoint, UUID, operatorTarget } from './target.js';
 import type { LiteFlags } from './lite-target.js';
 import { rowOfStack } from './stack-target.js';
+
+/** Below the options of `gate decide --help`. */
+const MODIFY_HELP = `
+A modify is judged again, and is final either way: where the changed call is denied, or needs a higher tier than
+the one that waits, the call is DENIED for good. Nothing runs, the exit code is 1, and its agent must ask anew.
+
+A file for --modify names arguments as the call has them, {"amount": 100, "limits": {"max": 5}}, and only values
+that change; or it is the diff of the API: {"contract": "${MODIFICATION_CONTRACT}",
+"replacements": [{"path": ["limits", "max"], "value": 5}]}. A new value is a text, a number, true, false or null.`;
+
+/** What came of a change that was judged and refused. */
+const deniedChange = (row: PendingRequest): string =>
+  oneLine(
+    `denied: ${toolOf(row)} for ${row.agent_id}, by ${row.decided_by}: ${row.decision_reason ?? 'the changed call may not run'}; this is final: nothing runs, and its agent must ask anew`,
+  );
 
 /** `gate decide`: approves, denies or modifies a call that waits. */
 export function registerDecide(program: Command): void {
@@ -22,7 +37,10 @@ export function registerDecide(program: Command): void {
       (given: string, before: readonly string[]) => [...before, given],
       [] as readonly string[],
     )
-    .option('--modify <file>', 'with modify: a JSON file with the replacements')
+    .option(
+      '--modify <file>',
+      'with modify: a JSON file with the arguments to change and their new values, as in {"amount": 100}',
+    )
     .option(
       '--as <operator>',
       'decide as another operator of the development stack (`second`); a strict call needs two',
@@ -31,6 +49,7 @@ export function registerDecide(program: Command): void {
     .addOption(decideToken())
     .option('--action-digest <digest>', 'original_payload_digest of the call as you saw it: another call is refused')
     .addOption(json())
+    .addHelpText('after', MODIFY_HELP)
     .action(
       async (
         id: string,
@@ -65,25 +84,31 @@ export function registerDecide(program: Command): void {
           decided_via: 'console',
           ...(digest !== undefined && { action_digest: digest }),
         });
-        if (asJson) return print(decided);
-        if (decided.status === 'pending') {
-          const { approvals = [], required_approvers: required = 1 } = decided;
-          process.stdout.write(
-            `${approvals.length} of ${required} approvals: ${oneLine(`${toolOf(decided)} for ${decided.agent_id}, by ${approvals.map(({ by }) => by).join(', ')}`)}\n` +
-              'it still waits: somebody else must approve too, or deny\n',
-          );
-          return;
-        }
-        const outcome = diff && decided.status === 'approved' ? 'approved with changes' : decided.status;
-        process.stdout.write(
-          `${outcome}: ${oneLine(`${toolOf(decided)} for ${decided.agent_id}, by ${decided.decided_by}`)}\n`,
-        );
-        if (diff && decided.status === 'denied')
-          process.stdout.write(`${oneLine(decided.decision_reason ?? 'the changed call may not run')}\n`);
-        if (decided.status === 'approved')
-          process.stdout.write(
-            `Gate executes it now, unless its agent only asked for a decision; see \`${gateCommand()} audit ${decided.correlation_id}\`\n`,
-          );
+        if (asJson) print(decided);
+        if (diff && decided.status === 'denied') throw new CliError(deniedChange(decided));
+        if (!asJson) process.stdout.write(told(decided, { changes: diff !== null, before: row }));
       },
     );
+}
+
+/** What came of a decision, in lines. `before`: the row as it was read, where it was. */
+export function told(
+  row: PendingRequest,
+  { changes, before }: { readonly changes: boolean; readonly before: PendingRequest | null },
+): string {
+  const what = `${toolOf(row)} for ${row.agent_id}`;
+  if (row.status === 'pending') {
+    const { approvals = [], required_approvers: required = 1 } = row;
+    const again = before?.approvals?.length === approvals.length;
+    return (
+      `${approvals.length} of ${required} approvals: ${oneLine(`${what}, by ${approvals.map(({ by }) => by).join(', ')}`)}\n` +
+      `${again ? 'you had approved it before, which counts once; ' : ''}it still waits: somebody else must approve too, or deny\n`
+    );
+  }
+  const outcome = changes && row.status === 'approved' ? 'approved with changes' : row.status;
+  const runs =
+    row.status === 'approved'
+      ? `Gate executes it now, unless its agent only asked for a decision; see \`${gateCommand()} audit ${row.correlation_id}\`\n`
+      : '';
+  return `${outcome}: ${oneLine(`${what}, by ${row.decided_by}`)}\n${runs}`;
 }

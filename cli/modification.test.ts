@@ -1,4 +1,7 @@
-import { describe, expect, it } from '@jest/globals';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { PendingRequest } from '../contracts/review.js';
 import { diffOf } from './modification.js';
 import { whatRuns } from './review-text.js';
@@ -29,6 +32,47 @@ describe('a change of arguments on the command line', () => {
       'changed to     "limits.max" = 2',
       'changed to     to = "paid"',
     ]);
+  });
+
+  describe('in a file', () => {
+    let folder: string;
+    beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), 'gate-modify-'))));
+    afterEach(() => rm(folder, { recursive: true, force: true }));
+    async function read(text: string) {
+      const modify = join(folder, 'change.json');
+      await writeFile(modify, text);
+      return diffOf({ set: [], modify });
+    }
+    const contract = 'gate.hil.modification-diff/v1';
+    const replacements = [
+      { path: ['limits', 'max'], value: 1 },
+      { path: ['a.b'], value: null },
+    ];
+
+    it.each([
+      ['the arguments with their new values', { limits: { max: 1 }, 'a.b': null }],
+      ['the replacements alone', replacements],
+      ['the diff itself', { contract, replacements }],
+    ])('is %s', async (_, written) => {
+      expect(await read(JSON.stringify(written))).toEqual({ contract, replacements });
+    });
+
+    it('takes an argument that is called like a member of the diff', async () => {
+      expect((await read('{"contract": "c-2"}')).replacements).toEqual([{ path: ['contract'], value: 'c-2' }]);
+    });
+
+    it.each([
+      ['{"a": {"to": ["b"]}}', 'change.json: a.to is a list; only a text'],
+      ['{"a": {}}', 'change.json: a names no value'],
+      ['{}', 'change.json: names no argument'],
+      ['"amount"', 'change.json: not an object of arguments'],
+      ['null', 'change.json: not an object of arguments'],
+      ['{amount: 1}', 'change.json: '],
+      [JSON.stringify({ contract: 'v0', replacements }), 'change.json: contract: '],
+      [JSON.stringify({ 'a/b': 1 }), 'change.json: replacements.0.path.0: has a character that no path may have'],
+    ])('is refused in words where it is anything else: %s', async (text, words) => {
+      await expect(read(text)).rejects.toThrow(words);
+    });
   });
 
   it.each(['=1', 'a', 'a..b=1', '"a.b=1'])('is refused where it names no place: %s', async (text) => {

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { MODIFICATION_CONTRACT, type ModificationDiff, modificationDiff } from '../contracts/review.js';
-import { assigned } from '../domain/review/argument-path.js';
+import { assigned, pathText } from '../domain/review/argument-path.js';
 import { CliError } from './errors.js';
 
 export interface ModificationFlags {
@@ -8,18 +8,50 @@ export interface ModificationFlags {
   readonly modify?: string | undefined;
 }
 
-/** The change that the flags name: `--set a.b=1` for each argument, or a file with the diff or only its replacements. */
+/** The change that the flags name: `--set a.b=1` for each argument, or a file with the arguments as they shall be, or with the diff. */
 export async function diffOf({ set, modify: file }: ModificationFlags): Promise<ModificationDiff> {
   if (set.length > 0 === (file !== undefined))
     throw new CliError('modify needs --set path=value (repeatable) or --modify FILE', 2);
-  const given = file === undefined ? set.map(replacementOf) : await jsonIn(file);
-  const read = modificationDiff.safeParse(
-    Array.isArray(given) ? { contract: MODIFICATION_CONTRACT, replacements: given } : given,
-  );
+  const given = file === undefined ? diffWith(set.map(replacementOf)) : diffIn(await jsonIn(file), file);
+  const read = modificationDiff.safeParse(given);
   if (read.success) return read.data;
   const [issue] = read.error.issues;
-  throw new CliError(`not a modification: ${[...(issue?.path ?? [])].join('.')}: ${issue?.message ?? ''}`, 2);
+  throw new CliError(
+    `${file ?? 'not a modification'}: ${[...(issue?.path ?? [])].join('.')}: ${issue?.message ?? ''}`,
+    2,
+  );
 }
+
+const diffWith = (replacements: readonly unknown[]) => ({ contract: MODIFICATION_CONTRACT, replacements });
+
+/** What a file says: the diff, its replacements alone, or an object of arguments with their new values. */
+function diffIn(given: unknown, file: string): unknown {
+  if (Array.isArray(given)) return diffWith(given);
+  if (!isObject(given))
+    throw new CliError(`${file}: not an object of arguments and their new values, as in {"amount": 100}`, 2);
+  // Both together: one of them alone may be an argument's name.
+  if (Object.hasOwn(given, 'contract') && Object.hasOwn(given, 'replacements')) return given;
+  return diffWith(valuesIn(given, [], file));
+}
+
+/** Every value below the object, with the keys that lead to it. */
+function valuesIn(object: object, above: readonly string[], file: string): { path: string[]; value: unknown }[] {
+  const entries = Object.entries(object);
+  if (entries.length === 0)
+    throw new CliError(`${file}: ${above.length === 0 ? 'names no argument' : `${pathText(above)} names no value`}`, 2);
+  return entries.flatMap(([key, value]: [string, unknown]) => {
+    const path = [...above, key];
+    if (Array.isArray(value))
+      throw new CliError(
+        `${file}: ${pathText(path)} is a list; only a text, a number, true, false or null is replaced`,
+        2,
+      );
+    return isObject(value) ? valuesIn(value, path, file) : [{ path, value }];
+  });
+}
+
+const isObject = (value: unknown): value is object =>
+  value !== null && typeof value === 'object' && !Array.isArray(value);
 
 /**
  * `amount=100` replaces by a number, `memo=paid` by a text; what reads as JSON is taken as JSON. `"limits.max"=1` names one key, `limits.max=1`

@@ -57,7 +57,7 @@ export function registerVerify(program: Command): void {
     )
     .option(
       '--approver-key <pem...>',
-      "with --approval: files with the approvers' public keys, one each; no other key counts",
+      "with --approval: files with the approvers' public keys in PEM, one each, from elsewhere than Gate (docs/how-to/set-up-passkeys.md); no other key counts",
     )
     .addOption(json())
     .action(

@@ -11,9 +11,18 @@ export interface Watched {
   readonly more: number;
   readonly selected: string | null;
   /** One call in full, and the decision that a key asks for. */
-  readonly open: { readonly row: PendingRequest; readonly decision: 'approve' | 'deny' | null } | null;
+  readonly open: Open | null;
   /** The last thing that happened. */
   readonly note: string;
+}
+
+export interface Open {
+  readonly row: PendingRequest;
+  readonly decision: 'approve' | 'deny' | null;
+  /** The first line that is shown; 0 without it. */
+  readonly from?: number;
+  /** Why it is denied, as far as it is typed; absent until it is asked for. */
+  readonly reason?: string;
 }
 
 export const NOTHING: Watched = { rows: [], more: 0, selected: null, open: null, note: '' };
@@ -22,7 +31,12 @@ export const NOTHING: Watched = { rows: [], more: 0, selected: null, open: null,
 export type Asked =
   | { readonly do: 'quit' }
   | { readonly do: 'open'; readonly id: string; readonly decision: 'approve' | 'deny' | null }
-  | { readonly do: 'decide'; readonly row: PendingRequest; readonly decision: 'approve' | 'deny' };
+  | {
+      readonly do: 'decide';
+      readonly row: PendingRequest;
+      readonly decision: 'approve' | 'deny';
+      readonly reason?: string;
+    };
 
 const byAge = (one: PendingSummary, other: PendingSummary): number =>
   one.created_at.localeCompare(other.created_at) || one.id.localeCompare(other.id);
@@ -43,7 +57,9 @@ export function changed(watched: Watched, type: ReviewChangeType, row: PendingSu
   const rows = waits ? [...others, row].toSorted(byAge) : others;
   const ended = at >= 0 && !waits ? { note: endOf(type, row) } : {};
   // Nothing is decided about a call that has ended, or changed, while it was read.
-  const open = watched.open?.row.id === row.id && !waits ? null : watched.open;
+  // Who types a reason goes on, and is told at its end: what he types next must not be keys of the list.
+  const closes = watched.open?.row.id === row.id && !waits && watched.open.reason === undefined;
+  const open = closes ? null : watched.open;
   const more = at < 0 && !waits ? Math.max(0, watched.more - 1) : watched.more;
   return reselected({ ...watched, ...ended, rows, more, open }, Math.max(0, at));
 }
@@ -64,18 +80,7 @@ export function pressed(
 ): { readonly watched: Watched; readonly asked?: Asked } {
   const { rows, selected, open } = watched;
   if (key === '\u0003' || (key === 'q' && open === null)) return { watched, asked: { do: 'quit' } };
-  if (open !== null) {
-    if (open.decision === 'approve' && !fits(open, size))
-      return { watched: { ...watched, open: { ...open, decision: null }, note: '' } };
-    if (open.decision !== null && key === 'y')
-      return {
-        watched: { ...watched, open: null, note: 'sent …' },
-        asked: { do: 'decide', row: open.row, decision: open.decision },
-      };
-    const decision = key === 'a' ? 'approve' : key === 'd' ? 'deny' : null;
-    if (open.decision === null && decision !== null) return { watched: { ...watched, open: { ...open, decision } } };
-    return { watched: { ...watched, open: null, note: open.decision === null ? '' : 'nothing was decided' } };
-  }
+  if (open !== null) return pressedIn(watched, open, key, size);
   const at = rows.findIndex(({ id }) => id === selected);
   const step = key === 'j' || key === '\u001B[B' ? 1 : key === 'k' || key === '\u001B[A' ? -1 : 0;
   if (step !== 0) {
@@ -89,6 +94,57 @@ export function pressed(
   return { watched };
 }
 
+type Pressed = ReturnType<typeof pressed>;
+
+/** A key while one call is shown. */
+function pressedIn(watched: Watched, open: Open, key: string, size: ScreenSize): Pressed {
+  if (open.reason !== undefined) return typed(watched, open, open.reason, key);
+  if (open.decision === 'approve' && !fits(open, size))
+    return { watched: { ...watched, open: { ...open, decision: null }, note: '' } };
+  if (open.decision === 'deny' && key === 'y') return { watched: { ...watched, open: { ...open, reason: '' } } };
+  if (open.decision === 'approve' && key === 'y') return sent(watched, { row: open.row, decision: 'approve' });
+  if (open.decision !== null) return { watched: { ...watched, open: null, note: 'nothing was decided' } };
+  // What would run is on the screen while it is asked about.
+  if (key === 'a') return { watched: { ...watched, open: { ...open, decision: 'approve', from: 0 } } };
+  if (key === 'd') return { watched: { ...watched, open: { ...open, decision: 'deny' } } };
+  const step = SCROLLS[key]?.(Math.max(1, shownLines(size) - 1));
+  if (step === undefined) return { watched: { ...watched, open: null, note: '' } };
+  return { watched: { ...watched, open: { ...open, from: firstLine(open, size) + step } } };
+}
+
+/** A key, or a pasted text, while the reason of a denial is asked for. */
+function typed(watched: Watched, open: Open, reason: string, key: string): Pressed {
+  if (key === '\u001B') return { watched: { ...watched, open: null, note: 'nothing was decided' } };
+  const become = (text: string): Watched => ({ ...watched, open: { ...open, reason: text } });
+  if (key === '\u007F' || key === '\b') return { watched: become(Array.from(reason).slice(0, -1).join('')) };
+  if (key.startsWith('\u001B')) return { watched };
+  const text = Array.from(`${reason}${key}`.replaceAll(/\p{Cc}/gu, ' '))
+    .slice(0, LONGEST_REASON)
+    .join('');
+  if (!key.endsWith('\r') && !key.endsWith('\n')) return { watched: become(text) };
+  const said = text.trim();
+  return sent(watched, { row: open.row, decision: 'deny', ...(said !== '' && { reason: said }) });
+}
+
+const sent = (watched: Watched, decided: Omit<Extract<Asked, { do: 'decide' }>, 'do'>): Pressed => ({
+  watched: { ...watched, open: null, note: 'sent …' },
+  asked: { do: 'decide', ...decided },
+});
+
+/** What HIL takes, with room for characters that count twice. */
+const LONGEST_REASON = 500;
+
+/** How far a key moves a call that is longer than the screen, of which so many lines are shown. */
+const SCROLLS: Readonly<Partial<Record<string, (page: number) => number>>> = {
+  j: () => 1,
+  k: () => -1,
+  '\u001B[B': () => 1,
+  '\u001B[A': () => -1,
+  ' ': (page) => page,
+  '\u001B[6~': (page) => page,
+  '\u001B[5~': (page) => -page,
+};
+
 export interface ScreenSize {
   readonly columns: number;
   readonly lines: number;
@@ -98,7 +154,7 @@ export interface ScreenSize {
 export function screenOf(watched: Watched, { columns, lines }: ScreenSize, nowMs: number): string[] {
   const { open } = watched;
   const body = open ? opened(open, { columns, lines }) : table(watched, lines - 2, nowMs);
-  const help = open ? helpOf(open, { columns, lines }) : 'up/down or j/k choose  enter look  a approve  d deny  q end';
+  const help = open ? helpOf(open, { columns, lines }) : shortened(LIST_HELP, columns);
   return [...body, ...(watched.open ? [] : [watched.note]), help].slice(-lines).map((line) => cut(line, columns));
 }
 
@@ -127,13 +183,72 @@ function cut(line: string, columns: number): string {
   return columns < 3 ? '' : `${wrapped(line, columns - 1)[0]}…`;
 }
 
-type Open = NonNullable<Watched['open']>;
+/** The first of these that fits, each shorter than the one before. */
+const shortened = (helps: readonly string[], columns: number): string =>
+  helps.find((help) => help.length <= columns) ?? helps.at(-1) ?? '';
+
+const LIST_HELP = [
+  'up/down or j/k choose  enter look  a approve  d deny  q end',
+  'j/k  enter look  a/d decide  q end',
+  'enter a d q',
+];
 
 function helpOf(open: Open, size: ScreenSize): string {
+  const { columns } = size;
   const whole = fits(open, size);
-  if (open.decision === 'approve' && !whole) return 'too long for this screen to be approved here; any key: on';
-  if (open.decision !== null) return `${open.decision} this call? y: yes, any other key: no`;
-  return `${whole ? 'a approve  ' : ''}d deny  any other key: back`;
+  if (open.reason !== undefined) {
+    const label = shortened(
+      ['why (optional)? enter: deny, esc: no > ', 'why? (enter: deny) > ', 'why? '],
+      columns - 16,
+    );
+    return `${label}${tailOf(oneLine(open.reason), columns - label.length - 1)}_`;
+  }
+  if (open.decision === 'approve' && !whole)
+    return shortened(
+      [
+        'too long for this screen to be approved here; any key: on',
+        'too long to approve here; any key: on',
+        'too long',
+      ],
+      columns,
+    );
+  if (open.decision !== null)
+    return shortened(
+      [`${open.decision} this call? y: yes, any other key: no`, `${open.decision}? y: yes, else: no`, 'sure? y'],
+      columns,
+    );
+  const scrolls = linesOf(details(open.row), columns).length > shownLines(size);
+  const [approve, short] = whole ? ['a approve  ', 'a '] : ['', ''];
+  return shortened(
+    [
+      `${approve}d deny  ${scrolls ? 'up/down or j/k, PgUp/PgDn scroll  ' : ''}any other key: back`,
+      `${approve}d deny  ${scrolls ? 'j/k scroll  ' : ''}esc back`,
+      `${short}d ${scrolls ? 'j/k ' : ''}esc`,
+    ],
+    columns,
+  );
+}
+
+/** The end of a text, in so many columns. */
+function tailOf(text: string, columns: number): string {
+  let tail = '';
+  let taken = 0;
+  for (const character of Array.from(text).toReversed()) {
+    taken += columnsOf(character);
+    if (taken > columns) break;
+    tail = character + tail;
+  }
+  return tail;
+}
+
+/** Lines for a call, above the line of keys. */
+const shownLines = ({ lines }: ScreenSize): number => lines - 1;
+
+/** The first line of a call that is shown: never so far down that there is room below its end. */
+function firstLine({ row, from = 0 }: Open, size: ScreenSize): number {
+  const all = linesOf(details(row), size.columns).length;
+  const room = shownLines(size);
+  return all <= room ? 0 : Math.max(0, Math.min(from, all - room + 1));
 }
 
 /** The lines of a text about one call, those that are too long wrapped, so that none is cut. */
@@ -144,19 +259,21 @@ const linesOf = (told: string, columns: number): string[] =>
     .flatMap((line) => wrapped(line, columns));
 
 /** Whether all that would run is on the screen. What it is compared with may go on below, in one line less than there is. */
-function fits({ row }: Open, { columns, lines }: ScreenSize): boolean {
-  const [all, runs] = [details(row), whatRuns(row)].map((told) => linesOf(told, columns).length);
-  return Math.min(all ?? 0, (runs ?? 0) + 1) <= lines - 1;
+function fits({ row }: Open, size: ScreenSize): boolean {
+  const [all, runs] = [details(row), whatRuns(row)].map((told) => linesOf(told, size.columns).length);
+  return Math.min(all ?? 0, (runs ?? 0) + 1) <= shownLines(size);
 }
 
-/** One call, above the line of keys. What does not fit says so. */
-function opened(open: Open, { columns, lines }: ScreenSize): string[] {
-  const all = linesOf(details(open.row), columns);
-  if (all.length <= lines - 1) return all;
-  return [
-    ...all.slice(0, lines - 2),
-    `… ${all.length - lines + 2} more lines: ${gateCommand()} pending ${open.row.id}`,
-  ];
+/** One call, above the line of keys, from the line that it was scrolled to. What does not fit says so. */
+function opened(open: Open, size: ScreenSize): string[] {
+  const all = linesOf(details(open.row), size.columns);
+  const room = shownLines(size);
+  if (all.length <= room) return all;
+  const first = firstLine(open, size);
+  const shown = all.slice(first, first + room - 1);
+  const below = all.length - first - shown.length;
+  const where = [below > 0 ? `${below} more lines` : 'the end', ...(first > 0 ? [`${first} above`] : [])].join(', ');
+  return [...shown, `… ${where}: ${gateCommand()} pending ${open.row.id}`];
 }
 
 function table({ rows, more, selected }: Watched, lines: number, nowMs: number): string[] {

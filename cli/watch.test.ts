@@ -8,7 +8,7 @@ import { commandLine } from '../test/support/command.js';
 import { eventually } from '../test/support/waiting.js';
 import { liteTarget } from './lite-target.js';
 import { watch } from './watch.js';
-import { changed, listed, NOTHING, pressed, screenOf } from './watch-screen.js';
+import { changed, listed, NOTHING, pressed, screenOf, type Watched } from './watch-screen.js';
 
 const T0 = Date.parse('2026-11-02T10:00:00.000Z');
 const id = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
@@ -135,13 +135,98 @@ describe('the screen of gate pending --watch', () => {
     const screen = screenOf(looked, size, T0);
     expect(screen).toHaveLength(size.lines);
     expect(screen.at(-2)).toMatch(/^… \d+ more lines: npx gate pending /);
-    expect(screen.at(-1)).toBe('d deny  any other key: back');
+    expect(screen.at(-1)).toBe('d deny  up/down or j/k, PgUp/PgDn scroll  any other key: back');
     const asked = pressed(looked, 'a', size);
     expect(screenOf(asked.watched, size, T0).at(-1)).toMatch(/^too long for this screen to be approved here/);
     expect(pressed(asked.watched, 'y', size).asked).toBeUndefined();
-    expect(pressed({ ...NOTHING, open: { ...open, decision: 'deny' } }, 'y', size)).toMatchObject({
-      asked: { do: 'decide', decision: 'deny' },
+    const why = pressed({ ...NOTHING, open: { ...open, decision: 'deny' } }, 'y', size);
+    expect(pressed(why.watched, '\r', size)).toMatchObject({ asked: { do: 'decide', decision: 'deny' } });
+  });
+
+  it.each([
+    ['one by one', 'j', 'k'],
+    ['by arrows', '\u001B[B', '\u001B[A'],
+    ['by pages', '\u001B[6~', '\u001B[5~'],
+    ['by pages, with space', ' ', '\u001B[5~'],
+  ])('scrolls a call that is longer than the screen %s, to its end and back, and no further', (_, down, up) => {
+    const size = { columns: 60, lines: 6 };
+    let watched: Watched = { ...NOTHING, open: { row: whole(1, `${'a'.repeat(900)}b.txt`), decision: null } };
+    const first = screenOf(watched, size, T0);
+    const seen = new Set<string>();
+    for (let presses = 0; presses < 60; presses += 1) {
+      const screen = screenOf(watched, size, T0);
+      expect(screen).toHaveLength(size.lines);
+      for (const line of screen.slice(0, 4)) seen.add(line);
+      ({ watched } = pressed(watched, down, size));
+    }
+    const end = screenOf(watched, size, T0);
+    expect(end[3]).toBe('}');
+    expect(end[4]).toMatch(/^… the end, \d+ above: npx gate pending/);
+    for (const part of ['agent          support-bot', 'arguments', '{']) expect(seen).toContain(part);
+    expect([...seen].join('')).toContain('b.txt');
+    for (let presses = 0; presses < 60; presses += 1) ({ watched } = pressed(watched, up, size));
+    expect(screenOf(watched, size, T0)).toEqual(first);
+  });
+
+  it('shows what would run from its beginning again when it is asked whether to approve it', () => {
+    const size = { columns: 120, lines: 16 };
+    const changes = Array.from({ length: 16 }, (_, n) => ({ path: `/p${n}`, kind: 'added' as const }));
+    const row = { ...whole(1), since_last_call: { arguments: 'changed', changes, changes_omitted: 0 } as never };
+    let { watched } = pressed({ ...NOTHING, open: { row, decision: null } }, ' ', size);
+    expect(screenOf(watched, size, T0).join('\n')).not.toContain('"path": "a.txt"');
+    ({ watched } = pressed(watched, 'a', size));
+    expect(screenOf(watched, size, T0).join('\n')).toContain('"path": "a.txt"');
+    expect(pressed(watched, 'y', size).asked).toMatchObject({ do: 'decide', decision: 'approve' });
+  });
+
+  it.each([40, 24])('has its keys whole in %i columns, wherever it is', (columns) => {
+    const looked = { ...NOTHING, open: { row: whole(1), decision: null } };
+    const long = { ...NOTHING, open: { row: whole(1, 'a'.repeat(2_000)), decision: null } };
+    const size = { columns, lines: 24 };
+    const asking = (watched: Watched, key: string) => pressed(watched, key, size).watched;
+    for (const watched of [
+      listed(NOTHING, [summary(1)]),
+      looked,
+      asking(looked, 'a'),
+      asking(looked, 'd'),
+      asking(asking(looked, 'd'), 'y'),
+      long,
+      asking(long, 'a'),
+    ]) {
+      const keys = screenOf(watched, size, T0).at(-1) ?? '';
+      expect(keys).not.toContain('…');
+      expect(keys.length).toBeLessThanOrEqual(columns);
+      expect(keys).toMatch(/\b(?:q|esc|back|else|on|long|y|why)\b/);
+    }
+    expect(screenOf(long, size, T0).at(-1)).toContain('j/k');
+  });
+
+  it('asks why a call is denied, takes what is typed or pasted, and sends none without one', () => {
+    const deny = { ...NOTHING, open: { row: whole(1), decision: 'deny' as const } };
+    const after = (...keys: string[]) =>
+      keys.reduce((watched, key) => pressed(watched, key, TALL).watched, deny as Watched);
+    expect(pressed(after('y'), '\r', TALL).asked).toEqual({ do: 'decide', row: whole(1), decision: 'deny' });
+    const said = after('y', 'not our\tv', 'endorx', '\u007F', '\u001B[D', ' 金q');
+    expect(screenOf(said, TALL, T0).at(-1)).toBe('why (optional)? enter: deny, esc: no > not our vendor 金q_');
+    expect(pressed(said, '\r', TALL)).toMatchObject({
+      asked: { do: 'decide', decision: 'deny', reason: 'not our vendor 金q' },
+      watched: { open: null },
     });
+    expect(pressed(said, '\u001B', TALL)).toEqual({ watched: { ...said, open: null, note: 'nothing was decided' } });
+    expect(pressed(said, '\u0003', TALL).asked).toEqual({ do: 'quit' });
+    const long = pressed(after('y'), 'x'.repeat(5_000), TALL).watched;
+    expect(long.open?.reason).toHaveLength(500);
+    expect(screenOf(long, TALL, T0).at(-1)).toHaveLength(120);
+  });
+
+  it('takes what is typed for no key of the list where the call ends meanwhile', () => {
+    const typing = {
+      ...listed(NOTHING, [summary(1), summary(2)]),
+      open: { row: whole(1), decision: 'deny' as const, reason: 'p' },
+    };
+    const ended = changed(typing, 'expired', summary(1, { status: 'expired' }));
+    expect(pressed(ended, 'a', TALL)).toMatchObject({ watched: { open: { reason: 'pa' } } });
+    expect(pressed(ended, 'a', TALL).asked).toBeUndefined();
   });
 
   it('shows below what would run what is new in it, escaped; that part alone may go on beyond the screen', () => {
@@ -173,10 +258,10 @@ describe('the screen of gate pending --watch', () => {
     );
     const size = { columns: 120, lines: 16 };
     const screen = screenOf(looked, size, T0);
-    expect(screen.at(-1)).toBe('a approve  d deny  any other key: back');
+    expect(screen.at(-1)).toBe('a approve  d deny  up/down or j/k, PgUp/PgDn scroll  any other key: back');
     expect(screen.join('\n')).toContain('"path": "a.txt"');
     expect(screen.at(-2)).toMatch(/more lines: npx gate pending /);
-    expect(screenOf(looked, { columns: 120, lines: 11 }, T0).at(-1)).toBe('d deny  any other key: back');
+    expect(screenOf(looked, { columns: 120, lines: 11 }, T0).at(-1)).toMatch(/^d deny  up/);
   });
 
   it.each(['a', '金'])('folds a line that is wider than the screen, so that nothing of a call is cut: %s', (wide) => {
@@ -229,14 +314,27 @@ describe('a Gate that is watched', () => {
             by_approver: [{ decided_by: 'operator:ana', count: 4, deny_rate: 0.25, median_secs: 40 }],
           },
         };
+        const ana = { by: 'operator:ana', provenance: 'console-bearer', at: new Date(T0 + 92_000).toISOString() };
+        const ben = { by: 'operator:ben', provenance: 'console-bearer', at: new Date(T0 + 32_000).toISOString() };
+        const voted = (status: string, approvals: readonly (typeof ana)[]) => [
+          {
+            ...whole(2),
+            status,
+            required_approvers: 2,
+            approvals,
+            ...(status === 'approved' && { decided_at: ana.at, decided_by: ana.by }),
+          },
+        ];
         const decided = { decided_at: new Date(T0 + 61_000).toISOString(), decided_by: 'operator:ana' };
         const given = request.url?.startsWith('/pending/summaries')
           ? { items: waits.slice(0, 200).map((n) => summary(n)), pending_count: waits.length }
           : request.url?.startsWith('/pending?status=decided')
-            ? [{ ...whole(1), ...decided, status: 'denied', decision_reason: 'no' }]
-            : request.url?.startsWith('/decide/')
-              ? { ...whole(1), status: 'denied' }
-              : answers[request.url ?? ''];
+            ? [{ ...whole(1), ...decided, status: 'denied', decision_reason: 'no' }, ...voted('approved', [ben, ana])]
+            : request.url?.startsWith('/pending?status=pending')
+              ? [...voted('pending', [ben]), whole(3)]
+              : request.url?.startsWith('/decide/')
+                ? { ...whole(1), status: 'denied' }
+                : answers[request.url ?? ''];
         response.writeHead(given ? 200 : 404, { 'content-type': 'application/json' });
         response.end(JSON.stringify(given ?? { error: 'not_found', reason: 'none' }));
       });
@@ -279,9 +377,11 @@ describe('a Gate that is watched', () => {
     keys.push('d');
     await shows('deny this call?');
     keys.push('y');
+    await shows('why (optional)?');
+    keys.push('quite wrong', '\r');
     await eventually('the decision', () => asked.some((one) => one.startsWith('POST /decide/')));
     expect(asked.find((one) => one.startsWith('POST'))).toBe(
-      `POST /decide/${id(1)} ${JSON.stringify({ decision: 'deny', decided_via: 'console', action_digest: 'sha256:1' })}`,
+      `POST /decide/${id(1)} ${JSON.stringify({ decision: 'deny', reason: 'quite wrong', decided_via: 'console', action_digest: 'sha256:1' })}`,
     );
     keys.push('q');
     await watching;
@@ -317,9 +417,13 @@ describe('a Gate that is watched', () => {
   it('ends on q also while a decision has no answer', async () => {
     let screen: readonly string[] = [];
     async function* typed(): AsyncGenerator<string> {
-      for (const shown of ['1 call waits', 'this call?']) {
+      for (const [shown, key] of [
+        ['1 call waits', 'd'],
+        ['this call?', 'y'],
+        ['why (optional)?', '\r'],
+      ] as const) {
         await eventually(`the screen says ${shown}`, () => screen.join('\n').includes(shown));
-        yield shown === '1 call waits' ? 'd' : 'y';
+        yield key;
       }
       await eventually('the decision', () => asked.some((one) => one.startsWith('POST /decide/')));
       yield 'd';
@@ -379,10 +483,30 @@ describe('a Gate that is watched', () => {
     expect(out).toContain('the last 7d: 2 approved, 1 approved with changes, 1 denied, 3 expired');
     expect(out).toContain('people took 40 s (median), 10 min (95 %); 25 % of what was decided was denied');
     expect(out).toContain('waiting: 2, the oldest for 90 s');
-    expect(out).toMatch(/operator:ana .*denied .*support-bot .*wire_transfer .*60 s/);
+    const votes = out.split('\n').filter((line) => /│ 2026/.test(line));
+    expect(
+      votes.map((line) =>
+        line
+          .split('│')
+          .slice(2, 8)
+          .map((cell) => cell.trim()),
+      ),
+    ).toEqual(
+      [
+        ['operator:ana', 'approved, 2 of 2', 'support-bot', 'wire_transfer', '90 s'],
+        ['operator:ana', 'denied', 'support-bot', 'wire_transfer', '60 s'],
+        ['operator:ben', 'vote, 1 of 2', 'support-bot', 'wire_transfer', '30 s'],
+        ['operator:ben', 'vote, 1 of 2', 'support-bot', 'wire_transfer', '30 s'],
+      ].map((cells) => [...cells, '']),
+    );
     expect(JSON.parse((await done(['approvals', '--window', '7d', '--json', ...flags])).out)).toMatchObject({
       stats: { approved: 2 },
-      decisions: [{ decided_by: 'operator:ana', decision: 'denied', took_secs: 60 }],
+      decisions: [
+        { decided_by: 'operator:ana', decision: 'approved', approvals: 2, required_approvers: 2, took_secs: 90 },
+        { decided_by: 'operator:ana', decision: 'denied', took_secs: 60 },
+        { decided_by: 'operator:ben', decision: 'vote', approvals: 1, took_secs: 30 },
+        { decided_by: 'operator:ben', decision: 'vote', approvals: 1, took_secs: 30 },
+      ],
     });
     for (const wrong of [
       ['--window', '2h'],

@@ -134,14 +134,21 @@ export async function watch(
     try {
       if (asked.do === 'open')
         return become({ ...watched, open: { row: await rowOf(asked.id), decision: asked.decision }, note: '' });
-      const { row, decision } = asked;
+      const { row, decision, reason } = asked;
       const decided = await target.ask<PendingRequest>('hil', 'POST', `/decide/${row.id}`, {
         decision,
+        ...(reason !== undefined && { reason }),
         decided_via: 'console',
         // Only the call that was shown is decided.
         action_digest: row.original_payload_digest,
       });
-      if (decided.status === 'pending') note('approved, and it waits for somebody else to approve it too');
+      if (decided.status !== 'pending') return;
+      const again = row.approvals?.length === decided.approvals?.length;
+      note(
+        again
+          ? 'you had approved it before, which counts once; somebody else must approve it too'
+          : 'approved, and it waits for somebody else to approve it too',
+      );
     } catch (error) {
       note(error instanceof Error ? error.message : String(error));
     }

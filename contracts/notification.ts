@@ -54,6 +54,8 @@ export const notice = z.strictObject({
   decided_at: z.string().nullable(),
   decided_by: z.string().nullable(),
   decided_via: z.string().nullable(),
+  /** Nothing waits: somebody tests the channel. */
+  test: z.literal(true).optional(),
 });
 export type Notice = z.infer<typeof notice>;
 
@@ -62,6 +64,8 @@ export const lifecycleEvent = z.strictObject({
   contract: z.literal(NOTIFICATION_CONTRACT),
   schema_version: z.literal(1),
   event: z.literal('hil_notification'),
+  /** Only of a test of the channel, of which there is no row. */
+  test: z.literal(true).optional(),
   phase: notificationPhase,
   status: notificationStatus,
   notification_id: notificationId,
@@ -120,7 +124,12 @@ export const notificationsConfig = z.strictObject({
 });
 export type NotificationsConfig = z.infer<typeof notificationsConfig>;
 
-/** The same after a message of a test: null for a channel that took it, otherwise why it did not. */
-export const notificationsTested = notificationsConfig.extend({
-  results: z.record(notificationTarget, z.string().nullable()),
-});
+/** What came of a message of a test on one channel, and why it was not sent. */
+const testResult = z.discriminatedUnion('outcome', [
+  z.strictObject({ outcome: z.literal('sent') }),
+  z.strictObject({ outcome: z.literal('failed'), reason: z.string() }),
+]);
+export type TestResult = z.infer<typeof testResult>;
+
+/** The same after a test of the channels, with what came of it on each. */
+export const notificationsTested = notificationsConfig.extend({ results: z.record(notificationTarget, testResult) });

@@ -128,7 +128,7 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
   'hil.denied': 'An operator denied the call; who, how and when.',
   'hil.expired': 'Nobody decided before the deadline; nothing was executed.',
   'hil.modified':
-    'An operator changed the call; the diff, the digests, and the verdict about the changed call. Its sidecar is the changed request.',
+    'An operator changed the call; the diff, the digests, and the verdict about the changed call. `hil.denied` follows where that verdict is a denial or needs a higher tier than the call had: the call is denied for good. Its sidecar is the changed request.',
   'hil.vote': 'One approval of a call that several people must approve; it still waits.',
   'hil.escalated':
     'Nobody had decided about the call at a share of its time (`GATE_HIL_SLA_ESCALATE_FRACTION`); it still waits.',

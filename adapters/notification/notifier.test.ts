@@ -717,12 +717,22 @@ describe('the routes of notifications', () => {
     const answer = await hil.ask('/notifications/test', { method: 'POST', token: OPERATOR });
     expect(answer).toMatchObject({
       status: 200,
-      body: { webhook: true, results: { webhook: null, teams: expect.stringContaining('fetch failed') } },
+      body: {
+        webhook: true,
+        results: {
+          webhook: { outcome: 'sent' },
+          teams: { outcome: 'failed', reason: expect.stringContaining('fetch failed') },
+        },
+      },
     });
     expect(answer.text).not.toContain('127.0.0.1');
     expect(events().map(({ phase, status }) => [phase, status])).toEqual([
       ['trigger', 'pending'],
       ['resolve', 'withdrawn'],
+    ]);
+    expect(events().map(({ test, headline }) => [test, headline.slice(0, 4)])).toEqual([
+      [true, 'TEST'],
+      [true, 'TEST'],
     ]);
   });
 
@@ -733,7 +743,7 @@ describe('the routes of notifications', () => {
       escalation_pools: ['payments'],
     });
     expect((await hil.ask('/notifications/test', { method: 'POST', token: OPERATOR })).body).toMatchObject({
-      results: { webhook: null, 'teams@payments': null },
+      results: { webhook: { outcome: 'sent' }, 'teams@payments': { outcome: 'sent' } },
     });
     const row = await hil.park(1);
     const assign = (escalation_pool: string) =>

@@ -41,8 +41,22 @@ const HOSTILE = [
   'A'.repeat(100_000),
 ];
 
+const ID = '00000000-0000-4000-8000-000000000001';
 const hostile = (text: string): Notice => ({
-  ...noticesOfTest('00000000-0000-4000-8000-000000000001', 'acme', Date.parse('2026-11-02T10:00:00Z')).trigger,
+  notification_id: `${ID}:trigger`,
+  phase: 'trigger',
+  status: 'pending',
+  pending_id: ID,
+  correlation_id: ID,
+  severity: null,
+  tenant: 'acme',
+  state_namespace: 'operator',
+  created_at: '2026-11-02T10:00:00.000Z',
+  expires_at: '2026-11-02T10:10:00.000Z',
+  required_approvers: 1,
+  approvals: 0,
+  escalated: false,
+  decided_at: null,
   tool: text,
   agent_id: text,
   risk_summary: text,
@@ -52,7 +66,7 @@ const hostile = (text: string): Notice => ({
 });
 const endOf = (text: string): Notice => ({
   ...hostile(text),
-  notification_id: '00000000-0000-4000-8000-000000000001:resolve:denied',
+  notification_id: `${ID}:resolve:denied`,
   phase: 'resolve',
   status: 'denied',
   decided_at: '2026-11-02T10:00:05.000Z',
@@ -132,6 +146,38 @@ describe.each([['a call that waits', hostile] as const, ['a decision', endOf] as
     expect(lifecycleEvent.safeParse(event).error).toBeUndefined();
     expect(event.headline).not.toMatch(UNSEEN);
     for (const { text: shown } of textsOf(pagerDutyEvent(of(text), {}, 'key'))) expect(shown).not.toMatch(UNSEEN);
+  });
+});
+
+describe('a message of a test', () => {
+  const { trigger, resolve } = noticesOfTest(ID, 'acme', Date.parse('2026-11-02T10:00:00Z'));
+  it.each([
+    ['that it is one', trigger, 'TEST: no call waits, and there is nothing to decide'],
+    ['that it is over', resolve, 'TEST is over: no call waited'],
+  ])('says first, on every channel, %s, and has nothing to click', (_, notice, words) => {
+    const slack = slackCard(notice, places(notice), true);
+    const teams = teamsCard(notice, places(notice), true);
+    const mail = mailOf(notice, places(notice));
+    expect([slack['text'], teams['fallbackText'], mail.subject]).toEqual([
+      `Gate: ${words}`,
+      `Gate: ${words}`,
+      `Gate: ${words} (${ID})`,
+    ]);
+    expect((slack['blocks'] as unknown[])[0]).toMatchObject({ text: { text: words } });
+    expect((teams['body'] as unknown[])[0]).toMatchObject({ inlines: [{ text: words }] });
+    expect(mail.text.startsWith(`${words}.\n`)).toBe(true);
+    expect(webhookEvent(notice, places(notice))).toMatchObject({ test: true, headline: words });
+    expect(lifecycleEvent.safeParse(webhookEvent(notice, places(notice))).error).toBeUndefined();
+    const all = JSON.stringify([slack, teams, mail, webhookEvent(notice, places(notice))]);
+    expect(all).not.toMatch(/console\.example|"type":"(?:button|Action\.)|Open until|Predicted/);
+  });
+
+  it('alarms nobody by PagerDuty, and is no test where a call waits', () => {
+    expect(pagerDutyEvent(trigger, places(trigger), 'key')).toMatchObject({
+      payload: { severity: 'info', summary: expect.stringMatching(/^TEST: no call waits/) },
+    });
+    expect(webhookEvent(hostile('x'), {})).not.toHaveProperty('test');
+    expect(pagerDutyEvent(hostile('x'), {}, 'key')).toMatchObject({ payload: { severity: 'warning' } });
   });
 });
 

@@ -9,7 +9,7 @@ const HEADLINE = 512;
 const SUMMARY = 1_024;
 
 const headlineOf = (notice: Notice): string =>
-  `${titleOf(notice)}: ${plainText(notice.tool)} by ${plainText(notice.agent_id)}`;
+  notice.test ? titleOf(notice) : `${titleOf(notice)}: ${plainText(notice.tool)} by ${plainText(notice.agent_id)}`;
 
 /** What a webhook receives (`gate.hil-notification-lifecycle/v1`). */
 export function webhookEvent(notice: Notice, { approve, deny }: Places): LifecycleEvent {
@@ -18,6 +18,7 @@ export function webhookEvent(notice: Notice, { approve, deny }: Places): Lifecyc
     contract: NOTIFICATION_CONTRACT,
     schema_version: 1,
     event: 'hil_notification',
+    ...(notice.test && { test: notice.test }),
     phase,
     status,
     notification_id,
@@ -46,13 +47,18 @@ export function pagerDutyEvent(notice: Notice, { open }: Places, routingKey: str
     payload: {
       summary: headlineOf(notice).slice(0, SUMMARY).toWellFormed(),
       source: 'gate',
-      severity: notice.escalated || notice.severity === 'destructive' ? 'critical' : 'warning',
+      severity: pagerSeverityOf(notice),
       timestamp: notice.created_at,
       custom_details: Object.fromEntries(linesOf(notice).map(([name, text]) => [name, plainText(text)])),
     },
     ...(open !== undefined && { links: [{ href: open, text: 'Open in console' }] }),
   };
 }
+
+const pagerSeverityOf = ({ test, escalated, severity }: Notice): string => {
+  if (test) return 'info';
+  return escalated || severity === 'destructive' ? 'critical' : 'warning';
+};
 
 export interface MailText {
   readonly subject: string;

@@ -8,12 +8,13 @@ export interface Places {
   readonly deny?: string;
 }
 
-/** Where the messages of a row lead: to the console, as long as the row waits. The same notice leads to the same places. */
+/** Where the messages of a row lead: to the console, as long as the row waits. A test leads nowhere. The same notice leads to the same places. */
 export function placesOf(consoleUrl: string | undefined, sessionKey: Uint8Array): (notice: Notice) => Places {
   if (consoleUrl === undefined) return () => ({});
   const base = consoleUrl.replace(/\/$/, '');
   const links = createDecisionLinks(sessionKey);
-  return ({ pending_id, phase, created_at, expires_at }) => {
+  return ({ pending_id, phase, created_at, expires_at, test }) => {
+    if (test) return {};
     const open = `${base}/hil/${pending_id}`;
     if (phase === 'resolve') return { open };
     const latest = Date.parse(created_at) / 1000 + LINK_LIFE_SECONDS.most;
@@ -26,6 +27,11 @@ export function placesOf(consoleUrl: string | undefined, sessionKey: Uint8Array)
 /** The lines of a message: what Gate calls it, and a text of others that the channel must still escape. */
 export function linesOf(notice: Notice): readonly (readonly [string, string])[] {
   const { tool, agent_id, risk_summary, severity, required_approvers, approvals, expires_at, correlation_id } = notice;
+  if (notice.test)
+    return [
+      ['Test', risk_summary],
+      ['Tenant', notice.tenant],
+    ];
   return [
     ['Tool', tool],
     ['Agent', agent_id],

@@ -78,7 +78,9 @@ export function goneNotice(
 }
 
 /** What a message says first, in Gate's words alone. */
-export function titleOf({ phase, status, notification_id, approvals, required_approvers }: Notice): string {
+export function titleOf({ phase, status, notification_id, approvals, required_approvers, test }: Notice): string {
+  if (test)
+    return phase === 'resolve' ? 'TEST is over: no call waited' : 'TEST: no call waits, and there is nothing to decide';
   if (phase !== 'update') return TITLES[status];
   return notification_id.endsWith(ESCALATED)
     ? 'A call still waits, and its time runs out'
@@ -120,6 +122,7 @@ export function noticesOfTest(id: string, tenant: string, nowMs: number): { trig
     decided_at: null,
     decided_by: null,
     decided_via: null,
+    test: true,
   };
   return {
     trigger,

@@ -4,6 +4,7 @@ import type {
   NotificationChannel,
   NotificationPhase,
   NotificationTarget,
+  TestResult,
 } from '../../contracts/notification.js';
 import type { PendingRequest } from '../../contracts/review.js';
 import { errorText, GateError } from '../errors.js';
@@ -57,8 +58,8 @@ export interface Notifier {
   readonly kinds: readonly NotificationChannel[];
   readonly pools: readonly string[];
   start(): void;
-  /** One attempt on every channel: `null` where it was taken, otherwise why not. */
-  test(trigger: Notice, resolve: Notice): Promise<Record<string, string | null>>;
+  /** One attempt on every channel. */
+  test(trigger: Notice, resolve: Notice): Promise<Record<string, TestResult>>;
   close(): Promise<void>;
 }
 
@@ -243,12 +244,12 @@ export function createNotifier({
     },
     async test(trigger, resolve) {
       const results = await Promise.all(
-        channels.map(async (channel): Promise<[NotificationTarget, string | null]> => {
+        channels.map(async (channel): Promise<[NotificationTarget, TestResult]> => {
           try {
             await channel.send(resolve, await channel.send(trigger, null));
-            return [channel.target, null];
+            return [channel.target, { outcome: 'sent' }];
           } catch (error) {
-            return [channel.target, errorText(error)];
+            return [channel.target, { outcome: 'failed', reason: errorText(error) }];
           }
         }),
       );

@@ -15,7 +15,7 @@ const run = (text: string, bold = false): JsonObject => ({
  * to the console.
  */
 export function teamsCard(notice: Notice, places: Places, decides: boolean): JsonObject {
-  const actions = notice.phase === 'resolve' ? [] : decisions(notice, places, decides);
+  const actions = notice.phase === 'resolve' || notice.test ? [] : decisions(notice, places, decides);
   return {
     $schema: 'http://adaptivecards.io/schemas/adaptive-card.json',
     type: 'AdaptiveCard',

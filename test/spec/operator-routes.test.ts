@@ -142,6 +142,7 @@ const CASES: readonly Case[] = [
   ['a page behind no row', 'GET', '/pending?before={other}'],
   ['a word that is no status', 'GET', '/pending?status=open'],
   ['an order that is none', 'GET', '/pending?sort=size'],
+  ['a choice that there is not', 'GET', '/pending?zzz=1'],
   ['a row of none', 'GET', '/pending?limit=0'],
   ['more rows than a page holds', 'GET', '/pending?limit=1001'],
   ['the most that a page holds', 'GET', '/pending?limit=1000'],

@@ -349,6 +349,13 @@ describe('the link of a person to accounts in chats', () => {
     const cleared: unknown[] = [];
     for (const chat of ['slack', 'slack', 'teams', 'teams'])
       cleared.push((await hil.ask(`/identities/dev/${chat}`, { method: 'DELETE', token: OPERATOR })).body);
+    const typed = { 'content-type': 'application/json' };
+    for (const sized of [{}, { 'content-length': '0' }, { 'transfer-encoding': 'chunked' }])
+      cleared.push(
+        (await hil.ask('/identities/dev/slack', { method: 'DELETE', token: OPERATOR, headers: { ...typed, ...sized } }))
+          .body,
+      );
+    expect(cleared.splice(4)).toEqual(Array.from({ length: 3 }, () => ({ cleared: false })));
     expect(cleared).toEqual([{ cleared: true }, { cleared: false }, { cleared: true }, { cleared: false }]);
     expect(await hil.ask('/identities/dev')).toMatchObject({ status: 404, body: { error: 'not_found' } });
   });

@@ -13,7 +13,7 @@ const GROUPS = {
   all: reviewStatus.options,
 } as const satisfies Readonly<Record<string, readonly ReviewStatus[]>>;
 
-const ListQuery = z.object({
+const ListQuery = z.strictObject({
   status: z.union([reviewStatus, z.enum(['parked', 'decided', 'all'])]).default('pending'),
   limit: z.coerce.number().int().min(1).max(1000).default(200),
   /** The page after this row. */

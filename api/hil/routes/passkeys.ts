@@ -110,7 +110,11 @@ export function passkeyRoutes(app: ServiceApp, { passkeys, reviews, scopeOf }: P
     { schema: { response: { 200: passkeyIdentity } }, onRequest: scopeFirst(scopeOf) },
     async (request) => {
       const session = await passkeys.session(cookieOf(request, SESSION), scopeOf(request).tenant);
-      if (session === null) throw new GateError('unauthenticated');
+      if (session === null)
+        throw new GateError(
+          'unauthenticated',
+          `no session of a passkey (the cookie ${SESSION}): log in at POST /auth/login/start`,
+        );
       const { subject: name, tenant, expires_ms } = session;
       const expires_at = new Date(expires_ms).toISOString();
       return { authenticated: true as const, name, tenant, method: 'webauthn' as const, expires_at };

@@ -1,0 +1,82 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { PendingRequest } from '../contracts/review.js';
+import { commandLine } from '../test/support/command.js';
+import { told } from './decide.js';
+
+const ID = '00000000-0000-4000-8000-000000000001';
+const row = (over: Partial<PendingRequest> = {}) =>
+  ({
+    id: ID,
+    correlation_id: ID,
+    agent_id: 'support-bot',
+    method: 'tools/call',
+    request_payload: { params: { name: 'wire_transfer' } },
+    decided_by: 'operator:ana',
+    decision_reason: null,
+    status: 'approved',
+    ...over,
+  }) as PendingRequest;
+
+describe('gate decide modify', () => {
+  let server: Server;
+  let answer: PendingRequest;
+  const { done, stop } = commandLine(() => tmpdir());
+  const modify = (...more: string[]) => {
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const flags = ['--endpoint', url, '--decide-token', 'x'.repeat(32)];
+    return done(['decide', ID, 'modify', '--set', 'amount=5', ...flags, ...more]);
+  };
+  beforeEach(async () => {
+    server = createServer((_request, response) => void response.end(JSON.stringify(answer)));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  });
+  afterEach(async () => {
+    await stop();
+    server.close();
+  });
+
+  it('of a call that is denied as it was changed fails, and says why and that nothing more comes of it', async () => {
+    answer = row({ status: 'denied', decision_reason: 'the changed call needs the tier strict: money moves' });
+    const words =
+      'gate: denied: wire_transfer for support-bot, by operator:ana: the changed call needs the tier strict: money moves; this is final: nothing runs, and its agent must ask anew\n';
+    expect(await modify()).toEqual({ code: 1, out: words });
+    const { code, out } = await modify('--json');
+    expect({ code, out }).toEqual({ code: 1, out: expect.stringContaining(words) });
+    expect(JSON.parse(out.replace(words, ''))).toMatchObject({ status: 'denied' });
+  });
+
+  it('of a call that runs as it was changed is done', async () => {
+    answer = row();
+    expect(await modify()).toEqual({
+      code: 0,
+      out: expect.stringMatching(
+        /^approved with changes: wire_transfer for support-bot, by operator:ana\nGate executes/,
+      ),
+    });
+  });
+
+  it('is warned of in its help, with what a file may hold', async () => {
+    const { out } = await done(['decide', '--help']);
+    for (const words of ['DENIED for good', 'the exit code is 1', '{"amount": 100, "limits": {"max": 5}}', 'diff/v1'])
+      expect(out).toContain(words);
+  });
+});
+
+describe('an approval of a call that several must approve', () => {
+  const vote = (by: string) => ({ by, provenance: 'console-bearer', at: '2026-11-02T10:00:00.000Z' });
+  const voted = row({ status: 'pending', required_approvers: 2, approvals: [vote('operator:ana')] });
+  it('is told as a vote, and one by somebody who has approved already as no other', () => {
+    const first = told(voted, { changes: false, before: { ...voted, approvals: [] } });
+    expect(first).toBe(
+      '1 of 2 approvals: wire_transfer for support-bot, by operator:ana\nit still waits: somebody else must approve too, or deny\n',
+    );
+    expect(told(voted, { changes: false, before: voted })).toContain(
+      'you had approved it before, which counts once; it still waits',
+    );
+  });
+});
