@@ -12,8 +12,7 @@ import { GATE_OWN_ROUTES, ROUTE_AUTHORITY, routeName } from '../../contracts/rou
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
 import { verifyDecision } from '../../domain/review/decision-signature.js';
-import type { DecisionOutcome, DecisionSender, ReviewStore } from '../../domain/review/ports.js';
-import { openReviewStore } from '../../adapters/review/review-store.js';
+import type { DecisionOutcome, DecisionSender } from '../../domain/review/ports.js';
 import { reviewIdOf } from '../../domain/review/sealed-review.js';
 import { ERROR_CODES } from '../../contracts/error-codes.js';
 import { canonicalDigest } from '../../domain/crypto/digest.js';
@@ -23,6 +22,7 @@ import type { Service } from '../plugins/service.js';
 import { tooFewFor } from './scope.js';
 import { createHilService } from './app.js';
 import { eventually } from '../../test/support/waiting.js';
+import { openReviewStore, type WholeReviews } from '../../test/support/whole-reviews.js';
 
 const payloadKeys = parseKeyRing(`k1:${'0123456789abcdef'.repeat(4)}`);
 
@@ -91,7 +91,7 @@ interface Ask {
 }
 
 let directory: string;
-let reviews: ReviewStore;
+let reviews: WholeReviews;
 let sender: ReturnType<typeof honestSender>;
 let service: Service;
 let registry: Registry;
@@ -892,7 +892,7 @@ describe('POST /decide/{id}', () => {
   it('is not sent where the store of the row cannot be written: 503, and the call waits on', async () => {
     const row = await park();
     await service.close();
-    const full = Object.assign(Object.create(reviews) as ReviewStore, {
+    const full = Object.assign(Object.create(reviews) as WholeReviews, {
       ready: () => Promise.reject(new GateError('store_unavailable')),
     });
     service = start({ reviews: full });

@@ -16,7 +16,7 @@ import { signDecision } from './decision-signature.js';
 import { modified, ModificationRefused } from './modification.js';
 import { ONE_APPROVER, type QuorumRule } from './quorum.js';
 import type { Passkeys } from './passkeys.js';
-import type { DecisionOutcome, DecisionSender, ReviewStore } from './ports.js';
+import type { DecisionOutcome, DecisionSender, OpenedReviews } from './ports.js';
 import { storable } from './storable.js';
 import { DECISION_REFUSALS, type DecisionRefusal, isDecidedBy, isSettled, whyNotDecidable } from './transitions.js';
 import { settledView } from './review-view.js';
@@ -51,7 +51,7 @@ type DecisionBy = Omit<Decision, 'principal'> & { readonly principal: DecisionPr
 export type DecisionResult = 'applied' | 'failed' | Extract<DecisionOutcome, { outcome: 'refused' }>['code'];
 
 export interface DecisionsOptions {
-  readonly reviews: Pick<ReviewStore, 'get' | 'byCorrelation' | 'settle' | 'voted' | 'ready' | 'assertOpen'>;
+  readonly reviews: Pick<OpenedReviews, 'reads' | 'settling' | 'ready' | 'parking'>;
   readonly sender: DecisionSender;
   readonly decisionKey: KeyObject;
   readonly clock: () => number;
@@ -162,7 +162,7 @@ export function createDecisions({
     // If the row cannot be written, do not send the decision: it would wait until the workflow, which uses the same stores, gives up.
     await reviews.ready();
     // The door is closed before what waits is denied: nothing of that tenant is approved in between.
-    if (given.decision !== 'deny') await reviews.assertOpen(row.tenant);
+    if (given.decision !== 'deny') await reviews.parking.assertOpen(row.tenant);
     if (given.decision !== 'deny' && isOwn(row, given.principal)) throw new GateError('own_request');
     // Nobody has predicted what the changed call would do: one person must not make of a harmless call one that needs two.
     if (given.decision === 'modify' && Math.max(quorum.risky, quorum.destructive) > 1)
@@ -187,18 +187,18 @@ export function createDecisions({
       throw new GateError('internal_error', 'the workflow answered for another review');
     // Another change of the same person under the same request id may have been first.
     if (outcome.outcome === 'applied' && !isDecidedBy(outcome.settled, signed)) {
-      await reviews.settle(outcome.settled).catch(() => undefined);
+      await reviews.settling.settle(outcome.settled).catch(() => undefined);
       throw refusal('already_decided', outcome.settled);
     }
     if (outcome.outcome === 'applied') {
-      if (!outcome.row_settled) return reviews.settle(outcome.settled);
+      if (!outcome.row_settled) return reviews.settling.settle(outcome.settled);
       // Read anew: while the workflow decided, somebody may have written a note on the row.
-      const now = await reviews.get(row.id, row.tenant).catch(() => null);
+      const now = await reviews.reads.get(row.id, row.tenant).catch(() => null);
       return now !== null && isSettled(now.status) ? now : settledView(row, outcome.settled);
     }
     // The refusal stands even if its row cannot be written now, because the workflow writes the same settlement itself.
-    if (outcome.settled) await reviews.settle(outcome.settled).catch(() => undefined);
-    const stands = (await reviews.get(row.id, row.tenant)) ?? row;
+    if (outcome.settled) await reviews.settling.settle(outcome.settled).catch(() => undefined);
+    const stands = (await reviews.reads.get(row.id, row.tenant)) ?? row;
     // With many decisions at once, or after a worker was lost, the sender learns only that the call no longer waits. This very decision may
     // have ended it.
     if (isDecidedBy(standing(stands), signed)) return stands;
@@ -213,7 +213,7 @@ export function createDecisions({
   /** Shows with the row who has approved, as far as they still may. */
   async function countVotes(row: PendingRequest, approvals: readonly Approval[]): Promise<PendingRequest> {
     const standing = standingOf({ ...row, approvals: [...approvals] });
-    const voted = (await reviews.voted(row.id, standing)) ?? (await reviews.get(row.id, row.tenant));
+    const voted = (await reviews.settling.voted(row.id, standing)) ?? (await reviews.reads.get(row.id, row.tenant));
     return voted ?? { ...row, approvals: standing };
   }
 
@@ -221,7 +221,7 @@ export function createDecisions({
     storable('reason', decision.reason);
     storable('decided_via', decision.decided_via);
     const { id, tenant } = decision;
-    const row = (await reviews.get(id, tenant)) ?? (await reviews.byCorrelation(id, tenant));
+    const row = (await reviews.reads.get(id, tenant)) ?? (await reviews.reads.byCorrelation(id, tenant));
     if (!row) throw new GateError('not_found');
     try {
       const settled = await decide(row, { ...decision, principal: decision.principal(row.tenant) });
