@@ -4,15 +4,14 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createHilService } from '../api/hil/app.js';
-import { reviewStoreOver } from '../adapters/review/review-store.js';
 import { sealReviews } from '../adapters/review/seal-reviews.js';
 import type { ReviewTables } from '../adapters/review/tables.js';
 import { openStore } from '../adapters/store/database.js';
-import type { ReviewStore } from '../domain/review/ports.js';
 import { hilMigrations } from '../migrations/hil.js';
 import { ledgerPlace, STORES } from '../test/support/ledger.js';
 import { describeMachine, type Machine } from './machine.js';
 import { quantile, rounded } from './numbers.js';
+import { reviewStoreOver, type WholeReviews } from '../test/support/whole-reviews.js';
 
 const AGENTS = 200;
 const AT_ONCE = 200;
@@ -109,7 +108,7 @@ const READS: readonly (readonly [read: string, url: string])[] = [
 const correlation = (n: number): string => `${n.toString(16).padStart(8, '0')}-1111-4111-8111-111111111111`;
 const idOf = new Map<number, string>();
 
-async function park(reviews: ReviewStore, n: number): Promise<void> {
+async function park(reviews: WholeReviews, n: number): Promise<void> {
   const { row } = await reviews.createOnce({
     agent_id: `agent-${n % AGENTS}`,
     correlation_id: correlation(n),
@@ -137,7 +136,7 @@ async function park(reviews: ReviewStore, n: number): Promise<void> {
   idOf.set(n, row.id);
 }
 
-async function settle(reviews: ReviewStore, n: number): Promise<void> {
+async function settle(reviews: WholeReviews, n: number): Promise<void> {
   const denied = n % 50 === 1;
   await reviews.settle({
     pending_id: idOf.get(n) ?? '',

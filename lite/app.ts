@@ -29,7 +29,7 @@ import { isAllowedAddress } from '../api/pages/allowed-address.js';
 import { ledgerRoutes } from './ledger-routes.js';
 import { refusalPage, registerPage } from './page.js';
 import { LINK_LIFE_MS, type SignInLinks } from '../api/pages/sign-in-links.js';
-import type { ReviewStore } from '../domain/review/ports.js';
+import type { OpenedReviews } from '../domain/review/ports.js';
 
 export interface LiteAppOptions {
   readonly logger: Logger;
@@ -37,7 +37,7 @@ export interface LiteAppOptions {
   readonly mode: Mode;
   readonly access: Access;
   readonly links: SignInLinks<LiteOperator>;
-  readonly reviews: ReviewStore;
+  readonly reviews: Pick<OpenedReviews, 'reads' | 'lists' | 'notes' | 'feed' | 'retention'>;
   readonly file: LocalFile;
   readonly ledger: LedgerInFile;
   /** Opens what rows committed to. */
@@ -84,7 +84,7 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     lookUp: async (id) => {
       const found = await options.proxy.calls.find(id);
       if (found) return found;
-      const row = z.uuid().safeParse(id).success ? await reviews.get(id) : null;
+      const row = z.uuid().safeParse(id).success ? await reviews.reads.get(id) : null;
       return row && options.proxy.calls.find(row.correlation_id);
     },
     pendingPaths: ['/pending/:correlation_id', '/pending/by-correlation/:correlation_id'],
@@ -203,13 +203,13 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
           ({ state, evidence }) => isFinal(state, evidence.call.contract),
           Date.now() + withinMs,
         ),
-      review: (operator, id) => reviews.get(id, operator.tenant ?? undefined),
+      review: (operator, id) => reviews.reads.get(id, operator.tenant ?? undefined),
       waitingIds: async (operator) => (await listed(operator, undefined)).rows.map(({ id }) => id),
       pending: listed,
       // Nobody approves what they could not read. A row that cannot be opened is shown as a summary, and the others are shown all the same.
       whole: async (row) => {
-        const whole = await reviews.get(row.id).catch(() => null);
-        return whole ? { ...whole, since_last_call: await reviews.sinceLast(whole).catch(() => null) } : row;
+        const whole = await reviews.reads.get(row.id).catch(() => null);
+        return whole ? { ...whole, since_last_call: await reviews.reads.sinceLast(whole).catch(() => null) } : row;
       },
       decide: ({ tenant, principal }, id, decision, reason, action_digest) =>
         options.decide({
@@ -271,7 +271,7 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
   }
 
   function listed(operator: LiteOperator, before: string | undefined) {
-    return reviews.list({
+    return reviews.lists.list({
       tenant: tenantsOf(operator),
       sort: 'oldest',
       limit: PAGE_ROWS,

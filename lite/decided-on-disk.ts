@@ -1,11 +1,11 @@
 import type { PendingRequest } from '../contracts/review.js';
 import type { Decision } from '../domain/review/decisions.js';
-import type { ReviewStore } from '../domain/review/ports.js';
+import type { ReviewReads } from '../domain/review/ports.js';
 
 type Decide = (decision: Decision) => Promise<PendingRequest>;
 
 export interface DecidedOnDiskOptions {
-  readonly reviews: Pick<ReviewStore, 'get'>;
+  readonly reviews: Pick<ReviewReads, 'get'>;
   /** Returns a wait for the disk; it rejects if any transaction was undone since this call. */
   readonly durableFromHere: () => () => Promise<void>;
 }

@@ -117,7 +117,7 @@ export async function startLite({
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
   const metrics = liteMetrics(registry);
-  reviews.onEscalated(metrics.escalated);
+  reviews.settling.onEscalated(metrics.escalated);
   const disk = createOnDisk({ file, calls, queued: metrics.queued });
   const { told } = disk;
   const own = config.decideToken || config.deciders ? null : ownDecideToken(ledgerFile);
@@ -176,7 +176,10 @@ export async function startLite({
     approvers: () => [],
     observe: () => undefined,
   });
-  const decideDurably = decidedOnDisk(decideRow, { reviews, durableFromHere: () => file.durableFromHere() });
+  const decideDurably = decidedOnDisk(decideRow, {
+    reviews: reviews.reads,
+    durableFromHere: () => file.durableFromHere(),
+  });
   const app = createLiteApp({
     logger,
     registry,
@@ -250,7 +253,7 @@ export async function startLite({
       : error;
   }
   const endChores = startChores({
-    reviews,
+    reviews: reviews.retention,
     calls,
     until: () => purgeTimes(now(), ports.reconcile),
     warm: judging.warm,

@@ -9,12 +9,13 @@ import type { ModificationDiff, NewReview, SettledReview } from '../../contracts
 import type { SandboxReport } from '../../contracts/sandbox.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { verifyDecision } from '../../domain/review/decision-signature.js';
-import type { Reviews, ReviewStore } from '../../domain/review/ports.js';
-import { openReviewStore, reviewsOf } from '../../adapters/review/review-store.js';
+import type { Reviews } from '../../domain/review/ports.js';
+import { reviewsOf } from '../../adapters/review/review-store.js';
 import { createRuleDecisions } from '../../domain/review/rule-decision.js';
 import { reviewIdOf } from '../../domain/review/sealed-review.js';
 import { calledByProxy, overTheService } from '../../test/support/in-process-service.js';
 import { createHilClient } from './hil-client.js';
+import { openReviewStore, type WholeReviews } from '../../test/support/whole-reviews.js';
 
 const correlation = '00000000-0000-4000-8000-000000000001';
 const review: NewReview = {
@@ -59,7 +60,7 @@ const settled: SettledReview = {
 
 const { privateKey: decisionKey } = generateKeyPairSync('ed25519');
 let directory: string;
-let store: ReviewStore;
+let store: WholeReviews;
 let service: Service;
 
 beforeEach(async () => {

@@ -6,12 +6,11 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { tenantDispositions } from '../../contracts/tenant-dispositions.js';
 import type { NewReview } from '../../contracts/review.js';
-import type { ReviewStore } from '../../domain/review/ports.js';
 import { bringUpToDate } from '../../domain/review/restored-store.js';
 import { reviewIdOf } from '../../domain/review/sealed-review.js';
 import { ledgerPlace, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';
 import { dispositionFile } from './disposition-file.js';
-import { openReviewStore } from './review-store.js';
+import { openReviewStore, type WholeReviews } from '../../test/support/whole-reviews.js';
 
 const T0 = Date.parse('2026-11-24T08:00:00.000Z');
 const DAY_MS = 86_400_000;
@@ -39,8 +38,8 @@ describe.each(STORES)('a store that is put back: %s', (kind) => {
   let file: string;
   /** The store as it goes on, and an older copy of it. */
   let places: TestLedgerPlace[];
-  let store: ReviewStore;
-  let copy: ReviewStore;
+  let store: WholeReviews;
+  let copy: WholeReviews;
   const clock = () => now;
   const dispositions = () => dispositionFile({ file, key: KEY, clock });
   const upToDate = (of = copy) => bringUpToDate(of, dispositions(), clock);
@@ -63,8 +62,8 @@ describe.each(STORES)('a store that is put back: %s', (kind) => {
         }),
       ),
     );
-    store = of as ReviewStore;
-    copy = older as ReviewStore;
+    store = of as WholeReviews;
+    copy = older as WholeReviews;
     await upToDate(store);
   }, 60_000);
   afterEach(async () => {

@@ -1,17 +1,17 @@
 import type { Logger } from 'pino';
-import type { ReviewStore } from '../../domain/review/ports.js';
+import type { ReviewRetention } from '../../domain/review/ports.js';
 import { type RunningSweep, startSweep } from '../../domain/sweep.js';
 
 /** Deletes now, and then again and again, what reviews hold beyond their dates. What is due is in the store, so a stop loses nothing. */
 export const startRetention = (
-  reviews: Pick<ReviewStore, 'sweep'>,
+  retention: Pick<ReviewRetention, 'sweep'>,
   everyMs: number,
   logger: Pick<Logger, 'info' | 'error'>,
 ): RunningSweep =>
   startSweep(
     everyMs,
     async () => {
-      const { purged, deleted, failed } = await reviews.sweep();
+      const { purged, deleted, failed } = await retention.sweep();
       if (purged + deleted > 0)
         logger.info({ purged, deleted }, 'requests and rows of reviews were past their dates and are gone');
       if (failed > 0)

@@ -8,16 +8,15 @@ import type { LegalHoldRequest } from '../../contracts/legal-hold.js';
 import type { ModificationDiff, NewReview, SettledReview } from '../../contracts/review.js';
 import type { SandboxReport } from '../../contracts/sandbox.js';
 import { type KeyRing, parseKeyRing } from '../../domain/crypto/key-ring.js';
-import type { ReviewStore } from '../../domain/review/ports.js';
 import { reviewIdOf } from '../../domain/review/sealed-review.js';
 import { hilMigrations } from '../../migrations/hil.js';
 import { type EditedStore, editedPostgres, editedSqlite, stopEditedPostgres } from '../../test/support/edited-store.js';
 import { foundInFiles } from '../../test/support/file-bytes.js';
 import type { Store } from '../store/database.js';
 import { openLocalFile } from '../store/local-file.js';
-import { openReviewStore, reviewStoreOver } from './review-store.js';
 import { sealReviews } from './seal-reviews.js';
 import type { ReviewTables } from './tables.js';
+import { openReviewStore, reviewStoreOver, type WholeReviews } from '../../test/support/whole-reviews.js';
 
 const KEYS = parseKeyRing(`test:${'0123456789abcdef'.repeat(4)}`);
 const T0 = Date.parse('2026-11-23T08:00:00.000Z');
@@ -74,10 +73,10 @@ const settlementOf = (n: number, over: Partial<SettledReview> = {}): SettledRevi
 
 interface Place extends EditedStore {
   readonly folder: string | null;
-  open(clock: () => number, keys?: KeyRing): Promise<ReviewStore>;
+  open(clock: () => number, keys?: KeyRing): Promise<WholeReviews>;
 }
 
-const inFile = async (file: string, keys: KeyRing, clock: () => number): Promise<ReviewStore> => {
+const inFile = async (file: string, keys: KeyRing, clock: () => number): Promise<WholeReviews> => {
   const opened = await openLocalFile({
     file,
     migrations: { hil: hilMigrations },
@@ -124,7 +123,7 @@ afterAll(stopEditedPostgres);
 
 describe.each(PLACES)('what a review holds of its call: %s', (_name, newPlace) => {
   let place: Place;
-  let store: ReviewStore;
+  let store: WholeReviews;
   let now: number;
   beforeEach(async () => {
     now = T0;
@@ -215,7 +214,7 @@ const uuid = (n: number): string => `00000000-0000-4000-9000-${String(n).padStar
 
 describe.each(PLACES)('what is past its date: %s', (name, newPlace) => {
   let place: Place;
-  let store: ReviewStore;
+  let store: WholeReviews;
   let now: number;
   beforeEach(async () => {
     now = T0;
@@ -568,7 +567,7 @@ describe.each(PLACES)('what is past its date: %s', (name, newPlace) => {
 /** A file as Gate left it on the day before rows had keys of their own: five reviews in every state. It is kept as it is for good. */
 describe('a file of an earlier version', () => {
   let folder: string;
-  let store: ReviewStore;
+  let store: WholeReviews;
   let now: number;
   beforeEach(async () => {
     now = T0 + 60_000;

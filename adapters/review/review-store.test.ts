@@ -9,9 +9,9 @@ import { startPostgres, type TestPostgres } from '../../test/support/postgres.js
 import { canonicalDigest } from '../../domain/crypto/digest.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import type { StoreTarget } from '../store/database.js';
-import { openReviewStore, reviewsOf } from './review-store.js';
+import { reviewsOf } from './review-store.js';
 import { reviewIdOf } from '../../domain/review/sealed-review.js';
-import type { ReviewStore } from '../../domain/review/ports.js';
+import { openReviewStore, type WholeReviews } from '../../test/support/whole-reviews.js';
 
 const keys = parseKeyRing(`k2:${'0123456789abcdef'.repeat(4)},k1:${'fedcba9876543210'.repeat(4)}`);
 const T0 = Date.parse('2026-11-02T10:00:00.000Z');
@@ -96,7 +96,7 @@ const stores: [string, (directory: string) => StoreTarget][] = [
 describe.each(stores)('the review store on %s', (kind, targetIn) => {
   let directory: string;
   let target: StoreTarget;
-  let store: ReviewStore;
+  let store: WholeReviews;
   let now: number;
   const open = (payloadKeys = keys) => openReviewStore({ target, payloadKeys, clock: () => now });
 
@@ -670,7 +670,7 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
       const paged = [];
       let before: string | null = null;
       do {
-        const page: Awaited<ReturnType<ReviewStore['list']>> = await store.list({
+        const page: Awaited<ReturnType<WholeReviews['list']>> = await store.list({
           tenant: 'acme',
           limit: 2,
           ...(before !== null && { before }),

@@ -1,6 +1,6 @@
 import type { PendingRequest } from '../../contracts/review.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
-import type { ReviewStore } from '../../domain/review/ports.js';
+import type { ReviewReads } from '../../domain/review/ports.js';
 import { isOfCall } from '../../domain/review/asked-review.js';
 import { comparedWith, MAX_COMPARED_BYTES } from '../../domain/review/since-last.js';
 import { type Ask, statement } from '../store/statement.js';
@@ -28,7 +28,7 @@ export const sinceLast =
   (parts: {
     readonly ask: Ask;
     readonly opened: (id: string, form: 'whole' | 'summary') => Promise<PendingRequest | null>;
-  }): ReviewStore['sinceLast'] =>
+  }): ReviewReads['sinceLast'] =>
   async (row) => {
     if (row.status === 'tampered') return null;
     const tool = toolIn(row.retention['minimized_payload']);

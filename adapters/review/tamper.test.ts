@@ -10,11 +10,10 @@ import type { SandboxReport } from '../../contracts/sandbox.js';
 import { type KeyRing, keyRing } from '../../domain/crypto/key-ring.js';
 import type { Store } from '../store/database.js';
 import { openLocalFile } from '../store/local-file.js';
-import { openReviewStore, reviewStoreOver } from './review-store.js';
 import { sealReviews } from './seal-reviews.js';
 import { reviewIdOf, REVIEW_AUTHENTICATED, REVIEW_NOT_AUTHENTICATED } from '../../domain/review/sealed-review.js';
-import type { ReviewStore } from '../../domain/review/ports.js';
 import type { ReviewTables } from './tables.js';
+import { openReviewStore, reviewStoreOver, type WholeReviews } from '../../test/support/whole-reviews.js';
 
 const key = (name: string): [string, Buffer] => [name, Buffer.alloc(32, name)];
 const KEYS = keyRing(new Map([key('payloads')]));
@@ -63,7 +62,7 @@ const settlementOf = (id: string, status: SettledReview['status'] = 'approved'):
   principal: null,
 });
 
-const inFile = async (file: string, keys: KeyRing): Promise<ReviewStore> => {
+const inFile = async (file: string, keys: KeyRing): Promise<WholeReviews> => {
   const opened = await openLocalFile({
     file,
     migrations: { hil: hilMigrations },
@@ -111,8 +110,8 @@ describe.each([
     },
   ],
 ])("whoever edits the review store shows an operator nothing as Gate's: %s", (_name, newPlace) => {
-  let place: EditedStore & { folder: string | null; open: (keys: KeyRing) => Promise<ReviewStore> };
-  let store: ReviewStore;
+  let place: EditedStore & { folder: string | null; open: (keys: KeyRing) => Promise<WholeReviews> };
+  let store: WholeReviews;
   let told: string[];
   const start = async (keys = KEYS) => {
     store = await place.open(keys);

@@ -19,8 +19,7 @@ import { GATE_OWN_ROUTES, ROUTE_AUTHORITY, routeName } from '../../contracts/rou
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
 import { verifyDecision } from '../../domain/review/decision-signature.js';
-import type { DecisionOutcome, DecisionSender, ReviewStore } from '../../domain/review/ports.js';
-import { openReviewStore } from '../../adapters/review/review-store.js';
+import type { DecisionOutcome, DecisionSender } from '../../domain/review/ports.js';
 import { reviewIdOf } from '../../domain/review/sealed-review.js';
 import { ERROR_CODES } from '../../contracts/error-codes.js';
 import { canonicalDigest } from '../../domain/crypto/digest.js';
@@ -31,6 +30,7 @@ import { tooFewFor } from './scope.js';
 import { isWhole } from '../../domain/review/carried-change.js';
 import { createHilService } from './app.js';
 import { eventually } from '../../test/support/waiting.js';
+import { openReviewStore, type WholeReviews } from '../../test/support/whole-reviews.js';
 
 const whole = (settled: CarriedSettlement): SettledReview => {
   if (!isWhole(settled)) throw new Error('a change is missing');
@@ -104,7 +104,7 @@ interface Ask {
 }
 
 let directory: string;
-let reviews: ReviewStore;
+let reviews: WholeReviews;
 let sender: ReturnType<typeof honestSender>;
 let service: Service;
 let registry: Registry;
@@ -905,7 +905,7 @@ describe('POST /decide/{id}', () => {
   it('is not sent where the store of the row cannot be written: 503, and the call waits on', async () => {
     const row = await park();
     await service.close();
-    const full = Object.assign(Object.create(reviews) as ReviewStore, {
+    const full = Object.assign(Object.create(reviews) as WholeReviews, {
       ready: () => Promise.reject(new GateError('store_unavailable')),
     });
     service = start({ reviews: full });

@@ -13,7 +13,7 @@ import { createDecisionLinks } from '../../domain/review/decision-link.js';
 import type { QuorumRule } from '../../domain/review/quorum.js';
 import { createDecisionTurns, DECISION_TURNS } from '../../domain/review/decision-turns.js';
 import { createDecisions } from '../../domain/review/decisions.js';
-import type { DecisionSender, ReviewStarter, ReviewStore } from '../../domain/review/ports.js';
+import type { DecisionSender, ReviewStarter, OpenedReviews } from '../../domain/review/ports.js';
 import { createPasskeys, type PasskeyRequired, relyingPartyOf } from '../../domain/review/passkeys.js';
 import { createRuleDecisions } from '../../domain/review/rule-decision.js';
 import { createTenantLifecycle } from '../../domain/review/tenant-lifecycle.js';
@@ -41,7 +41,22 @@ import { tenantRoutes } from './routes/tenants.js';
 import { approversOf, ownersOf, scopeReader } from './scope.js';
 
 export interface HilOptions {
-  readonly reviews: ReviewStore;
+  readonly reviews: Pick<
+    OpenedReviews,
+    | 'reads'
+    | 'parking'
+    | 'settling'
+    | 'lists'
+    | 'notes'
+    | 'feed'
+    | 'retention'
+    | 'tenants'
+    | 'passkeys'
+    | 'notices'
+    | 'chatLinks'
+    | 'changeSeal'
+    | 'ready'
+  >;
   readonly sender: DecisionSender;
   /** Starts what waits for the decision of a review without a call. */
   readonly starter: ReviewStarter;
@@ -197,7 +212,7 @@ export function createHilService(options: HilOptions): Service {
 }
 
 /** No channel is set. */
-function nobody(reviews: ReviewStore): NonNullable<HilOptions['notifications']> {
+function nobody(reviews: Pick<OpenedReviews, 'feed' | 'reads' | 'notices'>): NonNullable<HilOptions['notifications']> {
   const unused = (): void => undefined;
   const parts = { reviews, notices: reviews.notices, channels: [], tenants: [], clock: Date.now };
   return { mode: 'disabled', notifier: createNotifier({ ...parts, observe: unused, gaveUp: unused, failed: unused }) };

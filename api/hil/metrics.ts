@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { DecisionsOptions } from '../../domain/review/decisions.js';
 import type { NotifierOptions } from '../../domain/notification/notifier.js';
-import type { ReviewStore } from '../../domain/review/ports.js';
+import type { ReviewLists, ReviewSettling } from '../../domain/review/ports.js';
 
 /**
  * Metrics for alerts on human review: how many rows wait, the age of the oldest, and the results of decisions. The gauges read the store
@@ -9,12 +9,12 @@ import type { ReviewStore } from '../../domain/review/ports.js';
  */
 export function reviewMetrics(
   registry: Registry,
-  reviews: Pick<ReviewStore, 'backlog' | 'onEscalated'>,
+  reviews: { readonly lists: Pick<ReviewLists, 'backlog'>; readonly settling: Pick<ReviewSettling, 'onEscalated'> },
   clock: () => number,
 ): DecisionsOptions['observe'] {
-  const backlog = async (value: (found: Awaited<ReturnType<ReviewStore['backlog']>>) => number): Promise<number> => {
+  const backlog = async (value: (found: Awaited<ReturnType<ReviewLists['backlog']>>) => number): Promise<number> => {
     try {
-      return value(await reviews.backlog());
+      return value(await reviews.lists.backlog());
     } catch {
       return Number.NaN;
     }
@@ -51,7 +51,7 @@ export function reviewMetrics(
     help: 'Reviews that nobody had decided at a share of their time.',
     registers,
   });
-  reviews.onEscalated(() => escalations.inc());
+  reviews.settling.onEscalated(() => escalations.inc());
   return (decision, outcome) => decisions.inc({ decision, outcome });
 }
 

@@ -55,11 +55,11 @@ export async function open({
     const receipt = await needed('GATE_HIL_DISPOSITIONS_FILE', bringUpToDate(reviews, dispositions, Date.now));
     parts.logger.info({ receipt }, 'the review store is at what was decided about tenants');
   }
-  const retention = startRetention(reviews, own.retentionSweepSeconds * 1000, parts.logger);
+  const retention = startRetention(reviews.retention, own.retentionSweepSeconds * 1000, parts.logger);
   parts.onStop('sweeps', 'the retention of reviews', () => retention.stop());
   // The worker writes the ledger row: at once when it runs in this process, otherwise when the call ends.
   if (!parts.together)
-    reviews.onTampered(({ id }, reason) =>
+    reviews.alarms.onTampered(({ id }, reason) =>
       parts.logger.error({ pending_id: id, reason }, 'a review is not what Gate wrote'),
     );
   const mostPeople = Math.max(quorum.strict, quorum.risky, quorum.destructive);

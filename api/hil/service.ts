@@ -17,7 +17,10 @@ export const HIL = declareService({
     notificationMetrics(registry);
     reviewMetrics(
       registry,
-      { backlog: () => Promise.reject(new Error('unused')), onEscalated: () => undefined },
+      {
+        lists: { backlog: () => Promise.reject(new Error('unused')) },
+        settling: { onEscalated: () => undefined },
+      },
       Date.now,
     );
   },

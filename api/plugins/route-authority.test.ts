@@ -18,7 +18,6 @@ import { routeMatcher } from '../../domain/identity/route-matcher.js';
 import { createInspector } from '../../domain/inspection/inspector.js';
 import { openEvidencedLedger } from '../../test/support/evidenced-ledger.js';
 import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
-import { openReviewStore } from '../../adapters/review/review-store.js';
 import { createBrainService } from '../brain/app.js';
 import { callMigrations } from '../../migrations/calls.js';
 import { toolClassMigrations } from '../../migrations/tool-classes.js';
@@ -41,6 +40,7 @@ import type { Caller } from './app.js';
 import { createService, type Service } from './service.js';
 import { loadPolicySet } from '../../adapters/policy/load-policy-set.js';
 import { loadPersonas } from '../../adapters/inspection/persona-files.js';
+import { openReviewStore } from '../../test/support/whole-reviews.js';
 
 const services: readonly GovernedService[] = [
   ...new Set([...ROUTE_AUTHORITY, ...GATE_OWN_ROUTES].map(({ service }) => service)),

@@ -9,7 +9,7 @@ import type {
 import type { PendingRequest } from '../../contracts/review.js';
 import { errorText, GateError } from '../errors.js';
 import { countCommits } from '../evidence/reports/follow.js';
-import type { ReviewStore } from '../review/ports.js';
+import type { OpenedReviews } from '../review/ports.js';
 import { goneNotice, isEscalation, noticesOf } from './notice.js';
 import { type Channel, DeliveryFailed, type KeptNotice, type NoticeStore } from './ports.js';
 
@@ -30,7 +30,7 @@ const CATCH_UP_PAUSE_MS = 5_000;
 const PAUSE_MS = 50;
 
 export interface NotifierOptions {
-  readonly reviews: Pick<ReviewStore, 'changes' | 'onChange' | 'get'>;
+  readonly reviews: Pick<OpenedReviews, 'feed' | 'reads'>;
   readonly notices: NoticeStore;
   readonly channels: readonly Channel[];
   /** The pool that is told of an escalation where the row names none. */
@@ -133,7 +133,7 @@ export function createNotifier({
 
   async function look(id: string): Promise<void> {
     try {
-      const row = await reviews.get(id);
+      const row = await reviews.reads.get(id);
       await (row === null ? gone(id, 'withdrawn') : tell(row));
     } catch (error) {
       if (error instanceof GateError && error.code === 'review_tampered') return gone(id, 'tampered');
@@ -161,7 +161,7 @@ export function createNotifier({
   }
 
   async function follow(): Promise<void> {
-    let reader = reviews.changes();
+    let reader = reviews.feed.changes();
     let behind = true;
     let nextCatchUp = 0;
     while (!stop.signal.aborted) {
@@ -184,7 +184,7 @@ export function createNotifier({
       } catch (error) {
         failed(errorText(error));
         // What was read and not written down is found by another look at everything.
-        reader = reviews.changes();
+        reader = reviews.feed.changes();
         behind = true;
         await changed.after(Number.MAX_SAFE_INTEGER, lookMs, stop.signal);
         continue;
@@ -239,7 +239,7 @@ export function createNotifier({
     kinds,
     pools,
     start() {
-      reviews.onChange(changed.note);
+      reviews.feed.onChange(changed.note);
       loops = [follow(), ...channels.map(serve)];
     },
     async test(trigger, resolve) {

@@ -2,7 +2,7 @@ import { type CallInput, REVIEW_CONTRACT } from '../../contracts/call.js';
 import { type NewReview, type PendingRequest, toolOf } from '../../contracts/review.js';
 import { canonicalDigest } from '../crypto/digest.js';
 import { GateError } from '../errors.js';
-import type { ReviewStarter, ReviewStore } from './ports.js';
+import type { ReviewStarter, OpenedReviews } from './ports.js';
 
 /** So many are brought to where they wait at once: callers of tools share the workers with them. */
 const ASKED_AT_ONCE = 8;
@@ -67,7 +67,7 @@ export function createAskForReview({
   starter,
   clock,
 }: {
-  readonly reviews: Pick<ReviewStore, 'assertOpen' | 'assertRoom' | 'createOnce' | 'byCorrelation' | 'withdraw'>;
+  readonly reviews: Pick<OpenedReviews, 'parking' | 'reads'>;
   readonly starter: ReviewStarter;
   readonly clock: () => number;
 }): AskForReview {
@@ -86,25 +86,25 @@ export function createAskForReview({
   };
 
   async function opened(...[review, asker]: Parameters<AskForReview>): ReturnType<AskForReview> {
-    await reviews.assertOpen(review.tenant);
+    await reviews.parking.assertOpen(review.tenant);
     // What would be refused begins no run.
-    const there = await reviews.byCorrelation(review.correlation_id, review.tenant);
-    if (!there) await reviews.assertRoom(review);
+    const there = await reviews.reads.byCorrelation(review.correlation_id, review.tenant);
+    if (!there) await reviews.parking.assertRoom(review);
     else if (!isOf(there, review)) throw new GateError('pending_conflict');
     const call = callOfReview(review, asker, clock());
     let created = false;
     try {
       await starter.start(call, async () => {
         const created_at = new Date(call.received_ms).toISOString();
-        ({ created } = await reviews.createOnce({ ...review, created_at, agent_spiffe: asker.spiffe }));
+        ({ created } = await reviews.parking.createOnce({ ...review, created_at, agent_spiffe: asker.spiffe }));
       });
     } catch (error) {
       // Where nobody knows, the run may be under way with this row.
       const unknown = error instanceof GateError && error.code === 'orchestrator_unavailable';
-      if (created && !unknown) await reviews.withdraw(review.correlation_id).catch(() => undefined);
+      if (created && !unknown) await reviews.parking.withdraw(review.correlation_id).catch(() => undefined);
       throw error;
     }
-    const row = await reviews.byCorrelation(review.correlation_id, review.tenant);
+    const row = await reviews.reads.byCorrelation(review.correlation_id, review.tenant);
     if (!row || !isOf(row, review)) throw new GateError('pending_conflict');
     return { row, created };
   }

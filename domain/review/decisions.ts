@@ -18,7 +18,7 @@ import type { DecisionTurns } from './decision-turns.js';
 import { modified, ModificationRefused } from './modification.js';
 import { ONE_APPROVER, type QuorumRule } from './quorum.js';
 import type { Passkeys } from './passkeys.js';
-import type { DecisionOutcome, DecisionSender, ReviewStore } from './ports.js';
+import type { DecisionOutcome, DecisionSender, OpenedReviews } from './ports.js';
 import { storable } from './storable.js';
 import { DECISION_REFUSALS, type DecisionRefusal, isDecidedBy, isSettled, whyNotDecidable } from './transitions.js';
 import { settledView } from './review-view.js';
@@ -55,7 +55,7 @@ type DecisionBy = Omit<Decision, 'principal'> & { readonly principal: DecisionPr
 export type DecisionResult = 'applied' | 'failed' | Extract<DecisionOutcome, { outcome: 'refused' }>['code'];
 
 export interface DecisionsOptions {
-  readonly reviews: Pick<ReviewStore, 'get' | 'byCorrelation' | 'settle' | 'voted' | 'ready' | 'assertOpen'>;
+  readonly reviews: Pick<OpenedReviews, 'reads' | 'settling' | 'ready' | 'parking'>;
   readonly sender: DecisionSender;
   readonly decisionKey: KeyObject;
   readonly clock: () => number;
@@ -175,7 +175,7 @@ export function createDecisions({
       turns.take(async (waited) => {
         if (!waited) return send(row, given);
         // Meanwhile somebody else may have decided, or this decision came twice.
-        const now = await reviews.get(row.id, row.tenant);
+        const now = await reviews.reads.get(row.id, row.tenant);
         if (now === null) throw new GateError('not_found');
         return known(now, given) ?? send(now, given);
       }, given.left)
@@ -188,7 +188,7 @@ export function createDecisions({
     // If the row cannot be written, do not send the decision: it would wait until the workflow, which uses the same stores, gives up.
     await reviews.ready();
     // The door is closed before what waits is denied: nothing of that tenant is approved in between.
-    if (given.decision !== 'deny') await reviews.assertOpen(row.tenant);
+    if (given.decision !== 'deny') await reviews.parking.assertOpen(row.tenant);
     if (given.decision !== 'deny' && isOwn(row, given.principal)) throw new GateError('own_request');
     // Nobody has predicted what the changed call would do: one person must not make of a harmless call one that needs two.
     if (given.decision === 'modify' && Math.max(quorum.risky, quorum.destructive) > 1)
@@ -218,13 +218,13 @@ export function createDecisions({
     }
     if (outcome.outcome === 'applied') {
       if (!isWhole(outcome.settled)) throw new GateError('internal_error', 'the workflow answered for another change');
-      if (!outcome.row_settled) return reviews.settle(outcome.settled);
+      if (!outcome.row_settled) return reviews.settling.settle(outcome.settled);
       // Read anew: while the workflow decided, somebody may have written a note on the row.
-      const now = await reviews.get(row.id, row.tenant).catch(() => null);
+      const now = await reviews.reads.get(row.id, row.tenant).catch(() => null);
       return now !== null && isSettled(now.status) ? now : settledView(row, outcome.settled);
     }
     if (outcome.settled) await settleAnyway(outcome.settled);
-    const stands = (await reviews.get(row.id, row.tenant)) ?? row;
+    const stands = (await reviews.reads.get(row.id, row.tenant)) ?? row;
     // With many decisions at once, or after a worker was lost, the sender learns only that the call no longer waits. This very decision may
     // have ended it.
     if (isDecidedBy(standing(stands), signed)) return stands;
@@ -241,13 +241,13 @@ export function createDecisions({
    * else changed the call: what they changed was not told here.
    */
   const settleAnyway = async (settled: CarriedSettlement): Promise<void> => {
-    if (isWhole(settled)) await reviews.settle(settled).catch(() => undefined);
+    if (isWhole(settled)) await reviews.settling.settle(settled).catch(() => undefined);
   };
 
   /** Shows with the row who has approved, as far as they still may. */
   async function countVotes(row: PendingRequest, approvals: readonly Approval[]): Promise<PendingRequest> {
     const standing = standingOf({ ...row, approvals: [...approvals] });
-    const voted = (await reviews.voted(row.id, standing)) ?? (await reviews.get(row.id, row.tenant));
+    const voted = (await reviews.settling.voted(row.id, standing)) ?? (await reviews.reads.get(row.id, row.tenant));
     return voted ?? { ...row, approvals: standing };
   }
 
@@ -255,7 +255,7 @@ export function createDecisions({
     storable('reason', decision.reason);
     storable('decided_via', decision.decided_via);
     const { id, tenant } = decision;
-    const row = (await reviews.get(id, tenant)) ?? (await reviews.byCorrelation(id, tenant));
+    const row = (await reviews.reads.get(id, tenant)) ?? (await reviews.reads.byCorrelation(id, tenant));
     if (!row) throw new GateError('not_found');
     try {
       const settled = await decide(row, { ...decision, principal: decision.principal(row.tenant) });

@@ -132,13 +132,23 @@ export interface StatsQuery {
   readonly window: StatsWindow;
 }
 
-export interface ReviewStore {
-  /** The messages about the rows, in the same store. */
-  readonly notices: NoticeStore;
-  /** Seals changed values for the engine. */
-  readonly changeSeal: ChangeSeal;
-  /** Whose accounts in chats are whose, in the same store. */
-  readonly chatLinks: ChatLinkStore;
+/** Single rows, with their requests. */
+export interface ReviewReads {
+  /**
+   * `null` for an unknown row, a withdrawn one, and one of another tenant. `payload_unavailable` when it does not decrypt;
+   * `review_tampered` when Gate did not write the row, of which nothing is shown.
+   */
+  get(id: string, tenant?: string): Promise<PendingRequest | null>;
+  byCorrelation(correlationId: string, tenant?: string): Promise<PendingRequest | null>;
+  /**
+   * What a row that was read has other than the last call of the same agent and tool before it; `null` where none of the agent's last 200 calls
+   * that waited is of that tool. As much of that row is told as of any other; what costs too much to compare is not compared.
+   */
+  sinceLast(row: PendingRequest): Promise<SinceLastCall | null>;
+}
+
+/** Where calls begin to wait. */
+export interface ReviewParking {
   /**
    * Returns the row of this correlation id, created if it does not exist (docs/architecture/reviews.md#one-row-per-call). With the same
    * payload, agent and tenant the first row is returned unchanged, whatever its status; otherwise `pending_conflict`. A withdrawn row is
@@ -151,6 +161,14 @@ export interface ReviewStore {
    * `already_decided` once it is settled.
    */
   withdraw(correlationId: string, attemptMs?: number): Promise<void>;
+  /** Throws `tenant_offboarded` where nothing of this tenant may be asked for, approved or run any more. */
+  assertOpen(tenant: string): Promise<void>;
+  /** Throws `review_backlog_full` where a row of this agent with this request would be refused now. */
+  assertRoom(review: Pick<NewReview, 'tenant' | 'agent_id' | 'request_payload'>): Promise<void>;
+}
+
+/** How a wait goes on and ends. The workflow decides; these rows follow it. */
+export interface ReviewSettling {
   /**
    * Compare-and-set from pending. Repeating the same settlement returns the row; a different one is `already_decided` with the row's state.
    * The deadline is not checked here, because the workflow decides. `not_found`, `not_pending` (withdrawn).
@@ -168,17 +186,10 @@ export interface ReviewStore {
   escalated(id: string, at: string): Promise<void>;
   /** `listener` is called with each row that this process has just escalated. */
   onEscalated(listener: (row: PendingRequest) => void): void;
-  /**
-   * `null` for an unknown row, a withdrawn one, and one of another tenant. `payload_unavailable` when it does not decrypt;
-   * `review_tampered` when Gate did not write the row, of which nothing is shown.
-   */
-  get(id: string, tenant?: string): Promise<PendingRequest | null>;
-  byCorrelation(correlationId: string, tenant?: string): Promise<PendingRequest | null>;
-  /**
-   * What a row that was read has other than the last call of the same agent and tool before it; `null` where none of the agent's last 200 calls
-   * that waited is of that tool. As much of that row is told as of any other; what costs too much to compare is not compared.
-   */
-  sinceLast(row: PendingRequest): Promise<SinceLastCall | null>;
+}
+
+/** Many rows, without their requests, and what is counted over them. */
+export interface ReviewLists {
   /**
    * Rows in the requested order, without payloads: `request_payload` is the minimized one and `payload_summary` is true, so that no row is
    * too large to list; `get` returns the whole. `next_before` is the next cursor, `null` at the end. `invalid_request` when `before` names
@@ -191,21 +202,31 @@ export interface ReviewStore {
    * of another list.
    */
   summaries(query: SummariesQuery): Promise<SummaryPage>;
+  /** How the decisions of these tenants in a window until now went. */
+  stats(query: StatsQuery): Promise<ApprovalStats>;
+  /** Across all tenants, for metrics: the number of pending rows and the creation time of the oldest. */
+  backlog(): Promise<{ pending: number; oldest_created_ms: number | null }>;
+}
+
+/** What people note on a row. */
+export interface ReviewNotes {
   /**
    * Writes what people note on a row; `write` says what, of the row as it stands, or throws. `not_found` also for a withdrawn row and for one of
    * another tenant; `review_tampered`. Writing the same again changes nothing.
    */
   note(id: string, tenant: string | undefined, write: (row: PendingRequest) => Partial<Notes>): Promise<PendingRequest>;
+}
+
+/** What changes. */
+export interface ReviewFeed {
   /** A reader of what changes from its first look on, by whichever process. */
   changes(): ReviewChanges;
   /** `listener` is called after each change that this process made. */
   onChange(listener: () => void): void;
-  /** How the decisions of these tenants in a window until now went. */
-  stats(query: StatsQuery): Promise<ApprovalStats>;
-  /** Across all tenants, for metrics: the number of pending rows and the creation time of the oldest. */
-  backlog(): Promise<{ pending: number; oldest_created_ms: number | null }>;
-  /** `listener` is called with each row that was just closed as tampered, and the reason. The caller must append the alarm. */
-  onTampered(listener: (row: { readonly id: string; readonly correlation_id: string }, why: string) => void): void;
+}
+
+/** What goes, when, and what must stay. */
+export interface ReviewRetention {
   /**
    * Deletes what is past its date: first requests, later whole rows, each in a transaction with the record of its deletion. Rows under a
    * legal hold stay. Safe to repeat and to interrupt, in several processes at once.
@@ -228,14 +249,38 @@ export interface ReviewStore {
   ): Promise<{ readonly deleted: number; readonly held: number; readonly complete: boolean }>;
   /** How many rows of the tenant are not of the demonstration. */
   operatorRows(tenant: string): Promise<number>;
-  /** Throws `tenant_offboarded` where nothing of this tenant may be asked for, approved or run any more. */
-  assertOpen(tenant: string): Promise<void>;
-  /** Throws `review_backlog_full` where a row of this agent with this request would be refused now. */
-  assertRoom(review: Pick<NewReview, 'tenant' | 'agent_id' | 'request_payload'>): Promise<void>;
+}
+
+/** Rows that Gate did not write. */
+export interface ReviewAlarms {
+  /** `listener` is called with each row that was just closed as tampered, and the reason. The caller must append the alarm. */
+  onTampered(listener: (row: { readonly id: string; readonly correlation_id: string }, why: string) => void): void;
+}
+
+/**
+ * The review rows as whoever opens them gets them: one part for each thing that is done with them. Everyone else is handed the parts that he
+ * needs; nobody gets all of them.
+ */
+export interface OpenedReviews {
+  readonly reads: ReviewReads;
+  readonly parking: ReviewParking;
+  readonly settling: ReviewSettling;
+  readonly lists: ReviewLists;
+  readonly notes: ReviewNotes;
+  readonly feed: ReviewFeed;
+  readonly retention: ReviewRetention;
+  readonly alarms: ReviewAlarms;
   /** Whether a tenant may have reviews. */
   readonly tenants: TenantStates;
   /** The approvers' passkeys. */
   readonly passkeys: PasskeyStore;
+  /** Seals changed values for the engine. */
+  readonly changeSeal: ChangeSeal;
+  /** The messages about the rows, in the same store. */
+  readonly notices: NoticeStore;
+  /** Whose accounts in chats are whose, in the same store. */
+  readonly chatLinks: ChatLinkStore;
+  /** Throws unless rows can be read and written. */
   ready(): Promise<void>;
   close(): Promise<void>;
 }

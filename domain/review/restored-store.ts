@@ -1,6 +1,6 @@
 import type { BackupErasureReceipt } from '../../contracts/tenant-dispositions.js';
 import { canonicalDigest } from '../crypto/digest.js';
-import type { Dispositions, ReviewStore } from './ports.js';
+import type { Dispositions, OpenedReviews, ReviewRetention } from './ports.js';
 
 /**
  * Brings a store to what was decided since it was copied, before anything of it is served (docs/architecture/reviews.md#restored-stores):
@@ -8,7 +8,7 @@ import type { Dispositions, ReviewStore } from './ports.js';
  * Throws, with the reason, where that cannot be known: the dispositions are missing, forged or older than the store.
  */
 export async function bringUpToDate(
-  reviews: Pick<ReviewStore, 'tenants' | 'erase' | 'sweep'>,
+  reviews: Pick<OpenedReviews, 'tenants' | 'retention'>,
   dispositions: Dispositions,
   clock: () => number,
 ): Promise<BackupErasureReceipt> {
@@ -22,7 +22,11 @@ export async function bringUpToDate(
   const rows = { deleted: 0, held: 0 };
   for (const one of behind) {
     if (one.left_in > (known.get(one.tenant) ?? 0)) {
-      const { deleted, held, complete } = await reviews.erase({ tenant: one.tenant, waiting: true }, LEFT, Infinity);
+      const { deleted, held, complete } = await reviews.retention.erase(
+        { tenant: one.tenant, waiting: true },
+        LEFT,
+        Infinity,
+      );
       if (!complete) throw new Error('rows of a tenant that has left cannot be deleted: a key may be missing');
       rows.deleted += deleted;
       rows.held += held;
@@ -30,7 +34,7 @@ export async function bringUpToDate(
     // Last, so that whoever begins again finds what is left.
     await reviews.tenants.stand(one);
   }
-  const swept = await reviews.sweep();
+  const swept = await reviews.retention.sweep();
   const { generation, key_id } = latest;
   return {
     contract: 'gate.hil-backup-erasure/v1',
@@ -45,4 +49,4 @@ export async function bringUpToDate(
   };
 }
 
-const LEFT = 'tenant_offboard' satisfies Parameters<ReviewStore['erase']>[1];
+const LEFT = 'tenant_offboard' satisfies Parameters<ReviewRetention['erase']>[1];

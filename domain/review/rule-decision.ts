@@ -2,12 +2,12 @@ import type { KeyObject } from 'node:crypto';
 import { randomUUID } from 'node:crypto';
 import type { SignedDecision } from '../../contracts/review.js';
 import { signDecision } from './decision-signature.js';
-import type { ReviewStore } from './ports.js';
+import type { OpenedReviews } from './ports.js';
 import { isForRule } from './quorum.js';
 import { POLICY_TIER, whyNotDecidable } from './transitions.js';
 
 export interface RuleDecisionOptions {
-  readonly reviews: Pick<ReviewStore, 'get'>;
+  readonly reviews: Pick<OpenedReviews, 'reads'>;
   readonly decisionKey: KeyObject;
   readonly clock?: (() => number) | undefined;
   readonly decisionLifeMs?: number;
@@ -22,7 +22,7 @@ export type RuleDecision = (pendingId: string) => Promise<SignedDecision | null>
 export const createRuleDecisions =
   ({ reviews, decisionKey, clock = Date.now, decisionLifeMs = 10_000 }: RuleDecisionOptions): RuleDecision =>
   async (pendingId) => {
-    const row = await reviews.get(pendingId);
+    const row = await reviews.reads.get(pendingId);
     const now = clock();
     if (row?.approval_tier !== 'auto' || row.status !== 'pending' || whyNotDecidable(row, now)) return null;
     if (!isForRule(row.sandbox_report?.severity ?? null)) return null;

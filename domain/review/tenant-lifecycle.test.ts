@@ -209,7 +209,13 @@ describe('a tenant that leaves', () => {
     const asked = operation('offboard');
     const failing = createTenantLifecycle({
       ...parts(),
-      reviews: { ...gate.reviews, erase: () => Promise.resolve({ deleted: 0, held: 0, complete: false }) },
+      reviews: {
+        ...gate.reviews,
+        retention: {
+          ...gate.reviews.retention,
+          erase: () => Promise.resolve({ deleted: 0, held: 0, complete: false }),
+        },
+      },
     });
     await expect(failing.step(asked)).rejects.toMatchObject({ code: 'operation_unfinished' });
     expect(await lifecycle()(asked)).toMatchObject({ pending_denied: 1, rows_erased: 1, rows_held: 0 });

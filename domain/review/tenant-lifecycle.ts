@@ -6,11 +6,11 @@ import { canonicalDigest } from '../crypto/digest.js';
 import { GateError } from '../errors.js';
 import { isWhole } from './carried-change.js';
 import { signDecision } from './decision-signature.js';
-import type { DecisionSender, ErasedRows, ReviewStore, TenantOperation } from './ports.js';
+import type { DecisionSender, ErasedRows, OpenedReviews, TenantOperation } from './ports.js';
 import { DEMO_CLEANUP, deadlineOf, isOver, TENANT_OFFBOARD } from './transitions.js';
 
 export interface TenantLifecycleOptions {
-  readonly reviews: Pick<ReviewStore, 'list' | 'settle' | 'tenants' | 'erase' | 'operatorRows'>;
+  readonly reviews: Pick<OpenedReviews, 'lists' | 'settling' | 'tenants' | 'retention'>;
   readonly sender: DecisionSender;
   readonly decisionKey: KeyObject;
   readonly clock: () => number;
@@ -81,7 +81,7 @@ export function createTenantLifecycle({
   /** The call's workflow writes the same row, should this fail. */
   async function settled(review: CarriedSettlement): Promise<void> {
     if (!isWhole(review)) return;
-    await reviews.settle(review).catch((error: unknown) => {
+    await reviews.settling.settle(review).catch((error: unknown) => {
       if (!(error instanceof GateError) || error.status >= 500) throw error;
     });
   }
@@ -90,7 +90,7 @@ export function createTenantLifecycle({
   async function* waiting({ tenant, namespace }: ErasedRows): AsyncGenerator<PendingRequest[]> {
     let before: string | null = null;
     do {
-      const page = await reviews.list({
+      const page = await reviews.lists.list({
         tenant,
         status: 'pending',
         sort: 'oldest',
@@ -149,7 +149,7 @@ export function createTenantLifecycle({
       };
       await denyAll(ending, untilMs);
       const pending_denied = await reviews.tenants.denied(operation_id);
-      const { complete } = await reviews.erase({ tenant }, 'tenant_offboard', untilMs);
+      const { complete } = await reviews.retention.erase({ tenant }, 'tenant_offboard', untilMs);
       if (!complete) throw new GateError('operation_unfinished');
       return receiptOf({
         ...said,
@@ -164,14 +164,14 @@ export function createTenantLifecycle({
       const rows = { tenant, namespace: 'demo' as const };
       const request_id = randomUUID();
       await denyAll({ ...rows, by: DEMO_CLEANUP, reason: 'the demonstration is cleaned up', request_id }, untilMs);
-      const { deleted, held, complete } = await reviews.erase(rows, 'namespace_cleanup', untilMs);
+      const { deleted, held, complete } = await reviews.retention.erase(rows, 'namespace_cleanup', untilMs);
       if (!complete) throw new GateError('operation_unfinished');
       return {
         contract: 'gate.namespace-cleanup-receipt/v1',
         namespace: 'demo',
         selected: deleted + held,
         deleted,
-        retained_operator: await reviews.operatorRows(tenant),
+        retained_operator: await reviews.retention.operatorRows(tenant),
         retained_legal_hold: held,
         completed_at: new Date(clock()).toISOString(),
       };

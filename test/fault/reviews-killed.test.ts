@@ -8,17 +8,16 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { channelsOf } from '../../adapters/notification/channels.js';
-import { openReviewStore } from '../../adapters/review/review-store.js';
 import type { PendingRequest } from '../../contracts/review.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { placesOf } from '../../domain/notification/lines.js';
 import { createNotifier, type Notifier } from '../../domain/notification/notifier.js';
 import type { NoticeStore } from '../../domain/notification/ports.js';
-import type { ReviewStore } from '../../domain/review/ports.js';
 import { editedSqlite } from '../support/edited-store.js';
 import { foundInFiles } from '../support/file-bytes.js';
 import type { ReviewProcess, Statement } from '../support/review-process.js';
 import { eventually } from '../support/waiting.js';
+import { openReviewStore, type WholeReviews } from '../support/whole-reviews.js';
 
 const PROCESS = fileURLToPath(new URL('../../dist/test/support/review-process.js', import.meta.url));
 const KEYS = `test:${'0123456789abcdef'.repeat(4)}`;
@@ -27,7 +26,7 @@ const DAY_MS = 86_400_000;
 
 let folder: string;
 let file: string;
-let store: ReviewStore;
+let store: WholeReviews;
 let now: number;
 const open = async () =>
   (store = await openReviewStore({ target: { file }, payloadKeys: parseKeyRing(KEYS), clock: () => now }));

@@ -109,6 +109,36 @@ describe('the opened ledger, which holds all parts of a chain', () => {
   });
 });
 
+describe('the opened review rows, which are a part for each thing that is done with them', () => {
+  const ports = readFileSync(join(ROOT, 'domain/review/ports.ts'), 'utf8');
+  const [opened = ''] = /^export interface OpenedReviews \{\n.*?^\}/ms.exec(ports) ?? [];
+  const parts = [...opened.matchAll(/^ {2}readonly (\w+): Review(\w+);$/gm)].map(
+    ([, part, name]) => [part, name] as const,
+  );
+
+  it('are handed out in parts alone', () => {
+    const files = [
+      ...new Set(imports.filter(([, target]) => target === 'domain/review/ports.js').map(([file]) => file)),
+    ];
+    const whole = files.filter((file) =>
+      /(?<!\bPick<\s*)\bOpenedReviews\b/.test(readFileSync(join(ROOT, file), 'utf8').replaceAll(/^import .*$/gm, '')),
+    );
+    expect(files.length).toBeGreaterThan(20);
+    expect(whole).toEqual(['adapters/review/review-store.ts']);
+  });
+
+  it('have at most four things to do in a part', () => {
+    expect(parts.map(([part]) => part)).toEqual(
+      expect.arrayContaining(['reads', 'parking', 'settling', 'lists', 'notes', 'feed', 'retention', 'alarms']),
+    );
+    const does = parts.map(([, name]) => {
+      const [, body = ''] = new RegExp(`^export interface Review${name} \\{\n(.*?)^\\}`, 'ms').exec(ports) ?? [];
+      return [name, body.match(/^ {2}\w+\(/gm)?.length ?? 0] as const;
+    });
+    expect(does.filter(([, members]) => members === 0 || members > 4)).toEqual([]);
+  });
+});
+
 /** Imports that the running program follows; what is taken as a type alone is gone by then. */
 const followed = imports.filter(([file, target]) => {
   const text = readFileSync(join(ROOT, file), 'utf8');

@@ -189,7 +189,10 @@ describe.each(Object.entries(EDITIONS))('what a call asks of its store, %s', (_n
     await host.waits(id);
     expect(counted.taken()).toEqual(edition.costs.park);
     const decide = createDecisions({
-      reviews: { ...gate.reviews, settle: (given) => ((settled += 1), gate.reviews.settle(given)) },
+      reviews: {
+        ...gate.reviews,
+        settling: { ...gate.reviews.settling, settle: (given) => ((settled += 1), gate.reviews.settle(given)) },
+      },
       sender: host,
       decisionKey: DECISION_KEYS.privateKey,
       clock: Date.now,

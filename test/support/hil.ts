@@ -3,11 +3,10 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createHilService, type HilOptions } from '../../api/hil/app.js';
 import type { Service } from '../../api/plugins/service.js';
-import { openReviewStore } from '../../adapters/review/review-store.js';
 import type { Modification, NewReview, PendingRequest } from '../../contracts/review.js';
-import type { ReviewStore } from '../../domain/review/ports.js';
 import { hilMigrations } from '../../migrations/hil.js';
 import { ledgerPlace, type STORES, type TestLedgerPlace } from './ledger.js';
+import { openReviewStore, type WholeReviews } from './whole-reviews.js';
 
 export const T0 = Date.parse('2026-11-02T10:00:00.000Z');
 export const OPERATOR = 'dev-token-0123456789abcdefghijklmnop';
@@ -31,7 +30,7 @@ export interface HilAnswer {
 
 /** HIL over a store of its own, whose clock the test sets; callers say who they are. */
 export interface HilFixture {
-  readonly reviews: ReviewStore;
+  readonly reviews: WholeReviews;
   readonly service: Service;
   readonly place: TestLedgerPlace;
   /** What the clocks of store and service show. */

@@ -1,7 +1,6 @@
 import { join } from 'node:path';
 import { callStoreInFile } from '../../adapters/call-record/call-store.js';
 import { ledgerInFile } from '../../adapters/ledger/ledger-in-file.js';
-import { reviewStoreOver } from '../../adapters/review/review-store.js';
 import { openLocalFile } from '../../adapters/store/local-file.js';
 import { createInProcessRunner } from '../../lite/in-process-runner.js';
 import { callMigrations } from '../../migrations/calls.js';
@@ -9,6 +8,7 @@ import { hilMigrations } from '../../migrations/hil.js';
 import { ledgerMigrations } from '../../migrations/ledger.js';
 import { composeKillHost, quietLogger, serveHost, storeKeys } from './kill-host.js';
 import type { ReviewTables } from '../../adapters/review/tables.js';
+import { reviewStoreOver } from './whole-reviews.js';
 
 /** The in-process host over one file, as lite composes it, as a process of its own, to be killed. */
 serveHost(async (config) => {

@@ -2,7 +2,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openCallStore } from '../../adapters/call-record/call-store.js';
 import { openLedger } from './whole-ledger.js';
-import { openReviewStore } from '../../adapters/review/review-store.js';
 import { createCallRunner, createDecisionSender, createRuns } from '../../workers/call-runner.js';
 import { connectClient, connectNative } from '../../workers/client.js';
 import { installEngineRuntime } from '../../workers/runtime.js';
@@ -10,6 +9,7 @@ import { ensureReconcileSchedule } from '../../workers/schedules.js';
 import { createWorker } from '../../workers/worker.js';
 import { TEST_PAYLOAD_KEYS } from './engine-keys.js';
 import { composeKillHost, quietLogger, serveHost, storeKeys, TWO_FOR_STRICT } from './kill-host.js';
+import { openReviewStore } from './whole-reviews.js';
 
 /** The Temporal host (proxy, HIL and worker in one, as in `gate start`) as a process of its own. */
 installEngineRuntime(quietLogger);

@@ -18,7 +18,7 @@ import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.j
 import { decisionVerifierFor, signDecision } from '../../domain/review/decision-signature.js';
 import { createRuleDecisions } from '../../domain/review/rule-decision.js';
 import { createDecisions } from '../../domain/review/decisions.js';
-import type { DecisionSender, ReviewStore } from '../../domain/review/ports.js';
+import type { DecisionSender } from '../../domain/review/ports.js';
 import { reviewsOf } from '../../adapters/review/review-store.js';
 import { loadAnalyzer } from '../../adapters/sandbox/analyzer.js';
 import { createLocalSandbox } from '../../adapters/sandbox/local-sandbox.js';
@@ -29,6 +29,7 @@ import type { CallStore } from '../../domain/call-record/ports.js';
 import type { LedgerReader } from '../../domain/ledger/ports.js';
 import type { CallRunner } from '../../domain/pipeline/call-runner.js';
 import { timePasses } from './waiting.js';
+import type { WholeReviews } from './whole-reviews.js';
 
 /** The steps a host can be killed at. */
 export type Step =
@@ -237,7 +238,7 @@ export interface KillHostParts {
 export interface HostStores {
   readonly calls: CallStore;
   readonly ledger: Ledger & LedgerReader & Verifier;
-  readonly reviews: ReviewStore;
+  readonly reviews: WholeReviews;
   /** Resolves when what was stored until now survives a kill. */
   readonly durable: () => Promise<void>;
   /** Where a call's move resolves only when it is on disk: what happens before each commit. */

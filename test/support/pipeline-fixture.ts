@@ -27,14 +27,13 @@ import { createDecisions } from '../../domain/review/decisions.js';
 import type { Sandbox } from '../../domain/sandbox/port.js';
 import { noToolClasses } from '../../domain/tool-classes/port.js';
 import { loadAnalyzer } from '../../adapters/sandbox/analyzer.js';
-import { openReviewStore } from '../../adapters/review/review-store.js';
 import { createInProcessRunner, type InProcessRunner } from '../../lite/in-process-runner.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../../workers/activities.js';
 import { callInput } from './call-input.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
 import type { Passkeys, PasskeyStore } from '../../domain/review/passkeys.js';
-import type { ReviewStore } from '../../domain/review/ports.js';
 import { type Clock, machineClock } from '../../lite/clock.js';
+import { openReviewStore, type WholeReviews } from './whole-reviews.js';
 
 /**
  * The real stores, activities and host over a folder, with scripted neighbours: what Brain, policy and the tools say is the test's to
@@ -44,7 +43,7 @@ export interface PipelineFixture {
   readonly folder: string;
   readonly calls: CallStore;
   readonly ledger: WholeLedger;
-  readonly reviews: ReviewStore;
+  readonly reviews: WholeReviews;
   readonly activities: GateActivities;
   readonly host: InProcessRunner;
   readonly verifyDecision: ActivityPorts['verifyDecision'];

@@ -1,6 +1,5 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import { channelsOf } from '../../adapters/notification/channels.js';
-import { reviewStoreOver } from '../../adapters/review/review-store.js';
 import { sealReviews } from '../../adapters/review/seal-reviews.js';
 import type { ReviewTables } from '../../adapters/review/tables.js';
 import { openStore } from '../../adapters/store/database.js';
@@ -9,6 +8,7 @@ import { placesOf } from '../../domain/notification/lines.js';
 import { createNotifier } from '../../domain/notification/notifier.js';
 import type { NoticeStore } from '../../domain/notification/ports.js';
 import { hilMigrations } from '../../migrations/hil.js';
+import { reviewStoreOver } from './whole-reviews.js';
 
 /** What the process does, and where it is killed. */
 export interface ReviewProcess {

@@ -173,7 +173,7 @@ describe('review: what nobody called waits, is decided and ends like a parked ca
     const refused = createAskForReview({
       reviews: {
         ...gate.reviews,
-        createOnce: () => Promise.reject(full),
+        parking: { ...gate.reviews.parking, createOnce: () => Promise.reject(full) },
       },
       starter,
       clock: Date.now,
@@ -211,10 +211,13 @@ describe('review: what nobody called waits, is decided and ends like a parked ca
     const seen = createAskForReview({
       reviews: {
         ...gate.reviews,
-        async createOnce(given) {
-          const made = await gate.reviews.createOnce(given);
-          deciding.push(decide(review, 'approve'));
-          return made;
+        parking: {
+          ...gate.reviews.parking,
+          async createOnce(given) {
+            const made = await gate.reviews.createOnce(given);
+            deciding.push(decide(review, 'approve'));
+            return made;
+          },
         },
       },
       starter: engine.starter,

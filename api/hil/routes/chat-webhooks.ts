@@ -11,7 +11,7 @@ import type { Notice } from '../../../contracts/notification.js';
 import type { ChatLinkStore } from '../../../domain/review/chat-links.js';
 import { isRecentClick, type SignedClick, slackClick, teamsClick } from '../../../domain/review/chat-signature.js';
 import type { createDecisions } from '../../../domain/review/decisions.js';
-import type { ReviewStore } from '../../../domain/review/ports.js';
+import type { OpenedReviews } from '../../../domain/review/ports.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { subjectOf } from '../scope.js';
 
@@ -19,7 +19,7 @@ import { subjectOf } from '../scope.js';
 const MOST_BYTES = 65_536;
 
 export interface ChatWebhookRoutes {
-  readonly reviews: Pick<ReviewStore, 'get'>;
+  readonly reviews: Pick<OpenedReviews, 'reads'>;
   readonly links: ChatLinkStore;
   readonly decide: ReturnType<typeof createDecisions>;
   readonly mayApprove: (subject: string, tenant: string) => boolean;
@@ -74,7 +74,7 @@ export function chatWebhookRoutes(app: ServiceApp, options: ChatWebhookRoutes): 
   async function decided({ chat, userId, action, pendingId, digest }: Click): Promise<PendingRequest> {
     const known = await links.linksOf(chat, userId);
     if (known.length === 0) throw new GateError('identity_not_linked');
-    const row = await reviews.get(pendingId);
+    const row = await reviews.reads.get(pendingId);
     const link = known.find(({ tenant }) => tenant === row?.tenant);
     if (row === null || link === undefined) throw new GateError('not_found');
     const subject = subjectOf({ name: link.oidc_sub });

@@ -10,7 +10,7 @@ import {
 import { type PendingRequest, toolOf } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import { type DecisionLinks, LINK_LIFE_SECONDS, redeemUrl } from '../../../domain/review/decision-link.js';
-import type { ReviewStore } from '../../../domain/review/ports.js';
+import type { OpenedReviews } from '../../../domain/review/ports.js';
 import { whyNotDecidable } from '../../../domain/review/transitions.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { type ReviewScope, scopeFirst } from '../scope.js';
@@ -19,7 +19,7 @@ import { ById } from './schemas.js';
 const LinkQuery = z.strictObject({ action: linkedAction, ttl_secs: z.coerce.number().int().optional() });
 
 export interface DecisionLinkRoutes {
-  readonly reviews: Pick<ReviewStore, 'get'>;
+  readonly reviews: Pick<OpenedReviews, 'reads'>;
   readonly links: DecisionLinks;
   readonly linkSeconds: number;
   /** Where people open a link; without it a link has no address. */
@@ -40,7 +40,7 @@ export function decisionLinkRoutes(
       onRequest: scopeFirst(scopeOf),
     },
     async (request) => {
-      const row = await reviews.get(request.params.id, scopeOf(request).tenant);
+      const row = await reviews.reads.get(request.params.id, scopeOf(request).tenant);
       if (row === null) throw new GateError('not_found');
       const late = whyNotDecidable(row, clock());
       if (late !== null) throw new GateError(late, undefined, { fields: { status: row.status } });
@@ -69,7 +69,7 @@ export function decisionLinkRoutes(
       if (link === null) return { valid: false, reason: 'invalid' };
       const { pending_id, action, exp } = link;
       if (exp * 1000 <= clock()) return { valid: false, reason: 'expired', pending_id, action };
-      const row = await readable(reviews.get(pending_id, scopeOf(request).tenant));
+      const row = await readable(reviews.reads.get(pending_id, scopeOf(request).tenant));
       if (row === null) return { valid: false, reason: 'gone', pending_id, action };
       const reason = row === 'tampered' || whyNotDecidable(row, clock()) !== null ? 'not_pending' : 'ok';
       return {

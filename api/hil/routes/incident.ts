@@ -16,7 +16,7 @@ export function incidentRoutes(app: ServiceApp, { reviews, scopeOf }: NoteRoutes
     },
     (request) => {
       const scope = scopeOf(request);
-      return reviews.note(request.params.id, scope.tenant, (row) =>
+      return reviews.notes.note(request.params.id, scope.tenant, (row) =>
         incidentOf(row, request.body, deciderOf(scope)(row.tenant).subject),
       );
     },

@@ -101,7 +101,7 @@ describe('POST /admin/pending/{id}/legal-hold', () => {
       info: (fields: unknown) => void told.push(['info', fields]),
       error: (fields: unknown) => void told.push(['error', fields]),
     };
-    const sweep = startRetention(hil.reviews, 5, logger as never);
+    const sweep = startRetention(hil.reviews.retention, 5, logger as never);
     await eventually('the request went', async () => (await hil.reviews.get(row.id))?.retention['payload_tombstone']);
     await sweep.stop();
     expect(told).toEqual([['info', { purged: 1, deleted: 0 }]]);

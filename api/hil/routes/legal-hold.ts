@@ -1,12 +1,12 @@
 import { legalHoldReceipt, legalHoldRequest } from '../../../contracts/legal-hold.js';
-import type { ReviewStore } from '../../../domain/review/ports.js';
+import type { OpenedReviews } from '../../../domain/review/ports.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { deciderOf } from '../scope.js';
 import { type DecideRoutes, mayDecide } from './decide.js';
 import { ById } from './schemas.js';
 
 export interface LegalHoldRoutes extends Pick<DecideRoutes, 'scopeOf'> {
-  readonly reviews: Pick<ReviewStore, 'hold'>;
+  readonly reviews: Pick<OpenedReviews, 'retention'>;
 }
 
 /** Keeps everything of a row beyond its dates, until released (docs/how-to/run-retention.md). */
@@ -19,7 +19,12 @@ export function legalHoldRoutes(app: ServiceApp, { reviews, scopeOf }: LegalHold
     },
     (request) => {
       const scope = scopeOf(request);
-      return reviews.hold(request.params.id, scope.tenant, request.body, (tenant) => deciderOf(scope)(tenant).subject);
+      return reviews.retention.hold(
+        request.params.id,
+        scope.tenant,
+        request.body,
+        (tenant) => deciderOf(scope)(tenant).subject,
+      );
     },
   );
 }

@@ -4,7 +4,7 @@ import { type ReviewOrder, reviewOrder, type ReviewStatus, reviewStatus } from '
 import type { ServiceApp } from '../../plugins/service.js';
 import { type ReviewScope, scopeFirst } from '../scope.js';
 import { PendingRow } from './schemas.js';
-import type { ReviewStore } from '../../../domain/review/ports.js';
+import type { OpenedReviews } from '../../../domain/review/ports.js';
 
 /** Words for several statuses, and an alias. */
 const GROUPS = {
@@ -25,7 +25,7 @@ const ListQuery = z.strictObject({
 });
 
 export interface ListRoutes {
-  readonly reviews: Pick<ReviewStore, 'list' | 'get' | 'byCorrelation' | 'sinceLast'>;
+  readonly reviews: Pick<OpenedReviews, 'lists' | 'reads'>;
   readonly scopeOf: (request: FastifyRequest) => ReviewScope;
   /** The default order of waiting rows; settled rows are listed newest first by default. */
   readonly waiting: ReviewOrder;
@@ -40,10 +40,10 @@ export function listRoutes(app: ServiceApp, { reviews, scopeOf, waiting }: ListR
       const { tenant, tenants } = scopeOf(request);
       const { id, status, sort, limit, before, agent_id } = request.query;
       if (id !== undefined) {
-        const row = (await reviews.get(id, tenant)) ?? (await reviews.byCorrelation(id, tenant));
-        return row ? [{ ...row, since_last_call: await reviews.sinceLast(row) }] : [];
+        const row = (await reviews.reads.get(id, tenant)) ?? (await reviews.reads.byCorrelation(id, tenant));
+        return row ? [{ ...row, since_last_call: await reviews.reads.sinceLast(row) }] : [];
       }
-      const { rows, next_before } = await reviews.list({
+      const { rows, next_before } = await reviews.lists.list({
         tenant: tenants,
         status: status in GROUPS ? GROUPS[status as keyof typeof GROUPS] : (status as ReviewStatus),
         limit,

@@ -3,9 +3,9 @@ import type { PendingRequest } from '../../../contracts/review.js';
 import { channelsOf } from '../../../adapters/notification/channels.js';
 import { placesOf } from '../../../domain/notification/lines.js';
 import { createNotifier } from '../../../domain/notification/notifier.js';
-import { openReviewStore } from '../../../adapters/review/review-store.js';
 import { type HilAsk, type HilFixture, openHil, OPERATOR, OTHER_OPERATOR } from '../../../test/support/hil.js';
 import { STORES } from '../../../test/support/ledger.js';
+import { openReviewStore } from '../../../test/support/whole-reviews.js';
 
 const UNKNOWN = '00000000-0000-4000-8000-000000000099';
 

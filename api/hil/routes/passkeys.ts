@@ -18,7 +18,7 @@ import { approvalStatementOf, challengeOf } from '../../../domain/review/approva
 import { modificationOf } from '../../../domain/review/decisions.js';
 import { SESSION_LIFE_MS } from '../../../domain/review/passkey-session.js';
 import { type Approver, CEREMONY, type Passkeys } from '../../../domain/review/passkeys.js';
-import type { ReviewStore } from '../../../domain/review/ports.js';
+import type { OpenedReviews } from '../../../domain/review/ports.js';
 import { whyNotDecidable } from '../../../domain/review/transitions.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { deciderOf, scopeFirst, type ServiceScope, subjectOf } from '../scope.js';
@@ -26,7 +26,7 @@ import { ById } from './schemas.js';
 
 export interface PasskeyRoutes {
   readonly passkeys: Passkeys;
-  readonly reviews: Pick<ReviewStore, 'get'>;
+  readonly reviews: Pick<OpenedReviews, 'reads'>;
   readonly scopeOf: (request: FastifyRequest) => ServiceScope;
 }
 
@@ -132,7 +132,7 @@ export function passkeyRoutes(app: ServiceApp, { passkeys, reviews, scopeOf }: P
     { schema: { params: ById, body: challengeRequest, response: { 200: approvalChallenge } }, onRequest },
     async (request) => {
       const who = approverOf(request);
-      const row = await reviews.get(request.params.id, who.tenant);
+      const row = await reviews.reads.get(request.params.id, who.tenant);
       if (row === null) throw new GateError('not_found');
       const late = whyNotDecidable(row, Date.parse(row.created_at));
       if (late !== null) throw new GateError(late, undefined, { fields: { status: row.status } });

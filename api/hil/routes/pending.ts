@@ -10,7 +10,7 @@ import type { AskForReview } from '../../../domain/review/asked-review.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { namedTenant, type ReviewScope, scopeFirst } from '../scope.js';
 import { ByCorrelation, ById, parsedObject, PendingDetail, PendingRow } from './schemas.js';
-import type { ReviewStore } from '../../../domain/review/ports.js';
+import type { OpenedReviews } from '../../../domain/review/ports.js';
 
 /** Looser than the contract, because some faults have their own code (422) instead of `invalid_request`. */
 const CreateBody = newReview.extend({
@@ -23,7 +23,7 @@ const CreateBody = newReview.extend({
 });
 
 export interface PendingRoutes {
-  readonly reviews: ReviewStore;
+  readonly reviews: Pick<OpenedReviews, 'parking' | 'reads' | 'notices'>;
   readonly scopeOf: (request: FastifyRequest) => ReviewScope;
   /** For those who may ask for a review without a call. */
   readonly askForReview: AskForReview;
@@ -33,7 +33,7 @@ export interface PendingRoutes {
 export function pendingRoutes(app: ServiceApp, { reviews, scopeOf, askForReview }: PendingRoutes): void {
   const detailed = async (row: PendingRequest) => ({
     ...row,
-    since_last_call: await reviews.sinceLast(row),
+    since_last_call: await reviews.reads.sinceLast(row),
     notifications: await reviews.notices.deliveriesOf(row.id),
   });
 
@@ -51,7 +51,7 @@ export function pendingRoutes(app: ServiceApp, { reviews, scopeOf, askForReview 
       const { row, created } =
         caller?.callerId === CALLER_IDS.simulator
           ? await askForReview(withoutCall(reviewOf(body, scopeOf(request).tenant ?? null)), caller)
-          : await reviews.createOnce(reviewOf(body, namedTenant(request)));
+          : await reviews.parking.createOnce(reviewOf(body, namedTenant(request)));
       return reply.code(created ? 201 : 200).send(row);
     },
   );
@@ -59,14 +59,14 @@ export function pendingRoutes(app: ServiceApp, { reviews, scopeOf, askForReview 
   app.get(
     '/pending/:id',
     { schema: { params: ById, response: { 200: PendingDetail } }, onRequest: scopeFirst(scopeOf) },
-    async (request) => detailed(found(await reviews.get(request.params.id, scopeOf(request).tenant))),
+    async (request) => detailed(found(await reviews.reads.get(request.params.id, scopeOf(request).tenant))),
   );
 
   app.get(
     '/pending/by-correlation/:correlation_id',
     { schema: { params: ByCorrelation, response: { 200: PendingDetail } }, onRequest: scopeFirst(scopeOf) },
     async (request) =>
-      detailed(found(await reviews.byCorrelation(request.params.correlation_id, scopeOf(request).tenant))),
+      detailed(found(await reviews.reads.byCorrelation(request.params.correlation_id, scopeOf(request).tenant))),
   );
 }
 

@@ -4,7 +4,7 @@ import { modificationDiff, settledReview, signedDecision } from '../../../contra
 import { GateError } from '../../../domain/errors.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { ByCorrelation, ById, PendingRow } from './schemas.js';
-import type { ReviewStore } from '../../../domain/review/ports.js';
+import type { OpenedReviews } from '../../../domain/review/ports.js';
 import type { RuleDecision } from '../../../domain/review/rule-decision.js';
 
 const Escalated = z.strictObject({ escalated_at: z.iso.datetime() });
@@ -17,7 +17,13 @@ const WithdrawQuery = z.object({ attempt_ms: z.coerce.number().int().optional() 
  */
 export function settleRoutes(
   app: ServiceApp,
-  { reviews, decideByRule }: { readonly reviews: ReviewStore; readonly decideByRule: RuleDecision },
+  {
+    reviews,
+    decideByRule,
+  }: {
+    readonly reviews: Pick<OpenedReviews, 'parking' | 'settling' | 'changeSeal'>;
+    readonly decideByRule: RuleDecision;
+  },
 ): void {
   app.post(
     '/pending/:id/rule-decision',
@@ -35,7 +41,7 @@ export function settleRoutes(
     '/pending/:id/escalated',
     { schema: { params: ById, body: Escalated, response: { 204: z.undefined() } } },
     async (request, reply) => {
-      await reviews.escalated(request.params.id, request.body.escalated_at);
+      await reviews.settling.escalated(request.params.id, request.body.escalated_at);
       return reply.code(204).send();
     },
   );
@@ -44,7 +50,7 @@ export function settleRoutes(
     '/tenants/:tenant/standing',
     { schema: { params: z.object({ tenant: tenantName }), response: { 204: z.undefined() } } },
     async (request, reply) => {
-      await reviews.assertOpen(request.params.tenant);
+      await reviews.parking.assertOpen(request.params.tenant);
       return reply.code(204).send();
     },
   );
@@ -55,7 +61,7 @@ export function settleRoutes(
     (request) => {
       if (request.body.pending_id !== request.params.id)
         throw new GateError('invalid_request', 'pending_id: is not the row of this address');
-      return reviews.settle(request.body);
+      return reviews.settling.settle(request.body);
     },
   );
 
@@ -63,7 +69,7 @@ export function settleRoutes(
     '/pending/by-correlation/:correlation_id',
     { schema: { params: ByCorrelation, querystring: WithdrawQuery, response: { 204: z.undefined() } } },
     async (request, reply) => {
-      await reviews.withdraw(request.params.correlation_id, request.query.attempt_ms);
+      await reviews.parking.withdraw(request.params.correlation_id, request.query.attempt_ms);
       return reply.code(204).send();
     },
   );

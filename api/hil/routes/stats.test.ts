@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { openReviewStore } from '../../../adapters/review/review-store.js';
 import { type HilFixture, openHil, OPERATOR, OTHER_OPERATOR, T0 } from '../../../test/support/hil.js';
 import { STORES } from '../../../test/support/ledger.js';
+import { openReviewStore } from '../../../test/support/whole-reviews.js';
 
 const DIFF = {
   contract: 'gate.hil.modification-diff/v1' as const,

@@ -1,14 +1,14 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { approvalStats, statsWindow } from '../../../contracts/review.js';
-import type { ReviewStore } from '../../../domain/review/ports.js';
+import type { OpenedReviews } from '../../../domain/review/ports.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { type ReviewScope, scopeFirst } from '../scope.js';
 
 const StatsQuery = z.strictObject({ window: statsWindow.default('24h') });
 
 export interface StatsRoutes {
-  readonly reviews: Pick<ReviewStore, 'stats'>;
+  readonly reviews: Pick<OpenedReviews, 'lists'>;
   readonly scopeOf: (request: FastifyRequest) => ReviewScope;
 }
 
@@ -17,6 +17,6 @@ export function statsRoutes(app: ServiceApp, { reviews, scopeOf }: StatsRoutes):
   app.get(
     '/approvals/stats',
     { schema: { querystring: StatsQuery, response: { 200: approvalStats } }, onRequest: scopeFirst(scopeOf) },
-    (request) => reviews.stats({ tenants: scopeOf(request).tenants, window: request.query.window }),
+    (request) => reviews.lists.stats({ tenants: scopeOf(request).tenants, window: request.query.window }),
   );
 }

@@ -2,11 +2,11 @@ import { once } from 'node:events';
 import { get as httpGet, type IncomingMessage } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
-import { openReviewStore } from '../../../adapters/review/review-store.js';
 import type { PendingSummary } from '../../../contracts/review.js';
 import { type HilFixture, openHil, OPERATOR, OTHER_OPERATOR } from '../../../test/support/hil.js';
 import { STORES } from '../../../test/support/ledger.js';
 import { eventually } from '../../../test/support/waiting.js';
+import { openReviewStore } from '../../../test/support/whole-reviews.js';
 
 interface Event {
   readonly event: string;

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { createReviewFeed, type FeedEvent, type FeedOptions, type FeedReset } from '../../../domain/review/feed.js';
-import type { ReviewStore } from '../../../domain/review/ports.js';
+import type { OpenedReviews } from '../../../domain/review/ports.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { type ReviewScope, scopeFirst } from '../scope.js';
 import { createStreamPlaces, type StreamHolder } from '../stream-places.js';
@@ -12,7 +12,7 @@ const RECONNECT_MS = 3_000;
 const LAST_WORDS_MS = 1_000;
 
 export interface StreamRoutes {
-  readonly reviews: Pick<ReviewStore, 'changes' | 'onChange'>;
+  readonly reviews: Pick<OpenedReviews, 'feed'>;
   readonly scopeOf: (request: FastifyRequest) => ReviewScope;
   /** Where what was read may still be undone. */
   readonly standsFromHere?: FeedOptions['standsFromHere'];
@@ -20,7 +20,7 @@ export interface StreamRoutes {
 
 /** Changes of the scope's rows as server-sent events (docs/architecture/reviews.md#events). */
 export function streamRoutes(app: ServiceApp, { reviews, scopeOf, standsFromHere }: StreamRoutes): void {
-  const feed = createReviewFeed({ source: reviews, now: Date.now, ...(standsFromHere && { standsFromHere }) });
+  const feed = createReviewFeed({ source: reviews.feed, now: Date.now, ...(standsFromHere && { standsFromHere }) });
   const open = new Set<{ destroy(): void }>();
   const takePlace = createStreamPlaces();
   // An open stream would keep the service from closing. Its client comes back with the number it has.

@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { pendingSummary, reviewOrder, reviewStatus, riskTier } from '../../../contracts/review.js';
-import type { ReviewStore } from '../../../domain/review/ports.js';
+import type { OpenedReviews } from '../../../domain/review/ports.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { type ReviewScope, scopeFirst } from '../scope.js';
 
@@ -21,7 +21,7 @@ const Summaries = z.object({
 });
 
 export interface SummaryRoutes {
-  readonly reviews: Pick<ReviewStore, 'summaries'>;
+  readonly reviews: Pick<OpenedReviews, 'lists'>;
   readonly scopeOf: (request: FastifyRequest) => ReviewScope;
 }
 
@@ -33,6 +33,6 @@ export function summaryRoutes(app: ServiceApp, { reviews, scopeOf }: SummaryRout
       schema: { querystring: SummariesQuery, response: { 200: Summaries } },
       onRequest: scopeFirst(scopeOf),
     },
-    (request) => reviews.summaries({ tenants: scopeOf(request).tenants, ...request.query }),
+    (request) => reviews.lists.summaries({ tenants: scopeOf(request).tenants, ...request.query }),
   );
 }

@@ -1,0 +1,66 @@
+import type { JsonObject } from '../../contracts/json.js';
+import type { PendingRequest } from '../../contracts/review.js';
+import type { SandboxReport } from '../../contracts/sandbox.js';
+import { canonicalDigest, canonicalJson } from '../../domain/crypto/digest.js';
+import { GateError } from '../../domain/errors.js';
+import { type Annotations, type Content, view } from '../../domain/review/review-view.js';
+import { type reviewSealing, storedSettlement } from '../../domain/review/sealed-review.js';
+import type { Listed, Row } from './stored-row.js';
+
+/** What rows that were checked show, opened with their keys. */
+export function rowViews(sealing: ReturnType<typeof reviewSealing>, clock: () => number) {
+  /** The request; `null` once it went at its date. */
+  function opened(row: Row): JsonObject | null {
+    let payload: JsonObject;
+    if (row.purged !== null) return null;
+    try {
+      if (row.payload === null) throw new Error('the payload is gone');
+      payload = JSON.parse(sealing.openPayload(row.payload, row).toString('utf8')) as JsonObject;
+    } catch (cause) {
+      throw new GateError('payload_unavailable', undefined, { cause });
+    }
+    // What is shown must match the digest that is signed, and later compared with what would run.
+    if (canonicalDigest(payload) !== row.original_payload_digest) throw new GateError('review_tampered');
+    return payload;
+  }
+
+  /** What the sandbox said, if the row is Gate's own and the report the row's. */
+  function reportOf(row: Listed): SandboxReport | null {
+    if (row.status === 'tampered' || row.sandbox_report === null) return null;
+    const { sandbox_report_digest: digest = null } = JSON.parse(row.annotations) as Annotations;
+    return digest === null ? null : sealing.openReport(row.sandbox_report, row, digest);
+  }
+
+  const contentOf = (row: Row, payload: JsonObject | null): Content => ({
+    payload,
+    report: reportOf(row),
+    diff: row.status === 'tampered' ? null : sealing.openDiff(row.settled, row),
+  });
+  const shown = (row: Row, content: Content, now = clock()): PendingRequest => view(row, content, now);
+
+  return {
+    reportOf,
+    shown,
+    /** Throws `payload_unavailable` where the request does not open, and `review_tampered` where it is another. */
+    whole: (row: Row): PendingRequest => shown(row, contentOf(row, opened(row))),
+    /** The same, but one unreadable request must not block what else the row says. */
+    anyway(row: Row): PendingRequest {
+      const now = clock();
+      try {
+        return shown(row, contentOf(row, opened(row)), now);
+      } catch {
+        return shown(row, contentOf(row, null), now);
+      }
+    },
+    /** The settlement of a row as it was given. */
+    settledText(row: Row): string {
+      const { modification, ...settled } = storedSettlement(row.settled ?? '');
+      const diff = sealing.openDiff(row.settled, row);
+      const { reviewed_digest } = modification ?? {};
+      return canonicalJson({
+        ...settled,
+        ...(modification && { modification: { reviewed_digest, diff } }),
+      } as JsonObject);
+    },
+  };
+}

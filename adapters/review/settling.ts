@@ -1,0 +1,89 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Json } from '../../contracts/json.js';
+import type { PendingRequest, SettledReview } from '../../contracts/review.js';
+import { GateError } from '../../domain/errors.js';
+import type { ReviewSettling } from '../../domain/review/ports.js';
+import { retentionDates } from '../../domain/review/retention.js';
+import type { Annotations } from '../../domain/review/review-view.js';
+import { mayMove } from '../../domain/review/transitions.js';
+import { alreadyDecided, canonicalOr400, untilUnchanged } from './faults.js';
+import type { ReviewRows } from './rows.js';
+import type { Row } from './stored-row.js';
+
+/** Characters of a name that an index of Postgres takes in any script, beside its other columns. */
+const MAX_INDEXED = 256;
+
+/** Rows are settled; until then approvals are counted, and a row that waits too long is escalated. */
+export function reviewSettling({ stored, change, check, views, sealing }: ReviewRows): ReviewSettling {
+  const escalations: Parameters<ReviewSettling['onEscalated']>[0][] = [];
+
+  /** Adds to what a pending row shows; `add` returns `null` where it is there already. `null` for a row that is gone. */
+  const annotatePending = (id: string, add: (told: Annotations) => Partial<Annotations> | null) =>
+    untilUnchanged<{ row: PendingRequest; changed: boolean } | null>('written', async () => {
+      const row = await stored('id', id);
+      if (!row) return { done: null };
+      const known = await check.held(row);
+      if (known.withdrawn_at !== null) return { done: null };
+      const told = JSON.parse(known.annotations) as Annotations;
+      const added = known.status === 'pending' ? add(told) : null;
+      if (added === null) return { done: { row: views.anyway(known), changed: false } };
+      const to = { annotations: JSON.stringify({ ...told, ...added } satisfies Annotations) };
+      return (await change(known, to)) ? { done: { row: views.anyway({ ...known, ...to }), changed: true } } : null;
+    });
+
+  /** What a settlement makes of the row. */
+  const settledRow = (known: Row, settled: SettledReview) => ({
+    status: settled.status,
+    settled:
+      settled.modification === undefined
+        ? textOf(settled)
+        : textOf(settled, {
+            reviewed_digest: settled.modification.reviewed_digest,
+            // The changed values are sealed like the call.
+            sealed_diff: sealing.sealDiff(settled.modification.diff, known),
+          }),
+    ...retentionDates(known, Date.parse(settled.decided_at)),
+    decided_ms: Date.parse(settled.decided_at),
+    decided_by: settled.decided_by.slice(0, MAX_INDEXED),
+    modified: settled.modification === undefined ? null : 1,
+  });
+
+  return {
+    async settle(settled) {
+      const text = textOf(settled, settled.modification);
+      return untilUnchanged('settled', async () => {
+        const row = await stored('id', settled.pending_id);
+        if (!row) throw new GateError('not_found');
+        const known = await check.held(row);
+        if (known.withdrawn_at !== null) throw new GateError('not_pending');
+        if (known.settled !== null && views.settledText(known) === text) return { done: views.anyway(known) };
+        if (!mayMove(known.status, settled.status)) throw alreadyDecided(views.anyway(known));
+        const to = settledRow(known, settled);
+        return (await change(known, to)) ? { done: views.anyway({ ...known, ...to }) } : null;
+      });
+    },
+
+    async voted(id, approvals) {
+      const written = await annotatePending(id, (told) =>
+        isDeepStrictEqual(told.approvals ?? [], approvals) ? null : { approvals },
+      );
+      return written?.row ?? null;
+    },
+
+    async escalated(id, at) {
+      const written = await annotatePending(id, (told) => (told.escalated_at == null ? { escalated_at: at } : null));
+      if (written?.changed) for (const listener of escalations) listener(written.row);
+    },
+    onEscalated: (listener) => void escalations.push(listener),
+  };
+}
+
+/** A settlement as it is stored, with this form of what its approver changed. */
+function textOf({ request_id, approvals, modification, ...settled }: SettledReview, change?: Json): string {
+  return canonicalOr400('settlement', {
+    ...settled,
+    ...(request_id !== undefined && { request_id }),
+    ...(approvals !== undefined && { approvals: approvals.map((given) => ({ ...given })) }),
+    ...(modification !== undefined && change !== undefined && { modification: change }),
+  });
+}

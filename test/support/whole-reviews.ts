@@ -1,0 +1,31 @@
+import * as reviews from '../../adapters/review/review-store.js';
+import type { OpenedReviews } from '../../domain/review/ports.js';
+
+/** The parts of the review rows, and what the parts do, as one object, for tests that do many things with rows. The product has no such object. */
+export type WholeReviews = OpenedReviews &
+  OpenedReviews['reads'] &
+  OpenedReviews['parking'] &
+  OpenedReviews['settling'] &
+  OpenedReviews['lists'] &
+  OpenedReviews['notes'] &
+  OpenedReviews['feed'] &
+  OpenedReviews['retention'] &
+  OpenedReviews['alarms'];
+
+const wholeReviews = (opened: OpenedReviews): WholeReviews => ({
+  ...opened,
+  ...opened.reads,
+  ...opened.parking,
+  ...opened.settling,
+  ...opened.lists,
+  ...opened.notes,
+  ...opened.feed,
+  ...opened.retention,
+  ...opened.alarms,
+});
+
+export const openReviewStore = async (options: reviews.ReviewStoreOptions): Promise<WholeReviews> =>
+  wholeReviews(await reviews.openReviewStore(options));
+
+export const reviewStoreOver = (...over: Parameters<typeof reviews.reviewStoreOver>): WholeReviews =>
+  wholeReviews(reviews.reviewStoreOver(...over));
