@@ -4,6 +4,7 @@ import type { ApprovalStatement, AssertionJson } from '../contracts/approval.js'
 import type { CallInput } from '../contracts/call.js';
 import type { JsonObject } from '../contracts/json.js';
 import type { ModificationDiff, PendingRequest } from '../contracts/review.js';
+import { hashOfEntry } from '../domain/ledger/entry-fault.js';
 import { approvalFindings } from '../domain/review/approval-evidence.js';
 import { approvalStatementOf, challengeOf } from '../domain/review/approval-challenge.js';
 import { modificationOf } from '../domain/review/decisions.js';
@@ -209,6 +210,8 @@ describe('a call that two people must approve with their passkeys', () => {
       { event: 'hil.vote', decided_by: 'operator:ana', fault: null },
       { event: 'hil.approved', decided_by: 'operator:ben', fault: null },
     ]);
+    for (const { event_kind: kind, policy_decision: told } of rows)
+      if (kind === 'hil.vote' || kind === 'hil.approved') expect(told).toHaveProperty('row_digest');
     // Whoever leaves a vote out, or says that one person signed twice, has one signature for a call that needs two.
     const short = [{ event: 'hil.approved', fault: 'it needs 2 people, and 1 signed' }];
     expect(approvalFindings(rows.filter(({ event_kind: kind }) => kind !== 'hil.vote'))).toMatchObject(short);
@@ -273,6 +276,8 @@ describe('the workflow', () => {
     ['row', { pending_id: randomUUID() }],
     ['call', { correlation_id: randomUUID() }],
     ['set of rules', { policy_bundle_sha256: '0'.repeat(64) }],
+    ['report of the sandbox', { sandbox_report_digest: `sha256:${'0'.repeat(64)}` }],
+    ['picture of the call', { row_digest: `sha256:${'0'.repeat(64)}` }],
   ])('takes no decision with a statement about another %s in it, though HIL signed both', async (_, change) => {
     expect(await gate.activities.applyDecision(await paired(change))).toMatchObject({
       applied: false,
@@ -322,6 +327,64 @@ describe('the rows of an approval, read by somebody who trusts nothing of Gate',
     expect(changed((entry) => told(entry, 'required_approvers', 2))).toMatch(/hash/);
     expect(changed((entry) => void (entry['event_kind'] = 'hil.denied'))).toMatch(/another decision/);
     expect(changed((entry) => void (entry['tenant'] = 'globex'))).toMatch(/another tenant/);
+  });
+
+  /** The rows of an approval whose passkey signed this statement; both rows of the review may say something else. */
+  async function provedBy(
+    change: Partial<ApprovalStatement>,
+    say: (told: JsonObject, event: string | null) => JsonObject = (told) => told,
+  ) {
+    const statement = { ...approvalStatementOf(row, ANA.subject, { decision: 'approve' }), ...change };
+    const approval = await passkeys.prove(ANA, statement, device.get(challengeOf(statement)));
+    await decide(device.get(challenge('approve')));
+    await gate.host.idle();
+    const rows = (await gate.rows(call.correlation_id)).map((entry) => {
+      const told = entry.policy_decision ?? {};
+      if (told['pending_id'] === undefined) return entry;
+      const policy_decision = say({ ...told, ...(told['approval'] && { approval }) }, entry.event_kind);
+      return { ...entry, policy_decision, entry_hash: hashOfEntry({ ...entry, policy_decision }) };
+    });
+    return approvalFindings(rows)[0];
+  }
+  const OTHER = `sha256:${'0'.repeat(64)}`;
+
+  it('are compared with what the passkey signed: what was shown is in the row of the review and in that of the decision', async () => {
+    const rows = await gate.rows(call.correlation_id);
+    const { payload_digest, sandbox_report_digest, row_digest } = approvalStatementOf(row, ANA.subject, {
+      decision: 'approve',
+    });
+    const shown = { payload_digest, sandbox_report_digest, row_digest };
+    expect(sandbox_report_digest).toMatch(/^sha256:/);
+    expect(rows.find(({ event_kind: kind }) => kind === 'hil.created')?.policy_decision).toMatchObject(shown);
+    expect(await provedBy({})).toMatchObject({ fault: null, shown_compared: true });
+    const approved = (await gate.rows(call.correlation_id)).find(({ event_kind: kind }) => kind === 'hil.approved');
+    expect(approved?.policy_decision).toMatchObject(shown);
+  });
+
+  it.each<[string, Partial<ApprovalStatement>, RegExp]>([
+    ['another request', { payload_digest: OTHER }, /another request/],
+    ['another report', { sandbox_report_digest: OTHER }, /another report of the sandbox/],
+    ['no report, where there was one', { sandbox_report_digest: null }, /another report of the sandbox/],
+    ['another picture of the call', { row_digest: OTHER }, /showed the call in another way/],
+  ])('prove nothing of what was signed for %s, with a signature that holds', async (_, change, why) => {
+    expect(await provedBy(change)).toMatchObject({ fault: expect.stringMatching(why), shown_compared: false });
+  });
+
+  it.each<[string, string, RegExp]>([
+    ['payload_digest', 'hil.created', /different requests/],
+    ['payload_digest', 'hil.approved', /different requests/],
+    ['sandbox_report_digest', 'hil.created', /another report of the sandbox/],
+    ['sandbox_report_digest', 'hil.approved', /another report of the sandbox/],
+    ['row_digest', 'hil.created', /showed the call in another way/],
+    ['row_digest', 'hil.approved', /showed the call in another way/],
+  ])('prove nothing where the %s of %s is another one', async (name, event, why) => {
+    const say = (told: JsonObject, of: string | null) => (of === event ? { ...told, [name]: OTHER } : told);
+    expect(await provedBy({}, say)).toMatchObject({ fault: expect.stringMatching(why) });
+  });
+
+  it('of an earlier Gate prove the rest, and it is told that what was shown was not compared', async () => {
+    const earlier = ({ payload_digest: _p, sandbox_report_digest: _s, row_digest: _r, ...told }: JsonObject) => told;
+    expect(await provedBy({}, earlier)).toMatchObject({ fault: null, shown_compared: false });
   });
 
   it('prove nothing to whoever expects another key, and a decision without a passkey is named as that', async () => {

@@ -24,6 +24,7 @@ import { errorText, GateError } from '../domain/errors.js';
 import { PipelineUnavailable, REVIEW_BACKLOG, TENANT_OFFBOARDED } from '../domain/pipeline/pipeline.js';
 import { otherCallThan, type VerifyDecision } from '../domain/review/approval.js';
 import { uncarried } from '../domain/review/carried-change.js';
+import { shownDigestsOf } from '../domain/review/approval-challenge.js';
 import { changedBody } from '../domain/review/modification.js';
 import type { Reviews } from '../domain/review/ports.js';
 import { needsMoreEyes } from '../domain/review/quorum.js';
@@ -150,12 +151,13 @@ export const createReviewActivities = ({
         throw new Error('the definition of the tool changed while its review was opened');
       const required_approvers = row.required_approvers ?? 1;
       const added = {
+        shown: shownDigestsOf(row),
         ...(definition && { reviewed: definition.reviewed }),
         ...(required_approvers > 1 && { required_approvers }),
         ...(row.escalates_at && { escalates_ms: Date.parse(row.escalates_at) }),
       };
       const parked = await calls.move(call.correlation_id, 'park', {
-        ...(Object.keys(added).length > 0 && { evidence: { ...record.evidence, ...added } }),
+        evidence: { ...record.evidence, ...added },
         pending_id: row.id,
         deadline_ms: deadlineOf(row),
         before_ms: attempt_ms + OPEN_LIMIT_MS,

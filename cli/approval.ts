@@ -35,7 +35,8 @@ function readKey(file: string): Uint8Array {
   }
 }
 
-const lineOf = ({ seq, event, decided_by, fault, key_sha256, origin, counter }: ApprovalFinding): string =>
+const NOT_COMPARED = '; the rows, of an earlier Gate, do not say what the approver was shown';
+const lineOf = ({ seq, event, decided_by, fault, key_sha256, origin, counter, shown_compared }: ApprovalFinding) =>
   fault === null
-    ? `seq ${seq} ${event} by ${decided_by}: signed by the passkey ${key_sha256?.slice(0, 16)} at ${origin}, counter ${counter}`
+    ? `seq ${seq} ${event} by ${decided_by}: signed by the passkey ${key_sha256?.slice(0, 16)} at ${origin}, counter ${counter}${shown_compared ? '' : NOT_COMPARED}`
     : `seq ${seq} ${event} by ${decided_by}: NOT PROVED: ${fault}`;

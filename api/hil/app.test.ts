@@ -844,6 +844,53 @@ describe('POST /decide/{id}', () => {
     });
   });
 
+  describe('of modify by one person, where several must agree', () => {
+    const alone = () => ({ decision: 'modify', modification_diff: diffOf(['amount'], 1) });
+    const refused = { status: 422, body: { error: 'modify_under_quorum' } };
+    const pendingStill = async ({ id }: PendingRequest) =>
+      expect((await ask('GET', `/pending/${id}`, { tenant: 'acme' })).body).toMatchObject({
+        status: 'pending',
+        decided_by: null,
+      });
+
+    // Nobody has predicted the changed call's effect, so the row of the call as it was asked for does not say how many it needs.
+    it.each([
+      ['a risky effect', { strict: 1, risky: 2, destructive: 1 }],
+      ['a destructive effect', { strict: 1, risky: 1, destructive: 2 }],
+    ])('is not sent where %s needs two, although the row needs one', async (_, quorum) => {
+      const row = await park();
+      expect(row.required_approvers ?? 1).toBe(1);
+      await service.close();
+      service = start({ quorum });
+      expect(await decide(row.id, alone())).toMatchObject(refused);
+      expect(sender.received).toEqual([]);
+      await pendingStill(row);
+      expect(await decide(row.id)).toMatchObject({ status: 200, body: { status: 'approved' } });
+    });
+
+    it('is not sent where the tier strict needs two, nor once one of them has approved', async () => {
+      const quorum = { strict: 2, risky: 1, destructive: 1 };
+      await service.close();
+      await reviews.close();
+      reviews = await openReviewStore({
+        target: { file: join(directory, 'hil.db') },
+        payloadKeys,
+        clock: () => now,
+        quorum,
+      });
+      service = start({ quorum });
+      const row = await park({ approval_tier: 'strict' });
+      expect(row).toMatchObject({ required_approvers: 2 });
+      expect(await decide(row.id, alone())).toMatchObject(refused);
+      await reviews.voted(row.id, [
+        { by: 'operator:ada', provenance: 'console-bearer', at: new Date(T0).toISOString() },
+      ]);
+      expect(await decide(row.id, alone())).toMatchObject(refused);
+      expect(sender.received).toEqual([]);
+      await pendingStill(row);
+    });
+  });
+
   it('is refused to whoever asked for the call: somebody else approves it, but he may deny it', async () => {
     await service.close();
     service = start({ simulatorTenant: 'acme' });

@@ -1,3 +1,4 @@
+import type { ApprovalStatement } from '../../contracts/approval.js';
 import type { CallInput, CallState, CallSummary, Tier } from '../../contracts/call.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type { InspectionResponse } from '../../contracts/inspection.js';
@@ -29,6 +30,8 @@ export interface VerdictEvidence {
    * Set when the call is parked: the tool definition that the reviewer sees, with `sha256: null` when the upstream does not list the tool.
    */
   readonly reviewed?: ReviewedDefinition;
+  /** Set when the call is parked: what its review shows, by digest. Absent in older records and their rows. */
+  readonly shown?: ShownDigests;
   /** Set when the call is parked and more than one person must approve it. */
   readonly required_approvers?: number;
   /** Set when the call is parked and its review is escalated where nobody decides; epoch milliseconds. */
@@ -38,6 +41,8 @@ export interface VerdictEvidence {
   /** Approvals before the deciding one, in their order. */
   readonly votes?: readonly RecordedVote[];
 }
+/** What the row of a review shows the approver, as an approval states it (`gate.approval/v1`): `sha256:` and 64 hex digits. */
+export type ShownDigests = Pick<ApprovalStatement, 'payload_digest' | 'sandbox_report_digest' | 'row_digest'>;
 export interface ReviewedDefinition {
   readonly sha256: string | null;
   /** Whose tools it was reviewed for. A record of an earlier Gate does not say. */

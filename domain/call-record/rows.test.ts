@@ -117,6 +117,23 @@ describe('the rows a record implies', () => {
     expect(rowsOf({ ...record, evidence: old }, request)).toEqual(before);
   });
 
+  it('say by digest what the approver was shown, and are what they were where the record does not', () => {
+    const digest = (digit: string) => `sha256:${digit.repeat(64)}`;
+    const shown = { payload_digest: digest('1'), sandbox_report_digest: null, row_digest: digest('3') };
+    for (const status of ['approved', 'denied', 'expired'] as const) {
+      const record = recordOf('yellow', { state: status, decision: decided(status) });
+      const before = rowsOf(record, request);
+      const after = rowsOf({ ...record, evidence: { ...record.evidence, shown } }, request);
+      for (const kind of ['hil.created', `hil.${status}`])
+        expect(after.find((row) => row.event_kind === kind)?.policy_decision).toMatchObject(shown);
+      const without = after.map((row) => {
+        const { payload_digest: _p, sandbox_report_digest: _s, row_digest: _r, ...told } = row.policy_decision ?? {};
+        return { ...row, policy_decision: told };
+      });
+      expect(canonicalJson(without as never)).toBe(canonicalJson(before as never));
+    }
+  });
+
   it.each<[string, CallRecord, readonly string[]]>([
     ['allowed', recordOf('green'), JUDGED],
     ['denied', recordOf('red'), JUDGED],

@@ -176,6 +176,7 @@ export function rowsOf(
           approval_tier: record.approval_tier,
           deadline: record.deadline_ms === null ? null : new Date(record.deadline_ms).toISOString(),
           request_digest: record.digest,
+          ...evidence.shown,
           ...(outsideCall && { contract: call.contract, rpc_method: call.method }),
         },
         outsideCall ? sidecar(request?.body) : {},
@@ -200,6 +201,7 @@ export function rowsOf(
       vote: ordinal + 1,
       required_approvers: required_approvers ?? 1,
       request_digest: record.digest,
+      ...evidence.shown,
       ...(signed.approval && { approval: asJson(signed.approval) }),
     };
     rows.push(row('hil.vote', false, signed.reason ?? '', policyDecision, approverOf(signed.principal), ordinal));
@@ -261,6 +263,7 @@ export function rowsOf(
             credential_kind: decision.principal?.credential_kind ?? null,
             approval_tier: record.approval_tier,
             request_digest: record.digest,
+            ...evidence.shown,
             ...(changed && { decision: 'modify', modification_diff: changed.diff, ...changed.digests }),
             ...(decision.signed?.approval && { approval: asJson(decision.signed.approval) }),
             ...(decision.approvals && {

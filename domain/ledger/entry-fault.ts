@@ -8,14 +8,18 @@ import { entryHash } from './entry-hash.js';
 export function entryFault(entry: LedgerEntry): string | null {
   if (entry.chain_version !== CHAIN_VERSION)
     return `the row is of chain version ${entry.chain_version}, not known here`;
-  const { chain_version: chainVersion, id, timestamp, seq, prev_hash: prevHash } = entry;
   try {
-    const content = canonicalContent(CONTENT_FIELDS.map(([name, kind]) => cellOf(kind, entry[name] as Json)));
-    const hash = entryHash(prevHash, canonicalEntry({ chainVersion, id, timestamp, seq, prevHash }, content));
-    return hash === entry.entry_hash ? null : 'the row is not what its hash says';
+    return hashOfEntry(entry) === entry.entry_hash ? null : 'the row is not what its hash says';
   } catch {
     return 'the row has a field of the wrong type';
   }
+}
+
+/** The hash that the fields of a row have. Throws where one is of the wrong type. */
+export function hashOfEntry(entry: LedgerEntry): string {
+  const { chain_version: chainVersion, id, timestamp, seq, prev_hash: prevHash } = entry;
+  const content = canonicalContent(CONTENT_FIELDS.map(([name, kind]) => cellOf(kind, entry[name] as Json)));
+  return entryHash(prevHash, canonicalEntry({ chainVersion, id, timestamp, seq, prevHash }, content));
 }
 
 /** A field as it is stored. */

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { APPROVAL_CONTRACT, type ApprovalStatement } from '../../contracts/approval.js';
 import type { PendingRequest, SignedDecision } from '../../contracts/review.js';
+import type { ShownDigests } from '../call-record/record.js';
 import { canonicalDigest, canonicalJson } from '../crypto/digest.js';
 
 /** What of a row says which call it is about, and never changes while it waits. */
@@ -22,6 +23,13 @@ const digestOfRow = (row: PendingRequest): string =>
     original_payload_digest: row.original_payload_digest,
   });
 
+/** What of a row goes into every statement about it. */
+export const shownDigestsOf = (row: PendingRequest): ShownDigests => ({
+  payload_digest: row.original_payload_digest,
+  sandbox_report_digest: row.sandbox_report_digest ?? null,
+  row_digest: digestOfRow(row),
+});
+
 /** What a decision of this person about this row states. The same decision is always the same statement. */
 export const approvalStatementOf = (
   row: PendingRequest,
@@ -34,10 +42,9 @@ export const approvalStatementOf = (
   correlation_id: row.correlation_id,
   tenant: row.tenant,
   approver,
-  payload_digest: modification?.reviewed_digest ?? row.original_payload_digest,
+  ...shownDigestsOf(row),
+  ...(modification && { payload_digest: modification.reviewed_digest }),
   policy_bundle_sha256: row.policy_bundle_sha256 ?? null,
-  sandbox_report_digest: row.sandbox_report_digest ?? null,
-  row_digest: digestOfRow(row),
 });
 
 /** The challenge that a passkey signs: SHA-256 over the statement's canonical JSON (RFC 8785), base64url. */

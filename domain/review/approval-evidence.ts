@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { type PasskeyApproval, passkeyApproval } from '../../contracts/approval.js';
+import type { JsonObject } from '../../contracts/json.js';
 import type { LedgerEntry } from '../../contracts/ledger.js';
 import { entryFault } from '../ledger/entry-fault.js';
 import { circumstancesOf, passkeyFault } from './passkey-proof.js';
@@ -16,6 +17,8 @@ export interface ApprovalFinding {
   readonly key_sha256: string | null;
   readonly origin: string | null;
   readonly counter: number | null;
+  /** Whether the rows say what the approver was shown, and it was compared. Those of an earlier Gate do not. */
+  readonly shown_compared: boolean;
 }
 
 const DECISIONS: ReadonlySet<string> = new Set(['hil.approved', 'hil.denied', 'hil.vote']);
@@ -51,7 +54,7 @@ function findingOf(row: LedgerEntry, rows: readonly LedgerEntry[], keys?: readon
     event: eventOf(row),
     decided_by: typeof decided_by === 'string' ? decided_by : null,
   };
-  const nothing = { credential_id: null, key_sha256: null, origin: null, counter: null };
+  const nothing = { credential_id: null, key_sha256: null, origin: null, counter: null, shown_compared: false };
   const said = row.policy_decision?.approval;
   if (said === undefined) return { ...found, ...nothing, fault: 'nobody signed it with a passkey' };
   const read = passkeyApproval.safeParse(said);
@@ -69,8 +72,13 @@ function findingOf(row: LedgerEntry, rows: readonly LedgerEntry[], keys?: readon
     credential_id: approval.passkey.credential_id,
     key_sha256: createHash('sha256').update(spki).digest('hex'),
     ...(fault === null ? circumstancesOf(approval) : { origin: null, counter: null }),
+    shown_compared: fault === null && shownIn(row, rows).some(({ row_digest }) => row_digest !== undefined),
   };
 }
+
+/** The rows that say what the approver was shown: that of the decision, and that of the review. */
+const shownIn = (row: LedgerEntry, rows: readonly LedgerEntry[]): readonly JsonObject[] =>
+  [row, rows.find((each) => eventOf(each) === 'hil.created')].map((each) => each?.policy_decision ?? {});
 
 /** Why a statement is not about the call of its row; `null` when it is. */
 function otherThan({ statement }: PasskeyApproval, row: LedgerEntry, rows: readonly LedgerEntry[]): string | null {
@@ -87,9 +95,18 @@ function otherThan({ statement }: PasskeyApproval, row: LedgerEntry, rows: reado
   if (!modifies && denies !== (event === 'hil.denied')) return 'it was signed for another decision';
   const verdict = rows.find((each) => eventOf(each) === 'proxy.verdict');
   if (!verdict) return 'the row of the verdict is missing, which says what was asked and which rules judged it';
-  const asked = typeof verdict.payload_sha256 === 'string' ? `sha256:${verdict.payload_sha256}` : null;
+  const shown = shownIn(row, rows);
+  const judged = typeof verdict.payload_sha256 === 'string' ? [`sha256:${verdict.payload_sha256}`] : [];
+  const [asked = null, ...others] = new Set([...judged, ...shown.flatMap((each) => each.payload_digest ?? [])]);
+  if (others.length > 0) return 'the rows of the call are about different requests';
   const ran = modifies ? told.reviewed_payload_digest : asked;
   if (statement.payload_digest !== ran) return 'it was signed for another request';
+  for (const { sandbox_report_digest: report, row_digest } of shown) {
+    if (report !== undefined && statement.sandbox_report_digest !== report)
+      return 'it was signed for another report of the sandbox';
+    if (row_digest !== undefined && statement.row_digest !== row_digest)
+      return 'it was signed for a row that showed the call in another way';
+  }
   const bundle = verdict.policy_decision?.policy_bundle;
   const rules = bundle !== null && typeof bundle === 'object' && !Array.isArray(bundle) ? bundle.hash_sha256 : null;
   return statement.policy_bundle_sha256 === (rules ?? null) ? null : 'it was signed for a call that other rules judged';

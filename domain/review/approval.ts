@@ -25,6 +25,14 @@ export function otherCallThan(
   const rules = evidence.decision?.policy_bundle.hash_sha256 ?? null;
   if (signed.approval && signed.approval.statement.policy_bundle_sha256 !== rules)
     return "the approver's passkey signed a call that was judged by other rules";
+  const { shown } = evidence;
+  const statement = signed.approval?.statement;
+  if (
+    shown &&
+    statement &&
+    (statement.row_digest !== shown.row_digest || statement.sandbox_report_digest !== shown.sandbox_report_digest)
+  )
+    return "the approver's passkey signed a row that showed the call in another way";
   return approvalMismatch(signed);
 }
 

@@ -18,7 +18,6 @@ export async function runKillCase(bench: FaultBench, given: KillCase): Promise<v
   const call = {
     key,
     callback: true,
-    ...(approvers.length > 1 && { arguments: { approval_tier: 'strict' } }),
     ...('arguments' in story && { arguments: story.arguments }),
   };
   const gate = bench.gate({
@@ -49,7 +48,7 @@ export async function runKillCase(bench: FaultBench, given: KillCase): Promise<v
       decision: end.review,
       kinds: end.kinds,
       verdictAuthorized: end.allowed,
-      review: end.review && { status: end.review },
+      review: end.review && { status: end.review, ...(end.by !== undefined && { decided_by: end.by }) },
     });
     expect(executed).toBe(end.executed);
     // The first decision stands: who comes after it with another one is told so.

@@ -26,7 +26,16 @@ export const STORIES = {
   approve: { tier: 'yellow', otherwise: 'red', operator: 'approve', ttlSecs: 600 },
   refuse: { tier: 'yellow', otherwise: 'green', operator: 'deny', ttlSecs: 600 },
   /** Two people approve, one after the other. */
-  quorum: { tier: 'yellow', otherwise: 'red', operator: 'approve', ttlSecs: 600, approvers: 2 },
+  quorum: {
+    tier: 'yellow',
+    otherwise: 'red',
+    operator: 'approve',
+    ttlSecs: 600,
+    approvers: 2,
+    arguments: { approval_tier: 'strict' },
+  },
+  /** The machine approves: policy put the call into the tier auto. */
+  rule: { tier: 'yellow', otherwise: 'red', operator: null, ttlSecs: 600, arguments: { approval_tier: 'auto' } },
   /** The operator changes an argument: the tool answers with five letters where it was asked for two. */
   modify: {
     tier: 'yellow',
@@ -53,6 +62,8 @@ export interface End {
   /** Status of the answer to an exact replay. */
   readonly replay: number;
   readonly review: 'approved' | 'denied' | 'expired' | null;
+  /** Who decided, where that is no operator. */
+  readonly by?: string;
 }
 
 const JUDGED = ['proxy.verdict', 'brain.inspection', 'policy.evaluated'] as const;
@@ -106,6 +117,15 @@ const ENDS = {
     executed: 1,
     replay: 200,
     review: 'approved',
+  },
+  'approved by the rule, executed': {
+    state: 'completed',
+    kinds: [...JUDGED, 'hil.created', 'hil.approved', 'upstream.outcome'],
+    allowed: false,
+    executed: 1,
+    replay: 200,
+    review: 'approved',
+    by: 'system:policy-tier',
   },
   'changed, executed': {
     state: 'completed',
@@ -232,9 +252,22 @@ const TABLE: readonly KillCase[] = [
   ...each('approve', 'applyDecision', ['before'], 'approved, executed'),
   ...each('approve', 'applyDecision', ['during', 'after'], 'approved, executed', { operatorThen: 'deny' }),
   // A vote that was stored counts, and nobody's counts twice.
+  // Before its step nothing of a vote is stored, as with `approve`. Killed during the first one's step, the next process has a vote, no row of it
+  // and no second vote: what a death before that row, or before the second vote, leaves.
   // Lite asks one person.
   ...each('quorum', 'applyDecision', ['during'], 'approved by two, executed', { only: 'temporal' }),
   ...each('quorum', 'applyDecision', ['during'], 'approved by two, executed', { nth: 2, only: 'temporal' }),
+  // What a rule signed and nobody stored is gone: the next process finds a call that waits, and a person decides it.
+  ...each('rule', 'decideByRule', AROUND, 'denied by the operator', { only: 'lite', operatorThen: 'deny' }),
+  // Once it is stored, nobody undoes it.
+  ...each('rule', 'applyDecision', ['during', 'after'], 'approved by the rule, executed', {
+    only: 'lite',
+    operatorThen: 'deny',
+  }),
+  ...each('rule', 'settleReviewRow', ['during'], 'approved by the rule, executed', {
+    only: 'lite',
+    operatorThen: 'deny',
+  }),
   // A change that was stored is not judged again, and what runs is what its approver made of the call.
   ...each('modify', 'applyDecision', ['during', 'after'], 'changed, executed', { operatorThen: 'deny' }),
   ...each('refuse', 'applyDecision', ['before'], 'denied by the operator'),

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { JsonObject } from '../../contracts/json.js';
 import { PROJECT_ROOT } from '../../config/project-root.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { parseCheckpoint } from '../../domain/ledger/tlog/checkpoint.js';
@@ -10,46 +11,57 @@ import { openLedgerReadOnly } from '../../adapters/ledger/read-only.js';
 import { type EchoTools, echoTools, type LiteFixture, openLite } from '../support/lite.js';
 import { machineClock } from '../../lite/clock.js';
 
+const transfer = (amount: number) => ({ from: 'operating', to: 'vendor', amount });
+type Ended = [id: number, tool: string, args: JsonObject, status: number];
+const ENDED: readonly Ended[] = [
+  [1, 'read_file', { path: 'notes.txt' }, 200],
+  [2, 'delete_file', { path: 'notes.txt' }, 403],
+  [3, 'wire_transfer', transfer(25), 200],
+];
 /**
- * A file as an earlier version of Gate left it: an executed call, two denied ones, a decision, a call that was approved and executed, one
- * that still waits, pinned tools. It is kept as it is for good; another one is added when the schema of any store changes.
+ * Files as earlier versions of Gate left them: an executed call, two denied ones, a decision, a call that was approved and executed, one
+ * that still waits, pinned tools. Each is kept as it is for good; another one is added when the schema of any store changes.
  */
-const FILE = 'lite-2026-11-21.db';
+const FILES: readonly { file: string; madeMs: number; rows: number; ended: readonly Ended[] }[] = [
+  { file: 'lite-2026-11-21.db', madeMs: Date.parse('2026-11-21T20:08:00Z'), rows: 23, ended: ENDED },
+  // Besides: a call that an operator denied, one that ran as its approver changed it, a signed checkpoint. Reviews have a key each, and rows say
+  // by digest what their approver was shown.
+  {
+    file: 'lite-2026-11-25.db',
+    madeMs: Date.parse('2026-11-25T17:11:17Z'),
+    rows: 32,
+    ended: [...ENDED, [5, 'wire_transfer', transfer(27), 403], [6, 'wire_transfer', transfer(28), 200]],
+  },
+];
 const KEYS = `test:${'0123456789abcdef'.repeat(4)}`;
-const MADE_MS = Date.parse('2026-11-21T20:08:00Z');
-const ROWS = 23;
 const idempotency = (n: number) => `00000000-0000-4000-8000-00000000000${n}`;
 
-let folder: string;
-let tools: EchoTools;
-let gate: LiteFixture;
-beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'gate-older-'));
-  const packed = await readFile(join(PROJECT_ROOT, 'test', 'older', `${FILE}.gz`));
-  await writeFile(join(folder, 'gate-lite.db'), gunzipSync(packed));
-  tools = await echoTools();
-  const aheadMs = Date.now() - MADE_MS;
-  gate = await openLite(
-    { GATE_LITE_UPSTREAM_URL: tools.url, GATE_LITE_KEYS: KEYS },
-    { folder, clock: { ...machineClock, now: () => Date.now() - aheadMs } },
-  );
-});
-afterAll(async () => {
-  await gate.close();
-  await tools.close();
-  await rm(folder, { recursive: true, force: true });
-});
+describe.each(FILES)('a file of an earlier version: $file', ({ file, madeMs, rows, ended }) => {
+  let folder: string;
+  let tools: EchoTools;
+  let gate: LiteFixture;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'gate-older-'));
+    const packed = await readFile(join(PROJECT_ROOT, 'test', 'older', `${file}.gz`));
+    await writeFile(join(folder, 'gate-lite.db'), gunzipSync(packed));
+    tools = await echoTools();
+    const aheadMs = Date.now() - madeMs;
+    gate = await openLite(
+      { GATE_LITE_UPSTREAM_URL: tools.url, GATE_LITE_KEYS: KEYS },
+      { folder, clock: { ...machineClock, now: () => Date.now() - aheadMs } },
+    );
+  });
+  afterAll(async () => {
+    await gate.close();
+    await tools.close();
+    await rm(folder, { recursive: true, force: true });
+  });
 
-describe('a file of an earlier version', () => {
   it('is migrated when it is opened; what is open in it goes on', () => {
     expect(gate.lite.resumed).toBe(1);
   });
 
-  it.each([
-    [1, 'read_file', { path: 'notes.txt' }, 200],
-    [2, 'delete_file', { path: 'notes.txt' }, 403],
-    [3, 'wire_transfer', { from: 'operating', to: 'vendor', amount: 25 }, 200],
-  ])('answers call %i from its record and executes nothing again', async (n, tool, args, status) => {
+  it.each(ended)('answers call %i from its record and executes nothing again', async (n, tool, args, status) => {
     expect(await gate.call(tool, { id: idempotency(n), arguments: args })).toMatchObject({ status });
     expect(tools.executed).toHaveLength(0);
   });
@@ -66,7 +78,7 @@ describe('a file of an earlier version', () => {
     const again = () =>
       gate.call('wire_transfer', {
         id: idempotency(4),
-        arguments: { from: 'operating', to: 'vendor', amount: 26 },
+        arguments: transfer(26),
       });
     const limit = Date.now() + 30_000;
     let reply = await again();
@@ -85,7 +97,7 @@ describe('a file of an earlier version', () => {
     expect(await ask('/audit/replay/corpus?since=2026-01-01T00:00:00Z&limit=5')).toMatchObject({ returned: 5 });
     expect([await ask('/cases'), await ask('/silence-allowlist')]).toEqual([[], { entries: [] }]);
     const kept = parseCheckpoint(((await ask('/checkpoint')) as { text: string }).text);
-    expect(kept.size).toBeGreaterThanOrEqual(ROWS);
+    expect(kept.size).toBeGreaterThanOrEqual(rows);
     expect(await ask(`/proof/consistency?from=${kept.size}`)).toMatchObject({ from_root: kept.root.toString('hex') });
     expect(await ask('/proof/inclusion?seq=1')).toMatchObject({ seq: 1, tree_size: kept.size });
   });
@@ -96,6 +108,6 @@ describe('a file of an earlier version', () => {
     const walked = await ledger.verify();
     await ledger.close();
     expect(walked).toMatchObject({ valid: true });
-    expect(walked.entries_checked).toBeGreaterThanOrEqual(ROWS + 3 + 2);
+    expect(walked.entries_checked).toBeGreaterThanOrEqual(rows + 3 + 2);
   });
 });

@@ -38,6 +38,7 @@ export type Step =
   | 'commitVerdict'
   | 'analyzeCall'
   | 'openReview'
+  | 'decideByRule'
   | 'applyDecision'
   | 'escalateReview'
   | 'expireReview'
@@ -448,7 +449,8 @@ export function killable(ports: ActivityPorts, script: HostScript, points: KillS
         await points.at('callUpstream', 'rules asked');
         const given = input.arguments ?? {};
         const said = decisionOf(tierOf(given) ?? script.tier);
-        return given.approval_tier === 'strict' ? { ...said, approval_tier: 'strict' } : said;
+        const { approval_tier: tier } = given;
+        return tier === 'strict' || tier === 'auto' ? { ...said, approval_tier: tier } : said;
       },
     },
     reviews: {
@@ -484,6 +486,7 @@ const WATCHED: readonly Step[] = [
   'commitVerdict',
   'analyzeCall',
   'openReview',
+  'decideByRule',
   'applyDecision',
   'escalateReview',
   'expireReview',
