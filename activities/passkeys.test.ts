@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ApprovalStatement, AssertionJson } from '../contracts/approval.js';
 import type { CallInput } from '../contracts/call.js';
-import type { JsonObject } from '../contracts/json.js';
+import type { Json, JsonObject } from '../contracts/json.js';
 import type { ModificationDiff, PendingRequest } from '../contracts/review.js';
 import { hashOfEntry } from '../domain/ledger/entry-fault.js';
 import { approvalFindings } from '../domain/review/approval-evidence.js';
@@ -218,6 +218,54 @@ describe('a call that two people must approve with their passkeys', () => {
     const last = rows.filter(({ event_kind: kind }) => kind !== 'hil.vote');
     const twice = last.flatMap((entry) => (entry.event_kind === 'hil.approved' ? [entry, entry] : [entry]));
     expect(approvalFindings(twice)).toMatchObject([...short, ...short]);
+    // Nor do rows that say less than was signed: the statement says how many must agree.
+    const forged = rows
+      .filter(({ event_kind: kind }) => kind !== 'hil.approved')
+      .map((entry) => {
+        if (entry.event_kind !== 'hil.vote') return entry;
+        const { required_approvers: _, ...told } = entry.policy_decision ?? {};
+        const made = { ...entry, event_kind: 'hil.approved' as const, method: 'hil.approved', policy_decision: told };
+        return { ...made, entry_hash: hashOfEntry(made) };
+      });
+    expect(approvalFindings(forged)).toMatchObject(short);
+  });
+
+  it('is not proved by an approval beside a denial, however the rows name them', async () => {
+    await decide(device.get(challenge()));
+    await decide(bens.get(challenge('deny', row, BEN)), 'deny', row, { who: BEN });
+    await gate.host.idle();
+    const rows = await gate.rows(call.correlation_id);
+    expect(approvalFindings(rows)).toMatchObject([
+      { event: 'hil.vote', fault: null },
+      { event: 'hil.denied', fault: null },
+    ]);
+    const forged = rows.map((entry) => {
+      if (entry.event_kind !== 'hil.vote') return entry;
+      const made = { ...entry, event_kind: 'hil.approved' as const, method: 'hil.approved' };
+      return { ...made, entry_hash: hashOfEntry(made) };
+    });
+    expect(approvalFindings(forged)[0]?.fault).toMatch(/denied/);
+    expect(approvalFindings(forged.filter(({ event_kind: kind }) => kind !== 'hil.denied'))[0]?.fault).toMatch(
+      /needs 2 people, and 1 signed/,
+    );
+  });
+
+  it('is proved although limits refused the same call before, and not by rows that somebody else wrote', async () => {
+    await decide(device.get(challenge()));
+    await decide(bens.get(challenge('approve', row, BEN)), 'approve', row, { who: BEN });
+    await gate.host.idle();
+    const rows = await gate.rows(call.correlation_id);
+    const verdict = rows.find(({ event_kind: kind }) => kind === 'proxy.verdict');
+    if (!verdict) throw new Error('no verdict');
+    const limited = { ...verdict, payload_sha256: null, policy_decision: { outcome: 'rate_limited' } };
+    expect(approvalFindings([limited, ...rows])).toMatchObject([{ fault: null }, { fault: null }]);
+    expect(approvalFindings([...rows, verdict])[0]?.fault).toMatch(/several verdicts/);
+    for (const kind of ['proxy.verdict', 'hil.created'])
+      expect(
+        approvalFindings(
+          rows.map((entry) => (entry.event_kind === kind ? { ...entry, reasoning: 'as somebody wants it' } : entry)),
+        )[0]?.fault,
+      ).toMatch(/proves nothing/);
   });
 
   it('is not proved by one key under two names', async () => {
@@ -341,7 +389,10 @@ describe('the rows of an approval, read by somebody who trusts nothing of Gate',
     const rows = (await gate.rows(call.correlation_id)).map((entry) => {
       const told = entry.policy_decision ?? {};
       if (told['pending_id'] === undefined) return entry;
-      const policy_decision = say({ ...told, ...(told['approval'] && { approval }) }, entry.event_kind);
+      const policy_decision = say(
+        { ...told, ...(told['approval'] && { approval: approval as unknown as Json }) },
+        entry.event_kind,
+      );
       return { ...entry, policy_decision, entry_hash: hashOfEntry({ ...entry, policy_decision }) };
     });
     return approvalFindings(rows)[0];

@@ -196,6 +196,8 @@ export const createReviewActivities = ({
     } catch (error) {
       if (error instanceof GateError && NEVER_OPENS.has(error.code))
         return refused(sent, await tenantOf(calls, sent.correlation_id), 'its change does not open', alarm);
+      if (error instanceof GateError && error.code === 'not_found')
+        return { applied: false, code: 'not_pending', settled: null, summary: null };
       return { applied: false, code: 'modification_unjudged', settled: null, summary: null };
     }
     try {
@@ -388,12 +390,7 @@ function closedAsTampered(record: CallRecord, decision: SignedDecision): Decisio
 }
 
 /** What HIL says of a change that no key of its row opens. */
-const NEVER_OPENS: ReadonlySet<string> = new Set([
-  'not_found',
-  'payload_unavailable',
-  'review_tampered',
-  'invalid_request',
-]);
+const NEVER_OPENS: ReadonlySet<string> = new Set(['payload_unavailable', 'review_tampered']);
 
 /** What an approver's change of a call amounts to. */
 type Change =

@@ -23,6 +23,8 @@ export const approvalStatement = z.strictObject({
   sandbox_report_digest: z.string().nullable(),
   /** Of what the row shows about the call and never changes. */
   row_digest: z.string(),
+  /** How many people must agree. Statements of an earlier Gate do not say. */
+  required_approvers: z.int().min(1).optional(),
 });
 export type ApprovalStatement = z.infer<typeof approvalStatement>;
 

@@ -132,6 +132,14 @@ describe.each(hosts)('the review rows as the pipeline needs them, %s', (_, host)
     const sealed = await store.changeSeal.sealed(row.id, diff);
     expect(Buffer.from(sealed, 'base64').toString('latin1')).not.toContain('vendor');
     expect(await reviews.openedChange(row.id, sealed)).toEqual(diff);
+    const largest: ModificationDiff = {
+      contract: 'gate.hil.modification-diff/v1',
+      replacements: Array.from({ length: 16 }, (_, n) => ({
+        path: Array.from({ length: 8 }, (_part, at) => `${n}${at}`.padEnd(64, '面')),
+        value: '\u0001'.repeat(4_096),
+      })),
+    };
+    expect(await reviews.openedChange(row.id, await store.changeSeal.sealed(row.id, largest))).toEqual(largest);
     for (const [id, text, code] of [
       [other.id, sealed, 'payload_unavailable'],
       [row.id, sealed.slice(0, -8), 'payload_unavailable'],

@@ -15,10 +15,10 @@ export function changeSealOver({
 }): ChangeSeal {
   async function lockOf(id: string): Promise<Row> {
     const row = await rowOf(id.toLowerCase());
-    if (!row || row.withdrawn_at !== null) throw new GateError('not_found');
+    // The key goes with the request; the payload keys, which stay, are no substitute.
+    if (!row || row.withdrawn_at !== null || row.payload === null || row.purged !== null)
+      throw new GateError('not_found');
     if (row.status === 'tampered') throw new GateError('review_tampered');
-    // Its key went with its request; the payload keys, which stay, are no substitute.
-    if (row.payload === null || row.purged !== null) throw new GateError('payload_unavailable');
     return row;
   }
   return {

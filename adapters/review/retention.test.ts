@@ -282,7 +282,7 @@ describe.each(PLACES)('what is past its date: %s', (name, newPlace) => {
       if (place.folder) expect(await inFiles(probes)).toBe(0);
       expect(await keyOf(1)).toBeUndefined();
       // What the engine's histories and their backups still hold of it opens no more, and nothing is sealed with another key instead.
-      const gone = { code: 'payload_unavailable' };
+      const gone = { code: 'not_found' };
       await expect(store.changeSeal.opened(idOf(1), carried)).rejects.toMatchObject(gone);
       await expect(store.changeSeal.sealed(idOf(1), diff)).rejects.toMatchObject(gone);
       const row = await store.get(idOf(1));

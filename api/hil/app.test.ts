@@ -2,7 +2,6 @@ import { generateKeyPairSync, randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { pino } from 'pino';
@@ -29,7 +28,7 @@ import type { Service } from '../plugins/service.js';
 import { tooFewFor } from './scope.js';
 import { isWhole } from '../../domain/review/carried-change.js';
 import { createHilService } from './app.js';
-import { eventually } from '../../test/support/waiting.js';
+import { eventually, timePasses } from '../../test/support/waiting.js';
 import { openReviewStore, type WholeReviews } from '../../test/support/whole-reviews.js';
 
 const whole = (settled: CarriedSettlement): SettledReview => {
@@ -1371,7 +1370,7 @@ describe('many decisions at once', () => {
         expect(Date.parse(decision.not_after)).toBeGreaterThan(now);
         underWay += 1;
         most = Math.max(most, underWay);
-        await sleep(10);
+        await timePasses(10, 'the engine takes its time');
         // Longer than a signed decision may take, for all of them together.
         now += 1_000;
         underWay -= 1;
@@ -1399,9 +1398,9 @@ describe('many decisions at once', () => {
     service = (await service.close(), start({ sender: hanging }));
     const rows = await Promise.all(Array.from({ length: 9 }, () => park({ correlation_id: randomUUID() })));
     const answers = Promise.all(rows.map(({ id }) => decide(id)));
-    await sleep(200);
+    await timePasses(200, 'the last of them waits, which nobody sees');
     const closing = service.close();
-    await sleep(50);
+    await timePasses(50, 'the service is stopping meanwhile');
     release();
     const [last, ...first] = (await answers).toSorted((a, b) => b.status - a.status);
     await closing;

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { APPROVAL_CONTRACT, type ApprovalStatement } from '../../contracts/approval.js';
+import type { JsonObject } from '../../contracts/json.js';
 import type { PendingRequest, SignedDecision } from '../../contracts/review.js';
 import type { ShownDigests } from '../call-record/record.js';
 import { canonicalDigest, canonicalJson } from '../crypto/digest.js';
@@ -44,9 +45,10 @@ export const approvalStatementOf = (
   approver,
   ...shownDigestsOf(row),
   ...(modification && { payload_digest: modification.reviewed_digest }),
+  required_approvers: row.required_approvers ?? 1,
   policy_bundle_sha256: row.policy_bundle_sha256 ?? null,
 });
 
 /** The challenge that a passkey signs: SHA-256 over the statement's canonical JSON (RFC 8785), base64url. */
 export const challengeOf = (statement: ApprovalStatement): string =>
-  hash('sha256', canonicalJson(statement), 'base64url');
+  hash('sha256', canonicalJson(statement as unknown as JsonObject), 'base64url');

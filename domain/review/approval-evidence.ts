@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type PasskeyApproval, passkeyApproval } from '../../contracts/approval.js';
+import { type ApprovalStatement, type PasskeyApproval, passkeyApproval } from '../../contracts/approval.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type { LedgerEntry } from '../../contracts/ledger.js';
 import { entryFault } from '../ledger/entry-fault.js';
@@ -30,24 +30,31 @@ const DECISIONS: ReadonlySet<string> = new Set(['hil.approved', 'hil.denied', 'h
  */
 export function approvalFindings(rows: readonly LedgerEntry[], keys?: readonly Uint8Array[]): ApprovalFinding[] {
   const decisions = rows.filter((row) => DECISIONS.has(eventOf(row)));
-  const findings = decisions.map((row) => findingOf(row, rows, keys));
-  const agreed = findings.filter(
-    ({ fault }, index) => fault === null && decisions[index]?.policy_decision?.decision !== 'deny',
-  );
+  const denied = decisions.some((row) => eventOf(row) === 'hil.denied');
+  const read = decisions.map((row) => findingOf(row, rows, keys));
+  // What the approver signed says whether he agreed, and how many must; of rows anybody could say it.
+  const agreed = read.filter(({ fault, statement }) => fault === null && statement?.decision !== 'deny');
   const signed = Math.min(
     new Set(agreed.map(({ decided_by }) => decided_by)).size,
     new Set(agreed.map(({ key_sha256 }) => key_sha256)).size,
   );
-  return findings.map((finding, index) => {
-    const needed = Number(decisions[index]?.policy_decision?.required_approvers ?? 1);
-    const short = finding.fault === null && finding.event === 'hil.approved' && signed < needed;
-    return short ? { ...finding, fault: `it needs ${needed} people, and ${signed} signed` } : finding;
+  const told = decisions.map((row) => Number(row.policy_decision?.required_approvers ?? 1));
+  const needed = Math.max(1, ...told, ...agreed.map(({ statement }) => statement?.required_approvers ?? 1));
+  return read.map(({ statement: _, ...finding }) => {
+    if (finding.fault !== null || finding.event !== 'hil.approved') return finding;
+    if (denied) return { ...finding, fault: 'another row says that the call was denied' };
+    return signed < needed ? { ...finding, fault: `it needs ${needed} people, and ${signed} signed` } : finding;
   });
 }
 
 const eventOf = (row: LedgerEntry): string => row.event_kind ?? row.method;
 
-function findingOf(row: LedgerEntry, rows: readonly LedgerEntry[], keys?: readonly Uint8Array[]): ApprovalFinding {
+/** A finding with what was signed. */
+interface ReadFinding extends ApprovalFinding {
+  readonly statement?: ApprovalStatement;
+}
+
+function findingOf(row: LedgerEntry, rows: readonly LedgerEntry[], keys?: readonly Uint8Array[]): ReadFinding {
   const { decided_by } = row.policy_decision ?? {};
   const found = {
     seq: row.seq,
@@ -69,6 +76,7 @@ function findingOf(row: LedgerEntry, rows: readonly LedgerEntry[], keys?: readon
   return {
     ...found,
     fault,
+    statement: approval.statement,
     credential_id: approval.passkey.credential_id,
     key_sha256: createHash('sha256').update(spki).digest('hex'),
     ...(fault === null ? circumstancesOf(approval) : { origin: null, counter: null }),
@@ -78,7 +86,12 @@ function findingOf(row: LedgerEntry, rows: readonly LedgerEntry[], keys?: readon
 
 /** The rows that say what the approver was shown: that of the decision, and that of the review. */
 const shownIn = (row: LedgerEntry, rows: readonly LedgerEntry[]): readonly JsonObject[] =>
-  [row, rows.find((each) => eventOf(each) === 'hil.created')].map((each) => each?.policy_decision ?? {});
+  [row, createdIn(rows)].map((each) => each?.policy_decision ?? {});
+const createdIn = (rows: readonly LedgerEntry[]) => rows.find((each) => eventOf(each) === 'hil.created');
+
+/** Why a row is not about the call of the decision's row; `null` when it is. */
+const belongsTo = (each: LedgerEntry, { correlation_id, tenant }: LedgerEntry): string | null =>
+  each.correlation_id === correlation_id && each.tenant === tenant ? null : 'it is about another call';
 
 /** Why a statement is not about the call of its row; `null` when it is. */
 function otherThan({ statement }: PasskeyApproval, row: LedgerEntry, rows: readonly LedgerEntry[]): string | null {
@@ -93,8 +106,16 @@ function otherThan({ statement }: PasskeyApproval, row: LedgerEntry, rows: reado
   const modifies = statement.decision === 'modify';
   if (modifies !== (told.decision === 'modify')) return 'it was signed for another change of the call';
   if (!modifies && denies !== (event === 'hil.denied')) return 'it was signed for another decision';
-  const verdict = rows.find((each) => eventOf(each) === 'proxy.verdict');
+  // A request that limits refused has a row of that kind too, under an id of its caller's choice, and judges nothing.
+  const [verdict, another] = rows.filter(
+    (each) => eventOf(each) === 'proxy.verdict' && each.policy_decision?.request_digest !== undefined,
+  );
   if (!verdict) return 'the row of the verdict is missing, which says what was asked and which rules judged it';
+  if (another) return 'the call has several verdicts';
+  for (const each of [verdict, createdIn(rows)]) {
+    const why = each && (entryFault(each) ?? belongsTo(each, row));
+    if (why) return `the row ${eventOf(each)} proves nothing: ${why}`;
+  }
   const shown = shownIn(row, rows);
   const judged = typeof verdict.payload_sha256 === 'string' ? [`sha256:${verdict.payload_sha256}`] : [];
   const [asked = null, ...others] = new Set([...judged, ...shown.flatMap((each) => each.payload_digest ?? [])]);

@@ -33,6 +33,9 @@ export function otherCallThan(
     (statement.row_digest !== shown.row_digest || statement.sandbox_report_digest !== shown.sandbox_report_digest)
   )
     return "the approver's passkey signed a row that showed the call in another way";
+  const { required_approvers: asked = 1 } = evidence;
+  if (statement?.required_approvers !== undefined && statement.required_approvers !== asked)
+    return "the approver's passkey signed a call that another number of people must approve";
   return approvalMismatch(signed);
 }
 

@@ -11,9 +11,9 @@ import type {
  * changed pass through it sealed with the row's own key, which goes with the row's request (docs/architecture/reviews.md#payload-and-retention).
  */
 export interface ChangeSeal {
-  /** The diff sealed for this row. `not_found` for no such row; `payload_unavailable` once its key is gone. */
+  /** The diff sealed for this row. `not_found` where its request is gone, and its key with it. */
   sealed(pendingId: string, diff: ModificationDiff): Promise<string>;
-  /** What was sealed for this row. `not_found`; `payload_unavailable` where nothing opens it: the key is gone, or it was sealed for another row. */
+  /** What was sealed for this row. `not_found`; `payload_unavailable` where its key does not open it. */
   opened(pendingId: string, sealed: string): Promise<ModificationDiff>;
 }
 

@@ -1,29 +1,35 @@
 import { describe, expect, it } from '@jest/globals';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { createDecisionTurns, DECISION_TURNS, type TurnLimits } from './decision-turns.js';
 
 /** Work that ends when the test says so, in the order in which it began. */
+/** Lets everything that is ready run. */
+const turnOver = (): Promise<void> => new Promise((over) => void setImmediate(over));
+
 function engine(limits: Partial<TurnLimits> = {}) {
-  const turns = createDecisionTurns({ atOnce: 2, places: 3, waitMs: 5_000, ...limits });
+  const turns = createDecisionTurns({ atOnce: 2, places: 3, placesEach: 3, waitMs: 5_000, ...limits });
   const begun: string[] = [];
   const ends: (() => void)[] = [];
   let most = 0;
   let underWay = 0;
-  const send = (name: string, left?: AbortSignal) => {
-    const sent = turns.take(async (waited) => {
-      begun.push(name);
-      underWay += 1;
-      most = Math.max(most, underWay);
-      await new Promise<void>((resolve) => ends.push(resolve));
-      underWay -= 1;
-      return waited;
-    }, left);
+  const send = (name: string, left?: AbortSignal, by = 'ana') => {
+    const sent = turns.take(
+      async (waited) => {
+        begun.push(name);
+        underWay += 1;
+        most = Math.max(most, underWay);
+        await new Promise<void>((resolve) => ends.push(resolve));
+        underWay -= 1;
+        return waited;
+      },
+      by,
+      left,
+    );
     sent.catch(() => undefined);
     return sent;
   };
   const endNext = async () => {
     ends.shift()?.();
-    await sleep(0);
+    await turnOver();
   };
   return { turns, begun, send, endNext, most: () => most };
 }
@@ -34,7 +40,7 @@ describe('many decisions at once', () => {
   it('has so many under way, and lets the others in as they came, overtaken by nobody', async () => {
     const { begun, send, endNext, most } = engine();
     const sent = ['a', 'b', 'c', 'd', 'e'].map((name) => send(name));
-    await sleep(0);
+    await turnOver();
     expect(begun).toEqual(['a', 'b']);
     await endNext();
     sent.push(send('f'));
@@ -45,12 +51,25 @@ describe('many decisions at once', () => {
   });
 
   it('goes on after one that fails', async () => {
-    const turns = createDecisionTurns({ atOnce: 1, places: 3, waitMs: 5_000 });
-    const failing = turns.take(() => Promise.reject(new Error('the engine is away')));
-    const next = turns.take(() => Promise.resolve('taken'));
+    const turns = createDecisionTurns({ atOnce: 1, places: 3, placesEach: 3, waitMs: 5_000 });
+    const failing = turns.take(() => Promise.reject(new Error('the engine is away')), 'ana');
+    const next = turns.take(() => Promise.resolve('taken'), 'ana');
     await expect(failing).rejects.toThrow('the engine is away');
     expect(await next).toBe('taken');
-    expect(await turns.take((waited) => Promise.resolve(waited))).toBe(false);
+    expect(await turns.take((waited) => Promise.resolve(waited), 'ana')).toBe(false);
+  });
+
+  it('lets people in by turns: many decisions of one hold up nobody else', async () => {
+    const { begun, send, endNext } = engine({ atOnce: 1, places: 10, placesEach: 4 });
+    const sent = ['a1', 'a2', 'a3', 'a4', 'a5'].map((name) => send(name));
+    await expect(send('a6')).rejects.toMatchObject({
+      ...NOT_SENT,
+      message: expect.stringMatching(/4 others of the same person/),
+    });
+    sent.push(send('b1', undefined, 'ben'), send('c1', undefined, 'cem'), send('b2', undefined, 'ben'));
+    for (let n = 0; n < 8; n += 1) await endNext();
+    await Promise.all(sent);
+    expect(begun).toEqual(['a1', 'a2', 'b1', 'c1', 'a3', 'b2', 'a4', 'a5']);
   });
 
   it('sends away at once whoever finds no place', async () => {
@@ -100,6 +119,6 @@ describe('many decisions at once', () => {
   });
 
   it('gives a hundred at once a place', () => {
-    expect(DECISION_TURNS).toEqual({ atOnce: 8, places: 300, waitMs: 20_000 });
+    expect(DECISION_TURNS).toEqual({ atOnce: 8, places: 1_000, placesEach: 150, waitMs: 20_000 });
   });
 });

@@ -4,16 +4,18 @@ import { GateError } from '../errors.js';
 export interface TurnLimits {
   readonly atOnce: number;
   readonly places: number;
+  /** How many of one person may wait. */
+  readonly placesEach: number;
   readonly waitMs: number;
 }
 
-/** Lets decisions through a few at a time, in the order in which they came (docs/architecture/reviews.md#many-decisions-at-once). */
+/** Lets decisions through a few at a time: people in turn, those of one person in the order in which they came (docs/architecture/reviews.md#many-decisions-at-once). */
 export interface DecisionTurns {
   /**
-   * Runs `work` when it is its turn, and says whether it had to wait for that. Throws `decision_not_sent`, without having run it, when every
+   * Runs `work` when it is the turn of `by`, and says whether it had to wait for that. Throws `decision_not_sent`, without having run it, when every
    * place is taken, the turn does not come in time, `left` aborts first, or the turns are closed.
    */
-  take<Result>(work: (waited: boolean) => Promise<Result>, left?: AbortSignal): Promise<Result>;
+  take<Result>(work: (waited: boolean) => Promise<Result>, by: string, left?: AbortSignal): Promise<Result>;
   /** Whoever waits is sent away; work under way goes on. */
   close(): void;
 }
@@ -21,26 +23,31 @@ export interface DecisionTurns {
 /**
  * The parked calls of one worker have eight slots for workflow tasks (workers/worker.ts). More decisions at once take no less time together, but each of
  * them longer, until none has its answer in the ten seconds that the engine is given. About fifteen are decided in a second on two cores, so
- * whoever has a place gets his turn in time, and a decision is answered within half a minute.
+ * a hundred of one person get their turn in time, and each is answered within half a minute.
  */
-export const DECISION_TURNS: TurnLimits = { atOnce: 8, places: 300, waitMs: 20_000 };
+export const DECISION_TURNS: TurnLimits = { atOnce: 8, places: 1_000, placesEach: 150, waitMs: 20_000 };
 
 interface Waiting {
   go(): void;
   refuse(why: string): void;
 }
 
-export function createDecisionTurns({ atOnce, places, waitMs }: TurnLimits): DecisionTurns {
-  const waiting = new Set<Waiting>();
+export function createDecisionTurns({ atOnce, places, placesEach, waitMs }: TurnLimits): DecisionTurns {
+  /** By person; who had a turn goes to the end, so that many decisions of one hold up nobody else's. */
+  const waiting = new Map<string, Set<Waiting>>();
+  let held = 0;
   let underWay = 0;
   let closed = false;
 
-  const turn = (left: AbortSignal | undefined): Promise<void> =>
+  const turn = (by: string, left: AbortSignal | undefined): Promise<void> =>
     new Promise((resolve, reject) => {
       const over = () => {
         clearTimeout(timer);
         left?.removeEventListener('abort', leave);
-        waiting.delete(place);
+        held -= 1;
+        const own = waiting.get(by);
+        own?.delete(place);
+        if (own?.size === 0) waiting.delete(by);
       };
       const place: Waiting = {
         go() {
@@ -55,29 +62,45 @@ export function createDecisionTurns({ atOnce, places, waitMs }: TurnLimits): Dec
       const leave = () => place.refuse('whoever asked has gone');
       const timer = setTimeout(() => place.refuse(`its turn did not come within ${waitMs / 1000} s`), waitMs);
       left?.addEventListener('abort', leave);
-      waiting.add(place);
+      held += 1;
+      const own = waiting.get(by);
+      if (own) own.add(place);
+      else waiting.set(by, new Set([place]));
     });
+  /** Lets in the next one, of the person whose last turn is longest ago. */
+  function next(): boolean {
+    const [first] = waiting;
+    if (first === undefined) return false;
+    const [by, own] = first;
+    waiting.delete(by);
+    waiting.set(by, own);
+    for (const place of own) {
+      place.go();
+      return true;
+    }
+    return false;
+  }
 
   return {
-    async take(work, left) {
+    async take(work, by, left) {
       if (closed) throw notSent(STOPPING);
       if (left?.aborted) throw notSent('whoever asked has gone');
       const waits = underWay >= atOnce;
-      if (waits && waiting.size >= places) throw notSent(`${places} others wait before it`);
+      if (waits && held >= places) throw notSent(`${places} others wait before it`);
+      if (waits && (waiting.get(by)?.size ?? 0) >= placesEach)
+        throw notSent(`${placesEach} others of the same person wait before it`);
       // Whoever ends hands on its own place, so that nobody who comes now overtakes those who wait.
-      if (waits) await turn(left);
+      if (waits) await turn(by, left);
       else underWay += 1;
       try {
         return await work(waits);
       } finally {
-        const [next] = waiting;
-        if (next) next.go();
-        else underWay -= 1;
+        if (!next()) underWay -= 1;
       }
     },
     close() {
       closed = true;
-      for (const place of waiting) place.refuse(STOPPING);
+      for (const own of [...waiting.values()]) for (const place of [...own]) place.refuse(STOPPING);
     },
   };
 }

@@ -172,13 +172,17 @@ export function createDecisions({
   async function decide(row: PendingRequest, given: DecisionBy): Promise<PendingRequest> {
     return (
       known(row, given) ??
-      turns.take(async (waited) => {
-        if (!waited) return send(row, given);
-        // Meanwhile somebody else may have decided, or this decision came twice.
-        const now = await reviews.reads.get(row.id, row.tenant);
-        if (now === null) throw new GateError('not_found');
-        return known(now, given) ?? send(now, given);
-      }, given.left)
+      turns.take(
+        async (waited) => {
+          if (!waited) return send(row, given);
+          // Meanwhile somebody else may have decided, or this decision came twice.
+          const now = await reviews.reads.get(row.id, row.tenant);
+          if (now === null) throw new GateError('not_found');
+          return known(now, given) ?? send(now, given);
+        },
+        `${given.principal.tenant}/${given.principal.subject}`,
+        given.left,
+      )
     );
   }
 

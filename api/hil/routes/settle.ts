@@ -8,7 +8,9 @@ import type { OpenedReviews } from '../../../domain/review/ports.js';
 import type { RuleDecision } from '../../../domain/review/rule-decision.js';
 
 const Escalated = z.strictObject({ escalated_at: z.iso.datetime() });
-const SealedChange = z.strictObject({ sealed_diff: z.base64().max(200_000) });
+/** The largest change that the contract allows, with every character escaped, sealed and in base64, is about 600,000. */
+const MAX_SEALED_CHANGE = 1_000_000;
+const SealedChange = z.strictObject({ sealed_diff: z.base64().max(MAX_SEALED_CHANGE) });
 const WithdrawQuery = z.object({ attempt_ms: z.coerce.number().int().optional() });
 
 /**
