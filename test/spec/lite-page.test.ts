@@ -289,6 +289,8 @@ inBrowser('what an operator meets on the page of lite', () => {
       arguments: { amount: 1, note: Array.from({ length: 40 }, (_, index) => index) },
     });
     await page.goto(gate.lite.url);
+    // The page puts the cursor there itself; on a busy machine after its first paint.
+    await page.locator('input:focus').waitFor();
     await page.keyboard.type(OPERATOR);
     await page.keyboard.press('Enter');
     await approve().waitFor();
