@@ -18,6 +18,7 @@ import {
   writtenSignals,
 } from './find-hollow-rows.js';
 import { newLedgerRow } from '../contracts/ledger.js';
+import { lanesForPolicy } from '../domain/inspection/lane-table.js';
 import { KNOWN_SIGNALS } from '../domain/evidence/reports/hunt.js';
 import { nameOf, nodeAt, type Source, treeOf, walk } from './syntax.js';
 import { PROJECT_ROOT } from '../config/project-root.js';
@@ -242,8 +243,9 @@ export function hollowPolicyInput(sources: readonly Source[], root = PROJECT_ROO
       if (field) read.set(field, relative(root, file));
     for (const [, field = ''] of rules.matchAll(/object\.get\(input, "(\w+)"/g)) read.set(field, relative(root, file));
   }
+  const ofLanes = new Set(Object.keys(lanesForPolicy(null)));
   return [...read]
-    .filter(([field]) => !builders.some(({ text }) => new RegExp(`\\b${field}\\b\\s*[:,}]`).test(text)))
+    .filter(([field]) => !ofLanes.has(field) && !builders.some(({ text }) => new RegExp(`\\b${field}\\b\\s*[:,}]`).test(text)))
     .map(([name, file]) => ({ kind: 'policy input', name, why: `${file} reads it, and nothing fills it in` }) as const);
 }
 
