@@ -1,4 +1,4 @@
-import type { PendingRequest, PendingSummary, ReviewChangeType } from '../contracts/review.js';
+import { type PendingRequest, type PendingSummary, type ReviewChangeType, toolOf } from '../contracts/review.js';
 import { oneLine } from '../domain/printable.js';
 import { details, expiry, whatRuns } from './review-text.js';
 import { gateCommand } from './output.js';
@@ -14,6 +14,10 @@ export interface Watched {
   readonly open: Open | null;
   /** The last thing that happened. */
   readonly note: string;
+  /** What the sandbox predicts of the listed calls, by id: null where nothing more is known than the row says. */
+  readonly predicted: ReadonlyMap<string, string | null>;
+  /** No key counts before. */
+  readonly quietUntilMs: number;
 }
 
 export interface Open {
@@ -21,11 +25,33 @@ export interface Open {
   readonly decision: 'approve' | 'deny' | null;
   /** The first line that is shown; 0 without it. */
   readonly from?: number;
-  /** Why it is denied, as far as it is typed; absent until it is asked for. */
+  /** Why it is denied, as far as it is typed. */
   readonly reason?: string;
 }
 
-export const NOTHING: Watched = { rows: [], more: 0, selected: null, open: null, note: '' };
+export const NOTHING: Watched = {
+  rows: [],
+  more: 0,
+  selected: null,
+  open: null,
+  note: '',
+  predicted: new Map(),
+  quietUntilMs: 0,
+};
+
+/**
+ * Keys are ignored for so long after a question was asked or cancelled, and each ignored key begins the time anew:
+ * the rest of a word that somebody types does nothing.
+ */
+export const QUIET_MS = 500;
+
+export const quiet = (watched: Watched, nowMs: number): Watched => ({ ...watched, quietUntilMs: nowMs + QUIET_MS });
+
+/** The call, with the question that a key asked for. The reason of a denial may be typed at once. */
+export function shown(watched: Watched, open: Open, nowMs: number): Watched {
+  const next = { ...watched, open, note: '' };
+  return open.decision === 'approve' ? quiet(next, nowMs) : next;
+}
 
 /** What a key asks for beside another look. */
 export type Asked =
@@ -58,7 +84,7 @@ export function changed(watched: Watched, type: ReviewChangeType, row: PendingSu
   const ended = at >= 0 && !waits ? { note: endOf(type, row) } : {};
   // Nothing is decided about a call that has ended, or changed, while it was read.
   // Who types a reason goes on, and is told at its end: what he types next must not be keys of the list.
-  const closes = watched.open?.row.id === row.id && !waits && watched.open.reason === undefined;
+  const closes = watched.open?.row.id === row.id && !waits && watched.open.decision !== 'deny';
   const open = closes ? null : watched.open;
   const more = at < 0 && !waits ? Math.max(0, watched.more - 1) : watched.more;
   return reselected({ ...watched, ...ended, rows, more, open }, Math.max(0, at));
@@ -77,10 +103,13 @@ export function pressed(
   watched: Watched,
   key: string,
   size: ScreenSize,
+  nowMs: number,
 ): { readonly watched: Watched; readonly asked?: Asked } {
   const { rows, selected, open } = watched;
-  if (key === '\u0003' || (key === 'q' && open === null)) return { watched, asked: { do: 'quit' } };
-  if (open !== null) return pressedIn(watched, open, key, size);
+  if (key === '\u0003') return { watched, asked: { do: 'quit' } };
+  if (nowMs < watched.quietUntilMs) return { watched: quiet(watched, nowMs) };
+  if (open !== null) return pressedIn(watched, open, key, size, nowMs);
+  if (key === 'q') return { watched, asked: { do: 'quit' } };
   const at = rows.findIndex(({ id }) => id === selected);
   const step = key === 'j' || key === '\u001B[B' ? 1 : key === 'k' || key === '\u001B[A' ? -1 : 0;
   if (step !== 0) {
@@ -88,7 +117,7 @@ export function pressed(
     return { watched: { ...watched, selected: next?.id ?? null } };
   }
   if (selected === null) return { watched };
-  if (key === '\r' || key === '\n') return { watched, asked: { do: 'open', id: selected, decision: null } };
+  if (ENTER.has(key)) return { watched, asked: { do: 'open', id: selected, decision: null } };
   if (key === 'a') return { watched, asked: { do: 'open', id: selected, decision: 'approve' } };
   if (key === 'd') return { watched, asked: { do: 'open', id: selected, decision: 'deny' } };
   return { watched };
@@ -97,24 +126,31 @@ export function pressed(
 type Pressed = ReturnType<typeof pressed>;
 
 /** A key while one call is shown. */
-function pressedIn(watched: Watched, open: Open, key: string, size: ScreenSize): Pressed {
-  if (open.reason !== undefined) return typed(watched, open, open.reason, key);
+function pressedIn(watched: Watched, open: Open, key: string, size: ScreenSize, nowMs: number): Pressed {
+  if (open.decision === 'deny') return typed(watched, open, key, nowMs);
   if (open.decision === 'approve' && !fits(open, size))
-    return { watched: { ...watched, open: { ...open, decision: null }, note: '' } };
-  if (open.decision === 'deny' && key === 'y') return { watched: { ...watched, open: { ...open, reason: '' } } };
-  if (open.decision === 'approve' && key === 'y') return sent(watched, { row: open.row, decision: 'approve' });
-  if (open.decision !== null) return { watched: { ...watched, open: null, note: 'nothing was decided' } };
+    return { watched: quiet({ ...watched, open: { ...open, decision: null }, note: '' }, nowMs) };
+  // No letter approves: a word that somebody types may have any of them.
+  if (open.decision === 'approve')
+    return ENTER.has(key) ? sent(watched, { row: open.row, decision: 'approve' }) : cancelled(watched, nowMs);
   // What would run is on the screen while it is asked about.
-  if (key === 'a') return { watched: { ...watched, open: { ...open, decision: 'approve', from: 0 } } };
-  if (key === 'd') return { watched: { ...watched, open: { ...open, decision: 'deny' } } };
+  if (key === 'a') return { watched: shown(watched, { ...open, decision: 'approve', from: 0 }, nowMs) };
+  if (key === 'd') return { watched: shown(watched, { ...open, decision: 'deny' }, nowMs) };
   const step = SCROLLS[key]?.(Math.max(1, shownLines(size) - 1));
   if (step === undefined) return { watched: { ...watched, open: null, note: '' } };
   return { watched: { ...watched, open: { ...open, from: firstLine(open, size) + step } } };
 }
 
+const ENTER: ReadonlySet<string> = new Set(['\r', '\n']);
+
+const cancelled = (watched: Watched, nowMs: number): Pressed => ({
+  watched: quiet({ ...watched, open: null, note: 'nothing was decided' }, nowMs),
+});
+
 /** A key, or a pasted text, while the reason of a denial is asked for. */
-function typed(watched: Watched, open: Open, reason: string, key: string): Pressed {
-  if (key === '\u001B') return { watched: { ...watched, open: null, note: 'nothing was decided' } };
+function typed(watched: Watched, open: Open, key: string, nowMs: number): Pressed {
+  const { reason = '' } = open;
+  if (key === '\u001B') return cancelled(watched, nowMs);
   const become = (text: string): Watched => ({ ...watched, open: { ...open, reason: text } });
   if (key === '\u007F' || key === '\b') return { watched: become(Array.from(reason).slice(0, -1).join('')) };
   if (key.startsWith('\u001B')) return { watched };
@@ -185,9 +221,10 @@ function cut(line: string, columns: number): string {
 
 /** The first of these that fits, each shorter than the one before. */
 const shortened = (helps: readonly string[], columns: number): string =>
-  helps.find((help) => help.length <= columns) ?? helps.at(-1) ?? '';
+  helps.find((help) => wrapped(help, columns).length === 1) ?? helps.at(-1) ?? '';
 
 const LIST_HELP = [
+  'up/down or j/k choose  enter look  a approve (asks first)  d deny (asks why)  q end',
   'up/down or j/k choose  enter look  a approve  d deny  q end',
   'j/k  enter look  a/d decide  q end',
   'enter a d q',
@@ -196,12 +233,12 @@ const LIST_HELP = [
 function helpOf(open: Open, size: ScreenSize): string {
   const { columns } = size;
   const whole = fits(open, size);
-  if (open.reason !== undefined) {
+  if (open.decision === 'deny') {
     const label = shortened(
-      ['why (optional)? enter: deny, esc: no > ', 'why? (enter: deny) > ', 'why? '],
+      ['why (optional)? enter: deny, esc: cancel > ', 'why? (enter: deny) > ', 'why? '],
       columns - 16,
     );
-    return `${label}${tailOf(oneLine(open.reason), columns - label.length - 1)}_`;
+    return `${label}${tailOf(oneLine(open.reason ?? ''), columns - label.length - 1)}_`;
   }
   if (open.decision === 'approve' && !whole)
     return shortened(
@@ -212,11 +249,18 @@ function helpOf(open: Open, size: ScreenSize): string {
       ],
       columns,
     );
-  if (open.decision !== null)
+  if (open.decision === 'approve') {
+    const [tool, agent] = [oneLine(toolOf(open.row)).slice(0, 32), oneLine(open.row.agent_id).slice(0, 24)];
     return shortened(
-      [`${open.decision} this call? y: yes, any other key: no`, `${open.decision}? y: yes, else: no`, 'sure? y'],
+      [
+        `approve ${tool} for ${agent}? enter: yes, any other key: no`,
+        `approve ${tool}? enter: yes, else: no`,
+        'approve? enter: yes, else: no',
+        'sure? enter',
+      ],
       columns,
     );
+  }
   const scrolls = linesOf(details(open.row), columns).length > shownLines(size);
   const [approve, short] = whole ? ['a approve  ', 'a '] : ['', ''];
   return shortened(
@@ -276,34 +320,47 @@ function opened(open: Open, size: ScreenSize): string[] {
   return [...shown, `… ${where}: ${gateCommand()} pending ${open.row.id}`];
 }
 
-function table({ rows, more, selected }: Watched, lines: number, nowMs: number): string[] {
+/** Heads of the columns, the most urgent first: a narrow terminal shows how long, which tool, for whom. */
+const HEADS = ['expires', 'tool', 'agent', 'votes', 'sandbox', 'why'];
+
+function table({ rows, more, selected, predicted }: Watched, lines: number, nowMs: number): string[] {
   const all = rows.length + more;
-  const head = `${all} ${all === 1 ? 'call waits' : 'calls wait'}${more > 0 ? `, the oldest ${rows.length} are listed` : ''}`;
-  const room = Math.max(1, lines - 1);
+  const counted = `${all} ${all === 1 ? 'call waits' : 'calls wait'}${more > 0 ? `, the oldest ${rows.length} are listed` : ''}`;
+  if (rows.length === 0) return [counted];
+  const heads = lines < 3 ? [] : [{ id: null, cells: HEADS }];
+  const room = Math.max(1, lines - 1 - heads.length);
   const at = Math.max(
     0,
     rows.findIndex(({ id }) => id === selected),
   );
   const first = Math.max(0, Math.min(at - Math.floor(room / 2), rows.length - room));
-  const seen = rows.slice(first, first + room).map((row) => ({ row, cells: cellsOf(row, nowMs) }));
-  const widths = [0, 1, 2].map((cell) => Math.max(0, ...seen.map(({ cells }) => cells[cell]?.length ?? 0)));
+  const calls = rows
+    .slice(first, first + room)
+    .map((row) => ({ id: row.id, cells: cellsOf(row, predicted.get(row.id) ?? null, nowMs) }));
+  const filled = HEADS.map((_, column) => calls.some(({ cells }) => cells[column] !== ''));
+  const told = [...heads, ...calls].map(({ id, cells }) => ({
+    id,
+    cells: cells.filter((_, column) => filled[column]),
+  }));
+  const widths = told[0]?.cells.map((_, column) => Math.max(...told.map(({ cells }) => cells[column]?.length ?? 0)));
   return [
-    head,
-    ...seen.map(({ row, cells }) => {
-      const padded = cells.map((cell, index) => cell.padEnd(widths[index] ?? 0));
-      return `${row.id === selected ? '>' : ' '} ${padded.join('  ').trimEnd()}`;
+    counted,
+    ...told.map(({ id, cells }) => {
+      const padded = cells.map((cell, column) => cell.padEnd(widths?.[column] ?? 0));
+      return `${id !== null && id === selected ? '>' : ' '} ${padded.join('  ').trimEnd()}`;
     }),
   ];
 }
 
-/** The most urgent first: a narrow terminal shows how long, which tool, for whom. */
-function cellsOf(row: PendingSummary, nowMs: number): string[] {
+/** A cell per head; a column without any is left out. */
+function cellsOf(row: PendingSummary, prediction: string | null, nowMs: number): string[] {
   const people = row.required_approvers > 1 ? `${row.approvals_count} of ${row.required_approvers}` : '';
   return [
     expiry(row, nowMs),
     oneLine(row.tool).slice(0, 32),
     oneLine(row.agent_id).slice(0, 24),
-    ...[people, row.escalated_at ? 'escalated' : '', row.severity ?? ''].filter((word) => word !== ''),
+    [people, row.escalated_at ? 'escalated' : ''].filter((word) => word !== '').join(', '),
+    cut(oneLine(prediction ?? row.severity ?? ''), 72),
     oneLine(row.risk_summary),
   ];
 }

@@ -8,7 +8,7 @@ import { commandLine } from '../test/support/command.js';
 import { eventually } from '../test/support/waiting.js';
 import { liteTarget } from './lite-target.js';
 import { watch } from './watch.js';
-import { changed, listed, NOTHING, pressed, screenOf, type Watched } from './watch-screen.js';
+import { changed, listed, NOTHING, pressed, QUIET_MS, screenOf, type Watched } from './watch-screen.js';
 
 const T0 = Date.parse('2026-11-02T10:00:00.000Z');
 const id = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
@@ -65,10 +65,11 @@ describe('the screen of gate pending --watch', () => {
     );
     expect(screen).toEqual([
       '2 calls wait',
-      '> in 10 min  wire_transfer  support-bot  risky  money moves',
-      '  in 10 min  wire_transfer  support-bot  1 of 2  escalated  risky  money moves',
+      '  expires    tool           agent        votes              sandbox  why',
+      '> in 10 min  wire_transfer  support-bot                     risky    money moves',
+      '  in 10 min  wire_transfer  support-bot  1 of 2, escalated  risky    money moves',
       '',
-      'up/down or j/k choose  enter look  a approve  d deny  q end',
+      'up/down or j/k choose  enter look  a approve (asks first)  d deny (asks why)  q end',
     ]);
   });
 
@@ -81,7 +82,7 @@ describe('the screen of gate pending --watch', () => {
       summary(n, { risk_summary: 'x'.repeat(500), tool: `t\u001B[2J${n}` }),
     );
     let watched = listed(NOTHING, rows);
-    for (let presses = 0; presses < 30; presses += 1) ({ watched } = pressed(watched, 'j', { columns, lines }));
+    for (let presses = 0; presses < 30; presses += 1) ({ watched } = pressed(watched, 'j', { columns, lines }, T0));
     const screen = screenOf(watched, { columns, lines }, T0);
     expect(screen.length).toBeLessThanOrEqual(lines);
     for (const line of screen) expect(line.length).toBeLessThanOrEqual(columns);
@@ -111,19 +112,20 @@ describe('the screen of gate pending --watch', () => {
     expect(watched).toMatchObject({ rows: [{ id: id(1) }, { id: id(2) }], more: 2 });
   });
 
-  it('decides only a call that was shown whole, and only on y', () => {
+  it('decides only a call that was shown whole, and only on enter', () => {
     const watched = listed(NOTHING, [summary(1)]);
-    expect(pressed(watched, 'a', TALL).asked).toEqual({ do: 'open', id: id(1), decision: 'approve' });
+    expect(pressed(watched, 'a', TALL, T0).asked).toEqual({ do: 'open', id: id(1), decision: 'approve' });
     const open = { ...watched, open: { row: whole(1), decision: 'approve' as const } };
     expect(screenOf(open, TALL, T0).join('\n')).toContain('"path": "a.txt"');
-    for (const key of ['n', '\r', 'a', 'q', '\u001B']) expect(pressed(open, key, TALL).asked).toBeUndefined();
-    expect(pressed(open, 'y', TALL)).toMatchObject({
+    for (const key of ['n', 'y', 'a', 'q', ' ', 'a\r', '\u001B'])
+      expect(pressed(open, key, TALL, T0).asked).toBeUndefined();
+    expect(pressed(open, '\r', TALL, T0)).toMatchObject({
       asked: { do: 'decide', decision: 'approve' },
       watched: { open: null },
     });
-    expect(pressed(open, '\u0003', TALL).asked).toEqual({ do: 'quit' });
+    expect(pressed(open, '\u0003', TALL, T0).asked).toEqual({ do: 'quit' });
     const gone = changed(open, 'expired', summary(1, { status: 'expired' }));
-    expect(pressed(gone, 'y', TALL).asked).toBeUndefined();
+    expect(pressed(gone, '\r', TALL, T0).asked?.do).not.toBe('decide');
   });
 
   it.each([
@@ -136,11 +138,11 @@ describe('the screen of gate pending --watch', () => {
     expect(screen).toHaveLength(size.lines);
     expect(screen.at(-2)).toMatch(/^… \d+ more lines: npx gate pending /);
     expect(screen.at(-1)).toBe('d deny  up/down or j/k, PgUp/PgDn scroll  any other key: back');
-    const asked = pressed(looked, 'a', size);
+    const asked = pressed(looked, 'a', size, T0);
     expect(screenOf(asked.watched, size, T0).at(-1)).toMatch(/^too long for this screen to be approved here/);
-    expect(pressed(asked.watched, 'y', size).asked).toBeUndefined();
-    const why = pressed({ ...NOTHING, open: { ...open, decision: 'deny' } }, 'y', size);
-    expect(pressed(why.watched, '\r', size)).toMatchObject({ asked: { do: 'decide', decision: 'deny' } });
+    expect(pressed(asked.watched, '\r', size, T0 + QUIET_MS).asked).toBeUndefined();
+    const why = pressed(looked, 'd', size, T0);
+    expect(pressed(why.watched, '\r', size, T0)).toMatchObject({ asked: { do: 'decide', decision: 'deny' } });
   });
 
   it.each([
@@ -157,14 +159,14 @@ describe('the screen of gate pending --watch', () => {
       const screen = screenOf(watched, size, T0);
       expect(screen).toHaveLength(size.lines);
       for (const line of screen.slice(0, 4)) seen.add(line);
-      ({ watched } = pressed(watched, down, size));
+      ({ watched } = pressed(watched, down, size, T0));
     }
     const end = screenOf(watched, size, T0);
     expect(end[3]).toBe('}');
     expect(end[4]).toMatch(/^… the end, \d+ above: npx gate pending/);
     for (const part of ['agent          support-bot', 'arguments', '{']) expect(seen).toContain(part);
     expect([...seen].join('')).toContain('b.txt');
-    for (let presses = 0; presses < 60; presses += 1) ({ watched } = pressed(watched, up, size));
+    for (let presses = 0; presses < 60; presses += 1) ({ watched } = pressed(watched, up, size, T0));
     expect(screenOf(watched, size, T0)).toEqual(first);
   });
 
@@ -172,31 +174,31 @@ describe('the screen of gate pending --watch', () => {
     const size = { columns: 120, lines: 16 };
     const changes = Array.from({ length: 16 }, (_, n) => ({ path: `/p${n}`, kind: 'added' as const }));
     const row = { ...whole(1), since_last_call: { arguments: 'changed', changes, changes_omitted: 0 } as never };
-    let { watched } = pressed({ ...NOTHING, open: { row, decision: null } }, ' ', size);
+    let { watched } = pressed({ ...NOTHING, open: { row, decision: null } }, ' ', size, T0);
     expect(screenOf(watched, size, T0).join('\n')).not.toContain('"path": "a.txt"');
-    ({ watched } = pressed(watched, 'a', size));
+    ({ watched } = pressed(watched, 'a', size, T0));
     expect(screenOf(watched, size, T0).join('\n')).toContain('"path": "a.txt"');
-    expect(pressed(watched, 'y', size).asked).toMatchObject({ do: 'decide', decision: 'approve' });
+    expect(pressed(watched, '\r', size, T0).asked).toBeUndefined();
+    expect(pressed(watched, '\r', size, T0 + QUIET_MS).asked).toMatchObject({ do: 'decide', decision: 'approve' });
   });
 
   it.each([40, 24])('has its keys whole in %i columns, wherever it is', (columns) => {
     const looked = { ...NOTHING, open: { row: whole(1), decision: null } };
     const long = { ...NOTHING, open: { row: whole(1, 'a'.repeat(2_000)), decision: null } };
     const size = { columns, lines: 24 };
-    const asking = (watched: Watched, key: string) => pressed(watched, key, size).watched;
+    const asking = (watched: Watched, key: string) => pressed(watched, key, size, T0).watched;
     for (const watched of [
       listed(NOTHING, [summary(1)]),
       looked,
       asking(looked, 'a'),
       asking(looked, 'd'),
-      asking(asking(looked, 'd'), 'y'),
       long,
       asking(long, 'a'),
     ]) {
       const keys = screenOf(watched, size, T0).at(-1) ?? '';
       expect(keys).not.toContain('…');
       expect(keys.length).toBeLessThanOrEqual(columns);
-      expect(keys).toMatch(/\b(?:q|esc|back|else|on|long|y|why)\b/);
+      expect(keys).toMatch(/\b(?:q|esc|back|else|on|long|enter|why)\b/);
     }
     expect(screenOf(long, size, T0).at(-1)).toContain('j/k');
   });
@@ -204,19 +206,51 @@ describe('the screen of gate pending --watch', () => {
   it('asks why a call is denied, takes what is typed or pasted, and sends none without one', () => {
     const deny = { ...NOTHING, open: { row: whole(1), decision: 'deny' as const } };
     const after = (...keys: string[]) =>
-      keys.reduce((watched, key) => pressed(watched, key, TALL).watched, deny as Watched);
-    expect(pressed(after('y'), '\r', TALL).asked).toEqual({ do: 'decide', row: whole(1), decision: 'deny' });
-    const said = after('y', 'not our\tv', 'endorx', '\u007F', '\u001B[D', ' 金q');
-    expect(screenOf(said, TALL, T0).at(-1)).toBe('why (optional)? enter: deny, esc: no > not our vendor 金q_');
-    expect(pressed(said, '\r', TALL)).toMatchObject({
+      keys.reduce((watched, key) => pressed(watched, key, TALL, T0).watched, deny as Watched);
+    expect(pressed(after(), '\r', TALL, T0).asked).toEqual({ do: 'decide', row: whole(1), decision: 'deny' });
+    const said = after('not our\tv', 'endorx', '\u007F', '\u001B[D', ' 金q');
+    expect(screenOf(said, TALL, T0).at(-1)).toBe('why (optional)? enter: deny, esc: cancel > not our vendor 金q_');
+    expect(pressed(said, '\r', TALL, T0)).toMatchObject({
       asked: { do: 'decide', decision: 'deny', reason: 'not our vendor 金q' },
       watched: { open: null },
     });
-    expect(pressed(said, '\u001B', TALL)).toEqual({ watched: { ...said, open: null, note: 'nothing was decided' } });
-    expect(pressed(said, '\u0003', TALL).asked).toEqual({ do: 'quit' });
-    const long = pressed(after('y'), 'x'.repeat(5_000), TALL).watched;
+    expect(pressed(said, '\u001B', TALL, T0)).toEqual({
+      watched: { ...said, open: null, note: 'nothing was decided', quietUntilMs: T0 + QUIET_MS },
+    });
+    expect(pressed(said, '\u0003', TALL, T0).asked).toEqual({ do: 'quit' });
+    const long = pressed(after(), 'x'.repeat(5_000), TALL, T0).watched;
     expect(long.open?.reason).toHaveLength(500);
     expect(screenOf(long, TALL, T0).at(-1)).toHaveLength(120);
+  });
+
+  it.each(['payee unknown', 'visa\r', 'yaya a\ry'])(
+    'approves nothing when %j is typed after a cancelled question',
+    (word) => {
+      const deny = { ...listed(NOTHING, [summary(1)]), open: { row: whole(1), decision: 'deny' as const } };
+      for (const pause of [0, 100, QUIET_MS - 1]) {
+        let at = T0;
+        let { watched } = pressed(deny, '\u001B', TALL, at);
+        for (const key of word) {
+          at += pause;
+          const next = pressed(watched, key, TALL, at);
+          expect(next.asked).toBeUndefined();
+          ({ watched } = next);
+        }
+        expect(pressed(watched, 'a', TALL, at + QUIET_MS).asked).toMatchObject({ do: 'open', decision: 'approve' });
+      }
+    },
+  );
+
+  it('shows what the sandbox predicts, where it is known and there is room', () => {
+    const watched = {
+      ...listed(NOTHING, [summary(1), summary(2)]),
+      predicted: new Map([[id(1), 'risky: pay 100 EUR (cannot be undone)']]),
+    };
+    expect(screenOf(watched, WIDE, T0).slice(1, 4)).toEqual([
+      '  expires    tool           agent        sandbox                                why',
+      '> in 10 min  wire_transfer  support-bot  risky: pay 100 EUR (cannot be undone)  money moves',
+      '  in 10 min  wire_transfer  support-bot  risky                                  money moves',
+    ]);
   });
 
   it('takes what is typed for no key of the list where the call ends meanwhile', () => {
@@ -225,8 +259,8 @@ describe('the screen of gate pending --watch', () => {
       open: { row: whole(1), decision: 'deny' as const, reason: 'p' },
     };
     const ended = changed(typing, 'expired', summary(1, { status: 'expired' }));
-    expect(pressed(ended, 'a', TALL)).toMatchObject({ watched: { open: { reason: 'pa' } } });
-    expect(pressed(ended, 'a', TALL).asked).toBeUndefined();
+    expect(pressed(ended, 'a', TALL, T0)).toMatchObject({ watched: { open: { reason: 'pa' } } });
+    expect(pressed(ended, 'a', TALL, T0).asked).toBeUndefined();
   });
 
   it('shows below what would run what is new in it, escaped; that part alone may go on beyond the screen', () => {
@@ -375,8 +409,6 @@ describe('a Gate that is watched', () => {
     tell(`id: 2\nevent: created\ndata: ${JSON.stringify({ type: 'created', pending: summary(2) })}\n\n`);
     await shows('2 calls wait');
     keys.push('d');
-    await shows('deny this call?');
-    keys.push('y');
     await shows('why (optional)?');
     keys.push('quite wrong', '\r');
     await eventually('the decision', () => asked.some((one) => one.startsWith('POST /decide/')));
@@ -387,6 +419,30 @@ describe('a Gate that is watched', () => {
     await watching;
     ended = true;
   });
+
+  it.each(['at once', 'with pauses'])(
+    'takes a reason that is typed %s for no key, also before the call is shown',
+    async (how) => {
+      let clock = T0;
+      let screen: readonly string[] = [];
+      async function* typed(): AsyncGenerator<string> {
+        yield 'd';
+        for (const key of 'payee unknown') {
+          clock += how === 'at once' ? 0 : 2 * QUIET_MS;
+          yield key;
+        }
+        yield '\r';
+        await eventually('the decision', () => asked.some((one) => one.startsWith('POST /decide/')));
+        yield '\u0003';
+      }
+      const rowOf = () => new Promise<PendingRequest>((resolve) => setTimeout(() => resolve(whole(1)), 50));
+      const terminal = { keys: typed(), size: () => TALL, show: (lines: readonly string[]) => void (screen = lines) };
+      await watch(liteTarget({ endpoint: url, decideToken: 'x'.repeat(32) }), rowOf, terminal, 40_000, () => clock);
+      const sent = asked.filter((one) => one.startsWith('POST'));
+      expect(sent).toHaveLength(1);
+      expect(sent[0]).toContain('"decision":"deny","reason":"payee unknown"');
+    },
+  );
 
   it('says so when Gate hangs, and goes on when it is back', async () => {
     let screen: readonly string[] = [];
@@ -419,7 +475,6 @@ describe('a Gate that is watched', () => {
     async function* typed(): AsyncGenerator<string> {
       for (const [shown, key] of [
         ['1 call waits', 'd'],
-        ['this call?', 'y'],
         ['why (optional)?', '\r'],
       ] as const) {
         await eventually(`the screen says ${shown}`, () => screen.join('\n').includes(shown));
@@ -461,7 +516,7 @@ describe('a Gate that is watched', () => {
     }
     await eventually(
       'the others are listed',
-      () => screen[0] === '59 calls wait' && screen[1]?.startsWith('> ') === true,
+      () => screen[0] === '59 calls wait' && screen[2]?.startsWith('> ') === true,
     );
     end();
     await watching;

@@ -4,7 +4,8 @@ import type { PendingRequest, PendingSummary, ReviewChangeType } from '../contra
 import { CliError } from './errors.js';
 import type { LiteTarget } from './lite-target.js';
 import type { StackTarget } from './stack-target.js';
-import { type Asked, changed, listed, NOTHING, pressed, screenOf, type Watched } from './watch-screen.js';
+import { type Asked, changed, listed, NOTHING, pressed, quiet, screenOf, shown, type Watched } from './watch-screen.js';
+import { predictionOf } from '../domain/sandbox/told.js';
 
 /** The terminal, as the watch needs it. */
 export interface Terminal {
@@ -22,6 +23,13 @@ const TICK_MS = 1_000;
 /** Gate says every 15 seconds that it is there. */
 const SILENT_MS = 40_000;
 
+/** Signals that end the watch at once, with the exit code of each. The terminal is left as it was found. */
+const SIGNALS = [
+  ['SIGHUP', 129],
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const;
+
 /** `gate pending --watch`: until q. Throws what a first look at Gate throws. */
 export async function watchPending(
   target: LiteTarget | StackTarget,
@@ -30,6 +38,19 @@ export async function watchPending(
   const { stdin, stdout } = process;
   if (!stdin.isTTY || !stdout.isTTY)
     throw new CliError('--watch needs a terminal; `gate pending --json` is for programs', 2);
+  const restored = (): void => {
+    stdout.write('\u001B[?7h\u001B[?25h\u001B[?1049l');
+    stdin.setRawMode(false);
+    stdin.pause();
+  };
+  const ends = SIGNALS.map(([signal, code]) => {
+    const end = (): void => {
+      restored();
+      process.exit(code);
+    };
+    process.on(signal, end);
+    return () => process.off(signal, end);
+  });
   stdin.setRawMode(true);
   stdin.setEncoding('utf8');
   // Another screen, without a cursor and without wrapping; the one before is back at the end.
@@ -41,9 +62,8 @@ export async function watchPending(
       show: (lines) => void stdout.write(`\u001B[H\u001B[2J${lines.join('\r\n')}`),
     });
   } finally {
-    stdout.write('\u001B[?7h\u001B[?25h\u001B[?1049l');
-    stdin.setRawMode(false);
-    stdin.pause();
+    restored();
+    for (const end of ends) end();
   }
 }
 
@@ -60,12 +80,13 @@ export async function watch(
   rowOf: (id: string) => Promise<PendingRequest>,
   { keys, size, show }: Terminal,
   silentMs = SILENT_MS,
+  now: () => number = Date.now,
 ): Promise<void> {
   const ended = new AbortController();
   let watched: Watched = NOTHING;
   const become = (next: Watched): void => {
     watched = next;
-    if (!ended.signal.aborted) show(screenOf(watched, size(), Date.now()));
+    if (!ended.signal.aborted) show(screenOf(watched, size(), now()));
   };
   const note = (text: string) => become({ ...watched, note: text });
 
@@ -77,6 +98,27 @@ export async function watch(
       path,
     );
     become(listed(watched, items, pending_count));
+  }
+
+  let predicts = false;
+  /** Reads what the sandbox predicts of calls that are listed since; their rows in the list have only its severity. */
+  async function predict(): Promise<void> {
+    const asked = watched.rows.map(({ id }) => id);
+    if (predicts || asked.every((id) => watched.predicted.has(id))) return;
+    predicts = true;
+    try {
+      const path = `/pending?status=pending&sort=oldest&limit=${LISTED}`;
+      const told = new Map((await target.ask<PendingRequest[]>('hil', 'GET', path)).map((row) => [row.id, row]));
+      const lineOf = (id: string): string | null => {
+        const row = told.get(id);
+        return row ? predictionOf(row) : (watched.predicted.get(id) ?? null);
+      };
+      become({ ...watched, predicted: new Map(asked.map((id) => [id, lineOf(id)])) });
+    } catch {
+      // The severity stays until the next second's attempt.
+    } finally {
+      predicts = false;
+    }
   }
 
   /** Follows the stream from the number it has, and lists anew where that is too old. */
@@ -127,13 +169,14 @@ export async function watch(
         return;
       }
       become(watched);
+      void predict();
     }
   }
 
   async function obey(asked: Exclude<Asked, { do: 'quit' }>): Promise<void> {
     try {
       if (asked.do === 'open')
-        return become({ ...watched, open: { row: await rowOf(asked.id), decision: asked.decision }, note: '' });
+        return become(shown(watched, { row: await rowOf(asked.id), decision: asked.decision }, now()));
       const { row, decision, reason } = asked;
       const decided = await target.ask<PendingRequest>('hil', 'POST', `/decide/${row.id}`, {
         decision,
@@ -150,26 +193,40 @@ export async function watch(
           : 'approved, and it waits for somebody else to approve it too',
       );
     } catch (error) {
-      note(error instanceof Error ? error.message : String(error));
+      // The rest of what was typed for a question that is not asked does nothing.
+      become(quiet({ ...watched, note: error instanceof Error ? error.message : String(error) }, now()));
     }
   }
 
   async function read(): Promise<void> {
     let obeys = false;
-    for await (const bytes of keys) {
-      const { watched: next, asked } = pressed(watched, bytes, size());
-      if (asked?.do === 'quit') return;
+    /** What is typed of a reason before its call is shown. */
+    let ahead: string[] | null = null;
+    /** Whether to go on. */
+    function press(key: string): boolean {
+      if (ahead !== null && key !== '\u0003') return ahead.push(key) > 0;
+      const { watched: next, asked } = pressed(watched, key, size(), now());
+      if (asked?.do === 'quit') return false;
       // One request at a time; who has had enough of waiting for it may go.
-      if (obeys) continue;
+      if (obeys) return true;
       become(next);
-      if (!asked) continue;
+      if (!asked) return true;
       obeys = true;
-      void obey(asked).finally(() => (obeys = false));
+      if (asked.do === 'open' && asked.decision === 'deny') ahead = [];
+      void obey(asked).finally(() => {
+        obeys = false;
+        const typed = ahead ?? [];
+        ahead = null;
+        for (const one of typed) press(one);
+      });
+      return true;
     }
+    for await (const bytes of keys) if (!press(bytes)) return;
   }
 
   // A first look says at once what is wrong.
   await list();
+  void predict();
   const rest = [follow(), tick()];
   try {
     await Promise.race([read(), rest[0]]);

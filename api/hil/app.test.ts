@@ -1391,6 +1391,41 @@ describe('many decisions at once', () => {
     expect(new Set(sender.received.map(({ pending_id }) => pending_id)).size).toBe(30);
   });
 
+  it('a call that somebody else decided while its decision waited for a turn is not decided again', async () => {
+    let release: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    let begun = 0;
+    const hanging: DecisionSender = {
+      decide: (decision) => {
+        begun += 1;
+        return held.then(() => sender.decide(decision));
+      },
+    };
+    service = (await service.close(), start({ sender: hanging }));
+    const rows = await Promise.all(Array.from({ length: 9 }, () => park({ correlation_id: randomUUID() })));
+    const [last, ...first] = rows.map(({ id }) => id);
+    const taken = Promise.all(first.map((id) => decide(id)));
+    await eventually('eight decisions under way', () => begun === 8);
+    const late = decide(String(last));
+    await timePasses(200, 'it waits, which nobody sees');
+    await reviews.settle({
+      pending_id: String(last),
+      status: 'denied',
+      decided_at: new Date(now).toISOString(),
+      decided_by: 'operator:second',
+      decision_reason: null,
+      decided_via: 'console',
+      principal: null,
+    });
+    release();
+    expect((await taken).map(({ status }) => status)).toEqual(first.map(() => 200));
+    expect(await late).toMatchObject({
+      status: 409,
+      body: { error: 'already_decided', decided_by: 'operator:second' },
+    });
+    expect(sender.received).toHaveLength(8);
+  });
+
   it('a stop sends those away who wait, and says that nothing was decided', async () => {
     let release: () => void = () => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));

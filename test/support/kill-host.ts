@@ -20,8 +20,7 @@ import { createRuleDecisions } from '../../domain/review/rule-decision.js';
 import { createDecisions } from '../../domain/review/decisions.js';
 import type { DecisionSender } from '../../domain/review/ports.js';
 import { reviewsOf } from '../../adapters/review/review-store.js';
-import { loadAnalyzer } from '../../adapters/sandbox/analyzer.js';
-import { createLocalSandbox } from '../../adapters/sandbox/local-sandbox.js';
+import type { SandboxReport } from '../../contracts/sandbox.js';
 import { noToolClasses } from '../../domain/tool-classes/port.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../../workers/activities.js';
 import { decisionOf, inspectionOf } from './pipeline-fixture.js';
@@ -273,7 +272,7 @@ export async function composeKillHost(
           inspector: { inspect: () => Promise.reject(new Error('scripted')) },
           policies: { evaluate: () => Promise.reject(new Error('scripted')) },
           tools: noToolClasses('demo'),
-          sandbox: createLocalSandbox(await loadAnalyzer()),
+          sandbox: { analyze: () => Promise.reject(new Error('scripted')) },
           reviews: reviewsOf(reviews, createRuleDecisions({ reviews, decisionKey })),
           ledger,
           upstream: toolsAt(config.toolsUrl, points, durable),
@@ -442,6 +441,8 @@ export function killable(ports: ActivityPorts, script: HostScript, points: KillS
         return inspectionOf(true);
       },
     },
+    // The product's own needs seconds for its first report on a machine that starts many hosts, and a call waits for none.
+    sandbox: { analyze: () => Promise.resolve(HARMLESS) },
     // A call may bring its own tier along; the script's is for all others.
     policies: {
       async evaluate(input) {
@@ -479,6 +480,21 @@ export function killable(ports: ActivityPorts, script: HostScript, points: KillS
     },
   };
 }
+
+const HARMLESS: SandboxReport = {
+  contract: 'gate.sandbox-report/v1',
+  analyzer_version: 'gate-sandbox/3',
+  analyzed: true,
+  operation_class: 'read',
+  severity: 'safe',
+  reversible: 'yes',
+  summary: 'read a file',
+  reasons: [],
+  targets: [],
+  predicted_changes: [],
+  scope: { targets: 0, wildcards: false, recursive: false },
+  money: null,
+};
 
 const WATCHED: readonly Step[] = [
   'inspect',

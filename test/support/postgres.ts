@@ -136,6 +136,7 @@ function templateOf(serverUrl: string, migrated: MigratedSchema): Promise<string
   if (!template) {
     template = findOrMigrate(serverUrl, name, migrated);
     templates.set(key, template);
+    template.catch(() => templates.delete(key));
   }
   return template;
 }
