@@ -1,5 +1,7 @@
 import { Option, type Command } from 'commander';
 import type { LedgerEntry } from '../contracts/ledger.js';
+import { modificationDiff } from '../contracts/review.js';
+import { pathText } from '../domain/review/argument-path.js';
 import { CliError } from './errors.js';
 import { json, print } from './output.js';
 import { table } from './table.js';
@@ -77,5 +79,16 @@ function story(row: LedgerEntry): string {
     return `${stage} ${typeof status_code === 'number' ? status_code : ''} ${row.reasoning}`
       .replaceAll(/ +/g, ' ')
       .trim();
-  return [row.decided_by && `by ${row.decided_by}`, row.reasoning].filter(Boolean).join(': ').slice(0, 120);
+  return [row.decided_by && `by ${row.decided_by}`, changesIn(row) ?? row.reasoning]
+    .filter(Boolean)
+    .join(': ')
+    .slice(0, 120);
+}
+
+/** What an approver changed, in words; undefined for any other row. */
+function changesIn({ event_kind, policy_decision }: LedgerEntry): string | undefined {
+  if (event_kind !== 'hil.modified') return undefined;
+  const read = modificationDiff.safeParse(policy_decision?.modification_diff);
+  if (!read.success) return undefined;
+  return `changed ${read.data.replacements.map(({ path, value }) => `${pathText(path)} = ${JSON.stringify(value)}`).join(', ')}`;
 }

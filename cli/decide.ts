@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { MODIFICATION_CONTRACT, type PendingRequest, toolOf } from '../contracts/review.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
-import { diffOf, type ModificationFlags } from './modification.js';
+import { assertSameTypes, diffOf, type ModificationFlags } from './modification.js';
 import { gateCommand, json, print } from './output.js';
 import { decideToken, endpoint, UUID, operatorTarget } from './target.js';
 import type { LiteFlags } from './lite-target.js';
@@ -72,9 +72,11 @@ export function registerDecide(program: Command): void {
           throw new CliError(`a decision is approve, deny or modify, not ${decision}`, 2);
         if (decision !== 'modify' && (set.length > 0 || modify !== undefined))
           throw new CliError(`--set and --modify belong to modify, not to ${decision}`, 2);
-        const diff = decision === 'modify' ? await diffOf({ set, modify }) : null;
+        const change = decision === 'modify' ? await diffOf({ set, modify }) : null;
+        const diff = change?.diff ?? null;
         // Lite accepts either id itself.
         const row = target.kind === 'lite' ? null : await rowOfStack(target, id);
+        if (row && change && !change.whole) assertSameTypes(change.diff, row);
         const rowId = row?.id ?? id;
         const digest = actionDigest ?? row?.original_payload_digest;
         const decided = await target.ask<PendingRequest>('hil', 'POST', `/decide/${rowId}`, {

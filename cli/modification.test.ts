@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { PendingRequest } from '../contracts/review.js';
-import { diffOf } from './modification.js';
+import { assertSameTypes, diffOf } from './modification.js';
 import { whatRuns } from './review-text.js';
 
 describe('a change of arguments on the command line', () => {
   it('names a key of an object and a key with a dot in it differently, and is shown as it is written', async () => {
     const set = ['limits.max=1', '"limits.max"=2', 'to="paid"'];
-    const diff = await diffOf({ set });
+    const { diff } = await diffOf({ set });
     expect(diff.replacements).toEqual([
       { path: ['limits', 'max'], value: 1 },
       { path: ['limits.max'], value: 2 },
@@ -41,7 +41,7 @@ describe('a change of arguments on the command line', () => {
     async function read(text: string) {
       const modify = join(folder, 'change.json');
       await writeFile(modify, text);
-      return diffOf({ set: [], modify });
+      return (await diffOf({ set: [], modify })).diff;
     }
     const contract = 'gate.hil.modification-diff/v1';
     const replacements = [
@@ -77,5 +77,16 @@ describe('a change of arguments on the command line', () => {
 
   it.each(['=1', 'a', 'a..b=1', '"a.b=1'])('is refused where it names no place: %s', async (text) => {
     await expect(diffOf({ set: [text] })).rejects.toThrow(`--set ${text}: write path=value`);
+  });
+
+  it('keeps the type of the value that it replaces, unless a file gives the whole diff', async () => {
+    const row = { request_payload: { params: { arguments: { amount: 25, to: 'a', note: null } } } } as never;
+    for (const set of ['amount=10x', 'amount="10"', 'to=5', 'amount=true']) {
+      const { diff, whole } = await diffOf({ set: [set] });
+      expect(whole).toBe(false);
+      expect(() => assertSameTypes(diff, row)).toThrow(/is .*, a (number|string), and .*; nothing was decided/);
+    }
+    for (const set of ['amount=10', 'amount=null', 'to=b', 'note=5', 'other.place=5'])
+      assertSameTypes((await diffOf({ set: [set] })).diff, row);
   });
 });

@@ -1,5 +1,11 @@
 import { readFile } from 'node:fs/promises';
-import { MODIFICATION_CONTRACT, type ModificationDiff, modificationDiff } from '../contracts/review.js';
+import type { Json, JsonObject } from '../contracts/json.js';
+import {
+  MODIFICATION_CONTRACT,
+  type ModificationDiff,
+  modificationDiff,
+  type PendingRequest,
+} from '../contracts/review.js';
 import { assigned, pathText } from '../domain/review/argument-path.js';
 import { CliError } from './errors.js';
 
@@ -8,13 +14,17 @@ export interface ModificationFlags {
   readonly modify?: string | undefined;
 }
 
-/** The change that the flags name: `--set a.b=1` for each argument, or a file with the arguments as they shall be, or with the diff. */
-export async function diffOf({ set, modify: file }: ModificationFlags): Promise<ModificationDiff> {
+/** The change that the flags name, and whether a file gave the whole diff: `--set a.b=1` for each argument, or a file with the arguments as they shall be, or with the diff. */
+export async function diffOf({
+  set,
+  modify: file,
+}: ModificationFlags): Promise<{ readonly diff: ModificationDiff; readonly whole: boolean }> {
   if (set.length > 0 === (file !== undefined))
     throw new CliError('modify needs --set path=value (repeatable) or --modify FILE', 2);
-  const given = file === undefined ? diffWith(set.map(replacementOf)) : diffIn(await jsonIn(file), file);
+  const inFile = file === undefined ? null : await jsonIn(file);
+  const given = file === undefined ? diffWith(set.map(replacementOf)) : diffIn(inFile, file);
   const read = modificationDiff.safeParse(given);
-  if (read.success) return read.data;
+  if (read.success) return { diff: read.data, whole: given === inFile };
   const [issue] = read.error.issues;
   throw new CliError(
     `${file ?? 'not a modification'}: ${[...(issue?.path ?? [])].join('.')}: ${issue?.message ?? ''}`,
@@ -73,5 +83,25 @@ async function jsonIn(file: string): Promise<unknown> {
     return JSON.parse(await readFile(file, 'utf8')) as unknown;
   } catch (error) {
     throw new CliError(`${file}: ${error instanceof Error ? error.message : String(error)}`, 2);
+  }
+}
+
+/**
+ * Refuses a new value of another type than the one in its place: `amount=10x` is a text, and its tool takes a number. The full form of the diff says
+ * what it means, and null is of every type.
+ */
+export function assertSameTypes({ replacements }: ModificationDiff, { request_payload }: PendingRequest): void {
+  const { params } = request_payload;
+  const root = isObject(params) ? (params as JsonObject).arguments : undefined;
+  for (const { path, value } of replacements) {
+    let was: Json | undefined = root;
+    for (const key of path) was = isObject(was) && Object.hasOwn(was, key) ? (was as JsonObject)[key] : undefined;
+    // What is not there, and what is no scalar, is refused by the review service with its own words.
+    if (was === undefined || was === null || value === null || typeof was === 'object' || typeof was === typeof value)
+      continue;
+    throw new CliError(
+      `${pathText(path)} is ${JSON.stringify(was)}, a ${typeof was}, and ${JSON.stringify(value)} is a ${typeof value}; nothing was decided. To change its type, give the whole diff in a file (npx gate decide --help)`,
+      2,
+    );
   }
 }

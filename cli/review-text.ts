@@ -26,7 +26,10 @@ export function whatRuns(row: PendingRequest): string {
   const lines = {
     id: row.id,
     'correlation id': row.correlation_id,
-    status: row.status === 'pending' ? `pending, expires ${expiry(row)}` : `${row.status} ${decided}`.trim(),
+    status:
+      row.status === 'pending'
+        ? `pending, expires ${expiry(row)}`
+        : `${row.status}${diff && row.status === 'approved' ? ' with changes' : ''} ${decided}`.trim(),
     ...(escalated && { escalated: `nobody had decided by ${escalated}` }),
     ...(required > 1 && {
       approvals: `${approvals.length} of ${required} ${approvals.map(({ by }) => by).join(', ')}`.trim(),
@@ -34,7 +37,11 @@ export function whatRuns(row: PendingRequest): string {
     agent: row.agent_id,
     tool: toolOf(row),
     why: whyItWaits(row),
-    sandbox: [predictionOf(row), ...reasonsOf(row)].join('; '),
+    sandbox: `${diff ? 'of the call as it was asked: ' : ''}${[predictionOf(row), ...reasonsOf(row)].join('; ')}`,
+    ...(row.state_namespace === 'demo' &&
+      row.approval_tier === 'strict' && {
+        people: "one is enough: this agent is the demonstration's (GATE_DEMO_AGENTS)",
+      }),
   };
   const head = Object.entries(lines).flatMap(([name, value]) =>
     [value].flat().map((line, index) => `${(index === 0 ? name : '').padEnd(14)} ${oneLine(line)}\n`),

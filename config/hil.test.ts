@@ -1,5 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { agentOwnersFault, dispositionsFault, parseAgentOwners, parseOperators, readHilConfig } from './hil.js';
+import {
+  agentOwnersFault,
+  dispositionsFault,
+  passkeyFault,
+  parseAgentOwners,
+  parseOperators,
+  readHilConfig,
+} from './hil.js';
 
 const token = (n: number) => `t${n}-0123456789abcdefghijklmnopqrstuvwxyz`;
 const env = {
@@ -90,6 +97,8 @@ describe('the file of dispositions', () => {
   const key = { GATE_HIL_DISPOSITIONS_KEY: '0123456789abcdef'.repeat(4) };
 
   it('is there with its key, or not at all', () => {
+    expect(passkeyFault(readHilConfig(env))).toBeNull();
+    expect(passkeyFault(readHilConfig({ ...env, GATE_HIL_PASSKEY_REQUIRED: 'all' }))).toMatch(/needs GATE_CONSOLE_URL/);
     expect(dispositionsFault(readHilConfig(env))).toBeNull();
     expect(dispositionsFault(readHilConfig({ ...env, ...file, ...key }))).toBeNull();
     for (const half of [file, key])

@@ -77,6 +77,12 @@ export function agentOwnersFault({ operators, agentOwners }: Pick<HilConfig, 'op
     : `GATE_HIL_AGENT_OWNERS: ${unknown.operator}@${unknown.tenant} is not among GATE_HIL_OPERATORS`;
 }
 
+/** Without the console's address no passkey belongs to anything, and every approval would be refused. */
+export const passkeyFault = ({ passkeyRequired, consoleUrl }: Pick<HilConfig, 'passkeyRequired' | 'consoleUrl'>) =>
+  passkeyRequired === 'none' || consoleUrl !== undefined
+    ? null
+    : `GATE_HIL_PASSKEY_REQUIRED=${passkeyRequired} needs GATE_CONSOLE_URL: passkeys belong to the address of the console`;
+
 /** A file without its key, or the other way round. */
 export const dispositionsFault = ({
   dispositionsFile,

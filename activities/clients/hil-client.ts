@@ -13,6 +13,8 @@ const row = z.looseObject({
   ttl_seconds: z.number().int(),
 });
 
+/** Less than the step that asks may take, so that the decider is told that it could not be opened. */
+const OPEN_MS = 2_000;
 const change = z.object({ diff: modificationDiff });
 const ruled = z.object({ decision: signedDecision.nullable() });
 
@@ -59,7 +61,8 @@ export function createHilClient({ timeoutMs = 5_000, ...options }: ServiceClient
 
     async openedChange(pendingId, sealed) {
       const path = `/pending/${encodeURIComponent(pendingId)}/opened-change`;
-      return (await ask(change, { method: 'POST', path, timeoutMs, body: { sealed_diff: sealed } })).diff;
+      const body = { sealed_diff: sealed };
+      return (await ask(change, { method: 'POST', path, timeoutMs: Math.min(timeoutMs, OPEN_MS), body })).diff;
     },
 
     async escalated(id, at) {

@@ -1,4 +1,4 @@
-import { agentOwnersFault, dispositionsFault, HIL_SETTINGS } from '../../config/hil.js';
+import { agentOwnersFault, dispositionsFault, HIL_SETTINGS, passkeyFault } from '../../config/hil.js';
 import { NOTIFICATION_SETTINGS, notificationFault } from '../../config/notifications.js';
 import { declareService } from '../plugins/declaration.js';
 
@@ -8,7 +8,7 @@ export const HIL = declareService({
   prefix: 'GATE_HIL',
   calledBy: 'services',
   settings: { own: HIL_SETTINGS, notifications: NOTIFICATION_SETTINGS },
-  faults: ({ own, notifications }) => [agentOwnersFault(own), dispositionsFault(own), notificationFault(notifications)],
+  faults: ({ own, notifications }) => [agentOwnersFault(own), dispositionsFault(own), passkeyFault(own), notificationFault(notifications)],
   engine: true,
   stores: ['hil'],
   neighbours: [],

@@ -5,10 +5,13 @@ import { PipelineUnavailable } from '../../domain/pipeline/pipeline.js';
 import { unwrapped } from '../tool-call/steps.js';
 import { lifeOf } from '../tool-call/workflow.js';
 
-/** A minute in all: by then the row is stored, or whoever asked for it was told that it is not. */
+/**
+ * Ten minutes in all. Whoever asked is told within seconds that the row is not stored; but a row that is stored needs its run, also where HIL or
+ * the store of calls is away meanwhile.
+ */
 const { takeIn } = proxyLocalActivities<StepActivities>({
   startToCloseTimeout: '6s',
-  retry: { initialInterval: '1s', backoffCoefficient: 1, maximumAttempts: 48 },
+  retry: { initialInterval: '1s', backoffCoefficient: 1.1, maximumInterval: '30s', maximumAttempts: 48 },
   summary: 'the review is taken in from its row',
 });
 
