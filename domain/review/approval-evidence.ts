@@ -40,7 +40,8 @@ export function approvalFindings(rows: readonly LedgerEntry[], keys?: readonly U
   );
   const told = decisions.map((row) => Number(row.policy_decision?.required_approvers ?? 1));
   const needed = Math.max(1, ...told, ...agreed.map(({ statement }) => statement?.required_approvers ?? 1));
-  return read.map(({ statement: _, ...finding }) => {
+  return read.map((each) => {
+    const { statement: _, ...finding } = each;
     if (finding.fault !== null || finding.event !== 'hil.approved') return finding;
     if (denied) return { ...finding, fault: 'another row says that the call was denied' };
     return signed < needed ? { ...finding, fault: `it needs ${needed} people, and ${signed} signed` } : finding;

@@ -100,7 +100,7 @@ export function createDecisionTurns({ atOnce, places, placesEach, waitMs }: Turn
     },
     close() {
       closed = true;
-      for (const own of [...waiting.values()]) for (const place of [...own]) place.refuse(STOPPING);
+      for (const own of waiting.values()) for (const place of own) place.refuse(STOPPING);
     },
   };
 }
