@@ -1,11 +1,10 @@
 import { Option, type Command } from 'commander';
 import type { LedgerEntry } from '../contracts/ledger.js';
-import { modificationDiff } from '../contracts/review.js';
-import { pathText } from '../domain/review/argument-path.js';
 import { CliError } from './errors.js';
 import { json, print } from './output.js';
 import { table } from './table.js';
 import { ledgerFile, UUID, ledgerTarget } from './target.js';
+import { changesIn } from '../domain/evidence/reports/summaries.js';
 import type { LedgerReader } from '../domain/ledger/ports.js';
 import { type StackTarget } from './stack-target.js';
 
@@ -73,22 +72,13 @@ async function rowsOfFile(ledger: LedgerReader, id: string | undefined, limit: n
 }
 
 /** What a row says, in one line. */
-function story(row: LedgerEntry): string {
+export function story(row: LedgerEntry): string {
   const { stage, status_code } = row.policy_decision ?? {};
   if (typeof stage === 'string')
     return `${stage} ${typeof status_code === 'number' ? status_code : ''} ${row.reasoning}`
       .replaceAll(/ +/g, ' ')
       .trim();
-  return [row.decided_by && `by ${row.decided_by}`, changesIn(row) ?? row.reasoning]
-    .filter(Boolean)
-    .join(': ')
-    .slice(0, 120);
-}
-
-/** What an approver changed, in words; undefined for any other row. */
-function changesIn({ event_kind, policy_decision }: LedgerEntry): string | undefined {
-  if (event_kind !== 'hil.modified') return undefined;
-  const read = modificationDiff.safeParse(policy_decision?.modification_diff);
-  if (!read.success) return undefined;
-  return `changed ${read.data.replacements.map(({ path, value }) => `${pathText(path)} = ${JSON.stringify(value)}`).join(', ')}`;
+  const changes = row.event_kind === 'hil.modified' ? changesIn(row.policy_decision) : null;
+  const by = row.decided_by && `by ${row.decided_by}`;
+  return [by, changes, row.reasoning.slice(0, 120)].filter(Boolean).join(': ');
 }

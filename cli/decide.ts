@@ -43,7 +43,7 @@ export function registerDecide(program: Command): void {
     )
     .option(
       '--as <operator>',
-      'decide as another operator of the development stack (`second`); a strict call needs two',
+      "decide as another operator of the development stack (`second`); a strict call needs two, or one where it is the demonstration's",
     )
     .addOption(endpoint())
     .addOption(decideToken())

@@ -38,4 +38,35 @@ describe('a call as an operator reads it', () => {
   it('says the summary where a review names no reasons', () => {
     expect(linesOf({})).toContain('why            money moves; off hours');
   });
+
+  it('says of a changed call what was changed, and that the sandbox saw it as it was asked', () => {
+    const replacements = [{ path: ['amount'], value: 20 }];
+    const changed = {
+      status: 'approved' as const,
+      decided_by: 'operator:ana',
+      reviewed_payload_digest: 'd',
+      modification_diff: { contract: 'gate.hil.modification-diff/v1' as const, replacements },
+    };
+    const before = '               this is of the call as its agent asked for it, before the changes';
+    const lines = linesOf(changed);
+    expect(lines).toContain('status         approved with changes: amount = 20; by operator:ana');
+    expect(lines[lines.findIndex((line) => line.startsWith('sandbox')) + 1]).toBe(before);
+    expect(linesOf({ ...changed, modification_diff: null })).toEqual(
+      expect.arrayContaining(['status         approved with changes by operator:ana', before]),
+    );
+    expect(linesOf({ ...changed, status: 'denied' })).toContain('status         denied by operator:ana');
+    expect(linesOf({ status: 'approved', decided_by: 'operator:ana' })).not.toContain(before);
+  });
+
+  it('says why one person is enough for a strict call of the demonstration', () => {
+    const said = "approvals      a demonstration's call: one person is enough";
+    const strict = { approval_tier: 'strict', state_namespace: 'demo' as const, required_approvers: 1 };
+    expect(linesOf(strict)).toContain(said);
+    for (const other of [
+      { approval_tier: 'standard' },
+      { state_namespace: 'operator' as const },
+      { required_approvers: 2 },
+    ])
+      expect(linesOf({ ...strict, ...other })).not.toContain(said);
+  });
 });

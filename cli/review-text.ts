@@ -1,6 +1,7 @@
 import { type PendingRequest, toolOf } from '../contracts/review.js';
 import { oneLine, printable } from '../domain/printable.js';
 import { pathText } from '../domain/review/argument-path.js';
+import { changesTold } from '../domain/review/modification.js';
 import { deadlineOf } from '../domain/review/transitions.js';
 import { sinceLastTold } from '../domain/review/since-last.js';
 import { whyItWaits } from '../domain/review/why-it-waits.js';
@@ -29,19 +30,21 @@ export function whatRuns(row: PendingRequest): string {
     status:
       row.status === 'pending'
         ? `pending, expires ${expiry(row)}`
-        : `${row.status}${diff && row.status === 'approved' ? ' with changes' : ''} ${decided}`.trim(),
+        : [outcomeOf(row), decided].filter(Boolean).join(' '),
     ...(escalated && { escalated: `nobody had decided by ${escalated}` }),
     ...(required > 1 && {
       approvals: `${approvals.length} of ${required} ${approvals.map(({ by }) => by).join(', ')}`.trim(),
     }),
+    ...(required === 1 &&
+      row.state_namespace === 'demo' &&
+      row.approval_tier === 'strict' && { approvals: "a demonstration's call: one person is enough" }),
     agent: row.agent_id,
     tool: toolOf(row),
     why: whyItWaits(row),
-    sandbox: `${diff ? 'of the call as it was asked: ' : ''}${[predictionOf(row), ...reasonsOf(row)].join('; ')}`,
-    ...(row.state_namespace === 'demo' &&
-      row.approval_tier === 'strict' && {
-        people: "one is enough: this agent is the demonstration's (GATE_DEMO_AGENTS)",
-      }),
+    sandbox: [
+      [predictionOf(row), ...reasonsOf(row)].join('; '),
+      ...(wasChanged(row) ? ['this is of the call as its agent asked for it, before the changes'] : []),
+    ],
   };
   const head = Object.entries(lines).flatMap(([name, value]) =>
     [value].flat().map((line, index) => `${(index === 0 ? name : '').padEnd(14)} ${oneLine(line)}\n`),
@@ -50,6 +53,15 @@ export function whatRuns(row: PendingRequest): string {
     ({ path, value }) => `changed to     ${oneLine(`${pathText(path)} = ${JSON.stringify(value)}`)}\n`,
   );
   return `${head.join('')}arguments\n${printable(JSON.stringify(shown ?? {}, null, 2))}\n${changed.join('')}`;
+}
+
+/** The digest outlives the change itself, which is deleted with the request. */
+const wasChanged = ({ modification_diff: diff, reviewed_payload_digest: changed }: PendingRequest): boolean =>
+  Boolean(diff ?? changed);
+
+function outcomeOf(row: PendingRequest): string {
+  if (row.status !== 'approved' || !wasChanged(row)) return row.status;
+  return `approved with changes${row.modification_diff ? `: ${changesTold(row.modification_diff)};` : ''}`;
 }
 
 /** How long a row still waits. */

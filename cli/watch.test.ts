@@ -286,7 +286,7 @@ describe('the screen of gate pending --watch', () => {
     expect(screenOf(looked, TALL, T0)).toEqual(
       expect.arrayContaining([
         'since the last such call',
-        `  2026-11-02T10:00:00.000Z, denied by operator:ana (${id(9)}): other arguments`,
+        `  2026-11-02T10:00:00.000Z, denied by operator:ana (${id(9)}): asked with other arguments`,
         '  added /p0: "\\u{202e}gnp.exe"',
       ]),
     );

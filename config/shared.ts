@@ -122,7 +122,7 @@ export const demoAgents = setting(
   csv.refine((entries) => entries.every((entry) => /^[A-Za-z0-9._-]{1,63}\/[A-Za-z0-9._-]{1,63}$/.test(entry)), {
     message: 'an agent is written tenant/agent',
   }),
-  "Agents, as tenant/agent, whose calls are a demonstration: their rows have the namespace `demo`, are on no invoice, and are what the demonstration's cleanup hides. Where `gate start` runs its own tools, the two agents that belong to them.",
+  "Agents, as tenant/agent, whose calls are a demonstration: their rows have the namespace `demo`, are on no invoice, and are what the demonstration's cleanup hides; one person is enough for each of them, also in tier strict. Where `gate start` runs its own tools, the two agents that belong to them.",
 );
 
 /** When a review that nobody has decided is escalated, in both editions. */

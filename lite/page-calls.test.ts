@@ -103,7 +103,7 @@ describe('the waiting calls of a page', () => {
       { ...row('row-2', {}), since_last_call: null },
       row('row-3', {}),
     ]);
-    expect(cards[0]).toContain('2026-01-01T00:00:00.000Z, expired (row-0): other arguments</p>');
+    expect(cards[0]).toContain('2026-01-01T00:00:00.000Z, expired (row-0): asked with other arguments</p>');
     expect(cards[0]).toContain('<li>removed /&#60;b&#62;: &#34;&#60;i&#62;&#34;</li>');
     expect(cards[1]).toContain('none of this agent&#39;s last calls that waited was of this tool');
     expect(cards[2]).not.toContain('Since the last');

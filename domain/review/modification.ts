@@ -57,6 +57,10 @@ export function modified(body: JsonObject, { replacements }: ModificationDiff): 
   return copy;
 }
 
+/** The new values in words: `amount = 20, limits.max = 5`. As they were written, so whoever shows them escapes them. */
+export const changesTold = ({ replacements }: ModificationDiff): string =>
+  replacements.map(({ path, value }) => `${pathText(path)} = ${JSON.stringify(value)}`).join(', ');
+
 /** The request that a signed change makes of this one; `null` when it does not fit, or makes another one than was signed. */
 export function changedBody(body: JsonObject, { diff, reviewed_digest }: Modification): JsonObject | null {
   try {

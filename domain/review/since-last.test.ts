@@ -56,9 +56,12 @@ describe('the differences between the arguments of two calls', () => {
       changes_omitted: 3,
     };
     expect(sinceLastTold(last)).toEqual([
-      '2026-11-02T10:00:00.000Z, approved with other arguments by operator:ana (00000000-0000-4000-8000-000000000001): other arguments',
+      '2026-11-02T10:00:00.000Z, approved with changes by operator:ana (00000000-0000-4000-8000-000000000001): asked with other arguments',
       'changed /to: "a" -> "b"',
       'and 3 more differences',
+    ]);
+    expect(sinceLastTold({ ...last, arguments: 'same', changes: [], changes_omitted: 0 })).toEqual([
+      '2026-11-02T10:00:00.000Z, approved with changes by operator:ana (00000000-0000-4000-8000-000000000001): asked with the same arguments',
     ]);
     expect(sinceLastTold(null)).toHaveLength(1);
   });

@@ -90,7 +90,7 @@ export function sinceLastTold(last: SinceLastCall | null): string[] {
   const ended =
     last.status === 'pending'
       ? 'still waits'
-      : `${last.status}${last.modified ? ' with other arguments' : ''}${last.decided_by === null ? '' : ` by ${last.decided_by}`}`;
+      : `${last.status}${last.modified ? ' with changes' : ''}${last.decided_by === null ? '' : ` by ${last.decided_by}`}`;
   return [
     `${last.created_at}, ${ended} (${last.pending_id}): ${COMPARED[last.arguments]}`,
     ...last.changes.map(
@@ -101,8 +101,8 @@ export function sinceLastTold(last: SinceLastCall | null): string[] {
   ];
 }
 const COMPARED: Readonly<Record<SinceLastCall['arguments'], string>> = {
-  same: 'the same arguments',
-  changed: 'other arguments',
+  same: 'asked with the same arguments',
+  changed: 'asked with other arguments',
   purged: 'its arguments are not kept any more',
   unavailable: 'its arguments cannot be opened',
   too_large: 'too large to be compared here',

@@ -1,3 +1,6 @@
+import type { JsonObject } from '../../../contracts/json.js';
+import { modificationDiff } from '../../../contracts/review.js';
+import { changesTold } from '../../review/modification.js';
 import { type ReportRow } from './report-rows.js';
 import { outcomeOf } from './outcome.js';
 
@@ -9,6 +12,12 @@ export function quoted(text: string, most = 160): string {
 
 const because = (text: string): string => (text.trim() === '' ? '' : `: ${quoted(text)}`);
 const text = (value: unknown): string | null => (typeof value === 'string' && value !== '' ? value : null);
+
+/** What a row about a modify changed, as far as a line has room: `amount = 20`. */
+export function changesIn(decision: JsonObject | null): string | null {
+  const diff = modificationDiff.safeParse(decision?.['modification_diff']);
+  return diff.success ? quoted(changesTold(diff.data), 400) : null;
+}
 
 /** What an entry says, in one sentence without its time. The sentence is an annotation; the row is the evidence. */
 export function summaryOf(reportRow: ReportRow): string {
@@ -27,7 +36,7 @@ export function summaryOf(reportRow: ReportRow): string {
     case 'hil.created':
       return `${tool} waits for a person${because(reasoning)}`;
     case 'hil.modified':
-      return `${by} changed the arguments of ${tool}${because(reasoning)}`;
+      return `${by} changed the arguments of ${tool}${because(changesIn(decision) ?? '')}${because(reasoning)}`;
     case 'hil.vote':
       return `${by} approved ${tool}, which still waits for others${because(reasoning)}`;
     case 'hil.escalated':
