@@ -245,7 +245,10 @@ export function hollowPolicyInput(sources: readonly Source[], root = PROJECT_ROO
   }
   const ofLanes = new Set(Object.keys(lanesForPolicy(null)));
   return [...read]
-    .filter(([field]) => !ofLanes.has(field) && !builders.some(({ text }) => new RegExp(`\\b${field}\\b\\s*[:,}]`).test(text)))
+    .filter(
+      ([field]) =>
+        !ofLanes.has(field) && !builders.some(({ text }) => new RegExp(`\\b${field}\\b\\s*[:,}]`).test(text)),
+    )
     .map(([name, file]) => ({ kind: 'policy input', name, why: `${file} reads it, and nothing fills it in` }) as const);
 }
 

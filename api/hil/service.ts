@@ -8,7 +8,12 @@ export const HIL = declareService({
   prefix: 'GATE_HIL',
   calledBy: 'services',
   settings: { own: HIL_SETTINGS, notifications: NOTIFICATION_SETTINGS },
-  faults: ({ own, notifications }) => [agentOwnersFault(own), dispositionsFault(own), passkeyFault(own), notificationFault(notifications)],
+  faults: ({ own, notifications }) => [
+    agentOwnersFault(own),
+    dispositionsFault(own),
+    passkeyFault(own),
+    notificationFault(notifications),
+  ],
   engine: true,
   stores: ['hil'],
   neighbours: [],
