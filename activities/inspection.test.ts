@@ -161,10 +161,10 @@ describe('an inspection that is not to be done twice', () => {
     const apply = () => gate.activities.applyDecision(modified);
     beforeEach(async () => {
       gate.script.tier = 'yellow';
-      call = await parked(gate, 'gate.server-execution/v1', { arguments: { path: '/tmp/old' } });
+      call = await parked(gate, 'gate.server-execution/v1', { arguments: { path: '/srv/old' } });
       const diff = {
         contract: 'gate.hil.modification-diff/v1' as const,
-        replacements: [{ path: ['path'], value: '/tmp/new' }],
+        replacements: [{ path: ['path'], value: '/srv/new' }],
       };
       const body = (await gate.reviews.byCorrelation(call.correlation_id))?.request_payload as JsonObject;
       const reviewed_digest = canonicalDigest(changedArguments(body, diff));

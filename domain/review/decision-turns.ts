@@ -1,4 +1,5 @@
 import { GateError } from '../errors.js';
+import { createFairQueue } from '../fair-queue.js';
 
 /** How many decisions may be under way, how many may wait for their turn, and how long. */
 export interface TurnLimits {
@@ -33,9 +34,7 @@ interface Waiting {
 }
 
 export function createDecisionTurns({ atOnce, places, placesEach, waitMs }: TurnLimits): DecisionTurns {
-  /** By person; who had a turn goes to the end, so that many decisions of one hold up nobody else's. */
-  const waiting = new Map<string, Set<Waiting>>();
-  let held = 0;
+  const waiting = createFairQueue<Waiting>();
   let underWay = 0;
   let closed = false;
 
@@ -44,10 +43,6 @@ export function createDecisionTurns({ atOnce, places, placesEach, waitMs }: Turn
       const over = () => {
         clearTimeout(timer);
         left?.removeEventListener('abort', leave);
-        held -= 1;
-        const own = waiting.get(by);
-        own?.delete(place);
-        if (own?.size === 0) waiting.delete(by);
       };
       const place: Waiting = {
         go() {
@@ -56,29 +51,22 @@ export function createDecisionTurns({ atOnce, places, placesEach, waitMs }: Turn
         },
         refuse(why) {
           over();
+          waiting.remove(by, place);
           reject(notSent(why));
         },
       };
       const leave = () => place.refuse('whoever asked has gone');
       const timer = setTimeout(() => place.refuse(`its turn did not come within ${waitMs / 1000} s`), waitMs);
       left?.addEventListener('abort', leave);
-      held += 1;
-      const own = waiting.get(by);
-      if (own) own.add(place);
-      else waiting.set(by, new Set([place]));
+      waiting.add(by, place);
     });
-  /** Lets in the next one, of the person whose last turn is longest ago. */
+  /** Lets in the next one, of the person whose last turn is longest ago. One person may have several under way. */
   function next(): boolean {
-    const [first] = waiting;
-    if (first === undefined) return false;
-    const [by, own] = first;
-    waiting.delete(by);
-    waiting.set(by, own);
-    for (const place of own) {
-      place.go();
-      return true;
-    }
-    return false;
+    const taken = waiting.take();
+    if (taken === undefined) return false;
+    waiting.done(taken.who);
+    taken.item.go();
+    return true;
   }
 
   return {
@@ -86,8 +74,8 @@ export function createDecisionTurns({ atOnce, places, placesEach, waitMs }: Turn
       if (closed) throw notSent(STOPPING);
       if (left?.aborted) throw notSent('whoever asked has gone');
       const waits = underWay >= atOnce;
-      if (waits && held >= places) throw notSent(`${places} others wait before it`);
-      if (waits && (waiting.get(by)?.size ?? 0) >= placesEach)
+      if (waits && waiting.size >= places) throw notSent(`${places} others wait before it`);
+      if (waits && waiting.waitingOf(by) >= placesEach)
         throw notSent(`${placesEach} others of the same person wait before it`);
       // Whoever ends hands on its own place, so that nobody who comes now overtakes those who wait.
       if (waits) await turn(by, left);
@@ -100,7 +88,7 @@ export function createDecisionTurns({ atOnce, places, placesEach, waitMs }: Turn
     },
     close() {
       closed = true;
-      for (const own of waiting.values()) for (const place of own) place.refuse(STOPPING);
+      for (const place of waiting.clear()) place.refuse(STOPPING);
     },
   };
 }
