@@ -6,7 +6,7 @@ import { type DemoUpstream, startDemoUpstream } from '../../demo/upstream/server
 import { checkHistories, hasGo } from '../linearizability/checker.js';
 import { faultsOf } from '../linearizability/faults.js';
 import type { History, Operation } from '../linearizability/history.js';
-import { playRound } from '../linearizability/rounds.js';
+import { KILLS, playRound } from '../linearizability/rounds.js';
 import { needs } from '../support/needs.js';
 import { seededRandom } from '../support/random.js';
 import { STACK_START_LIMIT_MS } from '../support/stack.js';
@@ -64,7 +64,18 @@ describe('the model that histories of reviews are checked against', () => {
       possible.push(
         history('counted, and completed by another', counted('ana', 1, 9), by('ben', 'approve', 'approved', 2, 8, 2)),
       );
+      const link = (status: string, from: number): Made => ({
+        from,
+        to: from + 1,
+        input: { kind: 'link', required: 1 },
+        output: { known: true, status },
+      });
+      possible.push(
+        history('a link, then a decision', link('pending', 1), by('ana', 'deny', 'denied', 3, 4), link('ended', 5)),
+      );
       const impossible = [
+        history('a link to what is over', by('ana', 'deny', 'denied', 1, 2), link('pending', 3)),
+        history('a link that is over too early', link('ended', 1), by('ana', 'deny', 'denied', 3, 4)),
         history('counted after the end', by('ben', 'deny', 'denied', 1, 2, 2), counted('ana', 3, 4)),
         history('two decide', by('ana', 'approve', 'approved', 1, 5), by('ben', 'deny', 'denied', 2, 6)),
         history('told, and not shown', by('ana', 'approve', 'approved', 1, 5), sees('pending', '', 6)),
@@ -102,12 +113,18 @@ describe('reviews that many people decide at once', () => {
 
   withGo(
     told(
-      'each have one end, whoever asks and whatever is killed: 80 of them, of one person and of two, kill -9 of everything in between',
+      'each have one end, whoever asks and whatever is killed: 80 of them, of one person and of two, kill -9 of the host, of the engine or of both in between',
     ),
     async () => {
       const random = seededRandom('reviews that many people decide at once');
       const stateDir = join(folder, 'state');
-      const { ended, gate } = await playRound({ stateDir, toolsUrl: tools.url, reviews: 80, kill: true, random });
+      const { ended, gate } = await playRound({
+        stateDir,
+        toolsUrl: tools.url,
+        reviews: 80,
+        kill: random.pick(KILLS),
+        random,
+      });
       expect(await faultsOf(ended, tools.state())).toEqual([]);
       // The round says something: it had each of these.
       for (const status of ['approved', 'denied', 'expired']) expect(ended.map((one) => one.status)).toContain(status);

@@ -6,8 +6,8 @@ export interface Operation {
   /** `null`: no answer came, or one that leaves open whether anything happened. */
   readonly return: number | null;
   readonly input: {
-    /** `read`: the row. `end`: what an answer to something else says of the end. `final`: the row when all is over. */
-    readonly kind: 'approve' | 'deny' | 'modify' | 'expire' | 'assign' | 'incident' | 'read' | 'end' | 'final';
+    /** `read`: the row. `link`: whether a decision link still leads to something that waits. `end`: what an answer to something else says of the end. `final`: the row when all is over. */
+    readonly kind: 'approve' | 'deny' | 'modify' | 'expire' | 'assign' | 'incident' | 'read' | 'link' | 'end' | 'final';
     readonly subject?: string;
     readonly request?: string;
     readonly value?: string;

@@ -9,6 +9,10 @@ import { startStack, type TestStack } from '../support/stack.js';
 import { eventually, timePasses } from '../support/waiting.js';
 import type { History, Operation } from './history.js';
 
+export type Killed = 'host' | 'engine';
+/** Each way to lose processes of Gate. */
+export const KILLS: readonly (readonly Killed[])[] = [['host', 'engine'], ['host'], ['engine']];
+
 export interface RoundOptions {
   /** A folder that outlives the kills. */
   readonly stateDir: string;
@@ -16,8 +20,8 @@ export interface RoundOptions {
   readonly toolsUrl: string;
   /** Reviews of this round. */
   readonly reviews: number;
-  /** kill -9 of every process of Gate, once or not at all. */
-  readonly kill: boolean;
+  /** What gets a kill -9 in the middle: the process that hosts every service, the engine, or both. */
+  readonly kill: readonly Killed[];
   readonly random: { next(): number; pick<T>(from: readonly T[]): T };
 }
 
@@ -45,7 +49,8 @@ interface Review {
   readonly operations: Operation[];
 }
 interface Asked {
-  readonly via: 'token' | 'chat';
+  /** `link`: a decision link that the same person made, and that is looked up before it is followed. */
+  readonly via: 'token' | 'chat' | 'link';
   readonly kind: Operation['input']['kind'];
   readonly person: Person;
   readonly request: string;
@@ -62,7 +67,7 @@ export interface Ended {
 
 const now = (): number => Number(process.hrtime.bigint());
 
-/** Parks calls, lets people decide all of them at once in every way there is, kills Gate in the middle, and waits until all are over. */
+/** Parks calls, lets people decide all of them at once in every way there is, kills what it is told in the middle, and waits until all are over. */
 export async function playRound({
   stateDir,
   toolsUrl,
@@ -174,6 +179,33 @@ export async function playRound({
     return false;
   }
 
+  /**
+   * A link to the decision, looked up as the page behind it does: what the look said is the operation of a client of its own. A link that
+   * was not made, because the review is over or nobody answered, leads nowhere.
+   */
+  async function follow(review: Review, { kind, person }: Asked, client: number): Promise<void> {
+    const made = await ask('GET', `/pending/${review.id}/decision-link?action=${kind}`, person, randomUUID()).catch(
+      () => null,
+    );
+    if (made?.status !== 200) return;
+    const { token } = made.body as { token: string };
+    const call = now();
+    const looked = await ask('POST', '/decision-link/verify', person, randomUUID(), { token }).catch(() => null);
+    if (looked?.status !== 200) return;
+    const { valid, reason } = looked.body as { valid: boolean; reason: string };
+    if (valid !== (reason === 'ok') || (!valid && reason !== 'not_pending'))
+      throw new Error(`a link leads to ${looked.text}`);
+    const { required } = review;
+    const output = { known: true, status: valid ? 'pending' : 'ended' };
+    review.operations.push({
+      client: 2 * SEEN + client,
+      call,
+      return: now(),
+      input: { kind: 'link', required },
+      output,
+    });
+  }
+
   const anything = ({ required }: Review): Asked => {
     const person = random.pick(PEOPLE);
     const request = randomUUID();
@@ -189,8 +221,11 @@ export async function playRound({
       'read',
       'read',
     ] as const);
-    const byChat = (kind === 'approve' || kind === 'deny') && random.next() < 0.25;
-    if (byChat) return { via: 'chat', kind, person: 'operator:dev', request: `click-${request}` };
+    if (kind === 'approve' || kind === 'deny') {
+      const way = random.next();
+      if (way < 0.25) return { via: 'chat', kind, person: 'operator:dev', request: `click-${request}` };
+      if (way < 0.5) return { via: 'link', kind, person, request };
+    }
     const value = kind === 'assign' || kind === 'incident' ? { value: request.slice(0, 8) } : {};
     return { via: 'token', kind, person, request, ...value };
   };
@@ -201,6 +236,7 @@ export async function playRound({
       Array.from({ length: count }, async (_, client) => {
         const asked = anything(review);
         await timePasses(random.next() * SPREAD_MS, 'people do not click in one moment');
+        if (asked.via === 'link') await follow(review, asked, client);
         for (let again = 0; again < 3 && (await operate(review, asked, client)); again += 1) {
           if (asked.via === 'chat') return;
           await timePasses(250, 'until it is tried again');
@@ -238,13 +274,14 @@ export async function playRound({
   await up(first);
   const parked = await park(Math.ceil(reviews / 2));
   const deciding = decided(parked);
-  if (kill) {
+  if (kill.length > 0) {
     await timePasses(500 + random.next() * 4_000, 'the kill comes at any moment');
-    await killAll(gate!, http!);
-  } else {
-    await deciding;
-    await gate!.stop();
+    await killed(kill, gate!);
   }
+  // Without its engine the host goes on, and starts another.
+  if (!kill.includes('host')) await deciding;
+  await http!.close();
+  await gate!.stop();
   await up(second);
   await deciding;
   await decided(parked.filter(() => random.next() < 0.3));
@@ -292,22 +329,20 @@ const shownOf = (row: PendingRequest) => ({
 function outputOf(reply: Reply, { via, kind }: Asked): Operation['output'] | null {
   if (reply.status >= 500) return null;
   if (reply.status >= 400) return { known: true, refused: (reply.body as { error: string }).error };
-  if (via === 'token') return { known: true, ...shownOf(JSON.parse(reply.text) as PendingRequest) };
+  if (via !== 'chat') return { known: true, ...shownOf(JSON.parse(reply.text) as PendingRequest) };
   // A card says how it ended; one that still has buttons is of a review that waits for somebody else.
   const ended = /"text":"Gate: A call was (approved|denied)/.exec(reply.text)?.[1];
   return { known: true, status: ended ?? (kind === 'approve' ? 'pending' : 'denied') };
 }
 
-/** kill -9 of the process that hosts every service, and of the engine. */
-async function killAll(gate: TestStack, http: Http): Promise<void> {
+async function killed(what: readonly Killed[], gate: TestStack): Promise<void> {
   const file = readFileSync(join(gate.stateDir, 'run', 'temporal.pid'), 'utf8');
   const engine = file.startsWith('{') ? (JSON.parse(file) as { pid: number }).pid : Number(file);
   const ended = new Promise((resolve) => gate.process.once('exit', resolve));
-  process.kill(engine, 'SIGKILL');
+  if (what.includes('engine')) process.kill(engine, 'SIGKILL');
+  if (!what.includes('host')) return;
   gate.process.kill('SIGKILL');
   await ended;
-  await http.close();
-  await gate.stop();
 }
 
 async function inTurns<Item, Made>(

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { startDemoUpstream } from '../../demo/upstream/server.js';
 import { seededRandom } from '../support/random.js';
 import { faultsOf } from './faults.js';
-import { playRound } from './rounds.js';
+import { KILLS, playRound } from './rounds.js';
 
 /**
  * `npm run linearizable [-- --histories 10000] [--minutes 60] [--round 300]`: rounds of reviews that many people decide at once, under kill -9,
@@ -37,14 +37,15 @@ while (checked < histories && performance.now() < untilMs) {
     sse: true,
   });
   try {
-    const round = { stateDir: join(folder, 'state'), toolsUrl: tools.url, reviews: size, kill: true, random };
+    const kill = random.pick(KILLS);
+    const round = { stateDir: join(folder, 'state'), toolsUrl: tools.url, reviews: size, kill, random };
     const { ended, gate } = await playRound(round);
     const faults = await faultsOf(ended, tools.state());
     const { valid } = await gate.verify();
     await gate.stop();
     for (const { status } of ended) seen[status] = (seen[status] ?? 0) + 1;
     checked += ended.length;
-    process.stdout.write(`${checked} histories, ${JSON.stringify(seen)}\n`);
+    process.stdout.write(`${checked} histories, ${JSON.stringify(seen)}, killed: ${kill.join(' and ')}\n`);
     if (faults.length > 0 || !valid) {
       process.stdout.write(`${JSON.stringify({ ledger_valid: valid, faults }, null, 2)}\n`);
       process.exitCode = 1;

@@ -121,6 +121,12 @@ func step(s state, in input, out output) []state {
 	switch in.Kind {
 	case "read", "final":
 		return read(s, in, out)
+	case "link":
+		// Like a reader; but past its deadline a link leads nowhere although the row may still say that it waits.
+		if out.Status == "pending" {
+			return when(s.Status == "pending" || !s.Shown, s)
+		}
+		return when(s.Status != "pending", s)
 	case "end":
 		return when(s.Status == out.Status && (out.By == "" || out.By == s.By), s.shown())
 	case "assign", "incident":
