@@ -107,6 +107,9 @@ export const proxyOperators = setting(
   { secret: true },
 );
 
+/** 32 bytes as 64 hex digits. */
+export const sessionKeyText = parsedBy(sessionKeyOf);
+
 export const HIL_SETTINGS = {
   ...listenerSettings('GATE_HIL', 'the review service', { port: 8084, healthPort: 9084 }),
   payloadKeys: setting(
@@ -133,7 +136,7 @@ export const HIL_SETTINGS = {
   ),
   sessionKey: setting(
     'GATE_HIL_SESSION_KEY',
-    parsedBy(sessionKeyOf),
+    sessionKeyText,
     'Key of what HIL hands to people: 64 hex digits. Links to decisions are derived from it; another key voids them.',
     { secret: true },
   ),

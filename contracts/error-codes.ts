@@ -265,6 +265,21 @@ export const ERROR_CODES = {
     meaning: 'The ledger is not the one that was signed before: entries were changed or cut off; nothing is signed.',
   },
   provider_unavailable: { status: 503, retry: 'after_wait', meaning: 'The inspection provider is unavailable.' },
+  console_neighbour_away: {
+    status: 503,
+    retry: 'after_wait',
+    meaning: 'A service that the console asks does not answer; the page says which.',
+  },
+  csrf_failed: {
+    status: 403,
+    retry: 'no',
+    meaning: 'The form is not from a page of this console and this session: load the page again. Nothing was done.',
+  },
+  role_too_low: {
+    status: 403,
+    retry: 'no',
+    meaning: 'What was asked for needs a higher role than the person who is signed in has; `required` names it. Nothing was done.',
+  },
   policy_unavailable: { status: 503, retry: 'after_wait', meaning: 'No policy set is loaded.' },
   sandbox_unavailable: {
     status: 503,

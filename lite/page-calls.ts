@@ -10,7 +10,7 @@ import { predictionOf, reasonsOf } from '../domain/sandbox/told.js';
 import { deadlineOf } from '../domain/review/transitions.js';
 import { DEFAULT_TENANT } from './access.js';
 import { notice, shownTime, text } from '../api/pages/html.js';
-import { shownJson } from './shown-json.js';
+import { shownJson } from '../domain/shown-json.js';
 
 /** How much an approver can read on a page; a larger call cannot be approved here. */
 const MAX_SHOWN = 100_000;

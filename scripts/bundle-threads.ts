@@ -39,3 +39,15 @@ await build({
   plugins: [keepPlaces],
   logLevel: 'warning',
 });
+
+/** What the console's pages load: one script and one style, from sources that know a browser and nothing else. */
+const BROWSER = join(COMPILED, '..', 'console', 'browser');
+await build({
+  entryPoints: [join(BROWSER, 'console.ts'), join(BROWSER, 'console.css')],
+  outdir: join(COMPILED, 'console', 'static'),
+  bundle: true,
+  minify: true,
+  format: 'esm',
+  target: 'es2022',
+  logLevel: 'warning',
+});

@@ -16,6 +16,7 @@ import { writeIn } from '../adapters/store/writable.js';
 import { connectClient, connectNative, type EngineClient } from '../workers/client.js';
 import type { DevelopmentService, DevPki } from './certificates/dev-pki.js';
 import type { DevelopmentFile, ServiceAddresses, Stack } from './development-file.js';
+import { addressName } from './address-name.js';
 import { engineAddress } from './engine-address.js';
 import { type Engine, type EngineStart, mendable, QUICK_STOP_LIMIT_MS } from './engine-process.js';
 import { LOG_REDACTION } from './log-redaction.js';
@@ -203,10 +204,6 @@ const answersAtOnce = ({ client, circuit }: Pick<EngineClient, 'client' | 'circu
           () => false,
         );
 
-/** An address to print and to call: wildcard addresses are reached as localhost. */
-const nameOf = (host: string): string =>
-  host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
-
 function developmentFile(
   { config, pki, operatorToken, secondOperatorToken }: BringUp,
   engine: Pick<Engine, 'address' | 'uiUrl'>,
@@ -226,8 +223,8 @@ function developmentFile(
       : [
           {
             key: keyOf(service),
-            url: `https://${nameOf(host)}:${port}`,
-            health: `http://${nameOf(healthHost)}:${healthPort}`,
+            url: `https://${addressName(host)}:${port}`,
+            health: `http://${addressName(healthHost)}:${healthPort}`,
           },
         ];
   });

@@ -1,12 +1,20 @@
 import { createMtlsFetch } from '../activities/clients/mtls-fetch.js';
-import type { Opened, Opening, Reach, Remote, ServiceDeclaration, SharedParts } from '../api/plugins/declaration.js';
+import type {
+  Opened,
+  Opening,
+  Over,
+  Reach,
+  Remote,
+  ServiceDeclaration,
+  SharedParts,
+} from '../api/plugins/declaration.js';
 import type { TlsMaterial } from '../api/plugins/service.js';
 import { serviceSpiffe } from '../domain/identity/spiffe.js';
 import { workloadOf } from './services.js';
 import type { Undo } from './undo.js';
 
 /** How a service reaches the services that it calls: in process if they run in the same process, otherwise over mutual TLS. */
-export type Neighbours = Pick<Opening<never>, 'neighbour' | 'beside' | 'readinessOf'>;
+export type Neighbours = Pick<Opening<never>, 'neighbour' | 'over' | 'beside' | 'readinessOf'>;
 
 export interface NeighbourOptions {
   readonly trustDomain: string;
@@ -17,6 +25,8 @@ export interface NeighbourOptions {
   readonly remotes: ReadonlyMap<string, Remote<unknown> | undefined>;
   tlsOf(service: ServiceDeclaration): TlsMaterial;
   addressOf(service: ServiceDeclaration): string;
+  /** The address of a service of this process once it listens, or `null`. */
+  listening(service: ServiceDeclaration): Promise<string> | null;
   shared(): SharedParts;
 }
 
@@ -24,11 +34,11 @@ const SERVICE_LIMIT_MS = 10_000;
 
 export function neighboursOf(asking: ServiceDeclaration, options: NeighbourOptions): Neighbours {
   const { trustDomain, undo, opened, remotes } = options;
-  const reached = new Map<string, Reach>();
+  const fetches = new Map<string, Over['fetch']>();
 
-  /** A service in another process, identified by its SPIFFE id. */
-  function reachOf(service: ServiceDeclaration): Reach {
-    const known = reached.get(service.name);
+  /** Identified by its SPIFFE id. */
+  function fetchOf(service: ServiceDeclaration): Over['fetch'] {
+    const known = fetches.get(service.name);
     if (known) return known;
     const fetch = createMtlsFetch({
       ...options.tlsOf(asking),
@@ -36,10 +46,15 @@ export function neighboursOf(asking: ServiceDeclaration, options: NeighbourOptio
       timeoutMs: SERVICE_LIMIT_MS,
     });
     undo.push('neighbours', `the connections to ${service.name}`, () => fetch.close());
-    const reach = { url: options.addressOf(service), fetch, shared: options.shared() };
-    reached.set(service.name, reach);
-    return reach;
+    fetches.set(service.name, fetch);
+    return fetch;
   }
+  /** A service in another process. */
+  const reachOf = (service: ServiceDeclaration): Reach => ({
+    url: options.addressOf(service),
+    fetch: fetchOf(service),
+    shared: options.shared(),
+  });
   function remoteOf<Port>({ name }: ServiceDeclaration<string, Port>): Remote<Port> {
     const remote = remotes.get(name);
     if (!remote)
@@ -51,6 +66,10 @@ export function neighboursOf(asking: ServiceDeclaration, options: NeighbourOptio
 
   return {
     beside,
+    over: async (service) => ({
+      url: (await options.listening(service)) ?? options.addressOf(service),
+      fetch: fetchOf(service),
+    }),
     neighbour: async (service) => beside(service) ?? remoteOf(service).connect(reachOf(service)),
     readinessOf(service) {
       const near = opened(service);

@@ -4,6 +4,7 @@ import type { Opened, Opening, Ports, ServiceDeclaration, SharedParts } from '..
 import type { TlsMaterial } from '../api/plugins/service.js';
 import type { GroupConfig, SettingGroups } from '../config/env.js';
 import type { StoreTarget } from '../adapters/store/database.js';
+import { addressName } from './address-name.js';
 import { type Neighbours, neighboursOf } from './neighbours.js';
 import { portTaken } from './port-taken.js';
 import type { Undo } from './undo.js';
@@ -37,6 +38,12 @@ export interface OpenServices {
 }
 
 const SERVICE_LIMIT_MS = 10_000;
+
+function deferred<Value>(): { readonly promise: Promise<Value>; readonly resolve: (value: Value) => void } {
+  let resolve: (value: Value) => void = () => undefined;
+  const promise = new Promise<Value>((given) => (resolve = given));
+  return { promise, resolve };
+}
 
 /**
  * Opens the services of a process, each with the services that it calls: all at once, so that a slow one delays only those that need it.
@@ -73,10 +80,12 @@ export async function openServices(owner: ServiceProcess): Promise<OpenServices>
     return opening as Promise<Opened<Port>>;
   };
   let parts: SharedParts | undefined;
+  const addresses = new Map(services.map(({ name }) => [name, deferred<string>()] as const));
+  const listening = ({ name }: ServiceDeclaration) => addresses.get(name)?.promise ?? null;
 
   function openingOf(service: ServiceDeclaration): Opening<GroupConfig<SettingGroups>> {
     const shared = (): SharedParts => (parts ??= owner.shared(neighbours.neighbour));
-    const neighbours: Neighbours = neighboursOf(service, { ...owner, opened, remotes, shared });
+    const neighbours: Neighbours = neighboursOf(service, { ...owner, opened, remotes, listening, shared });
     return {
       ...neighbours,
       config: owner.configOf(service),
@@ -107,14 +116,22 @@ export async function openServices(owner: ServiceProcess): Promise<OpenServices>
     return registry;
   }
 
+  const hostOf = (service: ServiceDeclaration): string => {
+    const { own } = owner.configOf(service) as { readonly own?: { readonly host?: string } };
+    return own?.host ?? 'localhost';
+  };
   const ports = new Map<string, Ports>();
   async function listen(service: ServiceDeclaration): Promise<void> {
     const listener = (await opened(service))?.listener?.();
     if (!listener) return;
-    const phase = ({ agents: 'entry', services: 'listeners', probes: 'probes' } as const)[service.calledBy];
+    const phase = ({ agents: 'entry', people: 'entry', services: 'listeners', probes: 'probes' } as const)[
+      service.calledBy
+    ];
     undo.push(phase, `the ${service.name}`, () => listener.service.close(), listener.drainMs ?? SERVICE_LIMIT_MS);
     try {
-      ports.set(service.name, await listener.listen());
+      const listens = await listener.listen();
+      ports.set(service.name, listens);
+      addresses.get(service.name)?.resolve(`https://${addressName(hostOf(service))}:${listens.port}`);
     } catch (error) {
       throw portTaken(error, `the ${service.name}`, `${service.prefix}_PORT / ${service.prefix}_HEALTH_PORT`) ?? error;
     }
@@ -131,12 +148,12 @@ export async function openServices(owner: ServiceProcess): Promise<OpenServices>
   }
   owner.signal?.throwIfAborted();
   const starting = all.map((each) => each.start?.());
-  const listening = services.filter(({ calledBy }) => calledBy !== 'agents').map(listen);
+  const opening = services.filter(({ calledBy }) => calledBy !== 'agents').map(listen);
   try {
-    await Promise.all([...starting, ...listening]);
+    await Promise.all([...starting, ...opening]);
   } catch (error) {
     // Requests that a start has sent to the engine must return before its connection is closed.
-    await Promise.allSettled([...starting, ...listening]);
+    await Promise.allSettled([...starting, ...opening]);
     throw error;
   }
   owner.signal?.throwIfAborted();

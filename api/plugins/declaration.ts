@@ -1,6 +1,7 @@
 import type { NativeConnection } from '@temporalio/worker';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import type { MtlsStream } from '../../activities/clients/mtls-fetch.js';
 import type { ServiceFetch } from '../../activities/clients/service-client.js';
 import type { Config, GroupConfig, SettingGroups } from '../../config/env.js';
 import type { ENGINE_SETTINGS } from '../../config/shared.js';
@@ -30,10 +31,10 @@ export interface ServiceDeclaration<Name extends string = string, Port = unknown
   /** Its key in `.gate/dev.json`, when that differs from its name. */
   readonly key?: string;
   /**
-   * Who calls it. `agents`: it starts to listen after all others and stops before them. `probes`: it has only a health listener, and only
-   * as a separate process.
+   * Who calls it. `agents`: it starts to listen after all others and stops before them. `people`: browsers, which stop before the services
+   * that it asks. `probes`: it has only a health listener, and only as a separate process.
    */
-  readonly calledBy: 'agents' | 'services' | 'probes';
+  readonly calledBy: 'agents' | 'people' | 'services' | 'probes';
   /** The service whose /metrics also shows its metrics when it has no listener of its own. */
   readonly metricsBeside?: string;
   /**
@@ -108,10 +109,14 @@ export interface Remote<Port> {
   answers?(port: Port, reach: Reach): Promise<unknown>;
 }
 
-/** What is needed to reach a service in another process. */
-export interface Reach {
+/** A service at its address. */
+export interface Over {
   readonly url: string;
-  readonly fetch: ServiceFetch;
+  readonly fetch: ServiceFetch & { readonly stream: MtlsStream };
+}
+
+/** What is needed to reach a service in another process. */
+export interface Reach extends Over {
   readonly shared: SharedParts;
 }
 
@@ -169,6 +174,11 @@ export interface Opening<Settings> {
   storeTarget(store: string): StoreTarget;
   /** A service that it calls: in this process, or over mutual TLS. */
   neighbour<Port>(service: ServiceDeclaration<string, Port>): Promise<Port>;
+  /**
+   * A service that it calls over HTTP with its own certificate, also one of this process, so that the table of callers holds for it. Resolves
+   * when that service listens.
+   */
+  over(service: ServiceDeclaration): Promise<Over>;
   /** A service that runs in this process; null when it does not. */
   beside<Port>(service: ServiceDeclaration<string, Port>): Promise<Port> | null;
   /** A readiness check that asks the service each time it runs. */

@@ -82,7 +82,7 @@ export const answerUnreadable =
     socket.end(`HTTP/1.1 ${refused.status} ${STATUS_CODES[refused.status]}\r\n${lines.join('')}\r\n${body}`);
   };
 
-function toGateError(error: Error & { statusCode?: number; code?: string }): GateError {
+export function toGateError(error: Error & { statusCode?: number; code?: string }): GateError {
   if (error instanceof GateError) return error;
   if (hasZodFastifySchemaValidationErrors(error)) {
     const [first] = error.validation;

@@ -26,9 +26,12 @@ export interface ServiceOptions {
   readonly registry: Registry;
   readonly trustDomain: string;
   /**
-   * Without it the service speaks plain HTTP, for tests only. `required` refuses strangers in the handshake; `asked` leaves that to code.
+   * Without it the service speaks plain HTTP: in tests, and to browsers on this machine. `required` refuses strangers in the handshake, `asked`
+   * leaves that to code, `none` asks for no certificate.
    */
-  readonly tls?: TlsMaterial & { readonly clientCertificate: 'required' | 'asked' };
+  readonly tls?:
+    | (TlsMaterial & { readonly clientCertificate: 'required' | 'asked' })
+    | (Pick<TlsMaterial, 'cert' | 'key'> & { readonly clientCertificate: 'none' });
   /** Governed services check every route against the route authority table before the body is read. */
   readonly governed?: GovernedService;
   readonly bodyLimit?: number;
@@ -38,6 +41,8 @@ export interface ServiceOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** The form of refusals that no route makes. */
   readonly errorBody?: ErrorBody;
+  /** Says how errors and unknown paths are answered, for a service whose answers are pages. */
+  readonly answers?: (app: ServiceApp) => void;
   readonly readiness?: ReadinessChecks;
   /** Shown by /readyz beside the checks. */
   readonly details?: ReadinessDetails;
@@ -90,11 +95,10 @@ export function createService(options: ServiceOptions): Service {
     ...(tls && {
       https: {
         ...slowSenders,
-        ca: tls.ca,
+        ...(tls.clientCertificate !== 'none' && { ca: tls.ca, requestCert: true }),
         cert: tls.cert,
         key: tls.key,
         minVersion: 'TLSv1.3' as const,
-        requestCert: true,
         rejectUnauthorized: tls.clientCertificate === 'required',
         handshakeTimeout: HANDSHAKE_LIMIT_MS,
       },
@@ -128,7 +132,7 @@ export function createService(options: ServiceOptions): Service {
     if (closing) request.raw.socket.destroySoon();
     done();
   });
-  answerErrors(app, errorBody);
+  (options.answers ?? ((to: ServiceApp) => answerErrors(to, errorBody)))(app);
   if (options.governed) enforceRouteAuthority(app, options.governed);
   const health = healthApp(options.name, options.registry, options.readiness ?? {}, options.details);
   return {

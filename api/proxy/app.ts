@@ -8,7 +8,7 @@ import { ERROR_CODES } from '../../contracts/error-codes.js';
 import { enforceRouteAuthority } from '../plugins/caller-authority.js';
 import type { VerifyDecision } from '../../domain/review/approval.js';
 import type { ReadinessChecks } from '../plugins/health.js';
-import { createService, type Service, type ServiceOptions } from '../plugins/service.js';
+import { createService, type Service, type ServiceOptions, type TlsMaterial } from '../plugins/service.js';
 import { type AgentLimits, createAgentLimits } from './agent-limits.js';
 import { errorAnswer } from './answers.js';
 import { createCallHandler, type CallHandlerOptions } from './calls.js';
@@ -31,7 +31,7 @@ export interface ProxyOptions
   readonly logger: Logger;
   readonly registry: Registry;
   readonly trustDomain: string;
-  readonly tls?: Omit<NonNullable<ServiceOptions['tls']>, 'clientCertificate'>;
+  readonly tls?: TlsMaterial;
   readonly resolveCaller?: ServiceOptions['resolveCaller'];
   readonly readiness?: ReadinessChecks;
   /** Called with each record when its first answer leaves, not at replays. */

@@ -19,7 +19,7 @@ import { withFileLock } from '../file-lock.js';
 import { type ProcessName, SERVICES, workloadOf } from '../services.js';
 
 /** Workloads that call services but are not a service of Gate yet. */
-const FURTHER_WORKLOADS = ['identity', 'console', 'simulator'] as const;
+const FURTHER_WORKLOADS = ['identity', 'simulator'] as const;
 export type DevelopmentService = Exclude<ProcessName, 'worker'> | (typeof FURTHER_WORKLOADS)[number];
 
 /** Every workload of the development stack. */
@@ -241,6 +241,8 @@ export interface DevelopmentSecrets {
   readonly callbackSecret: string;
   /** 64 hex digits: HIL derives links to decisions from it. */
   readonly hilSessionKey: string;
+  /** 64 hex digits: the console derives what it hands to browsers from it. */
+  readonly consoleSessionKey: string;
   /** HIL signs decisions with it; the workflow's side only holds the public half. */
   readonly hilDecisionKey: SigningKey;
   readonly ledgerKey: SigningKey;
@@ -264,11 +266,8 @@ export async function ensureDevelopmentSecrets(options: { readonly stateDir: str
     hilPayloadKeys: ensureKeyRing(join(stateDir, 'secrets', 'hil-payload-keys')),
     ledgerSidecarKeys: ensureKeyRing(join(stateDir, 'secrets', 'ledger-sidecar-keys')),
     callbackSecret: ensureToken(join(stateDir, 'secrets', 'callback-secret')),
-    hilSessionKey: ensureSecret(
-      join(stateDir, 'secrets', 'hil-session-key'),
-      () => randomBytes(32).toString('hex'),
-      (text) => /^[0-9a-f]{64}$/.test(text),
-    ),
+    hilSessionKey: ensureSessionKey(join(stateDir, 'secrets', 'hil-session-key')),
+    consoleSessionKey: ensureSessionKey(join(stateDir, 'secrets', 'console-session-key')),
     hilDecisionKey: ensureSigningKey(join(stateDir, 'keys', 'hil-decision')),
     ledgerKey: ensureSigningKey(join(stateDir, 'keys', 'ledger')),
     checkpointKey: ensureSigningKey(join(stateDir, 'keys', 'ledger-checkpoint')),
@@ -293,6 +292,13 @@ export const ensureToken = (file: string): string =>
     file,
     () => randomBytes(32).toString('base64url'),
     (text) => /^[A-Za-z0-9_-]{32,}$/.test(text),
+  );
+
+const ensureSessionKey = (file: string): string =>
+  ensureSecret(
+    file,
+    () => randomBytes(32).toString('hex'),
+    (text) => /^[0-9a-f]{64}$/.test(text),
   );
 
 const ensureKeyRing = (file: string): string =>

@@ -19,6 +19,11 @@ export const MADE_SETTINGS: readonly MadeSetting[] = [
   { variable: 'GATE_CALLBACK_SECRET', file: 'callback-secret', text: ({ callbackSecret }) => callbackSecret },
   { variable: 'GATE_HIL_SESSION_KEY', file: 'hil-session-key', text: ({ hilSessionKey }) => hilSessionKey },
   {
+    variable: 'GATE_CONSOLE_SESSION_KEY',
+    file: 'console-session-key',
+    text: ({ consoleSessionKey }) => consoleSessionKey,
+  },
+  {
     variable: 'GATE_HIL_OPERATORS',
     file: 'hil-operators',
     text: ({ operatorToken, secondOperatorToken }) => `dev@acme:${operatorToken},second@acme:${secondOperatorToken}`,

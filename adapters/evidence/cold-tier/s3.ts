@@ -73,7 +73,7 @@ export function s3Files(place: S3Place, options: S3Options = {}): ColdFiles {
       // A redirect means a wrong setting; never send a signature to another host.
       redirect: 'manual',
       signal: AbortSignal.timeout(timeoutMs),
-      ...(method === 'PUT' && { body }),
+      ...(method === 'PUT' && { body: body as Uint8Array<ArrayBuffer> }),
     });
     return { status: response.status, bytes: await bytesUpTo(maxBytes, piecesOf(response)) } satisfies Answer;
   }

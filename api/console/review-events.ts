@@ -1,0 +1,84 @@
+import { Readable } from 'node:stream';
+import type { FastifyRequest } from 'fastify';
+import type { Person } from '../../console/visit.js';
+import { GateError } from '../../domain/errors.js';
+import type { ServiceApp } from '../plugins/app.js';
+import type { Over } from '../plugins/declaration.js';
+
+export interface ReviewEventsOptions {
+  readonly entered: (request: FastifyRequest) => Promise<{ readonly person: Person; readonly bearer: string } | null>;
+  readonly hil: Promise<Over>;
+}
+
+/** How often an open stream looks whether its session still stands. */
+const SESSION_EVERY_MS = 2_000;
+
+/**
+ * `GET /stream/hil`: changes of the person's reviews as server-sent events, with resume by `Last-Event-ID`. A session that ends, or a role
+ * that is taken away, ends the stream.
+ */
+export function relayReviewEvents(app: ServiceApp, { entered, hil }: ReviewEventsOptions): void {
+  const open = new Set<AbortController>();
+  app.addHook('preClose', (done) => {
+    for (const stream of open) stream.abort();
+    done();
+  });
+  app.get('/stream/hil', async (request, reply) => {
+    const who = await entered(request);
+    if (who === null) throw new GateError('unauthenticated');
+    const ended = new AbortController();
+    open.add(ended);
+    const watch = setInterval(() => {
+      entered(request).then(
+        (still) => {
+          if (still === null) ended.abort();
+        },
+        () => ended.abort(),
+      );
+    }, SESSION_EVERY_MS);
+    ended.signal.addEventListener('abort', () => {
+      open.delete(ended);
+      clearInterval(watch);
+    });
+    reply.raw.on('close', () => ended.abort());
+    const since = request.headers['last-event-id'];
+    try {
+      const { url, fetch } = await hil;
+      const answer = await fetch.stream(new URL('/pending/stream', url).href, {
+        headers: {
+          authorization: `Bearer ${who.bearer}`,
+          'x-gate-tenant-scope': who.person.tenant,
+          ...(typeof since === 'string' && since !== '' && { 'last-event-id': since }),
+        },
+        signal: ended.signal,
+      });
+      if (answer.status !== 200) {
+        const text = await answer.text();
+        throw new GateError(
+          'console_neighbour_away',
+          `the review service answered ${answer.status}: ${text.slice(0, 200)}`,
+        );
+      }
+      return await reply
+        .header('content-type', 'text/event-stream')
+        .header('x-accel-buffering', 'no')
+        .send(Readable.from(untilEnded(answer.body, ended), { objectMode: false }));
+    } catch (error) {
+      ended.abort();
+      throw error instanceof GateError
+        ? error
+        : new GateError('console_neighbour_away', 'the review service does not answer', { cause: error });
+    }
+  });
+}
+
+/** An end of the other side is an end of this one; the browser comes back with the number it has. */
+async function* untilEnded(body: AsyncIterable<Uint8Array>, ended: AbortController): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const part of body) yield part;
+  } catch {
+    // The session ended, or the other service.
+  } finally {
+    ended.abort();
+  }
+}

@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import type { Services } from '../../console/services.js';
+import type { Person } from '../../console/visit.js';
+import { ledgerEntry, verifyResult } from '../../contracts/ledger.js';
+import { pendingRequest, pendingSummary } from '../../contracts/review.js';
+import { createServiceClient } from '../../activities/clients/service-client.js';
+import { errorText, GateError } from '../../domain/errors.js';
+import { within } from '../../domain/within.js';
+import type { Over } from '../plugins/declaration.js';
+import type { ReadinessChecks } from '../plugins/health.js';
+
+/** How long a page waits for a service before it shows the rest. */
+const READ_LIMIT_MS = 5_000;
+/** A decision waits for its call. */
+const DECIDE_LIMIT_MS = 30_000;
+
+export interface NeighboursOver {
+  readonly hil: Promise<Over>;
+  readonly ledger: Promise<Over>;
+  /** Whether each service is ready, by its name for people. */
+  readonly readiness: ReadinessChecks;
+}
+
+const HEALTH_LIMIT_MS = 2_000;
+
+const queuePage = z.object({
+  items: z.array(pendingSummary),
+  next_cursor: z.string().nullable(),
+  pending_count: z.number().int(),
+});
+const rows = z.array(ledgerEntry);
+
+/**
+ * The services over mutual TLS with the console's own certificate. What proves the person to the review service is `bearer`; the tenant of
+ * every question is the person's.
+ */
+export function servicesFor({ tenant }: Person, bearer: string, { hil, ledger, readiness }: NeighboursOver): Services {
+  const headers = { authorization: `Bearer ${bearer}`, 'x-gate-tenant-scope': tenant };
+  const asking = (name: string, over: Promise<Over>) => {
+    const away = (detail: string, cause?: unknown) => new GateError('console_neighbour_away', detail, { cause });
+    const asked = over.then((reached) => createServiceClient(name, reached, away));
+    return async <Type extends z.ZodType | null>(
+      type: Type,
+      question: { method: 'GET' | 'POST'; path: string; headers?: Record<string, string>; body?: object },
+      timeoutMs = READ_LIMIT_MS,
+    ) => (await asked)(type, { ...question, timeoutMs, headers: { ...headers, ...question.headers } });
+  };
+  const askHil = asking('the review service', hil);
+  const askLedger = asking('the ledger', ledger);
+  const get = (path: string, query: Readonly<Record<string, string | number | undefined>> = {}) => {
+    const given = Object.entries(query).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, String(value)]],
+    );
+    return { method: 'GET' as const, path: `${path}?${new URLSearchParams(given).toString()}` };
+  };
+  const unlessUnknown = async <Value>(asked: Promise<Value>): Promise<Value | null> => {
+    try {
+      return await asked;
+    } catch (error) {
+      if (error instanceof GateError && error.code === 'not_found') return null;
+      throw error;
+    }
+  };
+  return {
+    hil: {
+      summaries: ({ riskTier, ...query }) =>
+        askHil(queuePage, get('/pending/summaries', { ...query, risk_tier: riskTier })),
+      row: (id) => unlessUnknown(askHil(pendingRequest, get(`/pending/${id}`))),
+      byCorrelation: (id) => unlessUnknown(askHil(pendingRequest, get(`/pending/by-correlation/${id}`))),
+      decide: (id, { decision, reason, actionDigest, modificationDiff, requestId }) =>
+        askHil(
+          pendingRequest,
+          {
+            method: 'POST',
+            path: `/decide/${id}`,
+            headers: { 'x-request-id': requestId },
+            body: {
+              decision,
+              reason,
+              action_digest: actionDigest,
+              ...(modificationDiff && { modification_diff: modificationDiff }),
+            },
+          },
+          DECIDE_LIMIT_MS,
+        ),
+      assign: (id, to) =>
+        askHil(pendingRequest, { method: 'POST', path: `/pending/${id}/assign`, body: { assigned_to: to } }),
+    },
+    ledger: {
+      call: (id) => askLedger(rows, get(`/audit/correlation/${id}`, { tenant })),
+      rows: ({ agent, ...query }) => askLedger(rows, get(`/audit/${encodeURIComponent(agent)}`, { tenant, ...query })),
+      verify: () => askLedger(verifyResult, get('/verify')),
+    },
+    health: () =>
+      Promise.all(
+        Object.entries(readiness).map(async ([name, check]) => {
+          try {
+            await within(HEALTH_LIMIT_MS, Promise.resolve().then(check), () => new Error('no answer in time'));
+            return { name, ok: true, words: 'ready' };
+          } catch (error) {
+            return { name, ok: false, words: errorText(error) };
+          }
+        }),
+      ),
+  };
+}

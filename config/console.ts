@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { isLoopback } from '../domain/outbound/loopback.js';
+import { type Config, seconds, setting } from './env.js';
+import { parseOperators, sessionKeyText } from './hil.js';
+import { listenerSettings } from './listener.js';
+import { parsedBy } from './shared.js';
+
+/** Where people open the console. The review service makes links to it, and passkeys belong to it. */
+export const consoleUrl = z.url({ protocol: /^https?$/, message: 'must be an http(s):// URL' }).optional();
+
+export const CONSOLE_SETTINGS = {
+  ...listenerSettings('GATE_CONSOLE', 'the console', { port: 8085, healthPort: 9085 }),
+  host: setting(
+    'GATE_CONSOLE_HOST',
+    z.string().min(1).default('127.0.0.1'),
+    'Address the console listens on for browsers: HTTPS, or on this machine alone HTTP where `gate start` runs it without a certificate of its own.',
+  ),
+  certFile: setting(
+    'GATE_CONSOLE_CERT_FILE',
+    z.string().min(1).optional(),
+    'PEM of the certificate that browsers see. Without it a separate process shows its workload certificate, and `gate start` speaks HTTP on loopback.',
+  ),
+  keyFile: setting('GATE_CONSOLE_KEY_FILE', z.string().min(1).optional(), 'PEM of the private key to it.'),
+  url: setting(
+    'GATE_CONSOLE_URL',
+    consoleUrl,
+    'Where people open the console: forms from any other address are refused. Without it only loopback names are answered.',
+  ),
+  operators: setting(
+    'GATE_HIL_OPERATORS',
+    parsedBy(parseOperators),
+    'Who may sign in: name@tenant:token[,…], as for decisions. `gate console` exchanges a token for a link that signs in once.',
+    { secret: true },
+  ),
+  sessionKey: setting(
+    'GATE_CONSOLE_SESSION_KEY',
+    sessionKeyText,
+    'Key of what the console hands to browsers: 64 hex digits. Another key signs everybody out.',
+    { secret: true },
+  ),
+  sessionSeconds: setting(
+    'GATE_CONSOLE_SESSION_TTL_SECS',
+    seconds(28_800, 60, 604_800),
+    'How long a browser stays signed in after its last request.',
+  ),
+} as const;
+export type ConsoleConfig = Config<typeof CONSOLE_SETTINGS>;
+
+/** One of two files would leave the listener without a certificate. */
+export const certificateFault = ({ certFile, keyFile }: Pick<ConsoleConfig, 'certFile' | 'keyFile'>): string | null =>
+  (certFile === undefined) === (keyFile === undefined)
+    ? null
+    : 'GATE_CONSOLE_CERT_FILE, GATE_CONSOLE_KEY_FILE: set both or none';
+
+/** A wildcard or foreign address without a name would be reached under any name that a web page chooses. */
+export const consoleAddressFault = ({ host, url }: Pick<ConsoleConfig, 'host' | 'url'>): string | null =>
+  isLoopback(host) || url !== undefined
+    ? null
+    : `GATE_CONSOLE_HOST=${host} needs GATE_CONSOLE_URL: the address at which browsers open the console`;

@@ -1,0 +1,10 @@
+import { liveList } from './live.js';
+import { keys } from './keys.js';
+import { times } from './times.js';
+import { copyOnClick } from './copy.js';
+
+/** What pages do beyond what their forms and links do. Every page works without it. */
+times();
+copyOnClick();
+keys();
+liveList();

@@ -1,0 +1,107 @@
+const HELP: readonly (readonly [string, string])[] = [
+  ['j, k', 'next, previous call'],
+  ['a', 'approve: asks first'],
+  ['d', 'deny: type the reason, then Enter'],
+  ['m', 'change the arguments'],
+  ['/', 'search'],
+  ['g then h, a, e', 'go to the queue, the audit, the health'],
+  ['?', 'this help'],
+  ['Esc', 'close'],
+];
+const AFTER_G_MS = 1_500;
+
+const typing = (target: EventTarget | null): boolean =>
+  target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+
+/** The keys of the queue. No key decides by itself: each opens what then has to be sent. */
+export function keys(): void {
+  let goingUntil = 0;
+  document.addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return;
+    if (typing(event.target)) {
+      if (event.key === 'Escape' && event.target instanceof HTMLElement) event.target.blur();
+      return;
+    }
+    const going = Date.now() < goingUntil;
+    goingUntil = 0;
+    if (going) {
+      const to = document.querySelector<HTMLAnchorElement>(`nav a[data-go="${CSS.escape(event.key)}"]`);
+      if (to) location.assign(to.href);
+      return;
+    }
+    const act = ACTS[event.key];
+    if (event.key === 'g') goingUntil = Date.now() + AFTER_G_MS;
+    else if (act) act();
+    else return;
+    event.preventDefault();
+  });
+}
+
+const ACTS: Readonly<Record<string, () => void>> = {
+  j: () => move(1),
+  k: () => move(-1),
+  '/': () => document.querySelector<HTMLInputElement>('[data-search]')?.focus(),
+  a: approve,
+  d: () => document.querySelector<HTMLInputElement>('form[data-decide="d"] input[name="reason"]')?.focus(),
+  m: () => document.querySelector<HTMLAnchorElement>('a[data-decide="m"]')?.click(),
+  '?': help,
+};
+
+/** Opens the next row of the list, from the chosen one. */
+function move(by: number): void {
+  const rows = [...document.querySelectorAll<HTMLAnchorElement>('[data-row] > a')];
+  const at = rows.findIndex((row) => row.getAttribute('aria-current') === 'true');
+  const next = rows[at === -1 ? 0 : at + by];
+  if (next) location.assign(next.href);
+}
+
+function approve(): void {
+  const form = document.querySelector<HTMLFormElement>('form[data-decide="a"]');
+  const button = form?.querySelector<HTMLButtonElement>('button[type="submit"]');
+  if (!form || !button || button.disabled) return;
+  const what = document.querySelector('[data-review] h2')?.textContent ?? '';
+  const dialog = opened(`Approve? ${what}`);
+  const yes = document.createElement('button');
+  yes.className = 'act';
+  yes.textContent = button.textContent;
+  yes.addEventListener('click', () => {
+    dialog.close();
+    form.requestSubmit(button);
+  });
+  const no = document.createElement('button');
+  no.textContent = 'Not now';
+  no.addEventListener('click', () => dialog.close());
+  dialog.append(yes, ' ', no);
+  // What acts is never where the focus begins.
+  no.focus();
+}
+
+function help(): void {
+  const dialog = opened('Keys');
+  const list = document.createElement('dl');
+  for (const [key, meaning] of HELP) {
+    const dt = document.createElement('dt');
+    const dd = document.createElement('dd');
+    dt.textContent = key;
+    dd.textContent = meaning;
+    list.append(dt, dd);
+  }
+  dialog.append(list);
+}
+
+/** A dialog that gives the focus back when it closes. */
+function opened(title: string): HTMLDialogElement {
+  const before = document.activeElement;
+  const dialog = document.createElement('dialog');
+  const heading = document.createElement('h2');
+  heading.textContent = title;
+  dialog.append(heading);
+  dialog.setAttribute('aria-label', title);
+  dialog.addEventListener('close', () => {
+    dialog.remove();
+    if (before instanceof HTMLElement) before.focus();
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+  return dialog;
+}

@@ -1,0 +1,95 @@
+import { MODIFICATION_CONTRACT, modificationDiff } from '../../../contracts/review.js';
+import { GateError } from '../../../domain/errors.js';
+import type { Deciding } from '../../services.js';
+import type { Action, Form, Visit } from '../../visit.js';
+import { readable } from './arguments.js';
+import { changesIn, modifyShown } from './modify.js';
+import { queueShown } from './queue.js';
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const idOf = ({ params }: Visit): string => params['id'] ?? '';
+
+/** What every decision carries of the page it was made on: the digest of what was shown, and an id that makes a second click the same one. */
+function asShown(form: Form): Pick<Deciding, 'actionDigest' | 'requestId'> {
+  const requestId = form.get('request');
+  const actionDigest = form.get('digest');
+  if (!UUID.test(requestId) || actionDigest === '')
+    throw new GateError('invalid_request', 'the form is not whole: load the page again. Nothing was decided');
+  return { actionDigest, requestId };
+}
+
+/** The row again, with the list as it was. */
+const backTo = (visit: Visit, form: Form): string =>
+  `/hil/${idOf(visit)}?${new URLSearchParams([...new URLSearchParams(form.get('list')), ['done', idOf(visit)]]).toString()}`;
+
+/** Who was faster, or what else became of it. The row says so, whatever the form was for. */
+const refused: Action['refused'] = async (visit) => queueShown(visit, idOf(visit));
+
+export const APPROVE: Action = {
+  path: '/hil/:id/approve',
+  role: 'approver',
+  async act(visit, form) {
+    const { hil } = visit.services;
+    const row = await hil.row(idOf(visit));
+    if (row === null) throw new GateError('not_found');
+    if (row.status === 'pending' && !readable(row).isWhole)
+      throw new GateError('invalid_request', 'the call is too large to be read here, so it is not approved here');
+    await hil.decide(idOf(visit), { decision: 'approve', reason: null, ...asShown(form) });
+    return backTo(visit, form);
+  },
+  refused,
+};
+
+export const DENY: Action = {
+  path: '/hil/:id/deny',
+  role: 'approver',
+  async act(visit, form) {
+    const reason = form.get('reason').trim();
+    await visit.services.hil.decide(idOf(visit), {
+      decision: 'deny',
+      reason: reason === '' ? null : reason,
+      ...asShown(form),
+    });
+    return backTo(visit, form);
+  },
+  refused,
+};
+
+export const MODIFY: Action = {
+  path: '/hil/:id/modify',
+  role: 'approver',
+  async act(visit, form) {
+    const { hil } = visit.services;
+    const row = await hil.row(idOf(visit));
+    if (row === null) throw new GateError('not_found');
+    const { replacements } = changesIn(row, form);
+    const diff = modificationDiff.safeParse({ contract: MODIFICATION_CONTRACT, replacements });
+    if (!diff.success)
+      throw new GateError(
+        'invalid_modification_diff',
+        `nothing was changed, or more than can be: ${diff.error.issues[0]?.message ?? ''}`,
+      );
+    const reason = form.get('reason').trim();
+    await hil.decide(idOf(visit), {
+      decision: 'modify',
+      reason: reason === '' ? null : reason,
+      modificationDiff: diff.data,
+      ...asShown(form),
+    });
+    return backTo(visit, form);
+  },
+  refused: async (visit, form) => {
+    const row = await visit.services.hil.row(idOf(visit));
+    return row?.status === 'pending' ? modifyShown(visit, row, form) : queueShown(visit, idOf(visit));
+  },
+};
+
+export const ASSIGN: Action = {
+  path: '/hil/:id/assign',
+  role: 'approver',
+  async act(visit, form) {
+    await visit.services.hil.assign(idOf(visit), visit.person.subject);
+    return backTo(visit, form);
+  },
+  refused,
+};

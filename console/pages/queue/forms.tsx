@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto';
+import type { PendingRequest } from '../../../contracts/review.js';
+import { isAtLeast } from '../../roles.js';
+import type { QueueQuery } from '../../services.js';
+import { Csrf } from '../../ui/parts.js';
+import type { Visit } from '../../visit.js';
+import { readable } from './arguments.js';
+
+/** What can be done with a row that waits; what cannot is shown with its reason. */
+export function Forms({ row, visit, query }: { readonly row: PendingRequest; readonly visit: Visit; readonly query: QueueQuery }) {
+  const { person, csrf } = visit;
+  if (!isAtLeast(person.role, 'approver'))
+    return <p class="dim">Your role, {person.role}, looks on: an approver decides.</p>;
+  const mine = row.approvals?.some(({ by }) => by === person.subject) ?? false;
+  const large = !readable(row).isWhole;
+  const several = row.required_approvers ?? 1;
+  const whyNot = large
+    ? 'The call is too large to be read here.'
+    : mine
+      ? `You have approved it; it waits for somebody else (${row.approvals?.length ?? 0} of ${several}).`
+      : null;
+  const fields = (
+    <>
+      <Csrf token={csrf} />
+      <input type="hidden" name="digest" value={row.original_payload_digest} />
+      {/* The same form sent twice is one decision. */}
+      <input type="hidden" name="request" value={randomUUID()} />
+      <input type="hidden" name="list" value={new URLSearchParams(listFields(query)).toString()} />
+    </>
+  );
+  return (
+    <section class="decide" aria-label="Decide">
+      <form method="post" action={`/hil/${row.id}/approve`} data-decide="a">
+        {fields}
+        <button class="act" type="submit" disabled={whyNot !== null} aria-describedby={whyNot ? 'why-not' : undefined}>
+          Approve{several > 1 ? ` (${several} people must)` : ''}
+        </button>
+      </form>
+      <form method="post" action={`/hil/${row.id}/deny`} data-decide="d">
+        {fields}
+        <label for="reason" class="vh">
+          Reason, which its agent is told
+        </label>
+        <input id="reason" name="reason" maxLength={1000} placeholder="Reason, which its agent is told" />
+        <button class="destroy" type="submit">
+          Deny
+        </button>
+      </form>
+      <a class="button" href={`/hil/${row.id}/modify`} data-decide="m">
+        Change…
+      </a>
+      {row.assigned_to !== person.subject && (
+        <form method="post" action={`/hil/${row.id}/assign`}>
+          {fields}
+          <button type="submit">Assign to me</button>
+        </form>
+      )}
+      {whyNot && (
+        <p id="why-not" class="dim">
+          {whyNot}
+        </p>
+      )}
+    </section>
+  );
+}
+
+const listFields = ({ status, q, riskTier }: QueueQuery): Record<string, string> => ({
+  ...(status !== 'pending' && { status }),
+  ...(q && { q }),
+  ...(riskTier && { risk: riskTier }),
+});

@@ -1,0 +1,197 @@
+import { randomUUID } from 'node:crypto';
+import { type ModificationDiff, type PendingRequest, toolOf } from '../../../contracts/review.js';
+import { GateError } from '../../../domain/errors.js';
+import { printable } from '../../../domain/printable.js';
+import { pathText } from '../../../domain/review/argument-path.js';
+import { argumentsOf } from '../../../domain/review/since-last.js';
+import { Csrf, Empty, Foreign } from '../../ui/parts.js';
+import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
+import { type Leaf, leavesOf, readable } from './arguments.js';
+
+/** As a number stands in JSON. */
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+const lines = (text: string): string => text.replaceAll('\r\n', '\n');
+
+/** Why a value cannot be typed here; `null` where it can. */
+const notHere = ({ value, replaceable }: Leaf): string | null =>
+  !replaceable
+    ? 'stands in a list, which is not changed'
+    : typeof value === 'string' && printable(lines(value)) !== lines(value)
+      ? 'has characters that nobody sees; gate decide modify replaces it'
+      : null;
+
+/** What the form changes of the row's arguments. Throws `invalid_modification_diff` with the argument that cannot be read. */
+export function changesIn(row: PendingRequest, form: Form): Pick<ModificationDiff, 'replacements'> {
+  const replacements = leavesOf(argumentsOf(row.request_payload)).flatMap((leaf, at) => {
+    const [typed] = form.all(`value.${at}`);
+    if (typed === undefined || notHere(leaf) !== null) return [];
+    const value = valueOf(leaf, lines(typed));
+    const before = typeof leaf.value === 'string' ? lines(leaf.value) : leaf.value;
+    return value === before ? [] : [{ path: [...leaf.path], value }];
+  });
+  return { replacements };
+}
+
+/** A typed text as the type that stands there now; a null takes a text. */
+function valueOf({ value, path }: Leaf, typed: string): Leaf['value'] {
+  const wrong = (what: string) => new GateError('invalid_modification_diff', `${pathText(path)} is ${what}, and ${JSON.stringify(typed.slice(0, 40))} is none`);
+  switch (typeof value) {
+    case 'number': {
+      const number = Number(typed.trim());
+      if (!NUMBER.test(typed.trim()) || !Number.isFinite(number)) throw wrong('a number');
+      return number;
+    }
+    case 'boolean':
+      if (typed !== 'true' && typed !== 'false') throw wrong('true or false');
+      return typed === 'true';
+    default:
+      return value === null && typed === '' ? null : typed;
+  }
+}
+
+export const MODIFY_FORM: Page = {
+  path: '/hil/:id/modify',
+  role: 'approver',
+  async show(visit) {
+    const row = await visit.services.hil.row(visit.params['id'] ?? '');
+    if (row === null) return { title: 'No such call', status: 404, body: <Empty>No such call waits.</Empty> };
+    return modifyShown(visit, row, null);
+  },
+};
+
+/** The changed call before it is sent: each value as it was and as it would be. */
+export const PREVIEW: Action = {
+  path: '/hil/:id/modify/preview',
+  role: 'approver',
+  async act(visit, form) {
+    const row = await visit.services.hil.row(visit.params['id'] ?? '');
+    if (row === null) throw new GateError('not_found');
+    const { replacements } = changesIn(row, form);
+    if (replacements.length === 0) throw new GateError('invalid_modification_diff', 'nothing was changed');
+    return previewShown(visit, row, form, replacements);
+  },
+  refused: async (visit, form) => {
+    const row = await visit.services.hil.row(visit.params['id'] ?? '');
+    return row === null
+      ? { title: 'No such call', status: 404, body: <Empty>No such call waits.</Empty> }
+      : modifyShown(visit, row, form);
+  },
+};
+
+/** The values of a call to change, with what was typed before. */
+export function modifyShown(visit: Visit, row: PendingRequest, form: Form | null): Shown {
+  const leaves = leavesOf(argumentsOf(row.request_payload));
+  const whole = readable(row).isWhole;
+  return {
+    title: `Change ${toolOf(row)}`,
+    body: (
+      <section class="modify">
+        <h1>
+          Change <Foreign text={toolOf(row)} /> for <Foreign text={row.agent_id} />
+        </h1>
+        <p>
+          The changed call is judged again. If policy denies it or asks for more, it is denied. <a href={`/hil/${row.id}`}>Back to the call</a>
+        </p>
+        {!whole || leaves.length > 200 ? (
+          <Empty>
+            This call is too large to be changed here: <code>npx gate decide {row.id} modify --modify FILE</code>.
+          </Empty>
+        ) : (
+          <form method="post" action={`/hil/${row.id}/modify/preview`}>
+            <Csrf token={visit.csrf} />
+            {leaves.map((leaf, at) => (
+              <Field key={leaf.path.join('\n')} leaf={leaf} at={at} typed={form?.all(`value.${at}`)[0]} />
+            ))}
+            <button class="act" type="submit">
+              Look at the change
+            </button>
+          </form>
+        )}
+      </section>
+    ),
+  };
+}
+
+function Field({ leaf, at, typed }: { readonly leaf: Leaf; readonly at: number; readonly typed: string | undefined }) {
+  const id = `value-${at}`;
+  const not = notHere(leaf);
+  const now = typed ?? (leaf.value === null ? '' : String(leaf.value));
+  return (
+    <p class="field">
+      <label for={id}>
+        <bdi class="foreign">{printable(pathText(leaf.path))}</bdi>
+      </label>
+      {not !== null ? (
+        <span id={id}>
+          <span class="foreign text">{printable(String(leaf.value))}</span> <span class="dim">{not}</span>
+        </span>
+      ) : typeof leaf.value === 'boolean' ? (
+        <select id={id} name={`value.${at}`}>
+          {['true', 'false'].map((option) => (
+            <option key={option} value={option} selected={option === now}>
+              {option}
+            </option>
+          ))}
+        </select>
+      ) : typeof leaf.value === 'number' ? (
+        <input id={id} name={`value.${at}`} value={now} inputMode="decimal" />
+      ) : (
+        // A line break first in the text would be swallowed.
+        <textarea id={id} name={`value.${at}`} rows={Math.min(8, now.split('\n').length)}>
+          {now.startsWith('\n') ? `\n${now}` : now}
+        </textarea>
+      )}
+    </p>
+  );
+}
+
+function previewShown(visit: Visit, row: PendingRequest, form: Form, replacements: ModificationDiff['replacements']): Shown {
+  const leaves = leavesOf(argumentsOf(row.request_payload));
+  const changed = new Map(replacements.map(({ path, value }) => [path.join('\n'), value]));
+  return {
+    title: `Change ${toolOf(row)}?`,
+    body: (
+      <section class="modify">
+        <h1>
+          Run <Foreign text={toolOf(row)} /> with these arguments?
+        </h1>
+        <table class="values diff">
+          <thead>
+            <tr>
+              <th scope="col">Argument</th>
+              <th scope="col">As asked</th>
+              <th scope="col">As you change it</th>
+            </tr>
+          </thead>
+          <tbody>
+            {leaves.map(({ path, value }) => {
+              const key = path.join('\n');
+              const now = changed.get(key);
+              return (
+                <tr key={key} class={changed.has(key) ? 'changed' : undefined}>
+                  <th scope="row">
+                    <bdi class="foreign">{printable(pathText(path))}</bdi>
+                  </th>
+                  <td class="foreign text">{printable(JSON.stringify(value))}</td>
+                  <td class="foreign text">{changed.has(key) ? <ins>{printable(JSON.stringify(now))}</ins> : <span class="dim">the same</span>}</td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+        <form method="post" action={`/hil/${row.id}/modify`}>
+          <Csrf token={visit.csrf} />
+          <input type="hidden" name="digest" value={row.original_payload_digest} />
+          <input type="hidden" name="request" value={randomUUID()} />
+          {leaves.flatMap((_, at) => form.all(`value.${at}`).map((typed) => <input key={at} type="hidden" name={`value.${at}`} value={typed} />))}
+          <label for="reason">Reason, which its agent is told</label>
+          <input id="reason" name="reason" maxLength={1000} />
+          <button class="act" type="submit">
+            Approve with this change
+          </button>{' '}
+          <a href={`/hil/${row.id}/modify`}>Change more</a>
+        </form>
+      </section>
+    ),
+  };
+}

@@ -1,0 +1,302 @@
+import { type PendingRequest, type PendingSummary, riskTier, toolOf } from '../../../contracts/review.js';
+import { sinceLastTold } from '../../../domain/review/since-last.js';
+import { deadlineOf } from '../../../domain/review/transitions.js';
+import { whyItWaits } from '../../../domain/review/why-it-waits.js';
+import { predictionOf, reasonsOf } from '../../../domain/sandbox/told.js';
+import { type QueuePage, type QueueQuery, type Settled, settled } from '../../services.js';
+import { Away, Empty, Facts, Foreign, Id, OrAway, Time } from '../../ui/parts.js';
+import type { Notice, Page, Shown, Visit } from '../../visit.js';
+import { Arguments } from './arguments.js';
+import { Forms } from './forms.js';
+
+const ROWS = 100;
+const STATUSES = ['pending', 'approved', 'denied', 'expired'] as const;
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** What the list is asked for, from the address. What the address has wrong is left out. */
+export function queueQuery({ query }: Pick<Visit, 'query'>): QueueQuery {
+  const status = STATUSES.find((one) => one === query['status']) ?? 'pending';
+  const risk = riskTier.safeParse(query['risk']).data;
+  return {
+    status,
+    // What expires first is what somebody has to look at first.
+    sort: status === 'pending' ? 'oldest' : 'newest',
+    limit: ROWS,
+    ...(query['cursor'] && { cursor: query['cursor'] }),
+    ...(query['q'] && { q: query['q'].slice(0, 256) }),
+    ...(risk && { riskTier: risk }),
+  };
+}
+
+/** The same list at another place: the address of a row, a page or a filter. */
+export function addressOf(path: string, query: QueueQuery, more: Readonly<Record<string, string>> = {}): string {
+  const { status, q, riskTier: risk, cursor } = query;
+  const all = { ...(status !== 'pending' && { status }), ...(q && { q }), ...(risk && { risk }), ...(cursor && { cursor }) };
+  const text = new URLSearchParams({ ...all, ...more }).toString();
+  return text === '' ? path : `${path}?${text}`;
+}
+
+/** The first page: what waits. */
+export const HOME: Page = { path: '/', role: 'viewer', show: (visit) => queueShown(visit, null) };
+
+export const QUEUE: Page = {
+  path: '/hil',
+  role: 'viewer',
+  nav: { label: 'Queue', key: 'h' },
+  show: (visit) => queueShown(visit, null),
+};
+
+/** A row beside the list; also where a decision link leads. */
+export const REVIEW: Page = { path: '/hil/:id', role: 'viewer', show: (visit) => queueShown(visit, visit.params['id'] ?? '') };
+
+/** The list, and one row of it: the named one, or the first. */
+export async function queueShown(visit: Visit, id: string | null, notice: Notice | null = null): Promise<Shown> {
+  const query = queueQuery(visit);
+  const listed = await settled('The review service', visit.services.hil.summaries(query));
+  const first = id ?? (listed.ok ? (listed.value.items[0]?.id ?? null) : null);
+  const row = first === null ? null : await settled('The review service', rowOf(visit, first));
+  const found = row?.ok ? row.value : null;
+  const waiting = listed.ok ? listed.value.pending_count : 0;
+  const missing = id !== null && row?.ok === true && found === null;
+  return {
+    title: found ? `${toolOf(found)}, ${found.status}` : waiting === 0 ? 'Nothing waits' : `${waiting} wait`,
+    notice: notice ?? (found && visit.query['done'] === found.id ? doneNotice(found) : null),
+    ...(missing && { status: 404 }),
+    body: (
+      <div class={id === null ? 'queue' : 'queue one'} data-live="/stream/hil">
+        <List visit={visit} listed={listed} query={query} selected={found?.id ?? null} />
+        <section class="detail" aria-label="The chosen call">
+          {row && !row.ok && <Away service={row.service} why={row.why} />}
+          {missing && <Empty>No such call waits or waited here, or its row is past its retention.</Empty>}
+          {found && <Review row={found} visit={visit} query={query} />}
+          {row === null && <Empty>Choose a call in the list.</Empty>}
+        </section>
+      </div>
+    ),
+  };
+}
+
+const rowOf = async ({ services: { hil } }: Visit, id: string): Promise<PendingRequest | null> =>
+  UUID.test(id) ? ((await hil.row(id)) ?? (await hil.byCorrelation(id))) : null;
+
+/** What a decision came to, read from the row: an address can claim anything. */
+function doneNotice(row: PendingRequest): Notice | null {
+  const call = (
+    <>
+      <Foreign text={toolOf(row)} /> for <Foreign text={row.agent_id} />
+    </>
+  );
+  if (row.status === 'pending') {
+    const given = row.approvals?.length ?? 0;
+    return given === 0 ? null : { kind: 'good', text: <>Your approval of {call} counts: {given} of {row.required_approvers ?? 1}. It waits for others.</> };
+  }
+  const changed = row.modification_diff ? ' with changed arguments' : '';
+  return {
+    kind: row.status === 'approved' ? 'good' : 'bad',
+    text: (
+      <>
+        {row.status === 'approved' ? `Approved${changed}` : row.status}: {call}
+        {row.decided_by && <>, by <Foreign text={row.decided_by} /></>}. <a href={`/audit/correlation/${row.correlation_id}`}>What came of it</a>
+      </>
+    ),
+  };
+}
+
+function List({ visit, listed, query, selected }: {
+  readonly visit: Visit;
+  readonly listed: Settled<QueuePage>;
+  readonly query: QueueQuery;
+  readonly selected: string | null;
+}) {
+  return (
+    <section class="list" aria-label="Calls">
+      <h1>
+        {query.status === 'pending' ? 'Waiting' : `${query.status[0]?.toUpperCase()}${query.status.slice(1)}`}{' '}
+        {listed.ok && query.status === 'pending' && <span class="count">{listed.value.pending_count}</span>}
+      </h1>
+      <form class="filter" method="get" action="/hil" role="search">
+        <label>
+          <span class="vh">Agent, tool, id or words</span>
+          <input name="q" type="search" placeholder="Agent, tool, id or words" value={query.q ?? ''} data-search />
+        </label>
+        <label>
+          <span class="vh">Status</span>
+          <select name="status">
+            {STATUSES.map((status) => (
+              <option key={status} value={status} selected={status === query.status}>
+                {status}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label>
+          <span class="vh">Predicted effect</span>
+          <select name="risk">
+            <option value="">any effect</option>
+            {riskTier.options.map((risk) => (
+              <option key={risk} value={risk} selected={risk === query.riskTier}>
+                {risk}
+              </option>
+            ))}
+          </select>
+        </label>
+        <button type="submit">Show</button>
+      </form>
+      <p class="live" aria-live="polite" data-live-status />
+      <OrAway of={listed}>
+        {({ items, next_cursor }) =>
+          items.length === 0 ? (
+            <Empty>
+              {query.status === 'pending' && !query.q && !query.riskTier
+                ? 'Nothing waits. A call that policy parks appears here by itself.'
+                : 'None. Show another status, or take the filter away.'}
+            </Empty>
+          ) : (
+            <>
+              <ol class="rows" data-rows>
+                {items.map((item) => (
+                  <li key={item.id} data-row={item.id}>
+                    <Row item={item} visit={visit} query={query} selected={item.id === selected} />
+                  </li>
+                ))}
+              </ol>
+              {next_cursor !== null && (
+                <p>
+                  <a href={addressOf('/hil', query, { cursor: next_cursor })} rel="next">
+                    Next {ROWS}
+                  </a>
+                </p>
+              )}
+              {query.cursor && (
+                <p>
+                  <a href={addressOf('/hil', { ...query, cursor: undefined })}>From the beginning</a>
+                </p>
+              )}
+            </>
+          )
+        }
+      </OrAway>
+    </section>
+  );
+}
+
+function Row({ item, visit: { nowMs }, query, selected }: {
+  readonly item: PendingSummary;
+  readonly visit: Visit;
+  readonly query: QueueQuery;
+  readonly selected: boolean;
+}) {
+  return (
+    <a href={addressOf(`/hil/${item.id}`, query)} aria-current={selected ? 'true' : undefined}>
+      <span class="what">
+        <Foreign text={item.tool} /> <Severity of={item.severity} />
+      </span>
+      <span class="when">
+        {item.status === 'pending' ? <Time iso={item.expires_at} nowMs={nowMs} /> : <Time iso={item.decided_at ?? item.created_at} nowMs={nowMs} />}
+      </span>
+      <span class="dim">
+        <Foreign text={item.agent_id} />
+        {item.required_approvers > 1 && <>, {item.approvals_count} of {item.required_approvers}</>}
+        {item.assigned_to && <>, for <Foreign text={item.assigned_to} /></>}
+        {item.status !== 'pending' && item.decided_by && <>, by <Foreign text={item.decided_by} /></>}
+      </span>
+    </a>
+  );
+}
+
+export const Severity = ({ of }: { readonly of: string | null }) =>
+  of === null ? <span class="tag unscored">no report</span> : <span class={`tag ${of}`}>{of}</span>;
+
+/** Everything about a decision. */
+function Review({ row, visit, query }: { readonly row: PendingRequest; readonly visit: Visit; readonly query: QueueQuery }) {
+  const { nowMs } = visit;
+  const due = deadlineOf(row);
+  return (
+    <article data-review={row.id}>
+      <h2>
+        <Foreign text={row.agent_id} /> asks for <Foreign text={toolOf(row)} />
+      </h2>
+      {row.status === 'pending' ? (
+        <p class="deadline">
+          <meter min={0} max={row.ttl_seconds} value={Math.max(0, (due - nowMs) / 1000)} aria-label="Time left" data-due={due} />{' '}
+          expires <Time iso={new Date(due).toISOString()} nowMs={nowMs} />
+        </p>
+      ) : (
+        <p>
+          <span class={`tag ${row.status}`}>{row.status}</span>{' '}
+          {row.decided_by && <>by <Foreign text={row.decided_by} /> </>}
+          {row.decided_at && <Time iso={row.decided_at} nowMs={nowMs} />}
+          {row.decision_reason && <>: <Foreign text={row.decision_reason} /></>}
+        </p>
+      )}
+      <section aria-labelledby="why">
+        <h3 id="why">Why it waits</h3>
+        <ul>
+          {whyItWaits(row).map((line) => (
+            <li key={line}>
+              <Foreign text={line} />
+            </li>
+          ))}
+        </ul>
+      </section>
+      <section aria-labelledby="effect">
+        <h3 id="effect">Predicted effect</h3>
+        <p>
+          <Severity of={row.sandbox_report?.severity ?? null} /> <Foreign text={predictionOf(row)} />
+        </p>
+        {reasonsOf(row).length > 0 && (
+          <ul>
+            {reasonsOf(row).map((line) => (
+              <li key={line}>
+                <Foreign text={line} />
+              </li>
+            ))}
+          </ul>
+        )}
+      </section>
+      <Arguments row={row} />
+      {row.status === 'pending' && <Forms row={row} visit={visit} query={query} />}
+      {row.since_last_call !== undefined && (
+        <section aria-labelledby="since">
+          <h3 id="since">Since this agent's last such call that waited</h3>
+          <ul>
+            {sinceLastTold(row.since_last_call).map((line) => (
+              <li key={line}>
+                <Foreign text={line} />
+              </li>
+            ))}
+          </ul>
+        </section>
+      )}
+      <Facts
+        of={[
+          ['Approvals', approvalsTold(row, nowMs)],
+          ['Assigned to', row.assigned_to ? <Foreign text={row.assigned_to} /> : 'nobody'],
+          ['Asked', <Time iso={row.created_at} nowMs={nowMs} />],
+          ['Identity', row.agent_spiffe ? <Foreign text={row.agent_spiffe} /> : 'none'],
+          ['Tier', row.approval_tier ?? 'standard'],
+          [
+            'Call',
+            <>
+              <Id id={row.correlation_id} /> <a href={`/audit/correlation/${row.correlation_id}`}>its story</a>
+            </>,
+          ],
+          ['Digest', <Id id={row.original_payload_digest} />],
+        ]}
+      />
+    </article>
+  );
+}
+
+function approvalsTold({ approvals = [], required_approvers: required = 1 }: PendingRequest, nowMs: number) {
+  return (
+    <>
+      {approvals.length} of {required}
+      {approvals.map(({ by, at }) => (
+        <span key={by}>
+          , <Foreign text={by} /> <Time iso={at} nowMs={nowMs} />
+        </span>
+      ))}
+    </>
+  );
+}

@@ -1,0 +1,84 @@
+import type { ArgumentChange, PendingRequest, PendingSummary } from '../contracts/review.js';
+import type { LedgerEntry, VerifyResult } from '../contracts/ledger.js';
+import type { JsonObject } from '../contracts/json.js';
+import { errorText, GateError } from '../domain/errors.js';
+
+export interface QueueQuery {
+  readonly status: 'pending' | 'approved' | 'denied' | 'expired';
+  readonly cursor?: string | undefined;
+  readonly q?: string | undefined;
+  readonly riskTier?: string | undefined;
+  readonly sort: 'newest' | 'oldest';
+  readonly limit: number;
+}
+
+export interface QueuePage {
+  readonly items: readonly PendingSummary[];
+  readonly next_cursor: string | null;
+  readonly pending_count: number;
+}
+
+export interface Deciding {
+  readonly decision: 'approve' | 'deny' | 'modify';
+  readonly reason: string | null;
+  /** The digest of the arguments as the person saw them. */
+  readonly actionDigest: string;
+  readonly modificationDiff?: JsonObject;
+  /** The same decision sent again has the same id. */
+  readonly requestId: string;
+}
+
+export interface RowsQuery {
+  /** A name, or with `*` for any characters. */
+  readonly agent: string;
+  readonly limit: number;
+  readonly before?: number | undefined;
+  readonly verdict?: string | undefined;
+  readonly methods?: string | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+}
+
+/** The other services as one person may ask them. Each throws `GateError`: a refusal, or `console_neighbour_away` for one that is away. */
+export interface Services {
+  readonly hil: {
+    summaries(query: QueueQuery): Promise<QueuePage>;
+    /** A row with its payload and what people were told of it; `null` where there is none for this person. */
+    row(id: string): Promise<PendingRequest | null>;
+    byCorrelation(correlationId: string): Promise<PendingRequest | null>;
+    decide(id: string, decision: Deciding): Promise<PendingRequest>;
+    assign(id: string, to: string): Promise<PendingRequest>;
+  };
+  readonly ledger: {
+    /** The rows of one call, in the order of the chain. */
+    call(correlationId: string): Promise<readonly LedgerEntry[]>;
+    /** Newest first. */
+    rows(query: RowsQuery): Promise<readonly LedgerEntry[]>;
+    verify(): Promise<VerifyResult>;
+  };
+  /** Whether each service answers, and is ready. */
+  health(): Promise<readonly ServiceHealth[]>;
+}
+
+export interface ServiceHealth {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly words: string;
+}
+
+export type Change = ArgumentChange;
+
+/** What a page asked for; or which service is away, for the page to say beside what it can show. */
+export type Settled<Value> =
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly service: string; readonly why: string };
+
+/** Lets a page go on without a service. A refusal stays an error. */
+export async function settled<Value>(service: string, asked: Promise<Value>): Promise<Settled<Value>> {
+  try {
+    return { ok: true, value: await asked };
+  } catch (error) {
+    if (error instanceof GateError && error.status < 500) throw error;
+    return { ok: false, service, why: errorText(error) };
+  }
+}

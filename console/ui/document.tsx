@@ -1,0 +1,107 @@
+import { isAtLeast } from '../roles.js';
+import type { Page, Person, Shown } from '../visit.js';
+import { Csrf, Foreign } from './parts.js';
+
+export interface DocumentProps {
+  readonly shown: Shown;
+  readonly person: Person | null;
+  readonly csrf: string;
+  readonly assets: { readonly style: { readonly path: string }; readonly script: { readonly path: string } };
+  readonly pages: readonly Page[];
+}
+
+/** Everything around a page. Nothing is loaded from elsewhere, and no script stands in it. */
+export const Document = ({ shown, person, csrf, assets, pages }: DocumentProps) => (
+  <html lang="en">
+    <head>
+      <meta charSet="utf-8" />
+      <title>{shown.title} - Gate</title>
+      <meta name="viewport" content="width=device-width, initial-scale=1" />
+      <meta name="color-scheme" content="light dark" />
+      <link rel="icon" href={ICON} />
+      <link rel="stylesheet" href={assets.style.path} />
+      <script src={assets.script.path} type="module" />
+    </head>
+    <body>
+      <a class="skip" href="#main">
+        Skip to the page
+      </a>
+      <header class="top">
+        <a class="brand" href="/">
+          Gate
+        </a>
+        {person && (
+          <>
+            <nav aria-label="Pages">
+              {pages.flatMap(({ nav, path, role }) =>
+                nav && isAtLeast(person.role, role) ? (
+                  <a key={path} href={path} data-go={nav.key}>
+                    {nav.label}
+                  </a>
+                ) : (
+                  []
+                ),
+              )}
+            </nav>
+            <form class="who" method="post" action="/logout">
+              <Csrf token={csrf} />
+              <span>
+                <Foreign text={person.subject} /> <span class="dim">{person.role}, {person.tenant}</span>
+              </span>
+              <button type="submit">Sign out</button>
+            </form>
+          </>
+        )}
+      </header>
+      <main id="main" tabIndex={-1}>
+        {shown.notice && (
+          <p class={`notice ${shown.notice.kind}`} role={shown.notice.kind === 'bad' ? 'alert' : 'status'}>
+            {shown.notice.text}
+          </p>
+        )}
+        {shown.body}
+      </main>
+    </body>
+  </html>
+);
+
+/** Why something was not shown or not done, and what to do. */
+export const Problem = ({ code, words, id }: { readonly code: string; readonly words: string; readonly id: string }) => (
+  <section>
+    <h1>That did not work</h1>
+    <p>
+      <Foreign text={words} />
+    </p>
+    <p class="dim">
+      <code>{code}</code>, <code data-copy={id}>{id}</code>
+    </p>
+    <p>
+      <a href="/">Back to what waits</a>
+    </p>
+  </section>
+);
+
+export const SignIn = ({ refused }: { readonly refused?: string | undefined }) => (
+  <section class="sign-in">
+    <h1>Sign in</h1>
+    {refused !== undefined && (
+      <p class="notice bad" role="alert">
+        {refused}
+      </p>
+    )}
+    <p>
+      <code>npx gate console</code> in the folder of a running stack prints a link that signs you in. Or type the operator's
+      token:
+    </p>
+    <form method="post" action="/login">
+      <label for="token">Operator token</label>
+      <input id="token" name="token" type="password" autocomplete="current-password" required />
+      <button class="act" type="submit">
+        Sign in
+      </button>
+    </form>
+  </section>
+);
+
+const ICON =
+  'data:image/svg+xml,%3Csvg xmlns=%22http://www.w3.org/2000/svg%22 viewBox=%220 0 16 16%22%3E%3Cpath d=%22M2 15V5l6-4 6 4v10h-3V7H5v8z%22 fill=%22%231b6e3c%22/%3E%3C/svg%3E';

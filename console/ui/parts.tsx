@@ -1,0 +1,82 @@
+import type { ComponentChildren } from 'preact';
+import { oneLine, printable } from '../../domain/printable.js';
+import type { Settled } from '../services.js';
+
+/** Text that an agent, a tool or a person wrote, on one line; what nobody sees is shown as an escape. */
+export const Foreign = ({ text }: { readonly text: string }) => <bdi class="foreign">{oneLine(text)}</bdi>;
+
+/** The same over several lines. */
+export const ForeignBlock = ({ text, label }: { readonly text: string; readonly label: string }) => (
+  <pre class="foreign" tabIndex={0} aria-label={label}>
+    {printable(text)}
+  </pre>
+);
+
+const UNITS = [
+  ['day', 86_400_000],
+  ['h', 3_600_000],
+  ['min', 60_000],
+  ['s', 1_000],
+] as const;
+
+/** `9 min`, `12 s`, `2 days`. */
+export function spanTold(ms: number): string {
+  const length = Math.abs(ms);
+  const [unit, size] = UNITS.find(([, of]) => length >= of) ?? UNITS[3];
+  const count = Math.floor(length / size);
+  return `${count} ${unit}${unit === 'day' && count !== 1 ? 's' : ''}`;
+}
+
+/** A time as how long ago or ahead it is; the exact one on hover and in print. */
+export function Time({ iso, nowMs }: { readonly iso: string; readonly nowMs: number }) {
+  const away = Date.parse(iso) - nowMs;
+  const exact = `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
+  const told = Math.abs(away) < 1_000 ? 'now' : away > 0 ? `in ${spanTold(away)}` : `${spanTold(away)} ago`;
+  return (
+    <time dateTime={iso} title={exact} data-time>
+      {told}
+      <span class="exact"> ({exact})</span>
+    </time>
+  );
+}
+
+/** An id, whole on hover; a click selects it, and copies it where scripts run. */
+export const Id = ({ id, short = false }: { readonly id: string; readonly short?: boolean }) => (
+  <code class="id" title={id} data-copy={id}>
+    {oneLine(short ? id.slice(0, 8) : id)}
+  </code>
+);
+
+/** Says which service is away, where what it knows would stand. */
+export const Away = ({ service, why }: { readonly service: string; readonly why: string }) => (
+  <p class="notice bad" role="alert">
+    {service} is away: <Foreign text={why} />. What it knows is not shown; the rest of the page is.
+  </p>
+);
+
+/** What a service said, or that it is away. */
+export const OrAway = <Value,>({
+  of,
+  children,
+}: {
+  readonly of: Settled<Value>;
+  readonly children: (value: Value) => ComponentChildren;
+}) => (of.ok ? <>{children(of.value)}</> : <Away service={of.service} why={of.why} />);
+
+/** A list of names and what they stand for. */
+export const Facts = ({ of }: { readonly of: readonly (readonly [string, ComponentChildren])[] }) => (
+  <dl class="facts">
+    {of.map(([name, value]) => (
+      <div key={name}>
+        <dt>{name}</dt>
+        <dd>{value}</dd>
+      </div>
+    ))}
+  </dl>
+);
+
+/** What to do where there is nothing to show. */
+export const Empty = ({ children }: { readonly children: ComponentChildren }) => <p class="empty">{children}</p>;
+
+/** The hidden field of every form. */
+export const Csrf = ({ token }: { readonly token: string }) => <input type="hidden" name="csrf" value={token} />;

@@ -1,0 +1,20 @@
+import { type Migration, sql } from 'kysely';
+import { dialectOf } from './dialect.js';
+
+/**
+ * 0001: who is signed in (docs/architecture/console.md#sessions). A session is found by the SHA-256 of its cookie, so that whoever reads the
+ * table cannot act as anybody. A new table; locks nothing that exists.
+ */
+const sessions: Migration = {
+  async up(db) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists console_sessions (
+      id ${text} not null primary key, subject ${text} not null, tenant ${text} not null, mode ${text} not null,
+      role ${text} not null, opened_ms ${integer} not null, seen_ms ${integer} not null, until_ms ${integer} not null,
+      mac ${text} not null
+    ) ${strict}`.execute(db);
+    await sql`create index if not exists console_sessions_until on console_sessions (until_ms)`.execute(db);
+  },
+};
+
+export const consoleMigrations: Record<string, Migration> = { '0001_sessions': sessions };
