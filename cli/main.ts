@@ -9,6 +9,7 @@ process.exitCode = await runCommand(process.argv, {
   doctor: async () => (await import('./doctor.js')).registerDoctor,
   prepare: async () => (await import('./prepare.js')).registerPrepare,
   'dev-pki': async () => (await import('./dev-pki.js')).registerDevPki,
+  console: async () => (await import('./console.js')).registerConsole,
   history: async () => (await import('./history.js')).registerHistory,
   ...OPERATOR_COMMANDS,
   ...LITE_COMMANDS,

@@ -37,7 +37,7 @@ export const stackTarget = (tenant?: string, operator?: string): StackTarget => 
   events: (...asked) => eventsAsConsole({ tenant, operator }, ...asked),
 });
 
-function tokenOf(stack: DevelopmentFile, operator: string | undefined): string {
+export function operatorToken(stack: DevelopmentFile, operator: string | undefined): string {
   if (operator === undefined) return stack.operator_token;
   const others = stack.other_operators ?? {};
   const token = Object.hasOwn(others, operator) ? others[operator] : undefined;
@@ -56,7 +56,7 @@ interface Asking {
 /** The console's way to a service, and what it says of who asks. */
 async function asConsole({ tenant, operator }: Asking, service: AskedService) {
   const stack = developmentFile();
-  const token = tokenOf(stack, operator);
+  const token = operatorToken(stack, operator);
   const [{ createMtlsFetch }, { serviceSpiffe }] = await Promise.all([
     import('../activities/clients/mtls-fetch.js'),
     import('../domain/identity/spiffe.js'),

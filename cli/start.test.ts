@@ -8,6 +8,7 @@ const stack = (demonstration: boolean, mode = 'enforce') =>
   ({
     mode,
     proxy: { url: 'https://127.0.0.1:8443', ca: '/pki/ca.crt', ...leaf('support-bot') },
+    console: { url: 'http://127.0.0.1:8085' },
     hil: { url: 'https://127.0.0.1:8084' },
     ledger: { url: 'https://127.0.0.1:8083' },
     temporal: { address: '127.0.0.1:7233', ui_url: null, pages_url: null },
@@ -16,9 +17,12 @@ const stack = (demonstration: boolean, mode = 'enforce') =>
   }) as unknown as DevelopmentFile;
 
 describe('the page that gate start ends with', () => {
-  it('says of an address without a page what it is for', () => {
+  it('says how to sign in at the console: by the link, or how to get one', () => {
     expect(readyPage(stack(true), '.gate', 1)).toMatch(
-      /review +https:\S+8084 {3}for .*gate pending and decide; there is no page/,
+      /console +http:\S+8085 {3}.*gate console prints a link that signs you in/,
+    );
+    expect(readyPage(stack(true), '.gate', 1, null, 'http://localhost:8085/login?link=x')).toMatch(
+      /console +http:\/\/localhost:8085\/login\?link=x\n/,
     );
   });
 

@@ -1,6 +1,7 @@
 import { join, relative, resolve } from 'node:path';
 import type { Command } from 'commander';
 import type { DevelopmentFile, Stack } from '../stack/development-file.js';
+import { signInLink } from './console.js';
 import { oneLine } from '../domain/printable.js';
 import { gateCommand, observed } from './output.js';
 import { givenUpStart, leave, STOPPED_AT_ONCE, type StopSignals, stopSignals } from './stop-signals.js';
@@ -31,7 +32,10 @@ export function registerStart(program: Command): void {
         return leave();
       }
       const stateDir = resolve(process.env.GATE_STATE_DIR ?? '.gate');
-      say(readyPage(first.development, stateDir, Date.now() - started, first.toolsFound));
+      const took = Date.now() - started;
+      // A link that is printed where nobody looks would only lie in a log.
+      const link = quiet ? null : await signInLink(first.development).catch(() => null);
+      say(readyPage(first.development, stateDir, took, first.toolsFound, link));
       await untilStopped(first, signals, say);
       leave();
     });
@@ -61,6 +65,7 @@ export function readyPage(
   stateDir: string,
   tookMs: number,
   toolsFound: Stack['toolsFound'] = null,
+  link: string | null = null,
 ): string {
   const here = (file: string) => {
     const path = relative(process.cwd(), file);
@@ -103,7 +108,8 @@ ${call(own, 'TOOL', '{}')}
 Gate is ready (${(tookMs / 1000).toFixed(1)} s, ${stack.mode ?? 'enforce'})${stack.mode === 'observe' ? observed('GATE_MODE') : ''}
 
   proxy      ${url}/mcp   agents call here, with their certificate
-  review     ${stack.hil.url}   for ${gate} pending and decide; there is no page
+  console    ${link ?? `${stack.console.url}   ${gate} console prints a link that signs you in`}
+  review     ${stack.hil.url}   for ${gate} pending and decide
   ledger     ${stack.ledger.url}
   workflows  ${stack.temporal.pages_url ? `${stack.temporal.pages_url}   sign in with ${gate} history --link` : stack.temporal.address}
   tools      ${stack.upstream.url}${foundShown(toolsFound)}

@@ -89,6 +89,18 @@ export const READ_ELSEWHERE: readonly ReadElsewhere[] = [
   },
   { variable: 'GATE_PUBLISH_PORT', readBy: 'docker-compose.yml', fallback: '8443', meaning: 'The port of it.' },
   {
+    variable: 'GATE_CONSOLE_PUBLISH_ADDRESS',
+    readBy: 'docker-compose.yml',
+    fallback: '127.0.0.1',
+    meaning: 'The address at which browsers reach the console; with another one, set GATE_CONSOLE_URL to its name.',
+  },
+  {
+    variable: 'GATE_CONSOLE_PUBLISH_PORT',
+    readBy: 'docker-compose.yml',
+    fallback: '8085',
+    meaning: 'The port of it.',
+  },
+  {
     variable: 'GATE_TEMPORAL_UI_PUBLISH_PORT',
     readBy: 'docker-compose.yml',
     fallback: '8233',

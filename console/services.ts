@@ -1,4 +1,4 @@
-import type { ArgumentChange, PendingRequest, PendingSummary } from '../contracts/review.js';
+import type { PendingRequest, PendingSummary } from '../contracts/review.js';
 import type { LedgerEntry, VerifyResult } from '../contracts/ledger.js';
 import type { JsonObject } from '../contracts/json.js';
 import { errorText, GateError } from '../domain/errors.js';
@@ -65,8 +65,6 @@ export interface ServiceHealth {
   readonly ok: boolean;
   readonly words: string;
 }
-
-export type Change = ArgumentChange;
 
 /** What a page asked for; or which service is away, for the page to say beside what it can show. */
 export type Settled<Value> =

@@ -278,7 +278,8 @@ export const ERROR_CODES = {
   role_too_low: {
     status: 403,
     retry: 'no',
-    meaning: 'What was asked for needs a higher role than the person who is signed in has; `required` names it. Nothing was done.',
+    meaning:
+      'What was asked for needs a higher role than the person who is signed in has; `required` names it. Nothing was done.',
   },
   policy_unavailable: { status: 503, retry: 'after_wait', meaning: 'No policy set is loaded.' },
   sandbox_unavailable: {

@@ -7,6 +7,7 @@ import { commandOf, SERVICES } from '../stack/services.js';
 
 /** Settings that whoever starts the containers may choose, and what they are otherwise. */
 const CHOSEN: Readonly<Record<string, string>> = {
+  GATE_CONSOLE_URL: 'https://localhost:8085',
   GATE_MODE: 'enforce',
   GATE_UPSTREAM_URL: 'http://tools:9000/mcp',
 };
@@ -39,7 +40,7 @@ function container(service: (typeof SERVICES)[number]): readonly string[] {
   const variables = new Set(settingLines(APART_SETTINGS[name]).map(({ variable }) => variable));
   const reachesTools = variables.has('GATE_UPSTREAM_URL');
   const networks = [
-    ...(calledBy === 'agents' ? ['edge'] : []),
+    ...(calledBy === 'agents' || calledBy === 'people' ? ['edge'] : []),
     'services',
     ...(engine ? ['engine'] : []),
     ...(stores.length > 0 ? ['data'] : []),
@@ -65,6 +66,12 @@ function container(service: (typeof SERVICES)[number]): readonly string[] {
       ? [
           '  # The one public entry. 0.0.0.0 as GATE_PUBLISH_ADDRESS opens it to the network.',
           `  ports: ['\${GATE_PUBLISH_ADDRESS:-127.0.0.1}:\${GATE_PUBLISH_PORT:-8443}:${defaultPort(service)}']`,
+        ]
+      : []),
+    ...(calledBy === 'people'
+      ? [
+          '  # For browsers. With another address than this machine, GATE_CONSOLE_URL must name it.',
+          `  ports: ['\${GATE_CONSOLE_PUBLISH_ADDRESS:-127.0.0.1}:\${GATE_CONSOLE_PUBLISH_PORT:-${defaultPort(service)}}:${defaultPort(service)}']`,
         ]
       : []),
     `  networks: [${networks.join(', ')}]`,

@@ -2,8 +2,9 @@ import { mkdirSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { join } from 'node:path';
 import pino, { type Logger } from 'pino';
+import { CONSOLE } from '../api/console/service.js';
 import { LEDGER } from '../api/ledger/service.js';
-import type { EngineParts, Ports } from '../api/plugins/declaration.js';
+import type { EngineParts, Ports, ServiceDeclaration } from '../api/plugins/declaration.js';
 import { needed } from '../api/plugins/start.js';
 import { PROXY } from '../api/proxy/service.js';
 import { WORKER } from '../api/worker/service.js';
@@ -223,7 +224,7 @@ function developmentFile(
       : [
           {
             key: keyOf(service),
-            url: `https://${addressName(host)}:${port}`,
+            url: `${schemeOf(service, config)}://${addressName(host)}:${port}`,
             health: `http://${addressName(healthHost)}:${healthPort}`,
           },
         ];
@@ -259,6 +260,10 @@ function developmentFile(
     ),
   };
 }
+
+/** Browsers on this machine come without TLS, unless the console has a certificate that they may trust. */
+const schemeOf = (service: ServiceDeclaration, config: BringUp['config']): 'http' | 'https' =>
+  service.name === CONSOLE.name && config.of(CONSOLE).own.certFile === undefined ? 'http' : 'https';
 
 /** Logs go to a file, so that the terminal keeps the ready page; warnings and errors appear there too. */
 export function stackLogger(stateDir: string, level: string): Logger {

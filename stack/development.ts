@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig, type Env } from '../config/env.js';
 import { SHARED_SETTINGS } from '../config/shared.js';
 import { errorText } from '../domain/errors.js';
+import { isLoopback } from '../domain/outbound/loopback.js';
 import { tightenFile } from '../adapters/store/durable-file.js';
 import { diskFault, nearestThere, writeIn } from '../adapters/store/writable.js';
 import { DEMO_AGENTS, ensureDevelopmentPki, ensureDevelopmentSecrets } from './certificates/dev-pki.js';
@@ -42,6 +43,7 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
   const secrets = await ensureDevelopmentSecrets({ stateDir });
   const config = readStartConfig({
     ...madeEnvironment(secrets),
+    ...consoleAddress(env),
     GATE_LEDGER_EXPORT_DIR: join(stateDir, 'data', 'cold'),
     // An operator with his own tools also has his own calls, so no demonstration calls are printed.
     ...(env.GATE_UPSTREAM_URL === undefined && { GATE_DEMO_AGENTS: DEMO_AGENTS.join(',') }),
@@ -79,6 +81,12 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
     release();
     throw error;
   }
+}
+
+/** Browsers on this machine reach the console here, and so do links to decisions. None where any free port will do. */
+function consoleAddress({ GATE_CONSOLE_PORT: port = '8085', GATE_CONSOLE_HOST: host = '127.0.0.1', ...env }: Env): Env {
+  const known = /^\d{1,5}$/.test(port) && port !== '0' && isLoopback(host) && env.GATE_CONSOLE_CERT_FILE === undefined;
+  return known ? { GATE_CONSOLE_URL: `http://localhost:${port}` } : {};
 }
 
 /** Keys, stores and logs are there: without write access nothing can start. */

@@ -118,15 +118,10 @@ export async function openSessionStore({
       const { subject, tenant, mode, role } = row;
       return { id, subject, tenant, mode, role, csrf: derived('csrf', cookie) };
     },
-    end: async (id) =>
-      void (await asked(() => db.deleteFrom('console_sessions').where('id', '=', id).execute())),
+    end: async (id) => void (await asked(() => db.deleteFrom('console_sessions').where('id', '=', id).execute())),
     endAllOf: async ({ subject, tenant }) =>
       void (await asked(() =>
-        db
-          .deleteFrom('console_sessions')
-          .where('subject', '=', subject)
-          .where('tenant', '=', tenant)
-          .execute(),
+        db.deleteFrom('console_sessions').where('subject', '=', subject).where('tenant', '=', tenant).execute(),
       )),
     ready: async () => void (await asked(() => db.selectFrom('console_sessions').select('id').limit(1).execute())),
     close: () => store.close(),

@@ -151,9 +151,10 @@ export function createConsoleService(options: ConsoleOptions): Service {
   const assertOwnForm = (request: FastifyRequest, entered: Entered): void => {
     const { origin, referer } = request.headers;
     const from = origin ?? (referer !== undefined && URL.canParse(referer) ? new URL(referer).origin : undefined);
-    const own = name === null ? `${options.tls === null ? 'http' : 'https'}://${request.headers.host}` : name.origin;
+    // The Host was checked: the console's own name, or this machine's.
+    const own = new Set([name?.origin, `${options.tls === null ? 'http' : 'https'}://${request.headers.host}`]);
     const offered = (request.body as Record<string, unknown> | null)?.['csrf'] ?? request.headers['x-csrf-token'];
-    if (from !== own || offered !== entered.session.csrf) throw new GateError('csrf_failed');
+    if (from === undefined || !own.has(from) || offered !== entered.session.csrf) throw new GateError('csrf_failed');
   };
 
   app.addHook('onRequest', (request, _reply, done) => {

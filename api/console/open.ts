@@ -1,6 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { openSessionStore } from '../../adapters/console/session-store.js';
 import type { ConsoleConfig } from '../../config/console.js';
+import { StartError } from '../../config/start-error.js';
+import { isLoopback } from '../../domain/outbound/loopback.js';
 import { BRAIN } from '../brain/service.js';
 import { HIL } from '../hil/service.js';
 import { LEDGER } from '../ledger/service.js';
@@ -61,10 +63,15 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
 
 /** What browsers see; `null` for HTTP on this machine alone. */
 async function certificate(
-  { certFile, keyFile }: Pick<ConsoleConfig, 'certFile' | 'keyFile'>,
+  { certFile, keyFile, host }: Pick<ConsoleConfig, 'certFile' | 'keyFile' | 'host'>,
   { together, tls }: Pick<Opening<never>, 'together' | 'tls'>,
 ): Promise<{ readonly cert: string; readonly key: string } | null> {
   if (certFile !== undefined && keyFile !== undefined)
     return { cert: await readFile(certFile, 'utf8'), key: await readFile(keyFile, 'utf8') };
-  return together ? null : { cert: tls.cert, key: tls.key };
+  if (!together) return { cert: tls.cert, key: tls.key };
+  if (!isLoopback(host))
+    throw new StartError(
+      `GATE_CONSOLE_HOST=${host} needs GATE_CONSOLE_CERT_FILE and GATE_CONSOLE_KEY_FILE: without them the console speaks HTTP, which is for this machine alone`,
+    );
+  return null;
 }

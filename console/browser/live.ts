@@ -56,7 +56,7 @@ async function refresh(say: (text: string) => void): Promise<void> {
     return;
   }
   const fresh = new DOMParser().parseFromString(text, 'text/html');
-  replace('[data-rows]', fresh) || replace('.list', fresh);
+  if (!replace('[data-rows]', fresh)) replace('.list', fresh);
   const count = fresh.querySelector('.list h1');
   const here = document.querySelector('.list h1');
   if (count && here) here.replaceWith(count);

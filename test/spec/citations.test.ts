@@ -7,7 +7,7 @@ import { PROJECT_ROOT } from '../../config/project-root.js';
 const OWN = 'test/spec/citations.test.ts';
 /** Texts of others: the packages' lock file, and lists of words and commands. */
 const NOT_OURS = /^(?:package-lock\.json|policies\/data\.json|test\/vectors\/.*\.txt)$/;
-const TEXT = /\.(?:ts|mts|mjs|js|json|md|rego|ya?ml|txt|toml|cfg|sh)$|(?:^|\/)(?:Dockerfile|\.ci\/[^/]+)$/;
+const TEXT = /\.(?:tsx?|mts|mjs|js|json|md|rego|ya?ml|txt|toml|cfg|sh)$|(?:^|\/)(?:Dockerfile|\.ci\/[^/]+)$/;
 
 /** Texts that the repository does not hold. */
 const UNOPENABLE: readonly RegExp[] = [
@@ -29,7 +29,7 @@ const files = execFileSync('git', ['ls-files'], { cwd: PROJECT_ROOT, encoding: '
 /** A file of this repository, with a heading of it where it is a page. */
 const FOLDERS = [...new Set(files.filter((file) => file.includes('/')).map((file) => file.split('/')[0] as string))];
 const PATH = new RegExp(
-  String.raw`(?<![\w./@-])((?:${FOLDERS.join('|').replaceAll('.', String.raw`\.`)})/[\w./-]*\w\.(?:ts|mjs|rego|md|json|yaml|sql))\b(?:#([\w-]+))?`,
+  String.raw`(?<![\w./@-])((?:${FOLDERS.join('|').replaceAll('.', String.raw`\.`)})/[\w./-]*\w\.(?:tsx?|mjs|rego|md|json|yaml|sql))\b(?:#([\w-]+))?`,
   'g',
 );
 /** One makes files up, the other speaks of files as they were. */

@@ -116,20 +116,23 @@ describe('docker-compose.yml', () => {
         lines.find(({ variable }) => /^GATE_[A-Z]+_PORT$/.test(variable))?.default,
       ]),
     );
-    const urls = configured.flatMap(({ env }) =>
-      Object.values(env).flatMap((value) => [...String(value).matchAll(/https:\/\/([a-z-]+):(\d+)/g)]),
-    );
+    const urls = configured
+      .flatMap(({ env }) =>
+        Object.values(env).flatMap((value) => [...String(value).matchAll(/https:\/\/([a-z-]+):(\d+)/g)]),
+      )
+      .filter(([, host]) => host !== 'localhost');
     expect(urls.length).toBeGreaterThan(4);
     for (const [, host, port] of urls) expect([host, port]).toEqual([host, ports[host as string]]);
   });
 
-  it('publishes the proxy, and the engine’s pages on loopback, and nothing else', () => {
+  it('publishes the proxy, the console, and the engine’s pages on loopback, and nothing else', () => {
     const published = Object.entries(compose.services).flatMap(([name, { ports = [] }]) =>
       ports.map((port) => [name, port]),
     );
     expect(published).toEqual([
       ['temporal-ui', '127.0.0.1:8233:8080'],
       ['proxy', '127.0.0.1:8443:8443'],
+      ['console', '127.0.0.1:8085:8085'],
     ]);
   });
 
@@ -144,7 +147,7 @@ describe('docker-compose.yml', () => {
       Object.entries(compose.services)
         .filter(([, { networks }]) => networks?.includes('edge'))
         .map(([name]) => name),
-    ).toEqual(['temporal-ui', 'proxy']);
+    ).toEqual(['temporal-ui', 'proxy', 'console']);
   });
 
   it('runs Gate without privileges, on a root that is not written, with time to finish what it began', () => {

@@ -6,12 +6,12 @@ import { describe, expect, it } from '@jest/globals';
 const ROOT = new URL('../../', import.meta.url).pathname;
 
 /** Imports of the product's files, as paths from the root; tests may reach anywhere. */
-const imports: readonly (readonly [string, string])[] = execFileSync('git', ['ls-files', '*.ts'], {
+const imports: readonly (readonly [string, string])[] = execFileSync('git', ['ls-files', '*.ts', '*.tsx'], {
   cwd: ROOT,
   encoding: 'utf8',
 })
   .split('\n')
-  .filter((file) => file !== '' && !/\.test\.ts$|^(test|bench)\//.test(file))
+  .filter((file) => file !== '' && !/\.test\.tsx?$|^(test|bench)\//.test(file))
   .flatMap((file) =>
     [...readFileSync(join(ROOT, file), 'utf8').matchAll(/(?:from|import|import\()\s*'(\.{1,2}\/[^']+)'/g)].map(
       ([, target]) => [file, join(dirname(file), target as string)] as const,
@@ -73,6 +73,7 @@ describe('imports go one way', () => {
       /^migrations\//,
       /^(?!migrations\/)/,
     ],
+    ['pages know the knowledge that they show, and no service', /^console\//, /^(?!console\/|contracts\/|domain\/)/],
     ['nobody reaches into the command line', /^(?!cli\/)/, /^cli\//],
     [
       'a route of the ledger takes the parts of the chain and of the evidence that it needs, not what opens them',

@@ -1,0 +1,37 @@
+import type { Command } from 'commander';
+import { z } from 'zod';
+import type { DevelopmentFile } from '../stack/development-file.js';
+import { exitOf, refusalText, why } from './answers.js';
+import { CliError } from './errors.js';
+import { developmentFile, operatorToken } from './stack-target.js';
+
+const linkAnswer = z.object({ path: z.string().startsWith('/login?link='), expires_in_secs: z.number() });
+
+/** `gate console`: a link that signs in at the console once, so that no token is typed into a browser. */
+export function registerConsole(program: Command): void {
+  program
+    .command('console')
+    .description('print a link that signs you in at the console of the running stack, once')
+    .option('--as <operator>', 'sign in as this operator of the stack, instead of its first one')
+    .action(async ({ as }: { as?: string }) => {
+      process.stdout.write(`${await signInLink(developmentFile(), as)}\n`);
+    });
+}
+
+/** The address of a new link. Throws CliError where the console does not answer. */
+export async function signInLink(stack: DevelopmentFile, operator?: string): Promise<string> {
+  const { url } = stack.console;
+  const authorization = `Bearer ${operatorToken(stack, operator)}`;
+  let response: Response;
+  try {
+    response = await fetch(new URL('/auth/links', url), { method: 'POST', headers: { authorization } });
+  } catch (error) {
+    throw new CliError(`the console does not answer at ${url} (${await why(error)}); is Gate started?`, 5);
+  }
+  const text = await response.text();
+  if (!response.ok) throw new CliError(refusalText(response.status, text), exitOf(response.status));
+  // localhost is the name that the console is known by, and where passkeys belong.
+  const { hostname, protocol, port } = new URL(url);
+  const name = hostname === '127.0.0.1' ? 'localhost' : hostname;
+  return new URL(linkAnswer.parse(JSON.parse(text)).path, `${protocol}//${name}:${port}`).href;
+}
