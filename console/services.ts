@@ -1,3 +1,4 @@
+import type { VerifiedDecisionLink } from '../contracts/decision-link.js';
 import type { PendingRequest, PendingSummary } from '../contracts/review.js';
 import type { LedgerEntry, VerifyResult } from '../contracts/ledger.js';
 import type { JsonObject } from '../contracts/json.js';
@@ -48,6 +49,8 @@ export interface Services {
     byCorrelation(correlationId: string): Promise<PendingRequest | null>;
     decide(id: string, decision: Deciding): Promise<PendingRequest>;
     assign(id: string, to: string): Promise<PendingRequest>;
+    /** Where a decision link leads. It decides nothing. */
+    verifyLink(token: string): Promise<VerifiedDecisionLink>;
   };
   readonly ledger: {
     /** The rows of one call, in the order of the chain. */

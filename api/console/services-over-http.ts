@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Services } from '../../console/services.js';
 import type { Person } from '../../console/visit.js';
+import { verifiedDecisionLink } from '../../contracts/decision-link.js';
 import { ledgerEntry, verifyResult } from '../../contracts/ledger.js';
 import { pendingRequest, pendingSummary } from '../../contracts/review.js';
 import { createServiceClient } from '../../activities/clients/service-client.js';
@@ -85,6 +86,8 @@ export function servicesFor({ tenant }: Person, bearer: string, { hil, ledger, r
         ),
       assign: (id, to) =>
         askHil(pendingRequest, { method: 'POST', path: `/pending/${id}/assign`, body: { assigned_to: to } }),
+      verifyLink: (token) =>
+        askHil(verifiedDecisionLink, { method: 'POST', path: '/decision-link/verify', body: { token } }),
     },
     ledger: {
       call: (id) => askLedger(rows, get(`/audit/correlation/${id}`, { tenant })),
