@@ -89,3 +89,26 @@ function Value({ value }: { readonly value: Leaf['value'] }) {
     </details>
   );
 }
+
+/** What the approver put in the place of what was asked for; the rest ran as it was asked. */
+export const Changed = ({ row }: { readonly row: PendingRequest }) => (
+  <section aria-labelledby="changed">
+    <h3 id="changed">Changed by the approver</h3>
+    <table class="values">
+      <tbody>
+        {row.modification_diff?.replacements.map(({ path, value }) => (
+          <tr key={path.join('\n')}>
+            <th scope="row">
+              <bdi class="foreign">{printable(pathText(path))}</bdi>
+            </th>
+            <td>
+              <ins>
+                <Value value={value} />
+              </ins>
+            </td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  </section>
+);

@@ -6,7 +6,7 @@ import { predictionOf, reasonsOf } from '../../../domain/sandbox/told.js';
 import { type QueuePage, type QueueQuery, type Settled, settled } from '../../services.js';
 import { Away, Empty, Facts, Foreign, Id, OrAway, Time } from '../../ui/parts.js';
 import type { Notice, Page, Shown, Visit } from '../../visit.js';
-import { Arguments } from './arguments.js';
+import { Arguments, Changed } from './arguments.js';
 import { Forms } from './forms.js';
 
 const ROWS = 100;
@@ -214,7 +214,7 @@ function Review({ row, visit, query }: { readonly row: PendingRequest; readonly 
   return (
     <article data-review={row.id}>
       <h2>
-        <Foreign text={row.agent_id} /> asks for <Foreign text={toolOf(row)} />
+        <Foreign text={row.agent_id} /> {row.status === 'pending' ? 'asks' : 'asked'} for <Foreign text={toolOf(row)} />
       </h2>
       {row.status === 'pending' ? (
         <p class="deadline">
@@ -255,6 +255,7 @@ function Review({ row, visit, query }: { readonly row: PendingRequest; readonly 
         )}
       </section>
       <Arguments row={row} />
+      {row.modification_diff && <Changed row={row} />}
       {row.status === 'pending' && <Forms row={row} visit={visit} query={query} />}
       {row.since_last_call !== undefined && (
         <section aria-labelledby="since">
@@ -270,7 +271,7 @@ function Review({ row, visit, query }: { readonly row: PendingRequest; readonly 
       )}
       <Facts
         of={[
-          ['Approvals', approvalsTold(row, nowMs)],
+          ...((row.required_approvers ?? 1) > 1 ? [['Approvals', approvalsTold(row, nowMs)] as const] : []),
           ['Assigned to', row.assigned_to ? <Foreign text={row.assigned_to} /> : 'nobody'],
           ['Asked', <Time iso={row.created_at} nowMs={nowMs} />],
           ['Identity', row.agent_spiffe ? <Foreign text={row.agent_spiffe} /> : 'none'],
