@@ -217,7 +217,7 @@ async function ready(name: string): Promise<void> {
   const process_ = running.get(name) as Running;
   const address = `http://localhost:${ports.get(`${name}:${listensOn[name]?.health}`)}/readyz`;
   let last = 'no answer';
-  const deadline = Date.now() + 60_000;
+  const deadline = Date.now() + 120_000;
   for (;;) {
     if (process_.child.exitCode !== null) throw new Error(`${name} ended: ${process_.output()}`);
     try {
