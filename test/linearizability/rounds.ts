@@ -250,7 +250,16 @@ export async function playRound({
     const memos = Array.from({ length: count }, () => randomUUID());
     return inTurns(memos, TOGETHER, async (memo): Promise<Review> => {
       const to = `vendor-${memo}`;
-      const reply = await agent.call('wire_transfer', { from: 'operating', to, amount: 1 });
+      // As the answer 503 of a busy engine asks: again, under the same id.
+      const callId = randomUUID();
+      const reply = await eventually(`${memo} is answered`, async () => {
+        const answer = await agent.call(
+          'wire_transfer',
+          { from: 'operating', to, amount: 1 },
+          { idempotencyId: callId },
+        );
+        return answer.status !== 503 && answer;
+      });
       if (reply.status !== 202) throw new Error(`not parked: ${reply.status} ${reply.text}`);
       const row = await gate.operator.rowOf(reply.correlationId);
       const required = row.required_approvers ?? 1;
