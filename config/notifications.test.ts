@@ -82,6 +82,19 @@ describe('the settings of notifications', () => {
       /payments\.slack .* GATE_HIL_SLACK_BOT_TOKEN/,
     ],
     [
+      'a promise to tell people, and nobody who is told',
+      { GATE_HIL_NOTIFICATION_MODE: 'enforce' },
+      /^GATE_HIL_NOTIFICATION_MODE: enforce needs a channel .*GATE_HIL_SLACK_BOT_TOKEN.* or warn$/,
+    ],
+    [
+      'a promise to tell people of every call, and a pool that is told of escalations only',
+      {
+        GATE_HIL_NOTIFICATION_MODE: 'enforce',
+        GATE_HIL_ESCALATION_POOLS: '{"platform":{"teams":"https://t.example"}}',
+      },
+      /^GATE_HIL_NOTIFICATION_MODE: enforce needs/,
+    ],
+    [
       'a pool that gets mail without a server',
       { GATE_HIL_ESCALATION_POOLS: '{"payments":{"smtp":["ada@acme.example"]}}' },
       /payments\.smtp needs GATE_HIL_SMTP_URL/,
@@ -98,6 +111,17 @@ describe('the settings of notifications', () => {
     const env = { GATE_HIL_ESCALATION_POOLS: JSON.stringify(pools), GATE_HIL_DEFAULT_ESCALATION_POOL: 'platform' };
     expect(notificationFault(read(env))).toBeNull();
     expect(Object.fromEntries(read(env).escalationPools ?? [])).toEqual(pools);
+  });
+
+  it.each([
+    { GATE_HIL_SLACK_BOT_TOKEN: 'xoxb-0123456789abcdef', GATE_HIL_SLACK_CHANNEL: 'C1' },
+    { GATE_HIL_SLACK_WEBHOOK_URL: 'https://hooks.example/x' },
+    { GATE_HIL_TEAMS_WEBHOOK_URL: 'https://t.example' },
+    { GATE_HIL_PAGERDUTY_ROUTING_KEY: 'R02ZK7ABCDEF0123456789XYZ' },
+    { GATE_HIL_WEBHOOK_URL: 'https://w.example' },
+    { GATE_HIL_SMTP_URL: 'smtps://m.example', GATE_HIL_SMTP_FROM: 'a@m.example', GATE_HIL_SMTP_TO: 'b@m.example' },
+  ])('keep the promise to tell people with %o', (channel) => {
+    expect(notificationFault(read({ GATE_HIL_NOTIFICATION_MODE: 'enforce', ...channel }))).toBeNull();
   });
 
   it('have a whole channel where all of it is set', () => {

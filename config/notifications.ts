@@ -44,7 +44,7 @@ export const NOTIFICATION_SETTINGS = {
   notificationMode: setting(
     'GATE_HIL_NOTIFICATION_MODE',
     notificationMode.default('warn'),
-    'disabled: nobody is told. warn: as far as channels are set. enforce: HIL is not ready without one.',
+    'disabled: nobody is told. warn: as far as channels are set. enforce: HIL does not start without one that is told of every call.',
   ),
   notificationTimeoutSeconds: setting(
     'GATE_HIL_NOTIFICATION_TIMEOUT_SECS',
@@ -146,6 +146,21 @@ export const NOTIFICATION_SETTINGS = {
 } as const;
 export type NotificationConfig = Config<typeof NOTIFICATION_SETTINGS>;
 
+/** Any of these is a channel that is told of every call. */
+export const A_CHANNEL =
+  'GATE_HIL_SLACK_BOT_TOKEN, GATE_HIL_SLACK_WEBHOOK_URL, GATE_HIL_TEAMS_WEBHOOK_URL, GATE_HIL_PAGERDUTY_ROUTING_KEY, GATE_HIL_WEBHOOK_URL or GATE_HIL_SMTP_URL';
+
+/** Pools are told of escalations only. */
+const toldOfEveryCall = (config: NotificationConfig): boolean =>
+  [
+    config.slackBotToken,
+    config.slackWebhookUrl,
+    config.teamsWebhookUrl,
+    config.pagerDutyRoutingKey,
+    config.webhookUrl,
+    config.smtpUrl,
+  ].some((channel) => channel !== undefined);
+
 /** Faults in settings that belong together, or `null`: a channel is set whole or not at all. */
 export function notificationFault(config: NotificationConfig): string | null {
   const { slackWebhookUrl, slackBotToken, slackChannel, smtpUrl, smtpFrom, smtpTo } = config;
@@ -157,6 +172,8 @@ export function notificationFault(config: NotificationConfig): string | null {
     return 'GATE_HIL_SMTP_URL, GATE_HIL_SMTP_FROM, GATE_HIL_SMTP_TO: set all three or none';
   if (config.webhookBearer !== undefined && config.webhookUrl === undefined)
     return 'GATE_HIL_WEBHOOK_BEARER_TOKEN: belongs to GATE_HIL_WEBHOOK_URL, which is not set';
+  if (config.notificationMode === 'enforce' && !toldOfEveryCall(config))
+    return `GATE_HIL_NOTIFICATION_MODE: enforce needs a channel that is told of every call; set one (${A_CHANNEL}), or warn`;
   const { escalationPools: pools, defaultEscalationPool: byDefault } = config;
   if (byDefault !== undefined && !pools?.has(byDefault))
     return 'GATE_HIL_DEFAULT_ESCALATION_POOL: is not one of GATE_HIL_ESCALATION_POOLS';

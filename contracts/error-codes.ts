@@ -457,6 +457,11 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'No escalation pool has this name; `escalation_pools` lists those that there are.',
   },
+  no_channel_set: {
+    status: 409,
+    retry: 'no',
+    meaning: 'No channel is set that could be tested; `reason` names the settings, of which one is needed.',
+  },
   not_pending: { status: 409, retry: 'no', meaning: 'Nothing waits for a decision under this id any more.' },
   ledger_entry_conflict: {
     status: 409,

@@ -6,13 +6,7 @@ import type { Places } from '../../domain/notification/lines.js';
 import { DeliveryFailed, type Sender } from '../../domain/notification/ports.js';
 import { slackCard } from '../../domain/notification/slack-card.js';
 import { teamsCard, teamsMessage } from '../../domain/notification/teams-card.js';
-import {
-  postTo,
-  ReceiverRefused,
-  type WebhookAnswer,
-  type WebhookTarget,
-  withoutAddress,
-} from '../outbound/webhook.js';
+import { answerTo, postTo, ReceiverRefused, type WebhookTarget, withoutAddress } from '../outbound/webhook.js';
 
 export interface ChannelParts {
   readonly places: (notice: Notice) => Places;
@@ -22,10 +16,13 @@ export interface ChannelParts {
 /** Whether the same message may be taken later. */
 const passes = (status: number): boolean => status >= 500 || status === 408 || status === 429;
 
+const post = (target: WebhookTarget, body: object): Promise<void> =>
+  attempt(target, () => postTo(target, 'application/json', JSON.stringify(body)));
+
 /** One attempt. What failed is told without the address, which may hold a key. */
-async function post(target: WebhookTarget, body: object): Promise<WebhookAnswer> {
+async function attempt<Answer>(target: WebhookTarget, send: () => Promise<Answer>): Promise<Answer> {
   try {
-    return await postTo(target, 'application/json', JSON.stringify(body));
+    return await send();
   } catch (error) {
     const reason = withoutAddress(errorText(error), target.url);
     if (error instanceof ReceiverRefused)
@@ -58,6 +55,8 @@ const slackAnswer = z.object({
   channel: z.string().max(100).optional(),
   ts: z.string().max(100).optional(),
 });
+/** Slack's API answers with the card that it took, which has a few KiB. */
+const SLACK_ANSWER_BYTES = 65_536;
 const slackPlace = z.tuple([z.string(), z.string()]);
 /** Refusals that are about now and not about the message. */
 const SLACK_PASSING = new Set([
@@ -80,7 +79,7 @@ export const slackBot = (bot: SlackBot, decides: boolean, { places, timeoutMs }:
       bearer: bot.token,
       timeoutMs,
     };
-    const answer = await post(target, {
+    const message = {
       channel,
       ...(ts !== undefined && { ts }),
       ...slackCard(notice, places(notice), decides),
@@ -88,15 +87,17 @@ export const slackBot = (bot: SlackBot, decides: boolean, { places, timeoutMs }:
       link_names: false,
       unfurl_links: false,
       unfurl_media: false,
-    });
-    const told = readSlack(answer);
+    };
+    const told = readSlack(
+      await attempt(target, () => answerTo(target, 'application/json', JSON.stringify(message), SLACK_ANSWER_BYTES)),
+    );
     if (!told.ok)
       throw new DeliveryFailed(`Slack refused it: ${told.error ?? 'no reason'}`, !SLACK_PASSING.has(told.error ?? ''));
     return told.channel === undefined || told.ts === undefined ? earlier : JSON.stringify([told.channel, told.ts]);
   },
 });
 
-function readSlack({ bytes }: WebhookAnswer): z.infer<typeof slackAnswer> {
+function readSlack(bytes: Uint8Array): z.infer<typeof slackAnswer> {
   try {
     return slackAnswer.parse(JSON.parse(Buffer.from(bytes).toString('utf8')));
   } catch (cause) {

@@ -20,12 +20,20 @@ interface Received {
   readonly body: Record<string, unknown>;
 }
 /** A status, a body, or no answer at all. */
-type Answer = number | Record<string, unknown> | 'hangs' | { readonly status: number; readonly retryAfter: string };
+type Answer =
+  | number
+  | Record<string, unknown>
+  | 'hangs'
+  | 'endless'
+  | 'drips'
+  | { readonly status: number; readonly retryAfter: string };
 
 /** A receiver over real HTTP, which answers as it is told; then 200. */
 async function openReceiver() {
   const received: Received[] = [];
   const answers: Answer[] = [];
+  /** Of answers that do not end: how much of them was sent, and how many connections the other side closed. */
+  const sent = { bytes: 0, closed: 0 };
   const server: Server = createServer((request, response) => {
     let text = '';
     request.setEncoding('utf8').on('data', (part: string) => (text += part));
@@ -38,6 +46,19 @@ async function openReceiver() {
       });
       const answer = answers.shift() ?? 200;
       if (answer === 'hangs') return;
+      if (answer === 'endless' || answer === 'drips') {
+        response.writeHead(200);
+        const piece = answer === 'drips' ? '.' : '.'.repeat(16_384);
+        const more = (): void => {
+          while (!response.destroyed && response.write(piece) && answer === 'endless') sent.bytes += piece.length;
+        };
+        const timer = setInterval(more, 20);
+        response.on('drain', more).on('close', () => {
+          clearInterval(timer);
+          sent.closed += 1;
+        });
+        return more();
+      }
       if (typeof answer === 'number') return void response.writeHead(answer).end('{}');
       if ('retryAfter' in answer)
         return void response.writeHead(Number(answer['status']), { 'retry-after': String(answer.retryAfter) }).end();
@@ -48,6 +69,7 @@ async function openReceiver() {
   return {
     received,
     answers,
+    sent,
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook?key=in-the-address`,
     close: () =>
       new Promise<void>((resolve) => {
@@ -431,6 +453,28 @@ describe('a channel', () => {
     await eventually('the other message', () => receiver.received.length === 3);
   });
 
+  it.each(['endless', 'drips'] as const)(
+    'whose answer %s has taken the message, and is not listened to',
+    async (how) => {
+      receiver.answers.push(how, how, how, how);
+      start(settings({ timeoutMs: 30_000, webhook: { url: receiver.url } }));
+      const rows = [await hil.park(1), await hil.park(2), await hil.park(3), await hil.park(4), await hil.park(5)];
+      for (const row of rows) await settledAs(row, [['webhook', 'trigger', 'delivered']]);
+      await eventually('Gate has hung up', () => receiver.sent.closed === 4);
+      expect(told).toEqual(rows.map(() => 'webhook trigger delivered'));
+      // What the sockets of both sides hold was sent; a mebibyte for each answer was not.
+      expect(receiver.sent.bytes).toBeLessThan(4 * 1_048_576);
+    },
+  );
+
+  it('Slack whose answer never ends is an attempt that failed, at once', async () => {
+    receiver.answers.push('endless', { ok: true, channel: 'C1', ts: '1' });
+    const slack = { apiUrl: receiver.url.split('/hook')[0] ?? '', token: 'xoxb-0123456789', channel: 'C1' };
+    start(settings({ timeoutMs: 30_000, slack }));
+    await settledAs(await hil.park(1), [['slack', 'trigger', 'delivered']]);
+    expect(told).toEqual(['slack trigger failed', 'slack trigger delivered']);
+  });
+
   it('that hangs delays no other', async () => {
     const other = await openReceiver();
     receiver.answers.push('hangs', 'hangs', 'hangs', 'hangs');
@@ -734,6 +778,14 @@ describe('the routes of notifications', () => {
       [true, 'TEST'],
       [true, 'TEST'],
     ]);
+  });
+
+  it('are no test where none is set: 409 names the settings of which one is missing', async () => {
+    await openWith([]);
+    expect(await hil.ask('/notifications/test', { method: 'POST', token: OPERATOR })).toMatchObject({
+      status: 409,
+      body: { error: 'no_channel_set', reason: expect.stringMatching(/GATE_HIL_SLACK_BOT_TOKEN.*GATE_HIL_SMTP_URL/) },
+    });
   });
 
   it('name the pools, test their channels too, and let rows be left to these alone', async () => {

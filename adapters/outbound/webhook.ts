@@ -21,24 +21,36 @@ export class ReceiverRefused extends Error {
   }
 }
 
-export interface WebhookAnswer {
-  readonly contentType: string;
-  readonly bytes: Uint8Array;
-}
-
 const TIME_LIMIT_MS = 10_000;
-const MAX_ANSWER_BYTES = 1_048_576;
+/** Of an answer that nobody needs: so much, and for so long. A short one is read whole, so that its connection serves the next request. */
+const UNNEEDED_BYTES = 4_096;
+const UNNEEDED_MS = 250;
+
+/**
+ * Sends one POST. A 2xx status says that it was taken; of the rest of the answer at most a few KiB are read, and an answer that never ends holds
+ * nothing up. Throws as `answerTo` does.
+ */
+export const postTo = (target: WebhookTarget, contentType: string, body: string | Uint8Array<ArrayBuffer>) =>
+  posted(target, contentType, body, discarded);
 
 /**
  * Sends one POST and returns the answer. A redirect is a failure: the request goes to the configured address and nowhere else. Throws with
- * a one-line message for operators when no answer comes in time, the status is not 2xx (ReceiverRefused), or the answer is larger than 1
- * MiB. The receiver may still have received the request.
+ * a one-line message for operators when no answer comes in time, the status is not 2xx (ReceiverRefused), or the answer is larger than
+ * `maxBytes`. The receiver may still have received the request.
  */
-export async function postTo(
+export const answerTo = (
+  target: WebhookTarget,
+  contentType: string,
+  body: string | Uint8Array<ArrayBuffer>,
+  maxBytes: number,
+): Promise<Uint8Array> => posted(target, contentType, body, (response) => bytesUpTo(maxBytes, piecesOf(response)));
+
+async function posted<Answer>(
   { url, bearer, headers = {}, timeoutMs = TIME_LIMIT_MS }: WebhookTarget,
   contentType: string,
   body: string | Uint8Array<ArrayBuffer>,
-): Promise<WebhookAnswer> {
+  read: (response: Response) => Promise<Answer>,
+): Promise<Answer> {
   try {
     const response = await fetch(url, {
       method: 'POST',
@@ -55,16 +67,33 @@ export async function postTo(
       await response.body?.cancel();
       throw new ReceiverRefused(response.status, retryAfterMs(response.headers.get('retry-after')));
     }
-    return {
-      contentType: response.headers.get('content-type') ?? '',
-      bytes: await bytesUpTo(MAX_ANSWER_BYTES, piecesOf(response)),
-    };
+    return await read(response);
   } catch (error) {
     if (error instanceof ReceiverRefused) throw error;
     const cause = (error as { cause?: unknown }).cause;
     throw new Error(cause === undefined ? errorText(error) : `${errorText(error)}: ${errorText(cause)}`, {
       cause: error,
     });
+  }
+}
+
+/** Reads the beginning of an answer and drops it. What goes wrong in it changes nothing: its status has come. */
+async function discarded({ body }: Response): Promise<void> {
+  if (body === null) return;
+  const reader = body.getReader();
+  const stop = (): void => void reader.cancel().catch(() => undefined);
+  const limit = setTimeout(stop, UNNEEDED_MS);
+  try {
+    for (let bytes = 0; bytes < UNNEEDED_BYTES; ) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      bytes += value.byteLength;
+    }
+    stop();
+  } catch {
+    // The connection broke after the status.
+  } finally {
+    clearTimeout(limit);
   }
 }
 

@@ -843,6 +843,26 @@ describe('POST /decide/{id}', () => {
     });
   });
 
+  it('of modify is the same decision whatever order its replacements are sent in', async () => {
+    const params = { name: 'pay', arguments: { amount: 5, to: 'a' } };
+    const row = await park({ request_payload: { jsonrpc: '2.0', id: 1, method: 'tools/call', params } });
+    const [amount, to] = [
+      { path: ['amount'], value: 1 },
+      { path: ['to'], value: 'b' },
+    ];
+    const modify = (...replacements: object[]) => ({
+      decision: 'modify',
+      modification_diff: { contract: 'gate.hil.modification-diff/v1', replacements },
+    });
+    const first = await decide(row.id, modify(to, amount), { headers: { 'x-request-id': 'click-1' } });
+    expect(first).toMatchObject({ status: 200, body: { modification_diff: { replacements: [amount, to] } } });
+    expect(await decide(row.id, modify(amount, to), { headers: { 'x-request-id': 'click-1' } })).toMatchObject({
+      status: 200,
+      body: { modification_diff: { replacements: [amount, to] } },
+    });
+    expect(sender.received.map(({ modification }) => modification?.diff.replacements)).toEqual([[amount, to]]);
+  });
+
   describe('of modify by one person, where several must agree', () => {
     const alone = () => ({ decision: 'modify', modification_diff: diffOf(['amount'], 1) });
     const refused = { status: 422, body: { error: 'modify_under_quorum' } };

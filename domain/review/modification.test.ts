@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
 import { modificationDiff, type ModificationDiff } from '../../contracts/review.js';
 import { canonicalDigest } from '../crypto/digest.js';
-import { changedBody, modified, ModificationRefused } from './modification.js';
+import { canonicalDiff, changedBody, modified, ModificationRefused } from './modification.js';
 
 const diffOf = (...replacements: [string[], string | number | boolean | null][]): ModificationDiff => ({
   contract: 'gate.hil.modification-diff/v1',
@@ -46,6 +46,18 @@ describe('a modification', () => {
   ])('refuses %s', (_what, given, diff, fault) => {
     expect(() => modified(withArguments(given as JsonObject), diff)).toThrow(ModificationRefused);
     expect(() => modified(withArguments(given as JsonObject), diff)).toThrow(fault);
+  });
+
+  it('has one form, whatever order it was written in', () => {
+    const written = diffOf([['b'], 2], [['a', 'c'], -0], [['a', 'b'], 1], [['a"'], 3]);
+    const inOrder = diffOf([['a', 'b'], 1], [['a', 'c'], 0], [['a"'], 3], [['b'], 2]);
+    expect(JSON.stringify(canonicalDiff(written))).toBe(JSON.stringify(inOrder));
+    for (let round = 0; round < 20; round += 1) {
+      const shuffled = { ...written, replacements: written.replacements.toSorted(() => Math.random() - 0.5) };
+      expect(canonicalDiff(shuffled)).toStrictEqual(inOrder);
+    }
+    const body = withArguments({ a: { b: 0, c: 7 }, 'a"': 0, b: 0 });
+    expect(canonicalDigest(modified(body, written))).toBe(canonicalDigest(modified(body, inOrder)));
   });
 
   it('refuses a request without arguments', () => {

@@ -57,6 +57,19 @@ export function modified(body: JsonObject, { replacements }: ModificationDiff): 
   return copy;
 }
 
+/**
+ * The one form of a diff: its replacements in the order of their paths, and 0 for -0. Two diffs that change the same are equal in it, so that a
+ * repeat of a decision is known as one, and row, record and ledger say the same. What it makes of a request is the same.
+ */
+export function canonicalDiff({ contract, replacements }: ModificationDiff): ModificationDiff {
+  const keyed = replacements.map(({ path, value }) => ({
+    key: JSON.stringify(path),
+    replacement: { path, value: value === 0 ? 0 : value },
+  }));
+  const inOrder = keyed.toSorted((one, other) => (one.key < other.key ? -1 : one.key > other.key ? 1 : 0));
+  return { contract, replacements: inOrder.map(({ replacement }) => replacement) };
+}
+
 /** The new values in words: `amount = 20, limits.max = 5`. As they were written, so whoever shows them escapes them. */
 export const changesTold = ({ replacements }: ModificationDiff): string =>
   replacements.map(({ path, value }) => `${pathText(path)} = ${JSON.stringify(value)}`).join(', ');

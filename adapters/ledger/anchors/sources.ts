@@ -1,4 +1,4 @@
-import { postTo } from '../../outbound/webhook.js';
+import { answerTo } from '../../outbound/webhook.js';
 import type { AnchorSource } from './anchors.js';
 import {
   readTimeStamp,
@@ -7,12 +7,15 @@ import {
   verifyTimeStamp,
 } from '../../../domain/ledger/anchors/time-stamp.js';
 
+/** A time stamp with its certificates has some KiB. */
+const MAX_PROOF_BYTES = 1_048_576;
+
 /** A webhook that keeps what is posted to it. The bytes of its answer are the proof: they prove an answer, not a time. */
 export const webhookAnchor = (url: string): AnchorSource => ({
   source: 'webhook',
   async anchor({ seq, entryHash, requestedAt }) {
     const body = { anchored_seq: seq, anchored_entry_hash: entryHash, requested_at: requestedAt };
-    return { bytes: (await postTo({ url }, 'application/json', JSON.stringify(body))).bytes, genTime: null };
+    return { bytes: await answerTo({ url }, 'application/json', JSON.stringify(body), MAX_PROOF_BYTES), genTime: null };
   },
 });
 
@@ -24,7 +27,7 @@ export const timeStampAnchor = (url: string, trust: TimeStampTrust | null): Anch
   source: 'rfc3161',
   async anchor({ entryHash }) {
     const { bytes: request, nonce } = timeStampRequest(entryHash);
-    const { bytes } = await postTo({ url }, 'application/timestamp-query', new Uint8Array(request));
+    const bytes = await answerTo({ url }, 'application/timestamp-query', new Uint8Array(request), MAX_PROOF_BYTES);
     const stamp = readTimeStamp(bytes, entryHash);
     if (!stamp.nonce?.equals(nonce)) throw new Error('the time stamp answers another request');
     if (trust !== null) verifyTimeStamp(stamp, trust);

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { decideRequest, type DecideRequest, modificationDiff } from '../../../contracts/review.js';
 import { isGatesOwn } from '../../../domain/own-names.js';
+import { canonicalDiff } from '../../../domain/review/modification.js';
 import { GateError } from '../../../domain/errors.js';
 import type { createDecisions, Decision } from '../../../domain/review/decisions.js';
 import type { ServiceApp } from '../../plugins/app.js';
@@ -74,7 +75,7 @@ function available(body: DecideRequest): Pick<Decision, 'decision' | 'modificati
   }
   if (diff === null) throw new GateError('modification_diff_required');
   const read = modificationDiff.safeParse(diff);
-  if (read.success) return { decision: 'modify', modification_diff: read.data };
+  if (read.success) return { decision: 'modify', modification_diff: canonicalDiff(read.data) };
   const [issue] = read.error.issues;
   const where = ['modification_diff', ...(issue?.path ?? [])].join('.');
   throw new GateError('invalid_modification_diff', undefined, {

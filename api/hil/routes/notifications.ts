@@ -6,9 +6,11 @@ import {
   notificationsConfig,
   notificationsTested,
 } from '../../../contracts/notification.js';
+import { A_CHANNEL } from '../../../config/notifications.js';
 import type { Notifier } from '../../../domain/notification/notifier.js';
 import { noticesOfTest } from '../../../domain/notification/notice.js';
 import type { NoticeStore } from '../../../domain/notification/ports.js';
+import { GateError } from '../../../domain/errors.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { type ReviewScope, scopeFirst } from '../scope.js';
 import { mayDecide } from './decide.js';
@@ -20,6 +22,11 @@ export interface NotificationRoutes {
   readonly scopeOf: (request: FastifyRequest) => ReviewScope;
   readonly clock: () => number;
 }
+
+const NO_CHANNEL = {
+  disabled: 'GATE_HIL_NOTIFICATION_MODE is disabled, so nobody is told of anything; set warn or enforce',
+  none: `no channel is set, so there is nothing to test; set one (${A_CHANNEL}) where HIL runs, and start it again`,
+} as const;
 
 /** Which channels are set, and a message that shows whether they work (docs/architecture/notifications.md). */
 export function notificationRoutes(
@@ -53,6 +60,8 @@ export function notificationRoutes(
     '/notifications/test',
     { schema: { response: { 200: notificationsTested } }, onRequest: mayDecide(scopeOf) },
     async (request) => {
+      if (notifier.kinds.length === 0 && notifier.pools.length === 0)
+        throw new GateError('no_channel_set', NO_CHANNEL[mode === 'disabled' ? 'disabled' : 'none']);
       const [tenant = ''] = scopeOf(request).tenants;
       const { trigger, resolve } = noticesOfTest(randomUUID(), tenant, clock());
       return { results: await notifier.test(trigger, resolve), ...(await config()) };
