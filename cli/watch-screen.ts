@@ -18,6 +18,8 @@ export interface Watched {
   readonly predicted: ReadonlyMap<string, string | null>;
   /** No key counts before. */
   readonly quietUntilMs: number;
+  /** Another key was pressed since the last Enter, Esc or question: `a` is then a letter of a word, and asks nothing. */
+  readonly inWord: boolean;
 }
 
 export interface Open {
@@ -37,6 +39,7 @@ export const NOTHING: Watched = {
   note: '',
   predicted: new Map(),
   quietUntilMs: 0,
+  inWord: false,
 };
 
 /**
@@ -47,9 +50,17 @@ export const QUIET_MS = 500;
 
 export const quiet = (watched: Watched, nowMs: number): Watched => ({ ...watched, quietUntilMs: nowMs + QUIET_MS });
 
+/** What a key means for the ones after it, wherever it goes. Arrows and the like are no part of a word, and end none. */
+export const afterKey = (watched: Watched, key: string): Watched =>
+  key === ESC || ENTER.has(key)
+    ? { ...watched, inWord: false }
+    : key.startsWith(ESC)
+      ? watched
+      : { ...watched, inWord: true };
+
 /** The call, with the question that a key asked for. The reason of a denial may be typed at once. */
 export function shown(watched: Watched, open: Open, nowMs: number): Watched {
-  const next = { ...watched, open, note: '' };
+  const next = { ...watched, open, note: '', inWord: false };
   return open.decision === 'approve' ? quiet(next, nowMs) : next;
 }
 
@@ -98,16 +109,26 @@ const reselected = (watched: Watched, at: number): Watched =>
     ? watched
     : { ...watched, selected: watched.rows[Math.min(at, watched.rows.length - 1)]?.id ?? null };
 
-/** A key, by the bytes that a terminal sends for it. Nobody approves a call of which a part is not on the screen. */
+/**
+ * A key, by the bytes that a terminal sends for it. Nobody approves a call of which a part is not on the screen, and nobody by typing a word:
+ * `a` asks only as the first key after Enter, Esc or another question, and every key but Enter withdraws what it asked.
+ */
 export function pressed(
-  watched: Watched,
+  before: Watched,
   key: string,
   size: ScreenSize,
   nowMs: number,
 ): { readonly watched: Watched; readonly asked?: Asked } {
-  const { rows, selected, open } = watched;
-  if (key === '\u0003') return { watched, asked: { do: 'quit' } };
-  if (nowMs < watched.quietUntilMs) return { watched: quiet(watched, nowMs) };
+  const { rows, selected, open } = before;
+  if (key === '\u0003') return { watched: before, asked: { do: 'quit' } };
+  if (open?.decision === 'deny' && nowMs >= before.quietUntilMs) return typed(before, open, key, nowMs);
+  const watched = afterKey(before, key);
+  if (nowMs < watched.quietUntilMs)
+    return open?.decision === 'approve' && !ENTER.has(key)
+      ? cancelled(watched, nowMs)
+      : { watched: quiet(watched, nowMs) };
+  if (key === 'a' && before.inWord && open?.decision !== 'approve')
+    return { watched: { ...watched, note: 'a after other keys asks nothing: press esc, then a' } };
   if (open !== null) return pressedIn(watched, open, key, size, nowMs);
   if (key === 'q') return { watched, asked: { do: 'quit' } };
   const at = rows.findIndex(({ id }) => id === selected);
@@ -127,7 +148,6 @@ type Pressed = ReturnType<typeof pressed>;
 
 /** A key while one call is shown. */
 function pressedIn(watched: Watched, open: Open, key: string, size: ScreenSize, nowMs: number): Pressed {
-  if (open.decision === 'deny') return typed(watched, open, key, nowMs);
   if (open.decision === 'approve' && !fits(open, size))
     return { watched: quiet({ ...watched, open: { ...open, decision: null }, note: '' }, nowMs) };
   // No letter approves: a word that somebody types may have any of them.
@@ -141,6 +161,7 @@ function pressedIn(watched: Watched, open: Open, key: string, size: ScreenSize, 
   return { watched: { ...watched, open: { ...open, from: firstLine(open, size) + step } } };
 }
 
+const ESC = '\u001B';
 const ENTER: ReadonlySet<string> = new Set(['\r', '\n']);
 
 const cancelled = (watched: Watched, nowMs: number): Pressed => ({
@@ -150,7 +171,7 @@ const cancelled = (watched: Watched, nowMs: number): Pressed => ({
 /** A key, or a pasted text, while the reason of a denial is asked for. */
 function typed(watched: Watched, open: Open, key: string, nowMs: number): Pressed {
   const { reason = '' } = open;
-  if (key === '\u001B') return cancelled(watched, nowMs);
+  if (key === ESC) return cancelled(watched, nowMs);
   const become = (text: string): Watched => ({ ...watched, open: { ...open, reason: text } });
   if (key === '\u007F' || key === '\b') return { watched: become(Array.from(reason).slice(0, -1).join('')) };
   if (key.startsWith('\u001B')) return { watched };
@@ -190,7 +211,7 @@ export interface ScreenSize {
 export function screenOf(watched: Watched, { columns, lines }: ScreenSize, nowMs: number): string[] {
   const { open } = watched;
   const body = open ? opened(open, { columns, lines }) : table(watched, lines - 2, nowMs);
-  const help = open ? helpOf(open, { columns, lines }) : shortened(LIST_HELP, columns);
+  const help = open ? helpOf(open, { columns, lines }, watched.inWord) : shortened(LIST_HELP, columns);
   return [...body, ...(watched.open ? [] : [watched.note]), help].slice(-lines).map((line) => cut(line, columns));
 }
 
@@ -230,7 +251,7 @@ const LIST_HELP = [
   'enter a d q',
 ];
 
-function helpOf(open: Open, size: ScreenSize): string {
+function helpOf(open: Open, size: ScreenSize, inWord: boolean): string {
   const { columns } = size;
   const whole = fits(open, size);
   if (open.decision === 'deny') {
@@ -262,7 +283,7 @@ function helpOf(open: Open, size: ScreenSize): string {
     );
   }
   const scrolls = linesOf(details(open.row), columns).length > shownLines(size);
-  const [approve, short] = whole ? ['a approve  ', 'a '] : ['', ''];
+  const [approve, short] = !whole ? ['', ''] : inWord ? ['esc, then a approve  ', ''] : ['a approve  ', 'a '];
   return shortened(
     [
       `${approve}d deny  ${scrolls ? 'up/down or j/k, PgUp/PgDn scroll  ' : ''}any other key: back`,

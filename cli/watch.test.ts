@@ -8,7 +8,7 @@ import { commandLine } from '../test/support/command.js';
 import { eventually } from '../test/support/waiting.js';
 import { liteTarget } from './lite-target.js';
 import { watch } from './watch.js';
-import { changed, listed, NOTHING, pressed, QUIET_MS, screenOf, type Watched } from './watch-screen.js';
+import { changed, listed, NOTHING, pressed, QUIET_MS, screenOf, shown, type Watched } from './watch-screen.js';
 
 const T0 = Date.parse('2026-11-02T10:00:00.000Z');
 const id = (n: number) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`;
@@ -174,7 +174,7 @@ describe('the screen of gate pending --watch', () => {
     const size = { columns: 120, lines: 16 };
     const changes = Array.from({ length: 16 }, (_, n) => ({ path: `/p${n}`, kind: 'added' as const }));
     const row = { ...whole(1), since_last_call: { arguments: 'changed', changes, changes_omitted: 0 } as never };
-    let { watched } = pressed({ ...NOTHING, open: { row, decision: null } }, ' ', size, T0);
+    let { watched } = pressed({ ...NOTHING, open: { row, decision: null } }, '\u001B[6~', size, T0);
     expect(screenOf(watched, size, T0).join('\n')).not.toContain('"path": "a.txt"');
     ({ watched } = pressed(watched, 'a', size, T0));
     expect(screenOf(watched, size, T0).join('\n')).toContain('"path": "a.txt"');
@@ -236,10 +236,64 @@ describe('the screen of gate pending --watch', () => {
           expect(next.asked).toBeUndefined();
           ({ watched } = next);
         }
-        expect(pressed(watched, 'a', TALL, at + QUIET_MS).asked).toMatchObject({ do: 'open', decision: 'approve' });
+        const esc = pressed(watched, '\u001B', TALL, at + QUIET_MS).watched;
+        expect(pressed(esc, 'a', TALL, at + QUIET_MS).asked).toMatchObject({ do: 'open', decision: 'approve' });
       }
     },
   );
+
+  /** What the keys ask for, one after another at such a pace; a call that they open is shown at once. */
+  function asksFor(
+    keys: readonly string[],
+    pauseMs: number,
+    from: Watched = listed(NOTHING, [summary(1), summary(2)]),
+  ) {
+    let watched = from;
+    let at = T0;
+    const asks: string[] = [];
+    for (const key of keys) {
+      at += pauseMs;
+      const next = pressed(watched, key, TALL, at);
+      ({ watched } = next);
+      if (next.asked?.do === 'open') {
+        const { decision } = next.asked;
+        asks.push(decision ?? 'look');
+        watched = shown(watched, { row: whole(1), decision }, at);
+      } else if (next.asked?.do === 'decide') asks.push(`${next.asked.decision}!`);
+    }
+    return { asks, watched };
+  }
+
+  it.each(['visa', 'ja', 'kaka', 'india', 'ok a', 'as', 'apple', 'aa', 'salsa', '1a', ' a', 'jjka'])(
+    'approves nothing when %j and enter are typed at any pace, in the list or on a call',
+    (word) => {
+      for (const pause of [0, 100, QUIET_MS - 1, QUIET_MS, 5_000])
+        for (const first of [[], ['\r']]) {
+          if (word.includes('d') && first.length === 0) continue;
+          const { asks } = asksFor([...first, ...word, '\r'], pause);
+          expect(asks).not.toContain('approve!');
+        }
+    },
+  );
+
+  it('approves by a as the only key since enter, esc or an arrow, then enter, and asks about that call by name', () => {
+    for (const before of [[], ['\r'], ['v', '\u001B'], ['\u001B[B'], ['a', 'x', '\u001B']]) {
+      const { watched } = asksFor([...before, 'a'], QUIET_MS);
+      expect(screenOf(watched, TALL, T0).at(-1)).toBe(
+        'approve wire_transfer for support-bot? enter: yes, any other key: no',
+      );
+      expect(asksFor([...before, 'a', '\r'], QUIET_MS).asks.at(-1)).toBe('approve!');
+    }
+  });
+
+  it('says why a does nothing after other keys', () => {
+    const { watched, asks } = asksFor(['v', 'a'], QUIET_MS);
+    expect(asks).toEqual([]);
+    expect(watched.note).toBe('a after other keys asks nothing: press esc, then a');
+    const onACall = asksFor(['\r', 'j', 'a'], QUIET_MS);
+    expect(onACall.asks).toEqual(['look']);
+    expect(screenOf(onACall.watched, TALL, T0).at(-1)).toMatch(/^esc, then a approve {2}d deny/);
+  });
 
   it('shows what the sandbox predicts, where it is known and there is room', () => {
     const watched = {
@@ -442,6 +496,23 @@ describe('a Gate that is watched', () => {
       expect(sent[0]).toContain('"decision":"deny","reason":"payee unknown"');
     },
   );
+
+  it('approves nothing when a word is typed while the call of its first letter is read', async () => {
+    let clock = T0;
+    let screen: readonly string[] = [];
+    async function* typed(): AsyncGenerator<string> {
+      yield* 'apple';
+      await eventually('the question is withdrawn', () => screen.join('\n').includes('nothing was decided'));
+      clock += 2 * QUIET_MS;
+      yield '\r';
+      await eventually('enter shows the call', () => screen.join('\n').includes('a approve'));
+      yield '\u0003';
+    }
+    const rowOf = () => new Promise<PendingRequest>((resolve) => setTimeout(() => resolve(whole(1)), 50));
+    const terminal = { keys: typed(), size: () => TALL, show: (lines: readonly string[]) => void (screen = lines) };
+    await watch(liteTarget({ endpoint: url, decideToken: 'x'.repeat(32) }), rowOf, terminal, 40_000, () => clock);
+    expect(asked.filter((one) => one.startsWith('POST'))).toEqual([]);
+  });
 
   it('says so when Gate hangs, and goes on when it is back', async () => {
     let screen: readonly string[] = [];

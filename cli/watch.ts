@@ -4,7 +4,18 @@ import type { PendingRequest, PendingSummary, ReviewChangeType } from '../contra
 import { CliError } from './errors.js';
 import type { LiteTarget } from './lite-target.js';
 import type { StackTarget } from './stack-target.js';
-import { type Asked, changed, listed, NOTHING, pressed, quiet, screenOf, shown, type Watched } from './watch-screen.js';
+import {
+  afterKey,
+  type Asked,
+  changed,
+  listed,
+  NOTHING,
+  pressed,
+  quiet,
+  screenOf,
+  shown,
+  type Watched,
+} from './watch-screen.js';
 import { predictionOf } from '../domain/sandbox/told.js';
 
 /** The terminal, as the watch needs it. */
@@ -200,7 +211,7 @@ export async function watch(
 
   async function read(): Promise<void> {
     let obeys = false;
-    /** What is typed of a reason before its call is shown. */
+    /** What is typed before the call is shown that a key asked for: of a reason, or of a word that withdraws the question. */
     let ahead: string[] | null = null;
     /** Whether to go on. */
     function press(key: string): boolean {
@@ -208,11 +219,14 @@ export async function watch(
       const { watched: next, asked } = pressed(watched, key, size(), now());
       if (asked?.do === 'quit') return false;
       // One request at a time; who has had enough of waiting for it may go.
-      if (obeys) return true;
+      if (obeys) {
+        become(afterKey(watched, key));
+        return true;
+      }
       become(next);
       if (!asked) return true;
       obeys = true;
-      if (asked.do === 'open' && asked.decision === 'deny') ahead = [];
+      if (asked.do === 'open') ahead = [];
       void obey(asked).finally(() => {
         obeys = false;
         const typed = ahead ?? [];
