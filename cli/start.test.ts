@@ -1,4 +1,13 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, describe, expect, it } from '@jest/globals';
+import { PROJECT_ROOT } from '../config/project-root.js';
+import { portsOf } from '../stack/ports.js';
+import { bornAt } from '../stack/programs/managed-child.js';
 import type { DevelopmentFile } from '../stack/development-file.js';
 import { commandLine } from '../test/support/command.js';
 import { readyPage } from './start.js';
@@ -67,6 +76,64 @@ describe('the page that gate start ends with', () => {
     expect(commands.join('\n').match(/^ {2}curl[^\n]*( \\\n {4}-[^\n]*)+$/gm)).toHaveLength(2);
   });
 });
+
+describe('a second gate start', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'gate-second-'));
+  const { done, stop } = commandLine(() => folder);
+  afterEach(stop);
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+  it.each([
+    ['gate start', ['start']],
+    ['npm start', null],
+  ])('over the same folder is refused before anything is made or built, with whom to stop: %s', async (_, args) => {
+    mkdirSync(join(folder, 'run'), { recursive: true });
+    writeFileSync(join(folder, 'run', 'gate.pid'), `${process.pid} ${bornAt(process.pid)}`);
+    const env = { GATE_STATE_DIR: folder };
+    const { code, out } = args === null ? npmStart(env) : await done(args, env);
+    expect({ code, out }).toEqual({
+      code: 1,
+      out: expect.stringMatching(
+        new RegExp(
+          `^gate: Gate already runs over ${folder} \\(process ${process.pid}\\); stop it, or set GATE_STATE_DIR .*\n$`,
+        ),
+      ),
+    });
+    expect(readdirSync(folder)).toEqual(['run']);
+    rmSync(join(folder, 'run'), { recursive: true });
+  });
+
+  it.each([
+    ['gate start', ['start']],
+    ['npm start', null],
+  ])('on a port that is taken is refused in the same way, with the setting that moves it: %s', async (_, args) => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await once(taken, 'listening');
+    const { port } = taken.address() as AddressInfo;
+    const env = { GATE_STATE_DIR: join(folder, 'other'), GATE_PROXY_PORT: '0', GATE_HIL_PORT: String(port), ...FREE };
+    const { code, out } = args === null ? npmStart(env) : await done(args, env);
+    expect({ code, out }).toEqual({
+      code: 1,
+      out: expect.stringMatching(`^gate: port ${port}: another program listens on .*set GATE_HIL_PORT \\(0 takes`),
+    });
+    expect(existsSync(join(folder, 'other'))).toBe(false);
+    taken.close();
+  });
+});
+
+/** Other Gates of this machine are in nobody's way here. */
+const FREE = Object.fromEntries(
+  portsOf({})
+    .map(({ variable }) => variable)
+    .filter((variable) => variable !== 'GATE_HIL_PORT')
+    .map((variable) => [variable, '0']),
+);
+
+/** `npm start` by its program; the environment has no PATH, so that a build would fail. */
+function npmStart(env: Record<string, string>): { code: number | null; out: string } {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(PROJECT_ROOT, 'bin', 'start.mjs')], { env });
+  return { code: status, out: `${stdout}${stderr}` };
+}
 
 describe('gate start where no folder can be made', () => {
   const { done, stop } = commandLine(() => '/');

@@ -13,7 +13,8 @@ import { unknownSettings } from './unknown-settings.js';
 import type { Stack } from './development-file.js';
 import { startEngine } from './engine-process.js';
 import { readStartConfig } from './process-settings.js';
-import { claimStateFolder } from './single-instance.js';
+import { refuseSecondStart } from './second-start.js';
+import { claimStateFolder, pidFileOf } from './single-instance.js';
 import { StartError } from '../config/start-error.js';
 import { createVoice } from './voice.js';
 
@@ -30,6 +31,7 @@ export interface StackOptions {
  * clear message.
  */
 export async function startDevelopment({ env, progress, signal }: StackOptions): Promise<Stack> {
+  await refuseSecondStart(env);
   const shared = readConfig('gate', SHARED_SETTINGS, env);
   const stateDir = resolve(shared.stateDir);
   await assertStateFolder(stateDir);
@@ -50,7 +52,7 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
     ...env,
     GATE_STATE_DIR: stateDir,
   });
-  const release = claimStateFolder(join(stateDir, 'run', 'gate.pid'), stateDir);
+  const release = claimStateFolder(pidFileOf(stateDir), stateDir);
   const voice = createVoice(progress);
   const starting = startEngine({
     engine: config.engine,

@@ -1,14 +1,15 @@
 import { execFile } from 'node:child_process';
 import { once } from 'node:events';
 import { accessSync, constants, existsSync, readdirSync, statfsSync, statSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { connect } from 'node:net';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { ConfigError, type Env, readGroups, type Settings } from '../config/env.js';
+import { ConfigError, type Env, readGroups } from '../config/env.js';
 import { START_SETTINGS } from './process-settings.js';
 import { errorText } from '../domain/errors.js';
 import { diskFault, nearestThere, writeIn } from '../adapters/store/writable.js';
 import { presentTemporal } from './programs/find-program.js';
+import { listenFault, portsOf } from './ports.js';
 import { runningGate } from './single-instance.js';
 import { unknownSettings } from './unknown-settings.js';
 
@@ -187,21 +188,7 @@ async function goVersion(env: Env): Promise<string | null> {
 
 /** Every port that `gate start` will listen on. One that is in use is reported with the setting that changes it. */
 async function ports(env: Env): Promise<readonly Finding[]> {
-  const wanted = Object.values(START_SETTINGS as Record<string, Settings>).flatMap((group) =>
-    Object.values(group)
-      .filter(
-        ({ variable }) =>
-          variable.endsWith('_PORT') && !(variable.startsWith('GATE_TEMPORAL') && env['GATE_TEMPORAL_ADDRESS']),
-      )
-      .flatMap(({ variable, type }) => {
-        const port = type.safeParse(env[variable] || undefined).data;
-        const host = Object.values(group).find((one) => one.variable === variable.replace(/_PORT$/, '_HOST'));
-        const address = host?.type.safeParse(env[host.variable] || undefined).data;
-        return typeof port === 'number' && port > 0
-          ? [{ variable, port, host: typeof address === 'string' ? address : '127.0.0.1' }]
-          : [];
-      }),
-  );
+  const wanted = portsOf(env);
   const taken: Finding[] = [];
   for (const { variable, port, host } of wanted) {
     const fault = await listenFault(host, port);
@@ -221,22 +208,6 @@ async function ports(env: Env): Promise<readonly Finding[]> {
       detail: wanted.length === 0 ? 'each is any free one' : `${wanted.length} free: ${numbers}`,
     },
   ];
-}
-
-async function listenFault(host: string, port: number): Promise<string | null> {
-  const probe = createServer();
-  try {
-    probe.listen(port, host);
-    await once(probe, 'listening');
-    return null;
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    return code === 'EADDRINUSE'
-      ? `another program listens on ${host}`
-      : `${host} cannot be listened on (${code ?? errorText(error)})`;
-  } finally {
-    await new Promise((closed) => probe.close(closed));
-  }
 }
 
 /** What settings name on other machines; nothing is sent to it. */

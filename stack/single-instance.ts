@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, join } from 'node:path';
 import { claimFile, holderOf, releaseFile } from './file-lock.js';
 import { bornAt } from './programs/managed-child.js';
 import { StartError } from '../config/start-error.js';
@@ -14,11 +14,23 @@ export function claimStateFolder(file: string, stateDir: string): () => void {
   const mark = `${process.pid} ${bornAt(process.pid) ?? ''}`;
   const holder = claimFile(file, mark, (_file, other) => gateOf(other) !== null);
   if (holder === null) return () => releaseFile(file, mark);
-  const pid = pidOf(holder);
-  throw new StartError(
+  throw runsAlready(pidOf(holder), file, stateDir);
+}
+
+const runsAlready = (pid: number, file: string, stateDir: string): StartError =>
+  new StartError(
     `Gate already runs over ${stateDir} (process ${pid}); stop it, or set GATE_STATE_DIR to another folder. ` +
       `If process ${pid} is not Gate, remove ${file}`,
   );
+
+/** Where a Gate that runs over a state folder says so. */
+export const pidFileOf = (stateDir: string): string => join(stateDir, 'run', 'gate.pid');
+
+/** The same refusal, for whoever is not to claim the folder yet. */
+export function assertNobodyRuns(stateDir: string): void {
+  const file = pidFileOf(stateDir);
+  const pid = runningGate(file);
+  if (pid !== null) throw runsAlready(pid, file, stateDir);
 }
 
 /** The process that runs over a state folder by its pid file, or `null`. */
