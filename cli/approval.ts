@@ -1,10 +1,10 @@
 import { createPublicKey } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import type { LedgerEntry } from '../contracts/ledger.js';
 import { errorText } from '../domain/errors.js';
 import { oneLine } from '../domain/printable.js';
 import { type ApprovalFinding, approvalFindings } from '../domain/review/approval-evidence.js';
 import { CliError } from './errors.js';
+import { textOf } from './named-file.js';
 import { print } from './output.js';
 import { type ledgerTarget, UUID } from './target.js';
 
@@ -28,8 +28,9 @@ export async function verifyApproval(
 }
 
 function readKey(file: string): Uint8Array {
+  const pem = textOf('--approver-key', file);
   try {
-    return createPublicKey(readFileSync(file, 'utf8')).export({ format: 'der', type: 'spki' });
+    return createPublicKey(pem).export({ format: 'der', type: 'spki' });
   } catch (error) {
     throw new CliError(`${file}: not a public key in PEM (${errorText(error)})`, 2);
   }

@@ -18,7 +18,19 @@ export function registerApprovals(program: Command): void {
   program
     .command('approvals')
     .description(
-      'who decided what, and how fast: counts of a window, who ended calls in it, and every vote on the newest calls',
+      'who decided what, and how fast: counts of a window, what each person did in it, and every vote on the newest calls',
+    )
+    .addHelpText(
+      'after',
+      `
+what each person did:
+  ended      calls that ended by this person: approved + denied + changed
+  approved   as the call was
+  denied     by this person
+  changed    approved with other arguments (gate decide <id> modify)
+  refused    of those: policy denied the changed call, which is no denial by this person
+  votes      approvals that left the call waiting for others, of the calls that are listed below (--limit)
+  median     from the call to the decision that ended it`,
     )
     .addOption(new Option('--window <window>', 'until now').choices(statsWindow.options).default('24h'))
     .addOption(
@@ -41,7 +53,8 @@ export function registerApprovals(program: Command): void {
         .toSorted((one, other) => (other.decided_at ?? '').localeCompare(one.decided_at ?? ''));
       if (asJson) return print({ stats, decisions });
       process.stdout.write(`${counts(stats)}\n`);
-      if (stats.by_approver.length > 0) process.stdout.write(`${byApprover(stats)}\n`);
+      if (stats.by_approver.length > 0 || decisions.some(isVote))
+        process.stdout.write(`${byApprover(stats, decisions)}\n`);
       process.stdout.write(decisions.length > 0 ? `${latest(decisions)}\n` : '(no decision is kept)\n');
     });
 }
@@ -52,7 +65,7 @@ interface Vote {
   readonly decided_at: string | null;
   readonly decided_by: string | null;
   readonly decided_via: string | null;
-  readonly decision: 'vote' | 'approved' | 'approved with changes' | 'denied';
+  readonly decision: 'vote' | 'approved' | 'approved with changes' | 'denied' | 'changed, then denied by policy';
   /** How many had approved by then, and how many must. */
   readonly approvals: number;
   readonly required_approvers: number;
@@ -74,13 +87,15 @@ function votesOn(row: PendingRequest): Vote[] {
     return { ...call, ...said, approvals: index + 1, took_secs: after(at) };
   });
   if (status === 'pending' || status === 'tampered') return votes;
-  const changed = row.reviewed_payload_digest == null ? 'approved' : 'approved with changes';
+  const changed = row.reviewed_payload_digest != null;
+  const asDenied = changed ? 'changed, then denied by policy' : 'denied';
+  const asApproved = changed ? 'approved with changes' : 'approved';
   const decision: Vote = {
     ...call,
     decided_at: row.decided_at,
     decided_by: row.decided_by,
     decided_via: row.decided_via,
-    decision: status === 'denied' ? 'denied' : changed,
+    decision: status === 'denied' ? asDenied : asApproved,
     approvals: earlier.length + (status === 'approved' ? 1 : 0),
     took_secs: row.decided_at === null ? null : after(row.decided_at),
     reason: row.decision_reason,
@@ -92,21 +107,32 @@ const percent = (rate: number | null): string => (rate === null ? '-' : `${Math.
 
 function counts(stats: ApprovalStats): string {
   const { approved, modified, denied, expired, pending_count: waiting, oldest_pending_secs: oldest } = stats;
+  const { modified_then_denied: refused } = stats;
   const since = oldest === null ? '' : `, the oldest for ${lasting(oldest)}`;
   return [
-    `the last ${stats.window}: ${approved} approved, ${modified} approved with changes, ${denied} denied, ${expired} expired`,
+    `the last ${stats.window}: ${approved} approved, ${modified} approved with changes, ${denied} denied${refused > 0 ? ` (${refused} of them by policy, after somebody had changed the call)` : ''}, ${expired} expired`,
     `people took ${lasting(stats.median_time_to_decide_secs)} (median), ${lasting(stats.p95_time_to_decide_secs)} (95 %); ${percent(stats.deny_rate)} of what was decided was denied`,
     `waiting: ${waiting}${since}`,
   ].join('\n');
 }
 
-function byApprover({ by_approver }: ApprovalStats): string {
+const isVote = ({ decision }: Vote): boolean => decision === 'vote';
+
+const NOTHING_ENDED = { count: 0, approved: 0, denied: 0, modified: 0, modified_then_denied: 0, median_secs: null };
+
+/** What each person did. Whoever only voted ended nothing, and is listed too. */
+function byApprover({ by_approver }: ApprovalStats, decisions: readonly Vote[]): string {
+  const votes = new Map<string, number>();
+  for (const { decided_by } of decisions.filter(isVote))
+    if (decided_by !== null) votes.set(decided_by, (votes.get(decided_by) ?? 0) + 1);
+  const known = new Set(by_approver.map(({ decided_by }) => decided_by));
+  const voters = [...votes.keys()].filter((who) => !known.has(who));
+  const people = [...by_approver, ...voters.map((decided_by) => ({ decided_by, ...NOTHING_ENDED }))];
   return table(
-    ['who', 'decisions', 'denied', 'median'].map((head) => ({ head })),
-    by_approver.map(({ decided_by, count, deny_rate, median_secs }) => [
+    ['who', 'ended', 'approved', 'denied', 'changed', 'refused', 'votes', 'median'].map((head) => ({ head })),
+    people.map(({ decided_by, count, approved, denied, modified, modified_then_denied, median_secs }) => [
       decided_by,
-      String(count),
-      percent(deny_rate),
+      ...[count, approved, denied, modified, modified_then_denied, votes.get(decided_by) ?? 0].map(String),
       lasting(median_secs),
     ]),
   );

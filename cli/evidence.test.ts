@@ -126,7 +126,7 @@ describe('gate prove and gate verify --bundle', () => {
     const of = (file: string, trust = {}) => verifyEvidence(file, trust);
     await expect(of(join(folder, 'none'))).rejects.toMatchObject({
       exitCode: 1,
-      message: expect.stringContaining('ENOENT'),
+      message: expect.stringContaining('there is no such file'),
     });
     await expect(of(write('text', 'hello'))).rejects.toThrow('neither a proof bundle');
     await expect(of(write('half.json', '{"contract":'))).rejects.toThrow('not JSON');

@@ -9,6 +9,7 @@ import { type NoteKey, noteKey, parseVkey } from '../domain/ledger/tlog/note.js'
 import { type BundleVerdict, makeProofBundle, verifyProofBundle } from '../domain/ledger/tlog/proof-bundle.js';
 import { type LogKey, signingLogKey, type TransparencyLog } from '../adapters/ledger/tlog/transparency-log.js';
 import { CliError } from './errors.js';
+import { unreadable } from './named-file.js';
 
 /** Keys the reader gives. If any is given, none is taken from the bundle. */
 export interface EvidenceTrust {
@@ -79,7 +80,7 @@ export function readEvidence(file: string): Buffer {
   try {
     return readFileSync(file);
   } catch (error) {
-    throw new CliError(`${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? errorText(error)})`);
+    throw new CliError(`${file} cannot be read: ${unreadable(error)}`);
   }
 }
 

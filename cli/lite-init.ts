@@ -7,6 +7,7 @@ import type { Env } from '../config/env.js';
 import { flagOf, LITE_SETTINGS } from '../config/lite.js';
 import { shippedPolicyDirectory } from '../adapters/policy/policy-sources.js';
 import { CliError } from './errors.js';
+import { unreadable } from './named-file.js';
 import { INIT_FILE } from './lite-target.js';
 import { gateCommand } from './output.js';
 
@@ -95,7 +96,7 @@ export function readEnvFile(file: string): Env {
   try {
     text = readFileSync(file, 'utf8');
   } catch (error) {
-    throw new CliError(`--env-file ${file} cannot be read (${(error as NodeJS.ErrnoException).code ?? 'error'})`);
+    throw new CliError(`--env-file ${file} cannot be read: ${unreadable(error)}`, 2);
   }
   const read = parseEnv(text) as Env;
   const known = new Set(Object.values(LITE_SETTINGS).flatMap(({ variable }) => [variable, `${variable}_FILE`]));

@@ -37,6 +37,14 @@ describe('a change of arguments on the command line', () => {
   describe('in a file', () => {
     let folder: string;
     beforeEach(async () => void (folder = await mkdtemp(join(tmpdir(), 'gate-modify-'))));
+
+    it('that is not there, or is a folder, is named', async () => {
+      const modify = join(folder, 'none.json');
+      const missing = expect.objectContaining({ message: `--modify ${modify}: there is no such file`, exitCode: 2 });
+      await expect(diffOf({ set: [], modify })).rejects.toEqual(missing);
+      const isFolder = expect.objectContaining({ message: `--modify ${folder}: is a folder, not a file`, exitCode: 2 });
+      await expect(diffOf({ set: [], modify: folder })).rejects.toEqual(isFolder);
+    });
     afterEach(() => rm(folder, { recursive: true, force: true }));
     async function read(text: string) {
       const modify = join(folder, 'change.json');

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import type { Json, JsonObject } from '../contracts/json.js';
 import {
   MODIFICATION_CONTRACT,
@@ -8,6 +7,7 @@ import {
 } from '../contracts/review.js';
 import { assigned, pathText } from '../domain/review/argument-path.js';
 import { CliError } from './errors.js';
+import { textOf } from './named-file.js';
 
 export interface ModificationFlags {
   readonly set: readonly string[];
@@ -21,7 +21,7 @@ export async function diffOf({
 }: ModificationFlags): Promise<{ readonly diff: ModificationDiff; readonly whole: boolean }> {
   if (set.length > 0 === (file !== undefined))
     throw new CliError('modify needs --set path=value (repeatable) or --modify FILE', 2);
-  const inFile = file === undefined ? null : await jsonIn(file);
+  const inFile = file === undefined ? null : jsonIn(file);
   const given = file === undefined ? diffWith(set.map(replacementOf)) : diffIn(inFile, file);
   const read = modificationDiff.safeParse(given);
   if (read.success) return { diff: read.data, whole: given === inFile };
@@ -78,9 +78,10 @@ function replacementOf(text: string): { path: readonly string[]; value: unknown 
   }
 }
 
-async function jsonIn(file: string): Promise<unknown> {
+function jsonIn(file: string): unknown {
+  const text = textOf('--modify', file);
   try {
-    return JSON.parse(await readFile(file, 'utf8')) as unknown;
+    return JSON.parse(text) as unknown;
   } catch (error) {
     throw new CliError(`${file}: ${error instanceof Error ? error.message : String(error)}`, 2);
   }

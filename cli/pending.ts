@@ -62,7 +62,9 @@ export function registerPending(program: Command): void {
       const shown = table(
         [
           { head: 'id', whole: true },
-          ...['agent', 'tool', 'why', 'sandbox', 'expires', 'status'].map((head) => ({ head })),
+          ...['agent', 'tool', 'why', 'sandbox', status === 'pending' ? 'expires' : 'ended', 'status'].map((head) => ({
+            head,
+          })),
         ],
         rows.map((row) => [
           row.id,
@@ -70,7 +72,7 @@ export function registerPending(program: Command): void {
           toolOf(row),
           row.risk_summary,
           predictionOf(row),
-          expiry(row),
+          row.status === 'pending' ? expiry(row) : (row.decided_at?.slice(0, 19).replace('T', ' ') ?? '-'),
           row.status,
         ]),
       );

@@ -6,6 +6,7 @@ import type { GraduationReport } from '../lite/graduation.js';
 import { meantLedger, readable } from './ledger-file.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
+import { unreadable } from './named-file.js';
 import { writeOut } from './output.js';
 import { ledgerFile } from './target.js';
 
@@ -68,7 +69,7 @@ export function registerReport(program: Command): void {
       try {
         text = readFileSync(file, 'utf8');
       } catch (error) {
-        throw new CliError(`${file} cannot be read (${codeOf(error)})`, 2);
+        throw new CliError(`${file} cannot be read: ${unreadable(error)}`, 2);
       }
       try {
         const { key_id, report: found } = verifyReport(text, key);
@@ -88,11 +89,9 @@ function keyFrom(flag: string, file: string, read: (pem: string) => KeyObject): 
   try {
     return read(readFileSync(file, 'utf8'));
   } catch (error) {
-    throw new CliError(`${flag} ${file}: ${error instanceof GateError ? error.message : codeOf(error)}`, 2);
+    throw new CliError(`${flag} ${file}: ${error instanceof GateError ? error.message : unreadable(error)}`, 2);
   }
 }
-
-const codeOf = (error: unknown): string => (error as NodeJS.ErrnoException).code ?? 'error';
 
 async function print(report: GraduationReport, ledger: string): Promise<void> {
   const { default: Table } = await import('cli-table3');

@@ -131,7 +131,10 @@ const FREE = Object.fromEntries(
 
 /** `npm start` by its program; the environment has no PATH, so that a build would fail. */
 function npmStart(env: Record<string, string>): { code: number | null; out: string } {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [join(PROJECT_ROOT, 'bin', 'start.mjs')], { env });
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(PROJECT_ROOT, 'bin', 'start.mjs')], {
+    env,
+    encoding: 'utf8',
+  });
   return { code: status, out: `${stdout}${stderr}` };
 }
 

@@ -270,7 +270,7 @@ describe('the screen of gate pending --watch', () => {
       for (const pause of [0, 100, QUIET_MS - 1, QUIET_MS, 5_000])
         for (const first of [[], ['\r']]) {
           if (word.includes('d') && first.length === 0) continue;
-          const { asks } = asksFor([...first, ...word, '\r'], pause);
+          const { asks } = asksFor([...first, ...word.split(''), '\r'], pause);
           expect(asks).not.toContain('approve!');
         }
     },
@@ -394,12 +394,24 @@ describe('a Gate that is watched', () => {
             total_decided: 4,
             approved: 2,
             modified: 1,
-            denied: 1,
+            denied: 2,
+            modified_then_denied: 1,
             expired: 3,
             deny_rate: 0.25,
             median_time_to_decide_secs: 40,
             p95_time_to_decide_secs: 600,
-            by_approver: [{ decided_by: 'operator:ana', count: 4, deny_rate: 0.25, median_secs: 40 }],
+            by_approver: [
+              {
+                decided_by: 'operator:ana',
+                count: 5,
+                approved: 2,
+                denied: 1,
+                modified: 2,
+                modified_then_denied: 1,
+                deny_rate: 0.2,
+                median_secs: 40,
+              },
+            ],
           },
         };
         const ana = { by: 'operator:ana', provenance: 'console-bearer', at: new Date(T0 + 92_000).toISOString() };
@@ -417,7 +429,11 @@ describe('a Gate that is watched', () => {
         const given = request.url?.startsWith('/pending/summaries')
           ? { items: waits.slice(0, 200).map((n) => summary(n)), pending_count: waits.length }
           : request.url?.startsWith('/pending?status=decided')
-            ? [{ ...whole(1), ...decided, status: 'denied', decision_reason: 'no' }, ...voted('approved', [ben, ana])]
+            ? [
+                { ...whole(1), ...decided, status: 'denied', decision_reason: 'no' },
+                { ...whole(4), ...decided, status: 'denied', reviewed_payload_digest: 'sha256:4' },
+                ...voted('approved', [ben, ana]),
+              ]
             : request.url?.startsWith('/pending?status=pending')
               ? [...voted('pending', [ben]), whole(3)]
               : request.url?.startsWith('/decide/')
@@ -605,9 +621,21 @@ describe('a Gate that is watched', () => {
     const flags = ['--endpoint', url, '--decide-token', 'x'.repeat(32)];
     const { code, out } = await done(['approvals', '--window', '7d', ...flags]);
     expect(code).toBe(0);
-    expect(out).toContain('the last 7d: 2 approved, 1 approved with changes, 1 denied, 3 expired');
+    expect(out).toContain(
+      'the last 7d: 2 approved, 1 approved with changes, 2 denied (1 of them by policy, after somebody had changed the call), 3 expired',
+    );
     expect(out).toContain('people took 40 s (median), 10 min (95 %); 25 % of what was decided was denied');
     expect(out).toContain('waiting: 2, the oldest for 90 s');
+    const cellsOf = (line: string) => line.split('│').map((cell) => cell.trim());
+    const people = out
+      .split('\n')
+      .filter((line) => /│ (?:who|operator:)/.test(line))
+      .slice(0, 3);
+    expect(people.map((line) => cellsOf(line).slice(1, 9))).toEqual([
+      ['who', 'ended', 'approved', 'denied', 'changed', 'refused', 'votes', 'median'],
+      ['operator:ana', '5', '2', '1', '2', '1', '0', '40 s'],
+      ['operator:ben', '0', '0', '0', '0', '0', '2', '-'],
+    ]);
     const votes = out.split('\n').filter((line) => /│ 2026/.test(line));
     expect(
       votes.map((line) =>
@@ -620,6 +648,7 @@ describe('a Gate that is watched', () => {
       [
         ['operator:ana', 'approved, 2 of 2', 'support-bot', 'wire_transfer', '90 s'],
         ['operator:ana', 'denied', 'support-bot', 'wire_transfer', '60 s'],
+        ['operator:ana', 'changed, then denied by policy', 'support-bot', 'wire_transfer', '57 s'],
         ['operator:ben', 'vote, 1 of 2', 'support-bot', 'wire_transfer', '30 s'],
         ['operator:ben', 'vote, 1 of 2', 'support-bot', 'wire_transfer', '30 s'],
       ].map((cells) => [...cells, '']),
@@ -629,6 +658,7 @@ describe('a Gate that is watched', () => {
       decisions: [
         { decided_by: 'operator:ana', decision: 'approved', approvals: 2, required_approvers: 2, took_secs: 90 },
         { decided_by: 'operator:ana', decision: 'denied', took_secs: 60 },
+        { decided_by: 'operator:ana', decision: 'changed, then denied by policy', took_secs: 57 },
         { decided_by: 'operator:ben', decision: 'vote', approvals: 1, took_secs: 30 },
         { decided_by: 'operator:ben', decision: 'vote', approvals: 1, took_secs: 30 },
       ],

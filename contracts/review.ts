@@ -244,6 +244,8 @@ export const approvalStats = z.strictObject({
   /** Approved with other arguments. */
   modified: z.number().int(),
   denied: z.number().int(),
+  /** Of the denied: somebody changed the call, and policy denied what it had become. */
+  modified_then_denied: z.number().int(),
   /** Nobody decided them; among neither the decided nor the denied. */
   expired: z.number().int(),
   deny_rate: z.number().nullable(),
@@ -254,7 +256,16 @@ export const approvalStats = z.strictObject({
   by_approver: z.array(
     z.strictObject({
       decided_by: z.string(),
+      /** Calls that this person ended: the sum of the next three. Votes that ended none are not among them. */
       count: z.number().int(),
+      /** As the call was. */
+      approved: z.number().int(),
+      /** By this person's own denial. */
+      denied: z.number().int(),
+      /** Changed, whatever came of it. */
+      modified: z.number().int(),
+      /** Of the modified: denied by policy. */
+      modified_then_denied: z.number().int(),
       deny_rate: z.number().nullable(),
       median_secs: z.number().nullable(),
     }),

@@ -16,7 +16,10 @@ interface Took {
 interface Approver {
   readonly decided_by: string;
   readonly decided: Count;
+  readonly approved: Count;
   readonly denied: Count;
+  readonly modified: Count;
+  readonly modified_denied: Count;
   readonly median: Count | null;
 }
 
@@ -37,7 +40,8 @@ export function reviewStats({ ask, clock }: { readonly ask: Ask; readonly clock:
     ]);
     const by = Object.fromEntries(counted.rows.map(({ status, count }) => [status, Number(count)]));
     const [approved = 0, denied = 0, expired = 0] = [by['approved'], by['denied'], by['expired']];
-    const modified = Number(counted.rows.find(({ status }) => status === 'approved')?.modified ?? 0);
+    const modifiedAs = (status: string) => Number(counted.rows.find((row) => row.status === status)?.modified ?? 0);
+    const modified = modifiedAs('approved');
     const [times] = took.rows;
     return {
       window: query.window,
@@ -47,6 +51,7 @@ export function reviewStats({ ask, clock }: { readonly ask: Ask; readonly clock:
       approved: approved - modified,
       modified,
       denied,
+      modified_then_denied: modifiedAs('denied'),
       expired: expired + Number(forsaken.rows[0]?.count ?? 0),
       deny_rate: rateOf(denied, approved + denied),
       median_time_to_decide_secs: secondsOf(times?.median),
@@ -54,6 +59,10 @@ export function reviewStats({ ask, clock }: { readonly ask: Ask; readonly clock:
       by_approver: approvers.rows.map((row) => ({
         decided_by: row.decided_by,
         count: Number(row.decided),
+        approved: Number(row.approved),
+        denied: Number(row.denied),
+        modified: Number(row.modified),
+        modified_then_denied: Number(row.modified_denied),
         deny_rate: rateOf(Number(row.denied), Number(row.decided)),
         median_secs: secondsOf(row.median),
       })),
@@ -93,11 +102,14 @@ const TOOK = (tenants: string): Statement<Took> =>
 
 const BY_APPROVER = (tenants: string): Statement<Approver> =>
   statement(
-    `select decided_by, max(n) as decided, sum(case when status = 'denied' then 1 else 0 end) as denied,
+    `select decided_by, max(n) as decided,
+       sum(case when status = 'approved' and modified is null then 1 else 0 end) as approved,
+       sum(case when status = 'denied' and modified is null then 1 else 0 end) as denied,
+       count(modified) as modified, sum(case when status = 'denied' then modified else 0 end) as modified_denied,
        max(case when place = (n + 1) / 2 then took end) as median
-     from (select decided_by, status, took, row_number() over (partition by decided_by order by took) as place,
+     from (select decided_by, status, modified, took, row_number() over (partition by decided_by order by took) as place,
          count(*) over (partition by decided_by) as n
-       from (select decided_by, status, ${TOOK_MS} ${decidedIn(tenants)} ${BY_PEOPLE}) as decided) as placed
+       from (select decided_by, status, modified, ${TOOK_MS} ${decidedIn(tenants)} ${BY_PEOPLE}) as decided) as placed
      group by decided_by order by max(n) desc, decided_by limit ?`,
   );
 

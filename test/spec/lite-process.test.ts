@@ -225,8 +225,8 @@ describe('gate lite init', () => {
       cwd: folder,
     });
     expect([installed.status, installed.stderr.toString()]).toEqual([
-      1,
-      'gate: --env-file none.env cannot be read (ENOENT)\n',
+      2,
+      'gate: --env-file none.env cannot be read: there is no such file\n',
     ]);
   });
 

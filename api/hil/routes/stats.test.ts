@@ -40,6 +40,7 @@ describe.each(STORES)('GET /approvals/stats on %s', (kind) => {
       approved: 0,
       modified: 0,
       denied: 0,
+      modified_then_denied: 0,
       expired: 0,
       deny_rate: null,
       median_time_to_decide_secs: null,
@@ -96,15 +97,35 @@ describe.each(STORES)('GET /approvals/stats on %s', (kind) => {
     });
   });
 
+  const did = (approved: number, denied: number, modified = 0, modified_then_denied = 0) => ({
+    approved,
+    denied,
+    modified,
+    modified_then_denied,
+  });
+
+  it('a change that policy denied is no denial by whoever changed the call', async () => {
+    const modification = { diff: DIFF, reviewed_digest: `sha256:${'0'.repeat(64)}` };
+    await decided(1, { modification, status: 'denied' });
+    await decided(2, { modification });
+    await decided(3);
+    await decided(4, { status: 'denied', by: 'operator:ada' });
+    expect(await stats()).toMatchObject({ approved: 1, modified: 1, denied: 2, modified_then_denied: 1 });
+    expect((await stats())['by_approver']).toEqual([
+      { decided_by: 'operator:dev', count: 3, ...did(1, 0, 2, 1), deny_rate: 0, median_secs: 2 },
+      { decided_by: 'operator:ada', count: 1, ...did(0, 1), deny_rate: 1, median_secs: 4 },
+    ]);
+  });
+
   it('tells approvers apart, who decided most first', async () => {
     for (const secs of [10, 30, 20])
       await decided(secs, { by: 'operator:ada', status: secs === 10 ? 'denied' : 'approved' });
     await decided(1.5, { by: 'operator:zoe' });
     await decided(5, { by: 'operator:bob', status: 'denied' });
     expect((await stats())['by_approver']).toEqual([
-      { decided_by: 'operator:ada', count: 3, deny_rate: 1 / 3, median_secs: 20 },
-      { decided_by: 'operator:bob', count: 1, deny_rate: 1, median_secs: 5 },
-      { decided_by: 'operator:zoe', count: 1, deny_rate: 0, median_secs: 1.5 },
+      { decided_by: 'operator:ada', count: 3, ...did(2, 1), deny_rate: 1 / 3, median_secs: 20 },
+      { decided_by: 'operator:bob', count: 1, ...did(0, 1), deny_rate: 1, median_secs: 5 },
+      { decided_by: 'operator:zoe', count: 1, ...did(1, 0), deny_rate: 0, median_secs: 1.5 },
     ]);
   });
 
