@@ -297,7 +297,7 @@ export const ERROR_CODES = {
     status: 503,
     retry: 'after_wait',
     meaning:
-      'So many decisions are under way that the turn of this one did not come, or the service is stopping; nothing was decided. Send it again.',
+      'So many decisions are under way that the turn of this one did not come, a store did not answer in its turn, or the service is stopping; nothing was decided. Send it again.',
   },
   // Internal services.
   invalid_request: {

@@ -1,19 +1,30 @@
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it } from '@jest/globals';
 import { createDecisionTurns, DECISION_TURNS, type TurnLimits } from './decision-turns.js';
 
 /** Work that ends when the test says so, in the order in which it began. */
 /** Lets everything that is ready run. */
 const turnOver = (): Promise<void> => new Promise((over) => void setImmediate(over));
 
+const leftOver: (() => void)[][] = [];
+afterEach(async () => {
+  // A turn that nobody ends would keep its timer.
+  for (const ends of leftOver.splice(0)) while (ends.length > 0) await endOne(ends);
+});
+const endOne = async (ends: (() => void)[]): Promise<void> => {
+  ends.shift()?.();
+  await turnOver();
+};
+
 function engine(limits: Partial<TurnLimits> = {}) {
-  const turns = createDecisionTurns({ atOnce: 2, places: 3, placesEach: 3, waitMs: 5_000, ...limits });
+  const turns = createDecisionTurns({ atOnce: 2, places: 3, placesEach: 3, waitMs: 5_000, turnMs: 60_000, ...limits });
   const begun: string[] = [];
   const ends: (() => void)[] = [];
+  leftOver.push(ends);
   let most = 0;
   let underWay = 0;
   const send = (name: string, left?: AbortSignal, by = 'ana') => {
     const sent = turns.take(
-      async (waited) => {
+      async ({ waited }) => {
         begun.push(name);
         underWay += 1;
         most = Math.max(most, underWay);
@@ -27,10 +38,7 @@ function engine(limits: Partial<TurnLimits> = {}) {
     sent.catch(() => undefined);
     return sent;
   };
-  const endNext = async () => {
-    ends.shift()?.();
-    await turnOver();
-  };
+  const endNext = () => endOne(ends);
   return { turns, begun, send, endNext, most: () => most };
 }
 
@@ -51,12 +59,12 @@ describe('many decisions at once', () => {
   });
 
   it('goes on after one that fails', async () => {
-    const turns = createDecisionTurns({ atOnce: 1, places: 3, placesEach: 3, waitMs: 5_000 });
+    const turns = createDecisionTurns({ atOnce: 1, places: 3, placesEach: 3, waitMs: 5_000, turnMs: 60_000 });
     const failing = turns.take(() => Promise.reject(new Error('the engine is away')), 'ana');
     const next = turns.take(() => Promise.resolve('taken'), 'ana');
     await expect(failing).rejects.toThrow('the engine is away');
     expect(await next).toBe('taken');
-    expect(await turns.take((waited) => Promise.resolve(waited), 'ana')).toBe(false);
+    expect(await turns.take(({ waited }) => Promise.resolve(waited), 'ana')).toBe(false);
   });
 
   it('lets people in by turns: many decisions of one hold up nobody else', async () => {
@@ -118,7 +126,49 @@ describe('many decisions at once', () => {
     expect(begun).toEqual(['a']);
   });
 
+  it('takes the place from a turn that hangs before it sends: the next one has it, and nothing is sent any more', async () => {
+    const turns = createDecisionTurns({ atOnce: 1, places: 3, placesEach: 3, waitMs: 5_000, turnMs: 30 });
+    let storeAnswers: () => void = () => undefined;
+    const sent: string[] = [];
+    let end: unknown = null;
+    const hangs = turns.take(async (turn) => {
+      await new Promise<void>((resolve) => (storeAnswers = resolve));
+      try {
+        turn.sends();
+        sent.push('hangs');
+      } catch (error) {
+        end = error;
+      }
+    }, 'ana');
+    const next = turns.take(async (turn) => {
+      turn.sends();
+      sent.push('next');
+    }, 'ben');
+    await expect(hangs).rejects.toMatchObject({
+      ...NOT_SENT,
+      message: expect.stringMatching(/took longer than 0\.03 s; nothing was decided/),
+    });
+    await next;
+    storeAnswers();
+    await turnOver();
+    expect(end).toMatchObject(NOT_SENT);
+    expect(sent).toEqual(['next']);
+  });
+
+  it('takes it from a turn that hangs after it has sent too, and does not say that nothing was decided', async () => {
+    const turns = createDecisionTurns({ atOnce: 1, places: 3, placesEach: 3, waitMs: 5_000, turnMs: 30 });
+    const hangs = turns.take(async (turn) => {
+      turn.sends();
+      return new Promise<never>(() => undefined);
+    }, 'ana');
+    const next = turns.take(({ waited }) => Promise.resolve(waited), 'ben');
+    const error: unknown = await hangs.catch((caught: unknown) => caught);
+    expect(error).toMatchObject({ code: 'store_unavailable', status: 503 });
+    expect(String(error)).not.toMatch(/nothing was decided|not sent/);
+    expect(await next).toBe(true);
+  });
+
   it('gives a hundred at once a place', () => {
-    expect(DECISION_TURNS).toEqual({ atOnce: 8, places: 1_000, placesEach: 150, waitMs: 20_000 });
+    expect(DECISION_TURNS).toEqual({ atOnce: 8, places: 1_000, placesEach: 150, waitMs: 20_000, turnMs: 15_000 });
   });
 });

@@ -1,22 +1,35 @@
 import { GateError } from '../errors.js';
 import { createFairQueue } from '../fair-queue.js';
+import { within } from '../within.js';
 
-/** How many decisions may be under way, how many may wait for their turn, and how long. */
+/** How many decisions may be under way and how long, how many may wait for their turn, and how long. */
 export interface TurnLimits {
   readonly atOnce: number;
   readonly places: number;
   /** How many of one person may wait. */
   readonly placesEach: number;
   readonly waitMs: number;
+  /** How long a turn may take. Its place is free afterwards, whatever it still waits for. */
+  readonly turnMs: number;
+}
+
+/** The turn of one decision. */
+export interface Turn {
+  /** It had to wait for the turn. */
+  readonly waited: boolean;
+  /** To be called right before the decision is sent. Throws `decision_not_sent` where the turn is over: whoever asked was told so. */
+  sends(): void;
 }
 
 /** Lets decisions through a few at a time: people in turn, those of one person in the order in which they came (docs/architecture/reviews.md#many-decisions-at-once). */
 export interface DecisionTurns {
   /**
-   * Runs `work` when it is the turn of `by`, and says whether it had to wait for that. Throws `decision_not_sent`, without having run it, when every
-   * place is taken, the turn does not come in time, `left` aborts first, or the turns are closed.
+   * Runs `work` when it is the turn of `by`. Throws `decision_not_sent`, without having run it, when every
+   * place is taken, the turn does not come in time, `left` aborts first, or the turns are closed. Where a turn takes too long the next one has its
+   * place, and `take` throws `decision_not_sent` if the decision had not been sent by then, which it cannot be any more, and `store_unavailable`
+   * if it had: nobody knows what became of it.
    */
-  take<Result>(work: (waited: boolean) => Promise<Result>, by: string, left?: AbortSignal): Promise<Result>;
+  take<Result>(work: (turn: Turn) => Promise<Result>, by: string, left?: AbortSignal): Promise<Result>;
   /** Whoever waits is sent away; work under way goes on. */
   close(): void;
 }
@@ -24,16 +37,16 @@ export interface DecisionTurns {
 /**
  * The parked calls of one worker have eight slots for workflow tasks (workers/worker.ts). More decisions at once take no less time together, but each of
  * them longer, until none has its answer in the ten seconds that the engine is given. About fifteen are decided in a second on two cores, so
- * a hundred of one person get their turn in time, and each is answered within half a minute.
+ * a hundred of one person get their turn in time. A turn is those ten seconds, and five for the stores: a store that hangs keeps no place.
  */
-export const DECISION_TURNS: TurnLimits = { atOnce: 8, places: 1_000, placesEach: 150, waitMs: 20_000 };
+export const DECISION_TURNS: TurnLimits = { atOnce: 8, places: 1_000, placesEach: 150, waitMs: 20_000, turnMs: 15_000 };
 
 interface Waiting {
   go(): void;
   refuse(why: string): void;
 }
 
-export function createDecisionTurns({ atOnce, places, placesEach, waitMs }: TurnLimits): DecisionTurns {
+export function createDecisionTurns({ atOnce, places, placesEach, waitMs, turnMs }: TurnLimits): DecisionTurns {
   const waiting = createFairQueue<Waiting>();
   let underWay = 0;
   let closed = false;
@@ -69,6 +82,24 @@ export function createDecisionTurns({ atOnce, places, placesEach, waitMs }: Turn
     return true;
   }
 
+  /** Work that is late goes on, but sends nothing that it has not sent by then. */
+  function inTime<Result>(work: (turn: Turn) => Promise<Result>, waited: boolean): Promise<Result> {
+    let sent = false;
+    let over = false;
+    const late = () => notSent(`its turn took longer than ${turnMs / 1000} s`);
+    const turn: Turn = {
+      waited,
+      sends() {
+        if (over) throw late();
+        sent = true;
+      },
+    };
+    return within(turnMs, work(turn), () => {
+      over = true;
+      return sent ? new GateError('store_unavailable', UNTOLD) : late();
+    });
+  }
+
   return {
     async take(work, by, left) {
       if (closed) throw notSent(STOPPING);
@@ -81,7 +112,7 @@ export function createDecisionTurns({ atOnce, places, placesEach, waitMs }: Turn
       if (waits) await turn(by, left);
       else underWay += 1;
       try {
-        return await work(waits);
+        return await inTime(work, waits);
       } finally {
         if (!next()) underWay -= 1;
       }
@@ -94,6 +125,9 @@ export function createDecisionTurns({ atOnce, places, placesEach, waitMs }: Turn
 }
 
 const STOPPING = 'the service is stopping';
+
+const UNTOLD =
+  'the decision was sent, and what became of it could not be read or written down in time; look at the row, and send it again under the same X-Request-Id';
 
 const notSent = (why: string): GateError =>
   new GateError('decision_not_sent', `the decision was not sent, because ${why}; nothing was decided. Send it again`);

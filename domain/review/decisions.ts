@@ -14,7 +14,7 @@ import { GateError } from '../errors.js';
 import { approvalStatementOf } from './approval-challenge.js';
 import { isWhole } from './carried-change.js';
 import { signDecision } from './decision-signature.js';
-import type { DecisionTurns } from './decision-turns.js';
+import type { DecisionTurns, Turn } from './decision-turns.js';
 import { modified, ModificationRefused } from './modification.js';
 import { ONE_APPROVER, type QuorumRule } from './quorum.js';
 import type { Passkeys } from './passkeys.js';
@@ -173,12 +173,12 @@ export function createDecisions({
     return (
       known(row, given) ??
       turns.take(
-        async (waited) => {
-          if (!waited) return send(row, given);
+        async (turn) => {
+          if (!turn.waited) return send(row, given, turn);
           // Meanwhile somebody else may have decided, or this decision came twice.
           const now = await reviews.reads.get(row.id, row.tenant);
           if (now === null) throw new GateError('not_found');
-          return known(now, given) ?? send(now, given);
+          return known(now, given) ?? send(now, given, turn);
         },
         `${given.principal.tenant}/${given.principal.subject}`,
         given.left,
@@ -187,7 +187,7 @@ export function createDecisions({
   }
 
   /** From here on the time of a decision runs: it is signed now. */
-  async function send(row: PendingRequest, given: DecisionBy): Promise<PendingRequest> {
+  async function send(row: PendingRequest, given: DecisionBy, turn: Turn): Promise<PendingRequest> {
     const now = clock();
     // If the row cannot be written, do not send the decision: it would wait until the workflow, which uses the same stores, gives up.
     await reviews.ready();
@@ -206,6 +206,7 @@ export function createDecisions({
     const approval = await proved(row, given);
     const decision = approval === null ? given : { ...given, principal: withPasskey(given.principal, approval) };
     const signed = await sign(row, decision, now, approval);
+    turn.sends();
     const outcome = await sender.decide(signed);
     if (outcome.outcome === 'voted') {
       const voted = await countVotes(row, outcome.approvals);
@@ -272,7 +273,7 @@ export function createDecisions({
   };
 }
 
-const AT_ONCE: Pick<DecisionTurns, 'take'> = { take: (work) => work(false) };
+const AT_ONCE: Pick<DecisionTurns, 'take'> = { take: (work) => work({ waited: false, sends: () => undefined }) };
 
 /** What is told of a call that is over, by a workflow that need not know how it ended. */
 const LATE: ReadonlySet<DecisionRefusal> = new Set(['not_pending', 'already_decided']);
