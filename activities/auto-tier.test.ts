@@ -1,4 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import pino from 'pino';
+import type { CallInput } from '../contracts/call.js';
+import type { SignedDecision } from '../contracts/review.js';
+import { reviewRow } from './review-row.js';
+import { createInProcessRunner } from '../lite/in-process-runner.js';
+import { eventually, timePasses } from '../test/support/waiting.js';
 import { approvalRecorded, parked } from '../test/support/forged-approvals.js';
 import { openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
 
@@ -58,6 +64,108 @@ describe('a call that policy lets the machine decide (tier auto)', () => {
     gate.activities.decideByRule = up;
     const decision = await gate.decision(call, 'deny');
     expect(await gate.host.decide(decision)).toMatchObject({ outcome: 'applied', settled: { status: 'denied' } });
+  });
+
+  describe('whose process ends between its park and the decision of the rule', () => {
+    /** Parked, and not decided; the next process begins with what the stores have. */
+    async function parkedAndLeft(over: Partial<CallInput> & { callback_url?: string } = {}): Promise<CallInput> {
+      const up = gate.activities.decideByRule;
+      gate.activities.decideByRule = () => Promise.reject(new Error('the process ends'));
+      const call = await gate.call(over);
+      expect(await gate.run(call)).toMatchObject({ state: 'parked' });
+      gate.activities.decideByRule = up;
+      await gate.host.close();
+      return call;
+    }
+    const nextProcess = () =>
+      createInProcessRunner({
+        calls: gate.calls,
+        activities: gate.activities,
+        logger: pino({ level: 'silent' }),
+      });
+
+    it('is decided by the rule all the same, with rows and callback, and runs once', async () => {
+      const call = await parkedAndLeft({ callback_url: 'https://agent.example/decided' });
+      const host = nextProcess();
+      await host.resume();
+      await host.idle();
+      expect((await gate.calls.find(call.correlation_id))?.state).toBe('completed');
+      expect(gate.executed).toHaveLength(1);
+      expect(gate.callbacks).toHaveLength(1);
+      expect(await gate.reviews.byCorrelation(call.correlation_id)).toMatchObject({
+        status: 'approved',
+        decided_by: 'system:policy-tier',
+      });
+      expect(await gate.kinds(call.correlation_id)).toEqual(
+        expect.arrayContaining(['hil.created', 'hil.approved', 'upstream.outcome']),
+      );
+      await host.close();
+    });
+
+    it('asked again by one who does not know that it was decided and its row settled, it is what the record says', async () => {
+      const call = await parkedAndLeft();
+      const row = reviewRow(gate.activities);
+      for (const _time of ['first', 'second'])
+        expect(await row.askedAgain(call, Date.now())).toMatchObject({ state: 'approved', row_owed: false });
+    });
+
+    it('has its row settled where the one who approved it ended before that', async () => {
+      const call = await parkedAndLeft();
+      const signed = await gate.activities.decideByRule((await gate.calls.find(call.correlation_id))?.pending_id ?? '');
+      await gate.activities.applyDecision(signed as SignedDecision);
+      expect(await gate.reviews.byCorrelation(call.correlation_id)).toMatchObject({ status: 'pending' });
+      const row = reviewRow(gate.activities);
+      expect(await row.opened(call, Date.now(), undefined, null)).toMatchObject({ state: 'approved', row_owed: false });
+      expect(await gate.reviews.byCorrelation(call.correlation_id)).toMatchObject({ status: 'approved' });
+      gate.script.hil = 'down';
+      expect(await row.opened(call, Date.now(), undefined, null)).toMatchObject({ state: 'approved', row_owed: true });
+    });
+
+    it('expires where its time is over by then: a rule is too late as a person is', async () => {
+      const call = await parkedAndLeft({ ttl_secs: { auto: 1, standard: 1, strict: 1 } });
+      await timePasses(1_100, 'the deadline passes while nothing runs');
+      const host = nextProcess();
+      await host.resume();
+      await host.idle();
+      expect((await gate.calls.find(call.correlation_id))?.state).toBe('expired');
+      expect(gate.executed).toEqual([]);
+      await host.close();
+    });
+
+    it('still waits for a person where the rule may not decide it', async () => {
+      const call = await parkedAndLeft({ tool: 'delete_file' });
+      const up = gate.activities.decideByRule;
+      const said: unknown[] = [];
+      gate.activities.decideByRule = async (pendingId) => {
+        const decision = await up(pendingId);
+        said.push(decision);
+        return decision;
+      };
+      const host = nextProcess();
+      await host.resume();
+      await eventually('the rule is asked again', () => said.length > 0);
+      expect(said).toEqual([null]);
+      const denial = await gate.decision(call, 'deny');
+      expect(await host.decide(denial)).toMatchObject({ outcome: 'applied', settled: { status: 'denied' } });
+      await host.close();
+    });
+
+    it('is what a person made of it at the same moment, and its caller is told that', async () => {
+      const call = await parkedAndLeft({ callback_url: 'https://agent.example/decided' });
+      const host = nextProcess();
+      const up = gate.activities.decideByRule;
+      gate.activities.decideByRule = async (pendingId) => {
+        const signed = await up(pendingId);
+        await host.decide(await gate.decision(call, 'deny'));
+        return signed;
+      };
+      await host.resume();
+      await host.idle();
+      expect((await gate.calls.find(call.correlation_id))?.state).toBe('denied');
+      expect(gate.executed).toEqual([]);
+      expect(gate.callbacks.map(({ body }) => JSON.parse(body) as unknown)).toMatchObject([{ status: 'denied' }]);
+      await host.close();
+    });
   });
 
   it.each(['down', 'silent'] as const)('waits for a person where nobody predicted its effect: %s', async (sandbox) => {

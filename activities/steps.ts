@@ -8,7 +8,7 @@ import { handedOn } from './handed-on.js';
 import type { LedgerActivities } from './ledger.js';
 import type { ParkedRoom } from './parked-room.js';
 import type { DecisionVerdict, ReviewActivities } from './review.js';
-import { reviewRow } from './review-row.js';
+import { type Opened, reviewRow } from './review-row.js';
 import type { SandboxActivities } from './sandbox.js';
 import type { TakeInActivities } from './take-in.js';
 import type { UpstreamActivities } from './upstream.js';
@@ -51,7 +51,7 @@ export interface SandboxTold {
 }
 
 /** A parked call, and how long it should stay in the run that judged it; without a time it may move to the parked queue now. */
-export type Parked = CallSummary & { readonly move_after_ms?: number };
+export type Parked = Opened & { readonly move_after_ms?: number };
 
 /**
  * The steps of a call under the names they have in its history (docs/how-to/read-a-history.md). The record that the previous step left
@@ -122,6 +122,9 @@ export function createStepActivities(
       const waitMs = room.enter(call.correlation_id);
       return waitMs === 0 ? parked : { ...parked, move_after_ms: waitMs };
     },
+
+    /** Asks the rule about a call of tier `auto` that was found parked. Where a person must decide, it stays parked. */
+    askRule: (call: CallInput, atMs: number): Promise<Opened> => row.askedAgain(call, atMs),
 
     /** Milliseconds until a parked call should ask again whether it may move to the parked queue; 0 where it may now. */
     roomForParked: (correlationId: string): Promise<number> => Promise.resolve(room?.ask(correlationId) ?? 0),

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { type DecisionVerdict, settledOf } from '../activities/review.js';
-import { reviewRow } from '../activities/review-row.js';
+import { type Opened, reviewRow } from '../activities/review-row.js';
 import type { CallInput, CallState, CallSummary } from '../contracts/call.js';
 import type { SignedDecision } from '../contracts/review.js';
 import type { SandboxReport } from '../contracts/sandbox.js';
@@ -168,6 +168,10 @@ export function createInProcessRunner({
         return clock.now() + LOOK_EVERY_MS;
       }
     };
+    const reviewed = ({ row_owed = false, ...reached }: Opened): CallSummary => {
+      if (row_owed) followUp('review', call.correlation_id);
+      return reached;
+    };
     let dropped = false;
     run.wake = () => decidable?.abort();
     run.drop = () => {
@@ -180,7 +184,8 @@ export function createInProcessRunner({
       async analyze(input) {
         report = await activities.analyzeCall(input);
       },
-      openReview: (input, verdict) => row.opened(input, clock.now(), verdict, report),
+      openReview: async (input, verdict) => reviewed(await row.opened(input, clock.now(), verdict, report)),
+      askRule: async (input, parked) => reviewed(await row.askedAgain(input, clock.now()).catch(() => parked)),
       async awaitDecision(_input, parked) {
         decidable = new AbortController();
         let escalatesMs = parked.escalates_ms ?? Infinity;

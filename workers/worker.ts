@@ -126,10 +126,10 @@ const HEARTBEAT_EVERY_MS = 3_000;
 export function forEngine(activities: GateActivities, room?: ParkedRoom) {
   const steps = createStepActivities(activities, room && { room });
   const { abortCall, settleExecution, giveUpCallback } = activities;
-  const { inspect, evaluate, analyze, park, roomForParked, applyDecision, escalate, expire } = steps;
+  const { inspect, evaluate, analyze, park, askRule, roomForParked, applyDecision, escalate, expire } = steps;
   const { settleReview, callback, takeIn } = steps;
   return {
-    ...typed({ inspect, evaluate, analyze, park, roomForParked, escalate, expire }),
+    ...typed({ inspect, evaluate, analyze, park, askRule, roomForParked, escalate, expire }),
     ...typed<Pick<StepActivities, 'applyDecision'>>({
       async applyDecision(sent) {
         const verdict = await applyDecision(sent);

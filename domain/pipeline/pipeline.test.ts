@@ -28,7 +28,13 @@ const summaryOf = (state: CallState, change: Partial<CallSummary> = {}): CallSum
 });
 
 /** Steps that tell their order; each answers with the state the test gives it. */
-function steps(states: { judge?: CallState; decision?: CallState; decidedMs?: number; execution?: CallState }) {
+function steps(states: {
+  judge?: CallState;
+  decision?: CallState;
+  rule?: CallState;
+  decidedMs?: number;
+  execution?: CallState;
+}) {
   const told: string[] = [];
   const say = (line: string) => void told.push(line);
   const pipeline: PipelineSteps = {
@@ -41,6 +47,10 @@ function steps(states: { judge?: CallState; decision?: CallState; decidedMs?: nu
     openReview: async () => {
       say('open review');
       return summaryOf('parked', { pending_id: 'p', deadline_ms: NOW + 600_000 });
+    },
+    askRule: async (_call, parked) => {
+      say('ask the rule');
+      return states.rule ? summaryOf(states.rule, { approval_tier: 'auto', pending_id: 'p' }) : parked;
     },
     awaitDecision: async () => {
       say('await decision');
@@ -176,6 +186,24 @@ describe('a call that goes on after a crash', () => {
     const { pipeline, told } = steps({});
     await runCall(callOf(), pipeline, summaryOf(state));
     expect(told).toEqual(expected);
+  });
+
+  const parkedAuto = summaryOf('parked', { approval_tier: 'auto', pending_id: 'p' });
+
+  it.each<[CallState, string[]]>([
+    ['approved', ['notify approved', 'append', 'execute approved until +60000', 'append', 'answer completed']],
+    ['denied', ['notify denied', 'append', 'answer denied']],
+    ['expired', ['notify expired', 'append', 'answer expired']],
+  ])('from parked on in the tier of rules: the rule is asked again, %s', async (rule, expected) => {
+    const { pipeline, told } = steps({ rule });
+    await runCall(callOf({ has_callback: true }), pipeline, parkedAuto);
+    expect(told).toEqual(['ask the rule', ...expected, 'appended']);
+  });
+
+  it('from parked on in the tier of rules, where the rule leaves it to a person: it waits', async () => {
+    const { pipeline, told } = steps({});
+    await runCall(callOf(), pipeline, parkedAuto);
+    expect(told.slice(0, 4)).toEqual(['ask the rule', 'append', 'answer parked', 'await decision']);
   });
 });
 

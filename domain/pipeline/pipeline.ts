@@ -73,8 +73,16 @@ export interface PipelineSteps {
    * report.
    */
   analyze(call: CallInput): Promise<void>;
-  /** Stores the review row and moves the record to parked, or to approved where a rule decides it (tier `auto`). Throws PipelineUnavailable('hil') with the row withdrawn. */
+  /**
+   * Stores the review row and moves the record to parked, or to approved where a rule decides it (tier `auto`). After a crash it may find the
+   * review over. Throws PipelineUnavailable('hil') with the row withdrawn.
+   */
   openReview(call: CallInput, verdict: CallSummary): Promise<CallSummary>;
+  /**
+   * Asks the rule about a call of tier `auto` that was found parked: whoever parked it may have died before the rule's decision was stored.
+   * Returns approved, or what else stands by now; still parked where a person must decide. Never throws.
+   */
+  askRule(call: CallInput, parked: CallSummary): Promise<CallSummary>;
   /** Waits for the first valid decision or the deadline; returns approved, denied or expired (or aborted by reconciliation). */
   awaitDecision(call: CallInput, parked: CallSummary): Promise<CallSummary>;
   /**
@@ -112,7 +120,10 @@ export async function runCall(
   if (record.state === 'decided') {
     await steps.analyze(call);
     record = await steps.openReview(call, record);
-    if (record.state === 'approved' && call.has_callback) await steps.notify(call, record);
+    if (isReviewed(record) && call.has_callback) await steps.notify(call, record);
+  } else if (record.state === 'parked' && record.approval_tier === 'auto') {
+    record = await steps.askRule(call, record);
+    if (isReviewed(record) && call.has_callback) await steps.notify(call, record);
   }
   await steps.appendRows(call, record);
 
@@ -136,6 +147,10 @@ export async function runCall(
   await steps.appended();
   return record;
 }
+
+/** Whether the call waited for a decision, and its review is over. */
+export const isReviewed = ({ pending_id, state }: CallSummary): boolean =>
+  pending_id !== null && (state === 'approved' || state === 'denied' || state === 'expired');
 
 /**
  * Until when the attempt of a call may begin, by its record: an allowed one as long as its caller waits, an approved one for a fixed time

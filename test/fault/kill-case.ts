@@ -2,6 +2,7 @@ import { expect } from '@jest/globals';
 import { randomUUID } from 'node:crypto';
 import { correlationIdFor, type Told } from '../support/kill-host.js';
 import { type FaultBench, type RunningHost, settled, until } from '../support/kill-host-driver.js';
+import { timePasses } from '../support/waiting.js';
 import { type End, endsOf, type KillCase, STORIES } from './kill-points.js';
 
 /** So long that only what hangs reaches it: the engine finds a lost worker by its time-outs, and a busy machine takes its own time. */
@@ -20,6 +21,7 @@ export async function runKillCase(bench: FaultBench, given: KillCase): Promise<v
     callback: true,
     ...('arguments' in story && { arguments: story.arguments }),
   };
+  const asks = (host: RunningHost): Promise<Told> => ('asks' in story ? host.ask({ key }) : host.call(call));
   const gate = bench.gate({
     ttlSecs: story.ttlSecs,
     ...('escalateShare' in story && { escalateShare: story.escalateShare }),
@@ -29,11 +31,12 @@ export async function runKillCase(bench: FaultBench, given: KillCase): Promise<v
       kill: { step: given.step, when: given.when, ...(given.nth && { nth: given.nth }) },
       script: { tier: story.tier },
     });
-    void tellStory(before, call, story, approvers);
+    void tellStory(before, key, () => asks(before), story, approvers);
     expect(await diedWithin(before, LIMIT_MS)).toBe('SIGKILL');
 
+    if ('awaySecs' in story) await timePasses(story.awaySecs * 1_000, 'the deadline passes while nothing runs');
     const after = await gate.start({ script: { tier: story.otherwise } });
-    await after.call(call);
+    await asks(after);
     const operator = given.operatorThen ?? story.operator;
     let again: Told | null = null;
     if (operator) for (const by of approvers) again = await decideWhenVisible(after, key, operator, by);
@@ -55,13 +58,13 @@ export async function runKillCase(bench: FaultBench, given: KillCase): Promise<v
     if (again && operator && end.review !== RESULT[operator]) expect(again).toMatchObject({ status: 409 });
     expect(await after.verify()).toEqual({ valid: true, entries: end.kinds.length });
 
-    const replay = await after.call(call);
+    const replay = await asks(after);
     expect(replay).toMatchObject({ status: end.replay });
     if (end.state === 'completed')
       expect(replay).toMatchObject({ headers: { 'X-Gate-Server-Execution-Replayed': 'true' } });
     if ('answer' in story && 'body' in replay) expect(replay.body).toContain(story.answer);
     expect(bench.tools.executed(key)).toBe(end.executed);
-    if (end.review) await callbackTold(bench, key, end.review);
+    if (end.review && !('asks' in story)) await callbackTold(bench, key, end.review);
     if (bench.kind === 'temporal') await workflowsClosed(bench, key);
     after.release();
   } catch (error) {
@@ -75,16 +78,17 @@ export async function runKillCase(bench: FaultBench, given: KillCase): Promise<v
 /** The caller and the operator, until the process they talk to is gone. */
 async function tellStory(
   host: RunningHost,
-  call: { key: string; callback: boolean },
+  key: string,
+  asks: () => Promise<Told>,
   story: (typeof STORIES)[keyof typeof STORIES],
   operators: readonly string[],
 ): Promise<void> {
   try {
-    await host.call(call);
+    await asks();
     if (story.operator)
       for (const operator of operators)
         await host.decide({
-          key: call.key,
+          key,
           decision: story.operator,
           requestId: randomUUID(),
           operator,

@@ -36,6 +36,17 @@ export const STORIES = {
   },
   /** The machine approves: policy put the call into the tier auto. */
   rule: { tier: 'yellow', otherwise: 'red', operator: null, ttlSecs: 600, arguments: { approval_tier: 'auto' } },
+  /** The same, and nobody comes back in time. */
+  'rule too late': {
+    tier: 'yellow',
+    otherwise: 'green',
+    operator: null,
+    ttlSecs: 3,
+    awaySecs: 3,
+    arguments: { approval_tier: 'auto' },
+  },
+  /** No call: the simulator asks for a review. */
+  asked: { tier: 'yellow', otherwise: 'red', operator: 'approve', ttlSecs: 600, asks: true },
   /** The operator changes an argument: the tool answers with five letters where it was asked for two. */
   modify: {
     tier: 'yellow',
@@ -56,8 +67,8 @@ export type Story = keyof typeof STORIES;
 export interface End {
   readonly state: CallState;
   readonly kinds: readonly EventKind[];
-  /** `authorized` of the verdict's row: whether the verdict that stands is an allow. */
-  readonly allowed: boolean;
+  /** `authorized` of the verdict's row: whether the verdict that stands is an allow. `null` where nobody judged. */
+  readonly allowed: boolean | null;
   readonly executed: 0 | 1;
   /** Status of the answer to an exact replay. */
   readonly replay: number;
@@ -126,6 +137,14 @@ const ENDS = {
     replay: 200,
     review: 'approved',
     by: 'system:policy-tier',
+  },
+  'asked, approved': {
+    state: 'approved',
+    kinds: ['hil.created', 'hil.approved'],
+    allowed: null,
+    executed: 0,
+    replay: 200,
+    review: 'approved',
   },
   'changed, executed': {
     state: 'completed',
@@ -257,17 +276,20 @@ const TABLE: readonly KillCase[] = [
   // Lite asks one person.
   ...each('quorum', 'applyDecision', ['during'], 'approved by two, executed', { only: 'temporal' }),
   ...each('quorum', 'applyDecision', ['during'], 'approved by two, executed', { nth: 2, only: 'temporal' }),
-  // What a rule signed and nobody stored is gone: the next process finds a call that waits, and a person decides it.
-  ...each('rule', 'decideByRule', AROUND, 'denied by the operator', { only: 'lite', operatorThen: 'deny' }),
+  // What a rule signed and nobody stored is gone: the next process finds a call that waits and asks the rule again. Nobody else decides here.
+  ...each('rule', 'openReview', ['row stored', 'during', 'after'], 'approved by the rule, executed'),
+  ...each('rule', 'decideByRule', AROUND, 'approved by the rule, executed'),
+  ...each('rule', 'applyDecision', ['before'], 'approved by the rule, executed'),
   // Once it is stored, nobody undoes it.
-  ...each('rule', 'applyDecision', ['during', 'after'], 'approved by the rule, executed', {
-    only: 'lite',
-    operatorThen: 'deny',
-  }),
-  ...each('rule', 'settleReviewRow', ['during'], 'approved by the rule, executed', {
-    only: 'lite',
-    operatorThen: 'deny',
-  }),
+  ...each('rule', 'applyDecision', ['during', 'after'], 'approved by the rule, executed', { operatorThen: 'deny' }),
+  ...each('rule', 'settleReviewRow', AROUND, 'approved by the rule, executed', { operatorThen: 'deny' }),
+  // The engine has not heard of the park and of the decision, which are one step there.
+  ...each('rule', 'tryAppendRows', ['before', 'during'], 'approved by the rule, executed', { operatorThen: 'deny' }),
+  // Nobody decided, and the time is over when the next process comes: the rule is too late as well.
+  ...each('rule too late', 'decideByRule', ['before'], 'expired'),
+  // Lite has no reviews without a call. Before its run has taken a review in there is its row at most; asked for again, it is the same review.
+  ...each('asked', 'takeIn', AROUND, 'asked, approved', { only: 'temporal' }),
+  ...each('asked', 'applyDecision', ['during'], 'asked, approved', { only: 'temporal', operatorThen: 'deny' }),
   // A change that was stored is not judged again, and what runs is what its approver made of the call.
   ...each('modify', 'applyDecision', ['during', 'after'], 'changed, executed', { operatorThen: 'deny' }),
   ...each('refuse', 'applyDecision', ['before'], 'denied by the operator'),

@@ -9,6 +9,9 @@ export const CURRENT_SHAPE: string = 'sandbox-report';
 /** Ways that calls go only where many are parked at once: as recorded before, and now. */
 export const EARLIER_BURSTS = ['room-for-parked'] as const;
 export const IN_BURSTS = 'answer-in-line';
+/** A call of tier `auto` that a later worker found parked: an earlier Gate let it wait for a person. */
+export const RULE_ASKED_AGAIN = 'rule-asked-again';
+export const BEFORE_RULE_ASKED_AGAIN = 'rule-not-asked-again';
 export const REVIEW_HISTORIES = 'workflows/review/histories';
 export const STREAM_HISTORIES = 'workflows/egress/histories';
 export const CALLBACK_HISTORIES = 'workflows/callback/histories';

@@ -7,7 +7,7 @@ import { TEST_PAYLOAD_KEYS, TEST_PAYLOAD_KEYS_SETTING } from '../support/engine-
 import { correlationIdFor } from '../support/kill-host.js';
 import { openBench, settled, until } from '../support/kill-host-driver.js';
 import { startStack } from '../support/stack.js';
-import { CURRENT_SHAPE, HISTORIES, IN_BURSTS } from './histories.js';
+import { CURRENT_SHAPE, HISTORIES, IN_BURSTS, RULE_ASKED_AGAIN } from './histories.js';
 import { recordCallbacksAndPass } from './record-others.js';
 import { recordReviews } from './record-reviews.js';
 import { recordStream } from './record-stream.js';
@@ -15,7 +15,7 @@ import { openRecordings } from './recording.js';
 import { timePasses } from '../support/waiting.js';
 
 /**
- * `npm run histories [-- calls | ledger-down | stream | burst | callbacks-and-pass | reviews] [--replace <file>]`: records a history per way a call can
+ * `npm run histories [-- calls | ledger-down | stream | burst | lost-rule | callbacks-and-pass | reviews] [--replace <file>]`: records a history per way a call can
  * go, with the fixed test key, into the `histories/` of its workflow. It adds those that are missing and leaves the others: a workflow that no
  * longer replays one would strand the calls that are open when it is deployed.
  */
@@ -119,10 +119,28 @@ async function recordOfBurst(): Promise<void> {
   }
 }
 
+/** Killed between its park and the rule's decision: found parked by the next worker, which asks the rule again. */
+async function recordOfLostRule(): Promise<void> {
+  const bench = await openBench('temporal');
+  try {
+    const gate = bench.gate();
+    const call = { key: randomUUID(), arguments: { approval_tier: 'auto' } };
+    const before = await gate.start({ script: { tier: 'yellow' }, kill: { step: 'decideByRule', when: 'before' } });
+    void before.call(call).catch(() => undefined);
+    await before.ended;
+    const host = await gate.start();
+    await settled(host, call.key);
+    await save(await bench.engine.client(), { 'killed-before-its-rule': correlationIdFor(call.key) }, RULE_ASKED_AGAIN);
+  } finally {
+    await bench.end();
+  }
+}
+
 const RECORDINGS = {
   calls: recordOfStack,
   'ledger-down': recordOfLedgerDown,
   burst: recordOfBurst,
+  'lost-rule': recordOfLostRule,
   stream: () => recordStream(recordings),
   'callbacks-and-pass': () => recordCallbacksAndPass(recordings),
   reviews: () => recordReviews(recordings),

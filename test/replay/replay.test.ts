@@ -13,6 +13,8 @@ import {
   EARLIER_SHAPES,
   HISTORIES,
   IN_BURSTS,
+  BEFORE_RULE_ASKED_AGAIN,
+  RULE_ASKED_AGAIN,
   RECONCILE_HISTORIES,
   REVIEW_HISTORIES,
   STREAM_HISTORIES,
@@ -69,6 +71,14 @@ describe('workflows replay what was recorded', () => {
       expect(recorded).toEqual(expect.arrayContaining(shapes.map((shape) => join(folder, shape, `${way}.pb`))));
     },
   );
+
+  it.each([
+    [BEFORE_RULE_ASKED_AGAIN, 'killed-before-its-rule-run-1'],
+    [BEFORE_RULE_ASKED_AGAIN, 'killed-before-its-rule-run-2'],
+    [RULE_ASKED_AGAIN, 'killed-before-its-rule'],
+  ])('has histories of a call whose worker died before a rule decided it: %s', (shape, way) => {
+    expect(recorded).toContain(join(folder, shape, `${way}.pb`));
+  });
 
   it('replays every one of them', async () => {
     expect(await replay(...recorded)).toEqual(recorded.map((file) => ({ file, fault: null })));

@@ -251,6 +251,7 @@ async function forkHost(program: string): Promise<HostProcess> {
           await ended;
         },
         call: command('call'),
+        ask: command('ask'),
         startAnew: command('startAnew'),
         decide: command('decide'),
         sign: command('sign'),
@@ -287,7 +288,8 @@ export const settled = (host: RunningHost, key: string, limitMs?: number): Promi
   until(
     `call ${key} settles`,
     () => host.state({ key }),
-    ({ state, due, review }) => state !== null && FINAL.has(state) && !due && review?.status !== 'pending',
+    ({ state, due, review, asked }) =>
+      state !== null && (FINAL.has(state) || (asked && state === 'approved')) && !due && review?.status !== 'pending',
     limitMs,
   );
 

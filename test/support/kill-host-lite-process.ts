@@ -163,6 +163,7 @@ serveHost(async (config) => {
         tier: record?.tier ?? null,
         decision: record?.decision?.status ?? null,
         pendingId: record?.pending_id ?? null,
+        asked: false,
         deadlineMs: record?.deadline_ms ?? null,
         due,
         review: review && { status: review.status, decided_by: review.decided_by },
@@ -178,6 +179,7 @@ serveHost(async (config) => {
         return { valid, entries: entries_checked };
       }),
     rowsDue: async () => (await ports?.calls.oldestRowsDueMs()) != null,
+    ask: notHere,
     startAnew: notHere,
     sign: notHere,
     reconcile: notHere,

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { openCallStore } from '../../adapters/call-record/call-store.js';
 import { openLedger } from './whole-ledger.js';
 import { createCallRunner, createDecisionSender, createRuns } from '../../workers/call-runner.js';
+import { createReviewStarter } from '../../workers/review-starter.js';
 import { connectClient, connectNative } from '../../workers/client.js';
 import { installEngineRuntime } from '../../workers/runtime.js';
 import { ensureReconcileSchedule } from '../../workers/schedules.js';
@@ -53,6 +54,7 @@ serveHost(async (config) => {
       await ensureReconcileSchedule(client, { taskQueue, everySecs: engine.reconcileEverySecs });
     return {
       runner: createCallRunner(connected, taskQueue),
+      starter: createReviewStarter(connected, { taskQueue }),
       sender: createDecisionSender(connected, stores.reviews.changeSeal),
     };
   });

@@ -7,7 +7,7 @@ import type { CallMove } from '../../domain/call-record/transitions.js';
 import { createAgentLimits } from '../../api/proxy/agent-limits.js';
 import type { Answer } from '../../api/proxy/answers.js';
 import { correlationIdOf, createCallHandler } from '../../api/proxy/calls.js';
-import type { CallInput, CallSummary, Tier } from '../../contracts/call.js';
+import { type CallInput, type CallSummary, REVIEW_CONTRACT, type Tier } from '../../contracts/call.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { Ledger } from '../../contracts/ledger.js';
 import type { SignedDecision } from '../../contracts/review.js';
@@ -18,7 +18,8 @@ import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.j
 import { decisionVerifierFor, signDecision } from '../../domain/review/decision-signature.js';
 import { createRuleDecisions } from '../../domain/review/rule-decision.js';
 import { createDecisions } from '../../domain/review/decisions.js';
-import type { DecisionSender } from '../../domain/review/ports.js';
+import type { DecisionSender, ReviewStarter } from '../../domain/review/ports.js';
+import { createAskForReview } from '../../domain/review/asked-review.js';
 import { reviewsOf } from '../../adapters/review/review-store.js';
 import type { SandboxReport } from '../../contracts/sandbox.js';
 import { noToolClasses } from '../../domain/tool-classes/port.js';
@@ -36,6 +37,7 @@ export type Step =
   | 'evaluate'
   | 'commitVerdict'
   | 'analyzeCall'
+  | 'takeIn'
   | 'openReview'
   | 'decideByRule'
   | 'applyDecision'
@@ -121,6 +123,8 @@ export interface CallState {
   readonly tier: Tier | null;
   readonly decision: string | null;
   readonly pendingId: string | null;
+  /** It is a review that no call asked for, which ends with its decision. */
+  readonly asked: boolean;
   readonly deadlineMs: number | null;
   readonly due: boolean;
   readonly review: { readonly status: string; readonly decided_by: string | null } | null;
@@ -150,6 +154,8 @@ export const decisionBody = (decision: 'approve' | 'deny', change: ArgumentChang
 /** What a test can ask of a host process. Everything is JSON. */
 export interface HostCommands {
   call(request: CallRequest): Promise<Told>;
+  /** Asks for a review without a call, as the simulator does. */
+  ask(request: { key: string }): Promise<Told>;
   /** Starts the pipeline under the id of a known call, past the look at the record. */
   startAnew(request: CallRequest): Promise<CallSummary | null>;
   decide(decision: {
@@ -249,6 +255,8 @@ export interface HostStores {
 export interface HostHalf {
   readonly runner: CallRunner;
   readonly sender: DecisionSender;
+  /** Absent where there are no reviews without a call. */
+  readonly starter?: ReviewStarter;
 }
 
 /** The real stores and activities over a folder, with scripted neighbours and a switch that kills the process at a named point. */
@@ -294,7 +302,8 @@ export async function composeKillHost(
     ),
     points,
   );
-  const { runner, sender } = await host({ calls, activities });
+  const { runner, sender, starter } = await host({ calls, activities });
+  const askForReview = starter && createAskForReview({ reviews, starter, clock: Date.now });
   const handler = createCallHandler({
     calls,
     runner,
@@ -347,6 +356,26 @@ export async function composeKillHost(
           correlationIdFor(request.key),
         ),
       );
+    },
+    ask({ key }) {
+      if (!askForReview) return Promise.reject(new Error('this host has no reviews without a call'));
+      return answered(async () => {
+        const { row } = await askForReview(
+          {
+            agent_id: AGENT.agent,
+            correlation_id: correlationIdFor(key),
+            method: 'tools/call',
+            request_payload: bodyOf({ key }),
+            risk_summary: 'a rehearsal',
+            state_namespace: 'operator',
+            ttl_seconds: config.ttlSecs,
+            review_reasons: ['a rehearsal'],
+            tenant: AGENT.tenant,
+          },
+          { spiffe: 'spiffe://gate.local/service/simulator', fingerprint: 'cd'.repeat(32) },
+        );
+        return { status: 200, headers: {}, body: row as unknown as JsonObject };
+      });
     },
     async startAnew({ key }) {
       const record = await calls.find(correlationIdFor(key));
@@ -403,6 +432,7 @@ export async function composeKillHost(
         tier: record?.tier ?? null,
         decision: record?.decision?.status ?? null,
         pendingId: record?.pending_id ?? null,
+        asked: record?.evidence.call.contract === REVIEW_CONTRACT,
         deadlineMs: record?.deadline_ms ?? null,
         due: (await calls.rowsDue(Date.now() + 60_000, 10_000)).some(
           ({ correlation_id }) => correlation_id === correlationIdFor(key),
@@ -501,6 +531,7 @@ const WATCHED: readonly Step[] = [
   'evaluate',
   'commitVerdict',
   'analyzeCall',
+  'takeIn',
   'openReview',
   'decideByRule',
   'applyDecision',

@@ -28,6 +28,9 @@ export const withReport = (): boolean => patched('sandbox-report');
 /** Asked only where a call stands in line: one that moves at once is answered as ever. */
 export const answersInLine = (): boolean => patched('answer-in-line');
 
+/** Asked only where a call of tier `auto` is found parked: an earlier Gate let it wait for a person. */
+export const ruleAskedAgain = (): boolean => patched('rule-asked-again');
+
 /** Steps that complete within one workflow task: each takes a second or two, or fails. Readers of the history see the summary. */
 const local = <Activities>(summary: string) =>
   proxyLocalActivities<Activities>({
@@ -44,6 +47,7 @@ export const { analyze } = proxyLocalActivities<StepActivities>({
   summary: 'the sandbox predicts what the call would do',
 });
 export const { park } = local<StepActivities>('a review is opened');
+export const { askRule } = local<StepActivities>('the rule is asked once more');
 export const { roomForParked } = local<StepActivities>('whether it may move to the parked queue');
 export const { applyDecision } = local<StepActivities>("a person's decision, under HIL's signature");
 export const { escalate } = local<StepActivities>('nobody has decided yet, people are told again');

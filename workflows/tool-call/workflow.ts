@@ -11,11 +11,12 @@ import {
   WorkflowIdReusePolicy,
 } from '@temporalio/workflow';
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import type { Opened } from '../../activities/review-row.js';
 import type { Parked } from '../../activities/steps.js';
 import type { CallInput, CallSummary } from '../../contracts/call.js';
 import { callbackIdOf } from '../../domain/call-record/transitions.js';
 import { closeCall } from '../../domain/pipeline/close.js';
-import { runCall, PipelineUnavailable, type PipelineSteps } from '../../domain/pipeline/pipeline.js';
+import { isReviewed, runCall, PipelineUnavailable, type PipelineSteps } from '../../domain/pipeline/pipeline.js';
 import { CALLBACK, OF_CALL } from '../callback/messages.js';
 import type { callback } from '../callback/workflow.js';
 import { lineOf } from '../line.js';
@@ -28,12 +29,14 @@ import {
   abortCall,
   analyze,
   answersInLine,
+  askRule,
   attemptOf,
   escalate,
   evaluate,
   expire,
   inspect,
   park,
+  ruleAskedAgain,
   settleExecution,
   settleReview,
   type Settling,
@@ -73,6 +76,14 @@ export async function lifeOf(
   let answersLater = false;
   let reviewRow: Settling = { settled: Promise.resolve() };
 
+  /** An earlier Gate told nobody of a review that it found to be over when it parked the call. */
+  let untold = false;
+  const reviewed = async ({ row_owed = false, ...reached }: Opened): Promise<CallSummary> => {
+    if (row_owed) reviewRow = await settleReview(call.correlation_id, reached);
+    told.reached(reached);
+    return reached;
+  };
+
   // What each step does; `runCall` defines their order.
   const steps: PipelineSteps = {
     now: () => Date.now(),
@@ -94,14 +105,19 @@ export async function lifeOf(
     },
 
     async openReview(input, verdict) {
-      const { move_after_ms = 0, ...parked }: Parked = underOwnNames()
+      const { move_after_ms = 0, ...opened }: Parked = underOwnNames()
         ? await unwrapped(park(input, Date.now(), verdict))
         : await earlier.park();
       moveAfterMs = move_after_ms;
-      told.reached(parked);
-      return parked;
+      untold = isReviewed(opened) && opened.state !== 'approved' && opened.row_owed === undefined;
+      return reviewed(opened);
     },
 
+    async askRule(input, parked) {
+      // The run that moved here had the rule's answer before it moved.
+      if (resumed || !ruleAskedAgain()) return parked;
+      return reviewed(await askRule(input, Date.now()).catch(() => parked));
+    },
     async awaitDecision(_input, parked) {
       told.reached(parked);
       told.waitsFor('decision');
@@ -151,6 +167,7 @@ export async function lifeOf(
     appendRows: (_input, reached) => rows.append(reached),
 
     async notify(input, decided) {
+      if (untold) return;
       try {
         await startChild<typeof callback>(CALLBACK, {
           args: [input.correlation_id],
@@ -206,9 +223,6 @@ export async function lifeOf(
     return summary;
   });
 }
-
-const isReviewed = ({ pending_id, state }: CallSummary): boolean =>
-  pending_id !== null && (state === 'approved' || state === 'denied' || state === 'expired');
 
 /** Names the request that started this run, so that a later request can tell this run's failure from that of its own. */
 const unavailable = (call: CallInput, { layer, message }: PipelineUnavailable): ApplicationFailure =>
