@@ -1,0 +1,85 @@
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { CallInput } from '../../contracts/call.js';
+import { APPROVERS } from '../../test/support/approvers.js';
+import { DECISION_KEYS, openPipeline, type PipelineFixture } from '../../test/support/pipeline-fixture.js';
+import { eventually } from '../../test/support/waiting.js';
+import { createDecisionTurns, DECISION_TURNS } from './decision-turns.js';
+import { createDecisions, type DecisionsOptions } from './decisions.js';
+
+describe('a decision whose turn is too long', () => {
+  let gate: PipelineFixture;
+  let call: CallInput;
+  beforeEach(async () => {
+    gate = await openPipeline({ script: { tier: 'yellow' } });
+    call = await gate.call();
+    await gate.run(call);
+  });
+  afterEach(() => gate.close());
+
+  const decideOver = (over: Pick<DecisionsOptions, 'reviews' | 'sender'>) => {
+    const decide = createDecisions({
+      ...over,
+      decisionKey: DECISION_KEYS.privateKey,
+      clock: Date.now,
+      decisionLifeMs: 10_000,
+      approvers: () => APPROVERS,
+      observe: () => undefined,
+      turns: createDecisionTurns({ ...DECISION_TURNS, turnMs: 200 }),
+    });
+    return decide({
+      id: call.correlation_id,
+      tenant: 'acme',
+      decision: 'deny',
+      reason: null,
+      decided_via: 'console',
+      principal: (tenant) => ({
+        subject: 'operator:dev',
+        tenant,
+        method: 'console-bearer',
+        credential: 'token',
+        credential_kind: 'console-bearer',
+      }),
+      request_id: randomUUID(),
+    });
+  };
+  const stateNow = async () => (await gate.calls.find(call.correlation_id))?.state;
+
+  it('because a store hangs before it is sent: nothing was decided, and it is not sent when the store is back', async () => {
+    let back: () => void = () => undefined;
+    let wentOn = false;
+    const ready = async () => {
+      await new Promise<void>((resolve) => (back = resolve));
+      wentOn = true;
+    };
+    const sent: unknown[] = [];
+    const sender = { decide: (decision: unknown) => (sent.push(decision), Promise.reject(new Error('sent'))) };
+    await expect(decideOver({ reviews: { ...gate.reviews, ready }, sender })).rejects.toMatchObject({
+      code: 'decision_not_sent',
+    });
+    back();
+    await eventually('the store is back', () => wentOn);
+    // What follows the store signs and sends, with no store in between.
+    for (let turns = 0; turns < 20; turns += 1) await new Promise((over) => void setImmediate(over));
+    expect(sent).toEqual([]);
+    expect(await stateNow()).toBe('parked');
+  });
+
+  it('because the row cannot be written after it was sent: the answer does not say that nothing was decided', async () => {
+    const settle = () => new Promise<never>(() => undefined);
+    // As an engine that leaves the row to HIL.
+    const sender = {
+      decide: async (...given: Parameters<typeof gate.host.decide>) => ({
+        ...(await gate.host.decide(...given)),
+        row_settled: false,
+      }),
+    } as DecisionsOptions['sender'];
+    const told: unknown = await decideOver({
+      reviews: { ...gate.reviews, settling: { ...gate.reviews.settling, settle } },
+      sender,
+    }).catch((error: unknown) => error);
+    expect(told).toMatchObject({ code: 'store_unavailable', status: 503 });
+    expect(String(told)).toMatch(/was sent/);
+    expect(await stateNow()).toBe('denied');
+  });
+});
