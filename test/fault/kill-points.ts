@@ -272,10 +272,15 @@ const TABLE: readonly KillCase[] = [
   ...each('approve', 'applyDecision', ['during', 'after'], 'approved, executed', { operatorThen: 'deny' }),
   // A vote that was stored counts, and nobody's counts twice.
   // Before its step nothing of a vote is stored, as with `approve`. Killed during the first one's step, the next process has a vote, no row of it
-  // and no second vote: what a death before that row, or before the second vote, leaves.
+  // and no second vote.
   // Lite asks one person.
-  ...each('quorum', 'applyDecision', ['during'], 'approved by two, executed', { only: 'temporal' }),
-  ...each('quorum', 'applyDecision', ['during'], 'approved by two, executed', { nth: 2, only: 'temporal' }),
+  ...each('quorum', 'applyDecision', ['during', 'after'], 'approved by two, executed', { only: 'temporal' }),
+  ...each('quorum', 'applyDecision', ['during', 'after'], 'approved by two, executed', { nth: 2, only: 'temporal' }),
+  // The row of the first vote, and the review row once there are enough.
+  ...each('quorum', 'tryAppendRows', ['before', 'during'], 'approved by two, executed', { nth: 2, only: 'temporal' }),
+  ...each('quorum', 'settleReviewRow', ['before', 'during'], 'approved by two, executed', { only: 'temporal' }),
+  // Its change is part of the decision: the review row is settled with it, and the rules are asked once more before it runs.
+  ...each('modify', 'settleReviewRow', ['before'], 'changed, executed', { operatorThen: 'deny' }),
   // What a rule signed and nobody stored is gone: the next process finds a call that waits and asks the rule again. Nobody else decides here.
   ...each('rule', 'openReview', ['row stored', 'during', 'after'], 'approved by the rule, executed'),
   ...each('rule', 'decideByRule', AROUND, 'approved by the rule, executed'),
