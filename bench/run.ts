@@ -147,6 +147,7 @@ async function run(what: string): Promise<void> {
       notes: [
         'One reader, through the routes of HIL without a network, warm. Goal: under 50 ms at p95 with 100,000 rows.',
         'longest_block_ms: how long nothing else could run in the process; a file store answers in the same thread.',
+        'node_cpu_ms: CPU of this process for one read, which says more than the time on a shared machine; without Postgres.',
       ],
       tables: { reads: figures },
     });

@@ -359,6 +359,78 @@ const passkeyStandings: Migration = {
   },
 };
 
+/**
+ * 0019: how many rows wait, by tenant and hour of the deadline, so that nobody has to count them. Triggers of the database keep it, in the
+ * transaction that changes a row, so no writer can forget it, whatever Gate that is. A count of nothing is deleted. On Postgres each count is
+ * spread over rows by the end of the review's id, so that calls that are parked at once seldom wait for each other. A count that is missing
+ * refuses no write. Reads the table once; on Postgres nobody writes to it meanwhile.
+ */
+const counts: Migration = {
+  async up(db: Kysely<unknown>) {
+    const { postgres, text, integer, strict } = dialectOf(db);
+    const form = postgres ? sql`with (fillfactor = 50)` : sql`${strict}, without rowid`;
+    if (postgres) await sql`lock table reviews in share row exclusive mode`.execute(db);
+    await sql`create table if not exists review_counts (
+      tenant ${text} not null, hour ${integer} not null, shard ${integer} not null, waiting ${integer} not null,
+      primary key (tenant, hour, shard)) ${form}`.execute(db);
+    const key = (row: string) => {
+      const shard = postgres ? `strpos('0123456789abcdef', right(${row}.id, 1))` : '0';
+      return [`${row}.tenant`, `${row}.deadline_ms / 3600000`, shard] as const;
+    };
+    const waits = (row: string) => `${row}.status = 'pending' and ${row}.withdrawn_at is null`;
+    // Once more over what an interrupted migration left.
+    await sql`delete from review_counts`.execute(db);
+    await sql`insert into review_counts (tenant, hour, shard, waiting)
+      select ${sql.raw(key('reviews').join(', '))}, count(*) from reviews where ${sql.raw(waits('reviews'))}
+      group by 1, 2, 3`.execute(db);
+
+    // Functions of Postgres run with the search path of whoever writes, which may be another one.
+    const table = postgres ? sql.id(await currentSchema(db), 'review_counts') : sql.id('review_counts');
+    const joins = sql`insert into ${table} as counted (tenant, hour, shard, waiting)
+      values (${sql.raw(key('new').join(', '))}, 1)
+      on conflict (tenant, hour, shard) do update set waiting = counted.waiting + 1;`;
+    const [tenant, hour, shard] = key('old');
+    const here = sql.raw(`tenant = ${tenant} and hour = ${hour} and shard = ${shard}`);
+    const leaves = sql`update ${table} set waiting = waiting - 1 where ${here};
+      delete from ${table} where ${here} and waiting <= 0;`;
+    const moved = 'old.tenant <> new.tenant or old.deadline_ms <> new.deadline_ms or old.id <> new.id';
+    const changes = 'update of status, withdrawn_at, tenant, deadline_ms, id';
+    const triggers = [
+      ['reviews_counted_insert', 'insert', waits('new'), joins],
+      ['reviews_counted_delete', 'delete', waits('old'), leaves],
+      ['reviews_counted_join', changes, `${waits('new')} and (not (${waits('old')}) or ${moved})`, joins],
+      ['reviews_counted_leave', changes, `${waits('old')} and (not (${waits('new')}) or ${moved})`, leaves],
+    ] as const;
+    if (postgres)
+      for (const [name, body] of [
+        ['review_counts_join', joins],
+        ['review_counts_leave', leaves],
+        ['review_counts_empty', sql`delete from ${table};`],
+      ] as const)
+        await sql`create or replace function ${sql.id(name)}() returns trigger language plpgsql as $$
+          begin
+            ${body}
+            return null;
+          end $$`.execute(db);
+    for (const [name, event, when, body] of triggers)
+      if (postgres)
+        await sql`create or replace trigger ${sql.id(name)} after ${sql.raw(event)} on reviews
+          for each row when (${sql.raw(when)})
+          execute function ${sql.id(body === joins ? 'review_counts_join' : 'review_counts_leave')}()`.execute(db);
+      else
+        await sql`create trigger if not exists ${sql.id(name)} after ${sql.raw(event)} on reviews
+          when ${sql.raw(when)} begin ${body} end`.execute(db);
+    if (postgres)
+      await sql`create or replace trigger reviews_counted_truncate after truncate on reviews
+        for each statement execute function review_counts_empty()`.execute(db);
+  },
+};
+
+async function currentSchema(db: Kysely<unknown>): Promise<string> {
+  const { rows } = await sql<{ name: string }>`select current_schema() as name`.execute(db);
+  return rows[0]?.name ?? 'public';
+}
+
 export const hilMigrations: Record<string, Migration> = {
   '0001-review-rows': reviewRows,
   '0002-attempts': attempts,
@@ -378,4 +450,5 @@ export const hilMigrations: Record<string, Migration> = {
   '0016-passkey-sessions': passkeySessions,
   '0017-of-agent': ofAgent,
   '0018-passkey-standings': passkeyStandings,
+  '0019-counts': counts,
 };

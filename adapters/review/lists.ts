@@ -1,19 +1,13 @@
-import type { ListedReview } from '../../contracts/review.js';
+import type { ListedReview, ReviewStatus } from '../../contracts/review.js';
 import { GateError } from '../../domain/errors.js';
 import type { ListReviews, ReviewLists } from '../../domain/review/ports.js';
 import { FORSAKEN_AFTER_MS, NO_CONTENT, view } from '../../domain/review/review-view.js';
 import { LISTED_COLUMNS } from '../../domain/review/sealed-review.js';
-import { statement } from '../store/statement.js';
 import { asked } from './faults.js';
 import type { ReviewRows } from './rows.js';
 import { reviewStats } from './stats.js';
 import { reviewSummaries } from './summaries.js';
-
-/** The index `reviews_undecided` answers this alone. Its condition is repeated here word for word, or SQLite would not use it. */
-const selectBacklog = statement<{ count: number | string; oldest: number | string | null }>(
-  `select count(*) as "count", min(created_ms) as oldest from reviews
-     where deadline_ms > ? and status = 'pending' and withdrawn_at is null`,
-);
+import { waitingAnywhere } from './waiting.js';
 
 /** Many rows, without their requests. */
 export function reviewLists(rows: ReviewRows): ReviewLists {
@@ -35,9 +29,8 @@ export function reviewLists(rows: ReviewRows): ReviewLists {
     summaries: reviewSummaries({ ask, keys, clock, heads: check.headsOf }),
     stats: reviewStats({ ask, clock }),
     async backlog() {
-      const { rows: counted } = await ask(selectBacklog, clock() - FORSAKEN_AFTER_MS);
-      const { count = 0, oldest = null } = counted[0] ?? {};
-      return { pending: Number(count), oldest_created_ms: oldest === null ? null : Number(oldest) };
+      const { count, oldestMs } = await waitingAnywhere(ask, clock());
+      return { pending: count, oldest_created_ms: oldestMs };
     },
   };
 }
@@ -51,38 +44,48 @@ async function page(
 ) {
   const [behind, direction] = sort === 'newest' ? (['<', 'desc'] as const) : (['>', 'asc'] as const);
   const forsaken = now - FORSAKEN_AFTER_MS;
-  const tenants = typeof tenant === 'string' ? [tenant] : tenant;
+  const tenants = typeof tenant === 'string' ? [tenant] : [...new Set(tenant)];
   const statuses = typeof status === 'string' ? [status] : status;
-  let query = db
-    .selectFrom('reviews')
-    .leftJoin('review_keys', 'review_id', 'id')
-    .select([...LISTED_COLUMNS, 'wrapped as data_key'])
-    .where('tenant', 'in', [...tenants])
-    .where('withdrawn_at', 'is', null)
-    .where((where) =>
-      where.or(
-        statuses.flatMap((one) => {
-          if (one === 'pending')
-            return [where.and([where('status', 'in', [one, 'tampered']), where('deadline_ms', '>', forsaken)])];
-          const written = where('status', '=', one);
-          return one === 'expired'
-            ? [written, where.and([where('status', '=', 'pending'), where('deadline_ms', '<=', forsaken)])]
-            : [written];
-        }),
-      ),
-    );
-  if (agent_id !== undefined) query = query.where('agent_id', '=', agent_id);
-  if (before !== undefined) {
-    // A withdrawn row still has its place in the order.
-    const cursor = await stored('id', before.toLowerCase());
-    if (!cursor || !tenants.includes(cursor.tenant))
-      throw new GateError('invalid_request', 'before: names no row of this list');
-    query = query.where((where) =>
-      where.or([
-        where('created_ms', behind, cursor.created_ms),
-        where.and([where('created_ms', '=', cursor.created_ms), where('id', behind, cursor.id)]),
-      ]),
-    );
-  }
-  return asked(() => query.orderBy('created_ms', direction).orderBy('id', direction).limit(most).execute());
+  // A withdrawn row still has its place in the order.
+  const cursor = before === undefined ? null : await stored('id', before.toLowerCase());
+  if (cursor === undefined || (cursor && !tenants.includes(cursor.tenant)))
+    throw new GateError('invalid_request', 'before: names no row of this list');
+
+  /** One range of an index, read in order and no further than the page. */
+  const range = (of: string, written: ReviewStatus, waits?: boolean) => {
+    let rows = db
+      .selectFrom('reviews')
+      .select(['id', 'created_ms'])
+      .where('tenant', '=', of)
+      .where('status', '=', written)
+      .where('withdrawn_at', 'is', null);
+    if (waits !== undefined) rows = rows.where('deadline_ms', waits ? '>' : '<=', forsaken);
+    if (agent_id !== undefined) rows = rows.where('agent_id', '=', agent_id);
+    if (cursor)
+      rows = rows.where(({ eb, refTuple, tuple }) =>
+        eb(refTuple('created_ms', 'id'), behind, tuple(cursor.created_ms, cursor.id)),
+      );
+    const ordered = rows.orderBy('created_ms', direction).orderBy('id', direction).limit(most);
+    return db.selectFrom(ordered.as('range')).select('id');
+  };
+  const ranges = tenants.flatMap((of) =>
+    statuses.flatMap((one) => {
+      if (one === 'pending') return [range(of, 'pending', true), range(of, 'tampered', true)];
+      return one === 'expired' ? [range(of, 'expired'), range(of, 'pending', false)] : [range(of, one)];
+    }),
+  );
+  const [first, ...others] = ranges;
+  if (!first) return [];
+  const ids = others.reduce((all, next) => all.unionAll(next), first);
+  return asked(() =>
+    db
+      .selectFrom('reviews')
+      .leftJoin('review_keys', 'review_id', 'id')
+      .select([...LISTED_COLUMNS, 'wrapped as data_key'])
+      .where('id', 'in', ids)
+      .orderBy('created_ms', direction)
+      .orderBy('id', direction)
+      .limit(most)
+      .execute(),
+  );
 }

@@ -2,7 +2,7 @@ import type { ApprovalStats } from '../../contracts/review.js';
 import type { StatsQuery } from '../../domain/review/ports.js';
 import { FORSAKEN_AFTER_MS } from '../../domain/review/review-view.js';
 import { type Ask, type Statement, statement, type Value } from '../store/statement.js';
-import { waitingOf } from './waiting.js';
+import { oldestWaiting, waitingCount } from './waiting.js';
 
 /** Approvers in an answer, those with most decisions first. */
 const APPROVERS = 100;
@@ -31,12 +31,13 @@ export function reviewStats({ ask, clock }: { readonly ask: Ask; readonly clock:
     const since = now - WINDOW_MS[query.window];
     const asked = <Row>(of: (tenants: string) => Statement<Row>, ...more: Value[]) =>
       ask(prepared(of, tenants.length), ...tenants, since, ...more);
-    const [counted, forsaken, took, approvers, waiting] = await Promise.all([
+    const [counted, forsaken, took, approvers, waiting, oldestMs] = await Promise.all([
       asked(COUNTED),
       asked(FORSAKEN, now - FORSAKEN_AFTER_MS),
       asked(TOOK),
       asked(BY_APPROVER, APPROVERS),
-      waitingOf(ask, tenants, now),
+      waitingCount(ask, tenants, now),
+      oldestWaiting(ask, tenants, now),
     ]);
     const by = Object.fromEntries(counted.rows.map(({ status, count }) => [status, Number(count)]));
     const [approved = 0, denied = 0, expired = 0] = [by['approved'], by['denied'], by['expired']];
@@ -45,8 +46,8 @@ export function reviewStats({ ask, clock }: { readonly ask: Ask; readonly clock:
     const [times] = took.rows;
     return {
       window: query.window,
-      pending_count: waiting.count,
-      oldest_pending_secs: waiting.oldestMs === null ? null : secondsOf(Math.max(0, now - waiting.oldestMs)),
+      pending_count: waiting,
+      oldest_pending_secs: oldestMs === null ? null : secondsOf(Math.max(0, now - oldestMs)),
       total_decided: approved + denied,
       approved: approved - modified,
       modified,

@@ -6,7 +6,7 @@ import { type Annotations, FORSAKEN_AFTER_MS, NO_CONTENT, view } from '../../dom
 import type { ReviewHead, StoredReview } from '../../domain/review/sealed-review.js';
 import { summaryOf } from '../../domain/review/summary.js';
 import { type Ask, type Statement, statement } from '../store/statement.js';
-import { waitingOf } from './waiting.js';
+import { waitingCount } from './waiting.js';
 
 /** What a filter looks at. */
 type Looked = Pick<
@@ -59,7 +59,7 @@ export function reviewSummaries({ ask, keys, clock, heads }: SummariesOptions) {
     return {
       items: shown.map((row) => summaryOf(view(row, NO_CONTENT, now, 'summary'))),
       next_cursor: place !== null && (more || found.length > limit) ? cursorOf(keys, list, place) : null,
-      pending_count: (await waitingOf(ask, tenants, now)).count,
+      pending_count: await waitingCount(ask, tenants, now),
     };
 
     async function pageAfter(after: Place | null, step: number): Promise<Looked[]> {

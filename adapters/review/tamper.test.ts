@@ -184,6 +184,7 @@ describe.each([
     const known = {
       reviews: [...REVIEW_AUTHENTICATED, ...REVIEW_NOT_AUTHENTICATED],
       review_keys: ['review_id', 'wrapped'],
+      review_counts: ['hour', 'shard', 'tenant', 'waiting'],
       review_holds: ['mac', 'operation_id', 'pending_id', 'receipt', 'request', 'tenant'],
       hil_deletion_audit: [
         'at_ms',
