@@ -85,10 +85,13 @@ const TOOK_MS = `case when decided_ms > created_ms then decided_ms - created_ms 
 const COUNTED = (tenants: string): Statement<{ status: string; count: Count; modified: Count }> =>
   statement(`select status, count(*) as "count", count(modified) as modified ${decidedIn(tenants)} group by status`);
 
-/** Nobody closed them, and they are shown as expired at their deadline. */
+/**
+ * Nobody closed them, and they are shown as expired at their deadline. `tenant || ''` keeps SQLite from an index in which it would read all
+ * that waits.
+ */
 const FORSAKEN = (tenants: string): Statement<{ count: Count }> =>
   statement(
-    `select count(*) as "count" from reviews where tenant in (${tenants}) and deadline_ms > ? and deadline_ms <= ?
+    `select count(*) as "count" from reviews where tenant || '' in (${tenants}) and deadline_ms > ? and deadline_ms <= ?
        and status = 'pending' and withdrawn_at is null`,
   );
 
