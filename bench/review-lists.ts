@@ -43,7 +43,7 @@ export async function runReviewListsBench(options: {
   const machine = describeMachine(tmpdir());
   const figures: ListFigure[] = [];
   for (const kind of STORES) {
-    const place = await ledgerPlace(kind);
+    const place = await ledgerPlace(kind, { migrated: hilMigrations });
     const store = await openStore<ReviewTables>(place.target, hilMigrations);
     // What is measured only reads; to make the rows, no commit need wait for the disk.
     store.sqlite?.exec('pragma synchronous = off');

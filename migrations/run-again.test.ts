@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { sql, type Migration } from 'kysely';
 import { openStore } from '../adapters/store/database.js';
-import { ledgerPlace, STORES } from '../test/support/ledger.js';
+import { ledgerPlace, NOT_MIGRATED, STORES } from '../test/support/ledger.js';
 import { callMigrations } from './calls.js';
 import { hilMigrations } from './hil.js';
 import { ledgerMigrations } from './ledger.js';
@@ -29,7 +29,7 @@ describe.each(Object.entries(AUTHORITIES))('the migrations of %s', (_name, migra
 
   it('bring a place on that any earlier version left, one by one', async () => {
     for (const last of names) {
-      const place = await ledgerPlace('sqlite');
+      const place = await ledgerPlace('sqlite', { migrated: NOT_MIGRATED });
       await (await openStore(place.target, upTo(migrations, last))).close();
       for (let again = 0; again < 2; again += 1) await (await openStore(place.target, migrations)).close();
       const applied = await place.sql('select name from kysely_migration order by name');
@@ -52,7 +52,7 @@ it('a number that was given keeps its name: places remember it', () => {
 
 describe.each(STORES)('migrations over what an earlier version left, on %s', (kind) => {
   it('a column that was added before the migration was cut off is no obstacle', async () => {
-    const place = await ledgerPlace(kind);
+    const place = await ledgerPlace(kind, { migrated: NOT_MIGRATED });
     const before = await openStore(place.target, upTo(callMigrations, '0002-follow-ups'));
     await sql`alter table call_records add column sibling_tools text`.execute(before.db);
     await before.close();
@@ -69,7 +69,7 @@ describe.each(STORES)('migrations over what an earlier version left, on %s', (ki
       ['0001-calls', '0002-follow-ups', '0003-sibling-tools', '0005-sensitive-steps', '0006-setbacks'],
     ],
   ])('calls of a version that had %s go on', async (_what, had) => {
-    const place = await ledgerPlace(kind);
+    const place = await ledgerPlace(kind, { migrated: NOT_MIGRATED });
     const before = await openStore(
       place.target,
       Object.fromEntries(Object.entries(callMigrations).filter(([name]) => had.includes(name))),
@@ -87,7 +87,7 @@ describe.each(STORES)('migrations over what an earlier version left, on %s', (ki
   });
 
   it('of a newer version are refused: what they did is not known here', async () => {
-    const place = await ledgerPlace(kind);
+    const place = await ledgerPlace(kind, { migrated: NOT_MIGRATED });
     const newer = { ...callMigrations, '9999-later': { up: () => Promise.resolve() } };
     await (await openStore(place.target, newer)).close();
     await expect(openStore(place.target, callMigrations)).rejects.toThrow(/9999-later/);
@@ -95,7 +95,7 @@ describe.each(STORES)('migrations over what an earlier version left, on %s', (ki
   });
 
   it('steps of one tenant that had one number get places of their own; the first and the newest keep theirs', async () => {
-    const place = await ledgerPlace(kind);
+    const place = await ledgerPlace(kind, { migrated: NOT_MIGRATED });
     const before = await openStore<Steps>(place.target, upTo(ledgerMigrations, '0010_zzz'));
     const step = (operation: string, tenant: string, generation: number) => ({
       operation_id: operation,

@@ -29,7 +29,7 @@ describe.each(STORES)('upstream sessions of several processes, on %s', (kind) =>
   let stores: Store<UpstreamSessionTables>[];
   let clock: number;
   beforeEach(async () => {
-    place = await ledgerPlace(kind);
+    place = await ledgerPlace(kind, { migrated: upstreamSessionMigrations });
     clock = 1_000_000;
     stores = [];
     for (let each = 0; each < 2; each += 1)

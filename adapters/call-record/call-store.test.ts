@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { DatabaseSync } from '@photostructure/sqlite';
 import pg from 'pg';
 import type { CallInput } from '../../contracts/call.js';
@@ -12,7 +12,7 @@ import { batchRequest, callsOf } from '../../test/support/batch-request.js';
 import { callInput } from '../../test/support/call-input.js';
 import { decisionOf, inspectionOf } from '../../test/support/pipeline-fixture.js';
 import { foundInFiles } from '../../test/support/file-bytes.js';
-import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
+import { startPostgres } from '../../test/support/postgres.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { openLocalFile } from '../store/local-file.js';
@@ -117,12 +117,9 @@ async function inFilePlace(): Promise<Place> {
     remove,
   };
 }
-let postgres: TestPostgres | null = null;
-let schemas = 0;
 async function postgresPlace(): Promise<Place> {
-  postgres ??= await startPostgres();
-  const { url } = postgres;
-  const schema = `calls_${(schemas += 1)}`;
+  const schema = 'calls';
+  const { url, stop } = await startPostgres({ migrated: { schema, migrations: callMigrations } });
   return {
     ...shared({ url, schema }),
     folder: null,
@@ -135,10 +132,9 @@ async function postgresPlace(): Promise<Place> {
         await client.end();
       }
     },
-    remove: () => Promise.resolve(),
+    remove: stop,
   };
 }
-afterAll(() => postgres?.stop());
 
 const IN_FILE = 'a file that one process writes';
 

@@ -64,8 +64,8 @@ async function sqlitePlace(): Promise<Place> {
 
 async function postgresPlace(): Promise<Place> {
   const [{ target, ...edited }, { target: ledgerTarget }] = [
-    await editedPostgres('calls'),
-    await editedPostgres('rows'),
+    await editedPostgres('calls', callMigrations),
+    await editedPostgres('rows', ledgerMigrations),
   ];
   return {
     edited,

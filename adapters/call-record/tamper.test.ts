@@ -74,7 +74,7 @@ async function sqlitePlace(opened: (file: string, keys: KeyRing) => Promise<Call
 
 afterAll(stopEditedPostgres);
 async function postgresPlace(): Promise<Place> {
-  const { target, ...edited } = await editedPostgres('calls');
+  const { target, ...edited } = await editedPostgres('calls', callMigrations);
   return {
     open: (keys = KEYS) => openCallStore({ target, keys, now }),
     ...edited,

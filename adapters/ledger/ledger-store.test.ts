@@ -6,7 +6,6 @@ import { sha256Hex, uuidFromDigest } from '../../domain/crypto/digest.js';
 import type { GateError } from '../../domain/errors.js';
 import { CONTENT_FIELDS } from '../../domain/ledger/canonical-bytes.js';
 import { type WholeLedger, openLedger } from '../../test/support/whole-ledger.js';
-import { ledgerMigrations } from '../../migrations/ledger.js';
 
 const AT = Date.parse('2026-01-02T03:04:05.006Z');
 const id = (name: string) => uuidFromDigest('test', name);
@@ -26,7 +25,7 @@ describe.each(STORES)('the ledger on %s', (kind) => {
 
   beforeEach(async () => {
     now = AT;
-    place = await ledgerPlace(kind, { migrated: ledgerMigrations });
+    place = await ledgerPlace(kind);
     ledger = await open();
   });
   afterEach(async () => {
@@ -456,7 +455,7 @@ it('the same rows give byte-identical chains on both stores', async () => {
   );
   const heads = await Promise.all(
     STORES.map(async (kind) => {
-      const place = await ledgerPlace(kind, { migrated: ledgerMigrations });
+      const place = await ledgerPlace(kind);
       let now = AT;
       const ledger = await openLedger({ target: place.target, sidecarKeys: place.keys, clock: () => (now += 7) });
       for (let index = 0; index < rows.length; index += 3) await ledger.append(rows.slice(index, index + 3));

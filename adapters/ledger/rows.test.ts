@@ -4,7 +4,6 @@ import { uuidFromDigest } from '../../domain/crypto/digest.js';
 import { type WholeLedger, openLedger } from '../../test/support/whole-ledger.js';
 import type { RowFilter } from '../../domain/ledger/row-filter.js';
 import type { AgentQuery } from '../../domain/ledger/ports.js';
-import { ledgerMigrations } from '../../migrations/ledger.js';
 
 const AT = Date.parse('2026-01-02T03:04:05.000Z');
 const time = (seconds: number) => new Date(AT + seconds * 1_000).toISOString();
@@ -17,7 +16,7 @@ describe.each(STORES)('which rows a read finds, on %s', (kind) => {
 
   beforeEach(async () => {
     now = AT;
-    place = await ledgerPlace(kind, { migrated: ledgerMigrations });
+    place = await ledgerPlace(kind);
     ledger = await openLedger({ target: place.target, sidecarKeys: place.keys, clock: () => now });
   });
   afterEach(async () => {

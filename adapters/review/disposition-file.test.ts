@@ -8,6 +8,7 @@ import { tenantDispositions } from '../../contracts/tenant-dispositions.js';
 import type { NewReview } from '../../contracts/review.js';
 import { bringUpToDate } from '../../domain/review/restored-store.js';
 import { reviewIdOf } from '../../domain/review/sealed-review.js';
+import { hilMigrations } from '../../migrations/hil.js';
 import { ledgerPlace, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';
 import { dispositionFile } from './disposition-file.js';
 import { openReviewStore, type WholeReviews } from '../../test/support/whole-reviews.js';
@@ -51,7 +52,10 @@ describe.each(STORES)('a store that is put back: %s', (kind) => {
     folder = await mkdtemp(join(tmpdir(), 'gate-dispositions-'));
     file = join(folder, 'dispositions.json');
     writeFileSync(file, '');
-    places = [await ledgerPlace(kind), await ledgerPlace(kind)];
+    places = [
+      await ledgerPlace(kind, { migrated: hilMigrations }),
+      await ledgerPlace(kind, { migrated: hilMigrations }),
+    ];
     const [of, older] = await Promise.all(
       places.map(({ target }) =>
         openReviewStore({

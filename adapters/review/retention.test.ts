@@ -110,7 +110,7 @@ const PLACES: [string, () => Promise<Place>][] = [
   [
     'Postgres',
     async () => {
-      const { target, ...edited } = await editedPostgres('retention');
+      const { target, ...edited } = await editedPostgres('retention', hilMigrations);
       return {
         ...edited,
         folder: null,

@@ -1,11 +1,11 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pendingRequest, type NewReview, type PendingRequest, type SettledReview } from '../../contracts/review.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type { SandboxReport } from '../../contracts/sandbox.js';
-import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
+import { ledgerPlace, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';
+import { hilMigrations } from '../../migrations/hil.js';
 import { canonicalDigest } from '../../domain/crypto/digest.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import type { StoreTarget } from '../store/database.js';
@@ -81,20 +81,8 @@ const summary = (row: PendingRequest) => ({
   payload_summary: true,
 });
 
-let postgres: TestPostgres;
-let schemas = 0;
-beforeAll(async () => {
-  postgres = await startPostgres();
-}, 60_000);
-afterAll(() => postgres.stop());
-
-const stores: [string, (directory: string) => StoreTarget][] = [
-  ['SQLite', (directory) => ({ file: join(directory, 'hil.db') })],
-  ['Postgres', () => ({ url: postgres.url, schema: `hil_${(schemas += 1)}` })],
-];
-
-describe.each(stores)('the review store on %s', (kind, targetIn) => {
-  let directory: string;
+describe.each(STORES)('the review store on %s', (kind) => {
+  let place: TestLedgerPlace;
   let target: StoreTarget;
   let store: WholeReviews;
   let now: number;
@@ -102,13 +90,13 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
 
   beforeEach(async () => {
     now = T0;
-    directory = mkdtempSync(join(tmpdir(), 'gate-hil-'));
-    target = targetIn(directory);
+    place = await ledgerPlace(kind, { migrated: hilMigrations });
+    ({ target } = place);
     store = await open();
-  });
+  }, 60_000);
   afterEach(async () => {
     await store.close();
-    rmSync(directory, { recursive: true });
+    await place.remove();
   });
 
   describe('one row per correlation id', () => {
@@ -969,9 +957,10 @@ describe.each(stores)('the review store on %s', (kind, targetIn) => {
     await expect(reviews.withdraw(correlation(1))).rejects.toMatchObject({ code: 'already_decided' });
   });
 
-  if (kind === 'SQLite')
+  if (kind === 'sqlite')
     it('leaves no argument in the file or its write-ahead log', async () => {
       await store.createOnce(newReview({ sandbox_report: report }));
+      const directory = dirname((target as { file: string }).file);
       const files = readdirSync(directory).map((name) => readFileSync(join(directory, name)));
       expect(files.some((bytes) => bytes.includes('payments-agent'))).toBe(true);
       expect(files.some((bytes) => bytes.includes(ARGUMENT))).toBe(false);

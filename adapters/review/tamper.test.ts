@@ -101,7 +101,7 @@ describe.each([
   [
     'Postgres',
     async () => {
-      const { target, ...edited } = await editedPostgres('reviews');
+      const { target, ...edited } = await editedPostgres('reviews', hilMigrations);
       return {
         ...edited,
         folder: null,

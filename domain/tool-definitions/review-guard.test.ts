@@ -31,7 +31,7 @@ describe('the review of a call of a tool', () => {
   };
   const guard = (name = 'own') => createReviewGuard({ control }, pins, name);
   beforeEach(async () => {
-    place = await ledgerPlace('sqlite');
+    place = await ledgerPlace('sqlite', { migrated: toolPinMigrations });
     store = await openStore<ToolPinTables>(place.target, toolPinMigrations);
     pins = toolPinStoreOver(store, { keys: KEYS, upstream: 'own' });
     tools = [X];

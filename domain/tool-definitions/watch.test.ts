@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
 import type { LedgerEntry } from '../../contracts/ledger.js';
 import { toolPinMigrations } from '../../migrations/tool-pins.js';
-import { ledgerPlace, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';
+import { ledgerPlace, NOT_MIGRATED, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';
 import { keyRing } from '../crypto/key-ring.js';
 import { GateError } from '../errors.js';
 import { type WholeLedger, openLedger } from '../../test/support/whole-ledger.js';
@@ -12,7 +12,6 @@ import { definitionDigest, driftOf, narrowDigest, nothingSeen } from './definiti
 import { adoptPins, toolPinStoreOver, type ToolPinTables } from '../../adapters/tools/pin-store.js';
 import { watchToolDefinitions } from './watch.js';
 import type { ToolPinStore } from './ports.js';
-import { ledgerMigrations } from '../../migrations/ledger.js';
 
 const KEYS = keyRing(new Map([['one', Buffer.alloc(32, 'one')]]));
 const OWNER = { tenant: 'acme', agent: 'bot' };
@@ -45,7 +44,7 @@ describe.each(STORES)('pinned tools on %s', (kind) => {
     clock = 0;
     adopted = [];
     pins = openPins();
-    ledgerHome = await ledgerPlace(kind, { migrated: ledgerMigrations });
+    ledgerHome = await ledgerPlace(kind);
     ledger = await openLedger({ target: ledgerHome.target, sidecarKeys: ledgerHome.keys });
     faults = [];
     tooLong = [];
@@ -528,7 +527,7 @@ describe.each(STORES)('pinned tools on %s', (kind) => {
     beforeEach(async () => {
       await store.close();
       await place.remove();
-      place = await ledgerPlace(kind);
+      place = await ledgerPlace(kind, { migrated: NOT_MIGRATED });
       const { '0001_tool_pins': first } = toolPinMigrations;
       const old = await openStore<{
         tool_pins: { tenant: string; agent: string; tool: string; sha256: string; pinned_at: string };

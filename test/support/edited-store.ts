@@ -1,4 +1,5 @@
 import { DatabaseSync } from '@photostructure/sqlite';
+import type { Migration } from 'kysely';
 import pg from 'pg';
 import { startPostgres, type TestPostgres } from './postgres.js';
 
@@ -43,19 +44,24 @@ export const editedSqlite = (file: string, written: () => Promise<unknown> = () 
     }
   }, `select m.name as "table", c.name as "column", c.type as "type" from sqlite_master m, pragma_table_info(m.name) c where m.type = 'table'`);
 
-let postgres: TestPostgres | null = null;
-let schemas = 0;
-export const stopEditedPostgres = async (): Promise<void> => postgres?.stop();
+const databases = new Map<string, TestPostgres>();
+export const stopEditedPostgres = async (): Promise<void> => {
+  for (const { stop } of databases.values()) await stop();
+};
 
-/** A schema of its own in one cluster for the whole file of tests. */
+const SCHEMA = 'edited';
+
+/** A database that has these migrations behind it. The one before it of that name is dropped: a file of tests uses one at a time. */
 export async function editedPostgres(
   name: string,
+  migrations: Readonly<Record<string, Migration>>,
 ): Promise<EditedStore & { readonly target: { readonly url: string; readonly schema: string } }> {
-  postgres ??= await startPostgres();
-  const { url } = postgres;
-  const schema = `edited_${name}_${(schemas += 1)}`;
+  await databases.get(name)?.stop();
+  const database = await startPostgres({ migrated: { schema: SCHEMA, migrations } });
+  databases.set(name, database);
+  const { url } = database;
   const all: EditedStore['all'] = async (text, values = []) => {
-    const client = new pg.Client({ connectionString: url, options: `-c search_path=${schema}` });
+    const client = new pg.Client({ connectionString: url, options: `-c search_path=${SCHEMA}` });
     await client.connect();
     let at = 0;
     try {
@@ -70,6 +76,6 @@ export async function editedPostgres(
       all,
       `select table_name as "table", column_name as "column", data_type as "type" from information_schema.columns where table_schema = current_schema()`,
     ),
-    target: { url, schema },
+    target: { url, schema: SCHEMA },
   };
 }

@@ -2,7 +2,6 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createLedgerService, type LedgerServiceOptions } from '../../api/ledger/app.js';
 import type { Caller } from '../../api/plugins/app.js';
-import { ledgerMigrations } from '../../migrations/ledger.js';
 import { type EvidencedLedger, type LikeProductOptions, openLikeProduct } from './evidenced-ledger.js';
 import { ledgerPlace, type STORES, type TestLedgerPlace } from './ledger.js';
 
@@ -34,7 +33,7 @@ export async function ledgerService(
     service: serviceOptions = {},
   }: { ledger?: Partial<LikeProductOptions>; service?: Partial<LedgerServiceOptions> } = {},
 ): Promise<TestLedgerService> {
-  const place = await ledgerPlace(kind, { migrated: ledgerMigrations });
+  const place = await ledgerPlace(kind);
   const { ledger, tick } = await openLikeProduct({ target: place.target, sidecarKeys: place.keys, ...ledgerOptions });
   const registry = new Registry();
   const service = createLedgerService({

@@ -23,7 +23,6 @@ import { keyFileSigner } from '../../../domain/ledger/signatures/blob-signer.js'
 import type { AnchorSource } from './anchors.js';
 import { timeStampAnchor, webhookAnchor } from './sources.js';
 import { readTrust, timeStampRequest } from '../../../domain/ledger/anchors/time-stamp.js';
-import { ledgerMigrations } from '../../../migrations/ledger.js';
 
 const AT = Date.parse('2026-01-02T03:04:05.006Z');
 const INTERVAL = 60_000;
@@ -59,7 +58,7 @@ describe.each(STORES)('anchors on %s', (kind) => {
     status = 200;
     received = [];
     key = generateKeyPairSync('ed25519') as unknown as typeof key;
-    place = await ledgerPlace(kind, { migrated: ledgerMigrations });
+    place = await ledgerPlace(kind);
     await open();
     receiver = createServer((request, response) => {
       const parts: Buffer[] = [];

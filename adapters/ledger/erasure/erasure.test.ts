@@ -11,7 +11,7 @@ describe.each(STORES)('erasure on %s, while others append', (kind) => {
   let store: Store<LedgerTables>;
   let ledger: WholeLedger;
   beforeEach(async () => {
-    place = await ledgerPlace(kind, { migrated: ledgerMigrations });
+    place = await ledgerPlace(kind);
     store = await openStore<LedgerTables>(place.target, ledgerMigrations);
     ledger = ledgerOver(store, { sidecarKeys: place.keys });
     await ledger.append([testRow(), testRow({ state_namespace: 'demo' })]);

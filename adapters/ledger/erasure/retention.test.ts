@@ -4,7 +4,6 @@ import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../../tes
 import { sha256Hex, uuidFromDigest } from '../../../domain/crypto/digest.js';
 import { type WholeLedger, openLedger } from '../../../test/support/whole-ledger.js';
 import { maskedParams } from '../../../domain/evidence/reports/call-rows.js';
-import { ledgerMigrations } from '../../../migrations/ledger.js';
 
 const DAY = 86_400_000;
 const START = Date.parse('2026-01-02T03:04:05.006Z');
@@ -16,7 +15,7 @@ describe.each(STORES)('retention of what lies beside entries, on %s', (kind) => 
   let now: number;
   beforeEach(async () => {
     now = START;
-    place = await ledgerPlace(kind, { migrated: ledgerMigrations });
+    place = await ledgerPlace(kind);
     ledger = await openLedger({ target: place.target, sidecarKeys: place.keys, clock: () => now });
   });
   afterEach(async () => {
