@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { ActiveAgentInvoice } from '../../../contracts/active-agents.js';
 import type { JsonObject } from '../../../contracts/json.js';
 import type { NewLedgerRow } from '../../../contracts/ledger.js';
+import { fixture } from '../../../test/support/fixture.js';
 import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../../test/support/ledger.js';
 import { rowSigner } from '../../../test/support/row-signer.js';
 import { canonicalJson } from '../../../domain/crypto/digest.js';
@@ -23,15 +24,17 @@ describe.each(STORES)('the active-agent meter over %s', (kind) => {
   let ledger: EvidencedLedger;
   let now: number;
 
-  beforeEach(async () => {
-    now = at('2026-03-20T12:00:00.250Z');
-    place = await ledgerPlace(kind);
-    ledger = await openEvidencedLedger({ target: place.target, sidecarKeys: place.keys, clock: () => now });
-  });
-  afterEach(async () => {
-    await ledger.close();
-    await place.remove();
-  });
+  const { sharedHere } = fixture(
+    async () => {
+      now = at('2026-03-20T12:00:00.250Z');
+      place = await ledgerPlace(kind);
+      ledger = await openEvidencedLedger({ target: place.target, sidecarKeys: place.keys, clock: () => now });
+    },
+    async () => {
+      await ledger.close();
+      await place.remove();
+    },
+  );
 
   let calls = 0;
   const uuid = (number: number): string => `00000000-0000-4000-8000-${String(number).padStart(12, '0')}`;
@@ -302,23 +305,27 @@ describe.each(STORES)('the active-agent meter over %s', (kind) => {
       expect(keysOf({ agents } as ActiveAgentInvoice)).toEqual(agents.map(({ agent_key }) => agent_key).toSorted());
     }, 60_000);
 
-    it.each([
-      ['as_of without its seconds', '2026-03-31T00:00Z', FINAL],
-      ['as_of with milliseconds', '2026-03-31T00:00:00.000Z', FINAL],
-      ['as_of with another zone', '2026-03-31T00:00:00+00:00', FINAL],
-      ['as_of that names no day', '2026-02-30T00:00:00Z', '2026-03-02T00:00:00Z'],
-      ['no as_of', '', FINAL],
-      ['observed_through with a fraction', AS_OF, '2026-03-31T00:00:00.5Z'],
-      ['no observed_through', AS_OF, ''],
-      ['observed_through before as_of', AS_OF, '2026-03-30T23:59:59Z'],
-      ['observed_through beyond the grace', AS_OF, '2026-04-03T00:00:01Z'],
-      ['as_of in the future', '2026-05-01T00:00:01Z', '2026-05-01T00:00:01Z'],
-      ['observed_through in the future', '2026-05-01T00:00:00Z', '2026-05-01T00:00:01Z'],
-    ])('refuses %s', async (_what, asOf, observedThrough) => {
-      now = at('2026-05-01T00:00:00Z');
-      await expect(ledger.activeAgents.invoice({ tenant: 'acme', asOf, observedThrough })).rejects.toMatchObject({
-        code: 'invalid_meter_window',
-        status: 400,
+    describe('for a window that is none', () => {
+      sharedHere();
+      it.each([
+        ['as_of without its seconds', '2026-03-31T00:00Z', FINAL],
+        ['as_of with milliseconds', '2026-03-31T00:00:00.000Z', FINAL],
+        ['as_of with another zone', '2026-03-31T00:00:00+00:00', FINAL],
+        ['as_of that names no day', '2026-02-30T00:00:00Z', '2026-03-02T00:00:00Z'],
+        ['no as_of', '', FINAL],
+        ['observed_through with a fraction', AS_OF, '2026-03-31T00:00:00.5Z'],
+        ['no observed_through', AS_OF, ''],
+        ['observed_through before as_of', AS_OF, '2026-03-30T23:59:59Z'],
+        ['observed_through beyond the grace', AS_OF, '2026-04-03T00:00:01Z'],
+        ['as_of in the future', '2026-05-01T00:00:01Z', '2026-05-01T00:00:01Z'],
+        ['observed_through in the future', '2026-05-01T00:00:00Z', '2026-05-01T00:00:01Z'],
+      ])('refuses %s', async (_what, asOf, observedThrough) => {
+        now = at('2026-05-01T00:00:00Z');
+        await expect(ledger.activeAgents.invoice({ tenant: 'acme', asOf, observedThrough })).rejects.toMatchObject({
+          code: 'invalid_meter_window',
+          status: 400,
+        });
+        expect((await ledger.head()).length).toBe(0);
       });
     });
 
@@ -341,7 +348,7 @@ describe.each(STORES)('the active-agent meter over %s', (kind) => {
   });
 
   describe('an adjustment', () => {
-    beforeEach(async () => {
+    const threeAgents = fixture(async () => {
       await append(
         '2026-03-21T00:00:00Z',
         execution(),
@@ -416,30 +423,34 @@ describe.each(STORES)('the active-agent meter over %s', (kind) => {
       expect((await invoice()).adjustments).toHaveLength(3);
     });
 
-    it.each([
-      ['of another contract', { contract: 'gate.active-agent-adjustment/v2' }],
-      ['of another meter', { meter_version: '1.0.1' }],
-      ['with a word more', { note: 'x' }],
-      ['of no tenant', { tenant: 'a/b' }],
-      ['under a key that is no UUID', { idempotency_key: 'key' }],
-      ['under a key in capitals', { idempotency_key: 'AAAAAAAA-0000-4000-8000-000000000001' }],
-      ['of another kind', { kind: 'debit' }],
-      ['of nothing', { kind: 'correction', units_delta: 0 }],
-      ['of half an agent', { units_delta: -0.5 }],
-      ['of too much', { kind: 'correction', units_delta: 100_001 }],
-      ['that credits upwards', { units_delta: 1 }],
-      ["for another tenant's agent", { agent_key: 'other/agent-a' }],
-      ['for what is no agent', { agent_key: 'agent-a' }],
-      ['without a reason', { reason: '' }],
-      ['with too long a reason', { reason: 'x'.repeat(513) }],
-      ['with a reason that no store keeps', { reason: 'a\0b' }],
-      ['of a time with a fraction', { target_as_of: '2026-03-31T00:00:00.000Z' }],
-      ['of a day that is none', { target_as_of: '2026-02-30T00:00:00Z' }],
-      ['of an invoice to come', { target_as_of: '2026-03-31T05:00:01Z' }],
-      ['of an invoice that is final', { target_as_of: '2026-03-28T04:59:59Z' }],
-    ])('%s is refused, and nothing is recorded', async (_what, change) => {
-      await refusal(adjustment(change), 'invalid_adjustment', 400);
-      expect((await ledger.head()).length).toBe(3);
+    describe('that is none', () => {
+      sharedHere();
+      threeAgents.sharedHere();
+      it.each([
+        ['of another contract', { contract: 'gate.active-agent-adjustment/v2' }],
+        ['of another meter', { meter_version: '1.0.1' }],
+        ['with a word more', { note: 'x' }],
+        ['of no tenant', { tenant: 'a/b' }],
+        ['under a key that is no UUID', { idempotency_key: 'key' }],
+        ['under a key in capitals', { idempotency_key: 'AAAAAAAA-0000-4000-8000-000000000001' }],
+        ['of another kind', { kind: 'debit' }],
+        ['of nothing', { kind: 'correction', units_delta: 0 }],
+        ['of half an agent', { units_delta: -0.5 }],
+        ['of too much', { kind: 'correction', units_delta: 100_001 }],
+        ['that credits upwards', { units_delta: 1 }],
+        ["for another tenant's agent", { agent_key: 'other/agent-a' }],
+        ['for what is no agent', { agent_key: 'agent-a' }],
+        ['without a reason', { reason: '' }],
+        ['with too long a reason', { reason: 'x'.repeat(513) }],
+        ['with a reason that no store keeps', { reason: 'a\0b' }],
+        ['of a time with a fraction', { target_as_of: '2026-03-31T00:00:00.000Z' }],
+        ['of a day that is none', { target_as_of: '2026-02-30T00:00:00Z' }],
+        ['of an invoice to come', { target_as_of: '2026-03-31T05:00:01Z' }],
+        ['of an invoice that is final', { target_as_of: '2026-03-28T04:59:59Z' }],
+      ])('%s is refused, and nothing is recorded', async (_what, change) => {
+        await refusal(adjustment(change), 'invalid_adjustment', 400);
+        expect((await ledger.head()).length).toBe(3);
+      });
     });
 
     it('is none when somebody else wrote the row', async () => {

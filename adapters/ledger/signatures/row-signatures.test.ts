@@ -1,6 +1,7 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { NewLedgerRow } from '../../../contracts/ledger.js';
 import type { CryptographicVerification } from '../../../contracts/ledger-evidence.js';
+import { fixture } from '../../../test/support/fixture.js';
 import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../../test/support/ledger.js';
 import { type RowSigner, rowSigner } from '../../../test/support/row-signer.js';
 import { type WholeLedger, openLedger } from '../../../test/support/whole-ledger.js';
@@ -28,16 +29,18 @@ describe.each(STORES)('row signatures on %s', (kind) => {
     await open(options);
   };
 
-  beforeEach(async () => {
-    signer = rowSigner(['historical_trusted', 'active']);
-    document = () => signer.document(AT);
-    place = await ledgerPlace(kind);
-    await open();
-  });
-  afterEach(async () => {
-    await ledger.close();
-    await place.remove();
-  });
+  const { sharedHere } = fixture(
+    async () => {
+      signer = rowSigner(['historical_trusted', 'active']);
+      document = () => signer.document(AT);
+      place = await ledgerPlace(kind);
+      await open();
+    },
+    async () => {
+      await ledger.close();
+      await place.remove();
+    },
+  );
 
   const refused = async (...rows: NewLedgerRow[]) => {
     const error = await ledger.append(rows).then(
@@ -69,16 +72,39 @@ describe.each(STORES)('row signatures on %s', (kind) => {
       });
     });
 
-    it.each([
-      ['agent_id', { agent_id: 'agent-x' }],
-      ['authorized', { authorized: false }],
-      ['reasoning', { reasoning: 'x' }],
-      ['policy_decision', { policy_decision: { allow: false } }],
-      ['tenant', { tenant: null }],
-      ['timestamp', { timestamp: '2026-01-02T03:04:00.001Z' }],
-      ['id', { id: '11111111-1111-4111-8111-111111111111' }],
-    ])('refuses a row whose %s is not what was signed', async (_, change) => {
-      expect(await refused({ ...signer.row(T), ...change })).toEqual(['signature_invalid', 'signature_forged']);
+    describe('of what nobody signed', () => {
+      sharedHere();
+
+      it.each([
+        ['agent_id', { agent_id: 'agent-x' }],
+        ['authorized', { authorized: false }],
+        ['reasoning', { reasoning: 'x' }],
+        ['policy_decision', { policy_decision: { allow: false } }],
+        ['tenant', { tenant: null }],
+        ['timestamp', { timestamp: '2026-01-02T03:04:00.001Z' }],
+        ['id', { id: '11111111-1111-4111-8111-111111111111' }],
+      ])('refuses a row whose %s is not what was signed', async (_, change) => {
+        expect(await refused({ ...signer.row(T), ...change })).toEqual(['signature_invalid', 'signature_forged']);
+      });
+
+      it.each([
+        ['a key nobody knows', { key_id: 'gate-identity:v9' }, 'key_missing'],
+        ['a signature of 3 bytes', { signature: 'AAAA' }, 'signature_malformed'],
+        ['the signature of another key', { key_id: 'gate-identity:v1' }, 'signature_forged'],
+      ])('refuses %s', async (_, change, reason) => {
+        expect(await refused({ ...signer.row(T), ...change })).toEqual(['signature_invalid', reason]);
+      });
+
+      it.each([
+        ['without its timestamp', { timestamp: undefined }],
+        ['without its id', { id: undefined }],
+        ['with a timestamp in another form', { timestamp: '2026-01-02T03:04:00Z' }],
+        ['with a day that is none', { timestamp: '2026-02-30T03:04:00.000Z' }],
+        ['from the future', { timestamp: '2026-01-02T03:05:05.007Z' }],
+        ['without a signature but with a timestamp', { signature: undefined, key_id: undefined }],
+      ])('refuses a signed row %s', async (_, change) => {
+        expect((await refused({ ...signer.row(T), ...change } as NewLedgerRow))[0]).toBe('signed_position_invalid');
+      });
     });
 
     it('does not ask the signature about what the ledger adds and what is not signed', async () => {
@@ -86,14 +112,6 @@ describe.each(STORES)('row signatures on %s', (kind) => {
       const added = { ...row, policy_decision: { allow: true, forensic_identity: { stage: 'x' } }, cost_micros: 5 };
       await ledger.append([added]);
       expect(await cryptography()).toMatchObject({ status: 'verified', verified_signed_rows: 1 });
-    });
-
-    it.each([
-      ['a key nobody knows', { key_id: 'gate-identity:v9' }, 'key_missing'],
-      ['a signature of 3 bytes', { signature: 'AAAA' }, 'signature_malformed'],
-      ['the signature of another key', { key_id: 'gate-identity:v1' }, 'signature_forged'],
-    ])('refuses %s', async (_, change, reason) => {
-      expect(await refused({ ...signer.row(T), ...change })).toEqual(['signature_invalid', reason]);
     });
 
     it.each([
@@ -107,17 +125,6 @@ describe.each(STORES)('row signatures on %s', (kind) => {
     it('refuses a key before its time', async () => {
       signer = rowSigner(['active'], '2026-01-02T03:04:00.001Z');
       expect(await refused(signer.row(T))).toEqual(['signature_invalid', 'key_not_yet_active']);
-    });
-
-    it.each([
-      ['without its timestamp', { timestamp: undefined }],
-      ['without its id', { id: undefined }],
-      ['with a timestamp in another form', { timestamp: '2026-01-02T03:04:00Z' }],
-      ['with a day that is none', { timestamp: '2026-02-30T03:04:00.000Z' }],
-      ['from the future', { timestamp: '2026-01-02T03:05:05.007Z' }],
-      ['without a signature but with a timestamp', { signature: undefined, key_id: undefined }],
-    ])('refuses a signed row %s', async (_, change) => {
-      expect((await refused({ ...signer.row(T), ...change } as NewLedgerRow))[0]).toBe('signed_position_invalid');
     });
 
     it('refuses one from the future where no keys are known, too', async () => {

@@ -1,8 +1,9 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { PendingRequest } from '../../../contracts/review.js';
 import { channelsOf } from '../../../adapters/notification/channels.js';
 import { placesOf } from '../../../domain/notification/lines.js';
 import { createNotifier } from '../../../domain/notification/notifier.js';
+import { fixture } from '../../../test/support/fixture.js';
 import { type HilAsk, type HilFixture, openHil, OPERATOR, OTHER_OPERATOR } from '../../../test/support/hil.js';
 import { STORES } from '../../../test/support/ledger.js';
 import { openReviewStore } from '../../../test/support/whole-reviews.js';
@@ -11,31 +12,33 @@ const UNKNOWN = '00000000-0000-4000-8000-000000000099';
 
 describe.each(STORES)('notes of people on a row, on %s', (kind) => {
   let hil: HilFixture;
-  beforeEach(async () => {
-    hil = await openHil(kind);
-    const unused = () => undefined;
-    const notifier = createNotifier({
-      reviews: hil.reviews,
-      notices: hil.reviews.notices,
-      channels: channelsOf(
-        {
-          timeoutMs: 1,
-          places: placesOf(undefined, Buffer.alloc(32)),
-          slackDecides: false,
-          teamsDecides: false,
-          teams: { webhookUrl: 'http://127.0.0.1:1/' },
-        },
-        'payments',
-      ),
-      tenants: [],
-      clock: () => hil.now,
-      observe: unused,
-      gaveUp: unused,
-      failed: unused,
-    });
-    await hil.serve({ notifications: { mode: 'warn', notifier } });
-  }, 60_000);
-  afterEach(() => hil.close());
+  const { sharedHere } = fixture(
+    async () => {
+      hil = await openHil(kind);
+      const unused = () => undefined;
+      const notifier = createNotifier({
+        reviews: hil.reviews,
+        notices: hil.reviews.notices,
+        channels: channelsOf(
+          {
+            timeoutMs: 1,
+            places: placesOf(undefined, Buffer.alloc(32)),
+            slackDecides: false,
+            teamsDecides: false,
+            teams: { webhookUrl: 'http://127.0.0.1:1/' },
+          },
+          'payments',
+        ),
+        tenants: [],
+        clock: () => hil.now,
+        observe: unused,
+        gaveUp: unused,
+        failed: unused,
+      });
+      await hil.serve({ notifications: { mode: 'warn', notifier } });
+    },
+    () => hil.close(),
+  );
 
   const assign = (id: string, body: unknown = { assigned_to: 'ada' }, asked: HilAsk = {}) =>
     hil.ask(`/pending/${id}/assign`, { method: 'POST', token: OPERATOR, body, ...asked });
@@ -176,40 +179,47 @@ describe.each(STORES)('notes of people on a row, on %s', (kind) => {
       expect((await write(id, undefined, { tenant: 'globex', token: OTHER_OPERATOR })).status).toBe(200);
     });
 
-    it.each([
-      [{}],
-      [{ assigned_to: '', incident_summary: '' }],
-      [{ assigned_to: 'x'.repeat(257) }],
-      [{ assigned_to: 'ada', escalation_pool: '' }],
-      [{ assigned_to: 'ada', status: 'approved' }],
-      [{ incident_summary: 'x'.repeat(241) }],
-      [{ incident_summary: 'x', decided_by: 'eve' }],
-      [{ assigned_to: 'a\0b' }],
-      [{ incident_summary: 'a\0b' }],
-      [[]],
-    ])('answers 400 to %j and writes nothing', async (body) => {
-      const row = await settledRow();
-      const before = await rowOf(row.id);
-      expect(await write(row.id, body)).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
-      expect(await rowOf(row.id)).toEqual(before);
-    });
+    describe('without effect', () => {
+      sharedHere();
+      let row: PendingRequest;
+      beforeAll(async () => {
+        const { id } = await settledRow();
+        row = await rowOf(id);
+      });
 
-    it.each([
-      ['a caller that is not on the list', { as: 'proxy' }, 403, 'capability_denied'],
-      ['the simulator', { as: 'simulator', tenant: null }, 403, 'capability_denied'],
-      ['a caller without a certificate', { as: null }, 401, 'caller_spiffe_missing'],
-      ['a console without an operator’s token', { token: undefined }, 401, 'unauthenticated'],
-      ['a token of another tenant', { token: OTHER_OPERATOR }, 401, 'unauthenticated'],
-      [
-        'a console that names no tenant and no operator',
-        { tenant: null, token: undefined },
-        400,
-        'tenant_scope_required',
-      ],
-      ['a name of a decider', { headers: { 'x-gate-decided-by': 'eve' } }, 400, 'legacy_identity_header'],
-    ] as const)('%s is refused before the body is read', async (_who, asked, status, error) => {
-      const { id } = await settledRow();
-      expect(await write(id, 5, asked as HilAsk)).toMatchObject({ status, body: { error } });
+      it.each([
+        [{}],
+        [{ assigned_to: '', incident_summary: '' }],
+        [{ assigned_to: 'x'.repeat(257) }],
+        [{ assigned_to: 'ada', escalation_pool: '' }],
+        [{ assigned_to: 'ada', status: 'approved' }],
+        [{ incident_summary: 'x'.repeat(241) }],
+        [{ incident_summary: 'x', decided_by: 'eve' }],
+        [{ assigned_to: 'a\0b' }],
+        [{ incident_summary: 'a\0b' }],
+        [[]],
+      ])('answers 400 to %j and writes nothing', async (body) => {
+        expect(await write(row.id, body)).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
+        expect(await rowOf(row.id)).toEqual(row);
+      });
+
+      it.each([
+        ['a caller that is not on the list', { as: 'proxy' }, 403, 'capability_denied'],
+        ['the simulator', { as: 'simulator', tenant: null }, 403, 'capability_denied'],
+        ['a caller without a certificate', { as: null }, 401, 'caller_spiffe_missing'],
+        ['a console without an operator’s token', { token: undefined }, 401, 'unauthenticated'],
+        ['a token of another tenant', { token: OTHER_OPERATOR }, 401, 'unauthenticated'],
+        [
+          'a console that names no tenant and no operator',
+          { tenant: null, token: undefined },
+          400,
+          'tenant_scope_required',
+        ],
+        ['a name of a decider', { headers: { 'x-gate-decided-by': 'eve' } }, 400, 'legacy_identity_header'],
+      ] as const)('%s is refused before the body is read', async (_who, asked, status, error) => {
+        expect(await write(row.id, 5, asked as HilAsk)).toMatchObject({ status, body: { error } });
+        expect(await rowOf(row.id)).toEqual(row);
+      });
     });
   });
 });

@@ -1,4 +1,5 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
+import { fixture } from '../../../test/support/fixture.js';
 import { type HilFixture, openHil, OPERATOR, OTHER_OPERATOR, T0 } from '../../../test/support/hil.js';
 import { STORES } from '../../../test/support/ledger.js';
 import { openReviewStore } from '../../../test/support/whole-reviews.js';
@@ -11,11 +12,13 @@ const HOUR_MS = 3_600_000;
 
 describe.each(STORES)('GET /approvals/stats on %s', (kind) => {
   let hil: HilFixture;
-  beforeEach(async () => {
-    hil = await openHil(kind);
-    hil.now = T0 + HOUR_MS;
-  }, 60_000);
-  afterEach(() => hil.close());
+  const { sharedHere } = fixture(
+    async () => {
+      hil = await openHil(kind);
+      hil.now = T0 + HOUR_MS;
+    },
+    () => hil.close(),
+  );
 
   const stats = async (window = '24h', tenant = 'acme') => {
     const { status, text, body } = await hil.ask(`/approvals/stats?window=${window}`, { tenant });
@@ -198,20 +201,24 @@ describe.each(STORES)('GET /approvals/stats on %s', (kind) => {
     expect(await stats('24h', 'globex')).toMatchObject({ pending_count: 1, approved: 0, denied: 1 });
   });
 
-  it.each(['window=2h', 'window=', 'window=1H', 'since=1h'])('answers 400 to ?%s', async (query) => {
-    expect(await hil.ask(`/approvals/stats?${query}`)).toMatchObject({
-      status: 400,
-      body: { error: 'invalid_request' },
-    });
-  });
+  describe('asked in a wrong way', () => {
+    sharedHere();
 
-  it.each([
-    ['a caller that is not on the list', { as: 'ledger' }, 403, 'capability_denied'],
-    ['a caller without a certificate', { as: null }, 401, 'caller_spiffe_missing'],
-    ['a console that names no tenant', { tenant: null }, 400, 'tenant_scope_required'],
-    ['a simulator that names one', { as: 'simulator' }, 400, 'invalid_request'],
-    ['a token of another tenant', { token: OTHER_OPERATOR }, 401, 'unauthenticated'],
-  ] as const)('%s is refused before the query is looked at', async (_who, asked, status, error) => {
-    expect(await hil.ask('/approvals/stats?window=no', asked)).toMatchObject({ status, body: { error } });
+    it.each(['window=2h', 'window=', 'window=1H', 'since=1h'])('answers 400 to ?%s', async (query) => {
+      expect(await hil.ask(`/approvals/stats?${query}`)).toMatchObject({
+        status: 400,
+        body: { error: 'invalid_request' },
+      });
+    });
+
+    it.each([
+      ['a caller that is not on the list', { as: 'ledger' }, 403, 'capability_denied'],
+      ['a caller without a certificate', { as: null }, 401, 'caller_spiffe_missing'],
+      ['a console that names no tenant', { tenant: null }, 400, 'tenant_scope_required'],
+      ['a simulator that names one', { as: 'simulator' }, 400, 'invalid_request'],
+      ['a token of another tenant', { token: OTHER_OPERATOR }, 401, 'unauthenticated'],
+    ] as const)('%s is refused before the query is looked at', async (_who, asked, status, error) => {
+      expect(await hil.ask('/approvals/stats?window=no', asked)).toMatchObject({ status, body: { error } });
+    });
   });
 });

@@ -1,7 +1,8 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { PendingSummary } from '../../../contracts/review.js';
 import type { SandboxReport } from '../../../contracts/sandbox.js';
 import { LOOKED_AT } from '../../../adapters/review/summaries.js';
+import { fixture } from '../../../test/support/fixture.js';
 import { type HilFixture, openHil, OPERATOR, OTHER_OPERATOR, T0 } from '../../../test/support/hil.js';
 import { STORES } from '../../../test/support/ledger.js';
 
@@ -23,10 +24,12 @@ const DAY_MS = 86_400_000;
 
 describe.each(STORES)('GET /pending/summaries on %s', (kind) => {
   let hil: HilFixture;
-  beforeEach(async () => {
-    hil = await openHil(kind);
-  }, 60_000);
-  afterEach(() => hil.close());
+  const { sharedHere } = fixture(
+    async () => {
+      hil = await openHil(kind);
+    },
+    () => hil.close(),
+  );
 
   interface Page {
     readonly items: PendingSummary[];
@@ -255,23 +258,6 @@ describe.each(STORES)('GET /pending/summaries on %s', (kind) => {
     });
   });
 
-  it.each([
-    { limit: '0' },
-    { limit: '201' },
-    { status: 'tampered' },
-    { sort: 'random' },
-    { risk_tier: 'high' },
-    { q: '' },
-    { q: 'x'.repeat(257) },
-    { cursor: 'x'.repeat(513) },
-    { colour: 'blue' },
-  ])('answers 400 to %j', async (query) => {
-    const answer = await hil.ask(
-      `/pending/summaries?${new URLSearchParams(query as Record<string, string>).toString()}`,
-    );
-    expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
-  });
-
   it('shows and counts the rows of the caller’s tenant only', async () => {
     const own = await hil.park(1);
     await hil.park(2, { tenant: 'globex' });
@@ -287,14 +273,35 @@ describe.each(STORES)('GET /pending/summaries on %s', (kind) => {
       });
   });
 
-  it.each([
-    ['a caller that is not on the list', { as: 'brain' }, 403, 'capability_denied'],
-    ['a caller without a certificate', { as: null }, 401, 'caller_spiffe_missing'],
-    ['a console that names no tenant', { tenant: null }, 400, 'tenant_scope_required'],
-    ['a simulator that names one', { as: 'simulator' }, 400, 'invalid_request'],
-    ['a token of another tenant', { token: OTHER_OPERATOR }, 401, 'unauthenticated'],
-    ['a token that nobody has', { token: 'x'.repeat(36) }, 401, 'unauthenticated'],
-  ] as const)('%s is refused before the query is looked at', async (_who, asked, status, error) => {
-    expect(await hil.ask('/pending/summaries?limit=0', asked)).toMatchObject({ status, body: { error } });
+  describe('asked in a wrong way', () => {
+    sharedHere();
+
+    it.each([
+      { limit: '0' },
+      { limit: '201' },
+      { status: 'tampered' },
+      { sort: 'random' },
+      { risk_tier: 'high' },
+      { q: '' },
+      { q: 'x'.repeat(257) },
+      { cursor: 'x'.repeat(513) },
+      { colour: 'blue' },
+    ])('answers 400 to %j', async (query) => {
+      const answer = await hil.ask(
+        `/pending/summaries?${new URLSearchParams(query as Record<string, string>).toString()}`,
+      );
+      expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
+    });
+
+    it.each([
+      ['a caller that is not on the list', { as: 'brain' }, 403, 'capability_denied'],
+      ['a caller without a certificate', { as: null }, 401, 'caller_spiffe_missing'],
+      ['a console that names no tenant', { tenant: null }, 400, 'tenant_scope_required'],
+      ['a simulator that names one', { as: 'simulator' }, 400, 'invalid_request'],
+      ['a token of another tenant', { token: OTHER_OPERATOR }, 401, 'unauthenticated'],
+      ['a token that nobody has', { token: 'x'.repeat(36) }, 401, 'unauthenticated'],
+    ] as const)('%s is refused before the query is looked at', async (_who, asked, status, error) => {
+      expect(await hil.ask('/pending/summaries?limit=0', asked)).toMatchObject({ status, body: { error } });
+    });
   });
 });
