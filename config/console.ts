@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { isLoopback } from '../domain/outbound/loopback.js';
 import { type Config, seconds, setting } from './env.js';
-import { parseOperators, sessionKeyText } from './hil.js';
+import { parseOperators, passkeyRequired, sessionKeyText } from './hil.js';
 import { listenerSettings } from './listener.js';
 import { parsedBy } from './shared.js';
 
@@ -32,6 +32,7 @@ export const CONSOLE_SETTINGS = {
     'Who may sign in: name@tenant:token[,…], as for decisions. `gate console` exchanges a token for a link that signs in once.',
     { secret: true },
   ),
+  passkeyRequired,
   sessionKey: setting(
     'GATE_CONSOLE_SESSION_KEY',
     sessionKeyText,

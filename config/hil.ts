@@ -110,6 +110,12 @@ export const proxyOperators = setting(
 /** 32 bytes as 64 hex digits. */
 export const sessionKeyText = parsedBy(sessionKeyOf);
 
+export const passkeyRequired = setting(
+  'GATE_HIL_PASSKEY_REQUIRED',
+  z.enum(PASSKEY_REQUIRED).default('none'),
+  "Which calls are approved only with a signature by their approver's passkey: none, strict (calls of tier strict), all. Needs GATE_CONSOLE_URL.",
+);
+
 export const HIL_SETTINGS = {
   ...listenerSettings('GATE_HIL', 'the review service', { port: 8084, healthPort: 9084 }),
   payloadKeys: setting(
@@ -145,11 +151,7 @@ export const HIL_SETTINGS = {
     z.url({ protocol: /^https?$/, message: 'must be an http(s):// URL' }).optional(),
     'Where people open the console; links to decisions lead there. Without it links have no address.',
   ),
-  passkeyRequired: setting(
-    'GATE_HIL_PASSKEY_REQUIRED',
-    z.enum(PASSKEY_REQUIRED).default('none'),
-    "Which calls are approved only with a signature by their approver's passkey: none, strict (calls of tier strict), all. Needs GATE_CONSOLE_URL.",
-  ),
+  passkeyRequired,
   decisionLinkSeconds: setting(
     'GATE_HIL_DECISION_LINK_TTL_SECS',
     seconds(3_600, LINK_LIFE_SECONDS.least, LINK_LIFE_SECONDS.most),

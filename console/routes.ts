@@ -5,10 +5,11 @@ import { APPROVE, ASSIGN, DENY, MODIFY } from './pages/queue/decide.js';
 import { MODIFY_FORM, PREVIEW } from './pages/queue/modify.js';
 import { HOME, QUEUE, REVIEW } from './pages/queue/queue.js';
 import { REDEEM } from './pages/redeem/redeem.js';
+import { YOU } from './pages/you/you.js';
 import type { Action, Page } from './visit.js';
 
 /** Every page, in the order of the navigation. A new one is a folder under `pages/` and a line here. */
-export const PAGES: readonly Page[] = [HOME, QUEUE, REVIEW, MODIFY_FORM, REDEEM, AUDIT, CALL, HEALTH];
+export const PAGES: readonly Page[] = [HOME, QUEUE, REVIEW, MODIFY_FORM, REDEEM, AUDIT, CALL, HEALTH, YOU];
 
 /** Every form that changes something. */
 export const ACTIONS: readonly Action[] = [APPROVE, DENY, PREVIEW, MODIFY, ASSIGN];

@@ -1,3 +1,4 @@
+import type { AssertionJson } from '../contracts/approval.js';
 import type { VerifiedDecisionLink } from '../contracts/decision-link.js';
 import type { PendingRequest, PendingSummary } from '../contracts/review.js';
 import type { LedgerEntry, VerifyResult } from '../contracts/ledger.js';
@@ -25,6 +26,8 @@ export interface Deciding {
   /** The digest of the arguments as the person saw them. */
   readonly actionDigest: string;
   readonly modificationDiff?: JsonObject;
+  /** What the person's passkey signed of this decision. */
+  readonly passkey?: AssertionJson;
   /** The same decision sent again has the same id. */
   readonly requestId: string;
 }

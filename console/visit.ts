@@ -20,6 +20,8 @@ export interface Visit {
   readonly params: Readonly<Record<string, string>>;
   /** Of the address; of a name that stands there twice the first value. */
   readonly query: Readonly<Record<string, string>>;
+  /** Whether a call of this tier is approved only with a passkey's signature. */
+  readonly passkeyFor: (tier: string | null) => boolean;
   /** The services, asked as this person. */
   readonly services: Services;
 }

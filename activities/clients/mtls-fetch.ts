@@ -70,7 +70,11 @@ export function createMtlsFetch(
         signal: signal ? AbortSignal.any([signal, limit.signal]) : limit.signal,
       });
       const text = await reply.body.text();
-      return { status: reply.statusCode, text: () => Promise.resolve(text) };
+      return {
+        status: reply.statusCode,
+        setCookies: [reply.headers['set-cookie'] ?? []].flat(),
+        text: () => Promise.resolve(text),
+      };
     } catch (error) {
       signal?.throwIfAborted();
       if (limit.signal.aborted)

@@ -12,7 +12,11 @@ export type ServiceFetch = (
     readonly body?: string;
     readonly signal?: AbortSignal;
   },
-) => Promise<{ readonly status: number; text(): Promise<string> }>;
+) => Promise<{
+  readonly status: number;
+  readonly setCookies?: readonly string[];
+  text(): Promise<string>;
+}>;
 
 export interface ServiceClientOptions {
   /** Base address of the service. */

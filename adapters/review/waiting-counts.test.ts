@@ -59,7 +59,7 @@ const inFolder = async (): Promise<Place> => {
 };
 const PLACES: [string, () => Promise<Place>][] = [
   ['SQLite', inFolder],
-  ['Postgres', async () => ({ ...(await editedPostgres('counts')), remove: () => Promise.resolve() })],
+  ['Postgres', async () => ({ ...(await editedPostgres('counts', hilMigrations)), remove: () => Promise.resolve() })],
 ];
 afterAll(stopEditedPostgres);
 

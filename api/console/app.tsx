@@ -11,6 +11,7 @@ import type { Form, Person, Shown, Visit } from '../../console/visit.js';
 import type { Operator } from '../../config/hil.js';
 import { ERROR_CODES } from '../../contracts/error-codes.js';
 import { GateError } from '../../domain/errors.js';
+import type { PasskeyRequired } from '../../domain/review/passkeys.js';
 import { slidingBudget } from '../../domain/limits/sliding-budget.js';
 import type { Session, SessionStore } from '../../adapters/console/session-store.js';
 import { isAllowedAddress } from '../pages/allowed-address.js';
@@ -20,6 +21,7 @@ import { plainErrorBody, toGateError } from '../plugins/errors.js';
 import { createService, type Service, type ServiceApp } from '../plugins/service.js';
 import type { Assets } from './assets.js';
 import type { ConsoleMetrics } from './metrics.js';
+import { relayPasskeys } from './passkeys.js';
 import { relayReviewEvents } from './review-events.js';
 import { type NeighboursOver, servicesFor } from './services-over-http.js';
 
@@ -34,6 +36,7 @@ export interface ConsoleOptions {
   readonly operators: readonly Operator[];
   readonly url: string | undefined;
   readonly sessionSeconds: number;
+  readonly passkeyRequired: PasskeyRequired;
   readonly metrics: ConsoleMetrics;
   readonly neighbours: NeighboursOver;
   readonly clock?: () => number;
@@ -138,6 +141,8 @@ export function createConsoleService(options: ConsoleOptions): Service {
     nowMs: clock(),
     params: request.params as Record<string, string>,
     query: firstOf(request.query as Record<string, string | string[]>),
+    passkeyFor: (tier) =>
+      options.passkeyRequired === 'all' || (options.passkeyRequired === 'strict' && tier === 'strict'),
     services: servicesFor(person, bearer, neighbours),
   });
 
@@ -234,6 +239,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     return reply.clearCookie(COOKIE, cookie).redirect('/login', 303);
   });
 
+  relayPasskeys(app, { entered: enteredBy, assertOwn: assertOwnForm, hil: neighbours.hil });
   relayReviewEvents(app, { entered: enteredBy, hil: neighbours.hil });
 
   for (const page of PAGES)

@@ -43,6 +43,7 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
           operators: own.operators,
           url: own.url,
           sessionSeconds: own.sessionSeconds,
+          passkeyRequired: own.passkeyRequired,
           metrics: consoleMetrics(parts.registry),
           neighbours: {
             hil: parts.over(HIL),

@@ -68,7 +68,7 @@ export function servicesFor({ tenant }: Person, bearer: string, { hil, ledger, r
         askHil(queuePage, get('/pending/summaries', { ...query, risk_tier: riskTier })),
       row: (id) => unlessUnknown(askHil(pendingRequest, get(`/pending/${id}`))),
       byCorrelation: (id) => unlessUnknown(askHil(pendingRequest, get(`/pending/by-correlation/${id}`))),
-      decide: (id, { decision, reason, actionDigest, modificationDiff, requestId }) =>
+      decide: (id, { decision, reason, actionDigest, modificationDiff, passkey, requestId }) =>
         askHil(
           pendingRequest,
           {
@@ -79,6 +79,7 @@ export function servicesFor({ tenant }: Person, bearer: string, { hil, ledger, r
               decision,
               reason,
               action_digest: actionDigest,
+              ...(passkey && { passkey }),
               ...(modificationDiff && { modification_diff: modificationDiff }),
             },
           },

@@ -1,5 +1,6 @@
 import { liveList } from './live.js';
 import { keys } from './keys.js';
+import { passkeysOfMine, signedForms } from './passkeys.js';
 import { times } from './times.js';
 import { copyOnClick } from './copy.js';
 
@@ -8,3 +9,5 @@ times();
 copyOnClick();
 keys();
 liveList();
+passkeysOfMine();
+signedForms();

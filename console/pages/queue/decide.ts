@@ -1,3 +1,4 @@
+import { assertionJson } from '../../../contracts/approval.js';
 import { MODIFICATION_CONTRACT, modificationDiff } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import type { Deciding } from '../../services.js';
@@ -10,12 +11,28 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const idOf = ({ params }: Visit): string => params['id'] ?? '';
 
 /** What every decision carries of the page it was made on: the digest of what was shown, and an id that makes a second click the same one. */
-function asShown(form: Form): Pick<Deciding, 'actionDigest' | 'requestId'> {
+function asShown(form: Form): Pick<Deciding, 'actionDigest' | 'requestId' | 'passkey'> {
   const requestId = form.get('request');
   const actionDigest = form.get('digest');
   if (!UUID.test(requestId) || actionDigest === '')
     throw new GateError('invalid_request', 'the form is not whole: load the page again. Nothing was decided');
-  return { actionDigest, requestId };
+  return { actionDigest, requestId, ...signatureIn(form) };
+}
+
+/** What a passkey signed, where the script put it into the form. */
+function signatureIn(form: Form): Pick<Deciding, 'passkey'> {
+  const text = form.get('passkey');
+  if (text === '') return {};
+  try {
+    const passkey = assertionJson.safeParse(JSON.parse(text));
+    if (passkey.success) return { passkey: passkey.data };
+  } catch {
+    // Told below.
+  }
+  throw new GateError(
+    'passkey_refused',
+    'the form holds something else than what a passkey signed. Nothing was decided',
+  );
 }
 
 /** The row again, with the list as it was. */

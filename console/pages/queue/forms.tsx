@@ -30,8 +30,9 @@ export function Forms({ row, visit, query }: { readonly row: PendingRequest; rea
   );
   return (
     <section class="decide" aria-label="Decide">
-      <form method="post" action={`/hil/${row.id}/approve`} data-decide="a">
+      <form method="post" action={`/hil/${row.id}/approve`} data-decide="a" {...signed(visit, row, { decision: 'approve' })}>
         {fields}
+        <Signature needed={visit.passkeyFor(row.approval_tier)} />
         <button class="act" type="submit" disabled={whyNot !== null} aria-describedby={whyNot ? 'why-not' : undefined}>
           Approve{several > 1 ? ` (${several} people must)` : ''}
         </button>
@@ -69,3 +70,18 @@ const listFields = ({ status, q, riskTier }: QueueQuery): Record<string, string>
   ...(q && { q }),
   ...(riskTier && { risk: riskTier }),
 });
+
+/** What a form that needs a passkey's signature tells the script: where the challenge is, and of which decision. */
+export const signed = (visit: Visit, row: PendingRequest, decision: object): Record<string, string> =>
+  visit.passkeyFor(row.approval_tier)
+    ? { 'data-challenge': `/hil/${row.id}/approval-challenge`, 'data-signs': JSON.stringify(decision) }
+    : {};
+
+/** The place of the signature. */
+export const Signature = ({ needed }: { readonly needed: boolean }) =>
+  needed ? (
+    <>
+      <input type="hidden" name="passkey" value="" />
+      <noscript>This call is approved with a passkey, which needs scripts.</noscript>
+    </>
+  ) : null;

@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { type ModificationDiff, type PendingRequest, toolOf } from '../../../contracts/review.js';
+import { MODIFICATION_CONTRACT, type ModificationDiff, type PendingRequest, toolOf } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import { printable } from '../../../domain/printable.js';
 import { pathText } from '../../../domain/review/argument-path.js';
 import { argumentsOf } from '../../../domain/review/since-last.js';
 import { Csrf, Empty, Foreign } from '../../ui/parts.js';
 import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
+import { Signature, signed } from './forms.js';
 import { type Leaf, leavesOf, readable } from './arguments.js';
 
 /** As a number stands in JSON. */
@@ -179,8 +180,13 @@ function previewShown(visit: Visit, row: PendingRequest, form: Form, replacement
             })}
           </tbody>
         </table>
-        <form method="post" action={`/hil/${row.id}/modify`}>
+        <form
+          method="post"
+          action={`/hil/${row.id}/modify`}
+          {...signed(visit, row, { decision: 'modify', modification_diff: { contract: MODIFICATION_CONTRACT, replacements } })}
+        >
           <Csrf token={visit.csrf} />
+          <Signature needed={visit.passkeyFor(row.approval_tier)} />
           <input type="hidden" name="digest" value={row.original_payload_digest} />
           <input type="hidden" name="request" value={randomUUID()} />
           {leaves.flatMap((_, at) => form.all(`value.${at}`).map((typed) => <input key={at} type="hidden" name={`value.${at}`} value={typed} />))}

@@ -1,0 +1,117 @@
+import {
+  type PublicKeyCredentialCreationOptionsJSON,
+  type PublicKeyCredentialRequestOptionsJSON,
+  startAuthentication,
+  startRegistration,
+} from '@simplewebauthn/browser';
+
+/** Asks the console for one step of a ceremony. Throws what it says of a refusal. */
+async function ask<Answer>(path: string, csrf: string, body: unknown): Promise<Answer> {
+  const answer = await fetch(path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', accept: 'application/json', 'x-csrf-token': csrf },
+    body: JSON.stringify(body),
+  });
+  const said = (await answer.json().catch(() => ({}))) as { error?: string; reason?: string };
+  if (!answer.ok)
+    throw new Error(`${said.reason ?? `the console answered ${answer.status}`} (${said.error ?? 'unknown'})`);
+  return said as Answer;
+}
+
+const told = (error: unknown): string =>
+  error instanceof Error && error.name === 'NotAllowedError'
+    ? 'Not done: the passkey was not used, or it took too long.'
+    : `Not done: ${error instanceof Error ? error.message : String(error)}`;
+
+/** The page about oneself: registers, logs in, and replaces what was lost. */
+export function passkeysOfMine(): void {
+  const root = document.querySelector<HTMLElement>('[data-passkeys]');
+  const said = root?.querySelector<HTMLElement>('[data-passkey-said]');
+  const csrf = root?.dataset['passkeys'];
+  if (!root || !said || csrf === undefined) return;
+  const typed = (which: string) => root.querySelector<HTMLInputElement>(`[${which}]`)?.value.trim() ?? '';
+  const register = async (body: object): Promise<string> => {
+    const { publicKey } = await ask<{ publicKey: PublicKeyCredentialCreationOptionsJSON }>(
+      '/auth/register/start',
+      csrf,
+      body,
+    );
+    const made = await startRegistration({ optionsJSON: publicKey });
+    await ask('/auth/register/finish', csrf, made);
+    showKey(root, made.response.publicKey);
+    return 'Registered. Keep the public key below: whoever checks your decisions without Gate needs it, and it is shown nowhere later.';
+  };
+  const does: Readonly<Record<string, () => Promise<string>>> = {
+    register: () => register({}),
+    replace: () => register({ recovery_token: typed('data-passkey-token') }),
+    login: async () => {
+      const { publicKey } = await ask<{ publicKey: PublicKeyCredentialRequestOptionsJSON }>('/auth/login/start', csrf, {
+        name: root.dataset['name'],
+      });
+      await ask('/auth/login/finish', csrf, await startAuthentication({ optionsJSON: publicKey }));
+      return 'Logged in with your passkey.';
+    },
+    recover: async () => {
+      const { token, expires_at } = await ask<{ token: string; expires_at: string }>(
+        '/auth/enrollment/recoveries',
+        csrf,
+        {
+          name: typed('data-passkey-of'),
+        },
+      );
+      return `Token, until ${expires_at}: ${token}`;
+    },
+  };
+  for (const button of root.querySelectorAll<HTMLButtonElement>('[data-passkey-do]'))
+    button.addEventListener('click', () => {
+      const act = does[button.dataset['passkeyDo'] ?? ''];
+      if (!act) return;
+      button.disabled = true;
+      said.textContent = '';
+      act()
+        .catch(told)
+        .then((words) => {
+          said.textContent = words;
+          button.disabled = false;
+        });
+    });
+}
+
+function showKey(root: HTMLElement, der: string | undefined): void {
+  const place = root.querySelector<HTMLElement>('[data-passkey-key]');
+  if (!place || der === undefined) return;
+  const base64 = der.replaceAll('-', '+').replaceAll('_', '/');
+  const whole = base64.padEnd(Math.ceil(base64.length / 4) * 4, '=');
+  place.textContent = `-----BEGIN PUBLIC KEY-----\n${(whole.match(/.{1,64}/g) ?? []).join('\n')}\n-----END PUBLIC KEY-----`;
+  place.hidden = false;
+}
+
+/** Forms that need a signature get it before they are sent: of the decision that the form names, and of nothing else. */
+export function signedForms(): void {
+  document.addEventListener('submit', (event) => {
+    const form = event.target;
+    if (!(form instanceof HTMLFormElement)) return;
+    const { challenge, signs } = form.dataset;
+    const proof = form.elements.namedItem('passkey');
+    const csrf = form.elements.namedItem('csrf');
+    if (challenge === undefined || signs === undefined) return;
+    if (!(proof instanceof HTMLInputElement) || !(csrf instanceof HTMLInputElement) || proof.value !== '') return;
+    event.preventDefault();
+    const button = event.submitter;
+    ask<{ publicKey: PublicKeyCredentialRequestOptionsJSON }>(challenge, csrf.value, JSON.parse(signs))
+      .then(({ publicKey }) => startAuthentication({ optionsJSON: publicKey }))
+      .then((assertion) => {
+        proof.value = JSON.stringify(assertion);
+        form.requestSubmit(button instanceof HTMLElement ? button : null);
+      })
+      .catch((error: unknown) => {
+        let place = form.querySelector('[role="alert"]');
+        if (!place) {
+          place = document.createElement('p');
+          place.setAttribute('role', 'alert');
+          form.append(place);
+        }
+        place.textContent = told(error);
+      });
+  });
+}
