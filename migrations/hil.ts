@@ -386,9 +386,11 @@ const counts: Migration = {
 
     // Functions of Postgres run with the search path of whoever writes, which may be another one.
     const table = postgres ? sql.id(await currentSchema(db), 'review_counts') : sql.id('review_counts');
+    // SQLite looks for a column with a prefix in vain when any table is renamed later; Postgres wants the prefix.
+    const counted = postgres ? sql.raw('counted.waiting') : sql.id('waiting');
     const joins = sql`insert into ${table} as counted (tenant, hour, shard, waiting)
       values (${sql.raw(key('new').join(', '))}, 1)
-      on conflict (tenant, hour, shard) do update set waiting = counted.waiting + 1;`;
+      on conflict (tenant, hour, shard) do update set waiting = ${counted} + 1;`;
     const [tenant, hour, shard] = key('old');
     const here = sql.raw(`tenant = ${tenant} and hour = ${hour} and shard = ${shard}`);
     const leaves = sql`update ${table} set waiting = waiting - 1 where ${here};
