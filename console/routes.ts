@@ -1,6 +1,7 @@
 import { AUDIT } from './pages/audit/audit.js';
 import { CALL } from './pages/call/call.js';
 import { HEALTH } from './pages/health/health.js';
+import { POLICIES } from './pages/policies/policies.js';
 import { APPROVE, ASSIGN, DENY, MODIFY } from './pages/queue/decide.js';
 import { MODIFY_FORM, PREVIEW } from './pages/queue/modify.js';
 import { HOME, QUEUE, REVIEW } from './pages/queue/queue.js';
@@ -9,7 +10,7 @@ import { YOU } from './pages/you/you.js';
 import type { Action, Page } from './visit.js';
 
 /** Every page, in the order of the navigation. A new one is a folder under `pages/` and a line here. */
-export const PAGES: readonly Page[] = [HOME, QUEUE, REVIEW, MODIFY_FORM, REDEEM, AUDIT, CALL, HEALTH, YOU];
+export const PAGES: readonly Page[] = [HOME, QUEUE, REVIEW, MODIFY_FORM, REDEEM, AUDIT, CALL, POLICIES, HEALTH, YOU];
 
 /** Every form that changes something. */
 export const ACTIONS: readonly Action[] = [APPROVE, DENY, PREVIEW, MODIFY, ASSIGN];

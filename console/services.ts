@@ -1,5 +1,6 @@
 import type { AssertionJson } from '../contracts/approval.js';
 import type { VerifiedDecisionLink } from '../contracts/decision-link.js';
+import type { PolicyList } from '../contracts/policy.js';
 import type { PendingRequest, PendingSummary } from '../contracts/review.js';
 import type { LedgerEntry, VerifyResult } from '../contracts/ledger.js';
 import type { JsonObject } from '../contracts/json.js';
@@ -61,6 +62,10 @@ export interface Services {
     /** Newest first. */
     rows(query: RowsQuery): Promise<readonly LedgerEntry[]>;
     verify(): Promise<VerifyResult>;
+  };
+  readonly policy: {
+    /** The rules that judge now. */
+    list(): Promise<PolicyList>;
   };
   /** Whether each service answers, and is ready. */
   health(): Promise<readonly ServiceHealth[]>;

@@ -160,3 +160,42 @@ export const policyDecision = z.object({
   sensitive_tools: z.array(z.string()).optional(),
 });
 export type PolicyDecision = z.infer<typeof policyDecision>;
+
+const ruleFacts = z.object({
+  rule: z.string(),
+  title: z.string().nullable(),
+  description: z.string().nullable(),
+  reason: z.string().nullable(),
+});
+
+/** A file of the active set. */
+const policyRow = z.object({
+  name: z.string(),
+  content_type: z.enum(['rego', 'json']),
+  active: z.boolean(),
+  /** A file of the rules that ship with Gate. */
+  protected: z.boolean(),
+  /** Whether it equals the shipped file, byte for byte. */
+  as_shipped: z.boolean(),
+  current_version: z.number().int(),
+  summary: z.string().nullable(),
+  tier: z.string().nullable(),
+  package: z.string().nullable(),
+  body_sha256: z.string(),
+  bytes: z.number().int(),
+  rules: z.array(ruleFacts),
+});
+
+/** The answer of `GET /policies`: what this process has loaded and judges with. */
+export const policyList = z.object({
+  bundle: policyBundle,
+  origin: z.object({
+    directory: z.string(),
+    loaded_at: z.string(),
+    wasm_sha256: z.string(),
+    opa_version: z.string(),
+    entrypoints: z.array(z.string()),
+  }),
+  policies: z.array(policyRow),
+});
+export type PolicyList = z.infer<typeof policyList>;

@@ -48,6 +48,7 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
           neighbours: {
             hil: parts.over(HIL),
             ledger: parts.over(LEDGER),
+            policy: parts.over(POLICY_ENGINE),
             readiness: {
               'human review': parts.readinessOf(HIL),
               ledger: parts.readinessOf(LEDGER),

@@ -3,6 +3,7 @@ import type { Services } from '../../console/services.js';
 import type { Person } from '../../console/visit.js';
 import { verifiedDecisionLink } from '../../contracts/decision-link.js';
 import { ledgerEntry, verifyResult } from '../../contracts/ledger.js';
+import { policyList } from '../../contracts/policy.js';
 import { pendingRequest, pendingSummary } from '../../contracts/review.js';
 import { createServiceClient } from '../../activities/clients/service-client.js';
 import { errorText, GateError } from '../../domain/errors.js';
@@ -18,6 +19,7 @@ const DECIDE_LIMIT_MS = 30_000;
 export interface NeighboursOver {
   readonly hil: Promise<Over>;
   readonly ledger: Promise<Over>;
+  readonly policy: Promise<Over>;
   /** Whether each service is ready, by its name for people. */
   readonly readiness: ReadinessChecks;
 }
@@ -35,7 +37,11 @@ const rows = z.array(ledgerEntry);
  * The services over mutual TLS with the console's own certificate. What proves the person to the review service is `bearer`; the tenant of
  * every question is the person's.
  */
-export function servicesFor({ tenant }: Person, bearer: string, { hil, ledger, readiness }: NeighboursOver): Services {
+export function servicesFor(
+  { tenant }: Person,
+  bearer: string,
+  { hil, ledger, policy, readiness }: NeighboursOver,
+): Services {
   const headers = { authorization: `Bearer ${bearer}`, 'x-gate-tenant-scope': tenant };
   const asking = (name: string, over: Promise<Over>) => {
     const away = (detail: string, cause?: unknown) => new GateError('console_neighbour_away', detail, { cause });
@@ -48,6 +54,7 @@ export function servicesFor({ tenant }: Person, bearer: string, { hil, ledger, r
   };
   const askHil = asking('the review service', hil);
   const askLedger = asking('the ledger', ledger);
+  const askPolicy = asking('the policy engine', policy);
   const get = (path: string, query: Readonly<Record<string, string | number | undefined>> = {}) => {
     const given = Object.entries(query).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, String(value)]],
@@ -95,6 +102,7 @@ export function servicesFor({ tenant }: Person, bearer: string, { hil, ledger, r
       rows: ({ agent, ...query }) => askLedger(rows, get(`/audit/${encodeURIComponent(agent)}`, { tenant, ...query })),
       verify: () => askLedger(verifyResult, get('/verify')),
     },
+    policy: { list: () => askPolicy(policyList, get('/policies')) },
     health: () =>
       Promise.all(
         Object.entries(readiness).map(async ([name, check]) => {

@@ -1,54 +1,16 @@
-import { z } from 'zod';
-import { policyBundle } from '../../../contracts/policy.js';
+import { type PolicyList, policyList } from '../../../contracts/policy.js';
 import type { PolicySet } from '../../../domain/policy/policy-set.js';
 import { readPolicyFiles, shippedPolicyDirectory } from '../../../adapters/policy/policy-sources.js';
 import type { ServiceApp } from '../../plugins/app.js';
 
-const ruleFacts = z.object({
-  rule: z.string(),
-  title: z.string().nullable(),
-  description: z.string().nullable(),
-  reason: z.string().nullable(),
-});
-
-/** A file of the active set. */
-const policyRow = z.object({
-  name: z.string(),
-  content_type: z.enum(['rego', 'json']),
-  active: z.boolean(),
-  /** A file of the rules that ship with Gate. */
-  protected: z.boolean(),
-  /** Whether it equals the shipped file, byte for byte. */
-  as_shipped: z.boolean(),
-  current_version: z.number().int(),
-  summary: z.string().nullable(),
-  tier: z.string().nullable(),
-  package: z.string().nullable(),
-  body_sha256: z.string(),
-  bytes: z.number().int(),
-  rules: z.array(ruleFacts),
-});
-
-const policyList = z.object({
-  bundle: policyBundle,
-  origin: z.object({
-    directory: z.string(),
-    loaded_at: z.string(),
-    wasm_sha256: z.string(),
-    opa_version: z.string(),
-    entrypoints: z.array(z.string()),
-  }),
-  policies: z.array(policyRow),
-});
-
 /** Lists the files that this process has loaded and judges with. */
 export function policyRoutes(app: ServiceApp, set: PolicySet): void {
-  let answer: Promise<z.infer<typeof policyList>> | undefined;
+  let answer: Promise<PolicyList> | undefined;
   app.get('/policies', { schema: { response: { 200: policyList } } }, () => (answer ??= listOf(set)));
 }
 
 /** A loaded set never changes, so its files are described once. */
-async function listOf({ bundle, files, origin }: PolicySet): Promise<z.infer<typeof policyList>> {
+async function listOf({ bundle, files, origin }: PolicySet): Promise<PolicyList> {
   // Only this list needs the YAML parser.
   const { packageOf, rulesOf } = await import('../../../domain/policy/rule-metadata.js');
   const shipped = new Map(

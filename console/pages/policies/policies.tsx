@@ -1,0 +1,100 @@
+import type { LedgerEntry } from '../../../contracts/ledger.js';
+import type { PolicyList } from '../../../contracts/policy.js';
+import { settled } from '../../services.js';
+import { Empty, Facts, Foreign, Id, OrAway, Time } from '../../ui/parts.js';
+import type { Page } from '../../visit.js';
+
+const DAY_MS = 86_400_000;
+/** Verdicts that are looked through; where there are more, the page says so. */
+const VERDICTS = 2_000;
+
+/** The rules that judge now, read-only, and how often each spoke in the last day. */
+export const POLICIES: Page = {
+  path: '/policies',
+  role: 'viewer',
+  nav: { label: 'Policies', key: 'p' },
+  async show({ services, nowMs }) {
+    const [list, verdicts] = await Promise.all([
+      settled('The policy engine', services.policy.list()),
+      settled(
+        'The ledger',
+        services.ledger.rows({
+          agent: '*',
+          methods: 'proxy.verdict',
+          from: new Date(nowMs - DAY_MS).toISOString(),
+          limit: VERDICTS,
+        }),
+      ),
+    ]);
+    return {
+      title: 'Policies',
+      body: (
+        <section>
+          <h1>Policies</h1>
+          {!verdicts.ok && <OrAway of={verdicts}>{() => null}</OrAway>}
+          <OrAway of={list}>
+            {(found) => (
+              <>
+                <Facts
+                  of={[
+                    ['Bundle', <Id id={found.origin.wasm_sha256} />],
+                    ['Loaded', <Time iso={found.origin.loaded_at} nowMs={nowMs} />],
+                    ['Compiled by OPA', found.origin.opa_version],
+                  ]}
+                />
+                <Rules list={found} verdicts={verdicts.ok ? verdicts.value : null} />
+                {verdicts.ok && verdicts.value.length === VERDICTS && (
+                  <p class="dim">Counted over the newest {VERDICTS} verdicts of the last day; there are more.</p>
+                )}
+              </>
+            )}
+          </OrAway>
+        </section>
+      ),
+    };
+  },
+};
+
+function Rules({ list, verdicts }: { readonly list: PolicyList; readonly verdicts: readonly LedgerEntry[] | null }) {
+  const files = list.policies.filter(({ rules }) => rules.length > 0);
+  if (files.length === 0) return <Empty>No rule is loaded.</Empty>;
+  return (
+    <div class="scrolls" tabIndex={0} role="region" aria-label="Rules">
+      <table class="rows">
+        <thead>
+          <tr>
+            <th scope="col">File</th>
+            <th scope="col">Rule</th>
+            <th scope="col">What it says of a call</th>
+            <th scope="col" class="number">
+              Last day
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {files.flatMap(({ name, as_shipped, rules }) =>
+            rules.map(({ rule, title, description, reason }, at) => (
+              <tr key={`${name}/${rule}/${at}`}>
+                <td>
+                  <code>{name}</code> {!as_shipped && at === 0 && <span class="tag risky">changed here</span>}
+                </td>
+                <td>
+                  {title ?? <code>{rule}</code>}
+                  {description && <p class="dim">{description}</p>}
+                </td>
+                <td>{reason && <Foreign text={reason} />}</td>
+                <td class="number">{spokenTold(reason, verdicts)}</td>
+              </tr>
+            )),
+          )}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** How many verdicts carry the rule's words. */
+function spokenTold(reason: string | null, verdicts: readonly LedgerEntry[] | null): string {
+  if (reason === null) return '';
+  return verdicts === null ? '?' : String(verdicts.filter(({ reasoning }) => reasoning.includes(reason)).length);
+}
