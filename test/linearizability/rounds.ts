@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { JsonObject } from '../../contracts/json.js';
 import { type PendingRequest, MODIFICATION_CONTRACT } from '../../contracts/review.js';
+import { errorText } from '../../domain/errors.js';
 import { deadlineOf } from '../../domain/review/transitions.js';
 import { createHttp, type Http, type Reply } from '../support/agent.js';
 import { startStack, type TestStack } from '../support/stack.js';
@@ -252,13 +253,13 @@ export async function playRound({
       const to = `vendor-${memo}`;
       // As the answer 503 of a busy engine asks: again, under the same id.
       const callId = randomUUID();
+      let last: Reply | null = null;
+      const call = { from: 'operating', to, amount: 1 };
       const reply = await eventually(`${memo} is answered`, async () => {
-        const answer = await agent.call(
-          'wire_transfer',
-          { from: 'operating', to, amount: 1 },
-          { idempotencyId: callId },
-        );
-        return answer.status !== 503 && answer;
+        last = await agent.call('wire_transfer', call, { idempotencyId: callId });
+        return last.status !== 503 && last;
+      }).catch((error: unknown) => {
+        throw new Error(`${errorText(error)}: ${last?.status} ${last?.text}\n${gate.output()}`);
       });
       if (reply.status !== 202) throw new Error(`not parked: ${reply.status} ${reply.text}`);
       const row = await gate.operator.rowOf(reply.correlationId);
