@@ -1,5 +1,8 @@
+import { AGENTS_PAGE } from './pages/agents/agents.js';
 import { AUDIT } from './pages/audit/audit.js';
 import { CALL } from './pages/call/call.js';
+import { HUNT } from './pages/hunt/hunt.js';
+import { NARRATIVE } from './pages/narrative/narrative.js';
 import { HEALTH } from './pages/health/health.js';
 import { POLICIES } from './pages/policies/policies.js';
 import { APPROVE, ASSIGN, DENY, MODIFY } from './pages/queue/decide.js';
@@ -10,7 +13,21 @@ import { YOU } from './pages/you/you.js';
 import type { Action, Page } from './visit.js';
 
 /** Every page, in the order of the navigation. A new one is a folder under `pages/` and a line here. */
-export const PAGES: readonly Page[] = [HOME, QUEUE, REVIEW, MODIFY_FORM, REDEEM, AUDIT, CALL, POLICIES, HEALTH, YOU];
+export const PAGES: readonly Page[] = [
+  HOME,
+  QUEUE,
+  REVIEW,
+  MODIFY_FORM,
+  REDEEM,
+  AUDIT,
+  HUNT,
+  NARRATIVE,
+  CALL,
+  AGENTS_PAGE,
+  POLICIES,
+  HEALTH,
+  YOU,
+];
 
 /** Every form that changes something. */
 export const ACTIONS: readonly Action[] = [APPROVE, DENY, PREVIEW, MODIFY, ASSIGN];

@@ -3,7 +3,16 @@ import type { VerifiedDecisionLink } from '../contracts/decision-link.js';
 import type { PolicyList } from '../contracts/policy.js';
 import type { PendingRequest, PendingSummary } from '../contracts/review.js';
 import type { LedgerEntry, VerifyResult } from '../contracts/ledger.js';
-import type { JsonObject } from '../contracts/json.js';
+import type { InclusionProof } from '../contracts/ledger-proof.js';
+import type {
+  AgentActivity,
+  FleetBehavioralDiff,
+  Hunt,
+  Narrative,
+  NarrativeWindow,
+  SilentAgents,
+} from '../contracts/ledger-reports.js';
+import type { Json, JsonObject } from '../contracts/json.js';
 import { errorText, GateError } from '../domain/errors.js';
 
 export interface QueueQuery {
@@ -40,8 +49,29 @@ export interface RowsQuery {
   readonly before?: number | undefined;
   readonly verdict?: string | undefined;
   readonly methods?: string | undefined;
+  readonly tool?: string | undefined;
   readonly from?: string | undefined;
   readonly to?: string | undefined;
+}
+
+export interface HuntQuery {
+  readonly method?: string | undefined;
+  readonly signal?: string | undefined;
+  readonly authorized?: 'true' | 'false' | undefined;
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly limit: number;
+}
+
+/** What the last walk of the chain found, and the newest checkpoint where the ledger signs any. */
+export interface ChainHealth {
+  readonly valid: boolean;
+  readonly entries_checked: number;
+  /** Rows in all. */
+  readonly length: number;
+  readonly head_hash: string | null;
+  readonly checked_at: string;
+  readonly checkpoint: { readonly origin: string; readonly size: number; readonly root: string } | null;
 }
 
 /** The other services as one person may ask them. Each throws `GateError`: a refusal, or `console_neighbour_away` for one that is away. */
@@ -62,6 +92,17 @@ export interface Services {
     /** Newest first. */
     rows(query: RowsQuery): Promise<readonly LedgerEntry[]>;
     verify(): Promise<VerifyResult>;
+    /** The parameters that a row commits to, masked; `null` where it commits to none, or where they were purged. */
+    maskedParams(entryId: string): Promise<{ readonly masked_params: Json; readonly retention_class: string | null }>;
+    /** Proves a row under the newest checkpoint; `null` for a row of another tenant. */
+    inclusion(seq: number): Promise<InclusionProof | null>;
+    hunt(query: HuntQuery): Promise<Hunt>;
+    narrative(agent: string, window: NarrativeWindow): Promise<Narrative>;
+    activity(sinceHours: number, limit: number): Promise<AgentActivity>;
+    drift(limit: number): Promise<FleetBehavioralDiff>;
+    silent(sinceHours: number): Promise<SilentAgents>;
+    /** Not older than a minute, unless the ledger is slow to say. */
+    chain(): Promise<ChainHealth>;
   };
   readonly policy: {
     /** The rules that judge now. */

@@ -167,6 +167,36 @@ export const fleetBehavioralDiff = z.object({
 });
 export type FleetBehavioralDiff = z.infer<typeof fleetBehavioralDiff>;
 
+const judgedCalls = { allowed: count, denied: count, reviewed: count };
+
+/** What the agents of a window did, by tool and verdict; those with most calls first. Derived from rows; never evidence itself. */
+export const agentActivity = z.object({
+  since: z.string(),
+  until: z.string(),
+  agents: z.array(
+    z.object({
+      agent_id: z.string(),
+      /** Calls: one per verdict. */
+      total: count,
+      ...judgedCalls,
+      /** Of the reviewed ones, those that a person refused within the window. */
+      denied_by_people: count,
+      last_at: z.string(),
+      last_correlation_id: z.string().nullable(),
+      /** The tools that were called most. */
+      tools: z.array(z.object({ tool_name: z.string(), ...judgedCalls })),
+      /** How many tools there were. */
+      tools_total: count,
+      /** Equal parts of the window, oldest first. */
+      points: z.array(z.object({ at: z.string(), total: count, denied: count, reviewed: count })),
+    }),
+  ),
+  returned: count,
+  /** How many agents called anything, also those not returned. */
+  agents_total: count,
+});
+export type AgentActivity = z.infer<typeof agentActivity>;
+
 /** The tools an agent needs, derived from what it was allowed to do. */
 export const envelopeRecommendations = z.object({
   agent_id: z.string(),

@@ -265,6 +265,7 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   { service: 'ledger', method: 'GET', path: '/verify', capability: 'ledger.verify', callers: 'public', built: true },
   // Not among the 141; granted like similar reads.
   row('ledger', 'GET', '/audit/agents/{agent_id}/narrative', 'ledger.audit.read', console, deepReview, proxy),
+  row('ledger', 'GET', '/analysis/agent-activity', 'ledger.analysis.read', console, deepReview),
   row('ledger', 'GET', '/export/iceberg', 'ledger.export.read', console),
   // The ledger as a transparency log. Anybody may keep and compare checkpoints; proofs are for callers that may read rows.
   {

@@ -154,6 +154,7 @@ export function derivedInThread(
       behavioralBaseline: true,
       fleetBehavioralDiff: true,
       driftedAgents: true,
+      agentActivity: true,
       envelopeRecommendations: true,
       modelUpgradeCanary: true,
       silentAgents: true,

@@ -11,12 +11,12 @@ import { toEntry } from '../../domain/ledger/shown-entry.js';
 
 const ALL_COLUMNS = ENTRY_COLUMNS as readonly (keyof EntryTable)[];
 
-/** The filter for an agent's rows between the places that a query names. */
+/** The filter for the rows of an agent, or of all whose label fits one with `*`, between the places that a query names. */
 function agentFilter(agentId: string, { before, after, ...filter }: AgentQuery): RowFilter {
   const { seqFrom = 0, seqTo = Number.MAX_SAFE_INTEGER } = filter;
   return {
     ...filter,
-    agentId,
+    ...(!agentId.includes('*') ? { agentId } : /[^*]/.test(agentId) && { agentLike: agentId }),
     ...(after !== undefined && { seqFrom: Math.max(after + 1, seqFrom) }),
     ...(before !== undefined && { seqTo: Math.min(before - 1, seqTo) }),
   };

@@ -10,10 +10,18 @@ type Entries = SelectQueryBuilder<LedgerTables, 'ledger_entries', object>;
  * differ; `detailMatches` decides.
  */
 export function filtered<Query extends Entries>(query: Query, filter: RowFilter): Query {
-  const { agentId, correlationId, tenant, demoPrefix, seqFrom, seqTo, from, to } = filter;
+  const { agentId, agentLike, tool, correlationId, tenant, demoPrefix, seqFrom, seqTo, from, to } = filter;
   const { methods, eventKinds, signal, source, authorized, detail, hiding = 'reads' } = filter;
   let narrowed: Entries = query;
   if (agentId !== undefined) narrowed = narrowed.where('agent_id', '=', agentId);
+  if (agentLike !== undefined) {
+    const pattern = agentLike
+      .toLowerCase()
+      .replaceAll(/[\\%_]/g, '\\$&')
+      .replaceAll('*', '%');
+    narrowed = narrowed.where(sql<SqlBool>`lower(agent_id) like ${pattern} escape '\\'`);
+  }
+  if (tool !== undefined) narrowed = narrowed.where('tool_name', '=', tool);
   if (correlationId !== undefined) narrowed = narrowed.where('correlation_id', '=', correlationId);
   if (demoPrefix !== undefined) {
     // '.' follows '-' in ASCII, so this range holds exactly the ids whose first group is the prefix, in either store's byte order.

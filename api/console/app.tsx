@@ -22,6 +22,8 @@ import { createService, type Service, type ServiceApp } from '../plugins/service
 import type { Assets } from './assets.js';
 import type { ConsoleMetrics } from './metrics.js';
 import { relayPasskeys } from './passkeys.js';
+import { answerLedger } from './ledger-answers.js';
+import { chainHealth } from './chain-health.js';
 import { relayReviewEvents } from './review-events.js';
 import { type NeighboursOver, servicesFor } from './services-over-http.js';
 
@@ -69,6 +71,7 @@ interface Entered {
 /** The console (docs/architecture/console.md): pages for people over the other services. Every page and form is a row of `console/routes.ts`. */
 export function createConsoleService(options: ConsoleOptions): Service {
   const { sessions, assets, operators, url, metrics, neighbours, clock = Date.now } = options;
+  const reached = { ...neighbours, chain: chainHealth(neighbours.ledger, clock) };
   const answers = (to: ServiceApp): void => {
   to.setErrorHandler(async (error: Error & { statusCode?: number }, request, reply) => {
     const refusal = toGateError(error);
@@ -143,7 +146,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     query: firstOf(request.query as Record<string, string | string[]>),
     passkeyFor: (tier) =>
       options.passkeyRequired === 'all' || (options.passkeyRequired === 'strict' && tier === 'strict'),
-    services: servicesFor(person, bearer, neighbours),
+    services: servicesFor(person, bearer, reached),
   });
 
   const assertRole = (person: Person, needed: Role): void => {
@@ -241,6 +244,19 @@ export function createConsoleService(options: ConsoleOptions): Service {
 
   relayPasskeys(app, { entered: enteredBy, assertOwn: assertOwnForm, hil: neighbours.hil });
   relayReviewEvents(app, { entered: enteredBy, hil: neighbours.hil });
+  answerLedger(app, {
+    entered: enteredBy,
+    ledger: neighbours.ledger,
+    services: ({ person, bearer }) => servicesFor(person, bearer, reached),
+    operatorOf: (request) => {
+      const token = bearerOf(request);
+      const operator = token === null ? null : lookUpToken(known, token);
+      if (!operator) return null;
+      const person: Person = { subject: `operator:${operator.name}`, tenant: operator.tenant, mode: OPERATOR, role: 'admin' };
+      return { person, bearer: operator.token };
+    },
+    clock,
+  });
 
   for (const page of PAGES)
     app.get(page.path, async (request, reply) => {

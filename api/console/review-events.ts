@@ -5,25 +5,35 @@ import { GateError } from '../../domain/errors.js';
 import type { ServiceApp } from '../plugins/app.js';
 import type { Over } from '../plugins/declaration.js';
 
-export interface ReviewEventsOptions {
+export interface RelayOptions {
   readonly entered: (request: FastifyRequest) => Promise<{ readonly person: Person; readonly bearer: string } | null>;
-  readonly hil: Promise<Over>;
+  readonly over: Promise<Over>;
+  /** The service, as people call it. */
+  readonly name: string;
+  /** Where its stream is, for somebody of this tenant. */
+  readonly from: (tenant: string) => string;
 }
 
 /** How often an open stream looks whether its session still stands. */
 const SESSION_EVERY_MS = 2_000;
 
+/** `GET /stream/hil`: changes of the person's reviews. */
+export const relayReviewEvents = (
+  app: ServiceApp,
+  { entered, hil }: Pick<RelayOptions, 'entered'> & { readonly hil: Promise<Over> },
+): void => relay(app, '/stream/hil', { entered, over: hil, name: 'the review service', from: () => '/pending/stream' });
+
 /**
- * `GET /stream/hil`: changes of the person's reviews as server-sent events, with resume by `Last-Event-ID`. A session that ends, or a role
- * that is taken away, ends the stream.
+ * Another service's server-sent events for the person, with resume by `Last-Event-ID`. A session that ends, or a role that is taken away,
+ * ends the stream.
  */
-export function relayReviewEvents(app: ServiceApp, { entered, hil }: ReviewEventsOptions): void {
+export function relay(app: ServiceApp, path: string, { entered, over, name, from }: RelayOptions): void {
   const open = new Set<AbortController>();
   app.addHook('preClose', (done) => {
     for (const stream of open) stream.abort();
     done();
   });
-  app.get('/stream/hil', async (request, reply) => {
+  app.get(path, async (request, reply) => {
     const who = await entered(request);
     if (who === null) throw new GateError('unauthenticated');
     const ended = new AbortController();
@@ -43,8 +53,8 @@ export function relayReviewEvents(app: ServiceApp, { entered, hil }: ReviewEvent
     reply.raw.on('close', () => ended.abort());
     const since = request.headers['last-event-id'];
     try {
-      const { url, fetch } = await hil;
-      const answer = await fetch.stream(new URL('/pending/stream', url).href, {
+      const { url, fetch } = await over;
+      const answer = await fetch.stream(new URL(from(who.person.tenant), url).href, {
         headers: {
           authorization: `Bearer ${who.bearer}`,
           'x-gate-tenant-scope': who.person.tenant,
@@ -54,10 +64,7 @@ export function relayReviewEvents(app: ServiceApp, { entered, hil }: ReviewEvent
       });
       if (answer.status !== 200) {
         const text = await answer.text();
-        throw new GateError(
-          'console_neighbour_away',
-          `the review service answered ${answer.status}: ${text.slice(0, 200)}`,
-        );
+        throw new GateError('console_neighbour_away', `${name} answered ${answer.status}: ${text.slice(0, 200)}`);
       }
       return await reply
         .header('content-type', 'text/event-stream')
@@ -67,7 +74,7 @@ export function relayReviewEvents(app: ServiceApp, { entered, hil }: ReviewEvent
       ended.abort();
       throw error instanceof GateError
         ? error
-        : new GateError('console_neighbour_away', 'the review service does not answer', { cause: error });
+        : new GateError('console_neighbour_away', `${name} does not answer`, { cause: error });
     }
   });
 }

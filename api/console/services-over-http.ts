@@ -1,9 +1,12 @@
 import { z } from 'zod';
-import type { Services } from '../../console/services.js';
+import type { ChainHealth, Services } from '../../console/services.js';
 import type { Person } from '../../console/visit.js';
 import { verifiedDecisionLink } from '../../contracts/decision-link.js';
 import { ledgerEntry, verifyResult } from '../../contracts/ledger.js';
 import { policyList } from '../../contracts/policy.js';
+import { inclusionProof } from '../../contracts/ledger-proof.js';
+import { agentActivity, fleetBehavioralDiff, hunt, narrative, silentAgents } from '../../contracts/ledger-reports.js';
+import { jsonObject } from '../../contracts/json.js';
 import { pendingRequest, pendingSummary } from '../../contracts/review.js';
 import { createServiceClient } from '../../activities/clients/service-client.js';
 import { errorText, GateError } from '../../domain/errors.js';
@@ -13,6 +16,8 @@ import type { ReadinessChecks } from '../plugins/health.js';
 
 /** How long a page waits for a service before it shows the rest. */
 const READ_LIMIT_MS = 5_000;
+/** A report reads many rows. */
+const REPORT_LIMIT_MS = 20_000;
 /** A decision waits for its call. */
 const DECIDE_LIMIT_MS = 30_000;
 
@@ -24,6 +29,11 @@ export interface NeighboursOver {
   readonly readiness: ReadinessChecks;
 }
 
+/** The neighbours, and what is kept of one for all who ask. */
+export interface Reached extends NeighboursOver {
+  readonly chain: () => Promise<ChainHealth>;
+}
+
 const HEALTH_LIMIT_MS = 2_000;
 
 const queuePage = z.object({
@@ -32,6 +42,7 @@ const queuePage = z.object({
   pending_count: z.number().int(),
 });
 const rows = z.array(ledgerEntry);
+const masked = z.object({ masked_params: jsonObject.nullable(), retention_class: z.string().nullable() });
 
 /**
  * The services over mutual TLS with the console's own certificate. What proves the person to the review service is `bearer`; the tenant of
@@ -40,7 +51,7 @@ const rows = z.array(ledgerEntry);
 export function servicesFor(
   { tenant }: Person,
   bearer: string,
-  { hil, ledger, policy, readiness }: NeighboursOver,
+  { hil, ledger, policy, readiness, chain }: Reached,
 ): Services {
   const headers = { authorization: `Bearer ${bearer}`, 'x-gate-tenant-scope': tenant };
   const asking = (name: string, over: Promise<Over>) => {
@@ -101,6 +112,26 @@ export function servicesFor(
       call: (id) => askLedger(rows, get(`/audit/correlation/${id}`, { tenant })),
       rows: ({ agent, ...query }) => askLedger(rows, get(`/audit/${encodeURIComponent(agent)}`, { tenant, ...query })),
       verify: () => askLedger(verifyResult, get('/verify')),
+      maskedParams: (id) => askLedger(masked, get(`/audit/entry/${id}/masked-params`, { tenant })),
+      async inclusion(seq) {
+        const proof = await unlessUnknown(askLedger(inclusionProof, get('/proof/inclusion', { seq })));
+        // The route proves any row. Without its content nobody can say whose it is.
+        return proof?.entry?.['tenant'] === tenant ? proof : null;
+      },
+      hunt: (query) => askLedger(hunt, get('/audit/hunt', { tenant, ...query }), REPORT_LIMIT_MS),
+      narrative: (agent, window) =>
+        askLedger(
+          narrative,
+          get(`/audit/agents/${encodeURIComponent(agent)}/narrative`, { tenant, window }),
+          REPORT_LIMIT_MS,
+        ),
+      activity: (since_hours, limit) =>
+        askLedger(agentActivity, get('/analysis/agent-activity', { tenant, since_hours, limit }), REPORT_LIMIT_MS),
+      drift: (limit) =>
+        askLedger(fleetBehavioralDiff, get('/analysis/fleet-behavioral-diff', { tenant, limit }), REPORT_LIMIT_MS),
+      silent: (since_hours) =>
+        askLedger(silentAgents, get('/analysis/silent-agents', { tenant, since_hours }), REPORT_LIMIT_MS),
+      chain,
     },
     policy: { list: () => askPolicy(policyList, get('/policies')) },
     health: () =>

@@ -1,6 +1,7 @@
 import { liveList } from './live.js';
 import { keys } from './keys.js';
 import { passkeysOfMine, signedForms } from './passkeys.js';
+import { tail } from './tail.js';
 import { times } from './times.js';
 import { copyOnClick } from './copy.js';
 
@@ -11,3 +12,4 @@ keys();
 liveList();
 passkeysOfMine();
 signedForms();
+tail();

@@ -4,7 +4,7 @@ const HELP: readonly (readonly [string, string])[] = [
   ['d', 'deny: type the reason, then Enter'],
   ['m', 'change the arguments'],
   ['/', 'search'],
-  ['g, then h, a, p, e, y', 'go to the queue, the audit, the policies, the health, yourself'],
+  ['g, then h, a, n, p, e, y', 'go to the queue, the audit, the agents, the policies, the health, yourself'],
   ['?', 'this help'],
   ['Esc', 'close'],
 ];

@@ -8,6 +8,9 @@ type DetailKey = (typeof DETAIL_KEYS)[number];
 /** Selects rows of the chain. All given conditions must hold. */
 export interface RowFilter {
   readonly agentId?: string | undefined;
+  /** Agent labels with `*` for any characters; capital and small ASCII letters are alike. */
+  readonly agentLike?: string | undefined;
+  readonly tool?: string | undefined;
   readonly correlationId?: string | undefined;
   readonly tenant?: string | undefined;
   /**

@@ -2,6 +2,7 @@ import type { Kysely } from 'kysely';
 import { EVENT_KINDS } from '../../../contracts/event-kinds.js';
 import type { Json, JsonObject } from '../../../contracts/json.js';
 import type {
+  AgentActivity,
   BehavioralBaseline,
   EnvelopeRecommendations,
   FleetBehavioralDiff,
@@ -25,6 +26,7 @@ import {
   envelopeRecommendations,
   fleetBehavioralDiff,
 } from '../../../domain/evidence/reports/behavior.js';
+import { ACTIVITY_KINDS, activitySpan, agentActivity } from '../../../domain/evidence/reports/activity.js';
 import { isObject, jsonOf } from '../../../domain/evidence/reports/call-rows.js';
 import { type CanaryPart, type InspectedBy, modelUpgradeCanary } from '../../../domain/evidence/reports/canary.js';
 import { chooseCorpus, type ChosenCorpus, type CorpusQuery } from '../../../domain/evidence/reports/corpus.js';
@@ -56,7 +58,13 @@ export interface LedgerReports {
     readonly baselineDays: number;
     readonly recentDays: number;
     readonly limit: number;
+    readonly tenant?: string | undefined;
   }): Promise<FleetBehavioralDiff>;
+  agentActivity(query: {
+    readonly sinceHours: number;
+    readonly limit: number;
+    readonly tenant?: string | undefined;
+  }): Promise<AgentActivity>;
   /** Agents whose behaviour drifted, per tenant; for the watchdog. */
   driftedAgents(windows: BehaviorWindows): Promise<DriftedAgent[]>;
   envelopeRecommendations(
@@ -66,7 +74,7 @@ export interface LedgerReports {
     readonly windowHours: number;
     readonly cutover?: string | undefined;
   }): Promise<ModelUpgradeCanary>;
-  silentAgents(query: { readonly sinceHours: number }): Promise<SilentAgents>;
+  silentAgents(query: { readonly sinceHours: number; readonly tenant?: string | undefined }): Promise<SilentAgents>;
   /** `month` is `YYYY-MM` in UTC; without it, all time. */
   spend(query: {
     readonly month?: string | undefined;
@@ -163,11 +171,17 @@ export function createLedgerReports({ db, reader, allowedSilence, clock }: Repor
           reportRows({ ...scope, agentId, from, to, eventKinds: BEHAVIOR_KINDS }),
         );
       }),
-    fleetBehavioralDiff: ({ baselineDays, recentDays, limit }) =>
+    fleetBehavioralDiff: ({ baselineDays, recentDays, limit, tenant }) =>
       reading(() => {
         const windows = { baselineDays, recentDays, nowMs: clock() };
         const { sinceBaseline: from, now: to } = behaviorSpan(windows);
-        return fleetBehavioralDiff(windows, limit, reportRows({ from, to, eventKinds: BEHAVIOR_KINDS }));
+        return fleetBehavioralDiff(windows, limit, reportRows({ from, to, tenant, eventKinds: BEHAVIOR_KINDS }));
+      }),
+    agentActivity: ({ sinceHours, limit, tenant }) =>
+      reading(() => {
+        const window = { sinceHours, nowMs: clock() };
+        const rows = reportRows({ ...activitySpan(window), tenant, eventKinds: ACTIVITY_KINDS });
+        return agentActivity(window, limit, rows);
       }),
     driftedAgents: (windows) =>
       reading(() => {
@@ -195,9 +209,9 @@ export function createLedgerReports({ db, reader, allowedSilence, clock }: Repor
         const parts = { before: part(at - length), after: part(at) };
         return modelUpgradeCanary(new Date(at).toISOString(), windowHours, parts);
       }),
-    silentAgents: ({ sinceHours }) =>
+    silentAgents: ({ sinceHours, tenant }) =>
       reading(async () =>
-        silentAgents(counts({ eventKinds: SILENCE_KINDS }), {
+        silentAgents(counts({ tenant, eventKinds: SILENCE_KINDS }), {
           sinceHours,
           nowMs: clock(),
           allowed: await allowedSilence(),

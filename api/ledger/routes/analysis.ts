@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import {
+  agentActivity,
   behavioralBaseline,
   envelopeRecommendations,
   fleetBehavioralDiff,
@@ -41,7 +42,7 @@ export function analysisRoutes({ app, reports }: { readonly app: ServiceApp; rea
     '/analysis/fleet-behavioral-diff',
     {
       schema: {
-        querystring: z.object({ baseline_days: days(14), recent_days: days(7), limit }),
+        querystring: z.object({ tenant: tenantName.optional(), baseline_days: days(14), recent_days: days(7), limit }),
         response: { 200: fleetBehavioralDiff },
       },
     },
@@ -50,6 +51,7 @@ export function analysisRoutes({ app, reports }: { readonly app: ServiceApp; rea
         baselineDays: query.baseline_days,
         recentDays: query.recent_days,
         limit: query.limit,
+        tenant: query.tenant,
       }),
   );
 
@@ -88,11 +90,22 @@ export function analysisRoutes({ app, reports }: { readonly app: ServiceApp; rea
     '/analysis/silent-agents',
     {
       schema: {
-        querystring: z.object({ since_hours: whole(1, 8_784).default(24) }),
+        querystring: z.object({ tenant: tenantName.optional(), since_hours: whole(1, 8_784).default(24) }),
         response: { 200: silentAgents },
       },
     },
-    ({ query }) => reports.silentAgents({ sinceHours: query.since_hours }),
+    ({ query }) => reports.silentAgents({ sinceHours: query.since_hours, tenant: query.tenant }),
+  );
+
+  app.get(
+    '/analysis/agent-activity',
+    {
+      schema: {
+        querystring: z.object({ tenant: tenantName.optional(), since_hours: whole(1, 720).default(24), limit }),
+        response: { 200: agentActivity },
+      },
+    },
+    ({ query }) => reports.agentActivity({ sinceHours: query.since_hours, limit: query.limit, tenant: query.tenant }),
   );
 
   app.get(

@@ -25,6 +25,7 @@ const filterQuery = z.object({
   original_method: detail,
   reason: detail,
   verdict: detail,
+  tool: detail,
   brain_delta: detail,
   signal: z.string().max(128).optional(),
   source: z.string().max(32).optional(),
@@ -46,6 +47,7 @@ function queryOf(query: z.infer<typeof filterQuery>): AgentQuery {
     methods: query.methods?.split(','),
     signal: query.signal,
     source: query.source,
+    tool: query.tool,
     ...(details.length > 0 && { detail: Object.fromEntries(details) as AgentQuery['detail'] }),
   };
 }

@@ -1,66 +1,127 @@
 import type { LedgerEntry } from '../../../contracts/ledger.js';
-import { settled } from '../../services.js';
+import { GateError } from '../../../domain/errors.js';
+import { type ChainHealth, settled, type Settled } from '../../services.js';
 import { Empty, Foreign, Id, OrAway, Time } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
+import { addressOf, rowsAsked } from './asked.js';
+import { Choice, Kinds, Window } from './fields.js';
 
 const ROWS = 100;
-const FIELDS = ['agent', 'verdict', 'methods', 'from', 'to'] as const;
+export const VERDICTS = [
+  ['allow', 'allowed'],
+  ['park', 'sent to a person'],
+  ['deny', 'denied'],
+  ['rate_limited', 'over a limit'],
+] as const;
 
 /** Rows of the ledger, newest first; what is looked for stands in the address. */
 export const AUDIT: Page = {
   path: '/audit',
   role: 'viewer',
   nav: { label: 'Audit', key: 'a' },
-  async show({ query, services, nowMs }) {
-    const asked = Object.fromEntries(FIELDS.flatMap((field) => (query[field] ? [[field, query[field]]] : [])));
-    const before = /^\d{1,15}$/.test(query['before'] ?? '') ? Number(query['before']) : undefined;
-    const rows = await settled(
-      'The ledger',
-      services.ledger.rows({ agent: '*', ...asked, limit: ROWS, ...(before !== undefined && { before }) }),
-    );
+  async show({ query: address, services, nowMs }) {
+    const { asked, query } = rowsAsked(address, nowMs);
+    const chain = settled('The ledger', services.ledger.chain());
+    let refused: GateError | null = null;
+    let rows: Settled<readonly LedgerEntry[]> = { ok: true, value: [] };
+    try {
+      rows = await settled('The ledger', services.ledger.rows({ ...query, limit: ROWS }));
+    } catch (error) {
+      if (!(error instanceof GateError)) throw error;
+      refused = error;
+    }
+    const isNewest = query.before === undefined && query.to === undefined;
+    const oldest = rows.ok ? rows.value.at(-1) : undefined;
+    const one = asked.agent !== undefined && !asked.agent.includes('*') ? asked.agent : null;
     return {
       title: 'Audit',
+      ...(refused && { notice: { kind: 'bad', text: `${refused.message} (${refused.code})` } as const, status: refused.status }),
       body: (
         <section class="audit">
           <h1>Audit</h1>
+          <Chain of={await chain} nowMs={nowMs} />
           <form class="filter" method="get" action="/audit" role="search">
             <label>
-              Agent <input name="agent" value={query['agent'] ?? ''} placeholder="* for any characters" data-search />
+              Agent <input name="agent" value={asked.agent ?? ''} placeholder="* for any characters" data-search />
             </label>
+            <Choice label="Verdict" name="verdict" value={asked.verdict} any="any" of={VERDICTS} />
+            <Kinds name="methods" value={asked.methods} />
             <label>
-              Verdict <input name="verdict" value={query['verdict'] ?? ''} placeholder="allow, deny, park" />
+              Tool <input name="tool" value={asked.tool ?? ''} size={16} />
             </label>
-            <label>
-              From <input name="from" value={query['from'] ?? ''} placeholder="2026-01-02T03:04:05Z" />
-            </label>
-            <label>
-              To <input name="to" value={query['to'] ?? ''} placeholder="2026-01-03T00:00:00Z" />
-            </label>
-            <button type="submit">Show</button>
+            <Window asked={asked} />
+            <button type="submit">Show</button> <a href="/audit">Clear</a>
           </form>
+          <p>
+            <a href={addressOf('/audit/hunt', { window: asked.window, from: asked.from, to: asked.to })}>Hunt: who is behind it</a>,{' '}
+            {one !== null && (
+              <>
+                <a href={`/audit/agents/${encodeURIComponent(one)}/narrative`}>
+                  what <Foreign text={one} /> did, told
+                </a>
+                ,{' '}
+              </>
+            )}
+            <a href={addressOf('/audit/export', { ...asked, before: query.before })} download>
+              these rows as JSON lines
+            </a>
+            {asked.window !== undefined && query.from !== undefined && (
+              <>
+                , <a href={addressOf('/audit', { ...asked, window: undefined, from: query.from, to: new Date(nowMs).toISOString() })}>this window for good</a>
+              </>
+            )}
+          </p>
           <OrAway of={rows}>
-            {(found) =>
-              found.length === 0 ? (
-                <Empty>No rows. Take the filter away, or let an agent call something.</Empty>
-              ) : (
-                <>
-                  <Rows rows={found} nowMs={nowMs} />
-                  {found.length === ROWS && (
-                    <p>
-                      <a href={`/audit?${new URLSearchParams({ ...asked, before: String(found.at(-1)?.seq) }).toString()}`} rel="next">
-                        Older
-                      </a>
-                    </p>
+            {(found) => (
+              <div {...(isNewest && !refused && { 'data-tail': '/stream/audit' })}>
+                <p class="live dim" role="status" aria-live="polite" data-tail-status />
+                <div data-tail-rows data-newest={found[0]?.seq ?? 0}>
+                  {found.length === 0 ? (
+                    refused === null && <Empty>No rows. Take the filter away, or let an agent call something.</Empty>
+                  ) : (
+                    <Rows rows={found} nowMs={nowMs} />
                   )}
-                </>
-              )
-            }
+                </div>
+                <p>
+                  {query.before !== undefined && <a href={addressOf('/audit', asked)}>Newest</a>}{' '}
+                  {found.length === ROWS && (
+                    <a href={addressOf('/audit', { ...asked, before: oldest?.seq })} rel="next">
+                      Older
+                    </a>
+                  )}
+                </p>
+              </div>
+            )}
           </OrAway>
         </section>
       ),
     };
   },
 };
+
+/** What the last walk of the chain found. */
+const Chain = ({ of, nowMs }: { readonly of: Settled<ChainHealth>; readonly nowMs: number }) => (
+  <OrAway of={of}>
+    {({ valid, length, entries_checked, checked_at, checkpoint }) =>
+      valid ? (
+        <p class="dim">
+          The chain holds: {length} rows, {entries_checked} of them walked <Time iso={checked_at} nowMs={nowMs} />
+          {checkpoint ? (
+            <>
+              ; newest checkpoint of <code>{checkpoint.origin}</code> over {checkpoint.size} rows, root <Id id={checkpoint.root} short />.
+            </>
+          ) : (
+            '; the ledger signs no checkpoints (GATE_LEDGER_CHECKPOINT_KEY_FILE).'
+          )}
+        </p>
+      ) : (
+        <p class="notice bad" role="alert">
+          The chain does not hold, as a walk found <Time iso={checked_at} nowMs={nowMs} />. Decide nothing on what it says; <code>npx gate verify</code> says more.
+        </p>
+      )
+    }
+  </OrAway>
+);
 
 const Rows = ({ rows, nowMs }: { readonly rows: readonly LedgerEntry[]; readonly nowMs: number }) => (
   <div class="scrolls" tabIndex={0} role="region" aria-label="Rows">
@@ -86,17 +147,41 @@ const Rows = ({ rows, nowMs }: { readonly rows: readonly LedgerEntry[]; readonly
               <Time iso={row.timestamp} nowMs={nowMs} />
             </td>
             <td>
-              <code>{row.event_kind ?? row.method}</code>
+              <code>
+                <Foreign text={row.event_kind ?? row.method} />
+              </code>
             </td>
             <td>
-              <Foreign text={row.agent_id} />
+              <a href={addressOf('/audit', { agent: row.agent_id })}>
+                <Foreign text={row.agent_id} />
+              </a>
             </td>
             <td>{row.tool_type && <Foreign text={row.tool_type} />}</td>
-            <td>{typeof row.policy_decision?.['outcome'] === 'string' && <span class={`tag ${row.policy_decision['outcome']}`}>{row.policy_decision['outcome']}</span>}</td>
-            <td>{row.correlation_id && <a href={`/audit/correlation/${row.correlation_id}`}><Id id={row.correlation_id} short /></a>}</td>
+            <td>
+              <Outcome row={row} />
+            </td>
+            <td>
+              {row.correlation_id && (
+                <a href={`/audit/correlation/${encodeURIComponent(row.correlation_id)}`}>
+                  <Id id={row.correlation_id} short />
+                </a>
+              )}
+            </td>
           </tr>
         ))}
       </tbody>
     </table>
   </div>
 );
+
+/** The outcome of a verdict, or how far an execution came. */
+export function Outcome({ row: { policy_decision: decision } }: { readonly row: LedgerEntry }) {
+  const said = decision?.['outcome'] ?? decision?.['stage'];
+  if (typeof said !== 'string') return null;
+  const tone = { completed: 'allow', failed: 'deny', uncertain: 'park', rate_limited: 'deny' }[said] ?? said;
+  return (
+    <span class={`tag ${/^[a-z_]{1,32}$/.test(tone) ? tone : ''}`}>
+      <Foreign text={said} />
+    </span>
+  );
+}

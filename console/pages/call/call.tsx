@@ -1,7 +1,18 @@
+import type { Json, JsonObject } from '../../../contracts/json.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
-import { settled } from '../../services.js';
+import type { PendingRequest } from '../../../contracts/review.js';
+import { factOf } from '../../../domain/evidence/reports/report-rows.js';
+import { changesIn, summaryOf } from '../../../domain/evidence/reports/summaries.js';
+import { shownJson } from '../../../domain/shown-json.js';
+import { type Settled, settled } from '../../services.js';
 import { Empty, Facts, Foreign, ForeignBlock, Id, OrAway, Time } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
+import { Outcome } from '../audit/audit.js';
+
+/** Rows that the page tells; a call has a few, and one that was tried again and again has them all in the JSON. */
+const MOST_ROWS = 200;
+const MOST_CHARACTERS = 100_000;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** The story of one call, from the rows of the ledger, in the order of the chain. */
 export const CALL: Page = {
@@ -9,10 +20,21 @@ export const CALL: Page = {
   role: 'viewer',
   async show({ params, services, nowMs }) {
     const id = params['cid'] ?? '';
-    const rows = await settled('The ledger', services.ledger.call(id));
+    const isId = UUID.test(id);
+    const [rows, review] = isId
+      ? await Promise.all([
+          settled('The ledger', services.ledger.call(id)),
+          settled('The review service', services.hil.byCorrelation(id)),
+        ])
+      : ([{ ok: true, value: [] }, { ok: true, value: null }] as const);
+    const all = rows.ok ? rows.value : [];
+    // The row that commits to the request: its verdict, or for a review without a call the row that opened it.
+    const asked = all.find((row) => ['proxy.verdict', 'hil.created'].includes(row.event_kind ?? '') && row['payload_sha256'] !== null);
+    const request = asked ? await settled('The ledger', services.ledger.maskedParams(asked.id)) : null;
+    const isEmpty = rows.ok && all.length === 0;
     return {
       title: `Call ${id.slice(0, 8)}`,
-      ...(rows.ok && rows.value.length === 0 && { status: 404 }),
+      ...(isEmpty && { status: 404 }),
       body: (
         <section class="call">
           <h1>
@@ -23,53 +45,287 @@ export const CALL: Page = {
               found.length === 0 ? (
                 <Empty>The ledger has no row of this call in your tenant.</Empty>
               ) : (
-                <>
-                  <ol class="story">
-                    {found.map((row, at) => (
-                      <Step key={row.id} row={row} before={found[at - 1]} nowMs={nowMs} />
-                    ))}
-                  </ol>
-                  <p class="dim">
-                    <code>npx gate verify</code> walks the whole chain; <code>npx gate prove {found[0]?.seq}</code> writes a proof of one row that is
-                    checked without Gate.
-                  </p>
-                </>
+                <Call rows={found} nowMs={nowMs} />
               )
             }
           </OrAway>
+          {!isEmpty && (
+            <>
+              <OrAway of={review}>{(row) => row && <Review row={row} nowMs={nowMs} />}</OrAway>
+              {request && <Request of={request} />}
+              {all.length > 0 && <Story id={id} rows={all} nowMs={nowMs} />}
+            </>
+          )}
         </section>
       ),
     };
   },
 };
 
-function Step({ row, before, nowMs }: { readonly row: LedgerEntry; readonly before: LedgerEntry | undefined; readonly nowMs: number }) {
-  const decision = row.policy_decision;
-  const outcome = typeof decision?.['outcome'] === 'string' ? decision['outcome'] : null;
-  const later = before ? Date.parse(row.timestamp) - Date.parse(before.timestamp) : 0;
+const newest = (rows: readonly LedgerEntry[], ...kinds: readonly string[]): LedgerEntry | undefined =>
+  rows.findLast((row) => kinds.includes(row.event_kind ?? ''));
+
+const lines = (value: Json | undefined): readonly string[] =>
+  Array.isArray(value) ? value.filter((line) => typeof line === 'string') : [];
+
+/** Who asked for what, what was said of it, and what came of it. */
+function Call({ rows, nowMs }: { readonly rows: readonly LedgerEntry[]; readonly nowMs: number }) {
+  const verdict = newest(rows, 'proxy.verdict');
+  const inspection = newest(rows, 'brain.inspection');
+  const policy = newest(rows, 'policy.evaluated');
+  const ended = newest(rows, 'upstream.outcome', 'call.aborted', 'call.abandoned');
+  const changed = newest(rows, 'hil.modified');
+  const [first] = rows;
+  const spoke = [
+    ...new Set([verdict, policy, changed].flatMap((row) => [...lines(row?.policy_decision?.['reasons']), ...lines(row?.policy_decision?.['review_reasons'])])),
+  ];
+  const undelivered = rows.filter((row) => row.event_kind === 'alarm.call_stuck' && row.policy_decision?.['duty'] === 'callback');
+  const told = ended?.policy_decision;
   return (
-    <li>
-      <h2>
-        <code>{row.event_kind ?? row.method}</code> {outcome && <span class={`tag ${outcome}`}>{outcome}</span>}
-      </h2>
-      <p>
-        <Time iso={row.timestamp} nowMs={nowMs} /> {before && <span class="dim">+{later} ms</span>}
+    <>
+      <p class="headline">
+        <Foreign text={first?.agent_id ?? ''} /> asked for <Foreign text={first?.tool_type ?? 'nothing by name'} />{' '}
+        {first && <Time iso={first.timestamp} nowMs={nowMs} />}. {verdict && <Outcome row={verdict} />} {ended && <Outcome row={ended} />}
       </p>
+      <section class="verdict" aria-labelledby="verdict">
+        <h2 id="verdict">Verdict</h2>
+        {verdict ? (
+          <p>
+            <Foreign text={summaryOf(factOf(verdict))} />
+          </p>
+        ) : (
+          <Empty>No verdict is written yet, or nobody judged this: load the page again in a moment.</Empty>
+        )}
+        {spoke.length > 0 ? (
+          <>
+            <h3>Rules that spoke</h3>
+            <ul>
+              {spoke.map((line) => (
+                <li key={line}>
+                  <Foreign text={line} />
+                </li>
+              ))}
+            </ul>
+          </>
+        ) : (
+          policy && <p class="dim">No rule spoke against it.</p>
+        )}
+        {verdict && (
+          <Facts
+            of={[
+              ['Tier', <Foreign text={textOf(verdict.policy_decision?.['tier'])} />],
+              ['Stopped by', <Foreign text={textOf(verdict.policy_decision?.['layer'])} />],
+              ['Mode', <Foreign text={textOf(verdict.policy_decision?.['mode'])} />],
+              ['Kind of call', <Foreign text={verdict.intent_category} />],
+              ['Rules', <Rules of={verdict.policy_decision?.['policy_bundle']} />],
+            ]}
+          />
+        )}
+        {inspection && <Scores row={inspection} />}
+      </section>
+      <section aria-labelledby="result">
+        <h2 id="result">Result</h2>
+        {ended && told ? (
+          <>
+            <p>
+              <Foreign text={summaryOf(factOf(ended))} />
+            </p>
+            <Facts
+              of={[
+                ['Status', <Foreign text={textOf(told['status_code'])} />],
+                ['Took', typeof told['duration_ms'] === 'number' ? `${told['duration_ms']} ms` : 'not known'],
+                ['Digest of the result', typeof told['result_sha256'] === 'string' ? <Id id={told['result_sha256']} short /> : 'none'],
+                ...(told['code'] ? [['Code', <Foreign text={textOf(told['code'])} />] as const] : []),
+              ]}
+            />
+            <p class="dim">The ledger keeps the digest of a result, not the result.</p>
+          </>
+        ) : (
+          <p class="dim">None yet: nothing ran, or it has not ended.</p>
+        )}
+        {undelivered.map((row) => (
+          <p key={row.id} class="notice bad">
+            A message to the caller's callback address was given up <Time iso={row.timestamp} nowMs={nowMs} />: <Foreign text={row.reasoning} />
+          </p>
+        ))}
+      </section>
+    </>
+  );
+}
+
+const textOf = (value: Json | undefined): string =>
+  typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : 'none';
+
+function Rules({ of }: { readonly of: Json | undefined }) {
+  const bundle = (typeof of === 'object' && of !== null && !Array.isArray(of) ? of : {}) as JsonObject;
+  const digest = bundle['hash_sha256'];
+  if (typeof digest !== 'string') return <>none</>;
+  return (
+    <>
+      {textOf(bundle['policy_count'])} of <Foreign text={textOf(bundle['version'])} /> <Id id={digest.replace(/^sha256:/, '')} short />
+    </>
+  );
+}
+
+/** What inspection made of the call. Scores are basis points in the row, and per cent here. */
+function Scores({ row }: { readonly row: LedgerEntry }) {
+  const scores = row['brain_scores'];
+  const given = typeof scores === 'object' && scores !== null && !Array.isArray(scores) ? Object.entries(scores as JsonObject) : [];
+  return (
+    <>
+      <h3>Inspection</h3>
       <p>
         <Foreign text={row.reasoning} />
       </p>
-      <Facts
-        of={[
-          ['Agent', <Foreign text={row.agent_id} />],
-          ...(row.tool_type ? [['Tool', <Foreign text={row.tool_type} />] as const] : []),
-          ...(row.decided_by ? [['Decided by', <Foreign text={row.decided_by} />] as const] : []),
-          ['Row', <>{row.seq} <Id id={row.entry_hash} short /></>],
-        ]}
-      />
-      {decision && (
+      {given.length > 0 && (
+        <table class="values scores">
+          <tbody>
+            {given.map(([name, value]) => (
+              <tr key={name}>
+                <th scope="row">
+                  <Foreign text={name.replaceAll('_', ' ')} />
+                </th>
+                <td>
+                  {typeof value === 'number' ? (
+                    <>
+                      <meter min={0} max={10_000} value={value} /> {(value / 100).toFixed(value % 100 === 0 ? 0 : 2)} %
+                    </>
+                  ) : (
+                    <Foreign text={value === true ? 'yes' : value === false ? 'no' : JSON.stringify(value)} />
+                  )}
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </>
+  );
+}
+
+/** Who decided, and why, as the review service has it. */
+const Review = ({ row, nowMs }: { readonly row: PendingRequest; readonly nowMs: number }) => (
+  <section aria-labelledby="review">
+    <h2 id="review">Review</h2>
+    <p>
+      <span class={`tag ${row.status}`}>{row.status}</span>{' '}
+      {row.decided_by && (
+        <>
+          by <Foreign text={row.decided_by} />{' '}
+        </>
+      )}
+      {row.decided_at && <Time iso={row.decided_at} nowMs={nowMs} />}
+      {row.decision_reason && (
+        <>
+          : <Foreign text={row.decision_reason} />
+        </>
+      )}{' '}
+      <a href={`/hil/${row.id}`}>{row.status === 'pending' ? 'Decide it' : 'Its review'}</a>
+    </p>
+    {(row.approvals ?? []).length > 0 && (
+      <ul>
+        {row.approvals?.map(({ by, at, provenance }) => (
+          <li key={by}>
+            <Foreign text={by} /> approved <Time iso={at} nowMs={nowMs} />, proved by <Foreign text={provenance} />
+          </li>
+        ))}
+      </ul>
+    )}
+    <Facts
+      of={[
+        ['People needed', String(row.required_approvers ?? 1)],
+        ['Through', <Foreign text={row.decided_via ?? 'not decided'} />],
+        ...(row.incident_summary ? [['Note', <Foreign text={row.incident_summary} />] as const] : []),
+      ]}
+    />
+  </section>
+);
+
+const Request = ({ of }: { readonly of: Settled<{ readonly masked_params: Json; readonly retention_class: string | null }> }) => (
+  <section aria-labelledby="request">
+    <h2 id="request">Request</h2>
+    <OrAway of={of}>
+      {({ masked_params: params, retention_class: kept }) => {
+        if (params === null) return <p class="dim">The request was purged at its date; the rows keep its digest.</p>;
+        const { text, isWhole } = shownJson(params, MOST_CHARACTERS);
+        return (
+          <>
+            <ForeignBlock text={text} label="The request, secrets masked" />
+            {!isWhole && <p class="notice bad">Only the beginning: the request has more than {MOST_CHARACTERS} characters.</p>}
+            <p class="dim">
+              As the agent sent it, secrets masked.{' '}
+              {kept !== null && (
+                <>
+                  Kept as <Foreign text={kept} />.
+                </>
+              )}
+            </p>
+          </>
+        );
+      }}
+    </OrAway>
+  </section>
+);
+
+const Story = ({ id, rows, nowMs }: { readonly id: string; readonly rows: readonly LedgerEntry[]; readonly nowMs: number }) => (
+  <section class="wide" aria-labelledby="story">
+    <h2 id="story">What happened</h2>
+    <ol class="story">
+      {rows.slice(0, MOST_ROWS).map((row, at) => (
+        <Step key={row.id} id={id} row={row} before={rows[at - 1]} nowMs={nowMs} />
+      ))}
+    </ol>
+    {rows.length > MOST_ROWS && <p class="notice">{rows.length - MOST_ROWS} more rows are in the JSON.</p>}
+    <p class="dim">
+      <a href={`/api/audit/correlation/${id}`}>All rows as JSON</a>.{' '}
+      A proof is checked on any machine with <code>npx gate verify --bundle gate-proof-N.json --key</code> and the log's key, which you have
+      from elsewhere than the file; it needs neither this console nor the network. <code>npx gate verify</code> walks the whole chain.
+    </p>
+  </section>
+);
+
+function Step({
+  id,
+  row,
+  before,
+  nowMs,
+}: {
+  readonly id: string;
+  readonly row: LedgerEntry;
+  readonly before: LedgerEntry | undefined;
+  readonly nowMs: number;
+}) {
+  const later = before ? Date.parse(row.timestamp) - Date.parse(before.timestamp) : 0;
+  const changes = row.event_kind === 'hil.modified' ? null : changesIn(row.policy_decision);
+  return (
+    <li>
+      <p>
+        <Foreign text={summaryOf(factOf(row))} /> <Outcome row={row} />
+      </p>
+      {changes && (
+        <p>
+          Changed: <Foreign text={changes} />
+        </p>
+      )}
+      <p class="dim">
+        <Time iso={row.timestamp} nowMs={nowMs} /> {before && <>+{later} ms </>}
+        <code>
+          <Foreign text={row.event_kind ?? row.method} />
+        </code>{' '}
+        {row.decided_by && (
+          <>
+            by <Foreign text={row.decided_by} />{' '}
+          </>
+        )}
+        row {row.seq} <Id id={row.entry_hash} short />{' '}
+        <a href={`/audit/correlation/${id}/proof?seq=${row.seq}`} download>
+          proof
+        </a>
+      </p>
+      {row.policy_decision && (
         <details>
           <summary>What the row says</summary>
-          <ForeignBlock text={JSON.stringify(decision, null, 2)} label={`Row ${row.seq}`} />
+          <ForeignBlock text={shownJson(row.policy_decision, MOST_CHARACTERS).text} label={`Row ${row.seq}`} />
         </details>
       )}
     </li>

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../../contracts/json.js';
+import type { LedgerEntry } from '../../../contracts/ledger.js';
 import type { EntryTable } from '../../ledger/tables.js';
 
 /** The part of an entry that reports use. */
@@ -62,6 +63,33 @@ export const toFact = (row: FactRow): ReportRow => ({
   tool: row.tool_name,
   costMicros: row.cost_micros === null ? null : Number(row.cost_micros),
 });
+
+/** The same part of an entry as read routes return it. */
+export const factOf = (entry: LedgerEntry): ReportRow => {
+  const text = (name: string): string | null => {
+    const value = entry[name];
+    return typeof value === 'string' ? value : null;
+  };
+  const cost = entry['cost_micros'];
+  return {
+    seq: entry.seq,
+    at: entry.timestamp,
+    id: entry.id,
+    agentId: entry.agent_id,
+    agentName: text('agent_name'),
+    tenant: text('tenant'),
+    kind: entry.event_kind ?? entry.method,
+    method: entry.method,
+    authorized: entry.authorized,
+    intent: entry.intent_category,
+    reasoning: entry.reasoning,
+    decision: entry.policy_decision,
+    correlationId: entry.correlation_id,
+    signal: text('signal'),
+    tool: text('tool_name') ?? entry.tool_type,
+    costMicros: typeof cost === 'number' ? cost : null,
+  };
+};
 
 /**
  * The intent score of an inspection (docs/architecture/verdict.md#the-fold), in basis points so that a sum does not depend on its order.

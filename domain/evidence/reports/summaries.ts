@@ -33,6 +33,10 @@ export function summaryOf(reportRow: ReportRow): string {
       return decision?.['available'] === false
         ? `${tool} was judged without inspection${because(reasoning)}`
         : `${tool} was inspected${because(reasoning)}`;
+    case 'policy.evaluated':
+      return decision?.['available'] === false
+        ? `the rules could not be asked about ${tool}${because(reasoning)}`
+        : `the rules ${reportRow.authorized ? 'let' : 'do not let'} ${tool} through${because(reasoning)}`;
     case 'hil.created':
       return `${tool} waits for a person${because(reasoning)}`;
     case 'hil.modified':

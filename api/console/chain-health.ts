@@ -1,0 +1,72 @@
+import { createServiceClient } from '../../activities/clients/service-client.js';
+import type { ChainHealth } from '../../console/services.js';
+import { verifyResult } from '../../contracts/ledger.js';
+import { GateError } from '../../domain/errors.js';
+import { parseCheckpoint } from '../../domain/ledger/tlog/checkpoint.js';
+import { within } from '../../domain/within.js';
+import type { Over } from '../plugins/declaration.js';
+
+const FRESH_MS = 60_000;
+/** How long a page waits for a walk. */
+const PATIENCE_MS = 1_500;
+/** A first walk reads the whole chain. */
+const WALK_LIMIT_MS = 600_000;
+
+/**
+ * Asks the ledger to verify its chain, at most one walk at a time and one a minute, however many people look. While a walk goes on, the last
+ * result stands, with its time; without one it is `console_neighbour_away`.
+ */
+export function chainHealth(ledger: Promise<Over>, clock: () => number): () => Promise<ChainHealth> {
+  let known: ChainHealth | null = null;
+  let walking: Promise<ChainHealth> | null = null;
+  const walk = async (): Promise<ChainHealth> => {
+    const over = await ledger;
+    const away = (detail: string, cause?: unknown) => new GateError('console_neighbour_away', detail, { cause });
+    const verified = await createServiceClient(
+      'the ledger',
+      over,
+      away,
+    )(verifyResult, {
+      method: 'GET',
+      path: '/verify?since_checkpoint=true',
+      timeoutMs: WALK_LIMIT_MS,
+    });
+    known = {
+      valid: verified.valid,
+      entries_checked: verified.entries_checked,
+      length: verified.commitment?.length ?? verified.entries_checked,
+      head_hash: verified.commitment?.head_hash ?? null,
+      checked_at: new Date(clock()).toISOString(),
+      checkpoint: verified.valid ? await checkpointOf(over) : null,
+    };
+    return known;
+  };
+  return async () => {
+    if (known !== null && clock() - Date.parse(known.checked_at) < FRESH_MS) return known;
+    if (walking === null) {
+      walking = walk().finally(() => {
+        walking = null;
+      });
+      walking.catch(() => undefined);
+    }
+    const late = () =>
+      new GateError('console_neighbour_away', 'the chain is being walked; load the page again in a moment');
+    try {
+      return await within(PATIENCE_MS, walking, late);
+    } catch (error) {
+      if (known !== null && walking !== null) return known;
+      throw error;
+    }
+  };
+}
+
+/** The newest checkpoint; `null` where the ledger signs none. */
+async function checkpointOf({ url, fetch }: Over): Promise<ChainHealth['checkpoint']> {
+  const answer = await fetch(new URL('/checkpoint', url).href, {
+    method: 'GET',
+    signal: AbortSignal.timeout(WALK_LIMIT_MS),
+  });
+  if (answer.status !== 200) return null;
+  const { origin, size, root } = parseCheckpoint(await answer.text());
+  return { origin, size, root: root.toString('hex') };
+}

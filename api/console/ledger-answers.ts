@@ -1,0 +1,115 @@
+import { Readable } from 'node:stream';
+import type { FastifyRequest } from 'fastify';
+import { rowsAsked } from '../../console/pages/audit/asked.js';
+import type { RowsQuery, Services } from '../../console/services.js';
+import type { Person } from '../../console/visit.js';
+import type { LedgerEntry } from '../../contracts/ledger.js';
+import { GateError } from '../../domain/errors.js';
+import { makeProofBundle } from '../../domain/ledger/tlog/proof-bundle.js';
+import type { ServiceApp } from '../plugins/app.js';
+import type { Over } from '../plugins/declaration.js';
+import { relay } from './review-events.js';
+
+interface Who {
+  readonly person: Person;
+  readonly bearer: string;
+}
+
+export interface LedgerAnswersOptions {
+  readonly entered: (request: FastifyRequest) => Promise<Who | null>;
+  /** Whose operator's token the request has. */
+  readonly operatorOf: (request: FastifyRequest) => Who | null;
+  readonly services: (who: Who) => Services;
+  readonly ledger: Promise<Over>;
+  readonly clock: () => number;
+}
+
+/** Rows of one export; a larger window is exported in parts. */
+export const EXPORT_ROWS = 50_000;
+const EXPORT_PAGE = 500;
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** What the ledger says, for programs: everything here is JSON, and everything is of the person's tenant. */
+export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): void {
+  const { entered, services, clock } = options;
+  const inside = async (request: FastifyRequest): Promise<Who> => {
+    const who = await entered(request);
+    if (who === null) throw new GateError('unauthenticated');
+    return who;
+  };
+
+  relay(app, '/stream/audit', {
+    entered,
+    over: options.ledger,
+    name: 'the ledger',
+    from: (tenant) => `/stream/audit?${new URLSearchParams({ tenant }).toString()}`,
+  });
+
+  /** All rows of a call, in order. What nobody has heard of, or somebody else's, is `[]`. */
+  app.get('/api/audit/correlation/:cid', async (request) => {
+    // A token that is offered counts alone, so that a wrong one is never answered by a session that happens to stand.
+    const who = request.headers.authorization === undefined ? await entered(request) : options.operatorOf(request);
+    if (who === null) throw new GateError('unauthenticated');
+    const { cid } = request.params as { cid: string };
+    return UUID.test(cid) ? services(who).ledger.call(cid) : [];
+  });
+
+  app.get('/api/chain-status', async (request) => services(await inside(request)).ledger.chain());
+
+  /** What `gate prove` writes, for one row of the call. */
+  app.get('/audit/correlation/:cid/proof', async (request, reply) => {
+    const who = await inside(request);
+    const { seq } = request.query as { seq?: unknown };
+    const place = typeof seq === 'string' && /^[1-9]\d{0,14}$/.test(seq) ? Number(seq) : null;
+    const proof = place === null ? null : await services(who).ledger.inclusion(place);
+    if (proof?.entry?.correlation_id !== (request.params as { cid: string }).cid)
+      throw new GateError('not_found', 'The call has no such row.');
+    return reply
+      .type('application/json')
+      .header('content-disposition', `attachment; filename="gate-proof-${proof.seq}.json"`)
+      .send(`${JSON.stringify(makeProofBundle(proof), null, 2)}\n`);
+  });
+
+  /** The rows that the audit page shows with the same address, as JSON lines, newest first. The last line says whether they are all. */
+  app.get('/audit/export', async (request, reply) => {
+    const who = await inside(request);
+    const { query } = rowsAsked(request.query as Readonly<Record<string, unknown>>, clock());
+    const pages = pagesOf(services(who).ledger.rows, query);
+    // A refusal, or a ledger that is away, is answered before anything is sent.
+    const first = await pages.next();
+    return reply
+      .type('application/x-ndjson; charset=utf-8')
+      .header('content-disposition', 'attachment; filename="gate-audit.jsonl"')
+      .send(Readable.from(lines(first, pages), { objectMode: false }));
+  });
+}
+
+async function* pagesOf(
+  rows: Services['ledger']['rows'],
+  query: Omit<RowsQuery, 'limit'>,
+): AsyncGenerator<readonly LedgerEntry[]> {
+  let { before } = query;
+  for (;;) {
+    const page = await rows({ ...query, limit: EXPORT_PAGE, ...(before !== undefined && { before }) });
+    if (page.length > 0) yield page;
+    if (page.length < EXPORT_PAGE) return;
+    before = page.at(-1)?.seq;
+  }
+}
+
+/** One page is in memory at a time. A fault after the first cuts the connection, and the last line is missing. */
+async function* lines(
+  first: IteratorResult<readonly LedgerEntry[]>,
+  pages: AsyncGenerator<readonly LedgerEntry[]>,
+): AsyncGenerator<string> {
+  let sent = 0;
+  let next: LedgerEntry | undefined;
+  for (let page = first; !page.done && next === undefined; page = await pages.next()) {
+    const taken = page.value.slice(0, EXPORT_ROWS - sent);
+    sent += taken.length;
+    if (taken.length > 0) yield taken.map((row) => `${JSON.stringify(row)}\n`).join('');
+    next = page.value[taken.length];
+  }
+  await pages.return(undefined);
+  yield `${JSON.stringify(next === undefined ? { export: 'complete', rows: sent } : { export: 'cut', rows: sent, before: next.seq + 1 })}\n`;
+}

@@ -1,0 +1,294 @@
+import type { AgentActivity, FleetBehavioralDiff, SilentAgents } from '../../../contracts/ledger-reports.js';
+import { type Settled, settled } from '../../services.js';
+import { Bars, Shares } from '../../ui/charts.js';
+import { Empty, Foreign, OrAway, spanTold, Time } from '../../ui/parts.js';
+import type { Page } from '../../visit.js';
+import { addressOf } from '../audit/asked.js';
+
+const AGENTS = 100;
+const SILENT_HOURS = 24;
+const WINDOWS = { '1h': 1, '24h': 24, '7d': 168, '30d': 720 } as const;
+
+/** What each agent did lately, by tool and verdict; who is silent, and whose behaviour changed. */
+export const AGENTS_PAGE: Page = {
+  path: '/agents',
+  role: 'viewer',
+  nav: { label: 'Agents', key: 'n' },
+  async show({ query, services: { ledger }, nowMs }) {
+    const asked = query['window'] ?? '';
+    const window = Object.hasOwn(WINDOWS, asked) ? (asked as keyof typeof WINDOWS) : '24h';
+    const [activity, silent, drift] = await Promise.all([
+      settled('The ledger', ledger.activity(WINDOWS[window], AGENTS)),
+      settled('The ledger', ledger.silent(SILENT_HOURS)),
+      settled('The ledger', ledger.drift(AGENTS)),
+    ]);
+    return {
+      title: 'Agents',
+      body: (
+        <section class="agents">
+          <h1>Agents</h1>
+          <nav aria-label="Window">
+            {Object.keys(WINDOWS).map((option) => (
+              <span key={option}>
+                <a href={addressOf('/agents', { window: option })} aria-current={option === window ? 'page' : undefined}>
+                  {option}
+                </a>{' '}
+              </span>
+            ))}
+          </nav>
+          <OrAway of={activity}>
+            {(did) => (did.agents.length === 0 ? <Empty>No agent called anything in this window. Take a longer one.</Empty> : <Activity of={did} window={window} nowMs={nowMs} />)}
+          </OrAway>
+          {/* One notice is enough where the ledger is away. */}
+          {activity.ok && <Silence of={silent} nowMs={nowMs} />}
+          {activity.ok && <Drift of={drift} />}
+        </section>
+      ),
+    };
+  },
+};
+
+function Activity({ of: { agents, agents_total, since, until }, window, nowMs }: { readonly of: AgentActivity; readonly window: string; readonly nowMs: number }) {
+  const most = Math.max(0, ...agents.flatMap(({ points }) => points.map((point) => point.total)));
+  const part = spanTold((Date.parse(until) - Date.parse(since)) / 24);
+  return (
+    <>
+      <p class="dim">
+        <span class="key allow" /> allowed, <span class="key park" /> sent to a person, <span class="key deny" /> denied. Bars are calls of {part} each, the denied ones at
+        their foot; all have the same scale.
+      </p>
+      <div class="scrolls" tabIndex={0} role="region" aria-label="What agents did">
+        <table class="rows">
+          <thead>
+            <tr>
+              <th scope="col">Agent</th>
+              <th scope="col" class="number">
+                Calls
+              </th>
+              <th scope="col" class="number">
+                Allowed
+              </th>
+              <th scope="col" class="number">
+                To people
+              </th>
+              <th scope="col" class="number">
+                Denied
+              </th>
+              <th scope="col">Shares</th>
+              <th scope="col">Over time</th>
+              <th scope="col">Last call</th>
+            </tr>
+          </thead>
+          <tbody>
+            {agents.map((agent) => (
+              <tr key={agent.agent_id}>
+                <th scope="row">
+                  <a href={`/audit/agents/${encodeURIComponent(agent.agent_id)}/narrative`}>
+                    <Foreign text={agent.agent_id} />
+                  </a>
+                </th>
+                <td class="number">{agent.total}</td>
+                <td class="number">{agent.allowed}</td>
+                <td class="number">
+                  {agent.reviewed}
+                  {agent.denied_by_people > 0 && ` (${agent.denied_by_people} refused)`}
+                </td>
+                <td class="number">
+                  {agent.denied > 0 ? <a href={addressOf('/audit', { agent: agent.agent_id, verdict: 'deny', window })}>{agent.denied}</a> : 0}
+                </td>
+                <td>
+                  <Shares
+                    of={[
+                      { tone: 'allow', count: agent.allowed },
+                      { tone: 'park', count: agent.reviewed },
+                      { tone: 'deny', count: agent.denied },
+                    ]}
+                    label={`${agent.allowed} allowed, ${agent.reviewed} sent to a person, ${agent.denied} denied`}
+                  />
+                </td>
+                <td>
+                  <Bars of={agent.points.map(({ total, denied }) => ({ total, marked: denied }))} most={most} label={`Calls, ${part} each; the table below has the numbers`} />
+                </td>
+                <td>
+                  <Time iso={agent.last_at} nowMs={nowMs} />
+                </td>
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+      {agents_total > agents.length && (
+        <p class="dim">
+          The {agents.length} with most calls of {agents_total}; a shorter window may show others.
+        </p>
+      )}
+      <h2>By tool</h2>
+      {agents.map((agent) => (
+        <details key={agent.agent_id} open={agents.length <= 5}>
+          <summary>
+            <Foreign text={agent.agent_id} />: {agent.tools_total} {agent.tools_total === 1 ? 'tool' : 'tools'}
+          </summary>
+          <table class="rows">
+            <thead>
+              <tr>
+                <th scope="col">Tool</th>
+                <th scope="col" class="number">
+                  Allowed
+                </th>
+                <th scope="col" class="number">
+                  To people
+                </th>
+                <th scope="col" class="number">
+                  Denied
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {agent.tools.map((tool) => (
+                <tr key={tool.tool_name}>
+                  <th scope="row">
+                    <a href={addressOf('/audit', { agent: agent.agent_id, tool: tool.tool_name, window })}>
+                      <Foreign text={tool.tool_name} />
+                    </a>
+                  </th>
+                  <td class="number">{tool.allowed}</td>
+                  <td class="number">{tool.reviewed}</td>
+                  <td class="number">{tool.denied}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+          {agent.tools_total > agent.tools.length && <p class="dim">The {agent.tools.length} that were called most.</p>}
+          <table class="rows">
+            <thead>
+              <tr>
+                <th scope="col">Over time, from</th>
+                <th scope="col" class="number">
+                  Calls
+                </th>
+                <th scope="col" class="number">
+                  Denied
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {agent.points
+                .filter(({ total }) => total > 0)
+                .map(({ at, total, denied }) => (
+                  <tr key={at}>
+                    <td>
+                      <Time iso={at} nowMs={nowMs} />
+                    </td>
+                    <td class="number">{total}</td>
+                    <td class="number">{denied}</td>
+                  </tr>
+                ))}
+            </tbody>
+          </table>
+        </details>
+      ))}
+    </>
+  );
+}
+
+const Silence = ({ of, nowMs }: { readonly of: Settled<SilentAgents>; readonly nowMs: number }) => (
+  <section aria-labelledby="silent">
+    <h2 id="silent">Silent for {SILENT_HOURS} hours</h2>
+    <OrAway of={of}>
+      {({ silent_agents: silent, active_total }) =>
+        silent.length === 0 ? (
+          <p class="dim">None of {active_total}.</p>
+        ) : (
+          <table class="rows">
+            <thead>
+              <tr>
+                <th scope="col">Agent</th>
+                <th scope="col">Last call</th>
+              </tr>
+            </thead>
+            <tbody>
+              {silent.slice(0, AGENTS).map((agent) => (
+                <tr key={agent.agent_name}>
+                  <th scope="row">
+                    <a href={addressOf('/audit', { agent: agent.agent_name })}>
+                      <Foreign text={agent.agent_name} />
+                    </a>
+                  </th>
+                  <td>{agent.last_activity === null ? 'never' : <Time iso={agent.last_activity} nowMs={nowMs} />}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        )
+      }
+    </OrAway>
+  </section>
+);
+
+const Drift = ({ of }: { readonly of: Settled<FleetBehavioralDiff> }) => (
+  <section aria-labelledby="drift">
+    <h2 id="drift">Changed behaviour</h2>
+    <OrAway of={of}>
+      {({ agents, recent_days, baseline_days }) => {
+        const judged = agents.filter(({ insufficient }) => !insufficient);
+        return (
+          <>
+            <p class="dim">
+              The last {recent_days} days beside the {baseline_days} before them: tools, hours, intent, denials. From 35 % on it counts as drift. {agents.length - judged.length} of{' '}
+              {agents.length} had fewer than 50 calls in one of the two, which says nothing.
+            </p>
+            {judged.length > 0 && (
+              <div class="scrolls" tabIndex={0} role="region" aria-label="Changed behaviour">
+                <table class="rows">
+                  <thead>
+                    <tr>
+                      <th scope="col">Agent</th>
+                      <th scope="col" class="number">
+                        Change
+                      </th>
+                      <th scope="col">Judged</th>
+                      <th scope="col" class="number">
+                        Calls
+                      </th>
+                      <th scope="col">New tools</th>
+                      <th scope="col">No longer used</th>
+                    </tr>
+                  </thead>
+                  <tbody>
+                    {judged.map((agent) => (
+                      <tr key={agent.agent_id}>
+                        <th scope="row">
+                          <Foreign text={agent.agent_id} />
+                        </th>
+                        <td class="number">
+                          <meter min={0} max={1} value={agent.drift_overall} aria-label="Change" /> {Math.round(agent.drift_overall * 100)} %
+                        </td>
+                        <td>
+                          <span class={`tag ${agent.drifted ? 'park' : 'allow'}`}>{agent.drifted ? 'drifted' : 'as before'}</span>
+                        </td>
+                        <td class="number">{agent.recent_total}</td>
+                        <td>
+                          <Names of={agent.new_tools} />
+                        </td>
+                        <td>
+                          <Names of={agent.vanished_tools} />
+                        </td>
+                      </tr>
+                    ))}
+                  </tbody>
+                </table>
+              </div>
+            )}
+          </>
+        );
+      }}
+    </OrAway>
+  </section>
+);
+
+const Names = ({ of }: { readonly of: readonly string[] }) => (
+  <>
+    <Foreign text={of.slice(0, 8).join(', ')} />
+    {of.length > 8 && ` and ${of.length - 8} more`}
+  </>
+);

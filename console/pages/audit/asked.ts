@@ -1,0 +1,74 @@
+import type { RowsQuery } from '../../services.js';
+
+/** Relative windows of the pages, with their length. */
+export const WINDOWS = {
+  '15m': ['15 minutes', 900_000],
+  '1h': ['hour', 3_600_000],
+  '24h': ['24 hours', 86_400_000],
+  '7d': ['7 days', 604_800_000],
+  '30d': ['30 days', 2_592_000_000],
+} as const satisfies Readonly<Record<string, readonly [string, number]>>;
+
+type Window = keyof typeof WINDOWS;
+const isWindow = (text: string): text is Window => Object.hasOwn(WINDOWS, text);
+
+/** What an address of the audit pages may say. */
+const NAMES = ['agent', 'verdict', 'methods', 'tool', 'window', 'from', 'to', 'signal', 'authorized'] as const;
+export type Asked = Readonly<Partial<Record<(typeof NAMES)[number], string>>>;
+
+/** What the address says, without what is empty. */
+export const asked = (query: Readonly<Record<string, unknown>>): Asked =>
+  Object.fromEntries(
+    NAMES.flatMap((name) => {
+      const value = query[name];
+      const text = typeof value === 'string' ? value.trim() : '';
+      return text === '' ? [] : [[name, text]];
+    }),
+  );
+
+/** The exact ends of a window; an end that is typed counts before a relative one. */
+export function windowAsked(
+  { window, from, to }: Asked,
+  nowMs: number,
+): { readonly from?: string; readonly to?: string } {
+  const since =
+    from === undefined && to === undefined && window !== undefined && isWindow(window)
+      ? new Date(nowMs - WINDOWS[window][1]).toISOString()
+      : from && exact(from);
+  return { ...(since && { from: since }), ...(to && { to: exact(to) }) };
+}
+
+/** A day, or a day with a time, is read as UTC; anything else is left for the ledger to refuse. */
+function exact(text: string): string {
+  const [day = '', time = '00:00:00', ...rest] = text.replace(/Z$/, '').split(/[ T]/);
+  if (rest.length > 0 || !/^\d{4}-\d\d-\d\d$/.test(day) || !/^\d\d:\d\d(?::\d\d(?:\.\d{1,3})?)?$/.test(time))
+    return text;
+  return `${day}T${time.length === 5 ? `${time}:00` : time}Z`;
+}
+
+/** What an address asks of the ledger. */
+export function rowsAsked(
+  address: Readonly<Record<string, unknown>>,
+  nowMs: number,
+): { readonly asked: Asked; readonly query: Omit<RowsQuery, 'limit'> } {
+  const said = asked(address);
+  const { agent = '*', verdict, methods, tool } = said;
+  const before = address['before'];
+  return {
+    asked: said,
+    query: {
+      agent,
+      ...(verdict && { verdict }),
+      ...(methods && { methods }),
+      ...(tool && { tool }),
+      ...windowAsked(said, nowMs),
+      ...(typeof before === 'string' && /^\d{1,15}$/.test(before) && { before: Number(before) }),
+    },
+  };
+}
+
+/** An address that says the same to whoever opens it. */
+export function addressOf(path: string, said: Readonly<Record<string, string | number | undefined>>): string {
+  const given = Object.entries(said).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]]));
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given).toString()}`;
+}

@@ -1,0 +1,58 @@
+import { EVENT_KINDS } from '../../../contracts/event-kinds.js';
+import { type Asked, WINDOWS } from './asked.js';
+
+/** A list to choose from; what stands in the address stays chosen, also where the list does not have it. */
+export const Choice = ({
+  label,
+  name,
+  value,
+  any,
+  of,
+}: {
+  readonly label: string;
+  readonly name: string;
+  readonly value: string | undefined;
+  /** What the empty choice is called. */
+  readonly any: string;
+  readonly of: readonly (readonly [value: string, words: string])[];
+}) => (
+  <label>
+    {label}{' '}
+    <select name={name}>
+      <option value="">{any}</option>
+      {value !== undefined && !of.some(([known]) => known === value) && (
+        <option value={value} selected>
+          {value}
+        </option>
+      )}
+      {of.map(([known, words]) => (
+        <option key={known} value={known} selected={known === value}>
+          {words}
+        </option>
+      ))}
+    </select>
+  </label>
+);
+
+export const Kinds = ({ name, value }: { readonly name: string; readonly value: string | undefined }) => (
+  <Choice label="Event" name={name} value={value} any="any" of={EVENT_KINDS.map((kind) => [kind, kind])} />
+);
+
+/** A window: a relative one, or its exact ends. */
+export const Window = ({ asked }: { readonly asked: Asked }) => (
+  <>
+    <Choice
+      label="Last"
+      name="window"
+      value={asked.window}
+      any="all time"
+      of={Object.entries(WINDOWS).map(([name, [words]]) => [name, words])}
+    />
+    <label>
+      or from <input name="from" value={asked.from ?? ''} placeholder="2026-01-02 03:04" size={16} />
+    </label>
+    <label>
+      to <input name="to" value={asked.to ?? ''} placeholder="UTC, not included" size={16} />
+    </label>
+  </>
+);

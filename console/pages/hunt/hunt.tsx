@@ -1,0 +1,126 @@
+import type { Hunt } from '../../../contracts/ledger-reports.js';
+import { GateError } from '../../../domain/errors.js';
+import { KNOWN_SIGNALS } from '../../../domain/evidence/reports/hunt.js';
+import { settled, type Settled } from '../../services.js';
+import { Empty, Foreign, Id, OrAway, Time } from '../../ui/parts.js';
+import type { Page } from '../../visit.js';
+import { addressOf, asked, windowAsked } from '../audit/asked.js';
+import { Choice, Kinds, Window } from '../audit/fields.js';
+
+const AGENTS = 100;
+
+/** The agents behind the rows that fit: gravest signal first. */
+export const HUNT: Page = {
+  path: '/audit/hunt',
+  role: 'viewer',
+  async show({ query: address, services, nowMs }) {
+    const said = asked(address);
+    const { methods, signal } = said;
+    const authorized = said.authorized === 'true' || said.authorized === 'false' ? said.authorized : undefined;
+    let refused: GateError | null = null;
+    let found: Settled<Hunt> | null = null;
+    try {
+      const window = windowAsked(said.window || said.from || said.to ? said : { window: '24h' }, nowMs);
+      found = await settled('The ledger', services.ledger.hunt({ method: methods, signal, authorized, ...window, limit: AGENTS }));
+    } catch (error) {
+      if (!(error instanceof GateError)) throw error;
+      refused = error;
+    }
+    return {
+      title: 'Hunt',
+      ...(refused && { notice: { kind: 'bad', text: `${refused.message} (${refused.code})` } as const, status: refused.status }),
+      body: (
+        <section class="audit">
+          <h1>Hunt</h1>
+          <p class="dim">The agents behind the rows that fit, gravest signal first. Without a window: the last 24 hours.</p>
+          <form class="filter" method="get" action="/audit/hunt" role="search">
+            <Kinds name="methods" value={methods} />
+            <label>
+              Signal <input name="signal" value={signal ?? ''} list="signals" data-search />
+            </label>
+            <datalist id="signals">
+              {KNOWN_SIGNALS.filter((name) => !name.endsWith('_')).map((name) => (
+                <option key={name} value={name} />
+              ))}
+            </datalist>
+            <Choice
+              label="Authorized"
+              name="authorized"
+              value={authorized}
+              any="either"
+              of={[
+                ['false', 'no'],
+                ['true', 'yes'],
+              ]}
+            />
+            <Window asked={{ ...said, window: said.window ?? (said.from || said.to ? undefined : '24h') } as typeof said} />
+            <button type="submit">Hunt</button>
+          </form>
+          {found && (
+            <OrAway of={found}>
+              {({ agents }) =>
+                agents.length === 0 ? (
+                  <Empty>Nobody. Take a condition away, or a longer window.</Empty>
+                ) : (
+                  <>
+                    <div class="scrolls" tabIndex={0} role="region" aria-label="Agents">
+                      <table class="rows">
+                        <thead>
+                          <tr>
+                            <th scope="col">Agent</th>
+                            <th scope="col" class="number">
+                              Rows
+                            </th>
+                            <th scope="col" class="number">
+                              Denied
+                            </th>
+                            <th scope="col">Gravest signal</th>
+                            <th scope="col">Latest</th>
+                            <th scope="col">Call</th>
+                            <th scope="col">Events</th>
+                          </tr>
+                        </thead>
+                        <tbody>
+                          {agents.map((agent) => (
+                            <tr key={agent.agent_id}>
+                              <th scope="row">
+                                <a href={addressOf('/audit', { agent: agent.agent_id, methods, window: said.window, from: said.from, to: said.to })}>
+                                  <Foreign text={agent.agent_id} />
+                                </a>
+                              </th>
+                              <td class="number">{agent.hit_count}</td>
+                              <td class="number">{agent.deny_count}</td>
+                              <td>{agent.worst_signal && <Foreign text={agent.worst_signal} />}</td>
+                              <td>
+                                <Time iso={agent.latest_hit_ts} nowMs={nowMs} />
+                              </td>
+                              <td>
+                                {agent.latest_correlation_id && (
+                                  <a href={`/audit/correlation/${encodeURIComponent(agent.latest_correlation_id)}`}>
+                                    <Id id={agent.latest_correlation_id} short />
+                                  </a>
+                                )}
+                              </td>
+                              <td>
+                                <Foreign text={agent.methods.slice(0, 8).join(', ')} />
+                                {agent.methods.length > 8 && ` and ${agent.methods.length - 8} more`}
+                              </td>
+                            </tr>
+                          ))}
+                        </tbody>
+                      </table>
+                    </div>
+                    {agents.length === AGENTS && <p class="dim">The first {AGENTS}; a narrower question shows the others.</p>}
+                  </>
+                )
+              }
+            </OrAway>
+          )}
+          <p>
+            <a href="/audit">All rows</a>
+          </p>
+        </section>
+      ),
+    };
+  },
+};

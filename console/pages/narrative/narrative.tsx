@@ -1,0 +1,153 @@
+import { narrativeWindow } from '../../../contracts/ledger-reports.js';
+import { settled } from '../../services.js';
+import { Bars } from '../../ui/charts.js';
+import { Empty, Facts, Foreign, OrAway, Time } from '../../ui/parts.js';
+import type { Page } from '../../visit.js';
+import { addressOf } from '../audit/asked.js';
+
+const LONGEST_NAME = 256;
+
+/** What an agent did, told, with the rows that the story rests on. */
+export const NARRATIVE: Page = {
+  path: '/audit/agents/:agent/narrative',
+  role: 'viewer',
+  async show({ params, query, services, nowMs }) {
+    const agent = (params['agent'] ?? '').slice(0, LONGEST_NAME);
+    const window = narrativeWindow.safeParse(query['window']).data ?? '7d';
+    const told = await settled('The ledger', services.ledger.narrative(agent, window));
+    const rowsOf = (from: number) => addressOf('/audit', { agent, before: from + 1 });
+    return {
+      title: 'An agent, told',
+      body: (
+        <section class="narrative">
+          <h1>
+            What <Foreign text={agent} /> did
+          </h1>
+          <nav aria-label="Window">
+            {narrativeWindow.options.map((option) => (
+              <span key={option}>
+                <a href={addressOf('', { window: option })} aria-current={option === window ? 'page' : undefined}>
+                  {option}
+                </a>{' '}
+              </span>
+            ))}
+            <a href={addressOf('/audit', { agent })}>its rows</a>
+          </nav>
+          <OrAway of={told}>
+            {({ total, headline, story, sparkline, outcomes, tools, deny_reasons, hil, notable }) =>
+              total === 0 && notable.length === 0 ? (
+                <Empty>Nothing in this window. Take a longer one, or see whether the name is right.</Empty>
+              ) : (
+                <>
+                  <p class="headline">
+                    <Foreign text={headline} />
+                  </p>
+                  <p class="dim">An annotation, made from rows; the rows are the evidence.</p>
+                  <Bars
+                    of={sparkline.points.map(({ total: all, denied }) => ({ total: all, marked: denied }))}
+                    most={Math.max(0, ...sparkline.points.map((point) => point.total))}
+                    label={`Calls by ${sparkline.bucket}, the denied ones marked`}
+                  />
+                  <details>
+                    <summary>Calls by {sparkline.bucket}, as a table</summary>
+                    <table class="rows">
+                      <thead>
+                        <tr>
+                          <th scope="col">From</th>
+                          <th scope="col" class="number">
+                            Calls
+                          </th>
+                          <th scope="col" class="number">
+                            Denied
+                          </th>
+                          <th scope="col" class="number">
+                            Sent to people
+                          </th>
+                        </tr>
+                      </thead>
+                      <tbody>
+                        {sparkline.points
+                          .filter((point) => point.total > 0)
+                          .map((point) => (
+                            <tr key={point.at}>
+                              <td>
+                                <Time iso={point.at} nowMs={nowMs} />
+                              </td>
+                              <td class="number">{point.total}</td>
+                              <td class="number">{point.denied}</td>
+                              <td class="number">{point.reviewed}</td>
+                            </tr>
+                          ))}
+                      </tbody>
+                    </table>
+                  </details>
+                  <ul class="told">
+                    {story.map(({ text, seqs }) => (
+                      <li key={text}>
+                        <Foreign text={text} />{' '}
+                        {seqs.map((seq) => (
+                          <span key={seq}>
+                            <a href={rowsOf(seq)}>#{seq}</a>{' '}
+                          </span>
+                        ))}
+                      </li>
+                    ))}
+                  </ul>
+                  <Facts
+                    of={[
+                      ['Calls', `${total}: ${outcomes.allowed} allowed, ${outcomes.reviewed} sent to people, ${outcomes.denied} denied`],
+                      ['People', `${hil.approved} approved, ${hil.denied} denied, ${hil.expired} not decided in time, ${hil.pending} waiting`],
+                      ['Tools', <Foreign text={tools.map(({ tool_name, count }) => `${tool_name} ${count}`).join(', ') || 'none'} />],
+                    ]}
+                  />
+                  {deny_reasons.length > 0 && (
+                    <section aria-labelledby="denied">
+                      <h2 id="denied">Why it was denied</h2>
+                      <ul>
+                        {deny_reasons.map(({ reason, count, sample_seq }) => (
+                          <li key={reason}>
+                            {count} × <Foreign text={reason} /> <a href={rowsOf(sample_seq)}>#{sample_seq}</a>
+                          </li>
+                        ))}
+                      </ul>
+                    </section>
+                  )}
+                  {notable.length > 0 && (
+                    <section aria-labelledby="notable">
+                      <h2 id="notable">Notable</h2>
+                      <table class="rows">
+                        <thead>
+                          <tr>
+                            <th scope="col" class="number">
+                              Row
+                            </th>
+                            <th scope="col">When</th>
+                            <th scope="col">What</th>
+                          </tr>
+                        </thead>
+                        <tbody>
+                          {notable.map(({ seq, at, summary, correlation_id }) => (
+                            <tr key={seq}>
+                              <td class="number">{seq}</td>
+                              <td>
+                                <Time iso={at} nowMs={nowMs} />
+                              </td>
+                              <td>
+                                <Foreign text={summary} />{' '}
+                                {correlation_id && <a href={`/audit/correlation/${encodeURIComponent(correlation_id)}`}>its call</a>}
+                              </td>
+                            </tr>
+                          ))}
+                        </tbody>
+                      </table>
+                    </section>
+                  )}
+                </>
+              )
+            }
+          </OrAway>
+        </section>
+      ),
+    };
+  },
+};

@@ -1,0 +1,49 @@
+/** Charts are drawn here, as SVG; each stands beside a table with the same numbers, and is hidden from who cannot see it. */
+
+const HEIGHT = 32;
+const STEP = 8;
+
+/** One part of a time, with what of it is marked. */
+export interface Bar {
+  readonly total: number;
+  readonly marked: number;
+}
+
+/** Bars over time, the marked part of each at its foot. `most` is the highest bar of all charts beside each other. */
+export const Bars = ({ of, most, label }: { readonly of: readonly Bar[]; readonly most: number; readonly label: string }) => (
+  <svg class="chart" role="img" aria-label={label} width={of.length * STEP} height={HEIGHT} viewBox={`0 0 ${of.length * STEP} ${HEIGHT}`}>
+    <line class="axis" x1={0} x2={of.length * STEP} y1={HEIGHT - 0.5} y2={HEIGHT - 0.5} />
+    {of.map(({ total, marked }, at) => {
+      const height = (count: number) => (most === 0 || count === 0 ? 0 : Math.max(1, (count / most) * (HEIGHT - 2)));
+      return (
+        total > 0 && (
+          <g key={at}>
+            <rect class="all" x={at * STEP + 1} width={STEP - 2} y={HEIGHT - 1 - height(total)} height={height(total)} />
+            <rect class="marked" x={at * STEP + 1} width={STEP - 2} y={HEIGHT - 1 - height(marked)} height={height(marked)} />
+          </g>
+        )
+      );
+    })}
+  </svg>
+);
+
+/** Parts of a whole beside each other. */
+export const Shares = ({
+  of,
+  label,
+}: {
+  readonly of: readonly { readonly tone: 'allow' | 'park' | 'deny'; readonly count: number }[];
+  readonly label: string;
+}) => {
+  const whole = of.reduce((sum, { count }) => sum + count, 0);
+  let from = 0;
+  return (
+    <svg class="chart" role="img" aria-label={label} width={160} height={12} viewBox="0 0 160 12">
+      {of.map(({ tone, count }) => {
+        const width = whole === 0 ? 0 : (count / whole) * 160;
+        from += width;
+        return width > 0 && <rect key={tone} class={tone} x={from - width} width={width} y={0} height={12} />;
+      })}
+    </svg>
+  );
+};
