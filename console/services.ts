@@ -101,7 +101,7 @@ export interface Services {
     activity(sinceHours: number, limit: number): Promise<AgentActivity>;
     drift(limit: number): Promise<FleetBehavioralDiff>;
     silent(sinceHours: number): Promise<SilentAgents>;
-    /** Not older than a minute, unless the ledger is slow to say. */
+    /** Not older than five minutes, unless the ledger is slow to say. */
     chain(): Promise<ChainHealth>;
   };
   readonly policy: {

@@ -130,6 +130,38 @@ describe.each(STORES)('which rows a read finds, on %s', (kind) => {
     expect((await byAgent()).slice(0, 325)).toEqual(Array.from({ length: 325 }, (_, index) => 2 * index + 2));
   });
 
+  it.each<[string, number[]]>([
+    ['agent-a', [1]],
+    ['agent-*', [3, 2, 1]],
+    ['*', [5, 4, 3, 2, 1]],
+    ['**', [5, 4, 3, 2, 1]],
+    ['*-B', [2]],
+    ['AGENT_*', []],
+    ['*%*', [4]],
+    ['*\\*', [5]],
+    ['a*nt*a', [3, 1]],
+    ['', []],
+  ])('a name with * stands for all that fit it, whatever the case: %s', async (name, seqs) => {
+    await ledger.append(['agent-a', 'Agent-b', 'agent-ca', '50%', 'a\\b'].map((agent_id) => testRow({ agent_id })));
+    const scopes = [{}, { tenant: 'acme' }];
+    for (const scope of scopes) {
+      const rows = await ledger.byAgent(name, { ...scope, limit: 9 });
+      expect(rows.map((row) => row.seq)).toEqual(seqs);
+      expect(await ledger.agentCount(name, scope)).toBe(seqs.length);
+    }
+    expect(await ledger.byAgent(name, { tenant: 'other', limit: 9 })).toEqual([]);
+  });
+
+  it('a tool is a filter, exactly', async () => {
+    await ledger.append([
+      testRow({ tool_name: 'pay' }),
+      testRow({ tool_name: 'payout' }),
+      testRow({ tool_name: null }),
+    ]);
+    expect(await everywhere({ tool: 'pay' })).toEqual([1]);
+    expect(await byAgent({ tool: 'payout', limit: 5 })).toEqual([2]);
+  });
+
   it('a demonstration session sees its own calls and the simulator, exactly by the first group, and wins over the tenant', async () => {
     await ledger.append([
       testRow({ correlation_id: correlation('0badcafe') }),

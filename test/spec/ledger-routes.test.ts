@@ -61,6 +61,8 @@ const CASES: readonly (readonly [name: string, path: string])[] = [
   ['what an agent needs', '/analysis/agent-envelope-recommendations?agent_id=bot'],
   ['in no days', '/analysis/agent-envelope-recommendations?agent_id=bot&window_days=0'],
   ['what a new model changed', '/analysis/model-upgrade-canary'],
+  ['what agents did', '/analysis/agent-activity'],
+  ['what they did in no time', '/analysis/agent-activity?since_hours=0'],
   ['who is silent', '/analysis/silent-agents'],
   ['what inspection costs', '/finops/spend'],
   ['in a month that is none', '/finops/spend?window=2026-13'],

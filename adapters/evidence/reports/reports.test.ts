@@ -96,6 +96,7 @@ describe('the same rows give the same answers on both stores', () => {
     ['the fleet', (reports) => reports.fleetBehavioralDiff({ baselineDays: 20, recentDays: 9, limit: 3 })],
     ['recommendations', (reports) => reports.envelopeRecommendations({ agentId: 'agent-a', windowDays: 60 })],
     ['a canary', (reports) => reports.modelUpgradeCanary({ windowHours: 180 })],
+    ['activity', (reports) => reports.agentActivity({ sinceHours: 720, limit: 3 })],
     ['silence', (reports) => reports.silentAgents({ sinceHours: 4 })],
     ['spend', (reports) => reports.spend({ limit: 2 })],
     ['spend of a month', (reports) => reports.spend({ month: '2026-03', tenant: 'acme', limit: 100 })],
@@ -354,6 +355,8 @@ describe('reports over the rows of a ledger', () => {
         returned: 3,
       });
       expect((await reports().fleetBehavioralDiff({ baselineDays: 14, recentDays: 7, limit: 1 })).returned).toBe(1);
+      const ofNobody = { baselineDays: 14, recentDays: 7, limit: 10, tenant: 'nobody' };
+      expect((await reports().fleetBehavioralDiff(ofNobody)).agents).toEqual([]);
     });
 
     it('recommends the tools an agent used, not those it was refused', async () => {
@@ -486,6 +489,7 @@ describe('reports over the rows of a ledger', () => {
       });
       expect((await reports().silentAgents({ sinceHours: 23 })).silent_agents).toHaveLength(4);
       expect((await reports().silentAgents({ sinceHours: 101 })).silent_agents).toEqual([]);
+      expect(await reports().silentAgents({ sinceHours: 24, tenant: 'nobody' })).toMatchObject({ active_total: 0 });
     });
   });
 

@@ -13,6 +13,7 @@ const ANALYSIS = [
   '/analysis/agent-envelope-recommendations?agent_id=agent-a',
   '/analysis/model-upgrade-canary',
   '/analysis/silent-agents',
+  '/analysis/agent-activity',
 ];
 const SPEND = '/finops/spend';
 

@@ -102,10 +102,10 @@ export const AUDIT: Page = {
 /** What the last walk of the chain found. */
 const Chain = ({ of, nowMs }: { readonly of: Settled<ChainHealth>; readonly nowMs: number }) => (
   <OrAway of={of}>
-    {({ valid, length, entries_checked, checked_at, checkpoint }) =>
+    {({ valid, length, checked_at, checkpoint }) =>
       valid ? (
         <p class="dim">
-          The chain holds: {length} rows, {entries_checked} of them walked <Time iso={checked_at} nowMs={nowMs} />
+          The chain holds: {length} rows, walked <Time iso={checked_at} nowMs={nowMs} />
           {checkpoint ? (
             <>
               ; newest checkpoint of <code>{checkpoint.origin}</code> over {checkpoint.size} rows, root <Id id={checkpoint.root} short />.

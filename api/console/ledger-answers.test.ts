@@ -1,0 +1,195 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { NewLedgerRow } from '../../contracts/ledger.js';
+import { verifyProofBundle } from '../../domain/ledger/tlog/proof-bundle.js';
+import { type ConsoleOverLedger, consoleOverLedger, OPERATORS } from '../../test/support/console-over-ledger.js';
+import { testRow } from '../../test/support/ledger.js';
+import { ledgerService, type TestLedgerService } from '../../test/support/ledger-service.js';
+
+const CALL = '55555555-5555-4555-8555-555555555555';
+const NOBODYS = '77777777-7777-4777-8777-777777777777';
+const JSON_ASKED = { accept: 'application/json' };
+const bearer = (at: 0 | 1) => ({ ...JSON_ASKED, authorization: `Bearer ${OPERATORS[at].token}` });
+
+let gate: TestLedgerService;
+let page: ConsoleOverLedger;
+let now: number;
+beforeEach(async () => {
+  now = Date.now();
+  const checkpoints = {
+    origin: 'gate.test/ledger',
+    privateKey: generateKeyPairSync('ed25519').privateKey,
+    witnesses: [],
+  };
+  gate = await ledgerService('sqlite', { ledger: { checkpoints } });
+  page = consoleOverLedger(
+    () => gate,
+    () => now,
+  );
+});
+afterEach(async () => {
+  await page.close();
+  await gate.close();
+});
+const append = (...rows: Partial<NewLedgerRow>[]) => gate.ledger.append(rows.map((row) => testRow(row)));
+const json = (text: string): unknown => JSON.parse(text);
+
+describe('the audit replay: GET /api/audit/correlation/{id}', () => {
+  beforeEach(() =>
+    append(
+      {},
+      { correlation_id: NOBODYS, tenant: 'globex' },
+      { method: 'upstream.outcome', event_kind: 'upstream.outcome' },
+    ),
+  );
+  const replay = (id: string, options: Parameters<ConsoleOverLedger['get']>[1]) =>
+    page.get(`/api/audit/correlation/${id}`, options);
+
+  it.each([
+    ['a session', { headers: JSON_ASKED }],
+    ['an operator token', { as: null, headers: bearer(0) }],
+  ] as const)('gives all rows in order to %s', async (_who, options) => {
+    const { status, text } = await replay(CALL, options);
+    expect(status).toBe(200);
+    expect(json(text)).toMatchObject([
+      { seq: 1, method: 'proxy.verdict' },
+      { seq: 3, method: 'upstream.outcome' },
+    ]);
+  });
+
+  it("is empty for an unknown id, for what is no id, and for another tenant's call", async () => {
+    for (const id of ['88888888-8888-4888-8888-888888888888', 'x', NOBODYS]) {
+      const { status, text } = await replay(id, { as: null, headers: bearer(0) });
+      expect([status, json(text)]).toEqual([200, []]);
+    }
+    expect(json((await replay(CALL, { as: null, headers: bearer(1) })).text)).toEqual([]);
+    expect(json((await replay(NOBODYS, { as: null, headers: bearer(1) })).text)).toMatchObject([{ seq: 2 }]);
+  });
+
+  it('is 401 for nobody, and for a wrong token even beside a session', async () => {
+    expect((await replay(CALL, { as: null, headers: JSON_ASKED })).status).toBe(401);
+    for (const authorization of ['Bearer wrong', `Basic ${OPERATORS[0].token}`, OPERATORS[0].token, ''])
+      expect((await replay(CALL, { headers: { ...JSON_ASKED, authorization } })).status).toBe(401);
+  });
+
+  it('is 503 with its code where the ledger is away', async () => {
+    page.ledgerIsAway = true;
+    const { status, text } = await replay(CALL, { headers: JSON_ASKED });
+    expect([status, json(text)]).toMatchObject([503, { error: 'console_neighbour_away' }]);
+  });
+});
+
+describe('the proof of a row', () => {
+  beforeEach(() => append({}, { correlation_id: NOBODYS, tenant: 'globex' }));
+  const proof = (cid: string, seq: string, as: 'acme' | 'globex' | null = 'acme') =>
+    page.get(`/audit/correlation/${cid}/proof?seq=${seq}`, { as, headers: JSON_ASKED });
+
+  it('is a file that is checked without Gate', async () => {
+    const { status, headers, text } = await proof(CALL, '1');
+    expect([status, headers['content-disposition']]).toEqual([200, 'attachment; filename="gate-proof-1.json"']);
+    expect(verifyProofBundle(json(text))).toMatchObject({ valid: true });
+  });
+
+  it('is refused for a row of another call or tenant, for none, and for nobody', async () => {
+    for (const [cid, seq] of [
+      [CALL, '2'],
+      [NOBODYS, '2'],
+      [NOBODYS, '1'],
+      [CALL, '9'],
+      [CALL, '0'],
+      [CALL, 'x'],
+      [CALL, ''],
+    ] as const)
+      expect([cid, seq, (await proof(cid, seq)).status]).toEqual([cid, seq, 404]);
+    expect((await proof(NOBODYS, '2', 'globex')).status).toBe(200);
+    expect((await proof(CALL, '1', null)).status).toBe(401);
+    page.ledgerIsAway = true;
+    expect((await proof(CALL, '1')).status).toBe(503);
+  });
+});
+
+describe('the export of what the audit page shows', () => {
+  const lines = async (address: string) =>
+    (await page.get(address)).text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line) as { seq?: number; export?: string; rows?: number });
+
+  it('has the rows of the same address as JSON lines, newest first, and says that they are all', async () => {
+    await append({}, { agent_id: 'b-1', tool_name: 'x' }, { tenant: 'globex' }, { agent_id: 'b-2' });
+    expect((await lines('/audit/export')).map(({ seq }) => seq)).toEqual([4, 2, 1, undefined]);
+    expect(await lines('/audit/export?agent=B-*&tool=x')).toEqual([
+      expect.objectContaining({ seq: 2 }),
+      { export: 'complete', rows: 1 },
+    ]);
+    expect(await lines('/audit/export?before=2')).toMatchObject([{ seq: 1 }, { export: 'complete' }]);
+  });
+
+  it('asks the ledger for a page at a time', async () => {
+    await append(...Array.from({ length: 501 }, () => ({})));
+    const found = await lines('/audit/export');
+    expect([found.length, found.at(-1)]).toEqual([502, { export: 'complete', rows: 501 }]);
+    expect(page.asked.filter((path) => path.startsWith('/audit/'))).toEqual([
+      '/audit/*?tenant=acme&limit=500',
+      '/audit/*?tenant=acme&limit=500&before=2',
+    ]);
+  });
+
+  it('is refused for nobody, with a window that is none, and without the ledger', async () => {
+    const status = async (path: string, as: 'acme' | null = 'acme') =>
+      (await page.get(path, { as, headers: JSON_ASKED })).status;
+    expect(await status('/audit/export', null)).toBe(401);
+    expect(await status('/audit/export?from=yesterday')).toBe(400);
+    page.ledgerIsAway = true;
+    expect(await status('/audit/export')).toBe(503);
+  });
+});
+
+describe('the stream of rows', () => {
+  it("is the ledger's, of the person's tenant alone, and ends with it", async () => {
+    page.streamed = (async function* () {
+      yield Buffer.from('event: entry\nid: 1\ndata: {}\n\n');
+    })();
+    const { status, headers, text } = await page.get('/stream/audit', { headers: { 'last-event-id': '0' } });
+    expect([status, headers['content-type'], text]).toEqual([
+      200,
+      'text/event-stream',
+      'event: entry\nid: 1\ndata: {}\n\n',
+    ]);
+    expect(page.asked).toEqual(['/stream/audit?tenant=acme']);
+  });
+
+  it('is 401 for nobody, 503 without the ledger', async () => {
+    expect((await page.get('/stream/audit', { as: null, headers: JSON_ASKED })).status).toBe(401);
+    expect((await page.get('/stream/audit', { headers: JSON_ASKED })).status).toBe(503);
+  });
+});
+
+describe('the status of the chain', () => {
+  it('is what one walk of all rows found, for everybody, until it is five minutes old', async () => {
+    await append({}, {});
+    const ask = async () => json((await page.get('/api/chain-status', { headers: JSON_ASKED })).text);
+    const first = await ask();
+    expect(first).toMatchObject({
+      valid: true,
+      length: 2,
+      checked_at: expect.any(String),
+      checkpoint: { origin: 'gate.test/ledger', size: 2 },
+    });
+    await append({});
+    expect(await ask()).toEqual(first);
+    expect(page.asked.filter((path) => path.startsWith('/verify'))).toEqual(['/verify']);
+    now += 300_000;
+    expect(await ask()).toMatchObject({ valid: true, length: 3 });
+  });
+
+  it('is 401 for nobody, 503 without the ledger, and asked again then', async () => {
+    const status = async (as: 'acme' | null) =>
+      (await page.get('/api/chain-status', { as, headers: JSON_ASKED })).status;
+    expect(await status(null)).toBe(401);
+    page.ledgerIsAway = true;
+    expect(await status('acme')).toBe(503);
+    page.ledgerIsAway = false;
+    expect(await status('acme')).toBe(200);
+  });
+});

@@ -1,0 +1,254 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { NewLedgerRow } from '../../../contracts/ledger.js';
+import { type ConsoleOverLedger, consoleOverLedger } from '../../../test/support/console-over-ledger.js';
+import { sidecarSha256 } from '../../../domain/ledger/sidecar-digest.js';
+import { testRow } from '../../../test/support/ledger.js';
+import { ledgerService, type TestLedgerService } from '../../../test/support/ledger-service.js';
+
+const CALL = '55555555-5555-4555-8555-555555555555';
+const PAYLOAD =
+  '{"method":"tools/call","params":{"arguments":{"password":"hunter2","to":"<img src=x>\u202e"},"name":"pay"}}';
+const HOSTILE = '<script>alert(1)</script>\u202e"\'';
+const INERT = '&lt;script>alert(1)&lt;/script>\\u{202e}';
+const PAGES = [
+  '/audit',
+  '/audit/hunt',
+  `/audit/correlation/${CALL}`,
+  '/audit/agents/agent-a/narrative',
+  '/agents',
+] as const;
+
+let gate: TestLedgerService;
+let page: ConsoleOverLedger;
+beforeEach(async () => {
+  gate = await ledgerService('sqlite');
+  page = consoleOverLedger(() => gate);
+});
+afterEach(async () => {
+  await page.close();
+  await gate.close();
+});
+const append = (...rows: Partial<NewLedgerRow>[]) => gate.ledger.append(rows.map((row) => testRow(row)));
+const rowsIn = (text: string) =>
+  [...text.matchAll(/<tr><td class="number">(\d+)<\/td>/g)].map(([, seq]) => Number(seq));
+const text = async (path: string) => (await page.get(path)).text;
+const told = async (path: string) => (await text(path)).replaceAll(/<[^>]*>/g, '').replaceAll(/\s+/g, ' ');
+
+describe('pages over the ledger', () => {
+  it.each(PAGES)('%s leads nobody anywhere but to the sign-in', async (path) => {
+    const { status, headers } = await page.get(path, { as: null });
+    expect([status, headers['location']]).toEqual([303, '/login']);
+    expect(page.asked).toEqual([]);
+  });
+
+  it.each(PAGES)('%s says that the ledger is away, and is a page all the same', async (path) => {
+    page.ledgerIsAway = true;
+    const found = await page.get(path);
+    expect(found.status).toBe(200);
+    expect(found.text).toContain('The ledger is away');
+    expect(found.text).toContain('</html>');
+  });
+
+  it.each(PAGES)('%s shows what an agent wrote as text', async (path) => {
+    await append(
+      {
+        agent_id: 'agent-a',
+        tool_name: HOSTILE,
+        reasoning: HOSTILE,
+        signal: HOSTILE.slice(0, 64),
+        policy_decision: { outcome: 'deny', reasons: [HOSTILE] },
+      },
+      { agent_id: HOSTILE, tool_name: HOSTILE, reasoning: HOSTILE, policy_decision: { outcome: HOSTILE } },
+    );
+    const found = await text(path);
+    expect(found).toContain(INERT);
+    expect(found).not.toContain('<script>alert');
+    expect(found).not.toContain('\u202e');
+    // The policy of the pages forbids both.
+    expect(found).not.toMatch(/ style=| on[a-z]+="/);
+  });
+
+  it.each(PAGES)('%s shows nothing of another tenant', async (path) => {
+    await append({ tenant: 'globex', agent_id: 'globex-bot', tool_name: 'globex_tool', reasoning: 'globex only' });
+    expect(await text(path)).not.toMatch(/globex/);
+    expect((await page.get('/audit', { as: 'globex' })).text).toContain('globex-bot');
+  });
+});
+
+describe('the audit page', () => {
+  beforeEach(() =>
+    append(
+      { agent_id: 'pay-bot', tool_name: 'pay', policy_decision: { outcome: 'deny' } },
+      { agent_id: 'pay-bot-2', tool_name: 'read', policy_decision: { outcome: 'allow' } },
+      { agent_id: 'other', method: 'hil.created', event_kind: 'hil.created' },
+    ),
+  );
+
+  it.each([
+    ['', [3, 2, 1]],
+    ['?agent=pay-bot', [1]],
+    ['?agent=PAY-*', [2, 1]],
+    ['?agent=*-bot', [1]],
+    ['?agent=pay_bot*', []],
+    ['?verdict=deny', [1]],
+    ['?methods=hil.created', [3]],
+    ['?tool=read', [2]],
+    ['?agent=pay-*&tool=pay&verdict=allow', []],
+    ['?window=1h', [3, 2, 1]],
+    ['?from=2999-01-01', []],
+    ['?to=2001-01-01%2000:00', []],
+    ['?before=3', [2, 1]],
+    ['?before=x', [3, 2, 1]],
+  ] as const)('%s shows %j', async (address, seqs) => {
+    expect(rowsIn(await text(`/audit${address}`))).toEqual(seqs);
+  });
+
+  it('keeps what was asked in the form and in the address of the next page, a hundred rows at a time', async () => {
+    await append(...Array.from({ length: 100 }, () => ({ agent_id: 'many' })));
+    const found = await text('/audit?agent=many&window=24h');
+    expect(rowsIn(found)).toHaveLength(100);
+    expect(found).toContain('value="many"');
+    expect(found).toContain('<option value="24h" selected>');
+    expect(found).toContain('href="/audit?agent=many&amp;window=24h&amp;before=4"');
+    expect(rowsIn(await text('/audit?agent=many&window=24h&before=4'))).toEqual([]);
+  });
+
+  it('says why a window is none, with the code, and keeps what was typed', async () => {
+    const found = await page.get('/audit?from=yesterday');
+    expect(found.status).toBe(400);
+    expect(found.text).toContain('invalid_window');
+    expect(found.text).toContain('value="yesterday"');
+  });
+
+  it('says whether the chain holds', async () => {
+    expect(await told('/audit')).toContain('The chain holds: 3 rows');
+    await page.close();
+    await gate.place.unlock();
+    await gate.place.sql("update ledger_entries set reasoning = 'edited' where seq = 2");
+    page = consoleOverLedger(() => gate);
+    expect(await told('/audit')).toContain('The chain does not hold');
+  });
+
+  it('hunts for the agents behind rows, and says so where there are none', async () => {
+    expect(await told('/audit/hunt?methods=proxy.verdict')).toMatch(/pay-bot.*1.*pay-bot-2/);
+    expect(await told('/audit/hunt?signal=decoy_tripped')).toContain('Nobody.');
+    expect((await page.get('/audit/hunt?from=x')).status).toBe(400);
+  });
+});
+
+describe('the page of a call', () => {
+  const story = async () =>
+    append(
+      {
+        tool_name: 'pay',
+        reasoning: 'Review: Wire transfers require human approval.',
+        policy_decision: {
+          outcome: 'park',
+          tier: 'yellow',
+          reasons: ['No spare money'],
+          review_reasons: ['Ask first'],
+        },
+        payload_sha256: sidecarSha256(PAYLOAD),
+        payload_canonical_json: PAYLOAD,
+      },
+      {
+        method: 'brain.inspection',
+        event_kind: 'brain.inspection',
+        reasoning: 'nothing speaks against it',
+        policy_decision: { available: true },
+        brain_scores: { injection_confidence: 2500 },
+      },
+      { method: 'hil.approved', event_kind: 'hil.approved', policy_decision: { decided_by: 'operator:dev' } },
+      {
+        method: 'upstream.outcome',
+        event_kind: 'upstream.outcome',
+        policy_decision: { stage: 'failed', status_code: 502, duration_ms: 12 },
+      },
+      {
+        method: 'alarm.call_stuck',
+        event_kind: 'alarm.call_stuck',
+        reasoning: 'answered 410',
+        policy_decision: { duty: 'callback' },
+      },
+    );
+
+  it('tells verdict, scores, rules, result, the undelivered callback, and each row in words', async () => {
+    await story();
+    const words = await told(`/audit/correlation/${CALL}`);
+    for (const part of [
+      'No spare money',
+      'Ask first',
+      'injection confidence',
+      '25 %',
+      '502',
+      '12 ms',
+      'callback address was given up',
+      'operator:dev approved',
+    ])
+      expect(words).toContain(part);
+    expect(await text(`/audit/correlation/${CALL}`)).toContain(`href="/audit/correlation/${CALL}/proof?seq=4"`);
+  });
+
+  it('masks the request', async () => {
+    await story();
+    const found = await text(`/audit/correlation/${CALL}`);
+    expect(found).toContain('&lt;img src=x>\\u{202e}');
+    expect(found).not.toContain('hunter2');
+  });
+
+  it('says who decided from the review service, and what is shown without it', async () => {
+    await story();
+    page.review = { status: 503, body: { error: 'hil_store_unavailable', reason: 'down' } };
+    expect(await told(`/audit/correlation/${CALL}`)).toMatch(/The review service is away.*What happened/);
+  });
+
+  it('is 404 for a call that nobody made, or somebody else, and for what is no id', async () => {
+    await story();
+    for (const [id, as] of [
+      ['88888888-8888-4888-8888-888888888888', 'acme'],
+      ['x', 'acme'],
+      [CALL, 'globex'],
+    ] as const) {
+      const found = await page.get(`/audit/correlation/${id}`, { as });
+      expect([id, found.status]).toEqual([id, 404]);
+      expect(found.text).toContain('has no row of this call');
+    }
+  });
+});
+
+describe('the page of agents', () => {
+  it('counts by tool and verdict, draws it, and has the numbers as a table', async () => {
+    const did = (outcome: string, tool_name: string) => ({
+      agent_id: 'pay-bot',
+      tool_name,
+      policy_decision: { outcome },
+    });
+    await append(did('allow', 'read'), did('deny', 'pay'), did('park', 'pay'), {
+      ...did('x', 'pay'),
+      method: 'hil.denied',
+      event_kind: 'hil.denied',
+    });
+    const found = await text('/agents?window=1h');
+    expect(found).toContain('aria-label="1 allowed, 1 sent to a person, 1 denied"');
+    expect(found).toMatch(/<rect class="all"/);
+    const words = found.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+    expect(words).toContain('pay-bot 3 1 1 (1 refused) 1');
+    expect(words).toContain('pay 0 1 1');
+    expect(words).toContain('read 1 0 0');
+  });
+
+  it('says what to do where nobody did anything, and knows its own windows alone', async () => {
+    expect(await told('/agents?window=constructor')).toContain('Take a longer one');
+    expect(page.asked).toContain('/analysis/agent-activity?tenant=acme&since_hours=24&limit=100');
+  });
+});
+
+describe("an agent's narrative", () => {
+  it('tells what it did, with links to the rows', async () => {
+    await append({ policy_decision: { outcome: 'deny', reasons: ['No'] }, authorized: false });
+    const found = await text('/audit/agents/agent-a/narrative?window=1d');
+    expect(found).toContain('href="/audit?agent=agent-a&amp;before=2"');
+    expect(await told('/audit/agents/agent-a/narrative')).toContain('agent-a made 1 request');
+    expect(await told('/audit/agents/nobody/narrative?window=5y')).toContain('Nothing in this window');
+  });
+});

@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Browser, Page } from 'playwright-core';
+import { chromiumPath, openBrowser } from '../support/browser.js';
+import { needs } from '../support/needs.js';
+import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
+import { eventually } from '../support/waiting.js';
+
+const executable = chromiumPath();
+const inBrowser = executable === null ? describe.skip : describe;
+const LIMIT_MS = 120_000;
+
+inBrowser(`the audit of the console in a browser${needs('chromium', executable !== null)}`, () => {
+  let stack: TestStack;
+  let browser: Browser;
+  beforeAll(async () => {
+    [stack, browser] = await Promise.all([startStack(), openBrowser(executable ?? '')]);
+  }, STACK_START_LIMIT_MS);
+  afterAll(async () => {
+    await browser?.close();
+    await stack?.stop();
+  }, LIMIT_MS);
+
+  const signedIn = async (javaScriptEnabled = true): Promise<{ page: Page; complaints: string[] }> => {
+    const page = await (await browser.newContext({ javaScriptEnabled, acceptDownloads: true })).newPage();
+    const complaints: string[] = [];
+    page.on('console', (message) => void (message.type() === 'error' && complaints.push(message.text())));
+    page.on('pageerror', (error) => void complaints.push(error.message));
+    page.on('dialog', (dialog) => void complaints.push(`a dialog: ${dialog.message()}`));
+    await page.goto(`${stack.development.console.url}/login`);
+    await page.getByLabel('Operator token').fill(stack.development.operator_token);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.waitForURL(/:\d+\/$/);
+    return { page, complaints };
+  };
+  const at = (path: string) => `${stack.development.console.url}${path}`;
+  const called = async (tool: string, args: Record<string, string | number> = {}) => {
+    const agent = await stack.agent();
+    const { correlationId } = await agent.call(tool, args);
+    return correlationId;
+  };
+
+  it(
+    'follows rows; pauses, counts what is new meanwhile, and goes on',
+    async () => {
+      const { page, complaints } = await signedIn();
+      const followed = page.waitForResponse((answer) => answer.url().endsWith('/stream/audit'));
+      await page.goto(at('/audit?methods=proxy.verdict'));
+      await followed;
+      const rows = page.locator('tbody tr');
+      const before = await rows.count();
+      await called('list_files');
+      await eventually('the new row', async () => (await rows.count()) === before + 1);
+      await page.getByRole('button', { name: 'Pause' }).click();
+      await called('list_files');
+      const badge = page.getByRole('button', { name: /^\d+\+? new$/ });
+      await badge.waitFor();
+      expect(await rows.count()).toBe(before + 1);
+      await badge.click();
+      expect(await rows.count()).toBe(before + 2);
+      expect(complaints).toEqual([]);
+      await page.context().close();
+    },
+    LIMIT_MS,
+  );
+
+  it.each([true, false])(
+    'finds a call by agent and tool, tells it, and gives its proof, with scripts: %s',
+    async (scripts) => {
+      const { page, complaints } = await signedIn(scripts);
+      const cid = await called('wire_transfer', { from: 'operating', to: '<img src=x onerror=alert(1)>', amount: 25 });
+      await stack.rows(cid, (kinds) => kinds.includes('hil.created'));
+      await page.goto(at('/audit'));
+      await page.getByRole('textbox', { name: 'Agent' }).fill('SUPPORT-*');
+      await page.getByRole('textbox', { name: 'Tool' }).fill('wire_transfer');
+      await page.getByRole('button', { name: 'Show' }).click();
+      expect(new URL(page.url()).searchParams.get('agent')).toBe('SUPPORT-*');
+      await page.locator(`a[href="/audit/correlation/${cid}"]`).first().click();
+      await page.getByRole('heading', { name: 'What happened' }).waitFor();
+      expect(await page.locator('pre').first().textContent()).toContain('<img src=x onerror=alert(1)>');
+      const download = page.waitForEvent('download');
+      await page.getByRole('link', { name: 'proof' }).first().click();
+      expect((await download).suggestedFilename()).toMatch(/^gate-proof-\d+\.json$/);
+      await page.goto(at('/agents'));
+      await page
+        .getByRole('img', { name: /sent to a person/ })
+        .first()
+        .waitFor();
+      await page.setViewportSize({ width: 375, height: 740 });
+      for (const path of [
+        '/agents',
+        '/audit',
+        `/audit/correlation/${cid}`,
+        '/audit/agents/support-bot/narrative',
+        '/audit/hunt',
+      ]) {
+        await page.goto(at(path));
+        expect(await page.locator('html').evaluate((html) => html.scrollWidth)).toBeLessThanOrEqual(375);
+      }
+      expect(complaints).toEqual([]);
+      await page.context().close();
+    },
+    LIMIT_MS,
+  );
+});
