@@ -46,13 +46,13 @@ export function parseOperators(text: string): readonly Operator[] {
 
 /** An agent that acts for a person, who therefore does not approve its calls. */
 export interface AgentOwner {
-  /** The person's name among the operators of the tenant. */
+  /** The person's name among the operators of the tenant, or how the console names somebody whom it vouches for (`oidc:<sub>`). */
   readonly operator: string;
   readonly tenant: string;
   readonly agent: string;
 }
 
-const OWNER = /^([A-Za-z0-9._-]{1,63})@([A-Za-z0-9._-]{1,63}):([A-Za-z0-9._-]{1,63})$/;
+const OWNER = /^([A-Za-z0-9._-]{1,63}|(?:oidc|saml|basic|mtls):[\x21-\x2b\x2d-\x7e]{1,255})@([A-Za-z0-9._-]{1,63}):([A-Za-z0-9._-]{1,63})$/;
 
 /** `operator@tenant:agent[,…]`; one person may have several agents, and one agent several people. */
 export const parseAgentOwners = (text: string): readonly AgentOwner[] =>
@@ -70,7 +70,7 @@ export const parseAgentOwners = (text: string): readonly AgentOwner[] =>
 /** An owner whom a typing error makes somebody else could approve for his own agent. */
 export function agentOwnersFault({ operators, agentOwners }: Pick<HilConfig, 'operators' | 'agentOwners'>) {
   const unknown = agentOwners.find(
-    (owner) => !operators.some(({ name, tenant }) => name === owner.operator && tenant === owner.tenant),
+    (owner) => !owner.operator.includes(':') && !operators.some(({ name, tenant }) => name === owner.operator && tenant === owner.tenant),
   );
   return unknown === undefined
     ? null
@@ -115,6 +115,19 @@ export const passkeyRequired = setting(
   z.enum(PASSKEY_REQUIRED).default('none'),
   "Which calls are approved only with a signature by their approver's passkey: none, strict (calls of tier strict), all. Needs GATE_CONSOLE_URL.",
 );
+/** At least 32 bytes; neither a placeholder nor one character repeated. */
+export const decideTokenText = z
+  .string()
+  .regex(/^\S+$/, 'must hold no spaces')
+  .refine((text) => Buffer.byteLength(text) >= MIN_TOKEN_BYTES, `is shorter than ${MIN_TOKEN_BYTES} bytes`)
+  .refine((text) => new Set(text).size >= 8, 'is a placeholder')
+  .optional();
+
+/** With one token for both it would be unknown whether an operator decides or the console vouches. */
+export const decideTokenFault = ({ decideToken, operators }: Pick<HilConfig, 'decideToken' | 'operators'>) =>
+  operators.some(({ token }) => token === decideToken)
+    ? 'GATE_HIL_DECIDE_TOKEN is the token of one of GATE_HIL_OPERATORS'
+    : null;
 
 export const HIL_SETTINGS = {
   ...listenerSettings('GATE_HIL', 'the review service', { port: 8084, healthPort: 9084 }),
@@ -134,6 +147,17 @@ export const HIL_SETTINGS = {
     parsedBy(parseOperators),
     'Who may decide: name@tenant:token[,…]; tokens of at least 32 bytes. Replaced by sign-in at the console.',
     { secret: true },
+  ),
+  decideToken: setting(
+    'GATE_HIL_DECIDE_TOKEN',
+    decideTokenText,
+    'What proves that the console vouches for people who signed in by a provider or a password: at least 32 bytes, the same as at the console. Without it only operators by token decide.',
+    { secret: true },
+  ),
+  vouchedSeconds: setting(
+    'GATE_HIL_VOUCHED_SECS',
+    seconds(3_600, 60, 86_400),
+    "How long the console's word about a person holds after the last request it made for him. A vote counts only while the word about its voter holds.",
   ),
   agentOwners: setting(
     'GATE_HIL_AGENT_OWNERS',

@@ -433,6 +433,18 @@ async function currentSchema(db: Kysely<unknown>): Promise<string> {
   return rows[0]?.name ?? 'public';
 }
 
+/** 0020: what the console said last of each person whom it vouches for. A new table; locks nothing that exists. */
+const vouchedPeople: Migration = {
+  async up(db: Kysely<unknown>) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists vouched_people (
+      tenant ${text} not null, subject ${text} not null, role ${text} not null, vouched_ms ${integer} not null,
+      mac ${text} not null, primary key (tenant, subject)
+    ) ${strict}`.execute(db);
+    await sql`create index if not exists vouched_people_at on vouched_people (vouched_ms)`.execute(db);
+  },
+};
+
 export const hilMigrations: Record<string, Migration> = {
   '0001-review-rows': reviewRows,
   '0002-attempts': attempts,
@@ -453,4 +465,5 @@ export const hilMigrations: Record<string, Migration> = {
   '0017-of-agent': ofAgent,
   '0018-passkey-standings': passkeyStandings,
   '0019-counts': counts,
+  '0020-vouched-people': vouchedPeople,
 };

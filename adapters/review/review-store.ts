@@ -19,6 +19,7 @@ import { reviewLists } from './lists.js';
 import { reviewNotes } from './notes.js';
 import { reviewParking } from './parking.js';
 import { passkeyStore } from './passkeys.js';
+import { vouchingStoreOver } from './vouching-store.js';
 import { reviewReads } from './reads.js';
 import { reviewRetention } from './retention.js';
 import { type ReviewRows, reviewRows } from './rows.js';
@@ -91,6 +92,7 @@ export function reviewStoreOver(
     changeSeal: changeSealOver(rows),
     notices: noticeStoreOver(store, { keys, clock }),
     chatLinks: chatLinkStoreOver(store, { keys, clock }),
+    vouchings: vouchingStoreOver(store, { keys }),
 
     async ready() {
       await assertWritable(store.sqlite).catch((cause: unknown) => {

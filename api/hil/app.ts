@@ -16,6 +16,7 @@ import { createDecisions } from '../../domain/review/decisions.js';
 import type { DecisionSender, ReviewStarter, OpenedReviews } from '../../domain/review/ports.js';
 import { createPasskeys, type PasskeyRequired, relyingPartyOf } from '../../domain/review/passkeys.js';
 import { createRuleDecisions } from '../../domain/review/rule-decision.js';
+import { createVouchedPeople } from '../../domain/review/vouched-people.js';
 import { createTenantLifecycle } from '../../domain/review/tenant-lifecycle.js';
 import { errorHandler, plainErrorBody } from '../plugins/errors.js';
 import type { ReadinessChecks } from '../plugins/health.js';
@@ -37,8 +38,9 @@ import { settleRoutes } from './routes/settle.js';
 import { type StatsRoutes, statsRoutes } from './routes/stats.js';
 import { type StreamRoutes, streamRoutes } from './routes/stream.js';
 import { type SummaryRoutes, summaryRoutes } from './routes/summaries.js';
+import { peopleRoutes } from './routes/people.js';
 import { tenantRoutes } from './routes/tenants.js';
-import { approversOf, ownersOf, scopeReader } from './scope.js';
+import { approversOf, ownersOf, PRINCIPAL_HEADER, scopeReader } from './scope.js';
 
 export interface HilOptions {
   readonly reviews: Pick<
@@ -54,6 +56,7 @@ export interface HilOptions {
     | 'passkeys'
     | 'notices'
     | 'chatLinks'
+    | 'vouchings'
     | 'changeSeal'
     | 'ready'
   >;
@@ -63,6 +66,10 @@ export interface HilOptions {
   /** Ed25519 private key. The workers hold its public half. */
   readonly decisionKey: KeyObject;
   readonly operators: readonly Operator[];
+  /** What proves that the console vouches for somebody. Without it nobody is known by its word. */
+  readonly decideToken?: string | undefined;
+  /** How long its word holds. */
+  readonly vouchedSeconds?: number;
   /** Whose agents they are; nobody's when absent. */
   readonly agentOwners?: readonly AgentOwner[] | undefined;
   /** 32 bytes; links to decisions are derived from it. */
@@ -140,9 +147,20 @@ export function createHilService(options: HilOptions): Service {
     ...(options.resolveCaller && { resolveCaller: options.resolveCaller }),
     ...(options.bodyLimit !== undefined && { bodyLimit: options.bodyLimit }),
   });
-  const approvers = approversOf({ operators });
-  const mayApprove = (subject: string, tenant: string) => approvers(tenant).includes(subject);
-  const scopeOf = scopeReader({ operators, simulatorTenant });
+  const operatorsOf = approversOf({ operators });
+  const mayApprove = (subject: string, tenant: string) => operatorsOf(tenant).includes(subject);
+  const scopeOf = scopeReader({ operators, simulatorTenant, decideToken: options.decideToken });
+  const people = createVouchedPeople({
+    store: reviews.vouchings,
+    lifeMs: (options.vouchedSeconds ?? 3_600) * 1000,
+    clock,
+  });
+  // Whatever somebody does at the console tells HIL what he may do now, and before anything of it is done.
+  service.app.addHook('preHandler', async (request) => {
+    if (request.headers[PRINCIPAL_HEADER] === undefined) return;
+    const { vouched } = scopeOf(request);
+    if (vouched) await people.heard(vouched);
+  });
   const decisionLifeMs = (options.decisionLifeSeconds ?? 10) * 1000;
   const passkeys = createPasskeys({
     store: reviews.passkeys,
@@ -164,7 +182,7 @@ export function createHilService(options: HilOptions): Service {
     decisionKey,
     clock,
     decisionLifeMs,
-    approvers,
+    approvers: async (tenant) => [...operatorsOf(tenant), ...(await people.approversOf(tenant))],
     owners: ownersOf(options.agentOwners ?? []),
     observe: reviewMetrics(registry, reviews, clock),
     quorum: options.quorum,
@@ -200,6 +218,7 @@ export function createHilService(options: HilOptions): Service {
     });
     notificationRoutes(scope, { mode, notifier, notices: reviews.notices, scopeOf, clock });
   });
+  peopleRoutes(service.app, { scopeOf });
   tenantRoutes(service.app, {
     scopeOf,
     tenantLifecycle: createTenantLifecycle({ reviews, sender, decisionKey, clock, decisionLifeMs }),

@@ -107,6 +107,8 @@ export async function open({
           notifications: { mode: told.notificationMode, notifier },
           chats: { slackSecret: told.slackSigningSecret, teamsSecret: told.teamsSigningSecret },
           operators: own.operators,
+          decideToken: own.decideToken,
+          vouchedSeconds: own.vouchedSeconds,
           agentOwners: own.agentOwners,
           sessionKey: own.sessionKey,
           linkSeconds: own.decisionLinkSeconds,

@@ -3,6 +3,7 @@ import type { AgentOwner, Operator } from '../../config/hil.js';
 import { CALLER_IDS } from '../../contracts/route-authority.js';
 import type { DecisionPrincipal } from '../../contracts/review.js';
 import { GateError } from '../../domain/errors.js';
+import { readVouching, type Vouched } from '../../domain/review/vouching.js';
 import type { Caller } from '../plugins/app.js';
 import { bearerOf, knownToken, lookUpToken } from '../plugins/bearer.js';
 
@@ -32,28 +33,49 @@ export const scopeFirst =
     done();
   };
 
+/** Refuses people whom the console vouches for as less than an administrator. An operator by token is one. */
+export const administratorsOnly =
+  (scopeOf: (request: FastifyRequest) => ServiceScope) =>
+  (request: FastifyRequest, _reply: unknown, done: () => void): void => {
+    const { vouched } = scopeOf(request);
+    if (vouched !== null && vouched.role !== 'admin')
+      throw new GateError('role_too_low', undefined, { fields: { required: 'admin', actual: vouched.role } });
+    done();
+  };
+
 /** The scope of a request between services: one tenant's rows, from the certificate and the token. */
 export interface ServiceScope extends ReviewScope {
   readonly tenant: string;
   readonly caller: Caller;
   /** The operator whose token the request carries; `null` without one. */
   readonly operator: Operator | null;
+  /** Whom the console vouches for; `null` where it vouches for nobody. */
+  readonly vouched: Vouched | null;
 }
 
 export interface ScopeOptions {
   readonly operators: readonly Operator[];
   readonly simulatorTenant?: string | undefined;
+  /** With it the console vouches for people; without one nobody can. */
+  readonly decideToken?: string | undefined;
 }
+
+/** Names whom the console vouches for. */
+export const PRINCIPAL_HEADER = 'x-gate-decision-principal';
 
 const TENANT = /^[A-Za-z0-9._-]{1,63}$/;
 
 /**
  * Reads the scope of a request (docs/architecture/reviews.md#scopes). The console names its tenant in `X-Gate-Tenant-Scope`, or presents an
- * operator's token, which is bound to one. The proxy names the tenant of the agent's verified SVID. The simulator has one fixed tenant and
+ * operator's token, which is bound to one, or vouches for somebody with a token of its own. The proxy names the tenant of the agent's verified SVID. The simulator has one fixed tenant and
  * must not name any. Throws `tenant_scope_required`, `invalid_request`, `capability_denied`, and `unauthenticated` for a wrong token or one
  * of another tenant, which never falls back to fewer rights.
  */
-export function scopeReader({ operators, simulatorTenant }: ScopeOptions): (request: FastifyRequest) => ServiceScope {
+export function scopeReader({
+  operators,
+  simulatorTenant,
+  decideToken,
+}: ScopeOptions): (request: FastifyRequest) => ServiceScope {
   const known = operators.map((operator) => knownToken(operator.token, operator));
 
   function operatorOf(request: FastifyRequest): Operator | null {
@@ -64,10 +86,26 @@ export function scopeReader({ operators, simulatorTenant }: ScopeOptions): (requ
     return found;
   }
 
+  const decides = decideToken === undefined ? [] : [knownToken(decideToken, true)];
+
+  /** Throws `unauthenticated` unless token and header are both there, right, and of one tenant. */
+  function vouchedOf(request: FastifyRequest, caller: Caller, named: string | null): Vouched | null {
+    const header = request.headers[PRINCIPAL_HEADER];
+    const offered = bearerOf(request);
+    const proved = offered !== null && lookUpToken(decides, offered) === true;
+    if (header === undefined && !proved) return null;
+    const vouched = typeof header === 'string' ? readVouching(header) : null;
+    if (!proved || vouched === null || caller.callerId !== CALLER_IDS.console || vouched.tenant !== named)
+      throw new GateError('unauthenticated', 'The console vouches for nobody in this way.');
+    return vouched;
+  }
+
   return (request) => {
     const { caller } = request;
     if (caller === null) throw new GateError('caller_spiffe_missing');
     const named = namedTenant(request);
+    const vouched = vouchedOf(request, caller, named);
+    if (vouched !== null) return scopeOf(vouched.tenant, caller, null, vouched);
     if (caller.callerId === CALLER_IDS.simulator) {
       if (simulatorTenant === undefined) throw new GateError('capability_denied', 'no tenant is set for the simulator');
       if (named !== null)
@@ -85,13 +123,18 @@ export function scopeReader({ operators, simulatorTenant }: ScopeOptions): (requ
   };
 }
 
-const scopeOf = (tenant: string, caller: Caller, operator: Operator | null): ServiceScope => {
+const scopeOf = (
+  tenant: string,
+  caller: Caller,
+  operator: Operator | null,
+  vouched: Vouched | null = null,
+): ServiceScope => {
   const console = caller.callerId === CALLER_IDS.console;
-  const scope = { tenant, caller, operator };
+  const scope = { tenant, caller, operator, vouched };
   return {
     ...scope,
     tenants: [tenant],
-    decides: operator === null ? null : () => principalOf(scope),
+    decides: operator === null && !mayDecide(vouched) ? null : () => principalOf(scope),
     // The console may name the channel; for other callers HIL sets it.
     channel: { name: console ? 'console' : 'simulator', fixed: !console },
   };
@@ -120,17 +163,23 @@ export function principalOf({
   tenant,
   caller,
   operator,
-}: Pick<ServiceScope, 'tenant' | 'caller' | 'operator'>): DecisionPrincipal {
+  vouched,
+}: Pick<ServiceScope, 'tenant' | 'caller' | 'operator' | 'vouched'>): DecisionPrincipal {
+  const credential = `workload-mtls:sha256:${caller.fingerprint}`;
+  if (vouched !== null && mayDecide(vouched))
+    return { subject: vouched.subject, tenant, method: vouched.method, credential, credential_kind: 'console-bearer' };
   if (operator === null) throw new GateError('unauthenticated');
   const simulator = caller.callerId === CALLER_IDS.simulator;
   return {
     subject: simulator ? caller.spiffe : subjectOf(operator),
     tenant,
     method: simulator ? 'workload-mtls' : 'console-bearer',
-    credential: `workload-mtls:sha256:${caller.fingerprint}`,
+    credential,
     credential_kind: 'console-bearer',
   };
 }
+
+const mayDecide = (person: Vouched | null): boolean => person?.role === 'approver' || person?.role === 'admin';
 
 /** Who may approve for a tenant now: its operators. */
 export const approversOf =
@@ -144,7 +193,7 @@ export const ownersOf =
   (of: { readonly tenant: string; readonly agent_id: string }): readonly string[] =>
     owners
       .filter(({ tenant, agent }) => tenant === of.tenant && agent === of.agent_id)
-      .map(({ operator }) => subjectOf({ name: operator }));
+      .map(({ operator }) => (operator.includes(':') ? operator : subjectOf({ name: operator })));
 
 /** How an operator is named as a decider. */
 export const subjectOf = ({ name }: Pick<Operator, 'name'>): string => `operator:${name}`;

@@ -1,4 +1,4 @@
-import { agentOwnersFault, dispositionsFault, HIL_SETTINGS, passkeyFault } from '../../config/hil.js';
+import { agentOwnersFault, decideTokenFault, dispositionsFault, HIL_SETTINGS, passkeyFault } from '../../config/hil.js';
 import { NOTIFICATION_SETTINGS, notificationFault } from '../../config/notifications.js';
 import { declareService } from '../plugins/declaration.js';
 
@@ -10,6 +10,7 @@ export const HIL = declareService({
   settings: { own: HIL_SETTINGS, notifications: NOTIFICATION_SETTINGS },
   faults: ({ own, notifications }) => [
     agentOwnersFault(own),
+    decideTokenFault(own),
     dispositionsFault(own),
     passkeyFault(own),
     notificationFault(notifications),

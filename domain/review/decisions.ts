@@ -62,7 +62,7 @@ export interface DecisionsOptions {
   /** How long a signed decision may take to reach its workflow. */
   readonly decisionLifeMs: number;
   /** Who may approve for the tenant now: an earlier approval counts only of these. */
-  readonly approvers: (tenant: string) => readonly string[];
+  readonly approvers: (tenant: string) => readonly string[] | Promise<readonly string[]>;
   /** The people for whom the agent of a row acts: they do not approve its calls. Nobody when absent. */
   readonly owners?: (of: Pick<PendingRequest, 'tenant' | 'agent_id'>) => readonly string[];
   readonly observe: (decision: Decision['decision'], result: DecisionResult) => void;
@@ -96,12 +96,12 @@ export function createDecisions({
   turns = AT_ONCE,
 }: DecisionsOptions): (decision: Decision) => Promise<PendingRequest> {
   /** Who may approve the call of this row now. */
-  const approversOf = (row: PendingRequest): readonly string[] => {
+  const approversOf = async (row: PendingRequest): Promise<string[]> => {
     const own = owners(row);
-    return operators(row.tenant).filter((subject) => !own.includes(subject));
+    return (await operators(row.tenant)).filter((subject) => !own.includes(subject));
   };
-  const standingOf = (row: PendingRequest): Approval[] => {
-    const now = approversOf(row);
+  const standingOf = async (row: PendingRequest): Promise<Approval[]> => {
+    const now = await approversOf(row);
     return (row.approvals ?? []).filter(({ by }) => now.includes(by));
   };
 
@@ -111,7 +111,7 @@ export function createDecisions({
     return subject === agent_spiffe || own.includes(subject) || (own.length > 0 && method === WORKLOAD);
   };
 
-  const sign = (
+  const sign = async (
     row: PendingRequest,
     decision: DecisionBy,
     now: number,
@@ -132,7 +132,7 @@ export function createDecisions({
         ...modificationOf(row, decision),
         ...(approval && { approval }),
         // Everybody, not those whom the row shows: of two who approve at once the second one's decision is complete by itself.
-        ...((row.required_approvers ?? 1) > 1 && { standing_approvers: [...approversOf(row)] }),
+        ...((row.required_approvers ?? 1) > 1 && { standing_approvers: await approversOf(row) }),
       },
       decisionKey,
     );
@@ -251,7 +251,7 @@ export function createDecisions({
 
   /** Shows with the row who has approved, as far as they still may. */
   async function countVotes(row: PendingRequest, approvals: readonly Approval[]): Promise<PendingRequest> {
-    const standing = standingOf({ ...row, approvals: [...approvals] });
+    const standing = await standingOf({ ...row, approvals: [...approvals] });
     const voted = (await reviews.settling.voted(row.id, standing)) ?? (await reviews.reads.get(row.id, row.tenant));
     return voted ?? { ...row, approvals: standing };
   }

@@ -25,6 +25,7 @@ import type { ChangeSeal } from './carried-change.js';
 import type { ReviewChanges } from './feed.js';
 import type { Notes } from './notes.js';
 import type { PasskeyStore } from './passkeys.js';
+import type { VouchingStore } from './vouched-people.js';
 import type { DecisionRefusal } from './transitions.js';
 
 /**
@@ -280,6 +281,8 @@ export interface OpenedReviews {
   readonly notices: NoticeStore;
   /** Whose accounts in chats are whose, in the same store. */
   readonly chatLinks: ChatLinkStore;
+  /** What the console said of people, in the same store. */
+  readonly vouchings: VouchingStore;
   /** Throws unless rows can be read and written. */
   ready(): Promise<void>;
   close(): Promise<void>;

@@ -241,6 +241,8 @@ export interface DevelopmentSecrets {
   readonly callbackSecret: string;
   /** 64 hex digits: HIL derives links to decisions from it. */
   readonly hilSessionKey: string;
+  /** The console vouches for people with it. */
+  readonly hilDecideToken: string;
   /** 64 hex digits: the console derives what it hands to browsers from it. */
   readonly consoleSessionKey: string;
   /** HIL signs decisions with it; the workflow's side only holds the public half. */
@@ -267,6 +269,7 @@ export async function ensureDevelopmentSecrets(options: { readonly stateDir: str
     ledgerSidecarKeys: ensureKeyRing(join(stateDir, 'secrets', 'ledger-sidecar-keys')),
     callbackSecret: ensureToken(join(stateDir, 'secrets', 'callback-secret')),
     hilSessionKey: ensureSessionKey(join(stateDir, 'secrets', 'hil-session-key')),
+    hilDecideToken: ensureToken(join(stateDir, 'secrets', 'hil-decide-token')),
     consoleSessionKey: ensureSessionKey(join(stateDir, 'secrets', 'console-session-key')),
     hilDecisionKey: ensureSigningKey(join(stateDir, 'keys', 'hil-decision')),
     ledgerKey: ensureSigningKey(join(stateDir, 'keys', 'ledger')),

@@ -18,6 +18,7 @@ export const MADE_SETTINGS: readonly MadeSetting[] = [
   { variable: 'GATE_LEDGER_SIDECAR_KEYS', file: 'sidecar-keys', text: ({ ledgerSidecarKeys }) => ledgerSidecarKeys },
   { variable: 'GATE_CALLBACK_SECRET', file: 'callback-secret', text: ({ callbackSecret }) => callbackSecret },
   { variable: 'GATE_HIL_SESSION_KEY', file: 'hil-session-key', text: ({ hilSessionKey }) => hilSessionKey },
+  { variable: 'GATE_HIL_DECIDE_TOKEN', file: 'hil-decide-token', text: ({ hilDecideToken }) => hilDecideToken },
   {
     variable: 'GATE_CONSOLE_SESSION_KEY',
     file: 'console-session-key',

@@ -4,7 +4,7 @@ import { demoCleanupReceipt, tenantReviewsReceipt, tenantReviewsRequest } from '
 import { GateError } from '../../../domain/errors.js';
 import type { TenantLifecycle } from '../../../domain/review/tenant-lifecycle.js';
 import type { ServiceApp } from '../../plugins/app.js';
-import { deciderOf } from '../scope.js';
+import { administratorsOnly, deciderOf } from '../scope.js';
 import { type DecideRoutes, mayDecide } from './decide.js';
 import type { ServiceScope } from '../scope.js';
 import type { FastifyRequest } from 'fastify';
@@ -24,7 +24,7 @@ export function tenantRoutes(app: ServiceApp, { tenantLifecycle, scopeOf }: Tena
         body: tenantReviewsRequest,
         response: { 200: tenantReviewsReceipt },
       },
-      onRequest: mayDecide(scopeOf),
+      onRequest: [mayDecide(scopeOf), administratorsOnly(scopeOf)],
     },
     (request) => {
       const scope = scopeOf(request);
@@ -39,7 +39,7 @@ export function tenantRoutes(app: ServiceApp, { tenantLifecycle, scopeOf }: Tena
     '/admin/namespaces/demo/cleanup',
     {
       schema: { body: z.strictObject({}).nullish(), response: { 200: demoCleanupReceipt } },
-      onRequest: mayDecide(scopeOf),
+      onRequest: [mayDecide(scopeOf), administratorsOnly(scopeOf)],
     },
     (request) => tenantLifecycle.cleanUpDemo(scopeOf(request).tenant),
   );

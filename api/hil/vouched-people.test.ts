@@ -1,0 +1,256 @@
+import { generateKeyPairSync } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import type { SignedDecision } from '../../contracts/review.js';
+import { parseKeyRing } from '../../domain/crypto/key-ring.js';
+import type { OpenedReviews } from '../../domain/review/ports.js';
+import { type Vouched, vouchingText } from '../../domain/review/vouching.js';
+import { openReviewStore } from '../../adapters/review/review-store.js';
+import type { Service } from '../plugins/service.js';
+import { createHilService } from './app.js';
+
+const T0 = Date.parse('2026-11-02T10:00:00.000Z');
+const TOKEN = 'dev-token-0123456789abcdefghijklmnop';
+const DECIDE = 'decide-token-0123456789abcdefghijklm';
+const LIFE_SECONDS = 3_600;
+const key = generateKeyPairSync('ed25519');
+const quorum = { strict: 2, risky: 1, destructive: 1 };
+
+let directory: string;
+let file: string;
+let reviews: OpenedReviews;
+let service: Service;
+let received: SignedDecision[];
+let now: number;
+
+const start = (over: Partial<Parameters<typeof createHilService>[0]> = {}): Service =>
+  createHilService({
+    reviews,
+    sender: {
+      decide: (decision) => {
+        received.push(decision);
+        const approvals = [{ by: decision.principal.subject, provenance: decision.principal.method, at: decision.decided_at }];
+        return Promise.resolve({ outcome: 'voted', approvals });
+      },
+    },
+    starter: { start: () => Promise.reject(new Error('no review is asked for here')) },
+    decisionKey: key.privateKey,
+    sessionKey: Buffer.alloc(32, 7),
+    operators: [{ name: 'dev', tenant: 'acme', token: TOKEN }],
+    decideToken: DECIDE,
+    vouchedSeconds: LIFE_SECONDS,
+    quorum,
+    logger: pino({ level: 'silent' }),
+    registry: new Registry(),
+    trustDomain: 'gate.local',
+    clock: () => now,
+    resolveCaller: (request) => {
+      const name = String(request.headers['x-test-caller'] ?? 'console');
+      const spiffe = `spiffe://gate.local/service/${name}`;
+      return { kind: 'service', spiffe, callerId: `service-${name}`, fingerprint: 'cd'.repeat(32) };
+    },
+    ...over,
+  });
+
+const person = (name: string, role: Vouched['role'] = 'approver', tenant = 'acme'): Vouched => ({
+  subject: `oidc:${name}`,
+  tenant,
+  method: 'oidc',
+  role,
+});
+
+interface Ask {
+  readonly token?: string | null;
+  readonly tenant?: string | null;
+  readonly as?: string;
+  readonly body?: object;
+}
+
+async function ask(method: 'GET' | 'POST' | 'PUT', url: string, whom: Vouched | string | null, over: Ask = {}) {
+  const { token = DECIDE, tenant = 'acme', as = 'console', body } = over;
+  const response = await service.app.inject({
+    method,
+    url,
+    headers: {
+      'x-test-caller': as,
+      ...(token !== null && { authorization: `Bearer ${token}` }),
+      ...(tenant !== null && { 'x-gate-tenant-scope': tenant }),
+      ...(whom !== null && {
+        'x-gate-decision-principal': typeof whom === 'string' ? whom : vouchingText(whom),
+      }),
+    },
+    ...(body && { payload: body }),
+  });
+  return { status: response.statusCode, body: JSON.parse(response.body) as Record<string, unknown> };
+}
+
+async function parked(): Promise<string> {
+  const { status, body } = await ask('POST', '/pending', null, {
+    as: 'proxy',
+    token: null,
+    body: {
+      agent_id: 'payments-agent',
+      correlation_id: '00000000-0000-4000-8000-000000000001',
+      method: 'call_tool',
+      request_payload: { jsonrpc: '2.0', id: 7, method: 'call_tool', params: { name: 'wire', arguments: { amount: 5 } } },
+      risk_summary: 'money movement',
+      state_namespace: 'operator',
+      ttl_seconds: 20_000,
+      created_at: new Date(T0).toISOString(),
+      approval_tier: 'strict',
+      tenant: 'acme',
+    },
+  });
+  expect(status).toBe(201);
+  return String(body['id']);
+}
+const approve = (id: string, whom: Vouched | string | null, over: Ask = {}) =>
+  ask('POST', `/decide/${id}`, whom, { body: { decision: 'approve' }, ...over });
+/** Who may approve, as HIL signed it with its last decision. */
+const standing = (): readonly string[] => received.at(-1)?.standing_approvers ?? [];
+
+beforeEach(async () => {
+  now = T0;
+  received = [];
+  directory = mkdtempSync(join(tmpdir(), 'gate-vouched-'));
+  file = join(directory, 'hil.db');
+  const payloadKeys = parseKeyRing(`k1:${'0123456789abcdef'.repeat(4)}`);
+  reviews = await openReviewStore({ target: { file }, payloadKeys, clock: () => now, quorum });
+  service = start();
+});
+afterEach(async () => {
+  await service.close();
+  await reviews.close();
+  rmSync(directory, { recursive: true });
+});
+
+describe('a person whom the console vouches for', () => {
+  it('decides under the name and the method that the console gives, with its certificate as the credential', async () => {
+    expect(await approve(await parked(), person('ada'))).toMatchObject({ status: 200 });
+    expect(received[0]?.principal).toEqual({
+      subject: 'oidc:ada',
+      tenant: 'acme',
+      method: 'oidc',
+      credential: `workload-mtls:sha256:${'cd'.repeat(32)}`,
+      credential_kind: 'console-bearer',
+    });
+  });
+
+  it.each<[string, Vouched | string | null, Ask]>([
+    ['no token', person('ada'), { token: null }],
+    ['another token', person('ada'), { token: `${DECIDE}x` }],
+    ["an operator's token beside the name", person('ada'), { token: TOKEN }],
+    ['the token without a name', null, {}],
+    ['a name that is none', 'zz', {}],
+    ["an operator's name", vouchingText({ ...person('ada'), subject: 'operator:dev' }), {}],
+    ['another tenant than the scope', person('ada', 'approver', 'globex'), {}],
+    ['no scope', person('ada'), { tenant: null }],
+    ['the certificate of another service', person('ada'), { as: 'simulator' }],
+    ['a viewer', person('ada', 'viewer'), {}],
+    ['somebody without a role', person('ada', 'none'), {}],
+  ])('decides nothing: %s', async (_what, whom, over) => {
+    const id = await parked();
+    if (over.as === 'simulator') service = (await service.close(), start({ simulatorTenant: 'acme' }));
+    expect(await approve(id, whom, over)).toMatchObject({ status: 401 });
+    expect(received).toEqual([]);
+  });
+
+  it('is nobody where HIL has no token for it, and never reads with fewer rights instead', async () => {
+    service = (await service.close(), start({ decideToken: undefined }));
+    expect(await ask('GET', '/pending', person('ada'))).toMatchObject({ status: 401 });
+    expect(await ask('GET', '/pending', person('ada'), { token: null })).toMatchObject({ status: 401 });
+  });
+
+  it('reads the rows of the tenant as a viewer', async () => {
+    expect(await ask('GET', '/pending', person('ada', 'viewer'))).toMatchObject({ status: 200 });
+  });
+
+  it('lets a tenant go only as an administrator', async () => {
+    const asked = { body: {} };
+    expect(await ask('POST', '/admin/namespaces/demo/cleanup', person('ada'), asked)).toMatchObject({
+      status: 403,
+      body: { error: 'role_too_low' },
+    });
+    expect(await ask('POST', '/admin/namespaces/demo/cleanup', person('ada', 'admin'), asked)).toMatchObject({ status: 200 });
+  });
+
+  it('does not approve a call of an agent of his own', async () => {
+    const agentOwners = [{ operator: 'oidc:ada', tenant: 'acme', agent: 'payments-agent' }];
+    service = (await service.close(), start({ agentOwners }));
+    const id = await parked();
+    expect(await approve(id, person('ada'))).toMatchObject({ status: 403, body: { error: 'own_request' } });
+    await approve(id, person('bob'));
+    expect(standing()).toEqual(['operator:dev', 'oidc:bob']);
+  });
+});
+
+describe('of the people whom a call needs', () => {
+  it('those count whom the console vouched for, beside the operators by token', async () => {
+    const id = await parked();
+    expect((await approve(id, person('ada'))).body['approvals']).toMatchObject([{ by: 'oidc:ada', provenance: 'oidc' }]);
+    await approve(id, person('bob'));
+    expect(standing()).toEqual(['operator:dev', 'oidc:ada', 'oidc:bob']);
+  });
+
+  it('nobody counts for another tenant', async () => {
+    await ask('GET', '/pending', person('eve', 'admin', 'globex'), { tenant: 'globex' });
+    await approve(await parked(), person('ada'));
+    expect(standing()).toEqual(['operator:dev', 'oidc:ada']);
+  });
+
+  it.each(['viewer', 'none'] as const)('somebody does not count any more whom the console then calls %s', async (role) => {
+    const id = await parked();
+    await approve(id, person('ada'));
+    expect(await ask('PUT', '/people/standing', person('ada', role))).toEqual({
+      status: 200,
+      body: { subject: 'oidc:ada', role },
+    });
+    await approve(id, person('bob'));
+    expect(standing()).toEqual(['operator:dev', 'oidc:bob']);
+  });
+
+  it('somebody does not count any more who reads as a viewer', async () => {
+    const id = await parked();
+    await approve(id, person('ada'));
+    await ask('GET', '/pending', person('ada', 'viewer'));
+    await approve(id, person('bob'));
+    expect(standing()).toEqual(['operator:dev', 'oidc:bob']);
+  });
+
+  it('somebody counts as long as the word about him holds, which each request of his begins anew', async () => {
+    const id = await parked();
+    await approve(id, person('ada'));
+    now += (LIFE_SECONDS - 1) * 1_000;
+    await ask('GET', '/pending', person('ada'));
+    now += (LIFE_SECONDS - 1) * 1_000;
+    await approve(id, person('bob'));
+    expect(standing()).toContain('oidc:ada');
+    now += 1_000;
+    await approve(id, person('bob'));
+    expect(standing()).toEqual(['operator:dev', 'oidc:bob']);
+  });
+
+  it('the word outlives a restart', async () => {
+    const id = await parked();
+    await approve(id, person('ada'));
+    service = (await service.close(), start());
+    await approve(id, person('bob'));
+    expect(standing()).toContain('oidc:ada');
+  });
+
+  it('nobody counts who was written into the store from outside', async () => {
+    const id = await parked();
+    await approve(id, person('ada'));
+    await ask('PUT', '/people/standing', person('ada', 'none'));
+    const database = new DatabaseSync(file);
+    expect(database.prepare(`update vouched_people set role = 'approver'`).run().changes).toBe(1);
+    database.close();
+    await approve(id, person('bob'));
+    expect(standing()).toEqual(['operator:dev', 'oidc:bob']);
+  });
+});

@@ -1,0 +1,52 @@
+import { describe, expect, it } from '@jest/globals';
+import { readVouching, type Vouched, vouchingText } from './vouching.js';
+
+const ada: Vouched = { subject: 'oidc:ada', tenant: 'acme', method: 'oidc', role: 'approver' };
+const hex = (text: string): string => Buffer.from(text).toString('hex');
+const of = (over: Record<string, unknown>): string => hex(JSON.stringify({ ...ada, ...over }));
+
+describe('whom the console vouches for', () => {
+  it('is read as it was written', () => {
+    expect(readVouching(vouchingText(ada))).toEqual(ada);
+  });
+
+  it('decides where no role is named, because the header is there for deciding', () => {
+    expect(readVouching(of({ role: undefined }))).toEqual(ada);
+  });
+
+  it.each([
+    ['oidc', 'oidc:00u1|abc@example'],
+    ['saml', 'saml:ada@acme.example'],
+    ['basic-admin', 'basic:root'],
+    ['operator-mtls', 'mtls:spiffe://gate.local/operator/ada'],
+  ])('is named by %s as %s', (method, subject) => {
+    expect(readVouching(of({ method, subject }))).toMatchObject({ method, subject });
+  });
+
+  it.each([
+    ['an operator by token', of({ subject: 'operator:dev' })],
+    ['an operator by token, as one by certificate', of({ method: 'operator-mtls', subject: 'operator:dev' })],
+    ['Gate itself', of({ subject: 'system:policy-tier' })],
+    ['somebody of another method', of({ subject: 'saml:ada' })],
+    ['nobody', of({ subject: 'oidc:' })],
+    ['somebody with a space', of({ subject: 'oidc:a b' })],
+    ['somebody with a line break', of({ subject: 'oidc:ada\n' })],
+    ['somebody with a letter that looks like another', of({ subject: 'oidc:аda' })],
+    ['a name of 256 characters', of({ subject: `oidc:${'a'.repeat(256)}` })],
+    ['an unknown method', of({ method: 'webauthn', subject: 'webauthn:ada' })],
+    ['a method that is a member of every object', of({ method: 'toString' })],
+    ['an unknown role', of({ role: 'owner' })],
+    ['a tenant with a slash', of({ tenant: 'acme/x' })],
+    ['no tenant', of({ tenant: undefined })],
+    ['a further member', of({ groups: ['all'] })],
+    ['two subjects', hex('{"subject":"oidc:ada","subject":"oidc:bob","tenant":"acme","method":"oidc"}')],
+    ['a list', hex('[]')],
+    ['nothing', ''],
+    ['capitals', vouchingText(ada).toUpperCase()],
+    ['half a byte', vouchingText(ada).slice(1)],
+    ['no hex', JSON.stringify(ada)],
+    ['more than 2048 characters', hex(`${JSON.stringify(ada)}${' '.repeat(1_000)}`)],
+  ])('is nobody: %s', (_what, text) => {
+    expect(readVouching(text)).toBeNull();
+  });
+});

@@ -1,0 +1,60 @@
+import { z } from 'zod';
+import { parseStrictJson } from '../mcp/strict-json.js';
+
+/** How people sign in at the console whom HIL knows by its word alone. */
+export const VOUCHED_METHODS = ['oidc', 'saml', 'basic-admin', 'operator-mtls'] as const;
+type VouchedMethod = (typeof VOUCHED_METHODS)[number];
+
+/** `none`: somebody who may do nothing any more. */
+export const VOUCHED_ROLES = ['none', 'viewer', 'approver', 'admin'] as const;
+export type VouchedRole = (typeof VOUCHED_ROLES)[number];
+
+/** Somebody whom the console vouches for, as `X-Gate-Decision-Principal` says it. */
+export interface Vouched {
+  readonly subject: string;
+  readonly tenant: string;
+  readonly method: VouchedMethod;
+  readonly role: VouchedRole;
+}
+
+/**
+ * How each method names people. No name of one method is one of another, nor an operator's by token (`operator:`), nor Gate's own
+ * (`system:`): otherwise one person could be two, or somebody else.
+ */
+const SUBJECTS: Readonly<Record<VouchedMethod, RegExp>> = {
+  oidc: /^oidc:[\x21-\x7e]{1,255}$/,
+  saml: /^saml:[\x21-\x7e]{1,255}$/,
+  'basic-admin': /^basic:[A-Za-z0-9._-]{1,63}$/,
+  'operator-mtls': /^mtls:spiffe:\/\/[\x21-\x7e]{1,255}$/,
+};
+
+const vouched = z
+  .strictObject({
+    subject: z.string(),
+    tenant: z.string().regex(/^[A-Za-z0-9._-]{1,63}$/),
+    method: z.enum(VOUCHED_METHODS),
+    // Who names no role vouches for somebody who decides: the header is there for nothing else.
+    role: z.enum(VOUCHED_ROLES).default('approver'),
+  })
+  .refine(({ subject, method }) => SUBJECTS[method].test(subject));
+
+/** The longest header of somebody with the longest names. */
+const LONGEST = 2_048;
+
+/** Whether the method names somebody so. */
+export const isSubjectOf = (method: VouchedMethod, subject: string): boolean => SUBJECTS[method].test(subject);
+
+/** The header's value: the hex of the UTF-8 of the JSON. */
+export const vouchingText = ({ subject, tenant, method, role }: Vouched): string =>
+  Buffer.from(JSON.stringify({ subject, tenant, method, role })).toString('hex');
+
+/** Whom the header names; `null` for anything that is not exactly of its form. */
+export function readVouching(text: string): Vouched | null {
+  if (text.length > LONGEST || text.length % 2 !== 0 || !/^[0-9a-f]+$/.test(text)) return null;
+  try {
+    const read = vouched.safeParse(parseStrictJson(Buffer.from(text, 'hex').toString('utf8')));
+    return read.success ? read.data : null;
+  } catch {
+    return null;
+  }
+}
