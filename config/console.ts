@@ -28,8 +28,8 @@ export const CONSOLE_SETTINGS = {
   ),
   operators: setting(
     'GATE_HIL_OPERATORS',
-    parsedBy(parseOperators),
-    'Who may sign in: name@tenant:token[,…], as for decisions. `gate console` exchanges a token for a link that signs in once.',
+    parsedBy(parseOperators).default([]),
+    'Who may sign in by token: name@tenant:token[,…], as for decisions. `gate console` exchanges a token for a link that signs in once.',
     { secret: true },
   ),
   passkeyRequired,

@@ -1,5 +1,5 @@
 import { type Migration, sql } from 'kysely';
-import { dialectOf } from './dialect.js';
+import { dialectOf, hasColumn } from './dialect.js';
 
 /**
  * 0001: who is signed in (docs/architecture/console.md#sessions). A session is found by the SHA-256 of its cookie, so that whoever reads the
@@ -17,4 +17,12 @@ const sessions: Migration = {
   },
 };
 
-export const consoleMigrations: Record<string, Migration> = { '0001_sessions': sessions };
+/** 0002: when a session ends whatever its person does, as its provider said; null where only idleness ends it. Adds a column; reads no row. */
+const ends: Migration = {
+  async up(db) {
+    if (!(await hasColumn(db, 'console_sessions', 'ends_ms')))
+      await sql`alter table console_sessions add column ends_ms ${dialectOf(db).integer}`.execute(db);
+  },
+};
+
+export const consoleMigrations: Record<string, Migration> = { '0001_sessions': sessions, '0002_ends': ends };

@@ -9,6 +9,8 @@ export interface SignedIn {
   readonly tenant: string;
   readonly mode: string;
   readonly role: string;
+  /** When the session ends whatever the person does; `null`: after a time without a request. */
+  readonly endsMs?: number | null;
 }
 
 export interface Session extends SignedIn {
@@ -24,8 +26,8 @@ export interface SessionStore {
   /** The session of a cookie, whose time begins anew; `null` for one that ended, or that Gate did not write. */
   of(cookie: string): Promise<Session | null>;
   end(id: string): Promise<void>;
-  /** Ends every session of a person. */
-  endAllOf(who: Pick<SignedIn, 'subject' | 'tenant'>): Promise<void>;
+  /** Ends every session of a person; with `but`, those of any other role. */
+  endAllOf(who: Pick<SignedIn, 'subject' | 'tenant'>, but?: { readonly role: string }): Promise<void>;
   ready(): Promise<void>;
   close(): Promise<void>;
 }
@@ -49,6 +51,7 @@ interface Tables {
     opened_ms: number;
     seen_ms: number;
     until_ms: number;
+    ends_ms: number | string | null;
     mac: string;
   };
 }
@@ -56,7 +59,7 @@ interface Tables {
 const COOKIE = /^[A-Za-z0-9_-]{43}$/;
 /** A request writes to the store at most this often. */
 const SEEN_EVERY_MS = 60_000;
-const MAC_FORM = 'gate.console-session/1';
+const MAC_FORM = 'gate.console-session/2';
 
 /**
  * Sessions in SQLite or Postgres (docs/architecture/console.md#sessions). They survive a restart. A row is found by an HMAC of its cookie and
@@ -71,8 +74,9 @@ export async function openSessionStore({
   const store: Store<Tables> = await openStore<Tables>(target, consoleMigrations);
   const { db } = store;
   const derived = (use: string, text: string) => createHmac('sha256', key).update(`${use}\n${text}`).digest('hex');
-  const macOf = (id: string, { subject, tenant, mode, role }: SignedIn) =>
-    derived('row', JSON.stringify([MAC_FORM, id, subject, tenant, mode, role]));
+  const macOf = (id: string, { subject, tenant, mode, role, endsMs }: SignedIn) =>
+    derived('row', JSON.stringify([MAC_FORM, id, subject, tenant, mode, role, endsMs ?? null]));
+  const untilOf = (now: number, endsMs: number | null): number => Math.min(now + idleMs, endsMs ?? Infinity);
   const asked = async <Value>(ask: () => Promise<Value>): Promise<Value> => {
     try {
       return await ask();
@@ -85,8 +89,8 @@ export async function openSessionStore({
       const cookie = randomBytes(32).toString('base64url');
       const now = clock();
       const id = derived('id', cookie);
-      const { subject, tenant, mode, role } = who;
-      const times = { opened_ms: now, seen_ms: now, until_ms: now + idleMs };
+      const { subject, tenant, mode, role, endsMs = null } = who;
+      const times = { opened_ms: now, seen_ms: now, until_ms: untilOf(now, endsMs), ends_ms: endsMs };
       await asked(async () => {
         await db.deleteFrom('console_sessions').where('until_ms', '<=', now).execute();
         await db
@@ -104,24 +108,31 @@ export async function openSessionStore({
         db.selectFrom('console_sessions').selectAll().where('id', '=', id).executeTakeFirst(),
       );
       if (!row || Number(row.until_ms) <= now) return null;
-      const mac = Buffer.from(macOf(id, row));
+      const endsMs = row.ends_ms === null ? null : Number(row.ends_ms);
+      if (endsMs !== null && endsMs <= now) return null;
+      const mac = Buffer.from(macOf(id, { ...row, endsMs }));
       const stored = Buffer.from(row.mac);
       if (mac.length !== stored.length || !timingSafeEqual(mac, stored)) return null;
       if (now - Number(row.seen_ms) >= SEEN_EVERY_MS)
         await asked(() =>
           db
             .updateTable('console_sessions')
-            .set({ seen_ms: now, until_ms: now + idleMs })
+            .set({ seen_ms: now, until_ms: untilOf(now, endsMs) })
             .where('id', '=', id)
             .execute(),
         );
       const { subject, tenant, mode, role } = row;
-      return { id, subject, tenant, mode, role, csrf: derived('csrf', cookie) };
+      return { id, subject, tenant, mode, role, endsMs, csrf: derived('csrf', cookie) };
     },
     end: async (id) => void (await asked(() => db.deleteFrom('console_sessions').where('id', '=', id).execute())),
-    endAllOf: async ({ subject, tenant }) =>
+    endAllOf: async ({ subject, tenant }, but) =>
       void (await asked(() =>
-        db.deleteFrom('console_sessions').where('subject', '=', subject).where('tenant', '=', tenant).execute(),
+        db
+          .deleteFrom('console_sessions')
+          .where('subject', '=', subject)
+          .where('tenant', '=', tenant)
+          .$if(but !== undefined, (those) => those.where('role', '<>', but?.role ?? ''))
+          .execute(),
       )),
     ready: async () => void (await asked(() => db.selectFrom('console_sessions').select('id').limit(1).execute())),
     close: () => store.close(),

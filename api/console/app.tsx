@@ -6,17 +6,15 @@ import { render } from 'preact-render-to-string';
 import type { Registry } from 'prom-client';
 import { ACTIONS, PAGES } from '../../console/routes.js';
 import { isAtLeast, type Role } from '../../console/roles.js';
-import { Document, Problem, SignIn } from '../../console/ui/document.js';
+import { Document, Problem } from '../../console/ui/document.js';
 import type { Form, Person, Shown, Visit } from '../../console/visit.js';
-import type { Operator } from '../../config/hil.js';
 import { ERROR_CODES } from '../../contracts/error-codes.js';
-import { GateError } from '../../domain/errors.js';
+import { errorText, GateError } from '../../domain/errors.js';
 import type { PasskeyRequired } from '../../domain/review/passkeys.js';
 import { slidingBudget } from '../../domain/limits/sliding-budget.js';
 import type { Session, SessionStore } from '../../adapters/console/session-store.js';
 import { isAllowedAddress } from '../pages/allowed-address.js';
-import { createSignInLinks, LINK_LIFE_MS } from '../pages/sign-in-links.js';
-import { bearerOf, knownToken, lookUpToken } from '../plugins/bearer.js';
+import { bearerOf } from '../plugins/bearer.js';
 import { plainErrorBody, toGateError } from '../plugins/errors.js';
 import { createService, type Service, type ServiceApp } from '../plugins/service.js';
 import type { Assets } from './assets.js';
@@ -25,7 +23,9 @@ import { relayPasskeys } from './passkeys.js';
 import { answerLedger } from './ledger-answers.js';
 import { chainHealth } from './chain-health.js';
 import { relayReviewEvents } from './review-events.js';
-import { type NeighboursOver, servicesFor } from './services-over-http.js';
+import { type NeighboursOver, servicesFor, tellStanding } from './services-over-http.js';
+import type { Door, ReviewProof, SignInMode } from './sign-in/mode.js';
+import { nothingMore } from './sign-in/vouching.js';
 
 export interface ConsoleOptions {
   readonly logger: Logger;
@@ -35,7 +35,10 @@ export interface ConsoleOptions {
   readonly tls: { readonly cert: string; readonly key: string } | null;
   readonly sessions: SessionStore;
   readonly assets: Assets;
-  readonly operators: readonly Operator[];
+  /** How people sign in. */
+  readonly signIn: SignInMode;
+  /** What proves to the review service that the console vouches for somebody. */
+  readonly decideToken?: string | undefined;
   readonly url: string | undefined;
   readonly sessionSeconds: number;
   readonly passkeyRequired: PasskeyRequired;
@@ -44,33 +47,31 @@ export interface ConsoleOptions {
   readonly clock?: () => number;
 }
 
-/** How somebody signs in whose name and token the settings hold. */
-const OPERATOR = 'operator-token';
 const COOKIE = 'gate_console_session';
 /** Failed attempts to sign in, of one address. */
 const ATTEMPTS = { count: 10, windowMs: 60_000 };
 /** What the largest form holds: every changed argument of a call. */
 const BODY_LIMIT = 1_048_576;
 
-const HEADERS = {
-  'Content-Security-Policy':
-    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+/** `leave` is where the form for signing out leads in the end. */
+const headersWith = (leave: string | undefined) => ({
+  'Content-Security-Policy': `default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'${leave === undefined ? '' : ` ${leave}`}; frame-ancestors 'none'; base-uri 'none'`,
   'X-Content-Type-Options': 'nosniff',
   // Not `no-referrer`: with it a browser sends `Origin: null` with every form, and such a form is refused as one from another site.
   'Referrer-Policy': 'same-origin',
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cache-Control': 'no-store',
-} as const;
+});
 
 interface Entered {
   readonly session: Session;
   readonly person: Person;
-  readonly bearer: string;
+  readonly proof: ReviewProof;
 }
 
 /** The console (docs/architecture/console.md): pages for people over the other services. Every page and form is a row of `console/routes.ts`. */
 export function createConsoleService(options: ConsoleOptions): Service {
-  const { sessions, assets, operators, url, metrics, neighbours, clock = Date.now } = options;
+  const { sessions, assets, signIn, url, metrics, neighbours, clock = Date.now } = options;
   const reached = { ...neighbours, chain: chainHealth(neighbours.ledger, clock) };
   const answers = (to: ServiceApp): void => {
   to.setErrorHandler(async (error: Error & { statusCode?: number }, request, reply) => {
@@ -81,12 +82,12 @@ export function createConsoleService(options: ConsoleOptions): Service {
         .code(refusal.status)
         .type('application/json')
         .send(JSON.stringify(plainErrorBody(refusal, request.correlationId)));
-    const entered = await enteredBy(request).catch(() => null);
+    const entered = await enteredOf(request).catch(() => null);
     const body = <Problem code={refusal.code} words={refusal.message} id={request.correlationId} />;
     return send(reply, { title: 'Not done', body }, entered, refusal.status);
   });
   to.setNotFoundHandler(async (request, reply) => {
-    const entered = await enteredBy(request).catch(() => null);
+    const entered = await enteredOf(request).catch(() => null);
     const words = `There is no page ${request.url.split('?')[0]}.`;
     const body = <Problem code="not_found" words={words} id={request.correlationId} />;
     return send(reply, { title: 'No such page', body }, entered, 404);
@@ -98,7 +99,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     logger: options.logger,
     registry: options.registry,
     trustDomain: options.trustDomain,
-    headers: HEADERS,
+    headers: headersWith(signIn.leave?.origin),
     bodyLimit: BODY_LIMIT,
     readiness: { sessions: () => sessions.ready(), ...neighbours.readiness },
     answers,
@@ -106,13 +107,12 @@ export function createConsoleService(options: ConsoleOptions): Service {
     ...(options.tls && { tls: { ...options.tls, clientCertificate: 'none' } }),
   });
   const { app } = service;
-  const links = createSignInLinks<Operator>(clock);
-  const known = operators.map((operator) => knownToken(operator.token, operator));
   const failures = slidingBudget(ATTEMPTS.count, ATTEMPTS.windowMs);
   const name = url === undefined ? null : new URL(url);
   const address = { allowedHosts: name === null ? [] : [name.hostname], loopback: name === null };
   const cookie = { path: '/', httpOnly: true, sameSite: 'lax', secure: options.tls !== null } as const;
 
+  if (signIn.close) app.addHook('onClose', () => signIn.close?.());
   void app.register(cookies);
   void app.register(forms, { bodyLimit: BODY_LIMIT });
 
@@ -126,19 +126,25 @@ export function createConsoleService(options: ConsoleOptions): Service {
       .send(`<!doctype html>${page}`);
   };
 
-  /** The operator whom a session names, as the settings know him now: whoever is taken out of them is signed out by that. */
-  const enteredBy = async (request: FastifyRequest): Promise<Entered | null> => {
-    const session = await sessions.of(request.cookies[COOKIE] ?? '');
-    if (session === null) return null;
-    const operator = operators.find(
-      ({ name: of, tenant }) => `operator:${of}` === session.subject && tenant === session.tenant,
-    );
-    if (operator === undefined || session.mode !== OPERATOR) return null;
-    const { subject, tenant, mode } = session;
-    return { session, person: { subject, tenant, mode, role: 'admin' }, bearer: operator.token };
+  /** Whom a session names, by what the way to sign in says of him now. */
+  const enteredBy = async (kept: string): Promise<Entered | null> => {
+    const session = await sessions.of(kept);
+    const found = session === null ? null : signIn.personOf(session);
+    return session === null || found === null ? null : { session, ...found };
+  };
+  const enteredOf = (request: FastifyRequest): Promise<Entered | null> => enteredBy(request.cookies[COOKIE] ?? '');
+
+  /** Says to the review service what somebody may do now. Where it is away it goes by what it heard last, for as long as it keeps that. */
+  const tell = async (proof: ReviewProof, tenant: string): Promise<void> => {
+    if (proof['x-gate-decision-principal'] === undefined) return;
+    try {
+      await tellStanding(neighbours.hil, proof, tenant);
+    } catch (error) {
+      options.logger.warn({ reason: errorText(error) }, 'the review service was not told what somebody may do now');
+    }
   };
 
-  const visitOf = (request: FastifyRequest, { person, session, bearer }: Entered): Visit => ({
+  const visitOf = (request: FastifyRequest, { person, session, proof }: Entered): Visit => ({
     person,
     csrf: session.csrf,
     nowMs: clock(),
@@ -146,8 +152,12 @@ export function createConsoleService(options: ConsoleOptions): Service {
     query: firstOf(request.query as Record<string, string | string[]>),
     passkeyFor: (tier) =>
       options.passkeyRequired === 'all' || (options.passkeyRequired === 'strict' && tier === 'strict'),
-    services: servicesFor(person, bearer, reached),
+    services: servicesFor(person, proof, reached),
   });
+
+  /** Where somebody signs in who wanted this page. */
+  const signInFor = ({ url: wanted }: FastifyRequest): string =>
+    signIn.returns && wanted !== '/' ? `/login?${new URLSearchParams({ return_to: wanted }).toString()}` : '/login';
 
   const assertRole = (person: Person, needed: Role): void => {
     if (isAtLeast(person.role, needed)) return;
@@ -157,12 +167,16 @@ export function createConsoleService(options: ConsoleOptions): Service {
 
   /** Every form: from this console, of this session, by somebody who may. Checked before anything of it is used. */
   const assertOwnForm = (request: FastifyRequest, entered: Entered): void => {
+    assertOwnOrigin(request);
+    const offered = (request.body as Record<string, unknown> | null)?.['csrf'] ?? request.headers['x-csrf-token'];
+    if (offered !== entered.session.csrf) throw new GateError('csrf_failed');
+  };
+  const assertOwnOrigin = (request: FastifyRequest): void => {
     const { origin, referer } = request.headers;
     const from = origin ?? (referer !== undefined && URL.canParse(referer) ? new URL(referer).origin : undefined);
     // The Host was checked: the console's own name, or this machine's.
     const own = new Set([name?.origin, `${options.tls === null ? 'http' : 'https'}://${request.headers.host}`]);
-    const offered = (request.body as Record<string, unknown> | null)?.['csrf'] ?? request.headers['x-csrf-token'];
-    if (from === undefined || !own.has(from) || offered !== entered.session.csrf) throw new GateError('csrf_failed');
+    if (from === undefined || !own.has(from)) throw new GateError('csrf_failed');
   };
 
   app.addHook('onRequest', (request, _reply, done) => {
@@ -174,100 +188,81 @@ export function createConsoleService(options: ConsoleOptions): Service {
       reply.type(type).header('Cache-Control', 'public, max-age=31536000, immutable').send(body),
     );
 
-  // Signing in.
-  const signIn = (reply: FastifyReply, status: number, words?: string) =>
-    send(reply, { title: 'Sign in', body: <SignIn refused={words} /> }, null, status);
-  const throttle = (request: FastifyRequest): void => {
-    const wait = failures.look(request.ip, clock());
-    if (wait === 0) return;
-    metrics.attempt('throttled');
-    throw new GateError('rate_limited', 'Too many attempts to sign in failed from this address.', {
-      fields: { retry_after_secs: wait },
-    });
+  const door: Door = {
+    nowMs: clock,
+    throttle(request) {
+      const wait = failures.look(request.ip, clock());
+      if (wait === 0) return;
+      metrics.attempt('throttled');
+      throw new GateError('rate_limited', 'Too many attempts to sign in failed from this address.', {
+        fields: { retry_after_secs: wait },
+      });
+    },
+    failed(request) {
+      failures.take(request.ip, 1, clock());
+      metrics.attempt('refused');
+    },
+    async accept(reply, who) {
+      // With two roles at once, the older one would be used where the newer one is not enough.
+      await sessions.endAllOf(who, { role: who.role });
+      const kept = await sessions.open(who);
+      const entered = await enteredBy(kept);
+      if (entered) await tell(entered.proof, who.tenant);
+      metrics.attempt('accepted');
+      reply.setCookie(COOKIE, kept, { ...cookie, maxAge: options.sessionSeconds });
+    },
+    page: (reply, status, words) => send(reply, { title: 'Sign in', body: signIn.body(words) }, null, status),
+    isIn: async (request) => (await enteredOf(request)) !== null,
+    assertOwnOrigin,
+    async lost(who) {
+      await sessions.endAllOf(who);
+      const proof = nothingMore(who, signIn.name, options.decideToken);
+      if (proof) await tell(proof, who.tenant);
+    },
   };
-  const failed = (request: FastifyRequest): void => {
-    failures.take(request.ip, 1, clock());
-    metrics.attempt('refused');
-  };
-  const enter = async (reply: FastifyReply, operator: Operator): Promise<void> => {
-    const who = { subject: `operator:${operator.name}`, tenant: operator.tenant, mode: OPERATOR, role: 'admin' };
-    metrics.attempt('accepted');
-    reply.setCookie(COOKIE, await sessions.open(who), { ...cookie, maxAge: options.sessionSeconds });
-  };
-  app.get('/login', async (request, reply) => {
-    const { link } = firstOf(request.query as Record<string, string | string[]>);
-    if (link === undefined) return signIn(reply, 200);
-    throttle(request);
-    const operator = links.redeem(link);
-    if (operator) await enter(reply, operator);
-    // Somebody who is signed in and opens the used link again wants the page.
-    if (operator || (await enteredBy(request))) return reply.redirect('/', 303);
-    failed(request);
-    return signIn(reply, 401, 'This link was used already, or is too old: it signs in once. `gate console` prints a new one.');
-  });
-  app.post('/login', async (request, reply) => {
-    throttle(request);
-    const { token } = (request.body ?? {}) as Readonly<Record<string, unknown>>;
-    const operator = typeof token === 'string' ? lookUpToken(known, token) : null;
-    if (operator) {
-      await enter(reply, operator);
-      return reply.redirect('/', 303);
-    }
-    failed(request);
-    return signIn(reply, 401, 'This is no operator token.');
-  });
-  /** A link that signs the holder of a token in, once, so that the token itself is typed into no browser. */
-  app.post('/auth/links', async (request) => {
-    throttle(request);
-    const token = bearerOf(request);
-    const operator = token === null ? null : lookUpToken(known, token);
-    if (!operator) {
-      failed(request);
-      throw new GateError('unauthenticated');
-    }
-    return { path: `/login?link=${links.issue(operator)}`, expires_in_secs: LINK_LIFE_MS / 1_000 };
-  });
+  signIn.routes(app, door);
   app.get('/auth/me', async (request) => {
-    const entered = await enteredBy(request);
+    const entered = await enteredOf(request);
     if (entered === null) throw new GateError('unauthenticated');
     const { subject, tenant, role, mode } = entered.person;
     return { authenticated: true, name: subject, role, tenant, mode };
   });
   app.post('/logout', async (request, reply) => {
-    const entered = await enteredBy(request);
+    const entered = await enteredOf(request);
     if (entered !== null) {
       assertOwnForm(request, entered);
       await sessions.end(entered.session.id);
     }
-    return reply.clearCookie(COOKIE, cookie).redirect('/login', 303);
+    const to = entered === null ? '/login' : (signIn.leave?.address() ?? '/login');
+    return reply.clearCookie(COOKIE, cookie).redirect(to, 303);
   });
 
-  relayPasskeys(app, { entered: enteredBy, assertOwn: assertOwnForm, hil: neighbours.hil });
-  relayReviewEvents(app, { entered: enteredBy, hil: neighbours.hil });
+  relayPasskeys(app, { entered: enteredOf, assertOwn: assertOwnForm, hil: neighbours.hil });
+  relayReviewEvents(app, { entered: enteredOf, hil: neighbours.hil });
   answerLedger(app, {
-    entered: enteredBy,
+    entered: enteredOf,
     ledger: neighbours.ledger,
-    services: ({ person, bearer }) => servicesFor(person, bearer, reached),
-    operatorOf: (request) => {
+    services: ({ person, proof }) => servicesFor(person, proof, reached),
+    bearerOf(request) {
+      door.throttle(request);
       const token = bearerOf(request);
-      const operator = token === null ? null : lookUpToken(known, token);
-      if (!operator) return null;
-      const person: Person = { subject: `operator:${operator.name}`, tenant: operator.tenant, mode: OPERATOR, role: 'admin' };
-      return { person, bearer: operator.token };
+      const who = token === null ? null : (signIn.personByToken?.(token) ?? null);
+      if (who === null) door.failed(request);
+      return who;
     },
     clock,
   });
 
   for (const page of PAGES)
     app.get(page.path, async (request, reply) => {
-      const entered = await enteredBy(request);
-      if (entered === null) return reply.redirect('/login', 303);
+      const entered = await enteredOf(request);
+      if (entered === null) return reply.redirect(signInFor(request), 303);
       assertRole(entered.person, page.role);
       return send(reply, await page.show(visitOf(request, entered)), entered);
     });
   for (const action of ACTIONS)
     app.post(action.path, async (request, reply) => {
-      const entered = await enteredBy(request);
+      const entered = await enteredOf(request);
       if (entered === null) return reply.redirect('/login', 303);
       assertOwnForm(request, entered);
       assertRole(entered.person, action.role);

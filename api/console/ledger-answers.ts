@@ -9,16 +9,17 @@ import { makeProofBundle } from '../../domain/ledger/tlog/proof-bundle.js';
 import type { ServiceApp } from '../plugins/app.js';
 import type { Over } from '../plugins/declaration.js';
 import { relay } from './review-events.js';
+import type { ReviewProof } from './sign-in/mode.js';
 
 interface Who {
   readonly person: Person;
-  readonly bearer: string;
+  readonly proof: ReviewProof;
 }
 
 export interface LedgerAnswersOptions {
   readonly entered: (request: FastifyRequest) => Promise<Who | null>;
   /** Whose operator's token the request has. */
-  readonly operatorOf: (request: FastifyRequest) => Who | null;
+  readonly bearerOf: (request: FastifyRequest) => Who | null;
   readonly services: (who: Who) => Services;
   readonly ledger: Promise<Over>;
   readonly clock: () => number;
@@ -41,6 +42,7 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
   relay(app, '/stream/audit', {
     entered,
     over: options.ledger,
+    proves: false,
     name: 'the ledger',
     from: (tenant) => `/stream/audit?${new URLSearchParams({ tenant }).toString()}`,
   });
@@ -48,7 +50,7 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
   /** All rows of a call, in order. What nobody has heard of, or somebody else's, is `[]`. */
   app.get('/api/audit/correlation/:cid', async (request) => {
     // A token that is offered counts alone, so that a wrong one is never answered by a session that happens to stand.
-    const who = request.headers.authorization === undefined ? await entered(request) : options.operatorOf(request);
+    const who = request.headers.authorization === undefined ? await entered(request) : options.bearerOf(request);
     if (who === null) throw new GateError('unauthenticated');
     const { cid } = request.params as { cid: string };
     return UUID.test(cid) ? services(who).ledger.call(cid) : [];

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { openSessionStore } from '../../adapters/console/session-store.js';
 import type { ConsoleConfig } from '../../config/console.js';
+import type { SignInConfig } from '../../config/console-sign-in.js';
 import { StartError } from '../../config/start-error.js';
 import { isLoopback } from '../../domain/outbound/loopback.js';
 import { BRAIN } from '../brain/service.js';
@@ -13,12 +14,14 @@ import { SANDBOX } from '../sandbox/service.js';
 import { createConsoleService } from './app.js';
 import { readAssets } from './assets.js';
 import { consoleMetrics } from './metrics.js';
+import { chooseSignIn } from './sign-in/choose.js';
 
 interface Settings {
   readonly own: ConsoleConfig;
+  readonly signIn: SignInConfig;
 }
 
-export async function open({ config: { own }, ...parts }: Opening<Settings>): Promise<Opened<null>> {
+export async function open({ config: { own, signIn }, ...parts }: Opening<Settings>): Promise<Opened<null>> {
   const sessions = await needed(
     'the sessions of the console',
     openSessionStore({
@@ -28,6 +31,7 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
     }),
   );
   parts.onStop('stores', 'the sessions of the console', () => sessions.close());
+  const way = await needed('GATE_CONSOLE_OIDC_ISSUER', chooseSignIn({ signIn, own, logger: parts.logger }));
   const assets = await needed('the files of the console', readAssets());
   const tls = await needed('the certificate of the console', certificate(own, parts));
   return {
@@ -40,7 +44,8 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
           tls,
           sessions,
           assets,
-          operators: own.operators,
+          signIn: way,
+          decideToken: signIn.decideToken,
           url: own.url,
           sessionSeconds: own.sessionSeconds,
           passkeyRequired: own.passkeyRequired,

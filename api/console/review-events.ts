@@ -4,10 +4,13 @@ import type { Person } from '../../console/visit.js';
 import { GateError } from '../../domain/errors.js';
 import type { ServiceApp } from '../plugins/app.js';
 import type { Over } from '../plugins/declaration.js';
+import type { ReviewProof } from './sign-in/mode.js';
 
 export interface RelayOptions {
-  readonly entered: (request: FastifyRequest) => Promise<{ readonly person: Person; readonly bearer: string } | null>;
+  readonly entered: (request: FastifyRequest) => Promise<{ readonly person: Person; readonly proof: ReviewProof } | null>;
   readonly over: Promise<Over>;
+  /** Whether the service gets what proves the person: the review service alone. */
+  readonly proves: boolean;
   /** The service, as people call it. */
   readonly name: string;
   /** Where its stream is, for somebody of this tenant. */
@@ -21,13 +24,13 @@ const SESSION_EVERY_MS = 2_000;
 export const relayReviewEvents = (
   app: ServiceApp,
   { entered, hil }: Pick<RelayOptions, 'entered'> & { readonly hil: Promise<Over> },
-): void => relay(app, '/stream/hil', { entered, over: hil, name: 'the review service', from: () => '/pending/stream' });
+): void => relay(app, '/stream/hil', { entered, over: hil, proves: true, name: 'the review service', from: () => '/pending/stream' });
 
 /**
  * Another service's server-sent events for the person, with resume by `Last-Event-ID`. A session that ends, or a role that is taken away,
  * ends the stream.
  */
-export function relay(app: ServiceApp, path: string, { entered, over, name, from }: RelayOptions): void {
+export function relay(app: ServiceApp, path: string, { entered, over, proves, name, from }: RelayOptions): void {
   const open = new Set<AbortController>();
   app.addHook('preClose', (done) => {
     for (const stream of open) stream.abort();
@@ -56,7 +59,7 @@ export function relay(app: ServiceApp, path: string, { entered, over, name, from
       const { url, fetch } = await over;
       const answer = await fetch.stream(new URL(from(who.person.tenant), url).href, {
         headers: {
-          authorization: `Bearer ${who.bearer}`,
+          ...(proves && who.proof),
           'x-gate-tenant-scope': who.person.tenant,
           ...(typeof since === 'string' && since !== '' && { 'last-event-id': since }),
         },

@@ -1,4 +1,5 @@
 import { certificateFault, CONSOLE_SETTINGS, consoleAddressFault } from '../../config/console.js';
+import { SIGN_IN_SETTINGS, signInFaults } from '../../config/console-sign-in.js';
 import { BRAIN } from '../brain/service.js';
 import { HIL } from '../hil/service.js';
 import { LEDGER } from '../ledger/service.js';
@@ -12,8 +13,8 @@ export const CONSOLE = declareService({
   title: 'Console',
   prefix: 'GATE_CONSOLE',
   calledBy: 'people',
-  settings: { own: CONSOLE_SETTINGS },
-  faults: ({ own }) => [certificateFault(own), consoleAddressFault(own)],
+  settings: { own: CONSOLE_SETTINGS, signIn: SIGN_IN_SETTINGS },
+  faults: ({ own, signIn }) => [certificateFault(own), consoleAddressFault(own), ...signInFaults(signIn, own)],
   stores: ['console'],
   neighbours: [HIL, LEDGER, BRAIN, POLICY_ENGINE, SANDBOX],
   async metrics(registry) {

@@ -13,6 +13,7 @@ import { errorText, GateError } from '../../domain/errors.js';
 import { within } from '../../domain/within.js';
 import type { Over } from '../plugins/declaration.js';
 import type { ReadinessChecks } from '../plugins/health.js';
+import type { ReviewProof } from './sign-in/mode.js';
 
 /** How long a page waits for a service before it shows the rest. */
 const READ_LIMIT_MS = 5_000;
@@ -44,17 +45,26 @@ const queuePage = z.object({
 const rows = z.array(ledgerEntry);
 const masked = z.object({ masked_params: jsonObject.nullable(), retention_class: z.string().nullable() });
 
+/** Says to the review service what somebody may do from now on. */
+export async function tellStanding(hil: Promise<Over>, proof: ReviewProof, tenant: string): Promise<void> {
+  const away = (detail: string, cause?: unknown) => new GateError('console_neighbour_away', detail, { cause });
+  const reached = await within(READ_LIMIT_MS, hil, () => away('the review service is not there yet'));
+  const ask = createServiceClient('the review service', reached, away);
+  const headers = { ...proof, 'x-gate-tenant-scope': tenant };
+  await ask(null, { method: 'POST', path: '/people/standing', headers, timeoutMs: READ_LIMIT_MS });
+}
+
 /**
- * The services over mutual TLS with the console's own certificate. What proves the person to the review service is `bearer`; the tenant of
- * every question is the person's.
+ * The services over mutual TLS with the console's own certificate. `proof` is what proves the person to the review service, which alone gets
+ * it; the tenant of every question is the person's.
  */
 export function servicesFor(
   { tenant }: Person,
-  bearer: string,
+  proof: ReviewProof,
   { hil, ledger, policy, readiness, chain }: Reached,
 ): Services {
-  const headers = { authorization: `Bearer ${bearer}`, 'x-gate-tenant-scope': tenant };
-  const asking = (name: string, over: Promise<Over>) => {
+  const asking = (name: string, over: Promise<Over>, shown: Readonly<Record<string, string>> = {}) => {
+    const headers = { ...shown, 'x-gate-tenant-scope': tenant };
     const away = (detail: string, cause?: unknown) => new GateError('console_neighbour_away', detail, { cause });
     const asked = over.then((reached) => createServiceClient(name, reached, away));
     return async <Type extends z.ZodType | null>(
@@ -63,7 +73,7 @@ export function servicesFor(
       timeoutMs = READ_LIMIT_MS,
     ) => (await asked)(type, { ...question, timeoutMs, headers: { ...headers, ...question.headers } });
   };
-  const askHil = asking('the review service', hil);
+  const askHil = asking('the review service', hil, proof);
   const askLedger = asking('the ledger', ledger);
   const askPolicy = asking('the policy engine', policy);
   const get = (path: string, query: Readonly<Record<string, string | number | undefined>> = {}) => {

@@ -71,7 +71,7 @@ interface Ask {
   readonly body?: object;
 }
 
-async function ask(method: 'GET' | 'POST' | 'PUT', url: string, whom: Vouched | string | null, over: Ask = {}) {
+async function ask(method: 'GET' | 'POST', url: string, whom: Vouched | string | null, over: Ask = {}) {
   const { token = DECIDE, tenant = 'acme', as = 'console', body } = over;
   const response = await service.app.inject({
     method,
@@ -206,7 +206,7 @@ describe('of the people whom a call needs', () => {
   it.each(['viewer', 'none'] as const)('somebody does not count any more whom the console then calls %s', async (role) => {
     const id = await parked();
     await approve(id, person('ada'));
-    expect(await ask('PUT', '/people/standing', person('ada', role))).toEqual({
+    expect(await ask('POST', '/people/standing', person('ada', role))).toEqual({
       status: 200,
       body: { subject: 'oidc:ada', role },
     });
@@ -246,7 +246,7 @@ describe('of the people whom a call needs', () => {
   it('nobody counts who was written into the store from outside', async () => {
     const id = await parked();
     await approve(id, person('ada'));
-    await ask('PUT', '/people/standing', person('ada', 'none'));
+    await ask('POST', '/people/standing', person('ada', 'none'));
     const database = new DatabaseSync(file);
     expect(database.prepare(`update vouched_people set role = 'approver'`).run().changes).toBe(1);
     database.close();

@@ -81,27 +81,5 @@ export const Problem = ({ code, words, id }: { readonly code: string; readonly w
   </section>
 );
 
-export const SignIn = ({ refused }: { readonly refused?: string | undefined }) => (
-  <section class="sign-in">
-    <h1>Sign in</h1>
-    {refused !== undefined && (
-      <p class="notice bad" role="alert">
-        {refused}
-      </p>
-    )}
-    <p>
-      <code>npx gate console</code> in the folder of a running stack prints a link that signs you in. Or type the operator's
-      token:
-    </p>
-    <form method="post" action="/login">
-      <label for="token">Operator token</label>
-      <input id="token" name="token" type="password" autocomplete="current-password" required />
-      <button class="act" type="submit">
-        Sign in
-      </button>
-    </form>
-  </section>
-);
-
 const ICON =
   'data:image/svg+xml,%3Csvg xmlns=%22http://www.w3.org/2000/svg%22 viewBox=%220 0 16 16%22%3E%3Cpath d=%22M2 15V5l6-4 6 4v10h-3V7H5v8z%22 fill=%22%231b6e3c%22/%3E%3C/svg%3E';

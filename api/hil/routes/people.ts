@@ -13,7 +13,7 @@ export function peopleRoutes(
   app: ServiceApp,
   { scopeOf }: { readonly scopeOf: (request: FastifyRequest) => ServiceScope },
 ): void {
-  app.put(
+  app.post(
     '/people/standing',
     {
       schema: { response: { 200: z.strictObject({ subject: z.string(), role: z.enum(VOUCHED_ROLES) }) } },

@@ -1,0 +1,56 @@
+import { createHash } from 'node:crypto';
+import { compare, truncates } from 'bcryptjs';
+import { SignInByPassword } from '../../../console/ui/sign-in.js';
+import type { SignInMode } from './mode.js';
+import { vouchedPerson } from './vouching.js';
+
+const NAME = 'basic-admin';
+
+/** One administrator with a password, for an installation without a provider. */
+export function basicAdminMode(settings: {
+  readonly user: string;
+  readonly passwordHash: string;
+  readonly tenant: string;
+  readonly decideToken: string;
+}): SignInMode {
+  const { user, passwordHash, tenant, decideToken } = settings;
+  const subject = `basic:${user}`;
+  // A session names the password it was opened with, so that a new one ends it.
+  const mode = `${NAME} ${createHash('sha256').update(passwordHash).digest('hex')}`;
+  // One comparison after the other: many at once would take the process, and pass before the first failure is counted.
+  let turn: Promise<unknown> = Promise.resolve();
+  const inTurn = <Value,>(work: () => Promise<Value>): Promise<Value> => {
+    const done = turn.then(work);
+    turn = done.catch(() => undefined);
+    return done;
+  };
+  /** Compares whatever the name is: the time does not tell whether it exists. */
+  const isRight = async (name: unknown, password: unknown): Promise<boolean> => {
+    const text = typeof password === 'string' && !truncates(password) ? password : '';
+    return (await compare(text, passwordHash)) && text !== '' && name === user;
+  };
+  return {
+    name: NAME,
+    body: (refused) => <SignInByPassword refused={refused} />,
+    personOf: (session) =>
+      session.subject === subject && session.tenant === tenant && session.mode === mode
+        ? vouchedPerson({ ...session, mode: NAME }, NAME, decideToken)
+        : null,
+    routes(app, door) {
+      app.get('/login', (_request, reply) => door.page(reply, 200));
+      app.post('/auth/basic-login', (request, reply) =>
+        inTurn(async () => {
+          door.throttle(request);
+          door.assertOwnOrigin(request);
+          const { name, password } = (request.body ?? {}) as Readonly<Record<string, unknown>>;
+          if (!(await isRight(name, password))) {
+            door.failed(request);
+            return door.page(reply, 401, 'This name and this password do not belong together.');
+          }
+          await door.accept(reply, { subject, tenant, mode, role: 'admin' });
+          return reply.redirect('/', 303);
+        }),
+      );
+    },
+  };
+}

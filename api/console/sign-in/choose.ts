@@ -1,0 +1,44 @@
+import type { Logger } from 'pino';
+import type { ConsoleConfig } from '../../../config/console.js';
+import type { SignInConfig } from '../../../config/console-sign-in.js';
+import { basicAdminMode } from './basic-admin.js';
+import type { SignInMode } from './mode.js';
+import { openOidcMode } from './oidc.js';
+import { operatorTokenMode } from './operator-token.js';
+
+export interface Choosing {
+  readonly signIn: SignInConfig;
+  readonly own: Pick<ConsoleConfig, 'operators' | 'url' | 'sessionKey'>;
+  readonly logger: Logger;
+  readonly clock?: () => number;
+}
+
+/** The way to sign in that the settings name. Everything that it needs was checked before (`signInFaults`). */
+export async function chooseSignIn({ signIn, own, logger, clock = Date.now }: Choosing): Promise<SignInMode> {
+  const { mode, decideToken } = signIn;
+  if (mode === 'operator-token') return operatorTokenMode({ operators: own.operators, clock });
+  if (mode === 'basic-admin')
+    return basicAdminMode({
+      user: given(signIn.adminUser),
+      passwordHash: given(signIn.adminPassword),
+      tenant: given(signIn.adminTenant),
+      decideToken: given(decideToken),
+    });
+  return openOidcMode({
+    issuer: given(signIn.issuer),
+    clientId: given(signIn.clientId),
+    clientSecret: given(signIn.clientSecret),
+    consoleUrl: given(own.url),
+    claims: { tenant: signIn.tenantClaim, groups: signIn.groupsClaim, mfa: signIn.mfaClaim },
+    rules: signIn,
+    decideToken: given(decideToken),
+    key: own.sessionKey,
+    logger,
+    clock,
+  });
+}
+
+function given<Value>(value: Value | undefined): Value {
+  if (value === undefined) throw new Error('a setting of the sign-in is missing that was to be checked before');
+  return value;
+}

@@ -1,0 +1,45 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { VNode } from 'preact';
+import type { Person } from '../../../console/visit.js';
+import type { Session, SignedIn } from '../../../adapters/console/session-store.js';
+import type { ServiceApp } from '../../plugins/app.js';
+
+/** Headers that prove a person to the review service. No other service gets them. */
+export type ReviewProof = Readonly<Record<string, string>>;
+
+/** What every way to sign in is given. */
+export interface Door {
+  readonly nowMs: () => number;
+  /** Throws `rate_limited` for an address of which too many attempts failed. */
+  readonly throttle: (request: FastifyRequest) => void;
+  /** Opens a session, and says so to the browser. */
+  readonly accept: (reply: FastifyReply, who: SignedIn) => Promise<void>;
+  /** Counts a failed attempt. */
+  readonly failed: (request: FastifyRequest) => void;
+  /** The page on which somebody signs in. */
+  readonly page: (reply: FastifyReply, status: number, words?: string) => FastifyReply;
+  /** Whether somebody is signed in already. */
+  readonly isIn: (request: FastifyRequest) => Promise<boolean>;
+  /** Throws `csrf_failed` for a form of another site. */
+  readonly assertOwnOrigin: (request: FastifyRequest) => void;
+  /** Ends what somebody had open who does not get in any more, and tells the review service. */
+  readonly lost: (who: Pick<SignedIn, 'subject' | 'tenant'>) => Promise<void>;
+}
+
+/** One way to sign in. `choose.ts` makes the one that the settings name. */
+export interface SignInMode {
+  /** Stands in the sessions that it opened; those of another way are not its own. */
+  readonly name: string;
+  /** What stands on the page `/login`. */
+  readonly body: (refused: string | undefined) => VNode;
+  readonly routes: (app: ServiceApp, door: Door) => void;
+  /** Who a session is by what the settings say now, and what proves it; `null` for nobody any more. */
+  readonly personOf: (session: Session) => { readonly person: Person; readonly proof: ReviewProof } | null;
+  /** Who a token of a program stands for, where this way has such tokens. */
+  readonly personByToken?: (token: string) => { readonly person: Person; readonly proof: ReviewProof } | null;
+  /** Whether the page that somebody wanted is opened after signing in: `/login?return_to=`. */
+  readonly returns?: boolean;
+  /** The provider where somebody signs out as well. */
+  readonly leave?: { readonly origin: string; readonly address: () => string };
+  readonly close?: () => Promise<void>;
+}

@@ -1,0 +1,226 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
+import { LRUCache } from 'lru-cache';
+import * as client from 'openid-client';
+import type { Logger } from 'pino';
+import { SignInByProvider } from '../../../console/ui/sign-in.js';
+import { errorText } from '../../../domain/errors.js';
+import { isSubjectOf } from '../../../domain/review/vouching.js';
+import { roomFor } from '../../../domain/room-for.js';
+import type { Door, SignInMode } from './mode.js';
+import { project, type ProjectionRules } from './projection.js';
+import { providerFetch } from './provider-fetch.js';
+import { vouchedPerson } from './vouching.js';
+
+export interface OidcOptions {
+  readonly issuer: string;
+  readonly clientId: string;
+  readonly clientSecret: string;
+  /** Where browsers open the console. */
+  readonly consoleUrl: string;
+  readonly claims: { readonly tenant: string; readonly groups: string; readonly mfa: string };
+  readonly rules: ProjectionRules;
+  readonly decideToken: string;
+  /** 32 bytes: what a sign-in that has begun is bound with. */
+  readonly key: Uint8Array;
+  readonly logger: Logger;
+  readonly clock: () => number;
+}
+
+const NAME = 'oidc';
+const COOKIE = 'gate_console_sign_in';
+const CALLBACK = '/auth/oidc/callback';
+/** How long somebody may take at the provider. */
+const BEGUN_LIFE_MS = 600_000;
+const SKEW_SECONDS = 60;
+const KEYS_LIFE_MS = 3_600_000;
+const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
+/** The longest page that is opened after signing in. */
+const LONGEST_RETURN = 2_000;
+
+/**
+ * Sign-in by an OpenID provider: the code flow with PKCE, state and nonce (docs/architecture/console.md#sign-in-by-a-provider). Throws when
+ * the provider cannot be read, or cannot sign anybody out.
+ */
+export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
+  const { clientId, consoleUrl, claims, rules, decideToken, logger, clock } = options;
+  const issuer = new URL(options.issuer);
+  const { fetch, guarded } = providerFetch(issuer);
+  const configuration = await client.discovery(
+    issuer,
+    clientId,
+    { [client.clockTolerance]: SKEW_SECONDS },
+    client.ClientSecretBasic(options.clientSecret),
+    {
+      [client.customFetch]: fetch,
+      timeout: 10,
+      // Only where the settings let it be HTTP: on this machine.
+      ...(issuer.protocol === 'http:' && { execute: [client.allowInsecureRequests] }),
+    },
+  );
+  const provider = configuration.serverMetadata();
+  if (provider.issuer !== options.issuer)
+    throw new Error(`it calls itself ${provider.issuer}, and GATE_CONSOLE_OIDC_ISSUER must be exactly that`);
+  const { jwks_uri: keysAt, end_session_endpoint: endAt } = provider;
+  if (keysAt === undefined) throw new Error('it names no keys (jwks_uri)');
+  if (endAt === undefined) throw new Error('it signs nobody out (end_session_endpoint)');
+
+  const own = (path: string): string => new URL(path, consoleUrl).href;
+  const secure = new URL(consoleUrl).protocol === 'https:';
+  const cookie = { path: '/auth/oidc', httpOnly: true, sameSite: 'lax', secure } as const;
+  const derived = (use: string, text: string): string =>
+    createHmac('sha256', options.key).update(`gate.console-oidc/1\n${use}\n${text}`).digest('base64url');
+  const used = new LRUCache<string, true>(roomFor(10_000));
+
+  /** What the browser keeps of a sign-in that has begun: nothing from which state, nonce or verifier follows without the console's key. */
+  const begun = (returnTo: string): string => {
+    const stated = [randomBytes(32).toString('base64url'), clock() + BEGUN_LIFE_MS, returnTo];
+    const text = Buffer.from(JSON.stringify(stated)).toString('base64url');
+    return `${text}.${derived('begun', text)}`;
+  };
+  const readBegun = (kept: string | undefined): { readonly seed: string; readonly returnTo: string } | null => {
+    const [text = '', mac = ''] = (kept ?? '').split('.');
+    const right = Buffer.from(derived('begun', text));
+    const offered = Buffer.from(mac);
+    if (right.length !== offered.length || !timingSafeEqual(right, offered)) return null;
+    const [seed, until, returnTo] = JSON.parse(Buffer.from(text, 'base64url').toString()) as [string, number, string];
+    return until > clock() ? { seed, returnTo } : null;
+  };
+
+  let keys: { readonly set: ReturnType<typeof createLocalJWKSet>; readonly atMs: number } | null = null;
+  const readKeys = async (): Promise<NonNullable<typeof keys>> => {
+    const { body } = await guarded(keysAt, { method: 'GET', headers: { accept: 'application/json' } });
+    keys = { set: createLocalJWKSet(JSON.parse(body.toString('utf8')) as JSONWebKeySet), atMs: clock() };
+    return keys;
+  };
+  /** The claims of an ID token that the provider signed for this client. Keys that do not fit are read once again: it may have changed them. */
+  async function verified(token: string): Promise<Readonly<Record<string, unknown>>> {
+    const against = async ({ set }: NonNullable<typeof keys>) =>
+      (
+        await jwtVerify(token, set, {
+          issuer: options.issuer,
+          audience: clientId,
+          algorithms: ALGORITHMS,
+          clockTolerance: SKEW_SECONDS,
+          currentDate: new Date(clock()),
+          requiredClaims: ['sub', 'exp', 'iat', 'nonce'],
+        })
+      ).payload;
+    if (keys !== null && clock() - keys.atMs < KEYS_LIFE_MS)
+      try {
+        return await against(keys);
+      } catch {
+        // The second failure stands.
+      }
+    return against(await readKeys());
+  }
+
+  /** Reads what came back from the provider. Throws for whatever is not exactly what this browser began. */
+  async function claimsOf(request: FastifyRequest, seed: string): Promise<Readonly<Record<string, unknown>>> {
+    const state = derived('state', seed);
+    if (used.has(state)) throw new Error('this sign-in was finished already');
+    used.set(state, true);
+    const came = new URL(request.url, consoleUrl);
+    const tokens = await client.authorizationCodeGrant(configuration, came, {
+      pkceCodeVerifier: derived('verifier', seed),
+      expectedState: state,
+      expectedNonce: derived('nonce', seed),
+      idTokenExpected: true,
+    });
+    const claimed = await verified(tokens.id_token ?? '');
+    const { aud } = claimed;
+    if (aud !== clientId && !(Array.isArray(aud) && aud.length === 1)) throw new Error('the token is for others as well');
+    return claimed;
+  }
+
+  async function enter(request: FastifyRequest, reply: FastifyReply, door: Door): Promise<FastifyReply> {
+    door.throttle(request);
+    const refuse = (words: string): FastifyReply => {
+      door.failed(request);
+      // The provider's own words are for the log alone.
+      return door.page(reply, 401, `${words} (${request.correlationId})`);
+    };
+    const from = readBegun(request.cookies[COOKIE]);
+    reply.clearCookie(COOKIE, cookie);
+    if (from === null) return refuse('This sign-in was not begun in this browser, or took too long. Begin it again.');
+    let claimed: Readonly<Record<string, unknown>>;
+    try {
+      claimed = await claimsOf(request, from.seed);
+    } catch (error) {
+      request.log.warn({ reason: errorText(error) }, 'a sign-in by the provider was refused');
+      return refuse('The provider did not prove who you are. Begin again.');
+    }
+    const said = (claim: string): unknown => (Object.hasOwn(claimed, claim) ? claimed[claim] : undefined);
+    const subject = `${NAME}:${String(claimed['sub'])}`;
+    const endsMs = Number(claimed['exp']) * 1_000;
+    const who = project({ tenant: said(claims.tenant), groups: said(claims.groups), mfa: said(claims.mfa) }, rules);
+    if (!isSubjectOf(NAME, subject) || endsMs <= clock())
+      return refuse('The provider names you in a way that cannot be recorded, or for no longer than now.');
+    if ('refused' in who) {
+      // What he has open from before he lost it ends with it.
+      if (who.tenant !== null) await door.lost({ subject, tenant: who.tenant });
+      request.log.warn({ lacks: who.refused }, 'somebody whom the provider knows may not sign in');
+      return refuse(LACKS[who.refused]);
+    }
+    const { tenant, role } = who;
+    await door.accept(reply, { subject, tenant, mode: NAME, role, endsMs });
+    logger.info(
+      { event: 'federated_login', protocol: NAME, principal: commitment(options.issuer, tenant, subject), tenant, role },
+      'somebody signed in by the provider',
+    );
+    return reply.redirect(from.returnTo, 303);
+  }
+
+  return {
+    name: NAME,
+    returns: true,
+    body: (refused) => <SignInByProvider refused={refused} issuer={options.issuer} start="/auth/oidc/login" />,
+    personOf: (session) => vouchedPerson(session, NAME, decideToken),
+    routes(app, door) {
+      app.get('/login', async (request, reply) => {
+        const { return_to: wanted } = request.query as { readonly return_to?: unknown };
+        if (wanted === undefined) return door.page(reply, 200);
+        return reply.redirect(`/auth/oidc/login?${new URLSearchParams({ return_to: ownPath(wanted) }).toString()}`, 303);
+      });
+      app.get('/auth/oidc/login', async (request, reply) => {
+        door.throttle(request);
+        const kept = begun(ownPath((request.query as { readonly return_to?: unknown }).return_to));
+        const seed = readBegun(kept)?.seed ?? '';
+        const to = client.buildAuthorizationUrl(configuration, {
+          redirect_uri: own(CALLBACK),
+          scope: 'openid',
+          state: derived('state', seed),
+          nonce: derived('nonce', seed),
+          code_challenge: await client.calculatePKCECodeChallenge(derived('verifier', seed)),
+          code_challenge_method: 'S256',
+        });
+        return reply.setCookie(COOKIE, kept, { ...cookie, maxAge: BEGUN_LIFE_MS / 1_000 }).redirect(to.href, 303);
+      });
+      app.get(CALLBACK, (request, reply) => enter(request, reply, door));
+    },
+    leave: {
+      origin: new URL(endAt).origin,
+      address: () => client.buildEndSessionUrl(configuration, { post_logout_redirect_uri: own('/login') }).href,
+    },
+    close: () => guarded.close(),
+  };
+}
+
+const LACKS = {
+  tenant: 'The provider says of no tenant here that you belong to it.',
+  role: 'None of your groups may use this console.',
+  mfa: 'This console asks for a second factor, and the provider does not say that you used one.',
+} as const;
+
+/** A path of this console; anything else is its first page. A browser would read `//` and `/\` as another host. */
+export function ownPath(wanted: unknown): string {
+  if (typeof wanted !== 'string' || wanted.length > LONGEST_RETURN || !/^\/(?![/\\])[\x21-\x7e]*$/.test(wanted)) return '/';
+  return wanted.includes('\\') ? '/' : wanted;
+}
+
+/** Who signed in, for a log that names nobody. */
+const commitment = (issuer: string, tenant: string, subject: string): string => {
+  const digest = (text: string): string => createHash('sha256').update(`${Buffer.byteLength(text)}:${text}`).digest('hex');
+  return `${NAME}:${tenant}:${digest(issuer).slice(0, 16)}:${digest(subject).slice(0, 32)}`;
+};

@@ -1,0 +1,81 @@
+import type { Operator } from '../../../config/hil.js';
+import { GateError } from '../../../domain/errors.js';
+import { SignInByToken } from '../../../console/ui/sign-in.js';
+import { createSignInLinks, LINK_LIFE_MS } from '../../pages/sign-in-links.js';
+import { bearerOf, knownToken, lookUpToken } from '../../plugins/bearer.js';
+import type { SignInMode } from './mode.js';
+
+const NAME = 'operator-token';
+
+/** Operators whose names and tokens the settings hold sign in with the token, or once by a link that was made with it. */
+export function operatorTokenMode({
+  operators,
+  clock,
+}: {
+  readonly operators: readonly Operator[];
+  readonly clock: () => number;
+}): SignInMode {
+  const links = createSignInLinks<Operator>(clock);
+  const known = operators.map((operator) => knownToken(operator.token, operator));
+  const signedIn = ({ name, tenant }: Operator) => ({ subject: `operator:${name}`, tenant, mode: NAME, role: 'admin' });
+  const personFor = ({ name, tenant, token }: Operator) => ({
+    person: { subject: `operator:${name}`, tenant, mode: NAME, role: 'admin' } as const,
+    proof: { authorization: `Bearer ${token}` },
+  });
+  return {
+    name: NAME,
+    body: (refused) => <SignInByToken refused={refused} />,
+
+    /** The operator as the settings know him now: whoever is taken out of them is signed out by that. */
+    personOf({ subject, tenant, mode }) {
+      const operator = operators.find((of) => `operator:${of.name}` === subject && of.tenant === tenant);
+      if (operator === undefined || mode !== NAME) return null;
+      return personFor(operator);
+    },
+
+    personByToken(token) {
+      const operator = lookUpToken(known, token);
+      return operator && personFor(operator);
+    },
+
+    routes(app, door) {
+      app.get('/login', async (request, reply) => {
+        const { link } = request.query as { readonly link?: string | string[] };
+        if (typeof link !== 'string') return door.page(reply, 200);
+        door.throttle(request);
+        const operator = links.redeem(link);
+        if (operator) await door.accept(reply, signedIn(operator));
+        // Somebody who is signed in and opens the used link again wants the page.
+        if (operator || (await door.isIn(request))) return reply.redirect('/', 303);
+        door.failed(request);
+        return door.page(
+          reply,
+          401,
+          'This link was used already, or is too old: it signs in once. `gate console` prints a new one.',
+        );
+      });
+      app.post('/login', async (request, reply) => {
+        door.throttle(request);
+        const { token } = (request.body ?? {}) as Readonly<Record<string, unknown>>;
+        const operator = typeof token === 'string' ? lookUpToken(known, token) : null;
+        if (operator) {
+          await door.accept(reply, signedIn(operator));
+          return reply.redirect('/', 303);
+        }
+        door.failed(request);
+        return door.page(reply, 401, 'This is no operator token.');
+      });
+      /** A link that signs the holder of a token in, once, so that the token itself is typed into no browser. */
+      app.post('/auth/links', async (request) => {
+        door.throttle(request);
+        const token = bearerOf(request);
+        const operator = token === null ? null : lookUpToken(known, token);
+        if (!operator) {
+          door.failed(request);
+          throw new GateError('unauthenticated');
+        }
+        return { path: `/login?link=${links.issue(operator)}`, expires_in_secs: LINK_LIFE_MS / 1_000 };
+      });
+    },
+  };
+}

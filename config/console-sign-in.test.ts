@@ -1,0 +1,77 @@
+import { describe, expect, it } from '@jest/globals';
+import { SIGN_IN_SETTINGS, signInFaults } from './console-sign-in.js';
+import { readConfig } from './env.js';
+
+const own = { host: '127.0.0.1', url: 'https://gate.example', operators: [] };
+const DECIDE = { GATE_HIL_DECIDE_TOKEN: 'Zk3l9PqRs7TuVwXyZ0123456789abcdEF' };
+const basic = {
+  ...DECIDE,
+  GATE_CONSOLE_AUTH: 'basic-admin',
+  GATE_CONSOLE_ADMIN_USER: 'root',
+  GATE_CONSOLE_ADMIN_PASS_BCRYPT: '$2b$10$abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZ01234',
+  GATE_CONSOLE_ADMIN_TENANT: 'acme',
+};
+const oidc = {
+  ...DECIDE,
+  GATE_CONSOLE_AUTH: 'oidc',
+  GATE_CONSOLE_OIDC_ISSUER: 'https://login.example/acme',
+  GATE_CONSOLE_OIDC_CLIENT_ID: 'gate',
+  GATE_CONSOLE_OIDC_CLIENT_SECRET: 'Zk3l9PqRs7TuVwXyZ',
+  GATE_CONSOLE_FEDERATED_APPROVER_GROUPS: 'approvers',
+};
+const faultsOf = (env: Record<string, string | undefined>, over: Partial<typeof own> = {}) =>
+  signInFaults(readConfig('console', SIGN_IN_SETTINGS, env), { ...own, ...over }).filter((fault) => fault !== null);
+
+describe('the settings of the sign-in', () => {
+  it.each([
+    ['basic-admin', basic],
+    ['oidc', oidc],
+  ])('are whole: %s', (_mode, env) => {
+    expect(faultsOf(env)).toEqual([]);
+  });
+
+  it('ask for operators where nobody else signs in', () => {
+    expect(faultsOf({})).toEqual([expect.stringMatching(/^GATE_HIL_OPERATORS: is not set/)]);
+  });
+
+  it.each([
+    ...Object.keys(basic).map((variable) => [variable, basic] as const),
+    ...Object.keys(oidc)
+      .filter((variable) => !variable.includes('FEDERATED'))
+      .map((variable) => [variable, oidc] as const),
+  ].filter(([variable]) => variable !== 'GATE_CONSOLE_AUTH'))('name what is missing: %s', (variable, env) => {
+    expect(faultsOf({ ...env, [variable]: undefined })).toEqual([expect.stringMatching(`^${variable}: is not set`)]);
+  });
+
+  it.each<[string, Record<string, string>, RegExp]>([
+    ['an issuer over HTTP', { GATE_CONSOLE_OIDC_ISSUER: 'http://login.example' }, /OIDC_ISSUER: must be https/],
+    ['an issuer with a query', { GATE_CONSOLE_OIDC_ISSUER: 'https://login.example/?x=1' }, /OIDC_ISSUER: an issuer has/],
+    ['no group', { GATE_CONSOLE_FEDERATED_APPROVER_GROUPS: '' }, /_ADMIN_GROUPS.*set one at least/],
+    ['a group of two roles', { GATE_CONSOLE_FEDERATED_ADMIN_GROUPS: 'approvers' }, /approvers stands there twice/],
+  ])('are refused: %s', (_what, over, fault) => {
+    expect(faultsOf({ ...oidc, ...over })).toEqual([expect.stringMatching(fault)]);
+  });
+
+  it('may be HTTP for a provider on this machine, whose own address is named', () => {
+    expect(faultsOf({ ...oidc, GATE_CONSOLE_OIDC_ISSUER: 'http://127.0.0.1:9000' })).toEqual([]);
+  });
+
+  it('ask before a password can be tried from other machines', () => {
+    expect(faultsOf(basic, { host: '0.0.0.0' })).toEqual([expect.stringMatching(/ALLOW_BASIC_ADMIN_NETWORK/)]);
+    expect(faultsOf({ ...basic, GATE_CONSOLE_ALLOW_BASIC_ADMIN_NETWORK: 'true' }, { host: '0.0.0.0' })).toEqual([]);
+  });
+
+  it.each([
+    ['GATE_CONSOLE_AUTH', 'none'],
+    ['GATE_CONSOLE_ADMIN_PASS_BCRYPT', 'hunter2-hunter2'],
+    ['GATE_CONSOLE_ADMIN_PASS_BCRYPT', '$2b$04$abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZ01234'],
+    ['GATE_HIL_DECIDE_TOKEN', 'short'],
+    ['GATE_HIL_DECIDE_TOKEN', 'abab'.repeat(10)],
+    ['GATE_CONSOLE_FEDERATED_TENANT_MAP', 'a=acme,b=acme'],
+    ['GATE_CONSOLE_FEDERATED_TENANT_MAP', 'a=acme,a=globex'],
+    ['GATE_CONSOLE_FEDERATED_TENANT_MAP', 'a=acme, b=globex'],
+    ['GATE_CONSOLE_FEDERATED_TENANT_MAP', 'acme'],
+  ])('refuse %s=%s', (variable, text) => {
+    expect(() => readConfig('console', SIGN_IN_SETTINGS, { ...oidc, [variable]: text })).toThrow(variable);
+  });
+});

@@ -1,0 +1,173 @@
+import { z } from 'zod';
+import { isLoopback } from '../domain/outbound/loopback.js';
+import type { ConsoleConfig } from './console.js';
+import { type Config, csv, onOff, setting } from './env.js';
+import { decideTokenText } from './hil.js';
+import { parsedBy } from './shared.js';
+
+export const SIGN_IN_MODES = ['operator-token', 'basic-admin', 'oidc'] as const;
+
+const tenantName = z.string().regex(/^[A-Za-z0-9._-]{1,63}$/, 'must be a tenant: 1 to 63 letters, digits, ".", "_", "-"');
+const claimName = z.string().regex(/^[\x21-\x7e]{1,255}$/, 'must be the name of a claim');
+const groups = csv;
+
+/** The tenants of a provider's values. One value is one tenant, and one tenant one value. */
+function tenantMap(text: string): ReadonlyMap<string, string> {
+  const map = new Map<string, string>();
+  for (const entry of text.split(',')) {
+    const at = entry.lastIndexOf('=');
+    const [external, internal] = [entry.slice(0, at), entry.slice(at + 1)];
+    if (at <= 0 || external !== external.trim() || !tenantName.safeParse(internal).success)
+      throw new Error(`${entry}: an entry is written external=internal, without spaces around either`);
+    if (map.has(external)) throw new Error(`${external} stands there twice`);
+    if ([...map.values()].includes(internal)) throw new Error(`${internal} is the tenant of two values`);
+    map.set(external, internal);
+  }
+  return map;
+}
+
+export const SIGN_IN_SETTINGS = {
+  mode: setting(
+    'GATE_CONSOLE_AUTH',
+    z.enum(SIGN_IN_MODES).default('operator-token'),
+    'How people sign in at the console: operator-token (GATE_HIL_OPERATORS), basic-admin (one name and password), oidc (an OpenID provider).',
+  ),
+  decideToken: setting(
+    'GATE_HIL_DECIDE_TOKEN',
+    decideTokenText,
+    'What proves to the review service that the console vouches for somebody: the same there. Needed for every way to sign in but operator-token.',
+    { secret: true },
+  ),
+  adminUser: setting(
+    'GATE_CONSOLE_ADMIN_USER',
+    z
+      .string()
+      .regex(/^[A-Za-z0-9._-]{1,63}$/, 'must be 1 to 63 letters, digits, ".", "_", "-"')
+      .optional(),
+    'For basic-admin: the name of the one administrator, recorded as basic:<name>.',
+  ),
+  adminPassword: setting(
+    'GATE_CONSOLE_ADMIN_PASS_BCRYPT',
+    z
+      .string()
+      .regex(/^\$2[aby]\$1[0-4]\$[./A-Za-z0-9]{53}$/, 'must be a bcrypt hash of cost 10 to 14')
+      .optional(),
+    'For basic-admin: the bcrypt hash of the password, of cost 10 to 14. Another one signs the administrator out.',
+    { secret: true },
+  ),
+  adminTenant: setting(
+    'GATE_CONSOLE_ADMIN_TENANT',
+    tenantName.optional(),
+    'For basic-admin: the tenant of the administrator.',
+  ),
+  allowBasicNetwork: setting(
+    'GATE_CONSOLE_ALLOW_BASIC_ADMIN_NETWORK',
+    onOff,
+    'Whether basic-admin may be reached from other machines. Off: the console then has to listen on loopback.',
+  ),
+  issuer: setting(
+    'GATE_CONSOLE_OIDC_ISSUER',
+    z.url({ protocol: /^https?$/, message: 'must be an http(s):// URL' }).optional(),
+    "For oidc: the provider's issuer, exactly as it writes it in its tokens. HTTPS, except on this machine. Its own address may be private; what its configuration leads to elsewhere must be public.",
+  ),
+  clientId: setting(
+    'GATE_CONSOLE_OIDC_CLIENT_ID',
+    z.string().min(1).max(256).optional(),
+    'For oidc: the client that the provider knows the console as. Its redirect address is GATE_CONSOLE_URL with /auth/oidc/callback, its address after signing out GATE_CONSOLE_URL with /login.',
+  ),
+  clientSecret: setting(
+    'GATE_CONSOLE_OIDC_CLIENT_SECRET',
+    z.string().min(16, 'must have 16 characters or more').optional(),
+    'For oidc: the secret of that client.',
+    { secret: true },
+  ),
+  tenantClaim: setting(
+    'GATE_CONSOLE_OIDC_TENANT_CLAIM',
+    claimName.default('org_id'),
+    "For oidc: the ID token's claim that says whose tenant the person belongs to.",
+  ),
+  groupsClaim: setting(
+    'GATE_CONSOLE_OIDC_GROUPS_CLAIM',
+    claimName.default('groups'),
+    "For oidc: the ID token's claim that lists the person's groups.",
+  ),
+  mfaClaim: setting(
+    'GATE_CONSOLE_OIDC_MFA_CLAIM',
+    claimName.default('amr'),
+    "For oidc: the ID token's claim that lists how the person proved himself.",
+  ),
+  mfaValues: setting(
+    'GATE_CONSOLE_FEDERATED_MFA_VALUES',
+    csv.transform((values) => (values.length > 0 ? values : ['mfa', 'otp', 'webauthn'])),
+    'Values of that claim of which one must be there; nobody signs in without. `mfa,otp,webauthn` where it is not set.',
+  ),
+  tenantMap: setting(
+    'GATE_CONSOLE_FEDERATED_TENANT_MAP',
+    parsedBy(tenantMap).optional(),
+    "Tenants of the provider's values: external=internal[,…], one to one. Without it a value that is a tenant's name is that tenant; with it every other value is refused.",
+  ),
+  adminGroups: setting(
+    'GATE_CONSOLE_FEDERATED_ADMIN_GROUPS',
+    groups,
+    'Groups whose members are administrators; of several roles the highest holds.',
+  ),
+  approverGroups: setting('GATE_CONSOLE_FEDERATED_APPROVER_GROUPS', groups, 'Groups whose members decide.'),
+  viewerGroups: setting(
+    'GATE_CONSOLE_FEDERATED_VIEWER_GROUPS',
+    groups,
+    'Groups whose members look. Whoever is in none of all these groups does not sign in.',
+  ),
+} as const;
+export type SignInConfig = Config<typeof SIGN_IN_SETTINGS>;
+
+type Own = Pick<ConsoleConfig, 'host' | 'url' | 'operators'>;
+
+/** Why somebody could not sign in, or somebody could who should not. Only of the way that is chosen. */
+export function signInFaults(config: SignInConfig, own: Own): readonly (string | null)[] {
+  const { mode } = config;
+  const needs = (variable: string, value: unknown): string | null =>
+    value === undefined || (Array.isArray(value) && value.length === 0)
+      ? `${variable}: is not set, and GATE_CONSOLE_AUTH=${mode} needs it`
+      : null;
+  if (mode === 'operator-token') return [needs('GATE_HIL_OPERATORS', own.operators)];
+  const vouches = needs('GATE_HIL_DECIDE_TOKEN', config.decideToken);
+  if (mode === 'basic-admin')
+    return [
+      vouches,
+      needs('GATE_CONSOLE_ADMIN_USER', config.adminUser),
+      needs('GATE_CONSOLE_ADMIN_PASS_BCRYPT', config.adminPassword),
+      needs('GATE_CONSOLE_ADMIN_TENANT', config.adminTenant),
+      isLoopback(own.host) || config.allowBasicNetwork
+        ? null
+        : `GATE_CONSOLE_HOST=${own.host} lets other machines try the password: GATE_CONSOLE_ALLOW_BASIC_ADMIN_NETWORK=true allows it`,
+    ];
+  return [
+    vouches,
+    needs('GATE_CONSOLE_URL', own.url),
+    needs('GATE_CONSOLE_OIDC_ISSUER', config.issuer),
+    needs('GATE_CONSOLE_OIDC_CLIENT_ID', config.clientId),
+    needs('GATE_CONSOLE_OIDC_CLIENT_SECRET', config.clientSecret),
+    issuerFault(config),
+    ...groupFaults(config),
+  ];
+}
+
+/** Over HTTP anybody on the way could sign in as anybody. */
+function issuerFault({ issuer }: SignInConfig): string | null {
+  if (issuer === undefined) return null;
+  const { protocol, hostname, search, hash, username, password } = new URL(issuer);
+  if (protocol !== 'https:' && !isLoopback(hostname)) return 'GATE_CONSOLE_OIDC_ISSUER: must be https';
+  return search + hash + username + password === ''
+    ? null
+    : 'GATE_CONSOLE_OIDC_ISSUER: an issuer has neither query, nor fragment, nor user';
+}
+
+function groupFaults({ adminGroups, approverGroups, viewerGroups }: SignInConfig): readonly (string | null)[] {
+  const all = [...adminGroups, ...approverGroups, ...viewerGroups];
+  const twice = all.find((group, index) => all.indexOf(group) !== index);
+  const names = 'GATE_CONSOLE_FEDERATED_ADMIN_GROUPS, _APPROVER_GROUPS, _VIEWER_GROUPS';
+  return [
+    all.length === 0 ? `${names}: set one at least, or nobody signs in` : null,
+    twice === undefined ? null : `${names}: ${twice} stands there twice, so its role is not known`,
+  ];
+}

@@ -1,0 +1,61 @@
+import type { ComponentChildren } from 'preact';
+
+interface Refused {
+  readonly refused?: string | undefined;
+}
+
+const SignIn = ({ refused, children }: Refused & { readonly children: ComponentChildren }) => (
+  <section class="sign-in">
+    <h1>Sign in</h1>
+    {refused !== undefined && (
+      <p class="notice bad" role="alert">
+        {refused}
+      </p>
+    )}
+    {children}
+  </section>
+);
+
+export const SignInByToken = ({ refused }: Refused) => (
+  <SignIn refused={refused}>
+    <p>
+      <code>npx gate console</code> in the folder of a running stack prints a link that signs you in. Or type the operator's
+      token:
+    </p>
+    <form method="post" action="/login">
+      <label for="token">Operator token</label>
+      <input id="token" name="token" type="password" autocomplete="current-password" required />
+      <button class="act" type="submit">
+        Sign in
+      </button>
+    </form>
+  </SignIn>
+);
+
+export const SignInByPassword = ({ refused }: Refused) => (
+  <SignIn refused={refused}>
+    <form method="post" action="/auth/basic-login">
+      <label for="name">Name</label>
+      <input id="name" name="name" autocomplete="username" required />
+      <label for="password">Password</label>
+      <input id="password" name="password" type="password" autocomplete="current-password" required />
+      <button class="act" type="submit">
+        Sign in
+      </button>
+    </form>
+  </SignIn>
+);
+
+/** `issuer` is where the browser goes. */
+export const SignInByProvider = ({ refused, issuer, start }: Refused & { readonly issuer: string; readonly start: string }) => (
+  <SignIn refused={refused}>
+    <p>
+      Your organisation's sign-in is at <code>{issuer}</code>.
+    </p>
+    <p>
+      <a class="button act" href={start}>
+        Sign in there
+      </a>
+    </p>
+  </SignIn>
+);
