@@ -34,18 +34,24 @@ describe('the settings of the sign-in', () => {
     expect(faultsOf({})).toEqual([expect.stringMatching(/^GATE_HIL_OPERATORS: is not set/)]);
   });
 
-  it.each([
-    ...Object.keys(basic).map((variable) => [variable, basic] as const),
-    ...Object.keys(oidc)
-      .filter((variable) => !variable.includes('FEDERATED'))
-      .map((variable) => [variable, oidc] as const),
-  ].filter(([variable]) => variable !== 'GATE_CONSOLE_AUTH'))('name what is missing: %s', (variable, env) => {
+  it.each(
+    [
+      ...Object.keys(basic).map((variable) => [variable, basic] as const),
+      ...Object.keys(oidc)
+        .filter((variable) => !variable.includes('FEDERATED'))
+        .map((variable) => [variable, oidc] as const),
+    ].filter(([variable]) => variable !== 'GATE_CONSOLE_AUTH'),
+  )('name what is missing: %s', (variable, env) => {
     expect(faultsOf({ ...env, [variable]: undefined })).toEqual([expect.stringMatching(`^${variable}: is not set`)]);
   });
 
   it.each<[string, Record<string, string>, RegExp]>([
     ['an issuer over HTTP', { GATE_CONSOLE_OIDC_ISSUER: 'http://login.example' }, /OIDC_ISSUER: must be https/],
-    ['an issuer with a query', { GATE_CONSOLE_OIDC_ISSUER: 'https://login.example/?x=1' }, /OIDC_ISSUER: an issuer has/],
+    [
+      'an issuer with a query',
+      { GATE_CONSOLE_OIDC_ISSUER: 'https://login.example/?x=1' },
+      /OIDC_ISSUER: an issuer has/,
+    ],
     ['no group', { GATE_CONSOLE_FEDERATED_APPROVER_GROUPS: '' }, /_ADMIN_GROUPS.*set one at least/],
     ['a group of two roles', { GATE_CONSOLE_FEDERATED_ADMIN_GROUPS: 'approvers' }, /approvers stands there twice/],
   ])('are refused: %s', (_what, over, fault) => {

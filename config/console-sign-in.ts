@@ -7,7 +7,9 @@ import { parsedBy } from './shared.js';
 
 export const SIGN_IN_MODES = ['operator-token', 'basic-admin', 'oidc'] as const;
 
-const tenantName = z.string().regex(/^[A-Za-z0-9._-]{1,63}$/, 'must be a tenant: 1 to 63 letters, digits, ".", "_", "-"');
+const tenantName = z
+  .string()
+  .regex(/^[A-Za-z0-9._-]{1,63}$/, 'must be a tenant: 1 to 63 letters, digits, ".", "_", "-"');
 const claimName = z.string().regex(/^[\x21-\x7e]{1,255}$/, 'must be the name of a claim');
 const groups = csv;
 

@@ -52,7 +52,8 @@ export interface AgentOwner {
   readonly agent: string;
 }
 
-const OWNER = /^([A-Za-z0-9._-]{1,63}|(?:oidc|saml|basic|mtls):[\x21-\x2b\x2d-\x7e]{1,255})@([A-Za-z0-9._-]{1,63}):([A-Za-z0-9._-]{1,63})$/;
+const OWNER =
+  /^([A-Za-z0-9._-]{1,63}|(?:oidc|saml|basic|mtls):[\x21-\x2b\x2d-\x7e]{1,255})@([A-Za-z0-9._-]{1,63}):([A-Za-z0-9._-]{1,63})$/;
 
 /** `operator@tenant:agent[,…]`; one person may have several agents, and one agent several people. */
 export const parseAgentOwners = (text: string): readonly AgentOwner[] =>
@@ -70,7 +71,9 @@ export const parseAgentOwners = (text: string): readonly AgentOwner[] =>
 /** An owner whom a typing error makes somebody else could approve for his own agent. */
 export function agentOwnersFault({ operators, agentOwners }: Pick<HilConfig, 'operators' | 'agentOwners'>) {
   const unknown = agentOwners.find(
-    (owner) => !owner.operator.includes(':') && !operators.some(({ name, tenant }) => name === owner.operator && tenant === owner.tenant),
+    (owner) =>
+      !owner.operator.includes(':') &&
+      !operators.some(({ name, tenant }) => name === owner.operator && tenant === owner.tenant),
   );
   return unknown === undefined
     ? null

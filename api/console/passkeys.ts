@@ -5,11 +5,12 @@ import type { Person } from '../../console/visit.js';
 import { GateError } from '../../domain/errors.js';
 import type { ServiceApp } from '../plugins/app.js';
 import type { Over } from '../plugins/declaration.js';
+import type { ReviewProof } from './sign-in/mode.js';
 
 interface Entered {
   readonly session: Session;
   readonly person: Person;
-  readonly bearer: string;
+  readonly proof: ReviewProof;
 }
 
 export interface PasskeyRelayOptions {
@@ -48,7 +49,7 @@ export function relayPasskeys(app: ServiceApp, { entered, assertOwn, hil }: Pass
     const answer = await fetch(new URL(path, url).href, {
       method: 'POST',
       headers: {
-        authorization: `Bearer ${who.bearer}`,
+        ...who.proof,
         'x-gate-tenant-scope': who.person.tenant,
         'content-type': 'application/json',
         ...(cookies.size > 0 && { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; ') }),

@@ -34,7 +34,9 @@ const start = (over: Partial<Parameters<typeof createHilService>[0]> = {}): Serv
     sender: {
       decide: (decision) => {
         received.push(decision);
-        const approvals = [{ by: decision.principal.subject, provenance: decision.principal.method, at: decision.decided_at }];
+        const approvals = [
+          { by: decision.principal.subject, provenance: decision.principal.method, at: decision.decided_at },
+        ];
         return Promise.resolve({ outcome: 'voted', approvals });
       },
     },
@@ -97,7 +99,12 @@ async function parked(): Promise<string> {
       agent_id: 'payments-agent',
       correlation_id: '00000000-0000-4000-8000-000000000001',
       method: 'call_tool',
-      request_payload: { jsonrpc: '2.0', id: 7, method: 'call_tool', params: { name: 'wire', arguments: { amount: 5 } } },
+      request_payload: {
+        jsonrpc: '2.0',
+        id: 7,
+        method: 'call_tool',
+        params: { name: 'wire', arguments: { amount: 5 } },
+      },
       risk_summary: 'money movement',
       state_namespace: 'operator',
       ttl_seconds: 20_000,
@@ -176,7 +183,9 @@ describe('a person whom the console vouches for', () => {
       status: 403,
       body: { error: 'role_too_low' },
     });
-    expect(await ask('POST', '/admin/namespaces/demo/cleanup', person('ada', 'admin'), asked)).toMatchObject({ status: 200 });
+    expect(await ask('POST', '/admin/namespaces/demo/cleanup', person('ada', 'admin'), asked)).toMatchObject({
+      status: 200,
+    });
   });
 
   it('does not approve a call of an agent of his own', async () => {
@@ -192,7 +201,9 @@ describe('a person whom the console vouches for', () => {
 describe('of the people whom a call needs', () => {
   it('those count whom the console vouched for, beside the operators by token', async () => {
     const id = await parked();
-    expect((await approve(id, person('ada'))).body['approvals']).toMatchObject([{ by: 'oidc:ada', provenance: 'oidc' }]);
+    expect((await approve(id, person('ada'))).body['approvals']).toMatchObject([
+      { by: 'oidc:ada', provenance: 'oidc' },
+    ]);
     await approve(id, person('bob'));
     expect(standing()).toEqual(['operator:dev', 'oidc:ada', 'oidc:bob']);
   });
@@ -203,16 +214,19 @@ describe('of the people whom a call needs', () => {
     expect(standing()).toEqual(['operator:dev', 'oidc:ada']);
   });
 
-  it.each(['viewer', 'none'] as const)('somebody does not count any more whom the console then calls %s', async (role) => {
-    const id = await parked();
-    await approve(id, person('ada'));
-    expect(await ask('POST', '/people/standing', person('ada', role))).toEqual({
-      status: 200,
-      body: { subject: 'oidc:ada', role },
-    });
-    await approve(id, person('bob'));
-    expect(standing()).toEqual(['operator:dev', 'oidc:bob']);
-  });
+  it.each(['viewer', 'none'] as const)(
+    'somebody does not count any more whom the console then calls %s',
+    async (role) => {
+      const id = await parked();
+      await approve(id, person('ada'));
+      expect(await ask('POST', '/people/standing', person('ada', role))).toEqual({
+        status: 200,
+        body: { subject: 'oidc:ada', role },
+      });
+      await approve(id, person('bob'));
+      expect(standing()).toEqual(['operator:dev', 'oidc:bob']);
+    },
+  );
 
   it('somebody does not count any more who reads as a viewer', async () => {
     const id = await parked();

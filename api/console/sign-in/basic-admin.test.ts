@@ -1,0 +1,92 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { hashSync } from 'bcryptjs';
+import { readVouching } from '../../../domain/review/vouching.js';
+import { browserAt, openConsole } from '../../../test/support/console.js';
+import { basicAdminMode } from './basic-admin.js';
+
+const DECIDE = 'decide-token-0123456789abcdefghijklm';
+const PASSWORD = 'correct horse battery';
+const RIGHT = { name: 'root', password: PASSWORD };
+// Of a lower cost than the settings allow, so that the tests are quick.
+const passwordHash = hashSync(PASSWORD, 4);
+
+let console: Awaited<ReturnType<typeof openConsole>>;
+const modeOf = (hash: string) =>
+  basicAdminMode({ user: 'root', passwordHash: hash, tenant: 'acme', decideToken: DECIDE });
+const start = async () => {
+  console = await openConsole({ signIn: modeOf(passwordHash), decideToken: DECIDE });
+  return browserAt(console);
+};
+afterEach(() => console.close());
+
+describe('signing in with a name and a password', () => {
+  it('makes an administrator of one tenant, for whom the console vouches', async () => {
+    const browser = await start();
+    expect((await browser.get('/login')).text).toContain('action="/auth/basic-login"');
+    expect(await browser.post('/auth/basic-login', RIGHT)).toMatchObject({ status: 303, location: '/' });
+    expect(await browser.me()).toMatchObject({
+      name: 'basic:root',
+      tenant: 'acme',
+      role: 'admin',
+      mode: 'basic-admin',
+    });
+    const { headers } = console.asked.hil[0] ?? { headers: {} as Record<string, string> };
+    expect(headers['authorization']).toBe(`Bearer ${DECIDE}`);
+    expect(readVouching(headers['x-gate-decision-principal'] ?? '')).toEqual({
+      subject: 'basic:root',
+      tenant: 'acme',
+      method: 'basic-admin',
+      role: 'admin',
+    });
+  });
+
+  it.each<[string, Record<string, string>]>([
+    ['another password', { ...RIGHT, password: `${PASSWORD} ` }],
+    ['another name', { ...RIGHT, name: 'Root' }],
+    ['no password', { name: 'root', password: '' }],
+    ['nothing', {}],
+    ['more than 72 bytes, of which bcrypt would read the first', { ...RIGHT, password: PASSWORD.padEnd(80, 'x') }],
+  ])('is refused: %s', async (_what, form) => {
+    const browser = await start();
+    expect(await browser.post('/auth/basic-login', form)).toMatchObject({ status: 401 });
+    expect(await browser.me()).toBeNull();
+  });
+
+  it('is refused to a form of another site, which would sign somebody in as somebody else', async () => {
+    const browser = await start();
+    expect(await browser.post('/auth/basic-login', RIGHT, 'https://evil.example')).toMatchObject({ status: 403 });
+    expect(await browser.me()).toBeNull();
+  });
+
+  it('is tried ten times of one address, also at once', async () => {
+    const browser = await start();
+    const wrong = { ...RIGHT, password: 'wrong' };
+    const tried = await Promise.all(Array.from({ length: 14 }, () => browser.post('/auth/basic-login', wrong)));
+    expect(tried.filter(({ status }) => status === 401)).toHaveLength(10);
+    expect(tried.filter(({ status }) => status === 429)).toHaveLength(4);
+    expect(await browser.post('/auth/basic-login', RIGHT)).toMatchObject({ status: 429 });
+  });
+});
+
+describe('a session of the administrator', () => {
+  const session = { id: 's', csrf: 'c', subject: 'basic:root', tenant: 'acme', role: 'admin' };
+  const modeIn = async (): Promise<string> => {
+    let opened = '';
+    const signIn = modeOf(passwordHash);
+    console = await openConsole({
+      signIn: { ...signIn, personOf: (of) => ((opened = of.mode), signIn.personOf(of)) },
+      decideToken: DECIDE,
+    });
+    await browserAt(console).post('/auth/basic-login', RIGHT);
+    return opened;
+  };
+
+  it('stands by the password that it was opened with, and ends with another one, another name or another way', async () => {
+    const mode = await modeIn();
+    expect(modeOf(passwordHash).personOf({ ...session, mode })).not.toBeNull();
+    expect(modeOf(hashSync(PASSWORD, 4)).personOf({ ...session, mode })).toBeNull();
+    expect(modeOf(passwordHash).personOf({ ...session, mode, subject: 'basic:other' })).toBeNull();
+    expect(modeOf(passwordHash).personOf({ ...session, mode, tenant: 'globex' })).toBeNull();
+    expect(modeOf(passwordHash).personOf({ ...session, mode: 'oidc' })).toBeNull();
+  });
+});

@@ -1,0 +1,320 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { readVouching } from '../../../domain/review/vouching.js';
+import { browserAt, CONSOLE_AT, openConsole } from '../../../test/support/console.js';
+import { type Forge, type OpenIdProvider, startOpenIdProvider } from '../../../test/support/openid-provider.js';
+import { openOidcMode, ownPath } from './oidc.js';
+
+const client = { id: 'gate', secret: 'a-secret-of-the-tests', consoleUrl: CONSOLE_AT };
+const DECIDE = 'decide-token-0123456789abcdefghijklm';
+const ADA = { org_id: 'acme', groups: ['approvers'], amr: ['pwd', 'mfa'] };
+const BACK = `${CONSOLE_AT}/auth/oidc/callback`;
+
+let provider: OpenIdProvider;
+let console: Awaited<ReturnType<typeof openConsole>>;
+let aheadMs: number;
+let logged: string;
+
+const mode = (issuer: string) =>
+  openOidcMode({
+    issuer,
+    clientId: client.id,
+    clientSecret: client.secret,
+    consoleUrl: CONSOLE_AT,
+    claims: { tenant: 'org_id', groups: 'groups', mfa: 'amr' },
+    rules: {
+      tenantMap: new Map([['acme', 'acme']]),
+      adminGroups: ['admins'],
+      approverGroups: ['approvers'],
+      viewerGroups: ['viewers'],
+      mfaValues: ['mfa'],
+    },
+    decideToken: DECIDE,
+    key: Buffer.alloc(32, 3),
+    logger: pino({ base: null }, { write: (line: string) => void (logged += line) }),
+    clock: () => Date.now() + aheadMs,
+  });
+
+beforeEach(async () => {
+  aheadMs = 0;
+  logged = '';
+  provider = await startOpenIdProvider(client);
+  provider.person = { sub: 'ada', claims: ADA };
+  console = await openConsole({
+    signIn: await mode(provider.issuer),
+    decideToken: DECIDE,
+    clock: () => Date.now() + aheadMs,
+  });
+});
+afterEach(async () => {
+  await console.close();
+  await provider.close();
+});
+
+type Browser = ReturnType<typeof browserAt>;
+/** Where the provider leads back to. */
+async function atProvider(browser: Browser, wanted = '/audit'): Promise<string> {
+  const begun = await browser.get(`/auth/oidc/login?${new URLSearchParams({ return_to: wanted }).toString()}`);
+  expect(begun.status).toBe(303);
+  return (await provider.walk(String(begun.location), BACK)).slice(CONSOLE_AT.length);
+}
+async function signedIn(browser = browserAt(console)): Promise<Browser> {
+  expect(await browser.get(await atProvider(browser))).toMatchObject({ status: 303, location: '/audit' });
+  return browser;
+}
+/** What HIL was told of people, the last of it. */
+const told = () => {
+  const header = console.asked.hil.filter(({ path }) => path === '/people/standing').at(-1)?.headers;
+  return readVouching(header?.['x-gate-decision-principal'] ?? '');
+};
+
+describe('signing in by a provider', () => {
+  it('leads from the page that was wanted to the provider and back to it', async () => {
+    const browser = browserAt(console);
+    expect(await browser.get('/audit?agent=a%2Fb')).toMatchObject({
+      status: 303,
+      location: '/login?return_to=%2Faudit%3Fagent%3Da%252Fb',
+    });
+    const begun = await browser.get('/login?return_to=%2Faudit%3Fagent%3Da%252Fb');
+    const back = await provider.walk(new URL(String((await browser.get(String(begun.location))).location)).href, BACK);
+    expect(await browser.get(back.slice(CONSOLE_AT.length))).toMatchObject({
+      status: 303,
+      location: '/audit?agent=a%2Fb',
+    });
+    expect(await browser.me()).toMatchObject({ name: 'oidc:ada', tenant: 'acme', role: 'approver', mode: 'oidc' });
+  });
+
+  it('asks for a code with PKCE, state and nonce, and shows the browser nothing that they follow from', async () => {
+    const browser = browserAt(console);
+    const to = new URL(String((await browser.get('/auth/oidc/login')).location));
+    expect(Object.fromEntries(to.searchParams)).toMatchObject({
+      response_type: 'code',
+      client_id: 'gate',
+      scope: 'openid',
+      redirect_uri: BACK,
+      code_challenge_method: 'S256',
+    });
+    const kept = Buffer.from(
+      (browser.cookies.get('gate_console_sign_in') ?? '').split('.')[0] ?? '',
+      'base64url',
+    ).toString();
+    for (const name of ['state', 'nonce', 'code_challenge']) {
+      expect(to.searchParams.get(name)).toMatch(/^[A-Za-z0-9_-]{43}$/);
+      expect(kept).not.toContain(to.searchParams.get(name));
+    }
+  });
+
+  it('goes on after the provider changed its keys, and reads them once again for it', async () => {
+    await signedIn();
+    await signedIn();
+    expect(provider.keysRead).toBe(1);
+    await provider.rotate();
+    await signedIn();
+    expect(provider.keysRead).toBe(2);
+  });
+
+  it('vouches for the person to the review service, and shows its token to no other', async () => {
+    const browser = await signedIn();
+    expect(told()).toEqual({ subject: 'oidc:ada', tenant: 'acme', method: 'oidc', role: 'approver' });
+    await browser.get('/audit');
+    await browser.get('/');
+    for (const { headers } of console.asked.hil) expect(headers['authorization']).toBe(`Bearer ${DECIDE}`);
+    expect(console.asked.ledger.length).toBeGreaterThan(0);
+    expect(JSON.stringify(console.asked.ledger)).not.toContain(DECIDE);
+  });
+
+  it('writes who signed in without a name, a token or a code', async () => {
+    const browser = browserAt(console);
+    const back = await atProvider(browser);
+    await browser.get(back);
+    expect(logged).toContain('"event":"federated_login"');
+    expect(logged).toMatch(/"principal":"oidc:acme:[0-9a-f]{16}:[0-9a-f]{32}"/);
+    expect(logged).not.toContain('oidc:ada');
+    expect(logged).not.toContain(String(new URL(back, CONSOLE_AT).searchParams.get('code')));
+  });
+
+  it.each<[string, readonly string[], string]>([
+    ['a viewer', ['viewers'], 'viewer'],
+    ['of two groups the higher', ['viewers', 'admins'], 'admin'],
+  ])('gives the role of the groups: %s', async (_what, groups, role) => {
+    provider.person = { sub: 'ada', claims: { ...ADA, groups } };
+    expect(await (await signedIn()).me()).toMatchObject({ role });
+  });
+});
+
+describe('nobody is signed in', () => {
+  async function refused(browser: Browser, back: string): Promise<string> {
+    const answer = await browser.get(back);
+    expect(answer.status).toBe(401);
+    expect(await browser.me()).toBeNull();
+    return answer.text;
+  }
+
+  it.each<[string, Forge]>([
+    ['another nonce', (claims) => ({ ...claims, nonce: 'another' })],
+    ['no nonce', ({ nonce: _nonce, ...claims }) => claims],
+    ['another audience', (claims) => ({ ...claims, aud: 'others' })],
+    ['a further audience', (claims) => ({ ...claims, aud: ['gate', 'others'], azp: 'gate' })],
+    ['another issuer', (claims) => ({ ...claims, iss: 'https://login.example' })],
+    [
+      'a token of an hour ago',
+      (claims) => ({ ...claims, iat: 1_700_000_000, exp: Math.floor(Date.now() / 1000) - 3_600 }),
+    ],
+    ['no subject', ({ sub: _sub, ...claims }) => claims],
+    ['a subject that cannot be recorded', (claims) => ({ ...claims, sub: 'ada\u202e' })],
+  ])('by a token with %s', async (_what, forge) => {
+    provider.forge = forge;
+    const browser = browserAt(console);
+    await refused(browser, await atProvider(browser));
+    provider.forge = (claims) => claims;
+    await signedIn(browser);
+  });
+
+  it("by a token that another key signed under the name of the provider's", async () => {
+    provider.forge = (claims) => claims;
+    provider.foreignKey = true;
+    const browser = browserAt(console);
+    await refused(browser, await atProvider(browser));
+    expect(provider.keysRead).toBe(1);
+  });
+
+  it('by a callback that comes a second time', async () => {
+    const browser = browserAt(console);
+    const back = await atProvider(browser);
+    const kept = browser.cookies.get('gate_console_sign_in') ?? '';
+    expect(await browser.get(back)).toMatchObject({ status: 303 });
+    const again = browserAt(console);
+    again.cookies.set('gate_console_sign_in', kept);
+    await refused(again, back);
+  });
+
+  it('by a callback in another browser than the one that began', async () => {
+    const back = await atProvider(browserAt(console));
+    await refused(browserAt(console), back);
+    const other = browserAt(console);
+    await atProvider(other);
+    await refused(other, back);
+  });
+
+  it('by a cookie that the console did not make, or that is too old', async () => {
+    const browser = browserAt(console);
+    const back = await atProvider(browser);
+    const kept = browser.cookies.get('gate_console_sign_in') ?? '';
+    browser.cookies.set('gate_console_sign_in', `${kept.slice(0, 10)}A${kept.slice(11)}`);
+    await refused(browser, back);
+    browser.cookies.set('gate_console_sign_in', kept);
+    aheadMs = 600_001;
+    await refused(browser, back);
+  });
+
+  it('where the provider says no, or nothing', async () => {
+    const browser = browserAt(console);
+    const back = new URL(await atProvider(browser), CONSOLE_AT);
+    const said = `/auth/oidc/callback?error=access_denied&error_description=of-the-provider&state=${String(back.searchParams.get('state'))}`;
+    expect(await refused(browser, said)).not.toContain('of-the-provider');
+    await refused(browser, '/auth/oidc/callback');
+  });
+
+  it.each<[string, Readonly<Record<string, unknown>>]>([
+    ['no group', { groups: undefined }],
+    ['groups that have no role', { groups: ['staff'] }],
+    ['a tenant that is not here', { org_id: 'globex' }],
+    ['no second factor', { amr: ['pwd'] }],
+  ])('with %s', async (_what, over) => {
+    provider.person = { sub: 'ada', claims: { ...ADA, ...over } };
+    const browser = browserAt(console);
+    await refused(browser, await atProvider(browser));
+  });
+
+  it('after ten failures of one address, for a minute', async () => {
+    const browser = browserAt(console);
+    for (let tried = 0; tried < 10; tried += 1) await browser.get('/auth/oidc/callback');
+    expect(await browser.get('/auth/oidc/callback')).toMatchObject({ status: 429 });
+    expect(await browser.get('/auth/oidc/login')).toMatchObject({ status: 429 });
+    aheadMs = 61_000;
+    expect(await browser.get('/auth/oidc/callback')).toMatchObject({ status: 401 });
+  });
+});
+
+describe('a session by a provider', () => {
+  it("ends at the provider's expiry, although it is used", async () => {
+    provider.forge = (claims) => ({ ...claims, exp: Math.floor(Date.now() / 1000) + 300 });
+    const browser = await signedIn();
+    aheadMs = 200_000;
+    expect(await browser.me()).not.toBeNull();
+    aheadMs = 301_000;
+    expect(await browser.me()).toBeNull();
+  });
+
+  it('ends with the last group, and the review service is told', async () => {
+    const browser = await signedIn();
+    provider.person = { sub: 'ada', claims: { ...ADA, groups: [] } };
+    const later = browserAt(console);
+    expect(await later.get(await atProvider(later))).toMatchObject({ status: 401 });
+    expect(await browser.me()).toBeNull();
+    expect(told()).toMatchObject({ subject: 'oidc:ada', tenant: 'acme', role: 'none' });
+  });
+
+  it('ends when its person signs in with another role, and not with the same', async () => {
+    const approver = await signedIn();
+    const other = await signedIn();
+    expect(await approver.me()).not.toBeNull();
+    provider.person = { sub: 'ada', claims: { ...ADA, groups: ['viewers'] } };
+    const viewer = await signedIn();
+    expect(await approver.me()).toBeNull();
+    expect(await other.me()).toBeNull();
+    expect(await viewer.me()).toMatchObject({ role: 'viewer' });
+    expect(told()).toMatchObject({ role: 'viewer' });
+  });
+
+  it('ends here first and then at the provider, to which forms of the console may lead', async () => {
+    const browser = await signedIn();
+    const { text, headers } = await browser.get('/');
+    const csrf = /name="csrf" value="([^"]+)"/.exec(text)?.[1] ?? '';
+    expect(headers['content-security-policy']).toContain(`form-action 'self' ${provider.issuer};`);
+    expect(await browser.post('/logout', { csrf }, 'https://evil.example')).toMatchObject({ status: 403 });
+    expect(await browser.me()).not.toBeNull();
+    const out = await browser.post('/logout', { csrf });
+    const to = new URL(String(out.location));
+    expect(to.origin).toBe(provider.issuer);
+    expect(Object.fromEntries(to.searchParams)).toEqual({
+      client_id: 'gate',
+      post_logout_redirect_uri: `${CONSOLE_AT}/login`,
+    });
+    expect(await browser.me()).toBeNull();
+  });
+});
+
+describe('the start', () => {
+  it('is refused where the provider signs nobody out', async () => {
+    const silent = await startOpenIdProvider(client, { signsOut: false });
+    await expect(mode(silent.issuer)).rejects.toThrow('end_session_endpoint');
+    await silent.close();
+  });
+
+  it('is refused where the provider has another name than the settings say, or is away', async () => {
+    await expect(mode(provider.issuer.replace('127.0.0.1', 'localhost'))).rejects.toThrow();
+    const gone = await startOpenIdProvider(client);
+    await gone.close();
+    await expect(mode(gone.issuer)).rejects.toThrow();
+  });
+});
+
+describe('the page after signing in', () => {
+  it.each(['/', '/hil/1', '/audit?agent=a%2Fb&x=1'])('is one of the console: %s', (path) => {
+    expect(ownPath(path)).toBe(path);
+  });
+
+  it.each([
+    undefined,
+    ['/a', '/b'],
+    '//evil.example',
+    '/\\evil.example',
+    '/a\\b',
+    'https://evil.example',
+    '/a\nb',
+    `/${'a'.repeat(2_000)}`,
+  ])('is the first one instead of %j', (path) => {
+    expect(ownPath(path)).toBe('/');
+  });
+});

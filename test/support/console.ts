@@ -1,0 +1,105 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { openSessionStore } from '../../adapters/console/session-store.js';
+import { createConsoleService } from '../../api/console/app.js';
+import { consoleMetrics } from '../../api/console/metrics.js';
+import type { SignInMode } from '../../api/console/sign-in/mode.js';
+
+/** What the console asked another service. */
+export interface Asked {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export const CONSOLE_AT = 'http://localhost:8085';
+
+/** The console alone: its neighbours keep what they were asked, and answer 503. */
+export async function openConsole(options: {
+  readonly signIn: SignInMode;
+  readonly decideToken?: string;
+  readonly clock?: () => number;
+}) {
+  const directory = mkdtempSync(join(tmpdir(), 'gate-console-'));
+  const { signIn, decideToken, clock = Date.now } = options;
+  const sessions = await openSessionStore({
+    target: { file: join(directory, 'console.db') },
+    key: Buffer.alloc(32, 9),
+    idleMs: 28_800_000,
+    clock,
+  });
+  const asked = { hil: [] as Asked[], ledger: [] as Asked[] };
+  const neighbour = (name: keyof typeof asked) => {
+    const keep = (url: string, method: string, headers: Readonly<Record<string, string>> = {}) =>
+      void asked[name].push({ method, path: new URL(url).pathname, headers });
+    const fetch = (url: string, init: { readonly method: string; readonly headers?: Record<string, string> }) => {
+      keep(url, init.method, init.headers);
+      return Promise.resolve({ status: 503, text: () => Promise.resolve('') });
+    };
+    const stream = () => Promise.reject(new Error('no stream here'));
+    return Promise.resolve({ url: `https://${name}.invalid`, fetch: Object.assign(fetch, { stream }) });
+  };
+  const asset = (path: string) => ({ path, type: 'text/plain', body: Buffer.alloc(0) });
+  const registry = new Registry();
+  const service = createConsoleService({
+    logger: pino({ level: 'silent' }),
+    registry,
+    trustDomain: 'gate.local',
+    tls: null,
+    sessions,
+    assets: { style: asset('/static/style'), script: asset('/static/script') },
+    signIn,
+    decideToken,
+    url: CONSOLE_AT,
+    sessionSeconds: 28_800,
+    passkeyRequired: 'none',
+    metrics: consoleMetrics(registry),
+    neighbours: { hil: neighbour('hil'), ledger: neighbour('ledger'), readiness: {} },
+    clock,
+  });
+  return {
+    service,
+    asked,
+    registry,
+    close: async () => {
+      await service.close();
+      await sessions.close();
+      rmSync(directory, { recursive: true });
+    },
+  };
+}
+
+/** A browser at the console, with the cookies that it was given. */
+export function browserAt({ service }: { readonly service: ReturnType<typeof createConsoleService> }) {
+  const cookies = new Map<string, string>();
+  async function go(method: 'GET' | 'POST', url: string, form?: Readonly<Record<string, string>>, origin = CONSOLE_AT) {
+    const answer = await service.app.inject({
+      method,
+      url,
+      headers: {
+        host: new URL(CONSOLE_AT).host,
+        accept: 'text/html',
+        cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; '),
+        ...(form && { 'content-type': 'application/x-www-form-urlencoded', origin }),
+      },
+      ...(form && { payload: new URLSearchParams(form).toString() }),
+    });
+    for (const { name, value } of answer.cookies)
+      if (value === '') cookies.delete(name);
+      else cookies.set(name, value);
+    return { status: answer.statusCode, location: answer.headers.location, text: answer.body, headers: answer.headers };
+  }
+  return {
+    cookies,
+    get: (url: string) => go('GET', url),
+    post: (url: string, form: Readonly<Record<string, string>>, origin?: string) => go('POST', url, form, origin),
+    /** Who is signed in; `null` for nobody. */
+    async me() {
+      const { status, text } = await go('GET', '/auth/me');
+      return status === 200 ? (JSON.parse(text) as Record<string, unknown>) : null;
+    },
+  };
+}
