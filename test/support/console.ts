@@ -31,7 +31,7 @@ export async function openConsole(options: {
     idleMs: 28_800_000,
     clock,
   });
-  const asked = { hil: [] as Asked[], ledger: [] as Asked[] };
+  const asked = { hil: [] as Asked[], others: [] as Asked[] };
   const neighbour = (name: keyof typeof asked) => {
     const keep = (url: string, method: string, headers: Readonly<Record<string, string>> = {}) =>
       void asked[name].push({ method, path: new URL(url).pathname, headers });
@@ -57,7 +57,7 @@ export async function openConsole(options: {
     sessionSeconds: 28_800,
     passkeyRequired: 'none',
     metrics: consoleMetrics(registry),
-    neighbours: { hil: neighbour('hil'), ledger: neighbour('ledger'), readiness: {} },
+    neighbours: { hil: neighbour('hil'), ledger: neighbour('others'), policy: neighbour('others'), readiness: {} },
     clock,
   });
   return {

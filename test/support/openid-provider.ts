@@ -84,6 +84,7 @@ export async function startOpenIdProvider(
         cookies: { keys: ['cookies-of-the-tests'] },
         conformIdTokenClaims: false,
         claims: { openid: ['sub', 'groups', 'org_id', 'amr'] },
+        ttl: { Interaction: 600, Grant: 600, Session: 600, AccessToken: 600, IdToken: 3_600, AuthorizationCode: 60 },
         features: { devInteractions: { enabled: false }, rpInitiatedLogout: { enabled: signsOut } },
         interactions: { url: (_context: unknown, { uid }: { uid: string }) => `/interaction/${uid}` },
         findAccount: (_context: unknown, sub: string) => ({

@@ -119,8 +119,8 @@ describe('signing in by a provider', () => {
     await browser.get('/audit');
     await browser.get('/');
     for (const { headers } of console.asked.hil) expect(headers['authorization']).toBe(`Bearer ${DECIDE}`);
-    expect(console.asked.ledger.length).toBeGreaterThan(0);
-    expect(JSON.stringify(console.asked.ledger)).not.toContain(DECIDE);
+    expect(console.asked.others.length).toBeGreaterThan(0);
+    expect(JSON.stringify(console.asked.others)).not.toContain(DECIDE);
   });
 
   it('writes who signed in without a name, a token or a code', async () => {
