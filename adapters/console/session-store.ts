@@ -76,7 +76,6 @@ export async function openSessionStore({
   const derived = (use: string, text: string) => createHmac('sha256', key).update(`${use}\n${text}`).digest('hex');
   const macOf = (id: string, { subject, tenant, mode, role, endsMs }: SignedIn) =>
     derived('row', JSON.stringify([MAC_FORM, id, subject, tenant, mode, role, endsMs ?? null]));
-  const untilOf = (now: number, endsMs: number | null): number => Math.min(now + idleMs, endsMs ?? Infinity);
   const asked = async <Value>(ask: () => Promise<Value>): Promise<Value> => {
     try {
       return await ask();
@@ -90,7 +89,7 @@ export async function openSessionStore({
       const now = clock();
       const id = derived('id', cookie);
       const { subject, tenant, mode, role, endsMs = null } = who;
-      const times = { opened_ms: now, seen_ms: now, until_ms: untilOf(now, endsMs), ends_ms: endsMs };
+      const times = { opened_ms: now, seen_ms: now, until_ms: now + idleMs, ends_ms: endsMs };
       await asked(async () => {
         await db.deleteFrom('console_sessions').where('until_ms', '<=', now).execute();
         await db
@@ -117,7 +116,7 @@ export async function openSessionStore({
         await asked(() =>
           db
             .updateTable('console_sessions')
-            .set({ seen_ms: now, until_ms: untilOf(now, endsMs) })
+            .set({ seen_ms: now, until_ms: now + idleMs })
             .where('id', '=', id)
             .execute(),
         );

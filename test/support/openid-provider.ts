@@ -25,6 +25,8 @@ export interface OpenIdProvider {
   foreignKey: boolean;
   /** How often its keys were read. */
   keysRead: number;
+  /** How often a code was to be exchanged. */
+  tokensAsked: number;
   /** Other keys from now on. */
   rotate(): Promise<void>;
   /** Goes through the provider's pages from `address` until it leads to `back`. */
@@ -66,6 +68,7 @@ export async function startOpenIdProvider(
     forge: null,
     foreignKey: false,
     keysRead: 0,
+    tokensAsked: 0,
     async rotate() {
       rotations += 1;
       key = await newKey(`key-${rotations}`);
@@ -102,6 +105,7 @@ export async function startOpenIdProvider(
       handle = (request, response) => {
         const path = request.url ?? '';
         if (path.startsWith('/jwks')) provider.keysRead += 1;
+        if (path === '/token' && request.headers['x-unforged'] === undefined) provider.tokensAsked += 1;
         if (path.startsWith('/interaction/')) {
           const login = { accountId: provider.person.sub, amr: provider.person.claims['amr'] };
           void oidc.interactionFinished(request, response, { login });

@@ -186,6 +186,7 @@ describe('nobody is signed in', () => {
     const again = browserAt(console);
     again.cookies.set('gate_console_sign_in', kept);
     await refused(again, back);
+    expect(provider.tokensAsked).toBe(1);
   });
 
   it('by a callback in another browser than the one that began', async () => {
