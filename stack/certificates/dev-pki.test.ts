@@ -200,7 +200,7 @@ describe('the development secrets', () => {
     for (const ring of [first.payloadKeys, first.recordKeys, first.hilPayloadKeys, first.ledgerSidecarKeys])
       expect(ring).toMatch(/^dev1:[0-9a-f]{64}$/);
     const texts = Object.values(first).map((value) => (typeof value === 'string' ? value : value.key));
-    expect(new Set(texts).size).toBe(13);
+    expect(new Set(texts).size).toBe(14);
     for (const file of filesUnder(stateDir))
       expect([file, modeOf(join(stateDir, file))]).toEqual([file, file.endsWith('.pub') ? 0o644 : 0o600]);
   });
