@@ -7,7 +7,9 @@ import type { Over } from '../plugins/declaration.js';
 import type { ReviewProof } from './sign-in/mode.js';
 
 export interface RelayOptions {
-  readonly entered: (request: FastifyRequest) => Promise<{ readonly person: Person; readonly proof: ReviewProof } | null>;
+  readonly entered: (
+    request: FastifyRequest,
+  ) => Promise<{ readonly person: Person; readonly proof: ReviewProof } | null>;
   readonly over: Promise<Over>;
   /** Whether the service gets what proves the person: the review service alone. */
   readonly proves: boolean;
@@ -24,7 +26,14 @@ const SESSION_EVERY_MS = 2_000;
 export const relayReviewEvents = (
   app: ServiceApp,
   { entered, hil }: Pick<RelayOptions, 'entered'> & { readonly hil: Promise<Over> },
-): void => relay(app, '/stream/hil', { entered, over: hil, proves: true, name: 'the review service', from: () => '/pending/stream' });
+): void =>
+  relay(app, '/stream/hil', {
+    entered,
+    over: hil,
+    proves: true,
+    name: 'the review service',
+    from: () => '/pending/stream',
+  });
 
 /**
  * Another service's server-sent events for the person, with resume by `Last-Event-ID`. A session that ends, or a role that is taken away,

@@ -1,3 +1,4 @@
+import { operatorTokenMode } from '../../api/console/sign-in/operator-token.js';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createConsoleService } from '../../api/console/app.js';
@@ -83,7 +84,7 @@ export function consoleOverLedger(ledger: () => TestLedgerService, clock: () => 
       style: { path: '/static/a/console.css', type: 'text/css', body: Buffer.from('') },
       script: { path: '/static/a/console.js', type: 'text/javascript', body: Buffer.from('') },
     },
-    operators: OPERATORS as never,
+    signIn: operatorTokenMode({ operators: OPERATORS as never, clock }),
     url: undefined,
     sessionSeconds: 60,
     passkeyRequired: 'none',
