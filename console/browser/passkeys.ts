@@ -68,7 +68,7 @@ export function passkeysOfMine(): void {
       if (!act) return;
       button.disabled = true;
       said.textContent = '';
-      act()
+      void act()
         .catch(told)
         .then((words) => {
           said.textContent = words;
