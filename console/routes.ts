@@ -5,6 +5,7 @@ import { HUNT } from './pages/hunt/hunt.js';
 import { NARRATIVE } from './pages/narrative/narrative.js';
 import { HEALTH } from './pages/health/health.js';
 import { POLICIES } from './pages/policies/policies.js';
+import { BULK, BULK_APPROVE, BULK_DENY } from './pages/queue/bulk.js';
 import { APPROVE, ASSIGN, DENY, MODIFY } from './pages/queue/decide.js';
 import { MODIFY_FORM, PREVIEW } from './pages/queue/modify.js';
 import { HOME, QUEUE, REVIEW } from './pages/queue/queue.js';
@@ -30,4 +31,4 @@ export const PAGES: readonly Page[] = [
 ];
 
 /** Every form that changes something. */
-export const ACTIONS: readonly Action[] = [APPROVE, DENY, PREVIEW, MODIFY, ASSIGN];
+export const ACTIONS: readonly Action[] = [APPROVE, DENY, PREVIEW, MODIFY, ASSIGN, BULK, BULK_APPROVE, BULK_DENY];

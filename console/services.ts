@@ -81,6 +81,8 @@ export interface Services {
     /** A row with its payload and what people were told of it; `null` where there is none for this person. */
     row(id: string): Promise<PendingRequest | null>;
     byCorrelation(correlationId: string): Promise<PendingRequest | null>;
+    /** The newest calls of an agent that somebody decided, without their values. */
+    lately(agentId: string): Promise<readonly PendingRequest[]>;
     decide(id: string, decision: Deciding): Promise<PendingRequest>;
     assign(id: string, to: string): Promise<PendingRequest>;
     /** Where a decision link leads. It decides nothing. */

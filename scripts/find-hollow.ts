@@ -127,7 +127,7 @@ export function productSources(root = PROJECT_ROOT): readonly Source[] {
     entry.isDirectory() ? [entry.name] : [],
   );
   return PRODUCT.filter((folder) => present.includes(folder))
-    .flatMap((folder) => filesUnder(join(root, folder), '.ts'))
+    .flatMap((folder) => ['.ts', '.tsx'].flatMap((ending) => filesUnder(join(root, folder), ending)))
     .map((path) => ({ path: relative(root, path), text: readFileSync(path, 'utf8') }))
     .filter(({ path }) => !path.startsWith('scripts/find-hollow'));
 }

@@ -15,7 +15,7 @@ import { slidingBudget } from '../../domain/limits/sliding-budget.js';
 import type { Session, SessionStore } from '../../adapters/console/session-store.js';
 import { isAllowedAddress } from '../pages/allowed-address.js';
 import { bearerOf } from '../plugins/bearer.js';
-import { plainErrorBody, toGateError } from '../plugins/errors.js';
+import { plainErrorBody, retryAfterSecs, toGateError } from '../plugins/errors.js';
 import { createService, type Service, type ServiceApp } from '../plugins/service.js';
 import type { Assets } from './assets.js';
 import type { ConsoleMetrics } from './metrics.js';
@@ -76,6 +76,8 @@ export function createConsoleService(options: ConsoleOptions): Service {
   const answers = (to: ServiceApp): void => {
   to.setErrorHandler(async (error: Error & { statusCode?: number }, request, reply) => {
     const refusal = toGateError(error);
+    const waitSecs = retryAfterSecs(refusal);
+    if (waitSecs !== null) void reply.header('Retry-After', String(waitSecs));
     if (refusal.status >= 500) request.log.error({ err: error }, 'a page of the console failed');
     if (!wantsPage(request))
       return reply
@@ -274,7 +276,8 @@ export function createConsoleService(options: ConsoleOptions): Service {
       } catch (error) {
         if (!(error instanceof GateError)) throw error;
         const notice = { kind: 'bad', text: `${error.message} (${error.code})` } as const;
-        return send(reply, { notice, ...(await action.refused(visit, form)) }, entered, ERROR_CODES[error.code].status);
+        const shown = await action.refused(visit, form);
+        return send(reply, { ...shown, notice: shown.notice ?? notice }, entered, ERROR_CODES[error.code].status);
       }
     });
   return service;

@@ -30,6 +30,9 @@ export interface NeighboursOver {
   readonly readiness: ReadinessChecks;
 }
 
+/** Decided calls of an agent among which those of a tool are looked for. */
+const LATELY = 50;
+
 /** The neighbours, and what is kept of one for all who ask. */
 export interface Reached extends NeighboursOver {
   readonly chain: () => Promise<ChainHealth>;
@@ -96,6 +99,8 @@ export function servicesFor(
         askHil(queuePage, get('/pending/summaries', { ...query, risk_tier: riskTier })),
       row: (id) => unlessUnknown(askHil(pendingRequest, get(`/pending/${id}`))),
       byCorrelation: (id) => unlessUnknown(askHil(pendingRequest, get(`/pending/by-correlation/${id}`))),
+      lately: (agentId) =>
+        askHil(z.array(pendingRequest), get('/pending', { status: 'decided', agent_id: agentId, limit: LATELY })),
       decide: (id, { decision, reason, actionDigest, modificationDiff, passkey, requestId }) =>
         askHil(
           pendingRequest,

@@ -3,6 +3,7 @@ import { keys } from './keys.js';
 import { passkeysOfMine, signedForms } from './passkeys.js';
 import { tail } from './tail.js';
 import { times } from './times.js';
+import { moreRows } from './more.js';
 import { copyOnClick } from './copy.js';
 
 /** What pages do beyond what their forms and links do. Every page works without it. */
@@ -13,3 +14,4 @@ liveList();
 passkeysOfMine();
 signedForms();
 tail();
+moreRows();

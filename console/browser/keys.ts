@@ -3,6 +3,7 @@ const HELP: readonly (readonly [string, string])[] = [
   ['a', 'approve: asks first'],
   ['d', 'deny: type the reason, then Enter'],
   ['m', 'change the arguments'],
+  ['x', 'tick the call, to decide several at once'],
   ['/', 'search'],
   ['g, then h, a, n, p, e, y', 'go to the queue, the audit, the agents, the policies, the health, yourself'],
   ['?', 'this help'],
@@ -44,6 +45,7 @@ const ACTS: Readonly<Record<string, () => void>> = {
   a: approve,
   d: () => document.querySelector<HTMLInputElement>('form[data-decide="d"] input[name="reason"]')?.focus(),
   m: () => document.querySelector<HTMLAnchorElement>('a[data-decide="m"]')?.click(),
+  x: tick,
   '?': help,
 };
 
@@ -53,6 +55,11 @@ function move(by: number): void {
   const at = rows.findIndex((row) => row.getAttribute('aria-current') === 'true');
   const next = rows[at === -1 ? 0 : at + by];
   if (next) location.assign(next.href);
+}
+
+/** Ticks the chosen call in the list, or takes the tick away. */
+function tick(): void {
+  document.querySelector<HTMLInputElement>('[data-row]:has(> a[aria-current="true"]) input[type="checkbox"]')?.click();
 }
 
 function approve(): void {

@@ -1,3 +1,4 @@
+const TICKED = '[data-row] input[type="checkbox"]:checked';
 const AGAIN_MS = 400;
 const LONGEST_WAIT_MS = 15_000;
 
@@ -8,19 +9,21 @@ const LONGEST_WAIT_MS = 15_000;
 export function liveList(): void {
   const root = document.querySelector<HTMLElement>('[data-live]');
   const address = root?.dataset['live'];
-  const status = document.querySelector<HTMLElement>('[data-live-status]');
-  if (!root || !address || !status) return;
+  if (!root || !address) return;
   let waiting: number | undefined;
   let failures = 0;
   const say = (text: string) => {
-    if (status.textContent !== text) status.textContent = text;
+    // Asked for each time: a list that came anew has another one.
+    const status = document.querySelector<HTMLElement>('[data-live-status]');
+    if (status && status.textContent !== text) status.textContent = text;
   };
   const later = () => {
     waiting ??= window.setTimeout(() => {
       waiting = undefined;
-      void refresh(say);
+      void refresh(own(), say);
     }, AGAIN_MS);
   };
+  const own = () => root.dataset['self'] ?? location.href;
   const follow = () => {
     const stream = new EventSource(address);
     for (const event of ['created', 'updated', 'decided', 'expired', 'withdrawn', 'reset'])
@@ -34,36 +37,42 @@ export function liveList(): void {
     stream.addEventListener('error', () => {
       failures += 1;
       say('Not live: the connection was lost. Trying again; what is shown may be old.');
-      // A refusal ends the stream for the browser; it may be a restart.
-      if (stream.readyState === EventSource.CLOSED)
+      if (stream.readyState !== EventSource.CLOSED) return;
+      // A refusal ends the stream for the browser: the session is over, or Gate is being restarted.
+      void refresh(own(), say).then((came) => {
+        if (came === 'signed out') return;
         setTimeout(follow, Math.min(LONGEST_WAIT_MS, 1_000 * 2 ** Math.min(failures, 4)));
+      });
     });
   };
   follow();
 }
 
-async function refresh(say: (text: string) => void): Promise<void> {
+/** Asks for the page again and puts what changed in its place. */
+async function refresh(address: string, say: (text: string) => void): Promise<'here' | 'away' | 'signed out'> {
   let text: string;
   try {
-    const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
+    const answer = await fetch(address, { headers: { accept: 'text/html' } });
     if (new URL(answer.url).pathname === '/login') {
       say('You are signed out. Load the page again to sign in.');
-      return;
+      return 'signed out';
     }
-    if (!answer.ok && answer.status !== 404) return;
+    if (!answer.ok && answer.status !== 404) return 'away';
     text = await answer.text();
   } catch {
-    return;
+    return 'away';
   }
   const fresh = new DOMParser().parseFromString(text, 'text/html');
-  if (!replace('[data-rows]', fresh)) replace('.list', fresh);
+  // Where more was loaded, a fresh first page would take away what somebody scrolled to.
+  if (document.querySelector('[data-rows="more"]')) say('The list changed meanwhile: load the page to see how.');
+  else if (!replace('.list form[action="/hil/bulk"]', fresh)) replace('.list', fresh);
   const count = fresh.querySelector('.list h1');
   const here = document.querySelector('.list h1');
   if (count && here) here.replaceWith(count);
   document.title = fresh.title;
   const shown = document.querySelector<HTMLElement>('.detail');
   const next = fresh.querySelector<HTMLElement>('.detail');
-  if (!shown || !next) return;
+  if (!shown || !next) return 'here';
   const id = shown.querySelector<HTMLElement>('[data-review]')?.dataset['review'];
   const freshId = next.querySelector<HTMLElement>('[data-review]')?.dataset['review'];
   const stillOpen = next.querySelector('.decide') !== null;
@@ -72,13 +81,14 @@ async function refresh(say: (text: string) => void): Promise<void> {
   );
   if (id === freshId && stillOpen && shown.querySelector('.decide') !== null) {
     say('');
-    return;
+    return 'here';
   }
   if (typed) {
     say('The call you look at was decided or ended meanwhile: load the page to see how. What you typed is still here.');
-    return;
+    return 'here';
   }
   shown.replaceWith(next);
+  return 'here';
 }
 
 /** Puts the fresh part in the place of the shown one, and the focus back on the row that had it. */
@@ -87,7 +97,11 @@ function replace(selector: string, fresh: Document): boolean {
   const next = fresh.querySelector(selector);
   if (!shown || !next) return false;
   const focused = document.activeElement?.closest<HTMLElement>('[data-row]')?.dataset['row'];
+  const ticked = new Set([...shown.querySelectorAll<HTMLInputElement>(TICKED)].map(({ value }) => value));
+  for (const box of next.querySelectorAll<HTMLInputElement>('[data-row] input[type="checkbox"]'))
+    box.checked = ticked.has(box.value);
   shown.replaceWith(next);
+  document.dispatchEvent(new Event('gate:list'));
   if (focused !== undefined) next.querySelector<HTMLElement>(`[data-row="${CSS.escape(focused)}"] > a`)?.focus();
   return true;
 }

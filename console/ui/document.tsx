@@ -1,3 +1,4 @@
+import { oneLine } from '../../domain/printable.js';
 import { isAtLeast } from '../roles.js';
 import type { Page, Person, Shown } from '../visit.js';
 import { Csrf, Foreign } from './parts.js';
@@ -15,7 +16,7 @@ export const Document = ({ shown, person, csrf, assets, pages }: DocumentProps) 
   <html lang="en">
     <head>
       <meta charSet="utf-8" />
-      <title>{shown.title} - Gate</title>
+      <title>{oneLine(shown.title)} - Gate</title>
       <meta name="viewport" content="width=device-width, initial-scale=1" />
       <meta name="color-scheme" content="light dark" />
       <link rel="icon" href={ICON} />

@@ -1,4 +1,5 @@
 import type { Operator } from '../../../config/hil.js';
+import { ROLES, type Role } from '../../../console/roles.js';
 import { GateError } from '../../../domain/errors.js';
 import { SignInByToken } from '../../../console/ui/sign-in.js';
 import { createSignInLinks, LINK_LIFE_MS } from '../../pages/sign-in-links.js';
@@ -18,8 +19,8 @@ export function operatorTokenMode({
   const links = createSignInLinks<Operator>(clock);
   const known = operators.map((operator) => knownToken(operator.token, operator));
   const signedIn = ({ name, tenant }: Operator) => ({ subject: `operator:${name}`, tenant, mode: NAME, role: 'admin' });
-  const personFor = ({ name, tenant, token }: Operator) => ({
-    person: { subject: `operator:${name}`, tenant, mode: NAME, role: 'admin' } as const,
+  const personFor = ({ name, tenant, token }: Operator, role: Role = 'admin') => ({
+    person: { subject: `operator:${name}`, tenant, mode: NAME, role },
     proof: { authorization: `Bearer ${token}` },
   });
   return {
@@ -27,10 +28,11 @@ export function operatorTokenMode({
     body: (refused) => <SignInByToken refused={refused} />,
 
     /** The operator as the settings know him now: whoever is taken out of them is signed out by that. */
-    personOf({ subject, tenant, mode }) {
+    personOf({ subject, tenant, mode, role: opened }) {
       const operator = operators.find((of) => `operator:${of.name}` === subject && of.tenant === tenant);
-      if (operator === undefined || mode !== NAME) return null;
-      return personFor(operator);
+      const role = ROLES.find((one) => one === opened);
+      if (operator === undefined || role === undefined || mode !== NAME) return null;
+      return personFor(operator, role);
     },
 
     personByToken(token) {

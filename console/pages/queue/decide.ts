@@ -1,5 +1,5 @@
 import { assertionJson } from '../../../contracts/approval.js';
-import { MODIFICATION_CONTRACT, modificationDiff } from '../../../contracts/review.js';
+import { MODIFICATION_CONTRACT, modificationDiff, type PendingRequest } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import type { Deciding } from '../../services.js';
 import type { Action, Form, Visit } from '../../visit.js';
@@ -7,7 +7,7 @@ import { readable } from './arguments.js';
 import { changesIn, modifyShown } from './modify.js';
 import { queueShown } from './queue.js';
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+export const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const idOf = ({ params }: Visit): string => params['id'] ?? '';
 
 /** What every decision carries of the page it was made on: the digest of what was shown, and an id that makes a second click the same one. */
@@ -42,16 +42,24 @@ const backTo = (visit: Visit, form: Form): string =>
 /** Who was faster, or what else became of it. The row says so, whatever the form was for. */
 const refused: Action['refused'] = async (visit) => queueShown(visit, idOf(visit));
 
+/** Approves a call that could be read here as a whole. */
+export async function approve(
+  { services: { hil } }: Visit,
+  id: string,
+  shown: Pick<Deciding, 'actionDigest' | 'requestId'>,
+): Promise<PendingRequest> {
+  const row = await hil.row(id);
+  if (row === null) throw new GateError('not_found');
+  if (row.status === 'pending' && !readable(row).isWhole)
+    throw new GateError('invalid_request', 'the call is too large to be read here, so it is not approved here');
+  return hil.decide(id, { decision: 'approve', reason: null, ...shown });
+}
+
 export const APPROVE: Action = {
   path: '/hil/:id/approve',
   role: 'approver',
   async act(visit, form) {
-    const { hil } = visit.services;
-    const row = await hil.row(idOf(visit));
-    if (row === null) throw new GateError('not_found');
-    if (row.status === 'pending' && !readable(row).isWhole)
-      throw new GateError('invalid_request', 'the call is too large to be read here, so it is not approved here');
-    await hil.decide(idOf(visit), { decision: 'approve', reason: null, ...asShown(form) });
+    await approve(visit, idOf(visit), asShown(form));
     return backTo(visit, form);
   },
   refused,

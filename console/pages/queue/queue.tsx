@@ -3,11 +3,13 @@ import { sinceLastTold } from '../../../domain/review/since-last.js';
 import { deadlineOf } from '../../../domain/review/transitions.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
 import { predictionOf, reasonsOf } from '../../../domain/sandbox/told.js';
+import { isAtLeast } from '../../roles.js';
 import { type QueuePage, type QueueQuery, type Settled, settled } from '../../services.js';
-import { Away, Empty, Facts, Foreign, Id, OrAway, Time } from '../../ui/parts.js';
+import { Away, Csrf, Empty, Facts, Foreign, Id, OrAway, Time } from '../../ui/parts.js';
 import type { Notice, Page, Shown, Visit } from '../../visit.js';
 import { Arguments, Changed } from './arguments.js';
 import { Forms } from './forms.js';
+import { Similar } from './similar.js';
 
 const ROWS = 100;
 const STATUSES = ['pending', 'approved', 'denied', 'expired'] as const;
@@ -56,19 +58,22 @@ export async function queueShown(visit: Visit, id: string | null, notice: Notice
   const first = id ?? (listed.ok ? (listed.value.items[0]?.id ?? null) : null);
   const row = first === null ? null : await settled('The review service', rowOf(visit, first));
   const found = row?.ok ? row.value : null;
+  const lately = found && (await settled('The review service', visit.services.hil.lately(found.agent_id)));
   const waiting = listed.ok ? listed.value.pending_count : 0;
+  // Where the call was chosen by nobody it stays, decided: another one in its place would be under the hand that was about to decide.
+  const self = addressOf(found ? `/hil/${found.id}` : '/hil', query);
   const missing = id !== null && row?.ok === true && found === null;
   return {
     title: found ? `${toolOf(found)}, ${found.status}` : waiting === 0 ? 'Nothing waits' : `${waiting} wait`,
     notice: notice ?? (found && visit.query['done'] === found.id ? doneNotice(found) : null),
     ...(missing && { status: 404 }),
     body: (
-      <div class={id === null ? 'queue' : 'queue one'} data-live="/stream/hil">
+      <div class={id === null ? 'queue' : 'queue one'} data-live="/stream/hil" data-self={self}>
         <List visit={visit} listed={listed} query={query} selected={found?.id ?? null} />
         <section class="detail" aria-label="The chosen call">
           {row && !row.ok && <Away service={row.service} why={row.why} />}
           {missing && <Empty>No such call waits or waited here, or its row is past its retention.</Empty>}
-          {found && <Review row={found} visit={visit} query={query} />}
+          {found && lately && <Review row={found} lately={lately} visit={visit} query={query} />}
           {row === null && <Empty>Choose a call in the list.</Empty>}
         </section>
       </div>
@@ -108,6 +113,7 @@ function List({ visit, listed, query, selected }: {
   readonly query: QueueQuery;
   readonly selected: string | null;
 }) {
+  const picks = query.status === 'pending' && isAtLeast(visit.person.role, 'approver');
   return (
     <section class="list" aria-label="Calls">
       <h1>
@@ -153,20 +159,42 @@ function List({ visit, listed, query, selected }: {
             </Empty>
           ) : (
             <>
-              <ol class="rows" data-rows>
-                {items.map((item) => (
-                  <li key={item.id} data-row={item.id}>
-                    <Row item={item} visit={visit} query={query} selected={item.id === selected} />
-                  </li>
-                ))}
-              </ol>
-              {next_cursor !== null && (
-                <p>
-                  <a href={addressOf('/hil', query, { cursor: next_cursor })} rel="next">
-                    Next {ROWS}
-                  </a>
+              <form method="post" action="/hil/bulk">
+                <Csrf token={visit.csrf} />
+                <ol class="rows" data-rows>
+                  {items.map((item) => (
+                    <li key={item.id} data-row={item.id}>
+                      {picks && (
+                        <label class="pick">
+                          <input type="checkbox" name="id" value={item.id} />
+                          <span class="vh">
+                            Choose <Foreign text={item.tool} /> for <Foreign text={item.agent_id} />
+                          </span>
+                        </label>
+                      )}
+                      <Row item={item} visit={visit} query={query} selected={item.id === selected} />
+                    </li>
+                  ))}
+                </ol>
+                <p data-next>
+                  {next_cursor !== null && (
+                    <a href={addressOf('/hil', query, { cursor: next_cursor })} rel="next">
+                      Next {ROWS}
+                    </a>
+                  )}
                 </p>
-              )}
+                {picks && (
+                  <p class="bulk-acts">
+                    <span class="dim">The chosen ones:</span>{' '}
+                    <button type="submit" name="decision" value="approve">
+                      Approve…
+                    </button>{' '}
+                    <button type="submit" name="decision" value="deny">
+                      Deny…
+                    </button>
+                  </p>
+                )}
+              </form>
               {query.cursor && (
                 <p>
                   <a href={addressOf('/hil', { ...query, cursor: undefined })}>From the beginning</a>
@@ -208,7 +236,12 @@ export const Severity = ({ of }: { readonly of: string | null }) =>
   of === null ? <span class="tag unscored">no report</span> : <span class={`tag ${of}`}>{of}</span>;
 
 /** Everything about a decision. */
-function Review({ row, visit, query }: { readonly row: PendingRequest; readonly visit: Visit; readonly query: QueueQuery }) {
+function Review({ row, lately, visit, query }: {
+  readonly row: PendingRequest;
+  readonly lately: Settled<readonly PendingRequest[]>;
+  readonly visit: Visit;
+  readonly query: QueueQuery;
+}) {
   const { nowMs } = visit;
   const due = deadlineOf(row);
   return (
@@ -257,6 +290,7 @@ function Review({ row, visit, query }: { readonly row: PendingRequest; readonly 
       <Arguments row={row} />
       {row.modification_diff && <Changed row={row} />}
       {row.status === 'pending' && <Forms row={row} visit={visit} query={query} />}
+      <Similar row={row} lately={lately} visit={visit} />
       {row.since_last_call !== undefined && (
         <section aria-labelledby="since">
           <h3 id="since">Since this agent's last such call that waited</h3>

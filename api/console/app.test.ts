@@ -1,0 +1,468 @@
+import { DatabaseSync } from '@photostructure/sqlite';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { ACTIONS, PAGES } from '../../console/routes.js';
+import { ROLES } from '../../console/roles.js';
+import type { PendingRequest } from '../../contracts/review.js';
+import { CONSOLE_OPERATORS, type ConsoleFixture, openConsole, type TestBrowser } from '../../test/support/console-over-hil.js';
+import { OPERATOR } from '../../test/support/hil.js';
+
+let fixture: ConsoleFixture;
+beforeEach(async () => {
+  fixture = await openConsole();
+});
+afterEach(() => fixture.close());
+
+const REQUEST = '00000000-0000-4000-8000-0000000000aa';
+const HOSTILE = {
+  markup: '<img src=x onerror=alert(1)><script>alert(2)</script>',
+  closing: '</script></style></textarea></title><b>bold</b>',
+  attribute: '" autofocus onfocus="alert(3)',
+  bidi: 'pay\u202eevil\u2066',
+  control: 'a\u0001b\u001b[31m\u0007c\u0085',
+  invisible: 'z\u200bw\u00adn',
+};
+const fieldsOf = (row: PendingRequest, over = {}) => ({
+  digest: row.original_payload_digest,
+  request: REQUEST,
+  ...over,
+});
+const statusOf = async (row: PendingRequest) => (await fixture.hil.reviews.get(row.id))?.status;
+const pathFor = (path: string, row: { id: string; correlation_id: string }) =>
+  path.replace(':id', row.id).replace(':cid', row.correlation_id);
+
+describe('a session', () => {
+  it('survives a restart of the console', async () => {
+    const browser = await fixture.browser();
+    await fixture.restart();
+    expect((await browser.get('/hil')).status).toBe(200);
+  });
+
+  it('ends after its time without a request, and a request begins that time anew', async () => {
+    const browser = await fixture.browser();
+    fixture.hil.now += 50 * 60_000;
+    expect((await browser.get('/hil')).status).toBe(200);
+    fixture.hil.now += 50 * 60_000;
+    expect((await browser.get('/hil')).status).toBe(200);
+    fixture.hil.now += 60 * 60_000 + 1;
+    expect(await browser.get('/hil')).toMatchObject({ status: 303, headers: { location: '/login' } });
+  });
+
+  it.each([
+    ['subject', 'operator:glx'],
+    ['tenant', 'globex'],
+    ['mode', 'saml'],
+    ['role', 'viewer'],
+  ])('whose %s somebody wrote into the store is none', async (column, value) => {
+    const browser = await fixture.browser();
+    const file = new DatabaseSync(fixture.sessionFile);
+    file.prepare(`update console_sessions set ${column} = ?`).run(value);
+    file.close();
+    expect((await browser.get('/hil')).status).toBe(303);
+  });
+
+  it('of an operator who is not in the settings any more is none', async () => {
+    const browser = await fixture.browser();
+    await fixture.restart({ operators: CONSOLE_OPERATORS.slice(1) });
+    expect((await browser.get('/hil')).status).toBe(303);
+    expect((await browser.get('/stream/hil', { accept: 'text/event-stream' })).status).toBe(401);
+  });
+
+  it('ends with another key, and by signing out', async () => {
+    const browser = await fixture.browser();
+    await fixture.restart({ key: Buffer.alloc(32, 8) });
+    expect((await browser.get('/hil')).status).toBe(303);
+    const again = await fixture.browser();
+    expect(await again.post('/logout')).toMatchObject({ status: 303, headers: { location: '/login' } });
+    expect((await again.get('/hil')).status).toBe(303);
+  });
+
+  it.each(['', 'x', 'A'.repeat(43), '../../etc'])('is not in the cookie %j', async (cookie) => {
+    expect((await fixture.stranger(cookie).get('/hil')).status).toBe(303);
+  });
+});
+
+describe('signing in', () => {
+  const linkOf = async () =>
+    (
+      JSON.parse(
+        (
+          await fixture
+            .stranger()
+            .post('/auth/links', {}, { authorization: `Bearer ${OPERATOR}`, accept: 'application/json' })
+        ).text,
+      ) as { path: string }
+    ).path;
+
+  it('a link signs in once, and then not again', async () => {
+    const path = await linkOf();
+    const entered = await fixture.stranger().get(path);
+    expect(entered).toMatchObject({ status: 303, headers: { location: '/' } });
+    expect(String(entered.headers['set-cookie'])).toMatch(
+      /^gate_console_session=[\w-]{43}; Max-Age=3600; Path=\/; HttpOnly; SameSite=Lax$/,
+    );
+    expect(await fixture.stranger().get(path)).toMatchObject({
+      status: 401,
+      text: expect.stringContaining('used already'),
+    });
+  });
+
+  it('a link that is ten minutes old signs nobody in', async () => {
+    const path = await linkOf();
+    fixture.hil.now += 10 * 60_000 + 1;
+    expect((await fixture.stranger().get(path)).status).toBe(401);
+  });
+
+  it('a used link leads whoever is signed in to the queue', async () => {
+    const path = await linkOf();
+    await fixture.stranger().get(path);
+    expect((await (await fixture.browser()).get(path)).headers['location']).toBe('/');
+  });
+
+  it('the token itself signs in; another one does not, and gets no link', async () => {
+    expect((await fixture.stranger().post('/login', { token: OPERATOR })).status).toBe(303);
+    expect((await fixture.stranger().post('/login', { token: `${OPERATOR}x` })).status).toBe(401);
+    const refused = await fixture
+      .stranger()
+      .post('/auth/links', {}, { authorization: 'Bearer x', accept: 'application/json' });
+    expect([refused.status, JSON.parse(refused.text)]).toEqual([
+      401,
+      expect.objectContaining({ error: 'unauthenticated' }),
+    ]);
+  });
+
+  it('ten failures of one address close it to all three ways, which say for how long; then it is open again', async () => {
+    const path = await linkOf();
+    for (let n = 0; n < 10; n += 1) await fixture.stranger().post('/login', { token: `wrong ${n}` });
+    const throttled = await fixture.stranger().post('/login', { token: OPERATOR });
+    expect(throttled).toMatchObject({ status: 429, headers: { 'retry-after': '60' } });
+    expect(throttled.text).toContain('rate_limited');
+    expect((await fixture.stranger().get(path)).status).toBe(429);
+    expect((await fixture.stranger().post('/auth/links', {}, { authorization: `Bearer ${OPERATOR}` })).status).toBe(
+      429,
+    );
+    fixture.hil.now += 60_001;
+    expect((await fixture.stranger().get(path)).status).toBe(303);
+  });
+});
+
+describe.each(ACTIONS.map((action) => [action.path, action] as const))('the form %s', (path, { role }) => {
+  let row: PendingRequest;
+  let browser: TestBrowser;
+  let address: string;
+  beforeEach(async () => {
+    row = await fixture.hil.park(1);
+    browser = await fixture.browser();
+    address = pathFor(path, row);
+    fixture.reached.length = 0;
+  });
+  const nothingReached = async () => {
+    expect(fixture.reached).toEqual([]);
+    expect(await fixture.hil.reviews.get(row.id)).toMatchObject({ status: 'pending', assigned_to: null });
+  };
+  const fields = () =>
+    fieldsOf(row, {
+      id: row.id,
+      decision: 'approve',
+      row: `${row.id} ${row.original_payload_digest} ${REQUEST}`,
+      'value.0': '7',
+    });
+
+  it('does something where nothing is wrong, so that the refusals below refuse something', async () => {
+    const { status } = await browser.post(address, fields());
+    expect([200, 303]).toContain(status);
+    expect(fixture.reached.length).toBeGreaterThan(0);
+  });
+
+  it.each([
+    ['a foreign Origin', { origin: 'https://evil.example' }, 'host_not_allowed'],
+    ['another port of this machine as Origin', { origin: 'http://localhost:3000' }, 'host_not_allowed'],
+    ['an Origin of nobody', { origin: 'null' }, 'host_not_allowed'],
+    ['no Origin and no Referer', { origin: undefined }, 'csrf_failed'],
+    ['a foreign Referer and no Origin', { origin: undefined, referer: 'https://evil.example/hil' }, 'csrf_failed'],
+    ['a Referer that is none', { origin: undefined, referer: 'hil' }, 'csrf_failed'],
+    ['a foreign Host', { host: 'evil.example:8085' }, 'host_not_allowed'],
+    [
+      'a foreign Host that is also the Origin',
+      { host: 'evil.example', origin: 'http://evil.example' },
+      'host_not_allowed',
+    ],
+  ])('is refused with %s', async (_, headers, code) => {
+    const refused = await browser.post(address, fields(), headers);
+    expect([refused.status, refused.text]).toEqual([403, expect.stringContaining(code)]);
+    await nothingReached();
+  });
+
+  it('is taken with a Referer of its own where a browser sends no Origin', async () => {
+    const { status } = await browser.post(address, fields(), {
+      origin: undefined,
+      referer: 'http://localhost:8085/hil',
+    });
+    expect([200, 303]).toContain(status);
+  });
+
+  it.each([
+    ['no csrf', () => Promise.resolve('')],
+    ['the csrf of another session of the same person', async () => (await fixture.browser()).csrf()],
+    ['two csrf', async () => [await browser.csrf(), 'x']],
+  ])('is refused with %s', async (_, csrf) => {
+    const refused = await browser.post(address, { ...fields(), csrf: await csrf() });
+    expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('csrf_failed')]);
+    await nothingReached();
+  });
+
+  it('is refused without a session', async () => {
+    expect(await fixture.stranger().post(address, { ...fields(), csrf: await browser.csrf() })).toMatchObject({
+      status: 303,
+      headers: { location: '/login' },
+    });
+    await nothingReached();
+  });
+
+  it('is refused to a lower role', async () => {
+    const lower = ROLES.slice(0, ROLES.indexOf(role));
+    expect(lower).not.toEqual([]);
+    for (const less of lower) {
+      const refused = await (await fixture.browser({ role: less })).post(address, fields());
+      expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('role_too_low')]);
+    }
+    await nothingReached();
+  });
+
+  it('does nothing to the row of another tenant', async () => {
+    const stranger = await fixture.browser({ subject: 'operator:glx', tenant: 'globex' });
+    const { text } = await stranger.post(address, fields());
+    expect(text).not.toContain('payments-agent');
+    expect(text).not.toContain('SECRET-VALUE');
+    expect(await fixture.hil.reviews.get(row.id)).toMatchObject({ status: 'pending', assigned_to: null });
+  });
+
+  it('shows a problem, and decides nothing, while the review service is away', async () => {
+    fixture.away.add('hil');
+    const { text } = await browser.post(address, fields());
+    expect(text).toContain('console_neighbour_away');
+    expect(await statusOf(row)).toBe('pending');
+  });
+});
+
+describe('every page', () => {
+  const pages = PAGES.map(({ path }) => path);
+
+  it.each(pages)('%s leads to the sign-in without a session', async (path) => {
+    const row = await fixture.hil.park(1);
+    fixture.reached.length = 0;
+    expect((await fixture.stranger().get(pathFor(path, row))).headers['location']).toBe('/login');
+    expect(fixture.reached).toEqual([]);
+  });
+
+  it.each(pages)('%s shows another tenant nothing of a call', async (path) => {
+    const row = await fixture.hil.park(1);
+    const { text } = await (await fixture.browser({ subject: 'operator:glx', tenant: 'globex' })).get(
+      pathFor(path, row),
+    );
+    expect(text).toContain('operator:glx');
+    expect(text).not.toContain('payments-agent');
+    expect(text).not.toContain('SECRET-VALUE');
+  });
+
+  it.each(pages)('%s stands while a service is away, and says which', async (path) => {
+    const row = await fixture.hil.park(1);
+    const browser = await fixture.browser();
+    for (const name of ['hil', 'ledger'] as const) {
+      fixture.away.add(name);
+      const { text } = await browser.get(pathFor(path, row));
+      expect(text).toContain('<header class="top">');
+      fixture.away.delete(name);
+    }
+    fixture.away.add('hil').add('ledger');
+    expect((await browser.get(pathFor(path, row))).text).toMatch(/is away|not ready|cannot be reached/);
+  });
+
+  describe.each(Object.entries(HOSTILE))('with %s from an agent', (_, words) => {
+    it.each(pages)('%s shows it as text', async (path) => {
+      const row = await fixture.hil.park(1, {
+        agent_id: `agent ${words}`,
+        request_payload: {
+          method: 'tools/call',
+          params: { name: `tool ${words}`, arguments: { [`key ${words}`]: `value ${words}`, list: [words] } },
+        },
+        risk_summary: `risk ${words}`,
+        review_reasons: [`reason ${words}`],
+      });
+      fixture.ledger = (asked) =>
+        asked === '/verify'
+          ? { valid: true, entries_checked: 1, first_invalid_seq: null }
+          : [hostileEntry(words, row.correlation_id)];
+      const { text } = await (await fixture.browser()).get(pathFor(path, row));
+      assertInert(text);
+    });
+  });
+
+  it.each(pages)('%s stays small however much an agent sends', async (path) => {
+    const row = await fixture.hil.park(1, {
+      agent_id: 'a'.repeat(256),
+      request_payload: { method: 'tools/call', params: { name: 'tool', arguments: { text: '<b>'.repeat(200_000) } } },
+    });
+    const { text } = await (await fixture.browser()).get(pathFor(path, row));
+    expect(text.length).toBeLessThan(1_500_000);
+    expect(text).not.toContain('<b><b>');
+  });
+});
+
+const hostileEntry = (words: string, correlationId: string) => ({
+  chain_version: 1,
+  id: REQUEST,
+  timestamp: '2026-11-02T10:00:00.000Z',
+  seq: 1,
+  prev_hash: '0'.repeat(64),
+  entry_hash: '1'.repeat(64),
+  agent_id: words,
+  method: words,
+  intent_category: words,
+  authorized: false,
+  reasoning: words,
+  policy_decision: { outcome: 'deny', reasons: [words] },
+  correlation_id: correlationId,
+  event_kind: null,
+  state_namespace: 'operator',
+  tool_type: words,
+  decided_by: words,
+  status: null,
+});
+
+/** Nothing of what was written became an element, an attribute, or a character that nobody sees. */
+function assertInert(page: string): void {
+  const found = (pattern: RegExp) =>
+    [...page.matchAll(pattern)].map(({ index }) => page.slice(Math.max(0, index - 60), index + 30));
+  expect(found(/<img|<b>|<script(?! src="\/static\/)/g)).toEqual([]);
+  expect(found(/<[^>]* onfocus="/g)).toEqual([]);
+  expect(found(/[\p{Cf}\p{Cc}]/gu).filter((around) => !around.includes('\n'))).toEqual([]);
+}
+
+describe('several calls at once', () => {
+  const parked = (count: number) => Promise.all(Array.from({ length: count }, (_, n) => fixture.hil.park(n + 1)));
+  const rowFields = (text: string) => [...text.matchAll(/name="row" value="([^"]+)"/g)].map(([, value]) => value ?? '');
+
+  it('are listed with their arguments before anything is decided, and are each decided by themselves', async () => {
+    const rows = await parked(3);
+    const browser = await fixture.browser();
+    const look = await browser.post('/hil/bulk', { id: rows.map(({ id }) => id), decision: 'approve' });
+    expect(look.text).toContain('Approve 3 calls?');
+    for (const n of [1, 2, 3]) expect(look.text).toContain(`&quot;amount&quot;: ${n}`);
+    expect(await Promise.all(rows.map(statusOf))).toEqual(['pending', 'pending', 'pending']);
+
+    const [, second] = rows;
+    if (second) await (await fixture.browser()).post(`/hil/${second.id}/deny`, fieldsOf(second, { reason: 'no' }));
+    const came = await browser.post('/hil/bulk/approve', { row: rowFields(look.text) });
+    expect(came.text).toContain('2 of 3 took your decision.');
+    expect(came.text).toContain('already_decided');
+    expect(await Promise.all(rows.map(statusOf))).toEqual(['approved', 'denied', 'approved']);
+    expect((await browser.post('/hil/bulk/approve', { row: rowFields(look.text) })).text).toContain(
+      '2 of 3 took your decision.',
+    );
+  });
+
+  it('are denied with one reason', async () => {
+    const rows = await parked(2);
+    const browser = await fixture.browser();
+    const look = await browser.post('/hil/bulk', { id: rows.map(({ id }) => id), decision: 'deny' });
+    await browser.post('/hil/bulk/deny', { row: rowFields(look.text), reason: 'not today' });
+    for (const { id } of rows)
+      expect(await fixture.hil.reviews.get(id)).toMatchObject({
+        status: 'denied',
+        decision_reason: 'not today',
+        decided_by: 'operator:dev',
+      });
+  });
+
+  it('are not approved where they are of several tools, or too large to be read', async () => {
+    const [one] = await parked(1);
+    const other = await fixture.hil.park(8, {
+      request_payload: { method: 'tools/call', params: { name: 'delete_file', arguments: {} } },
+    });
+    const large = await fixture.hil.park(9, {
+      request_payload: {
+        method: 'tools/call',
+        params: { name: 'wire_transfer', arguments: { text: 'x'.repeat(150_000) } },
+      },
+    });
+    const browser = await fixture.browser();
+    const tools = await browser.post('/hil/bulk', { id: [one?.id ?? '', other.id], decision: 'approve' });
+    expect([tools.status, tools.text]).toEqual([400, expect.stringContaining('calls of several tools')]);
+    const look = await browser.post('/hil/bulk', { id: [one?.id ?? '', large.id], decision: 'approve' });
+    expect(look.text).toContain('1 of those you ticked is not among them');
+    expect(rowFields(look.text)).toHaveLength(1);
+    const forced = await browser.post('/hil/bulk/approve', {
+      row: `${large.id} ${large.original_payload_digest} ${REQUEST}`,
+    });
+    expect(forced.text).toContain('too large to be read here');
+    expect(await statusOf(large)).toBe('pending');
+  });
+
+  it('are not decided when a digest is not that of the row', async () => {
+    const [row] = await parked(1);
+    const came = await (await fixture.browser()).post('/hil/bulk/approve', {
+      row: `${row?.id} ${'0'.repeat(64)} ${REQUEST}`,
+    });
+    expect(came.text).toContain('action_digest_mismatch');
+  });
+
+  it('nothing more is sent once the review service is away', async () => {
+    const rows = await parked(3);
+    const browser = await fixture.browser();
+    const look = await browser.post('/hil/bulk', { id: rows.map(({ id }) => id), decision: 'deny' });
+    fixture.away.add('hil');
+    fixture.reached.length = 0;
+    const came = await browser.post('/hil/bulk/deny', { row: rowFields(look.text) });
+    expect(came.text).toContain('0 of 3 took your decision.');
+    expect(came.text.match(/not sent: the review service went away/g)).toHaveLength(2);
+    expect(fixture.reached).toHaveLength(1);
+  });
+
+  it.each([
+    ['none', []],
+    ['something else', ['x']],
+    [
+      'more than are read',
+      Array.from({ length: 51 }, (_, n) => `00000000-0000-4000-8000-${String(n).padStart(12, '0')}`),
+    ],
+  ])('%s is refused', async (_, id) => {
+    expect((await (await fixture.browser()).post('/hil/bulk', { id, decision: 'deny' })).status).toBe(400);
+    expect((await (await fixture.browser()).post('/hil/bulk/deny', { row: id })).status).toBe(400);
+  });
+});
+
+describe('a call', () => {
+  it('tells what the same agent’s calls of the same tool were decided, and by whom', async () => {
+    const before = await fixture.hil.park(1);
+    const foreign = await fixture.hil.park(2, { agent_id: 'other-agent' });
+    const otherTool = await fixture.hil.park(3, {
+      request_payload: { method: 'tools/call', params: { name: 'read_file', arguments: {} } },
+    });
+    await fixture.hil.settle(before, { by: 'operator:ada', status: 'denied' });
+    await fixture.hil.settle(foreign);
+    await fixture.hil.settle(otherTool);
+    const row = await fixture.hil.park(4);
+    const { text } = await (await fixture.browser()).get(`/hil/${row.id}`);
+    expect(text).toContain(`href="/hil/${before.id}">denied</a>`);
+    expect(text).toContain('operator:ada');
+    expect(text).not.toContain(foreign.id);
+    expect(text).not.toContain(otherTool.id);
+  });
+});
+
+describe('a list of many calls', () => {
+  it('comes in pages of a hundred by link, each row once', async () => {
+    for (let n = 1; n <= 230; n += 1) await fixture.hil.park(n);
+    const browser = await fixture.browser();
+    const seen: string[] = [];
+    let next: string | undefined = '/hil';
+    let pages = 0;
+    while (next !== undefined) {
+      const { text } = await browser.get(next);
+      pages += 1;
+      seen.push(...[...text.matchAll(/data-row="([^"]+)"/g)].map(([, id]) => id ?? ''));
+      next = /<a href="([^"]+)" rel="next"/.exec(text)?.[1]?.replaceAll('&amp;', '&');
+    }
+    expect([pages, seen.length, new Set(seen).size]).toEqual([3, 230, 230]);
+  });
+});

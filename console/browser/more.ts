@@ -1,0 +1,49 @@
+/** Rows that a page holds at most; those first in the list go. */
+const MOST_ROWS = 500;
+const BEFORE_THE_END = '800px';
+
+/** Loads the next page of the list when its end is near. Without this the link at the end does so. */
+export function moreRows(): void {
+  let isLoading = false;
+  const near = new IntersectionObserver(
+    (seen) => {
+      const link = seen.find(({ isIntersecting }) => isIntersecting)?.target;
+      if (!(link instanceof HTMLAnchorElement) || isLoading) return;
+      isLoading = true;
+      void next(link).finally(() => {
+        isLoading = false;
+        watch();
+      });
+    },
+    { rootMargin: BEFORE_THE_END },
+  );
+  const watch = () => {
+    near.disconnect();
+    const link = document.querySelector('[data-next] a[rel="next"]');
+    if (link) near.observe(link);
+  };
+  watch();
+  // A list that came anew has a link of its own.
+  document.addEventListener('gate:list', watch);
+}
+
+async function next(link: HTMLAnchorElement): Promise<void> {
+  const answer = await fetch(link.href, { headers: { accept: 'text/html' } }).catch(() => null);
+  const rows = document.querySelector('[data-rows]');
+  const end = document.querySelector('[data-next]');
+  if (!answer?.ok || !rows || !end) return link.removeAttribute('rel');
+  const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
+  const come = fresh.querySelector('[data-rows]');
+  const after = fresh.querySelector('[data-next]');
+  if (!come || !after) return link.removeAttribute('rel');
+  const chosen = rows.querySelector('a[aria-current]') !== null;
+  for (let row = come.firstElementChild; row; row = come.firstElementChild) {
+    // The page that was asked for has chosen its own first row.
+    if (chosen) row.querySelector('a[aria-current]')?.removeAttribute('aria-current');
+    rows.append(row);
+  }
+  end.replaceWith(after);
+  (rows as HTMLElement).dataset['rows'] = 'more';
+  for (const row of [...rows.children].slice(0, Math.max(0, rows.children.length - MOST_ROWS)))
+    if (!row.querySelector('input:checked, [aria-current], :focus')) row.remove();
+}

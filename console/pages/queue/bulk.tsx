@@ -1,0 +1,199 @@
+import { randomUUID } from 'node:crypto';
+import { type PendingRequest, toolOf } from '../../../contracts/review.js';
+import { GateError } from '../../../domain/errors.js';
+import { whyItWaits } from '../../../domain/review/why-it-waits.js';
+import { Csrf, Empty, Foreign, ForeignBlock } from '../../ui/parts.js';
+import type { Action, Form, Shown, Visit } from '../../visit.js';
+import { readable } from './arguments.js';
+import { approve, UUID } from './decide.js';
+import { queueShown, Severity } from './queue.js';
+
+/** Calls that are decided on one page: as many as somebody reads. */
+const MOST = 50;
+type Decision = 'approve' | 'deny';
+
+/** What the list was asked to do with the calls that are ticked: nothing yet. It shows them with their arguments, to be decided at once. */
+export const BULK: Action = {
+  path: '/hil/bulk',
+  role: 'approver',
+  async act(visit, form) {
+    const decision = form.get('decision') === 'deny' ? 'deny' : 'approve';
+    const ids = [...new Set(form.all('id'))].filter((id) => UUID.test(id));
+    if (ids.length === 0) throw new GateError('invalid_request', 'no call is ticked');
+    if (ids.length > MOST) throw new GateError('invalid_request', `${ids.length} calls are ticked: ${MOST} at most are decided at once`);
+    const rows = await Promise.all(ids.map((id) => visit.services.hil.row(id)));
+    const waiting = rows.filter((row) => row !== null && row.status === 'pending') as PendingRequest[];
+    if (waiting.length === 0) throw new GateError('invalid_request', 'none of them waits any more');
+    const readableHere = decision === 'deny' ? waiting : waiting.filter((row) => readable(row).isWhole);
+    if (decision === 'approve' && new Set(readableHere.map(toolOf)).size > 1)
+      throw new GateError('invalid_request', 'they are calls of several tools: calls of one tool are approved at once');
+    return confirmShown(visit, decision, readableHere, ids.length - readableHere.length);
+  },
+  refused: (visit) => queueShown(visit, null),
+};
+
+const deciding = (decision: Decision): Action => ({
+  path: `/hil/bulk/${decision}`,
+  role: 'approver',
+  async act(visit, form) {
+    const rows = rowsOf(form);
+    const reason = form.get('reason').trim();
+    const came: Came[] = [];
+    let away: GateError | null = null;
+    // One after the other: when the review service goes away, nothing more is sent to it.
+    for (const { id, ...shown } of rows) {
+      if (away !== null) {
+        came.push({ id, error: away, isSent: false });
+        continue;
+      }
+      try {
+        const row =
+          decision === 'approve'
+            ? await approve(visit, id, shown)
+            : await visit.services.hil.decide(id, { decision, reason: reason === '' ? null : reason, ...shown });
+        came.push({ id, row });
+      } catch (error) {
+        if (!(error instanceof GateError)) throw error;
+        if (error.status >= 500) away = error;
+        came.push({ id, error, isSent: true });
+      }
+    }
+    return cameShown(came);
+  },
+  refused: (visit) => queueShown(visit, null),
+});
+
+export const BULK_APPROVE = deciding('approve');
+export const BULK_DENY = deciding('deny');
+
+/** What became of one of them. */
+type Came =
+  | { readonly id: string; readonly row: PendingRequest }
+  | { readonly id: string; readonly error: GateError; readonly isSent: boolean };
+
+/** The calls of the form: each with the digest that was shown, and an id that makes a second click the same decision. */
+function rowsOf(form: Form) {
+  const rows = form.all('row').map((text) => {
+    const [id = '', actionDigest = '', requestId = ''] = text.split(' ');
+    return { id, actionDigest, requestId };
+  });
+  if (rows.length === 0 || rows.length > MOST || rows.some(({ id, actionDigest, requestId }) => !UUID.test(id) || !UUID.test(requestId) || actionDigest === ''))
+    throw new GateError('invalid_request', 'the form is not whole: load the page again. Nothing was decided');
+  return rows;
+}
+
+function confirmShown(visit: Visit, decision: Decision, rows: readonly PendingRequest[], left: number): Shown {
+  const [verb, past] = decision === 'approve' ? ['Approve', 'approved'] : ['Deny', 'denied'];
+  const calls = rows.length === 1 ? '1 call' : `${rows.length} calls`;
+  return {
+    title: `${verb} ${calls}?`,
+    body: (
+      <section class="bulk">
+        <h1>
+          {verb} {calls}?
+        </h1>
+        {left > 0 && (
+          <p class="notice bad" role="alert">
+            {left} of those you ticked {left === 1 ? 'is' : 'are'} not among them: decided meanwhile, or too large to be read here.
+          </p>
+        )}
+        {rows.length === 0 ? (
+          <Empty>
+            None is left. <a href="/hil">Back to the queue</a>
+          </Empty>
+        ) : (
+          <form method="post" action={`/hil/bulk/${decision}`}>
+            <Csrf token={visit.csrf} />
+            <ol>
+              {rows.map((row) => (
+                <li key={row.id}>
+                  <input type="hidden" name="row" value={`${row.id} ${row.original_payload_digest} ${randomUUID()}`} />
+                  <h2>
+                    <Foreign text={row.agent_id} /> asks for <Foreign text={toolOf(row)} />{' '}
+                    <Severity of={row.sandbox_report?.severity ?? null} />
+                  </h2>
+                  <p class="dim">
+                    <Foreign text={whyItWaits(row).join(' ')} />
+                  </p>
+                  <ForeignBlock text={readable(row).text} label={`Arguments of ${row.id.slice(0, 8)}`} />
+                </li>
+              ))}
+            </ol>
+            <p>Each is decided by itself. One that somebody else decides first keeps that decision.</p>
+            <p class="acts">
+              {decision === 'deny' && (
+                <>
+                  <label for="reason" class="vh">
+                    Reason, which their agents are told
+                  </label>
+                  <input id="reason" name="reason" maxLength={1000} placeholder="Reason, which their agents are told" />
+                </>
+              )}
+              <button class={decision === 'approve' ? 'act' : 'destroy'} type="submit">
+                {verb} {rows.length === 1 ? 'it' : `all ${rows.length}`}
+              </button>{' '}
+              <a href="/hil">Back: nothing is {past}</a>
+            </p>
+          </form>
+        )}
+      </section>
+    ),
+  };
+}
+
+function cameShown(came: readonly Came[]): Shown {
+  const done = came.filter((one) => 'row' in one).length;
+  return {
+    title: `${done} of ${came.length} decided`,
+    notice: { kind: done === came.length ? 'good' : 'bad', text: `${done} of ${came.length} took your decision.` },
+    body: (
+      <section class="bulk">
+        <h1>What became of them</h1>
+        <div class="scrolls" tabIndex={0} role="region" aria-label="What became of each">
+          <table class="rows">
+            <thead>
+              <tr>
+                <th scope="col">Call</th>
+                <th scope="col">Tool</th>
+                <th scope="col">Agent</th>
+                <th scope="col">Now</th>
+              </tr>
+            </thead>
+            <tbody>
+              {came.map((one) => (
+                <tr key={one.id} data-came={one.id}>
+                  <td>
+                    <a href={`/hil/${one.id}`}>
+                      <code>{one.id.slice(0, 8)}</code>
+                    </a>
+                  </td>
+                  <td>{'row' in one && <Foreign text={toolOf(one.row)} />}</td>
+                  <td>{'row' in one && <Foreign text={one.row.agent_id} />}</td>
+                  <td>{'row' in one ? <Standing row={one.row} /> : <Refused {...one} />}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </div>
+        <p>
+          <a href="/hil">To the queue</a>
+        </p>
+      </section>
+    ),
+  };
+}
+
+const Standing = ({ row }: { readonly row: PendingRequest }) =>
+  row.status === 'pending' ? (
+    <>
+      your approval counts: {row.approvals?.length ?? 0} of {row.required_approvers ?? 1}
+    </>
+  ) : (
+    <span class={`tag ${row.status}`}>{row.status}</span>
+  );
+
+const Refused = ({ error, isSent }: { readonly error: GateError; readonly isSent: boolean }) => (
+  <>
+    {isSent ? <Foreign text={error.message} /> : 'not sent: the review service went away before it'} (<code>{error.code}</code>)
+  </>
+);

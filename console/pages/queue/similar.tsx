@@ -1,0 +1,40 @@
+import { type PendingRequest, toolOf } from '../../../contracts/review.js';
+import type { Settled } from '../../services.js';
+import { Foreign, OrAway, Time } from '../../ui/parts.js';
+import type { Visit } from '../../visit.js';
+
+/** How many are told. */
+const MOST = 5;
+
+/** What the same agent's calls of the same tool were decided lately, and by whom. */
+export const Similar = ({ row, lately, visit }: {
+  readonly row: PendingRequest;
+  readonly lately: Settled<readonly PendingRequest[]>;
+  readonly visit: Visit;
+}) => (
+  <section aria-labelledby="similar">
+    <h3 id="similar">Its calls of this tool that were decided lately</h3>
+    <OrAway of={lately}>
+      {(decided) => {
+        const alike = decided.filter((other) => other.id !== row.id && toolOf(other) === toolOf(row));
+        return alike.length === 0 ? (
+          <p class="dim">None of its last {decided.length} decided calls was of this tool.</p>
+        ) : (
+          <ul>
+            {alike.slice(0, MOST).map((other) => (
+              <li key={other.id}>
+                <a href={`/hil/${other.id}`}>
+                  {other.status}
+                  {other.modification_diff && ' with changes'}
+                </a>{' '}
+                {other.decided_by && <>by <Foreign text={other.decided_by} /> </>}
+                {other.decided_at && <Time iso={other.decided_at} nowMs={visit.nowMs} />}
+                {other.decision_reason && <>: <Foreign text={other.decision_reason} /></>}
+              </li>
+            ))}
+          </ul>
+        );
+      }}
+    </OrAway>
+  </section>
+);

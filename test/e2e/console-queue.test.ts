@@ -1,0 +1,422 @@
+import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net';
+import { once } from 'node:events';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import axe from 'axe-core';
+import type { AxeResults } from 'axe-core';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import type { JsonObject } from '../../contracts/json.js';
+import { chromiumPath, openBrowser } from '../support/browser.js';
+import { commandLine } from '../support/command.js';
+import { needs } from '../support/needs.js';
+import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
+import { eventually, timePasses } from '../support/waiting.js';
+
+const executable = chromiumPath();
+const inBrowser = executable === null ? describe.skip : describe;
+/** A call of tier `strict` needs two people, and here waits only so long. */
+const STRICT_SECS = 25;
+
+inBrowser(`the queue of the console in a browser${needs('chromium', executable !== null)}`, () => {
+  let gate: TestStack;
+  let browser: Browser;
+  const contexts: BrowserContext[] = [];
+  const complaints: string[] = [];
+  const command = commandLine(() => gate.stateDir);
+
+  beforeAll(async () => {
+    [gate, browser] = await Promise.all([
+      startStack({ env: { GATE_REVIEW_TTL_STRICT_SECS: String(STRICT_SECS) } }),
+      openBrowser(executable ?? ''),
+    ]);
+  }, STACK_START_LIMIT_MS);
+  afterEach(async () => {
+    await Promise.all(contexts.splice(0).map((context) => context.close()));
+    expect(complaints.splice(0)).toEqual([]);
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+    await command.stop();
+    await gate?.stop();
+  }, 120_000);
+
+  const linkFor = async (as?: string) => {
+    const { out } = await command.done(['console', ...(as === undefined ? [] : ['--as', as])], {
+      GATE_STATE_DIR: gate.stateDir,
+    });
+    return out.trim();
+  };
+  /** A browser that signed in by the link that `gate console` printed. */
+  const signedIn = async ({
+    as,
+    through,
+    ...options
+  }: BrowserContextOptions & { as?: string; through?: number } = {}) => {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+    contexts.push(context);
+    const page = await context.newPage();
+    page.on('pageerror', (error) => void complaints.push(error.message));
+    page.on('console', (message) => {
+      if (/Content Security Policy/.test(message.text())) complaints.push(message.text());
+    });
+    const link = new URL(await linkFor(as));
+    if (through !== undefined) link.port = String(through);
+    await page.goto(link.href);
+    await page.getByRole('heading', { level: 1, name: /^Waiting/ }).waitFor();
+    return page;
+  };
+  /** Parks a call; each test has an agent of its own, so that it finds its own rows. */
+  const parked = async (
+    agent: string,
+    args: JsonObject = { from: 'operating', to: 'vendor', amount: 25 },
+    tool = 'wire_transfer',
+  ) => {
+    const { status, correlationId, text } = await (await gate.agent(agent)).call(tool, args);
+    if (status !== 202) throw new Error(`${tool} was not parked: ${status} ${text}`);
+    return gate.operator.rowOf(correlationId);
+  };
+  const url = (page: Page, path: string) => new URL(path, page.url()).href;
+  const notice = (page: Page) => page.locator('.notice').first();
+  const rowOf = (page: Page, id: string) => page.locator(`[data-row="${id}"]`);
+  const status = async (row: { correlation_id: string }) => (await gate.operator.rowOf(row.correlation_id)).status;
+
+  it('signs in by the printed link, once', async () => {
+    const link = await linkFor();
+    const context = await browser.newContext();
+    contexts.push(context);
+    const page = await context.newPage();
+    await page.goto(link);
+    expect(new URL(page.url()).pathname).toBe('/');
+    const other = await browser.newContext();
+    contexts.push(other);
+    const stranger = await other.newPage();
+    await stranger.goto(link);
+    expect(await stranger.getByRole('alert').textContent()).toContain('used already');
+  }, 60_000);
+
+  describe.each([
+    ['with scripts', true],
+    ['without scripts', false],
+  ])('%s', (_name, javaScriptEnabled) => {
+    const agent = `decide-${javaScriptEnabled ? 'live' : 'plain'}`;
+
+    it('approves, and the page says so and leads to what came of it', async () => {
+      const row = await parked(agent);
+      const page = await signedIn({ javaScriptEnabled });
+      await page.goto(url(page, `/hil/${row.id}`));
+      await page.getByRole('button', { name: 'Approve', exact: true }).click();
+      expect(await notice(page).textContent()).toContain(`Approved: wire_transfer for ${agent}, by operator:dev`);
+      await eventually('the tool ran', async () =>
+        (await gate.kinds(row.correlation_id, 'upstream.outcome')).includes('upstream.outcome'),
+      );
+      await page.getByRole('link', { name: 'What came of it' }).click();
+      await page.getByText('hil.approved').first().waitFor();
+    }, 60_000);
+
+    it('denies with the reason that was typed', async () => {
+      const row = await parked(agent);
+      const page = await signedIn({ javaScriptEnabled });
+      await page.goto(url(page, `/hil/${row.id}`));
+      await page.getByLabel('Reason, which its agent is told').fill('not this vendor');
+      await page.getByRole('button', { name: 'Deny', exact: true }).click();
+      expect(await notice(page).textContent()).toContain('denied');
+      expect(await gate.operator.rowOf(row.correlation_id)).toMatchObject({
+        status: 'denied',
+        decision_reason: 'not this vendor',
+        decided_by: 'operator:dev',
+      });
+    }, 60_000);
+
+    it('changes a number, a text of several lines and a boolean, and shows the change before it is sent', async () => {
+      const row = await parked(agent, {
+        from: 'operating',
+        to: 'vendor',
+        amount: 25,
+        memo: 'first\nsecond',
+        urgent: true,
+      });
+      const page = await signedIn({ javaScriptEnabled });
+      await page.goto(url(page, `/hil/${row.id}`));
+      await page.getByRole('link', { name: 'Change…' }).click();
+      await page.getByLabel('amount').fill('12.5');
+      await page.getByLabel('memo').fill('first\nother\n\nlast');
+      await page.getByLabel('urgent').selectOption('false');
+      await page.getByRole('button', { name: 'Look at the change' }).click();
+      expect(await page.locator('tr.changed ins').allTextContents()).toEqual([
+        '12.5',
+        '"first\\nother\\n\\nlast"',
+        'false',
+      ]);
+      expect(await status(row)).toBe('pending');
+      await page.getByLabel('Reason, which its agent is told').fill('half of it');
+      await page.getByRole('button', { name: 'Approve with this change' }).click();
+      expect(await notice(page).textContent()).toContain('Approved with changed arguments');
+      expect((await gate.operator.rowOf(row.correlation_id)).modification_diff?.replacements).toEqual([
+        { path: ['amount'], value: 12.5 },
+        { path: ['memo'], value: 'first\nother\n\nlast' },
+        { path: ['urgent'], value: false },
+      ]);
+    }, 60_000);
+
+    it('decides several at once, after a look at each of them', async () => {
+      const bulk = `bulk-${javaScriptEnabled ? 'live' : 'plain'}`;
+      const rows = [
+        await parked(bulk, { from: 'operating', to: 'one', amount: 1 }),
+        await parked(bulk, { from: 'operating', to: 'two', amount: 2 }),
+      ];
+      const page = await signedIn({ javaScriptEnabled });
+      await page.goto(url(page, `/hil?q=${bulk}`));
+      for (const { id } of rows) await rowOf(page, id).getByRole('checkbox').check();
+      await page.getByRole('button', { name: 'Approve…' }).click();
+      expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Approve 2 calls?');
+      expect(await page.locator('.bulk pre').allTextContents()).toEqual([
+        expect.stringContaining('"one"'),
+        expect.stringContaining('"two"'),
+      ]);
+      expect(await Promise.all(rows.map(status))).toEqual(['pending', 'pending']);
+      await page.getByRole('button', { name: 'Approve all 2' }).click();
+      expect(await notice(page).textContent()).toBe('2 of 2 took your decision.');
+      expect(await Promise.all(rows.map(status))).toEqual(['approved', 'approved']);
+    }, 60_000);
+  });
+
+  it('tells the slower of two who was faster, and keeps the call under the eyes of one who only looks', async () => {
+    const row = await parked('two-at-once');
+    const [fast, slow, looking] = [
+      await signedIn({ as: 'second' }),
+      await signedIn({ javaScriptEnabled: false }),
+      await signedIn(),
+    ];
+    for (const page of [fast, slow, looking]) await page.goto(url(page, `/hil/${row.id}`));
+    await fast.getByRole('button', { name: 'Approve', exact: true }).click();
+    await slow.getByLabel('Reason, which its agent is told').fill('no');
+    await slow.getByRole('button', { name: 'Deny', exact: true }).click();
+    expect(await notice(slow).textContent()).toContain('already_decided');
+    expect(await slow.getByRole('region', { name: 'The chosen call' }).textContent()).toContain('by operator:second');
+    await looking.getByRole('region', { name: 'The chosen call' }).getByText('by operator:second').waitFor();
+    expect(await looking.getByRole('button', { name: 'Approve', exact: true }).count()).toBe(0);
+    expect(await status(row)).toBe('approved');
+  }, 90_000);
+
+  it('lets nobody’s open call be replaced by another one when somebody else decides it', async () => {
+    const first = await parked('stays');
+    const page = await signedIn();
+    await page.goto(url(page, '/hil?q=stays'));
+    await parked('stays', { from: 'operating', to: 'other', amount: 9 });
+    expect(await page.locator('[data-review]').getAttribute('data-review')).toBe(first.id);
+    await gate.operator.decide(first.correlation_id, 'deny');
+    await page.locator('article .tag.denied').waitFor();
+    expect(await page.locator('[data-review]').getAttribute('data-review')).toBe(first.id);
+  }, 60_000);
+
+  it('needs two different people for a strict call', async () => {
+    const [one, other] = [await signedIn(), await signedIn({ as: 'second' })];
+    const row = await parked('quorum', { version: '1' }, 'prod_release');
+    for (const page of [one, other]) await page.goto(url(page, `/hil/${row.id}`));
+    await one.getByRole('button', { name: 'Approve (2 people must)' }).click();
+    expect(await notice(one).textContent()).toContain('counts: 1 of 2');
+    expect(await one.getByRole('button', { name: 'Approve (2 people must)' }).isDisabled()).toBe(true);
+    expect(await one.getByRole('region', { name: 'Decide', exact: true }).textContent()).toContain(
+      'it waits for somebody else (1 of 2)',
+    );
+    await other.getByRole('button', { name: 'Approve (2 people must)' }).click();
+    expect(await notice(other).textContent()).toContain('Approved');
+    await one.locator('article .tag.approved').waitFor();
+  }, 90_000);
+
+  it('shows that a call expired while somebody looks at it', async () => {
+    const row = await parked('expires', { version: '2' }, 'prod_release');
+    const page = await signedIn();
+    await page.goto(url(page, `/hil/${row.id}`));
+    expect(await page.getByRole('button', { name: 'Approve (2 people must)' }).isEnabled()).toBe(true);
+    await page.locator('article .tag.expired').waitFor({ timeout: 60_000 });
+    expect(await page.getByRole('button', { name: 'Deny', exact: true }).count()).toBe(0);
+  }, 120_000);
+
+  it('says so when the session ends while a page is open', async () => {
+    const page = await signedIn();
+    const other = await page.context().newPage();
+    await other.goto(page.url());
+    await other.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByText('You are signed out.').waitFor();
+  }, 60_000);
+
+  it('says so when the connection is lost for half a minute, and the list then catches up', async () => {
+    const before = await parked('lost');
+    const door = await openDoor(Number(new URL(gate.development.console.url).port));
+    const page = await signedIn({ through: door.port });
+    await page.goto(url(page, '/hil?q=lost'));
+    await rowOf(page, before.id).waitFor();
+    await door.shut();
+    await page.getByText('Not live: the connection was lost.').waitFor();
+    const after = await parked('lost');
+    await gate.operator.decide(before.correlation_id, 'deny');
+    await timePasses(30_000, 'so long the connection is lost');
+    await door.open();
+    await rowOf(page, after.id).waitFor({ timeout: 60_000 });
+    await rowOf(page, before.id).waitFor({ state: 'detached' });
+    await eventually('that it is live again', async () => !(await page.getByText('Not live').isVisible()));
+    await page.close();
+    await door.shut();
+  }, 150_000);
+
+  it('is worked with keys alone: j k x a d m ? Esc', async () => {
+    const rows = [await parked('keys'), await parked('keys'), await parked('keys')];
+    const page = await signedIn();
+    await page.goto(url(page, '/hil?q=keys'));
+    const press = (key: string) => page.keyboard.press(key);
+    const open = () => page.locator('[data-review]').getAttribute('data-review');
+    const opens = (at: number) =>
+      eventually(`row ${at} is open`, async () => (await open().catch(() => null)) === rows[at]?.id);
+    await opens(0);
+    await press('j');
+    await opens(1);
+    await press('k');
+    await opens(0);
+    await press('x');
+    expect(
+      await rowOf(page, rows[0]?.id ?? '')
+        .getByRole('checkbox')
+        .isChecked(),
+    ).toBe(true);
+    await press('?');
+    const help = page.getByRole('dialog', { name: 'Keys' });
+    await help.waitFor();
+    await press('Escape');
+    await help.waitFor({ state: 'detached' });
+
+    await press('a');
+    const asks = page.getByRole('dialog', { name: /^Approve\?/ });
+    await asks.waitFor();
+    expect(await page.locator(':focus').textContent()).toBe('Not now');
+    await press('Escape');
+    await asks.waitFor({ state: 'detached' });
+    expect(await status(rows[0] ?? { correlation_id: '' })).toBe('pending');
+    await press('a');
+    await press('Shift+Tab');
+    await press('Enter');
+    await page.getByText('Approved: wire_transfer for keys').waitFor();
+
+    await page.goto(url(page, `/hil/${rows[1]?.id}?q=keys`));
+    await press('d');
+    await page.keyboard.type('a reason, with j k and a in it');
+    await press('Enter');
+    await page.locator('article .tag.denied').waitFor();
+    expect(await gate.operator.rowOf(rows[1]?.correlation_id ?? '')).toMatchObject({
+      decision_reason: 'a reason, with j k and a in it',
+    });
+
+    await page.goto(url(page, `/hil/${rows[2]?.id}?q=keys`));
+    await press('m');
+    await page.waitForURL(/modify$/);
+  }, 120_000);
+
+  it('shows what an agent wrote as text, also what is made to be more', async () => {
+    const words = '</script><img src=x onerror=alert(1)>\u202e\u0007';
+    const row = await parked('hostile', { from: 'operating', to: words, amount: 1, [`k<b>`]: 'x'.repeat(2_000) });
+    const page = await signedIn();
+    page.on('dialog', (dialog) => void complaints.push(dialog.message()));
+    for (const path of [
+      `/hil/${row.id}`,
+      `/hil/${row.id}/modify`,
+      `/audit/correlation/${row.correlation_id}`,
+      '/audit',
+    ]) {
+      await page.goto(url(page, path));
+      expect(await page.locator('main img').count()).toBe(0);
+      expect((await page.locator('main').innerText()).replaceAll(/[\n\t]/g, '')).not.toMatch(/[\u202e\p{Cc}]/u);
+    }
+  }, 60_000);
+
+  it('fits 320 pixels without sideways scroll, on every page', async () => {
+    const row = await parked('narrow', { from: 'operating', to: 'w'.repeat(300), amount: 1 });
+    const page = await signedIn({ viewport: { width: 320, height: 640 } });
+    for (const path of paths(row)) {
+      await page.goto(url(page, path));
+      expect([path, await page.evaluate('document.documentElement.scrollWidth')]).toEqual([path, 320]);
+    }
+  }, 90_000);
+
+  it.each(['light', 'dark'] as const)(
+    'has no serious finding of axe on any page, %s',
+    async (colorScheme) => {
+      const row = await parked(`axe-${colorScheme}`, {
+        from: 'operating',
+        to: 'vendor',
+        amount: 1,
+        memo: 'two\nlines',
+      });
+      const denied = await parked(`axe-${colorScheme}`);
+      await gate.operator.decide(denied.correlation_id, 'deny', 'no');
+      const page = await signedIn({ colorScheme });
+      const found: Record<string, string[]> = {};
+      const look = async (name: string) => {
+        await page.evaluate(axe.source);
+        const { violations } = (await page.evaluate('axe.run()')) as AxeResults;
+        found[name] = violations
+          .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+          .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`);
+      };
+      for (const path of [...paths(row), `/hil/${denied.id}`, '/hil?status=denied', '/no-such-page']) {
+        await page.goto(url(page, path));
+        await look(path);
+      }
+      await page.goto(url(page, `/hil?q=axe-${colorScheme}`));
+      await rowOf(page, row.id).getByRole('checkbox').check();
+      await page.getByRole('button', { name: 'Deny…' }).click();
+      await look('bulk');
+      await page.getByRole('button', { name: 'Deny it' }).click();
+      await look('bulk done');
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await look('sign-in');
+      expect(Object.entries(found).filter(([, findings]) => findings.length > 0)).toEqual([]);
+      expect(Object.keys(found).length).toBeGreaterThan(10);
+    },
+    120_000,
+  );
+
+  const paths = (row: { id: string; correlation_id: string }) => [
+    '/',
+    `/hil/${row.id}`,
+    `/hil/${row.id}/modify`,
+    '/decide/redeem?token=x',
+    '/audit',
+    `/audit/correlation/${row.correlation_id}`,
+    '/health-of-services',
+  ];
+});
+
+/** A way to a port of this machine that can be shut and opened. */
+async function openDoor(to: number) {
+  const open = new Set<Socket>();
+  let server: Server;
+  const listen = async (port: number) => {
+    server = createServer((from) => {
+      const onward = connect(to, '127.0.0.1');
+      for (const [one, other] of [
+        [from, onward],
+        [onward, from],
+      ] as const) {
+        open.add(one);
+        one.on('error', () => other.destroy());
+        one.on('close', () => {
+          open.delete(one);
+          other.destroy();
+        });
+        one.pipe(other);
+      }
+    }).listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    return (server.address() as AddressInfo).port;
+  };
+  const port = await listen(0);
+  return {
+    port,
+    open: async () => void (await listen(port)),
+    async shut() {
+      const closed = once(server, 'close');
+      server.close();
+      for (const socket of open) socket.destroy();
+      await closed;
+    },
+  };
+}

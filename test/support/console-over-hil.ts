@@ -1,0 +1,224 @@
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { openSessionStore, type SessionStore, type SignedIn } from '../../adapters/console/session-store.js';
+import type { Assets } from '../../api/console/assets.js';
+import { createConsoleService } from '../../api/console/app.js';
+import { operatorTokenMode } from '../../api/console/sign-in/operator-token.js';
+import { consoleMetrics } from '../../api/console/metrics.js';
+import type { Service } from '../../api/plugins/service.js';
+import type { CarriedSettlement, SignedDecision } from '../../contracts/review.js';
+import type { DecisionOutcome } from '../../domain/review/ports.js';
+import { type HilFixture, OPERATOR, openHil, OTHER_OPERATOR } from './hil.js';
+
+export const CONSOLE_HOST = 'localhost:8085';
+export const CONSOLE_ORIGIN = `http://${CONSOLE_HOST}`;
+export const CONSOLE_OPERATORS = [
+  { name: 'dev', tenant: 'acme', token: OPERATOR },
+  { name: 'glx', tenant: 'globex', token: OTHER_OPERATOR },
+];
+
+export interface ConsoleAnswer {
+  readonly status: number;
+  readonly text: string;
+  readonly headers: Readonly<Record<string, unknown>>;
+}
+
+/** Somebody's browser: keeps its cookie, and sends forms as browsers do. */
+export interface TestBrowser {
+  readonly cookie: string;
+  get(path: string, headers?: Record<string, string>): Promise<ConsoleAnswer>;
+  /** Sends a form of the page: with its `csrf`, from the console's own origin, unless `headers` or `fields` say otherwise. */
+  post(path: string, fields?: Fields, headers?: Record<string, string | undefined>): Promise<ConsoleAnswer>;
+  csrf(): Promise<string>;
+}
+export type Fields = Readonly<Record<string, string | readonly string[]>>;
+
+export interface ConsoleFixture {
+  readonly hil: HilFixture;
+  readonly sessions: SessionStore;
+  readonly service: Service;
+  /** `GET /pending`, without what was asked for: each question that reached a service. */
+  readonly reached: string[];
+  /** What the ledger answers; throws where it is away. */
+  ledger: (path: string) => unknown;
+  /** The names of the services that do not answer. */
+  readonly away: Set<Neighbour>;
+  /** The one place that decides which decision is first; by default the first one stands. */
+  sender: (decision: SignedDecision) => Promise<DecisionOutcome>;
+  browser(as?: Partial<SignedIn>): Promise<TestBrowser>;
+  /** Of a cookie that the test chose, or of none. */
+  stranger(cookie?: string): TestBrowser;
+  /** Where the sessions are. */
+  readonly sessionFile: string;
+  /** Stops the console and starts it over the same store. */
+  restart(over?: { key?: Uint8Array; operators?: typeof CONSOLE_OPERATORS }): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** The console over the real review service, whose rows are in a file, and a ledger that answers what the test says. */
+export async function openConsole(assets: Assets = NO_ASSETS): Promise<ConsoleFixture> {
+  const hil = await openHil('sqlite', { sender: { decide: (decision) => fixture.sender(decision) } });
+  const place = hil.place.target as { file: string };
+  const target = { file: `${place.file}.console` };
+  const idleMs = 3_600_000;
+  const decided = new Map<string, CarriedSettlement>();
+  const clock = () => hil.now;
+  let key: Uint8Array = Buffer.alloc(32, 9);
+  let operators = CONSOLE_OPERATORS;
+  const answering = (name: Neighbour, answer: (url: URL, init: Asked) => Promise<{ status: number; body: string }>) => {
+    const fetch = async (text: string, init: Asked) => {
+      const url = new URL(text);
+      fixture.reached.push(`${init.method} ${url.pathname}`);
+      if (fixture.away.has(name)) throw new Error('connect ECONNREFUSED');
+      const { status, body } = await answer(url, init);
+      return { status, text: () => Promise.resolve(body) };
+    };
+    const stream = () => Promise.reject(new Error('no stream here'));
+    return Promise.resolve({ url: `http://${name}`, fetch: Object.assign(fetch, { stream }) as never });
+  };
+  const readyUnless = (name: Neighbour) => (): Promise<void> =>
+    fixture.away.has(name) ? Promise.reject<void>(new Error('away')) : Promise.resolve();
+  const open = async () => {
+    const sessions = await openSessionStore({ target, key, idleMs, clock });
+    const service = createConsoleService({
+      logger: pino({ level: 'silent' }),
+      registry: new Registry(),
+      trustDomain: 'gate.local',
+      tls: null,
+      sessions,
+      assets,
+      passkeyRequired: 'none',
+      signIn: operatorTokenMode({ operators, clock }),
+      url: undefined,
+      sessionSeconds: idleMs / 1_000,
+      metrics: consoleMetrics(new Registry()),
+      neighbours: {
+        hil: answering('hil', async ({ pathname, search }, { method, headers, body }) => {
+          const answer = await hil.service.app.inject({
+            method: method as 'GET' | 'POST',
+            url: pathname + search,
+            headers: { ...headers, 'x-test-caller': 'console' },
+            ...(body !== undefined && { payload: body }),
+          });
+          return { status: answer.statusCode, body: answer.body };
+        }),
+        ledger: answering('ledger', ({ pathname }) =>
+          Promise.resolve({ status: 200, body: JSON.stringify(fixture.ledger(pathname)) }),
+        ),
+        policy: answering('policy', () =>
+          Promise.resolve({ status: 404, body: '{"error":"not_found","reason":"no"}' }),
+        ),
+        readiness: {
+          'human review': readyUnless('hil'),
+          ledger: readyUnless('ledger'),
+        },
+      },
+      clock,
+    });
+    return { sessions, service };
+  };
+  const stranger = (cookie = ''): TestBrowser => {
+    const headers = {
+      host: CONSOLE_HOST,
+      accept: 'text/html',
+      ...(cookie !== '' && { cookie: `gate_console_session=${cookie}` }),
+    };
+    const csrf = async () => (await current.sessions.of(cookie))?.csrf ?? '';
+    return {
+      cookie,
+      csrf,
+      get: async (url, more) =>
+        answerOf(await current.service.app.inject({ method: 'GET', url, headers: { ...headers, ...more } })),
+      async post(url, fields = {}, more = {}) {
+        const form = new URLSearchParams(
+          Object.entries({ csrf: await csrf(), ...fields }).flatMap(([name, value]) =>
+            [value].flat().map((one) => [name, one]),
+          ),
+        );
+        const sent = Object.entries({
+          ...headers,
+          origin: CONSOLE_ORIGIN,
+          'content-type': 'application/x-www-form-urlencoded',
+          ...more,
+        });
+        const given = Object.fromEntries(sent.filter(([, value]) => value !== undefined)) as Record<string, string>;
+        return answerOf(
+          await current.service.app.inject({ method: 'POST', url, headers: given, payload: form.toString() }),
+        );
+      },
+    };
+  };
+  const fixture: ConsoleFixture = {
+    hil,
+    get sessions() {
+      return current.sessions;
+    },
+    get service() {
+      return current.service;
+    },
+    reached: [],
+    ledger: (path) => (path === '/verify' ? HOLDS : []),
+    away: new Set(),
+    sender: ({ pending_id, decision, reason, decided_via, principal, decided_at, request_id, modification }) => {
+      const first = decided.get(pending_id);
+      if (first) return Promise.resolve({ outcome: 'refused', code: 'already_decided', settled: first });
+      const settled: CarriedSettlement = {
+        pending_id,
+        status: decision === 'deny' ? 'denied' : 'approved',
+        decided_at,
+        decided_by: principal.subject,
+        decision_reason: reason,
+        decided_via,
+        principal,
+        request_id,
+        ...(modification && { modification }),
+      };
+      decided.set(pending_id, settled);
+      return Promise.resolve({ outcome: 'applied', settled });
+    },
+    async browser({ subject = 'operator:dev', tenant = 'acme', mode = 'operator-token', role = 'admin' } = {}) {
+      return stranger(await current.sessions.open({ subject, tenant, mode, role }));
+    },
+    stranger,
+    sessionFile: target.file,
+    async restart(over = {}) {
+      await current.service.close();
+      await current.sessions.close();
+      key = over.key ?? key;
+      operators = over.operators ?? operators;
+      current = await open();
+    },
+    async close() {
+      await current.service.close();
+      await current.sessions.close();
+      await hil.close();
+    },
+  };
+  let current = await open();
+  return fixture;
+}
+
+type Neighbour = 'hil' | 'ledger' | 'policy';
+
+interface Asked {
+  readonly method: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string;
+}
+
+const answerOf = ({
+  statusCode,
+  body,
+  headers,
+}: {
+  statusCode: number;
+  body: string;
+  headers: object;
+}): ConsoleAnswer => ({
+  status: statusCode,
+  text: body,
+  headers: headers as Record<string, unknown>,
+});
+const asset = (name: string) => ({ path: `/static/0/${name}`, type: 'text/plain', body: Buffer.from('') });
+const NO_ASSETS: Assets = { style: asset('console.css'), script: asset('console.js') };
+const HOLDS = { valid: true, entries_checked: 3, first_invalid_seq: null };
