@@ -46,7 +46,7 @@ const refused: Action['refused'] = async (visit) => queueShown(visit, idOf(visit
 export async function approve(
   { services: { hil } }: Visit,
   id: string,
-  shown: Pick<Deciding, 'actionDigest' | 'requestId'>,
+  shown: Pick<Deciding, 'actionDigest' | 'requestId' | 'passkey'>,
 ): Promise<PendingRequest> {
   const row = await hil.row(id);
   if (row === null) throw new GateError('not_found');
