@@ -3,7 +3,12 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { ACTIONS, PAGES } from '../../console/routes.js';
 import { ROLES } from '../../console/roles.js';
 import type { PendingRequest } from '../../contracts/review.js';
-import { CONSOLE_OPERATORS, type ConsoleFixture, openConsole, type TestBrowser } from '../../test/support/console-over-hil.js';
+import {
+  CONSOLE_OPERATORS,
+  type ConsoleFixture,
+  openConsole,
+  type TestBrowser,
+} from '../../test/support/console-over-hil.js';
 import { OPERATOR } from '../../test/support/hil.js';
 
 let fixture: ConsoleFixture;
