@@ -35,7 +35,7 @@ const trees = new Map<string, Node>();
 export function treeOf({ text }: Source): Node {
   const known = trees.get(text);
   if (known) return known;
-  const tree = parseSync(text, { syntax: 'typescript', target: 'es2022' }) as unknown as Node;
+  const tree = parsed(text) as unknown as Node;
   trees.set(text, tree);
   return tree;
 }
@@ -102,4 +102,13 @@ const WRAPPED = new Set([
 export function bare(node: Node): Node {
   const inner = WRAPPED.has(node.type) ? nodeAt(node, 'expression') : null;
   return inner ? bare(inner) : node;
+}
+
+/** A text with elements of JSX is no plain TypeScript, and some plain TypeScript is none beside JSX. */
+function parsed(text: string) {
+  try {
+    return parseSync(text, { syntax: 'typescript', target: 'es2022' });
+  } catch {
+    return parseSync(text, { syntax: 'typescript', tsx: true, target: 'es2022' });
+  }
 }

@@ -382,6 +382,9 @@ inBrowser(`the queue of the console in a browser${needs('chromium', executable !
     '/audit',
     `/audit/correlation/${row.correlation_id}`,
     '/health-of-services',
+    '/policies',
+    '/agents',
+    '/me',
   ];
 });
 
