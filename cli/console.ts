@@ -28,6 +28,8 @@ export async function signInLink(stack: DevelopmentFile, operator?: string): Pro
   } catch (error) {
     throw new CliError(`the console does not answer at ${url} (${await why(error)}); is Gate started?`, 5);
   }
+  if (response.status === 404)
+    throw new CliError(`this console signs people in another way than by a token: open ${url}`, 1);
   const text = await response.text();
   if (!response.ok) throw new CliError(refusalText(response.status, text), exitOf(response.status));
   // localhost is the name that the console is known by, and where passkeys belong.

@@ -148,7 +148,7 @@ export const HIL_SETTINGS = {
   operators: setting(
     'GATE_HIL_OPERATORS',
     parsedBy(parseOperators),
-    'Who may decide: name@tenant:token[,…]; tokens of at least 32 bytes. Replaced by sign-in at the console.',
+    'Who may decide: name@tenant:token[,…]; tokens of at least 32 bytes. Whom the console vouches for decides as well (GATE_HIL_DECIDE_TOKEN).',
     { secret: true },
   ),
   decideToken: setting(

@@ -2,7 +2,7 @@ import type { AssertionJson } from '../contracts/approval.js';
 import type { VerifiedDecisionLink } from '../contracts/decision-link.js';
 import type { PolicyList } from '../contracts/policy.js';
 import type { PendingRequest, PendingSummary } from '../contracts/review.js';
-import type { LedgerEntry, VerifyResult } from '../contracts/ledger.js';
+import type { LedgerEntry } from '../contracts/ledger.js';
 import type { InclusionProof } from '../contracts/ledger-proof.js';
 import type {
   AgentActivity,
@@ -93,7 +93,6 @@ export interface Services {
     call(correlationId: string): Promise<readonly LedgerEntry[]>;
     /** Newest first. */
     rows(query: RowsQuery): Promise<readonly LedgerEntry[]>;
-    verify(): Promise<VerifyResult>;
     /** The parameters that a row commits to, masked; `null` where it commits to none, or where they were purged. */
     maskedParams(entryId: string): Promise<{ readonly masked_params: Json; readonly retention_class: string | null }>;
     /** Proves a row under the newest checkpoint; `null` for a row of another tenant. */
@@ -104,7 +103,7 @@ export interface Services {
     drift(limit: number): Promise<FleetBehavioralDiff>;
     silent(sinceHours: number): Promise<SilentAgents>;
     /** Not older than five minutes, unless the ledger is slow to say. */
-    chain(): Promise<ChainHealth>;
+    chain(): Promise<ChainHealth | 'walking'>;
   };
   readonly policy: {
     /** The rules that judge now. */

@@ -22,6 +22,8 @@ export interface Visit {
   readonly query: Readonly<Record<string, string>>;
   /** Whether a call of this tier is approved only with a passkey's signature. */
   readonly passkeyFor: (tier: string | null) => boolean;
+  /** Whether the person is still signed in, with this role; asked between two of many decisions. */
+  readonly stands: () => Promise<boolean>;
   /** The services, asked as this person. */
   readonly services: Services;
 }

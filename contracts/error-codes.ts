@@ -518,6 +518,12 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'Passkeys belong to the address of the console, and none is set (GATE_CONSOLE_URL).',
   },
+  passkeys_not_vouched: {
+    status: 403,
+    retry: 'no',
+    meaning:
+      'Passkeys belong to operators by token: whom the console vouches for has none. Sign in as an operator of GATE_HIL_OPERATORS.',
+  },
   passkey_session_required: {
     status: 403,
     retry: 'no',

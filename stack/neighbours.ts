@@ -31,22 +31,25 @@ export interface NeighbourOptions {
 }
 
 const SERVICE_LIMIT_MS = 10_000;
+/** For who sets a limit with each question: some walk a whole chain, and a decision may wait for its turn. */
+const OWN_LIMITS_MS = 660_000;
 
 export function neighboursOf(asking: ServiceDeclaration, options: NeighbourOptions): Neighbours {
   const { trustDomain, undo, opened, remotes } = options;
   const fetches = new Map<string, Over['fetch']>();
 
   /** Identified by its SPIFFE id. */
-  function fetchOf(service: ServiceDeclaration): Over['fetch'] {
-    const known = fetches.get(service.name);
+  function fetchOf(service: ServiceDeclaration, limitMs = SERVICE_LIMIT_MS): Over['fetch'] {
+    const key = `${service.name} ${limitMs}`;
+    const known = fetches.get(key);
     if (known) return known;
     const fetch = createMtlsFetch({
       ...options.tlsOf(asking),
       expectedServerSpiffe: serviceSpiffe(trustDomain, workloadOf(service)),
-      timeoutMs: SERVICE_LIMIT_MS,
+      timeoutMs: limitMs,
     });
     undo.push('neighbours', `the connections to ${service.name}`, () => fetch.close());
-    fetches.set(service.name, fetch);
+    fetches.set(key, fetch);
     return fetch;
   }
   /** A service in another process. */
@@ -68,7 +71,7 @@ export function neighboursOf(asking: ServiceDeclaration, options: NeighbourOptio
     beside,
     over: async (service) => ({
       url: (await options.listening(service)) ?? options.addressOf(service),
-      fetch: fetchOf(service),
+      fetch: fetchOf(service, OWN_LIMITS_MS),
     }),
     neighbour: async (service) => beside(service) ?? remoteOf(service).connect(reachOf(service)),
     readinessOf(service) {

@@ -38,6 +38,10 @@ beforeAll(async () => {
     reply.raw.write('{');
   });
   service.app.get('/big', () => 'x'.repeat(10_000));
+  service.app.get('/events', (_request, reply) => {
+    reply.hijack();
+    reply.raw.writeHead(200, { 'content-type': 'text/event-stream' }).write('id: 1\n\n');
+  });
   const { port } = await service.listen({ host: '127.0.0.1', port: 0, healthHost: '127.0.0.1', healthPort: 0 });
   url = `https://127.0.0.1:${port}`;
 });
@@ -63,6 +67,21 @@ function client(overrides: Partial<MtlsFetchOptions> = {}, leaf: DevLeaf = pki.s
   return call;
 }
 const json = { 'content-type': 'application/json' };
+
+describe('a stream of another service', () => {
+  it('takes no connection from calls: with a hundred of them open a call is answered', async () => {
+    const asking = client();
+    const ended = new AbortController();
+    const streams: Awaited<ReturnType<typeof asking.stream>>[] = [];
+    for (let at = 0; at < 100; at += 1)
+      streams.push(await asking.stream(`${url}/events`, { headers: {}, signal: ended.signal }));
+    expect(streams.map(({ status }) => status)).toEqual(Array(100).fill(200));
+    expect((await asking(`${url}/echo`, { method: 'POST', headers: json, body: '{}' })).status).toBe(201);
+    for (const { body } of streams)
+      (body as unknown as { on(event: 'error', done: () => void): void }).on('error', () => undefined);
+    ended.abort();
+  });
+});
 
 describe('a call to another service over mutual TLS', () => {
   it('arrives under the caller id of its certificate and brings status and body back', async () => {

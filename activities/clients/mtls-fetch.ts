@@ -26,6 +26,7 @@ export type MtlsStream = (
 
 const KEEP_ALIVE_MS = 30_000;
 const CONNECTIONS = 64;
+const STREAMS = 1_024;
 
 /**
  * Calls to one service over mutual TLS 1.3 on kept-alive connections. The server is known by the one SPIFFE id in its certificate, not by
@@ -37,16 +38,17 @@ export function createMtlsFetch(
   options: MtlsFetchOptions,
 ): ServiceFetch & { stream: MtlsStream; close(): Promise<void> } {
   const expected = new Set([options.expectedServerSpiffe].flat());
+  const connect = {
+    ca: options.ca,
+    cert: options.cert,
+    key: options.key,
+    minVersion: 'TLSv1.3',
+    timeout: options.connectTimeoutMs ?? 2_000,
+    maxCachedSessions: 0,
+    checkServerIdentity: (_host: string, peer: PeerCertificate) => identityFault(peer, expected),
+  };
   const agent = new Agent({
-    connect: {
-      ca: options.ca,
-      cert: options.cert,
-      key: options.key,
-      minVersion: 'TLSv1.3',
-      timeout: options.connectTimeoutMs ?? 2_000,
-      maxCachedSessions: 0,
-      checkServerIdentity: (_host: string, peer: PeerCertificate) => identityFault(peer, expected),
-    },
+    connect,
     connections: CONNECTIONS,
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxResponseSize: options.maxResponseBytes ?? 64 * 1024 * 1024,
@@ -54,6 +56,8 @@ export function createMtlsFetch(
     headersTimeout: 0,
     bodyTimeout: 0,
   });
+  // A stream holds its connection for as long as it is read: with those of the calls, a few readers would leave none for them.
+  const streams = new Agent({ connect, connections: STREAMS, headersTimeout: 0, bodyTimeout: 0 });
 
   const call: ServiceFetch = async (url, { method, headers, body, signal }) => {
     const { origin, pathname, search, protocol } = new URL(url);
@@ -87,7 +91,7 @@ export function createMtlsFetch(
   const stream: MtlsStream = async (url, { headers, signal }) => {
     const { origin, pathname, search, protocol } = new URL(url);
     if (protocol !== 'https:') throw new Error(`${origin} is not https: nobody would know who answers there`);
-    const { statusCode, body } = await agent.request({
+    const { statusCode, body } = await streams.request({
       origin,
       path: pathname + search,
       method: 'GET',
@@ -96,7 +100,10 @@ export function createMtlsFetch(
     });
     return { status: statusCode, body: body as AsyncIterable<Uint8Array>, text: () => body.text() };
   };
-  return Object.assign(call, { stream, close: () => agent.destroy() });
+  return Object.assign(call, {
+    stream,
+    close: async () => void (await Promise.all([agent.destroy(), streams.destroy()])),
+  });
 }
 
 function identityFault(peer: PeerCertificate, expected: ReadonlySet<string>): Error | undefined {

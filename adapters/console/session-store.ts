@@ -1,6 +1,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { consoleMigrations } from '../../migrations/console.js';
 import { errorText, GateError } from '../../domain/errors.js';
+import { assertWritable } from '../store/writable.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
 
 /** Who opened a session, and how. */
@@ -16,6 +17,8 @@ export interface SignedIn {
 export interface Session extends SignedIn {
   /** Names the session in the store; of no use to a browser. */
   readonly id: string;
+  /** Its time began anew, so the browser's cookie has to as well. */
+  readonly isRenewed?: boolean;
   /** Goes into the forms of this session. */
   readonly csrf: string;
 }
@@ -24,7 +27,7 @@ export interface SessionStore {
   /** Opens a session; returns what the browser keeps, which is stored nowhere. */
   open(who: SignedIn): Promise<string>;
   /** The session of a cookie, whose time begins anew; `null` for one that ended, or that Gate did not write. */
-  of(cookie: string): Promise<Session | null>;
+  of(cookie: string, how?: { readonly renews: boolean }): Promise<Session | null>;
   end(id: string): Promise<void>;
   /** Ends every session of a person; with `but`, those of any other role. */
   endAllOf(who: Pick<SignedIn, 'subject' | 'tenant'>, but?: { readonly role: string }): Promise<void>;
@@ -59,7 +62,7 @@ interface Tables {
 const COOKIE = /^[A-Za-z0-9_-]{43}$/;
 /** A request writes to the store at most this often. */
 const SEEN_EVERY_MS = 60_000;
-const MAC_FORM = 'gate.console-session/2';
+const MAC_FORM = 'gate.console-session/3';
 
 /**
  * Sessions in SQLite or Postgres (docs/architecture/console.md#sessions). They survive a restart. A row is found by an HMAC of its cookie and
@@ -74,8 +77,8 @@ export async function openSessionStore({
   const store: Store<Tables> = await openStore<Tables>(target, consoleMigrations);
   const { db } = store;
   const derived = (use: string, text: string) => createHmac('sha256', key).update(`${use}\n${text}`).digest('hex');
-  const macOf = (id: string, { subject, tenant, mode, role, endsMs }: SignedIn) =>
-    derived('row', JSON.stringify([MAC_FORM, id, subject, tenant, mode, role, endsMs ?? null]));
+  const macOf = (id: string, { subject, tenant, mode, role, endsMs }: SignedIn, openedMs: number, untilMs: number) =>
+    derived('row', JSON.stringify([MAC_FORM, id, subject, tenant, mode, role, endsMs ?? null, openedMs, untilMs]));
   const asked = async <Value>(ask: () => Promise<Value>): Promise<Value> => {
     try {
       return await ask();
@@ -94,12 +97,12 @@ export async function openSessionStore({
         await db.deleteFrom('console_sessions').where('until_ms', '<=', now).execute();
         await db
           .insertInto('console_sessions')
-          .values({ id, subject, tenant, mode, role, ...times, mac: macOf(id, who) })
+          .values({ id, subject, tenant, mode, role, ...times, mac: macOf(id, who, now, now + idleMs) })
           .execute();
       });
       return cookie;
     },
-    async of(cookie) {
+    async of(cookie, { renews } = { renews: true }) {
       if (!COOKIE.test(cookie)) return null;
       const now = clock();
       const id = derived('id', cookie);
@@ -109,19 +112,23 @@ export async function openSessionStore({
       if (!row || Number(row.until_ms) <= now) return null;
       const endsMs = row.ends_ms === null ? null : Number(row.ends_ms);
       if (endsMs !== null && endsMs <= now) return null;
-      const mac = Buffer.from(macOf(id, { ...row, endsMs }));
+      const openedMs = Number(row.opened_ms);
+      const mac = Buffer.from(macOf(id, { ...row, endsMs }, openedMs, Number(row.until_ms)));
       const stored = Buffer.from(row.mac);
       if (mac.length !== stored.length || !timingSafeEqual(mac, stored)) return null;
-      if (now - Number(row.seen_ms) >= SEEN_EVERY_MS)
-        await asked(() =>
-          db
-            .updateTable('console_sessions')
-            .set({ seen_ms: now, until_ms: now + idleMs })
-            .where('id', '=', id)
-            .execute(),
-        );
+      const isRenewed = renews && now - Number(row.seen_ms) >= SEEN_EVERY_MS;
+      if (isRenewed) {
+        const until_ms = now + idleMs;
+        // A store that takes no writes still says who somebody is, until that time is over.
+        await db
+          .updateTable('console_sessions')
+          .set({ seen_ms: now, until_ms, mac: macOf(id, { ...row, endsMs }, openedMs, until_ms) })
+          .where('id', '=', id)
+          .execute()
+          .catch(() => undefined);
+      }
       const { subject, tenant, mode, role } = row;
-      return { id, subject, tenant, mode, role, endsMs, csrf: derived('csrf', cookie) };
+      return { id, subject, tenant, mode, role, endsMs, isRenewed, csrf: derived('csrf', cookie) };
     },
     end: async (id) => void (await asked(() => db.deleteFrom('console_sessions').where('id', '=', id).execute())),
     endAllOf: async ({ subject, tenant }, but) =>
@@ -133,7 +140,10 @@ export async function openSessionStore({
           .$if(but !== undefined, (those) => those.where('role', '<>', but?.role ?? ''))
           .execute(),
       )),
-    ready: async () => void (await asked(() => db.selectFrom('console_sessions').select('id').limit(1).execute())),
+    async ready() {
+      await asked(() => db.selectFrom('console_sessions').select('id').limit(1).execute());
+      await assertWritable(store.sqlite);
+    },
     close: () => store.close(),
   };
 }

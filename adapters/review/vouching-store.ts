@@ -15,10 +15,11 @@ interface StoredVouching {
 
 const MAC_FORM = 'gate.vouching/1';
 const MAC_USE = 'vouching';
+// Whoever may approve no more loses that at once, also by a clock that is behind.
 const KEEP = statement(
   `insert into vouched_people (tenant, subject, role, vouched_ms, mac) values (?, ?, ?, ?, ?)
      on conflict (tenant, subject) do update set role = excluded.role, vouched_ms = excluded.vouched_ms, mac = excluded.mac
-       where vouched_people.vouched_ms <= excluded.vouched_ms`,
+       where vouched_people.vouched_ms <= excluded.vouched_ms or excluded.role in ('none', 'viewer')`,
 );
 const FORGET = statement(`delete from vouched_people where vouched_ms <= ?`);
 const APPROVERS = statement<StoredVouching>(

@@ -49,7 +49,7 @@ describe('a session', () => {
     fixture.hil.now += 50 * 60_000;
     expect((await browser.get('/hil')).status).toBe(200);
     fixture.hil.now += 60 * 60_000 + 1;
-    expect(await browser.get('/hil')).toMatchObject({ status: 303, headers: { location: '/login' } });
+    expect(await browser.get('/hil')).toMatchObject({ status: 303, headers: { location: '/login?return_to=%2Fhil' } });
   });
 
   it.each([
@@ -77,7 +77,10 @@ describe('a session', () => {
     await fixture.restart({ key: Buffer.alloc(32, 8) });
     expect((await browser.get('/hil')).status).toBe(303);
     const again = await fixture.browser();
-    expect(await again.post('/logout')).toMatchObject({ status: 303, headers: { location: '/login' } });
+    expect(await again.post('/logout')).toMatchObject({
+      status: 303,
+      headers: { location: '/login' },
+    });
     expect((await again.get('/hil')).status).toBe(303);
   });
 
@@ -133,6 +136,33 @@ describe('signing in', () => {
       401,
       expect.objectContaining({ error: 'unauthenticated' }),
     ]);
+  });
+
+  it('a part of another site’s page is no attempt, and closes nothing', async () => {
+    for (let at = 0; at < 12; at += 1)
+      expect(
+        (await fixture.stranger().get('/login?link=x', { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'image' }))
+          .status,
+      ).toBe(403);
+    expect((await fixture.stranger().get('/login?link=x')).status).toBe(401);
+  });
+
+  it('opens the page that somebody wanted, and none of another host', async () => {
+    const page = await fixture.stranger().get('/hil/x?status=denied');
+    expect(page.headers['location']).toBe('/login?return_to=%2Fhil%2Fx%3Fstatus%3Ddenied');
+    expect((await fixture.stranger().get(String(page.headers['location']))).text).toContain(
+      'name="return_to" value="/hil/x?status=denied"',
+    );
+    for (const [wanted, to] of [
+      ['/hil/x', '/hil/x'],
+      ['//evil.example', '/'],
+      ['https://evil.example', '/'],
+    ] as const) {
+      const came = await fixture
+        .stranger()
+        .post('/login', { token: CONSOLE_OPERATORS[0]?.token ?? '', return_to: wanted });
+      expect([came.status, came.headers['location']]).toEqual([303, to]);
+    }
   });
 
   it('ten failures of one address close it to all three ways, which say for how long; then it is open again', async () => {
@@ -255,7 +285,10 @@ describe('every page', () => {
   it.each(pages)('%s leads to the sign-in without a session', async (path) => {
     const row = await fixture.hil.park(1);
     fixture.reached.length = 0;
-    expect((await fixture.stranger().get(pathFor(path, row))).headers['location']).toBe('/login');
+    const wanted = pathFor(path, row);
+    expect((await fixture.stranger().get(wanted)).headers['location']).toBe(
+      wanted === '/' ? '/login' : `/login?${new URLSearchParams({ return_to: wanted }).toString()}`,
+    );
     expect(fixture.reached).toEqual([]);
   });
 

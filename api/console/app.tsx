@@ -112,7 +112,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
   const failures = slidingBudget(ATTEMPTS.count, ATTEMPTS.windowMs);
   const name = url === undefined ? null : new URL(url);
   const address = { allowedHosts: name === null ? [] : [name.hostname], loopback: name === null };
-  const cookie = { path: '/', httpOnly: true, sameSite: 'lax', secure: options.tls !== null } as const;
+  const cookie = { path: '/', httpOnly: true, sameSite: 'lax', secure: options.tls !== null || name?.protocol === 'https:' } as const;
 
   if (signIn.close) app.addHook('onClose', () => signIn.close?.());
   void app.register(cookies);
@@ -129,12 +129,28 @@ export function createConsoleService(options: ConsoleOptions): Service {
   };
 
   /** Whom a session names, by what the way to sign in says of him now. */
-  const enteredBy = async (kept: string): Promise<Entered | null> => {
-    const session = await sessions.of(kept);
+  const enteredBy = async (kept: string, how?: { readonly renews: boolean }): Promise<Entered | null> => {
+    const session = await sessions.of(kept, how);
     const found = session === null ? null : signIn.personOf(session);
     return session === null || found === null ? null : { session, ...found };
   };
-  const enteredOf = (request: FastifyRequest): Promise<Entered | null> => enteredBy(request.cookies[COOKIE] ?? '');
+  const enteredOf = async (request: FastifyRequest): Promise<Entered | null> => {
+    const kept = request.cookies[COOKIE] ?? '';
+    const entered = await enteredBy(kept);
+    if (entered?.session.isRenewed) renewed.set(request, kept);
+    return entered;
+  };
+  /** Whether the session of a request still stands; to look does not renew it. */
+  const standsFor = async (request: FastifyRequest): Promise<boolean> =>
+    (await enteredBy(request.cookies[COOKIE] ?? '', { renews: false })) !== null;
+  // What the browser keeps lives as long as the session.
+  const renewed = new WeakMap<FastifyRequest, string>();
+  app.addHook('onSend', (request, reply, payload, done) => {
+    const kept = renewed.get(request);
+    if (kept !== undefined && reply.getHeader('set-cookie') === undefined)
+      void reply.header('set-cookie', app.serializeCookie(COOKIE, kept, { ...cookie, maxAge: options.sessionSeconds }));
+    done(null, payload);
+  });
 
   /** Says to the review service what somebody may do now. Where it is away it goes by what it heard last, for as long as it keeps that. */
   const tell = async (proof: ReviewProof, tenant: string): Promise<void> => {
@@ -155,11 +171,12 @@ export function createConsoleService(options: ConsoleOptions): Service {
     passkeyFor: (tier) =>
       options.passkeyRequired === 'all' || (options.passkeyRequired === 'strict' && tier === 'strict'),
     services: servicesFor(person, proof, reached),
+    stands: () => standsFor(request),
   });
 
   /** Where somebody signs in who wanted this page. */
   const signInFor = ({ url: wanted }: FastifyRequest): string =>
-    signIn.returns && wanted !== '/' ? `/login?${new URLSearchParams({ return_to: wanted }).toString()}` : '/login';
+    wanted !== '/' ? `/login?${new URLSearchParams({ return_to: wanted }).toString()}` : '/login';
 
   const assertRole = (person: Person, needed: Role): void => {
     if (isAtLeast(person.role, needed)) return;
@@ -182,7 +199,12 @@ export function createConsoleService(options: ConsoleOptions): Service {
   };
 
   app.addHook('onRequest', (request, _reply, done) => {
-    done(isAllowedAddress(request, address) ? undefined : new GateError('host_not_allowed'));
+    const isAllowed = isAllowedAddress(request, address);
+    done(
+      isAllowed
+        ? undefined
+        : new GateError('host_not_allowed', 'The console is not known by this address: open it at the one that GATE_CONSOLE_URL names.'),
+    );
   });
 
   for (const { path, type, body } of [assets.style, assets.script])
@@ -193,6 +215,9 @@ export function createConsoleService(options: ConsoleOptions): Service {
   const door: Door = {
     nowMs: clock,
     throttle(request) {
+      // An image on any page could fail in the name of everybody at its reader's address. A browser says what it asks for.
+      const { 'sec-fetch-site': site, 'sec-fetch-dest': dest } = request.headers;
+      if (site === 'cross-site' && dest !== 'document') throw new GateError('csrf_failed');
       const wait = failures.look(request.ip, clock());
       if (wait === 0) return;
       metrics.attempt('throttled');
@@ -213,7 +238,8 @@ export function createConsoleService(options: ConsoleOptions): Service {
       metrics.attempt('accepted');
       reply.setCookie(COOKIE, kept, { ...cookie, maxAge: options.sessionSeconds });
     },
-    page: (reply, status, words) => send(reply, { title: 'Sign in', body: signIn.body(words) }, null, status),
+    page: (reply, status, words, wanted = '/') =>
+      send(reply, { title: 'Sign in', body: signIn.body(words, wanted) }, null, status),
     isIn: async (request) => (await enteredOf(request)) !== null,
     assertOwnOrigin,
     async lost(who) {
@@ -240,9 +266,10 @@ export function createConsoleService(options: ConsoleOptions): Service {
   });
 
   relayPasskeys(app, { entered: enteredOf, assertOwn: assertOwnForm, hil: neighbours.hil });
-  relayReviewEvents(app, { entered: enteredOf, hil: neighbours.hil });
+  relayReviewEvents(app, { entered: enteredOf, stands: standsFor, hil: neighbours.hil });
   answerLedger(app, {
     entered: enteredOf,
+    stands: standsFor,
     ledger: neighbours.ledger,
     services: ({ person, proof }) => servicesFor(person, proof, reached),
     bearerOf(request) {

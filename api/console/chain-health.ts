@@ -14,9 +14,9 @@ const WALK_LIMIT_MS = 600_000;
 
 /**
  * Asks the ledger to verify its chain, at most one walk at a time and one in five minutes, however many people look. While a walk goes on, the last
- * result stands, with its time; without one it is `console_neighbour_away`.
+ * result stands, with its time; without one it is `walking`. Throws `console_neighbour_away`.
  */
-export function chainHealth(ledger: Promise<Over>, clock: () => number): () => Promise<ChainHealth> {
+export function chainHealth(ledger: Promise<Over>, clock: () => number): () => Promise<ChainHealth | 'walking'> {
   let known: ChainHealth | null = null;
   let walking: Promise<ChainHealth> | null = null;
   const walk = async (): Promise<ChainHealth> => {
@@ -50,16 +50,17 @@ export function chainHealth(ledger: Promise<Over>, clock: () => number): () => P
       });
       walking.catch(() => undefined);
     }
-    const late = () =>
-      new GateError('console_neighbour_away', 'the chain is being walked; load the page again in a moment');
     try {
-      return await within(PATIENCE_MS, walking, late);
+      return await within(PATIENCE_MS, walking, () => new StillWalking());
     } catch (error) {
       if (known !== null && walking !== null) return known;
+      if (error instanceof StillWalking) return 'walking';
       throw error;
     }
   };
 }
+
+class StillWalking extends Error {}
 
 /** The newest checkpoint; `null` where the ledger signs none. */
 async function checkpointOf({ url, fetch }: Over): Promise<ChainHealth['checkpoint']> {

@@ -8,16 +8,18 @@ import { GateError } from '../../domain/errors.js';
 import { makeProofBundle } from '../../domain/ledger/tlog/proof-bundle.js';
 import type { ServiceApp } from '../plugins/app.js';
 import type { Over } from '../plugins/declaration.js';
-import { relay } from './review-events.js';
+import { relay, type RelayOptions } from './review-events.js';
 import type { ReviewProof } from './sign-in/mode.js';
 
 interface Who {
+  readonly session?: { readonly id: string };
   readonly person: Person;
   readonly proof: ReviewProof;
 }
 
 export interface LedgerAnswersOptions {
-  readonly entered: (request: FastifyRequest) => Promise<Who | null>;
+  readonly entered: RelayOptions['entered'];
+  readonly stands: RelayOptions['stands'];
   /** Whose operator's token the request has. */
   readonly bearerOf: (request: FastifyRequest) => Who | null;
   readonly services: (who: Who) => Services;
@@ -35,12 +37,13 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
   const { entered, services, clock } = options;
   const inside = async (request: FastifyRequest): Promise<Who> => {
     const who = await entered(request);
-    if (who === null) throw new GateError('unauthenticated');
+    if (who === null) throw new GateError('unauthenticated', 'You are not signed in any more: load the page.');
     return who;
   };
 
   relay(app, '/stream/audit', {
     entered,
+    stands: options.stands,
     over: options.ledger,
     proves: false,
     name: 'the ledger',
@@ -51,12 +54,17 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
   app.get('/api/audit/correlation/:cid', async (request) => {
     // A token that is offered counts alone, so that a wrong one is never answered by a session that happens to stand.
     const who = request.headers.authorization === undefined ? await entered(request) : options.bearerOf(request);
-    if (who === null) throw new GateError('unauthenticated');
+    if (who === null) throw new GateError('unauthenticated', 'You are not signed in any more: load the page.');
     const { cid } = request.params as { cid: string };
     return UUID.test(cid) ? services(who).ledger.call(cid) : [];
   });
 
-  app.get('/api/chain-status', async (request) => services(await inside(request)).ledger.chain());
+  app.get('/api/chain-status', async (request) => {
+    const chain = await services(await inside(request)).ledger.chain();
+    if (chain === 'walking')
+      throw new GateError('console_neighbour_away', 'the chain is being walked; ask again in a moment');
+    return chain;
+  });
 
   /** What `gate prove` writes, for one row of the call. */
   app.get('/audit/correlation/:cid/proof', async (request, reply) => {

@@ -42,7 +42,7 @@ export function relayPasskeys(app: ServiceApp, { entered, assertOwn, hil }: Pass
 
   const pass = async (request: FastifyRequest, reply: FastifyReply, path: string): Promise<FastifyReply> => {
     const who = await entered(request);
-    if (who === null) throw new GateError('unauthenticated');
+    if (who === null) throw new GateError('unauthenticated', 'You are not signed in any more: load the page.');
     assertOwn(request, who);
     const cookies = new Map(kept.get(who.session.id));
     const { url, fetch } = await hil;

@@ -2,14 +2,19 @@ import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import type { Person } from '../../console/visit.js';
 import { GateError } from '../../domain/errors.js';
+import { within } from '../../domain/within.js';
 import type { ServiceApp } from '../plugins/app.js';
 import type { Over } from '../plugins/declaration.js';
 import type { ReviewProof } from './sign-in/mode.js';
 
 export interface RelayOptions {
-  readonly entered: (
-    request: FastifyRequest,
-  ) => Promise<{ readonly person: Person; readonly proof: ReviewProof } | null>;
+  readonly entered: (request: FastifyRequest) => Promise<{
+    readonly session: { readonly id: string };
+    readonly person: Person;
+    readonly proof: ReviewProof;
+  } | null>;
+  /** Whether the session still stands. To look is no use of it. */
+  readonly stands: (request: FastifyRequest) => Promise<boolean>;
   readonly over: Promise<Over>;
   /** Whether the service gets what proves the person: the review service alone. */
   readonly proves: boolean;
@@ -19,16 +24,19 @@ export interface RelayOptions {
   readonly from: (tenant: string) => string;
 }
 
+/** Open streams of one kind of one session: a few pages. */
+const PLACES = 8;
 /** How often an open stream looks whether its session still stands. */
 const SESSION_EVERY_MS = 2_000;
 
 /** `GET /stream/hil`: changes of the person's reviews. */
 export const relayReviewEvents = (
   app: ServiceApp,
-  { entered, hil }: Pick<RelayOptions, 'entered'> & { readonly hil: Promise<Over> },
+  { entered, stands, hil }: Pick<RelayOptions, 'entered' | 'stands'> & { readonly hil: Promise<Over> },
 ): void =>
   relay(app, '/stream/hil', {
     entered,
+    stands,
     over: hil,
     proves: true,
     name: 'the review service',
@@ -39,7 +47,12 @@ export const relayReviewEvents = (
  * Another service's server-sent events for the person, with resume by `Last-Event-ID`. A session that ends, or a role that is taken away,
  * ends the stream.
  */
-export function relay(app: ServiceApp, path: string, { entered, over, proves, name, from }: RelayOptions): void {
+export function relay(
+  app: ServiceApp,
+  path: string,
+  { entered, stands, over, proves, name, from }: RelayOptions,
+): void {
+  const places = new Map<string, number>();
   const open = new Set<AbortController>();
   app.addHook('preClose', (done) => {
     for (const stream of open) stream.abort();
@@ -47,19 +60,37 @@ export function relay(app: ServiceApp, path: string, { entered, over, proves, na
   });
   app.get(path, async (request, reply) => {
     const who = await entered(request);
-    if (who === null) throw new GateError('unauthenticated');
+    if (who === null) throw new GateError('unauthenticated', 'You are not signed in any more: load the page.');
+    const { id } = who.session;
+    const taken = places.get(id) ?? 0;
+    if (taken >= PLACES)
+      throw new GateError('rate_limited', `${PLACES} pages of this session follow already: close one.`, {
+        fields: { retry_after_secs: 5 },
+      });
+    places.set(id, taken + 1);
     const ended = new AbortController();
     open.add(ended);
+    let isLooking = false;
     const watch = setInterval(() => {
-      entered(request).then(
-        (still) => {
-          if (still === null) ended.abort();
-        },
-        () => ended.abort(),
-      );
+      if (isLooking) return;
+      isLooking = true;
+      within(SESSION_EVERY_MS, stands(request), () => new Error('the sessions do not answer'))
+        .then(
+          (still) => {
+            if (!still) ended.abort();
+          },
+          () => ended.abort(),
+        )
+        .finally(() => {
+          isLooking = false;
+        })
+        .catch(() => undefined);
     }, SESSION_EVERY_MS);
     ended.signal.addEventListener('abort', () => {
       open.delete(ended);
+      const left = (places.get(id) ?? 1) - 1;
+      if (left > 0) places.set(id, left);
+      else places.delete(id);
       clearInterval(watch);
     });
     reply.raw.on('close', () => ended.abort());

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { ChainHealth, Services } from '../../console/services.js';
 import type { Person } from '../../console/visit.js';
 import { verifiedDecisionLink } from '../../contracts/decision-link.js';
-import { ledgerEntry, verifyResult } from '../../contracts/ledger.js';
+import { ledgerEntry } from '../../contracts/ledger.js';
 import { policyList } from '../../contracts/policy.js';
 import { inclusionProof } from '../../contracts/ledger-proof.js';
 import { agentActivity, fleetBehavioralDiff, hunt, narrative, silentAgents } from '../../contracts/ledger-reports.js';
@@ -19,8 +19,8 @@ import type { ReviewProof } from './sign-in/mode.js';
 const READ_LIMIT_MS = 5_000;
 /** A report reads many rows. */
 const REPORT_LIMIT_MS = 20_000;
-/** A decision waits for its call. */
-const DECIDE_LIMIT_MS = 30_000;
+/** A decision waits for its turn and then for its call; HIL gives up first, and says what it knows. */
+const DECIDE_LIMIT_MS = 45_000;
 
 export interface NeighboursOver {
   readonly hil: Promise<Over>;
@@ -35,7 +35,7 @@ const LATELY = 50;
 
 /** The neighbours, and what is kept of one for all who ask. */
 export interface Reached extends NeighboursOver {
-  readonly chain: () => Promise<ChainHealth>;
+  readonly chain: () => Promise<ChainHealth | 'walking'>;
 }
 
 const HEALTH_LIMIT_MS = 2_000;
@@ -77,6 +77,11 @@ export function servicesFor(
     ) => (await asked)(type, { ...question, timeoutMs, headers: { ...headers, ...question.headers } });
   };
   const askHil = asking('the review service', hil, proof);
+  const askToDecide = asking(
+    'the review service, which may have taken the decision: look at the call before you decide again. It',
+    hil,
+    proof,
+  );
   const askLedger = asking('the ledger', ledger);
   const askPolicy = asking('the policy engine', policy);
   const get = (path: string, query: Readonly<Record<string, string | number | undefined>> = {}) => {
@@ -97,16 +102,17 @@ export function servicesFor(
     hil: {
       summaries: ({ riskTier, ...query }) =>
         askHil(queuePage, get('/pending/summaries', { ...query, risk_tier: riskTier })),
-      row: (id) => unlessUnknown(askHil(pendingRequest, get(`/pending/${id}`))),
-      byCorrelation: (id) => unlessUnknown(askHil(pendingRequest, get(`/pending/by-correlation/${id}`))),
+      row: (id) => unlessUnknown(askHil(pendingRequest, get(`/pending/${encodeURIComponent(id)}`))),
+      byCorrelation: (id) =>
+        unlessUnknown(askHil(pendingRequest, get(`/pending/by-correlation/${encodeURIComponent(id)}`))),
       lately: (agentId) =>
         askHil(z.array(pendingRequest), get('/pending', { status: 'decided', agent_id: agentId, limit: LATELY })),
       decide: (id, { decision, reason, actionDigest, modificationDiff, passkey, requestId }) =>
-        askHil(
+        askToDecide(
           pendingRequest,
           {
             method: 'POST',
-            path: `/decide/${id}`,
+            path: `/decide/${encodeURIComponent(id)}`,
             headers: { 'x-request-id': requestId },
             body: {
               decision,
@@ -119,14 +125,17 @@ export function servicesFor(
           DECIDE_LIMIT_MS,
         ),
       assign: (id, to) =>
-        askHil(pendingRequest, { method: 'POST', path: `/pending/${id}/assign`, body: { assigned_to: to } }),
+        askHil(pendingRequest, {
+          method: 'POST',
+          path: `/pending/${encodeURIComponent(id)}/assign`,
+          body: { assigned_to: to },
+        }),
       verifyLink: (token) =>
         askHil(verifiedDecisionLink, { method: 'POST', path: '/decision-link/verify', body: { token } }),
     },
     ledger: {
       call: (id) => askLedger(rows, get(`/audit/correlation/${id}`, { tenant })),
       rows: ({ agent, ...query }) => askLedger(rows, get(`/audit/${encodeURIComponent(agent)}`, { tenant, ...query })),
-      verify: () => askLedger(verifyResult, get('/verify')),
       maskedParams: (id) => askLedger(masked, get(`/audit/entry/${id}/masked-params`, { tenant })),
       async inclusion(seq) {
         const proof = await unlessUnknown(askLedger(inclusionProof, get('/proof/inclusion', { seq })));
@@ -154,7 +163,7 @@ export function servicesFor(
         Object.entries(readiness).map(async ([name, check]) => {
           try {
             await within(HEALTH_LIMIT_MS, Promise.resolve().then(check), () => new Error('no answer in time'));
-            return { name, ok: true, words: 'ready' };
+            return { name, ok: true, words: 'answers' };
           } catch (error) {
             return { name, ok: false, words: errorText(error) };
           }

@@ -137,6 +137,19 @@ afterEach(async () => {
 });
 
 describe('a person whom the console vouches for', () => {
+  it('has no passkey: whoever vouches could make one for somebody he made up', async () => {
+    const id = await parked();
+    for (const [path, body] of [
+      ['/auth/register/start', {}],
+      ['/auth/enrollment/recoveries', { name: 'dev' }],
+      [`/pending/${id}/approval-challenge`, { decision: 'approve' }],
+    ] as const)
+      expect(await ask('POST', path, person('ada'), { body })).toMatchObject({
+        status: 403,
+        body: { error: 'passkeys_not_vouched' },
+      });
+  });
+
   it('decides under the name and the method that the console gives, with its certificate as the credential', async () => {
     expect(await approve(await parked(), person('ada'))).toMatchObject({ status: 200 });
     expect(received[0]?.principal).toEqual({
@@ -245,6 +258,16 @@ describe('of the people whom a call needs', () => {
     await approve(id, person('bob'));
     expect(standing()).toContain('oidc:ada');
     now += 1_000;
+    await approve(id, person('bob'));
+    expect(standing()).toEqual(['operator:dev', 'oidc:bob']);
+  });
+
+  it('somebody whose role is taken away does not count any more, also by a clock that is behind', async () => {
+    const id = await parked();
+    await approve(id, person('ada'));
+    now -= 60_000;
+    await ask('GET', '/pending', person('ada', 'viewer'));
+    now += 60_000;
     await approve(id, person('bob'));
     expect(standing()).toEqual(['operator:dev', 'oidc:bob']);
   });

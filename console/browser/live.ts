@@ -64,8 +64,9 @@ async function refresh(address: string, say: (text: string) => void): Promise<'h
   }
   const fresh = new DOMParser().parseFromString(text, 'text/html');
   // Where more was loaded, a fresh first page would take away what somebody scrolled to.
-  if (document.querySelector('[data-rows="more"]')) say('The list changed meanwhile: load the page to see how.');
-  else if (!replace('.list form[action="/hil/bulk"]', fresh)) replace('.list', fresh);
+  const more = document.querySelector('[data-rows="more"]') !== null;
+  const list = more ? 'The list changed meanwhile: load the page to see how.' : '';
+  if (!more) replace('[data-list]', fresh);
   const count = fresh.querySelector('.list h1');
   const here = document.querySelector('.list h1');
   if (count && here) here.replaceWith(count);
@@ -80,7 +81,12 @@ async function refresh(address: string, say: (text: string) => void): Promise<'h
     ({ value }) => value !== '',
   );
   if (id === freshId && stillOpen && shown.querySelector('.decide') !== null) {
-    say('');
+    say(list);
+    return 'here';
+  }
+  // Another call in its place would be under the hand that is about to decide; and a page that only lost its service keeps what it shows.
+  if (id !== undefined && id !== freshId) {
+    say(list);
     return 'here';
   }
   if (typed) {
@@ -88,6 +94,10 @@ async function refresh(address: string, say: (text: string) => void): Promise<'h
     return 'here';
   }
   shown.replaceWith(next);
+  const root = document.querySelector<HTMLElement>('[data-live]');
+  const self = fresh.querySelector<HTMLElement>('[data-live]')?.dataset['self'];
+  if (root && self !== undefined) root.dataset['self'] = self;
+  say(list);
   return 'here';
 }
 

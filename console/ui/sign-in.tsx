@@ -16,13 +16,21 @@ const SignIn = ({ refused, children }: Refused & { readonly children: ComponentC
   </section>
 );
 
-export const SignInByToken = ({ refused }: Refused) => (
+/** `wanted` is the page that is opened afterwards. */
+interface Wanting extends Refused {
+  readonly wanted: string;
+}
+
+const Wanted = ({ wanted }: Pick<Wanting, 'wanted'>) => <input type="hidden" name="return_to" value={wanted} />;
+
+export const SignInByToken = ({ refused, wanted }: Wanting) => (
   <SignIn refused={refused}>
     <p>
       <code>npx gate console</code> in the folder of a running stack prints a link that signs you in. Or type the operator's
       token:
     </p>
     <form method="post" action="/login">
+      <Wanted wanted={wanted} />
       <label for="token">Operator token</label>
       <input id="token" name="token" type="password" autocomplete="current-password" required />
       <button class="act" type="submit">
@@ -32,9 +40,10 @@ export const SignInByToken = ({ refused }: Refused) => (
   </SignIn>
 );
 
-export const SignInByPassword = ({ refused }: Refused) => (
+export const SignInByPassword = ({ refused, wanted }: Wanting) => (
   <SignIn refused={refused}>
     <form method="post" action="/auth/basic-login">
+      <Wanted wanted={wanted} />
       <label for="name">Name</label>
       <input id="name" name="name" autocomplete="username" required />
       <label for="password">Password</label>

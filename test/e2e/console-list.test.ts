@@ -61,9 +61,11 @@ inBrowser(`a long queue in a browser${needs('chromium', executable !== null)}`, 
     const page = await opened(false);
     const first = await page.locator('[data-row]').first().getAttribute('data-row');
     await page.getByRole('link', { name: 'Next 100' }).click();
+    await page.waitForURL(/cursor=/);
     expect(await page.locator('[data-row]').count()).toBe(100);
     expect(await page.locator(`[data-row="${first}"]`).count()).toBe(0);
     await page.getByRole('link', { name: 'From the beginning' }).click();
+    await page.waitForURL(/hil(?!.*cursor=)/);
     expect(await page.locator(`[data-row="${first}"]`).count()).toBe(1);
     await page.context().close();
   }, 60_000);

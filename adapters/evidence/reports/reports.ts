@@ -214,7 +214,8 @@ export function createLedgerReports({ db, reader, allowedSilence, clock }: Repor
         silentAgents(counts({ tenant, eventKinds: SILENCE_KINDS }), {
           sinceHours,
           nowMs: clock(),
-          allowed: await allowedSilence(),
+          // An entry names an agent without its tenant: for one tenant it could hide another one's agent of that name.
+          allowed: tenant === undefined ? await allowedSilence() : new Set(),
         }),
       ),
     spend: ({ month, tenant, limit }) =>

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { compare, truncates } from 'bcryptjs';
 import { SignInByPassword } from '../../../console/ui/sign-in.js';
+import { ownPath } from './own-path.js';
 import type { SignInMode } from './mode.js';
 import { vouchedPerson } from './vouching.js';
 
@@ -31,24 +32,27 @@ export function basicAdminMode(settings: {
   };
   return {
     name: NAME,
-    body: (refused) => <SignInByPassword refused={refused} />,
+    body: (refused, wanted) => <SignInByPassword refused={refused} wanted={wanted} />,
     personOf: (session) =>
       session.subject === subject && session.tenant === tenant && session.mode === mode
         ? vouchedPerson({ ...session, mode: NAME }, NAME, decideToken)
         : null,
     routes(app, door) {
-      app.get('/login', (_request, reply) => door.page(reply, 200));
+      app.get('/login', (request, reply) => {
+        const { return_to: wanted } = request.query as Readonly<Record<string, unknown>>;
+        return door.page(reply, 200, undefined, ownPath(wanted));
+      });
       app.post('/auth/basic-login', (request, reply) =>
         inTurn(async () => {
           door.throttle(request);
           door.assertOwnOrigin(request);
-          const { name, password } = (request.body ?? {}) as Readonly<Record<string, unknown>>;
+          const { name, password, return_to: wanted } = (request.body ?? {}) as Readonly<Record<string, unknown>>;
           if (!(await isRight(name, password))) {
             door.failed(request);
-            return door.page(reply, 401, 'This name and this password do not belong together.');
+            return door.page(reply, 401, 'This name and this password do not belong together.', ownPath(wanted));
           }
           await door.accept(reply, { subject, tenant, mode, role: 'admin' });
-          return reply.redirect('/', 303);
+          return reply.redirect(ownPath(wanted), 303);
         }),
       );
     },

@@ -10,14 +10,14 @@ export type ReviewProof = Readonly<Record<string, string>>;
 /** What every way to sign in is given. */
 export interface Door {
   readonly nowMs: () => number;
-  /** Throws `rate_limited` for an address of which too many attempts failed. */
+  /** Throws `rate_limited` for an address of which too many attempts failed, and `csrf_failed` for a part of another site's page. */
   readonly throttle: (request: FastifyRequest) => void;
   /** Opens a session, and says so to the browser. */
   readonly accept: (reply: FastifyReply, who: SignedIn) => Promise<void>;
   /** Counts a failed attempt. */
   readonly failed: (request: FastifyRequest) => void;
   /** The page on which somebody signs in. */
-  readonly page: (reply: FastifyReply, status: number, words?: string) => FastifyReply;
+  readonly page: (reply: FastifyReply, status: number, words?: string, wanted?: string) => FastifyReply;
   /** Whether somebody is signed in already. */
   readonly isIn: (request: FastifyRequest) => Promise<boolean>;
   /** Throws `csrf_failed` for a form of another site. */
@@ -30,15 +30,13 @@ export interface Door {
 export interface SignInMode {
   /** Stands in the sessions that it opened; those of another way are not its own. */
   readonly name: string;
-  /** What stands on the page `/login`. */
-  readonly body: (refused: string | undefined) => VNode;
+  /** What stands on the page `/login`; `wanted` is the page that is opened afterwards. */
+  readonly body: (refused: string | undefined, wanted: string) => VNode;
   readonly routes: (app: ServiceApp, door: Door) => void;
   /** Who a session is by what the settings say now, and what proves it; `null` for nobody any more. */
   readonly personOf: (session: Session) => { readonly person: Person; readonly proof: ReviewProof } | null;
   /** Who a token of a program stands for, where this way has such tokens. */
   readonly personByToken?: (token: string) => { readonly person: Person; readonly proof: ReviewProof } | null;
-  /** Whether the page that somebody wanted is opened after signing in: `/login?return_to=`. */
-  readonly returns?: boolean;
   /** The provider where somebody signs out as well. */
   readonly leave?: { readonly origin: string; readonly address: () => string };
   readonly close?: () => Promise<void>;

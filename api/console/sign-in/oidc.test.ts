@@ -3,7 +3,8 @@ import { pino } from 'pino';
 import { readVouching } from '../../../domain/review/vouching.js';
 import { browserAt, CONSOLE_AT, openConsole } from '../../../test/support/console.js';
 import { type Forge, type OpenIdProvider, startOpenIdProvider } from '../../../test/support/openid-provider.js';
-import { openOidcMode, ownPath } from './oidc.js';
+import { openOidcMode } from './oidc.js';
+import { ownPath } from './own-path.js';
 
 const client = { id: 'gate', secret: 'a-secret-of-the-tests', consoleUrl: CONSOLE_AT };
 const DECIDE = 'decide-token-0123456789abcdefghijklm';

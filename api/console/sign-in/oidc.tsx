@@ -1,3 +1,4 @@
+import { ownPath } from './own-path.js';
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
@@ -36,8 +37,6 @@ const BEGUN_LIFE_MS = 600_000;
 const SKEW_SECONDS = 60;
 const KEYS_LIFE_MS = 3_600_000;
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
-/** The longest page that is opened after signing in. */
-const LONGEST_RETURN = 2_000;
 
 /**
  * Sign-in by an OpenID provider: the code flow with PKCE, state and nonce (docs/architecture/console.md#sign-in-by-a-provider). Throws when
@@ -174,7 +173,6 @@ export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
 
   return {
     name: NAME,
-    returns: true,
     body: (refused) => <SignInByProvider refused={refused} issuer={options.issuer} start="/auth/oidc/login" />,
     personOf: (session) => vouchedPerson(session, NAME, decideToken),
     routes(app, door) {
@@ -212,12 +210,6 @@ const LACKS = {
   role: 'None of your groups may use this console.',
   mfa: 'This console asks for a second factor, and the provider does not say that you used one.',
 } as const;
-
-/** A path of this console; anything else is its first page. A browser would read `//` and `/\` as another host. */
-export function ownPath(wanted: unknown): string {
-  if (typeof wanted !== 'string' || wanted.length > LONGEST_RETURN || !/^\/(?![/\\])[\x21-\x7e]*$/.test(wanted)) return '/';
-  return wanted.includes('\\') ? '/' : wanted;
-}
 
 /** Who signed in, for a log that names nobody. */
 const commitment = (issuer: string, tenant: string, subject: string): string => {

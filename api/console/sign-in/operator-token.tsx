@@ -5,6 +5,7 @@ import { SignInByToken } from '../../../console/ui/sign-in.js';
 import { createSignInLinks, LINK_LIFE_MS } from '../../pages/sign-in-links.js';
 import { bearerOf, knownToken, lookUpToken } from '../../plugins/bearer.js';
 import type { SignInMode } from './mode.js';
+import { ownPath } from './own-path.js';
 
 const NAME = 'operator-token';
 
@@ -25,7 +26,7 @@ export function operatorTokenMode({
   });
   return {
     name: NAME,
-    body: (refused) => <SignInByToken refused={refused} />,
+    body: (refused, wanted) => <SignInByToken refused={refused} wanted={wanted} />,
 
     /** The operator as the settings know him now: whoever is taken out of them is signed out by that. */
     personOf({ subject, tenant, mode, role: opened }) {
@@ -42,8 +43,8 @@ export function operatorTokenMode({
 
     routes(app, door) {
       app.get('/login', async (request, reply) => {
-        const { link } = request.query as { readonly link?: string | string[] };
-        if (typeof link !== 'string') return door.page(reply, 200);
+        const { link, return_to: wanted } = request.query as Readonly<Record<string, unknown>>;
+        if (typeof link !== 'string') return door.page(reply, 200, undefined, ownPath(wanted));
         door.throttle(request);
         const operator = links.redeem(link);
         if (operator) await door.accept(reply, signedIn(operator));
@@ -58,14 +59,14 @@ export function operatorTokenMode({
       });
       app.post('/login', async (request, reply) => {
         door.throttle(request);
-        const { token } = (request.body ?? {}) as Readonly<Record<string, unknown>>;
+        const { token, return_to: wanted } = (request.body ?? {}) as Readonly<Record<string, unknown>>;
         const operator = typeof token === 'string' ? lookUpToken(known, token) : null;
         if (operator) {
           await door.accept(reply, signedIn(operator));
-          return reply.redirect('/', 303);
+          return reply.redirect(ownPath(wanted), 303);
         }
         door.failed(request);
-        return door.page(reply, 401, 'This is no operator token.');
+        return door.page(reply, 401, 'This is no operator token.', ownPath(wanted));
       });
       /** A link that signs the holder of a token in, once, so that the token itself is typed into no browser. */
       app.post('/auth/links', async (request) => {

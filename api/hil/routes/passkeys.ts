@@ -38,6 +38,8 @@ const ATTRIBUTES = 'Path=/; HttpOnly; Secure; SameSite=Strict';
 export function passkeyRoutes(app: ServiceApp, { passkeys, reviews, scopeOf }: PasskeyRoutes): void {
   const approverOf = (request: FastifyRequest): Approver => {
     const scope = scopeOf(request);
+    // Whoever can vouch could otherwise make somebody up, with a passkey of his own.
+    if (scope.vouched !== null) throw new GateError('passkeys_not_vouched');
     return deciderOf(scope)(scope.tenant);
   };
   const onRequest = (request: FastifyRequest, _reply: unknown, done: () => void): void => {

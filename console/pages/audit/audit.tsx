@@ -1,6 +1,7 @@
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { GateError } from '../../../domain/errors.js';
-import { type ChainHealth, settled, type Settled } from '../../services.js';
+import { settled, type Settled } from '../../services.js';
+import { Chain } from '../../ui/chain.js';
 import { Empty, Foreign, Id, OrAway, Time } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
 import { addressOf, rowsAsked } from './asked.js';
@@ -98,30 +99,6 @@ export const AUDIT: Page = {
     };
   },
 };
-
-/** What the last walk of the chain found. */
-const Chain = ({ of, nowMs }: { readonly of: Settled<ChainHealth>; readonly nowMs: number }) => (
-  <OrAway of={of}>
-    {({ valid, length, checked_at, checkpoint }) =>
-      valid ? (
-        <p class="dim">
-          The chain holds: {length} rows, walked <Time iso={checked_at} nowMs={nowMs} />
-          {checkpoint ? (
-            <>
-              ; newest checkpoint of <code>{checkpoint.origin}</code> over {checkpoint.size} rows, root <Id id={checkpoint.root} short />.
-            </>
-          ) : (
-            '; the ledger signs no checkpoints (GATE_LEDGER_CHECKPOINT_KEY_FILE).'
-          )}
-        </p>
-      ) : (
-        <p class="notice bad" role="alert">
-          The chain does not hold, as a walk found <Time iso={checked_at} nowMs={nowMs} />. Decide nothing on what it says; <code>npx gate verify</code> says more.
-        </p>
-      )
-    }
-  </OrAway>
-);
 
 const Rows = ({ rows, nowMs }: { readonly rows: readonly LedgerEntry[]; readonly nowMs: number }) => (
   <div class="scrolls" tabIndex={0} role="region" aria-label="Rows">

@@ -37,7 +37,8 @@ const told = async (path: string) => (await text(path)).replaceAll(/<[^>]*>/g, '
 describe('pages over the ledger', () => {
   it.each(PAGES)('%s leads nobody anywhere but to the sign-in', async (path) => {
     const { status, headers } = await page.get(path, { as: null });
-    expect([status, headers['location']]).toEqual([303, '/login']);
+    const to = `/login?${new URLSearchParams({ return_to: path }).toString()}`;
+    expect([status, headers['location']]).toEqual([303, to]);
     expect(page.asked).toEqual([]);
   });
 

@@ -5,8 +5,8 @@ import { Empty, Facts, Foreign, Id, OrAway, Time } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
 
 const DAY_MS = 86_400_000;
-/** Rows that are looked through; where there are more, the page says so. */
-const ROWS = 5_000;
+/** Verdicts that are looked through; where there are more, the page says so. */
+const VERDICTS = 2_000;
 
 /** The rules that judge now, read-only, and how often each spoke in the last day. */
 export const POLICIES: Page = {
@@ -20,8 +20,9 @@ export const POLICIES: Page = {
         'The ledger',
         services.ledger.rows({
           agent: '*',
+          methods: 'proxy.verdict',
           from: new Date(nowMs - DAY_MS).toISOString(),
-          limit: ROWS,
+          limit: VERDICTS,
         }),
       ),
     ]);
@@ -41,9 +42,9 @@ export const POLICIES: Page = {
                     ['Compiled by OPA', found.origin.opa_version],
                   ]}
                 />
-                <Rules list={found} verdicts={verdicts.ok ? verdicts.value.filter(isVerdict) : null} />
-                {verdicts.ok && verdicts.value.length === ROWS && (
-                  <p class="dim">Counted over the newest {ROWS} rows of the last day; there are more.</p>
+                <Rules list={found} verdicts={verdicts.ok ? verdicts.value : null} />
+                {verdicts.ok && verdicts.value.length === VERDICTS && (
+                  <p class="dim">Counted over the newest {VERDICTS} verdicts of the last day; there are more.</p>
                 )}
               </>
             )}
@@ -91,8 +92,6 @@ function Rules({ list, verdicts }: { readonly list: PolicyList; readonly verdict
     </div>
   );
 }
-
-const isVerdict = ({ event_kind }: LedgerEntry): boolean => event_kind === 'proxy.verdict';
 
 /** How many verdicts carry the rule's words. */
 function spokenTold(reason: string | null, verdicts: readonly LedgerEntry[] | null): string {

@@ -49,7 +49,7 @@ export function Arguments({ row }: { readonly row: PendingRequest }) {
         <table class="values">
           <tbody>
             {leaves.map(({ path, value }) => (
-              <tr key={path.join('\n')}>
+              <tr key={JSON.stringify(path)}>
                 <th scope="row">
                   <bdi class="foreign">{printable(pathText(path))}</bdi>
                 </th>
@@ -97,7 +97,7 @@ export const Changed = ({ row }: { readonly row: PendingRequest }) => (
     <table class="values">
       <tbody>
         {row.modification_diff?.replacements.map(({ path, value }) => (
-          <tr key={path.join('\n')}>
+          <tr key={JSON.stringify(path)}>
             <th scope="row">
               <bdi class="foreign">{printable(pathText(path))}</bdi>
             </th>

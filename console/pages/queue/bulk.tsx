@@ -24,13 +24,17 @@ export const BULK: Action = {
     const rows = await Promise.all(ids.map((id) => visit.services.hil.row(id)));
     const waiting = rows.filter((row) => row !== null && row.status === 'pending') as PendingRequest[];
     if (waiting.length === 0) throw new GateError('invalid_request', 'none of them waits any more');
-    const readableHere = decision === 'deny' ? waiting : waiting.filter((row) => readable(row).isWhole);
+    const readableHere = decision === 'deny' ? waiting : waiting.filter((row) => isForMany(row, visit));
     if (decision === 'approve' && new Set(readableHere.map(toolOf)).size > 1)
       throw new GateError('invalid_request', 'they are calls of several tools: calls of one tool are approved at once');
     return confirmShown(visit, decision, readableHere, ids.length - readableHere.length);
   },
   refused: (visit) => queueShown(visit, null),
 };
+
+/** What is approved among others: read as a whole, without a signature of its own, and not yet by this person. */
+const isForMany = (row: PendingRequest, { person, passkeyFor }: Visit): boolean =>
+  readable(row).isWhole && !passkeyFor(row.approval_tier) && !row.approvals?.some(({ by }) => by === person.subject);
 
 const deciding = (decision: Decision): Action => ({
   path: `/hil/bulk/${decision}`,
@@ -42,6 +46,7 @@ const deciding = (decision: Decision): Action => ({
     let away: GateError | null = null;
     // One after the other: when the review service goes away, nothing more is sent to it.
     for (const { id, ...shown } of rows) {
+      if (away === null && came.length > 0 && !(await visit.stands())) away = new GateError('unauthenticated', 'you are not signed in any more');
       if (away !== null) {
         came.push({ id, error: away, isSent: false });
         continue;
@@ -94,7 +99,7 @@ function confirmShown(visit: Visit, decision: Decision, rows: readonly PendingRe
         </h1>
         {left > 0 && (
           <p class="notice bad" role="alert">
-            {left} of those you ticked {left === 1 ? 'is' : 'are'} not among them: decided meanwhile, or too large to be read here.
+            {left} of those you ticked {left === 1 ? 'is' : 'are'} not among them: decided meanwhile, approved by you already, too large to be read here, or approved only with a passkey: open those one by one.
           </p>
         )}
         {rows.length === 0 ? (

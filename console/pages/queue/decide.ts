@@ -8,7 +8,10 @@ import { changesIn, modifyShown } from './modify.js';
 import { queueShown } from './queue.js';
 
 export const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-const idOf = ({ params }: Visit): string => params['id'] ?? '';
+function idOf({ params: { id = '' } }: Visit): string {
+  if (!UUID.test(id)) throw new GateError('not_found', 'There is no such call.');
+  return id;
+}
 
 /** What every decision carries of the page it was made on: the digest of what was shown, and an id that makes a second click the same one. */
 function asShown(form: Form): Pick<Deciding, 'actionDigest' | 'requestId' | 'passkey'> {
@@ -87,6 +90,8 @@ export const MODIFY: Action = {
     const { hil } = visit.services;
     const row = await hil.row(idOf(visit));
     if (row === null) throw new GateError('not_found');
+    if (!readable(row).isWhole)
+      throw new GateError('invalid_request', 'the call is too large to be read here, so it is not changed here');
     const { replacements } = changesIn(row, form);
     const diff = modificationDiff.safeParse({ contract: MODIFICATION_CONTRACT, replacements });
     if (!diff.success)

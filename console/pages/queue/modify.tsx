@@ -101,7 +101,7 @@ export function modifyShown(visit: Visit, row: PendingRequest, form: Form | null
           <form method="post" action={`/hil/${row.id}/modify/preview`}>
             <Csrf token={visit.csrf} />
             {leaves.map((leaf, at) => (
-              <Field key={leaf.path.join('\n')} leaf={leaf} at={at} typed={form?.all(`value.${at}`)[0]} />
+              <Field key={JSON.stringify(leaf.path)} leaf={leaf} at={at} typed={form?.all(`value.${at}`)[0]} />
             ))}
             <button class="act" type="submit">
               Look at the change
@@ -148,7 +148,7 @@ function Field({ leaf, at, typed }: { readonly leaf: Leaf; readonly at: number; 
 
 function previewShown(visit: Visit, row: PendingRequest, form: Form, replacements: ModificationDiff['replacements']): Shown {
   const leaves = leavesOf(argumentsOf(row.request_payload));
-  const changed = new Map(replacements.map(({ path, value }) => [path.join('\n'), value]));
+  const changed = new Map(replacements.map(({ path, value }) => [JSON.stringify(path), value]));
   return {
     title: `Change ${toolOf(row)}?`,
     body: (
@@ -166,7 +166,7 @@ function previewShown(visit: Visit, row: PendingRequest, form: Form, replacement
           </thead>
           <tbody>
             {leaves.map(({ path, value }) => {
-              const key = path.join('\n');
+              const key = JSON.stringify(path);
               const now = changed.get(key);
               return (
                 <tr key={key} class={changed.has(key) ? 'changed' : undefined}>

@@ -61,7 +61,8 @@ export async function queueShown(visit: Visit, id: string | null, notice: Notice
   const lately = found && (await settled('The review service', visit.services.hil.lately(found.agent_id)));
   const waiting = listed.ok ? listed.value.pending_count : 0;
   // Where the call was chosen by nobody it stays, decided: another one in its place would be under the hand that was about to decide.
-  const self = addressOf(found ? `/hil/${found.id}` : '/hil', query);
+  const chosen = found?.id ?? id;
+  const self = addressOf(chosen === null ? '/hil' : `/hil/${encodeURIComponent(chosen)}`, query);
   const missing = id !== null && row?.ok === true && found === null;
   return {
     title: found ? `${toolOf(found)}, ${found.status}` : waiting === 0 ? 'Nothing waits' : `${waiting} wait`,
@@ -69,6 +70,7 @@ export async function queueShown(visit: Visit, id: string | null, notice: Notice
     ...(missing && { status: 404 }),
     body: (
       <div class={id === null ? 'queue' : 'queue one'} data-live="/stream/hil" data-self={self}>
+        <p class="live" aria-live="polite" data-live-status />
         <List visit={visit} listed={listed} query={query} selected={found?.id ?? null} />
         <section class="detail" aria-label="The chosen call">
           {row && !row.ok && <Away service={row.service} why={row.why} />}
@@ -148,7 +150,7 @@ function List({ visit, listed, query, selected }: {
         </label>
         <button type="submit">Show</button>
       </form>
-      <p class="live" aria-live="polite" data-live-status />
+      <div data-list>
       <OrAway of={listed}>
         {({ items, next_cursor }) =>
           items.length === 0 ? (
@@ -204,6 +206,7 @@ function List({ visit, listed, query, selected }: {
           )
         }
       </OrAway>
+      </div>
     </section>
   );
 }

@@ -21,6 +21,14 @@ export const YOU: Page = {
             ]}
           />
           <h2>Passkeys</h2>
+          {mode === 'operator-token' ? <Passkeys /> : <p>Passkeys belong to operators who sign in with a token: who signs in this way has none.</p>}
+        </section>
+      ),
+    }),
+};
+
+const Passkeys = () => (
+  <>
           <p>
             With a passkey you sign what you approve, on a device of your own, so that anybody can check later that it was you. Register one, and a
             second on another device in case the first is lost.
@@ -56,7 +64,5 @@ export const YOU: Page = {
               Replace my passkeys
             </button>
           </p>
-        </section>
-      ),
-    }),
-};
+  </>
+);

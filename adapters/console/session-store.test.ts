@@ -1,0 +1,63 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { openSessionStore, type SessionStore } from './session-store.js';
+
+const HOUR = 3_600_000;
+const WHO = { subject: 'operator:dev', tenant: 'acme', mode: 'operator-token', role: 'viewer' };
+
+describe('the sessions of the console', () => {
+  let folder: string;
+  let file: string;
+  let now: number;
+  let sessions: SessionStore;
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'gate-sessions-'));
+    file = join(folder, 'console.db');
+    now = Date.parse('2026-11-02T10:00:00.000Z');
+    sessions = await openSessionStore({ target: { file }, key: Buffer.alloc(32, 9), idleMs: HOUR, clock: () => now });
+  });
+  afterEach(async () => {
+    await sessions.close();
+    rmSync(folder, { recursive: true });
+  });
+  const edit = (text: string) => {
+    const store = new DatabaseSync(file);
+    store.exec(text);
+    store.close();
+  };
+
+  it('begin their time anew with a request, which says so, and not with a look', async () => {
+    const cookie = await sessions.open(WHO);
+    now += HOUR - 1_000;
+    expect(await sessions.of(cookie, { renews: false })).toMatchObject({ ...WHO, isRenewed: false });
+    now += 500;
+    expect(await sessions.of(cookie)).toMatchObject({ isRenewed: true });
+    now += HOUR - 1;
+    expect(await sessions.of(cookie, { renews: false })).not.toBeNull();
+    now += 1;
+    expect(await sessions.of(cookie)).toBeNull();
+  });
+
+  it.each([
+    "role = 'admin'",
+    "tenant = 'globex'",
+    "subject = 'operator:second'",
+    'until_ms = until_ms + 1',
+    'opened_ms = opened_ms - 1',
+    'ends_ms = 9000000000000',
+  ])('count for nothing once somebody else wrote to them: %s', async (change) => {
+    const cookie = await sessions.open(WHO);
+    edit(`update console_sessions set ${change}`);
+    expect(await sessions.of(cookie)).toBeNull();
+  });
+
+  it('still say who somebody is while their store takes no writes', async () => {
+    const cookie = await sessions.open(WHO);
+    edit("create trigger full before update on console_sessions begin select raise(abort, 'full'); end");
+    now += 120_000;
+    expect(await sessions.of(cookie)).toMatchObject(WHO);
+  });
+});
