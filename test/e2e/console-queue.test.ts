@@ -208,6 +208,19 @@ inBrowser(`the queue of the console in a browser${needs('chromium', executable !
     expect(await page.locator('[data-review]').getAttribute('data-review')).toBe(first.id);
   }, 60_000);
 
+  it('nor one that came by itself, on a page that was opened when nothing waited', async () => {
+    const page = await signedIn();
+    await page.goto(url(page, '/hil?q=arrives'));
+    expect(await page.locator('[data-review]').count()).toBe(0);
+    const first = await parked('arrives');
+    await page.locator(`[data-review="${first.id}"]`).waitFor();
+    const second = await parked('arrives', { from: 'operating', to: 'other', amount: 9 });
+    await rowOf(page, second.id).waitFor();
+    await gate.operator.decide(first.correlation_id, 'deny');
+    await page.locator('article .tag.denied').waitFor();
+    expect(await page.locator('[data-review]').getAttribute('data-review')).toBe(first.id);
+  }, 60_000);
+
   it('needs two different people for a strict call', async () => {
     const [one, other] = [await signedIn(), await signedIn({ as: 'second' })];
     const row = await parked('quorum', { version: '1' }, 'prod_release');
