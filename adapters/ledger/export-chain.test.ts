@@ -122,7 +122,9 @@ describe('a Postgres ledger exported to a file', () => {
   it('replaces no file, and leaves none behind where there is no ledger or no database', async () => {
     writeFileSync(fileName('there.db'), 'mine');
     await expect(exportChain(source(), fileName('there.db'))).rejects.toThrow('is there already');
-    await expect(exportChain(source(), fileName())).rejects.toThrow('no ledger in the schema');
+    await expect(exportChain({ ...source(), schema: 'another' }, fileName())).rejects.toThrow(
+      'no ledger in the schema',
+    );
     await expect(
       exportChain({ url: 'postgres://nobody@127.0.0.1:1/none', schema: 'ledger' }, fileName()),
     ).rejects.toThrow('the export failed');
