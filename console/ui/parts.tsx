@@ -80,3 +80,35 @@ export const Empty = ({ children }: { readonly children: ComponentChildren }) =>
 
 /** The hidden field of every form. */
 export const Csrf = ({ token }: { readonly token: string }) => <input type="hidden" name="csrf" value={token} />;
+
+/** A table that scrolls by itself where the page is narrow. A column of numbers says so. */
+export const Table = ({
+  label,
+  heads,
+  children,
+}: {
+  readonly label: string;
+  readonly heads: readonly (string | { readonly number: string })[];
+  readonly children: ComponentChildren;
+}) => (
+  <div class="scrolls" tabIndex={0} role="region" aria-label={label}>
+    <table class="rows">
+      <thead>
+        <tr>
+          {heads.map((head) =>
+            typeof head === 'string' ? (
+              <th key={head} scope="col">
+                {head}
+              </th>
+            ) : (
+              <th key={head.number} scope="col" class="number">
+                {head.number}
+              </th>
+            ),
+          )}
+        </tr>
+      </thead>
+      <tbody>{children}</tbody>
+    </table>
+  </div>
+);

@@ -1,7 +1,7 @@
 import type { AgentActivity, FleetBehavioralDiff, SilentAgents } from '../../../contracts/ledger-reports.js';
 import { type Settled, settled } from '../../services.js';
 import { Bars, Shares } from '../../ui/charts.js';
-import { Empty, Foreign, OrAway, spanTold, Time } from '../../ui/parts.js';
+import {Empty, Foreign, OrAway, spanTold, Table, Time} from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
 import { addressOf } from '../audit/asked.js';
 
@@ -57,29 +57,7 @@ function Activity({ of: { agents, agents_total, since, until }, window, nowMs }:
         <span class="key allow" /> allowed, <span class="key park" /> sent to a person, <span class="key deny" /> denied. Bars are calls of {part} each, the denied ones at
         their foot; all have the same scale.
       </p>
-      <div class="scrolls" tabIndex={0} role="region" aria-label="What agents did">
-        <table class="rows">
-          <thead>
-            <tr>
-              <th scope="col">Agent</th>
-              <th scope="col" class="number">
-                Calls
-              </th>
-              <th scope="col" class="number">
-                Allowed
-              </th>
-              <th scope="col" class="number">
-                To people
-              </th>
-              <th scope="col" class="number">
-                Denied
-              </th>
-              <th scope="col">Shares</th>
-              <th scope="col">Over time</th>
-              <th scope="col">Last call</th>
-            </tr>
-          </thead>
-          <tbody>
+      <Table label="What agents did" heads={['Agent', { number: 'Calls' }, { number: 'Allowed' }, { number: 'To people' }, { number: 'Denied' }, 'Shares', 'Over time', 'Last call']}>
             {agents.map((agent) => (
               <tr key={agent.agent_id}>
                 <th scope="row">
@@ -114,9 +92,7 @@ function Activity({ of: { agents, agents_total, since, until }, window, nowMs }:
                 </td>
               </tr>
             ))}
-          </tbody>
-        </table>
-      </div>
+          </Table>
       {agents_total > agents.length && (
         <p class="dim">
           The {agents.length} with most calls of {agents_total}; a shorter window may show others.
@@ -238,23 +214,7 @@ const Drift = ({ of }: { readonly of: Settled<FleetBehavioralDiff> }) => (
               {agents.length} had fewer than 50 calls in one of the two, which says nothing.
             </p>
             {judged.length > 0 && (
-              <div class="scrolls" tabIndex={0} role="region" aria-label="Changed behaviour">
-                <table class="rows">
-                  <thead>
-                    <tr>
-                      <th scope="col">Agent</th>
-                      <th scope="col" class="number">
-                        Change
-                      </th>
-                      <th scope="col">Judged</th>
-                      <th scope="col" class="number">
-                        Calls
-                      </th>
-                      <th scope="col">New tools</th>
-                      <th scope="col">No longer used</th>
-                    </tr>
-                  </thead>
-                  <tbody>
+              <Table label="Changed behaviour" heads={['Agent', { number: 'Change' }, 'Judged', { number: 'Calls' }, 'New tools', 'No longer used']}>
                     {judged.map((agent) => (
                       <tr key={agent.agent_id}>
                         <th scope="row">
@@ -275,9 +235,7 @@ const Drift = ({ of }: { readonly of: Settled<FleetBehavioralDiff> }) => (
                         </td>
                       </tr>
                     ))}
-                  </tbody>
-                </table>
-              </div>
+                  </Table>
             )}
           </>
         );

@@ -2,7 +2,7 @@ import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { GateError } from '../../../domain/errors.js';
 import { settled, type Settled } from '../../services.js';
 import { Chain } from '../../ui/chain.js';
-import { Empty, Foreign, Id, OrAway, Time } from '../../ui/parts.js';
+import {Empty, Foreign, Id, OrAway, Table, Time} from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
 import { addressOf, rowsAsked } from './asked.js';
 import { Choice, Kinds, Window } from './fields.js';
@@ -101,22 +101,7 @@ export const AUDIT: Page = {
 };
 
 const Rows = ({ rows, nowMs }: { readonly rows: readonly LedgerEntry[]; readonly nowMs: number }) => (
-  <div class="scrolls" tabIndex={0} role="region" aria-label="Rows">
-    <table class="rows">
-      <thead>
-        <tr>
-          <th scope="col" class="number">
-            Row
-          </th>
-          <th scope="col">When</th>
-          <th scope="col">What</th>
-          <th scope="col">Agent</th>
-          <th scope="col">Tool</th>
-          <th scope="col">Outcome</th>
-          <th scope="col">Call</th>
-        </tr>
-      </thead>
-      <tbody>
+  <Table label="Rows" heads={[{ number: 'Row' }, 'When', 'What', 'Agent', 'Tool', 'Outcome', 'Call']}>
         {rows.map((row) => (
           <tr key={row.id}>
             <td class="number">{row.seq}</td>
@@ -146,9 +131,7 @@ const Rows = ({ rows, nowMs }: { readonly rows: readonly LedgerEntry[]; readonly
             </td>
           </tr>
         ))}
-      </tbody>
-    </table>
-  </div>
+      </Table>
 );
 
 /** The outcome of a verdict, or how far an execution came. */

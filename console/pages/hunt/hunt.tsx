@@ -2,7 +2,7 @@ import type { Hunt } from '../../../contracts/ledger-reports.js';
 import { GateError } from '../../../domain/errors.js';
 import { KNOWN_SIGNALS } from '../../../domain/evidence/reports/hunt.js';
 import { settled, type Settled } from '../../services.js';
-import { Empty, Foreign, Id, OrAway, Time } from '../../ui/parts.js';
+import {Empty, Foreign, Id, OrAway, Table, Time} from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
 import { addressOf, asked, windowAsked } from '../audit/asked.js';
 import { Choice, Kinds, Window } from '../audit/fields.js';
@@ -63,24 +63,7 @@ export const HUNT: Page = {
                   <Empty>Nobody. Take a condition away, or a longer window.</Empty>
                 ) : (
                   <>
-                    <div class="scrolls" tabIndex={0} role="region" aria-label="Agents">
-                      <table class="rows">
-                        <thead>
-                          <tr>
-                            <th scope="col">Agent</th>
-                            <th scope="col" class="number">
-                              Rows
-                            </th>
-                            <th scope="col" class="number">
-                              Denied
-                            </th>
-                            <th scope="col">Gravest signal</th>
-                            <th scope="col">Latest</th>
-                            <th scope="col">Call</th>
-                            <th scope="col">Events</th>
-                          </tr>
-                        </thead>
-                        <tbody>
+                    <Table label="Agents" heads={['Agent', { number: 'Rows' }, { number: 'Denied' }, 'Gravest signal', 'Latest', 'Call', 'Events']}>
                           {agents.map((agent) => (
                             <tr key={agent.agent_id}>
                               <th scope="row">
@@ -107,9 +90,7 @@ export const HUNT: Page = {
                               </td>
                             </tr>
                           ))}
-                        </tbody>
-                      </table>
-                    </div>
+                        </Table>
                     {agents.length === AGENTS && <p class="dim">The first {AGENTS}; a narrower question shows the others.</p>}
                   </>
                 )

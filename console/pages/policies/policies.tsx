@@ -1,7 +1,7 @@
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import type { PolicyList } from '../../../contracts/policy.js';
 import { settled } from '../../services.js';
-import { Empty, Facts, Foreign, Id, OrAway, Time } from '../../ui/parts.js';
+import {Empty, Facts, Foreign, Id, OrAway, Table, Time} from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
 
 const DAY_MS = 86_400_000;
@@ -59,19 +59,7 @@ function Rules({ list, verdicts }: { readonly list: PolicyList; readonly verdict
   const files = list.policies.filter(({ rules }) => rules.length > 0);
   if (files.length === 0) return <Empty>No rule is loaded.</Empty>;
   return (
-    <div class="scrolls" tabIndex={0} role="region" aria-label="Rules">
-      <table class="rows">
-        <thead>
-          <tr>
-            <th scope="col">File</th>
-            <th scope="col">Rule</th>
-            <th scope="col">What it says of a call</th>
-            <th scope="col" class="number">
-              Last day
-            </th>
-          </tr>
-        </thead>
-        <tbody>
+    <Table label="Rules" heads={['File', 'Rule', 'What it says of a call', { number: 'Last day' }]}>
           {files.flatMap(({ name, as_shipped, rules }) =>
             rules.map(({ rule, title, description, reason }, at) => (
               <tr key={`${name}/${rule}/${at}`}>
@@ -87,9 +75,7 @@ function Rules({ list, verdicts }: { readonly list: PolicyList; readonly verdict
               </tr>
             )),
           )}
-        </tbody>
-      </table>
-    </div>
+        </Table>
   );
 }
 

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type PendingRequest, toolOf } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
-import { Csrf, Empty, Foreign, ForeignBlock } from '../../ui/parts.js';
+import {Csrf, Empty, Foreign, ForeignBlock, Table} from '../../ui/parts.js';
 import type { Action, Form, Shown, Visit } from '../../visit.js';
 import { readable } from './arguments.js';
 import { approve, UUID } from './decide.js';
@@ -154,17 +154,7 @@ function cameShown(came: readonly Came[]): Shown {
     body: (
       <section class="bulk">
         <h1>What became of them</h1>
-        <div class="scrolls" tabIndex={0} role="region" aria-label="What became of each">
-          <table class="rows">
-            <thead>
-              <tr>
-                <th scope="col">Call</th>
-                <th scope="col">Tool</th>
-                <th scope="col">Agent</th>
-                <th scope="col">Now</th>
-              </tr>
-            </thead>
-            <tbody>
+        <Table label="What became of each" heads={['Call', 'Tool', 'Agent', 'Now']}>
               {came.map((one) => (
                 <tr key={one.id} data-came={one.id}>
                   <td>
@@ -177,9 +167,7 @@ function cameShown(came: readonly Came[]): Shown {
                   <td>{'row' in one ? <Standing row={one.row} /> : <Refused {...one} />}</td>
                 </tr>
               ))}
-            </tbody>
-          </table>
-        </div>
+            </Table>
         <p>
           <a href="/hil">To the queue</a>
         </p>
