@@ -1,13 +1,12 @@
 import type { Delivery, DeliveryState, Notice, NotificationTarget } from '../../contracts/notification.js';
 import { notice as noticeShape } from '../../contracts/notification.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
-import { GateError } from '../../domain/errors.js';
 import { ordinalOf } from '../../domain/notification/notice.js';
 import type { KeptNotice, NoticeStore } from '../../domain/notification/ports.js';
 import { foreignText } from '../../domain/text.js';
 import type { Store } from '../store/database.js';
-import { askOf } from '../store/jobs.js';
-import { type Ask, statement } from '../store/statement.js';
+import { askOrUnavailable } from '../store/jobs.js';
+import { statement } from '../store/statement.js';
 
 interface StoredNotice {
   readonly notification_id: string;
@@ -88,14 +87,7 @@ export function noticeStoreOver<Tables>(
   store: Pick<Store<Tables>, 'db' | 'ask'>,
   { keys, clock }: { readonly keys: KeyRing; readonly clock: () => number },
 ): NoticeStore {
-  const asking = askOf(store);
-  const ask: Ask = async (...of) => {
-    try {
-      return await asking(...of);
-    } catch (cause) {
-      throw new GateError('store_unavailable', undefined, { cause });
-    }
-  };
+  const ask = askOrUnavailable(store);
   const messageOf = (id: string, channel: string, text: string, handle: string | null): string =>
     JSON.stringify([MAC_FORM, id, channel, text, handle]);
   const macOf = (...of: Parameters<typeof messageOf>): string => keys.authenticate(messageOf(...of), MAC_USE);

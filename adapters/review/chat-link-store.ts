@@ -4,8 +4,8 @@ import { GateError } from '../../domain/errors.js';
 import type { ChatLinkStore, TenantLink } from '../../domain/review/chat-links.js';
 import { CLICK_LIFE_MS } from '../../domain/review/chat-signature.js';
 import type { Store } from '../store/database.js';
-import { askOf } from '../store/jobs.js';
-import { type Ask, statement } from '../store/statement.js';
+import { askOrUnavailable } from '../store/jobs.js';
+import { statement } from '../store/statement.js';
 
 interface StoredLink {
   readonly tenant: string;
@@ -45,14 +45,7 @@ export function chatLinkStoreOver<Tables>(
   store: Pick<Store<Tables>, 'db' | 'ask'>,
   { keys, clock }: { readonly keys: KeyRing; readonly clock: () => number },
 ): ChatLinkStore {
-  const asking = askOf(store);
-  const ask: Ask = async (...of) => {
-    try {
-      return await asking(...of);
-    } catch (cause) {
-      throw new GateError('store_unavailable', undefined, { cause });
-    }
-  };
+  const ask = askOrUnavailable(store);
   const messageOf = ({
     tenant,
     oidc_sub,

@@ -1,9 +1,8 @@
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
-import { GateError } from '../../domain/errors.js';
 import type { VouchingStore } from '../../domain/review/vouched-people.js';
 import type { Store } from '../store/database.js';
-import { askOf } from '../store/jobs.js';
-import { type Ask, statement } from '../store/statement.js';
+import { askOrUnavailable } from '../store/jobs.js';
+import { statement } from '../store/statement.js';
 
 interface StoredVouching {
   readonly tenant: string;
@@ -32,14 +31,7 @@ export function vouchingStoreOver<Tables>(
   store: Pick<Store<Tables>, 'db' | 'ask'>,
   { keys }: { readonly keys: KeyRing },
 ): VouchingStore {
-  const asking = askOf(store);
-  const ask: Ask = async (...of) => {
-    try {
-      return await asking(...of);
-    } catch (cause) {
-      throw new GateError('store_unavailable', undefined, { cause });
-    }
-  };
+  const ask = askOrUnavailable(store);
   const messageOf = ({ tenant, subject, role, vouched_ms }: Omit<StoredVouching, 'mac'>) =>
     JSON.stringify([MAC_FORM, tenant, subject, role, Number(vouched_ms)]);
   const holds = (row: StoredVouching): boolean => {

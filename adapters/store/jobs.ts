@@ -1,4 +1,5 @@
 import { CompiledQuery, type Kysely, PostgresAdapter } from 'kysely';
+import { GateError } from '../../domain/errors.js';
 import type { Store } from './database.js';
 import { createGroupWriter } from './group-writer.js';
 import type { LocalFile } from './local-file.js';
@@ -30,6 +31,18 @@ export function* run(of: Statement, ...values: Value[]): Job<number> {
 
 /** Runs prepared statements on a store: building a query anew costs several times what running it does. */
 export const askOf = <Tables>(store: Pick<Store<Tables>, 'db' | 'ask'>): Ask => store.ask ?? askedOf(store.db);
+
+/** The same; whatever the store throws is `store_unavailable`. */
+export function askOrUnavailable<Tables>(store: Pick<Store<Tables>, 'db' | 'ask'>): Ask {
+  const asking = askOf(store);
+  return async (...of) => {
+    try {
+      return await asking(...of);
+    } catch (cause) {
+      throw new GateError('store_unavailable', undefined, { cause });
+    }
+  };
+}
 
 /** The same on a store or in a transaction of it, in order with its other statements. */
 export function askedOf<Tables>(db: Kysely<Tables>): Ask {
