@@ -2,7 +2,7 @@ import { type Migration, sql } from 'kysely';
 import { dialectOf, hasColumn } from './dialect.js';
 
 /**
- * 0001: who is signed in (docs/architecture/console.md#sessions). A session is found by the SHA-256 of its cookie, so that whoever reads the
+ * 0001: who is signed in (docs/architecture/console.md#sessions). A session is found by a keyed HMAC of its cookie, so that whoever reads the
  * table cannot act as anybody. A new table; locks nothing that exists.
  */
 const sessions: Migration = {

@@ -74,26 +74,26 @@ export function createConsoleService(options: ConsoleOptions): Service {
   const { sessions, assets, signIn, url, metrics, neighbours, clock = Date.now } = options;
   const reached = { ...neighbours, chain: chainHealth(neighbours.ledger, clock) };
   const answers = (to: ServiceApp): void => {
-  to.setErrorHandler(async (error: Error & { statusCode?: number }, request, reply) => {
-    const refusal = toGateError(error);
-    const waitSecs = retryAfterSecs(refusal);
-    if (waitSecs !== null) void reply.header('Retry-After', String(waitSecs));
-    if (refusal.status >= 500) request.log.error({ err: error }, 'a page of the console failed');
-    if (!wantsPage(request))
-      return reply
-        .code(refusal.status)
-        .type('application/json')
-        .send(JSON.stringify(plainErrorBody(refusal, request.correlationId)));
-    const entered = await enteredOf(request).catch(() => null);
-    const body = <Problem code={refusal.code} words={refusal.message} id={request.correlationId} />;
-    return send(reply, { title: 'Not done', body }, entered, refusal.status);
-  });
-  to.setNotFoundHandler(async (request, reply) => {
-    const entered = await enteredOf(request).catch(() => null);
-    const words = `There is no page ${request.url.split('?')[0]}.`;
-    const body = <Problem code="not_found" words={words} id={request.correlationId} />;
-    return send(reply, { title: 'No such page', body }, entered, 404);
-  });
+    to.setErrorHandler(async (error: Error & { statusCode?: number }, request, reply) => {
+      const refusal = toGateError(error);
+      const waitSecs = retryAfterSecs(refusal);
+      if (waitSecs !== null) void reply.header('Retry-After', String(waitSecs));
+      if (refusal.status >= 500) request.log.error({ err: error }, 'a page of the console failed');
+      if (!wantsPage(request))
+        return reply
+          .code(refusal.status)
+          .type('application/json')
+          .send(JSON.stringify(plainErrorBody(refusal, request.correlationId)));
+      const entered = await enteredOf(request).catch(() => null);
+      const body = <Problem code={refusal.code} words={refusal.message} id={request.correlationId} />;
+      return send(reply, { title: 'Not done', body }, entered, refusal.status);
+    });
+    to.setNotFoundHandler(async (request, reply) => {
+      const entered = await enteredOf(request).catch(() => null);
+      const words = `There is no page ${request.url.split('?')[0]}.`;
+      const body = <Problem code="not_found" words={words} id={request.correlationId} />;
+      return send(reply, { title: 'No such page', body }, entered, 404);
+    });
   };
 
   const service = createService({
@@ -112,7 +112,12 @@ export function createConsoleService(options: ConsoleOptions): Service {
   const failures = slidingBudget(ATTEMPTS.count, ATTEMPTS.windowMs);
   const name = url === undefined ? null : new URL(url);
   const address = { allowedHosts: name === null ? [] : [name.hostname], loopback: name === null };
-  const cookie = { path: '/', httpOnly: true, sameSite: 'lax', secure: options.tls !== null || name?.protocol === 'https:' } as const;
+  const cookie = {
+    path: '/',
+    httpOnly: true,
+    sameSite: 'lax',
+    secure: options.tls !== null || name?.protocol === 'https:',
+  } as const;
 
   if (signIn.close) app.addHook('onClose', () => signIn.close?.());
   void app.register(cookies);
@@ -120,7 +125,13 @@ export function createConsoleService(options: ConsoleOptions): Service {
 
   const send = (reply: FastifyReply, shown: Shown, entered: Entered | null, status = 200) => {
     const page = render(
-      <Document shown={shown} person={entered?.person ?? null} csrf={entered?.session.csrf ?? ''} assets={assets} pages={PAGES} />,
+      <Document
+        shown={shown}
+        person={entered?.person ?? null}
+        csrf={entered?.session.csrf ?? ''}
+        assets={assets}
+        pages={PAGES}
+      />,
     );
     return reply
       .code(shown.status ?? status)
@@ -203,7 +214,10 @@ export function createConsoleService(options: ConsoleOptions): Service {
     done(
       isAllowed
         ? undefined
-        : new GateError('host_not_allowed', 'The console is not known by this address: open it at the one that GATE_CONSOLE_URL names.'),
+        : new GateError(
+            'host_not_allowed',
+            'The console is not known by this address: open it at the one that GATE_CONSOLE_URL names.',
+          ),
     );
   });
 
@@ -322,7 +336,6 @@ const firstOf = (fields: Readonly<Record<string, string | readonly string[]>>): 
 
 function formOf(body: unknown): Form {
   const fields = (body ?? {}) as Readonly<Record<string, string | readonly string[]>>;
-  const all = (field: string): readonly string[] =>
-    Object.hasOwn(fields, field) ? [fields[field] ?? []].flat() : [];
+  const all = (field: string): readonly string[] => (Object.hasOwn(fields, field) ? [fields[field] ?? []].flat() : []);
   return { all, get: (field) => all(field)[0] ?? '' };
 }

@@ -21,8 +21,8 @@ const Walked = ({ chain, nowMs }: { readonly chain: ChainHealth; readonly nowMs:
   if (!valid)
     return (
       <p class="notice bad" role="alert">
-        The chain does not hold, as a walk found <Time iso={checked_at} nowMs={nowMs} />. Decide nothing on what it says;{' '}
-        <code>npx gate verify</code> says more.
+        The chain does not hold, as a walk found <Time iso={checked_at} nowMs={nowMs} />. Decide nothing on what it
+        says; <code>npx gate verify</code> says more.
       </p>
     );
   return (

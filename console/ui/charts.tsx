@@ -10,16 +10,43 @@ export interface Bar {
 }
 
 /** Bars over time, the marked part of each at its foot. `most` is the highest bar of all charts beside each other. */
-export const Bars = ({ of, most, label }: { readonly of: readonly Bar[]; readonly most: number; readonly label: string }) => (
-  <svg class="chart" role="img" aria-label={label} width={of.length * STEP} height={HEIGHT} viewBox={`0 0 ${of.length * STEP} ${HEIGHT}`}>
+export const Bars = ({
+  of,
+  most,
+  label,
+}: {
+  readonly of: readonly Bar[];
+  readonly most: number;
+  readonly label: string;
+}) => (
+  <svg
+    class="chart"
+    role="img"
+    aria-label={label}
+    width={of.length * STEP}
+    height={HEIGHT}
+    viewBox={`0 0 ${of.length * STEP} ${HEIGHT}`}
+  >
     <line class="axis" x1={0} x2={of.length * STEP} y1={HEIGHT - 0.5} y2={HEIGHT - 0.5} />
     {of.map(({ total, marked }, at) => {
       const height = (count: number) => (most === 0 || count === 0 ? 0 : Math.max(1, (count / most) * (HEIGHT - 2)));
       return (
         total > 0 && (
           <g key={at}>
-            <rect class="all" x={at * STEP + 1} width={STEP - 2} y={HEIGHT - 1 - height(total)} height={height(total)} />
-            <rect class="marked" x={at * STEP + 1} width={STEP - 2} y={HEIGHT - 1 - height(marked)} height={height(marked)} />
+            <rect
+              class="all"
+              x={at * STEP + 1}
+              width={STEP - 2}
+              y={HEIGHT - 1 - height(total)}
+              height={height(total)}
+            />
+            <rect
+              class="marked"
+              x={at * STEP + 1}
+              width={STEP - 2}
+              y={HEIGHT - 1 - height(marked)}
+              height={height(marked)}
+            />
           </g>
         )
       );

@@ -47,7 +47,10 @@ export const Document = ({ shown, person, csrf, assets, pages }: DocumentProps) 
             <form class="who" method="post" action="/logout">
               <Csrf token={csrf} />
               <span>
-                <Foreign text={person.subject} /> <span class="dim">{person.role}, {person.tenant}</span>
+                <Foreign text={person.subject} />{' '}
+                <span class="dim">
+                  {person.role}, {person.tenant}
+                </span>
               </span>
               <button type="submit">Sign out</button>
             </form>
@@ -67,7 +70,15 @@ export const Document = ({ shown, person, csrf, assets, pages }: DocumentProps) 
 );
 
 /** Why something was not shown or not done, and what to do. */
-export const Problem = ({ code, words, id }: { readonly code: string; readonly words: string; readonly id: string }) => (
+export const Problem = ({
+  code,
+  words,
+  id,
+}: {
+  readonly code: string;
+  readonly words: string;
+  readonly id: string;
+}) => (
   <section>
     <h1>That did not work</h1>
     <p>

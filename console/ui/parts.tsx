@@ -81,17 +81,17 @@ export const Empty = ({ children }: { readonly children: ComponentChildren }) =>
 /** The hidden field of every form. */
 export const Csrf = ({ token }: { readonly token: string }) => <input type="hidden" name="csrf" value={token} />;
 
-/** A table that scrolls by itself where the page is narrow. A column of numbers says so. */
-export const Table = ({
+/** A table. With a label it scrolls by itself where the page is narrow. A column of numbers says so. */
+export function Table({
   label,
   heads,
   children,
 }: {
-  readonly label: string;
+  readonly label?: string;
   readonly heads: readonly (string | { readonly number: string })[];
   readonly children: ComponentChildren;
-}) => (
-  <div class="scrolls" tabIndex={0} role="region" aria-label={label}>
+}) {
+  const table = (
     <table class="rows">
       <thead>
         <tr>
@@ -110,5 +110,11 @@ export const Table = ({
       </thead>
       <tbody>{children}</tbody>
     </table>
-  </div>
-);
+  );
+  if (label === undefined) return table;
+  return (
+    <div class="scrolls" tabIndex={0} role="region" aria-label={label}>
+      {table}
+    </div>
+  );
+}

@@ -26,8 +26,8 @@ const Wanted = ({ wanted }: Pick<Wanting, 'wanted'>) => <input type="hidden" nam
 export const SignInByToken = ({ refused, wanted }: Wanting) => (
   <SignIn refused={refused}>
     <p>
-      <code>npx gate console</code> in the folder of a running stack prints a link that signs you in. Or type the operator's
-      token:
+      <code>npx gate console</code> in the folder of a running stack prints a link that signs you in. Or type the
+      operator's token:
     </p>
     <form method="post" action="/login">
       <Wanted wanted={wanted} />
@@ -56,7 +56,11 @@ export const SignInByPassword = ({ refused, wanted }: Wanting) => (
 );
 
 /** `issuer` is where the browser goes. */
-export const SignInByProvider = ({ refused, issuer, start }: Refused & { readonly issuer: string; readonly start: string }) => (
+export const SignInByProvider = ({
+  refused,
+  issuer,
+  start,
+}: Refused & { readonly issuer: string; readonly start: string }) => (
   <SignIn refused={refused}>
     <p>
       Your organisation's sign-in is at <code>{issuer}</code>.

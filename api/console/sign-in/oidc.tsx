@@ -36,7 +36,19 @@ const CALLBACK = '/auth/oidc/callback';
 const BEGUN_LIFE_MS = 600_000;
 const SKEW_SECONDS = 60;
 const KEYS_LIFE_MS = 3_600_000;
-const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'];
+const ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+];
 
 /**
  * Sign-in by an OpenID provider: the code flow with PKCE, state and nonce (docs/architecture/console.md#sign-in-by-a-provider). Throws when
@@ -129,7 +141,8 @@ export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
     });
     const claimed = await verified(tokens.id_token ?? '');
     const { aud } = claimed;
-    if (aud !== clientId && !(Array.isArray(aud) && aud.length === 1)) throw new Error('the token is for others as well');
+    if (aud !== clientId && !(Array.isArray(aud) && aud.length === 1))
+      throw new Error('the token is for others as well');
     return claimed;
   }
 
@@ -165,7 +178,13 @@ export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
     const { tenant, role } = who;
     await door.accept(reply, { subject, tenant, mode: NAME, role, endsMs });
     logger.info(
-      { event: 'federated_login', protocol: NAME, principal: commitment(options.issuer, tenant, subject), tenant, role },
+      {
+        event: 'federated_login',
+        protocol: NAME,
+        principal: commitment(options.issuer, tenant, subject),
+        tenant,
+        role,
+      },
       'somebody signed in by the provider',
     );
     return reply.redirect(from.returnTo, 303);
@@ -179,7 +198,10 @@ export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
       app.get('/login', async (request, reply) => {
         const { return_to: wanted } = request.query as { readonly return_to?: unknown };
         if (wanted === undefined) return door.page(reply, 200);
-        return reply.redirect(`/auth/oidc/login?${new URLSearchParams({ return_to: ownPath(wanted) }).toString()}`, 303);
+        return reply.redirect(
+          `/auth/oidc/login?${new URLSearchParams({ return_to: ownPath(wanted) }).toString()}`,
+          303,
+        );
       });
       app.get('/auth/oidc/login', async (request, reply) => {
         door.throttle(request);
@@ -213,6 +235,9 @@ const LACKS = {
 
 /** Who signed in, for a log that names nobody. */
 const commitment = (issuer: string, tenant: string, subject: string): string => {
-  const digest = (text: string): string => createHash('sha256').update(`${Buffer.byteLength(text)}:${text}`).digest('hex');
+  const digest = (text: string): string =>
+    createHash('sha256')
+      .update(`${Buffer.byteLength(text)}:${text}`)
+      .digest('hex');
   return `${NAME}:${tenant}:${digest(issuer).slice(0, 16)}:${digest(subject).slice(0, 32)}`;
 };

@@ -1,7 +1,7 @@
 import type { AgentActivity, FleetBehavioralDiff, SilentAgents } from '../../../contracts/ledger-reports.js';
 import { type Settled, settled } from '../../services.js';
 import { Bars, Shares } from '../../ui/charts.js';
-import {Empty, Foreign, OrAway, spanTold, Table, Time} from '../../ui/parts.js';
+import { Empty, Foreign, OrAway, spanTold, Table, Time } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
 import { addressOf } from '../audit/asked.js';
 
@@ -30,14 +30,23 @@ export const AGENTS_PAGE: Page = {
           <nav aria-label="Window">
             {Object.keys(WINDOWS).map((option) => (
               <span key={option}>
-                <a href={addressOf('/agents', { window: option })} aria-current={option === window ? 'page' : undefined}>
+                <a
+                  href={addressOf('/agents', { window: option })}
+                  aria-current={option === window ? 'page' : undefined}
+                >
                   {option}
                 </a>{' '}
               </span>
             ))}
           </nav>
           <OrAway of={activity}>
-            {(did) => (did.agents.length === 0 ? <Empty>No agent called anything in this window. Take a longer one.</Empty> : <Activity of={did} window={window} nowMs={nowMs} />)}
+            {(did) =>
+              did.agents.length === 0 ? (
+                <Empty>No agent called anything in this window. Take a longer one.</Empty>
+              ) : (
+                <Activity of={did} window={window} nowMs={nowMs} />
+              )
+            }
           </OrAway>
           {/* One notice is enough where the ledger is away. */}
           {activity.ok && <Silence of={silent} nowMs={nowMs} />}
@@ -48,51 +57,79 @@ export const AGENTS_PAGE: Page = {
   },
 };
 
-function Activity({ of: { agents, agents_total, since, until }, window, nowMs }: { readonly of: AgentActivity; readonly window: string; readonly nowMs: number }) {
+function Activity({
+  of: { agents, agents_total, since, until },
+  window,
+  nowMs,
+}: {
+  readonly of: AgentActivity;
+  readonly window: string;
+  readonly nowMs: number;
+}) {
   const most = Math.max(0, ...agents.flatMap(({ points }) => points.map((point) => point.total)));
   const part = spanTold((Date.parse(until) - Date.parse(since)) / 24);
   return (
     <>
       <p class="dim">
-        <span class="key allow" /> allowed, <span class="key park" /> sent to a person, <span class="key deny" /> denied. Bars are calls of {part} each, the denied ones at
-        their foot; all have the same scale.
+        <span class="key allow" /> allowed, <span class="key park" /> sent to a person, <span class="key deny" />{' '}
+        denied. Bars are calls of {part} each, the denied ones at their foot; all have the same scale.
       </p>
-      <Table label="What agents did" heads={['Agent', { number: 'Calls' }, { number: 'Allowed' }, { number: 'To people' }, { number: 'Denied' }, 'Shares', 'Over time', 'Last call']}>
-            {agents.map((agent) => (
-              <tr key={agent.agent_id}>
-                <th scope="row">
-                  <a href={`/audit/agents/${encodeURIComponent(agent.agent_id)}/narrative`}>
-                    <Foreign text={agent.agent_id} />
-                  </a>
-                </th>
-                <td class="number">{agent.total}</td>
-                <td class="number">{agent.allowed}</td>
-                <td class="number">
-                  {agent.reviewed}
-                  {agent.denied_by_people > 0 && ` (${agent.denied_by_people} refused)`}
-                </td>
-                <td class="number">
-                  {agent.denied > 0 ? <a href={addressOf('/audit', { agent: agent.agent_id, verdict: 'deny', window })}>{agent.denied}</a> : 0}
-                </td>
-                <td>
-                  <Shares
-                    of={[
-                      { tone: 'allow', count: agent.allowed },
-                      { tone: 'park', count: agent.reviewed },
-                      { tone: 'deny', count: agent.denied },
-                    ]}
-                    label={`${agent.allowed} allowed, ${agent.reviewed} sent to a person, ${agent.denied} denied`}
-                  />
-                </td>
-                <td>
-                  <Bars of={agent.points.map(({ total, denied }) => ({ total, marked: denied }))} most={most} label={`Calls, ${part} each; the table below has the numbers`} />
-                </td>
-                <td>
-                  <Time iso={agent.last_at} nowMs={nowMs} />
-                </td>
-              </tr>
-            ))}
-          </Table>
+      <Table
+        label="What agents did"
+        heads={[
+          'Agent',
+          { number: 'Calls' },
+          { number: 'Allowed' },
+          { number: 'To people' },
+          { number: 'Denied' },
+          'Shares',
+          'Over time',
+          'Last call',
+        ]}
+      >
+        {agents.map((agent) => (
+          <tr key={agent.agent_id}>
+            <th scope="row">
+              <a href={`/audit/agents/${encodeURIComponent(agent.agent_id)}/narrative`}>
+                <Foreign text={agent.agent_id} />
+              </a>
+            </th>
+            <td class="number">{agent.total}</td>
+            <td class="number">{agent.allowed}</td>
+            <td class="number">
+              {agent.reviewed}
+              {agent.denied_by_people > 0 && ` (${agent.denied_by_people} refused)`}
+            </td>
+            <td class="number">
+              {agent.denied > 0 ? (
+                <a href={addressOf('/audit', { agent: agent.agent_id, verdict: 'deny', window })}>{agent.denied}</a>
+              ) : (
+                0
+              )}
+            </td>
+            <td>
+              <Shares
+                of={[
+                  { tone: 'allow', count: agent.allowed },
+                  { tone: 'park', count: agent.reviewed },
+                  { tone: 'deny', count: agent.denied },
+                ]}
+                label={`${agent.allowed} allowed, ${agent.reviewed} sent to a person, ${agent.denied} denied`}
+              />
+            </td>
+            <td>
+              <Bars
+                of={agent.points.map(({ total, denied }) => ({ total, marked: denied }))}
+                most={most}
+                label={`Calls, ${part} each; the table below has the numbers`}
+              />
+            </td>
+            <td>
+              <Time iso={agent.last_at} nowMs={nowMs} />
+            </td>
+          </tr>
+        ))}
+      </Table>
       {agents_total > agents.length && (
         <p class="dim">
           The {agents.length} with most calls of {agents_total}; a shorter window may show others.
@@ -104,63 +141,34 @@ function Activity({ of: { agents, agents_total, since, until }, window, nowMs }:
           <summary>
             <Foreign text={agent.agent_id} />: {agent.tools_total} {agent.tools_total === 1 ? 'tool' : 'tools'}
           </summary>
-          <table class="rows">
-            <thead>
-              <tr>
-                <th scope="col">Tool</th>
-                <th scope="col" class="number">
-                  Allowed
+          <Table heads={['Tool', { number: 'Allowed' }, { number: 'To people' }, { number: 'Denied' }]}>
+            {agent.tools.map((tool) => (
+              <tr key={tool.tool_name}>
+                <th scope="row">
+                  <a href={addressOf('/audit', { agent: agent.agent_id, tool: tool.tool_name, window })}>
+                    <Foreign text={tool.tool_name} />
+                  </a>
                 </th>
-                <th scope="col" class="number">
-                  To people
-                </th>
-                <th scope="col" class="number">
-                  Denied
-                </th>
+                <td class="number">{tool.allowed}</td>
+                <td class="number">{tool.reviewed}</td>
+                <td class="number">{tool.denied}</td>
               </tr>
-            </thead>
-            <tbody>
-              {agent.tools.map((tool) => (
-                <tr key={tool.tool_name}>
-                  <th scope="row">
-                    <a href={addressOf('/audit', { agent: agent.agent_id, tool: tool.tool_name, window })}>
-                      <Foreign text={tool.tool_name} />
-                    </a>
-                  </th>
-                  <td class="number">{tool.allowed}</td>
-                  <td class="number">{tool.reviewed}</td>
-                  <td class="number">{tool.denied}</td>
+            ))}
+          </Table>
+          {agent.tools_total > agent.tools.length && <p class="dim">The {agent.tools.length} that were called most.</p>}
+          <Table heads={['Over time, from', { number: 'Calls' }, { number: 'Denied' }]}>
+            {agent.points
+              .filter(({ total }) => total > 0)
+              .map(({ at, total, denied }) => (
+                <tr key={at}>
+                  <td>
+                    <Time iso={at} nowMs={nowMs} />
+                  </td>
+                  <td class="number">{total}</td>
+                  <td class="number">{denied}</td>
                 </tr>
               ))}
-            </tbody>
-          </table>
-          {agent.tools_total > agent.tools.length && <p class="dim">The {agent.tools.length} that were called most.</p>}
-          <table class="rows">
-            <thead>
-              <tr>
-                <th scope="col">Over time, from</th>
-                <th scope="col" class="number">
-                  Calls
-                </th>
-                <th scope="col" class="number">
-                  Denied
-                </th>
-              </tr>
-            </thead>
-            <tbody>
-              {agent.points
-                .filter(({ total }) => total > 0)
-                .map(({ at, total, denied }) => (
-                  <tr key={at}>
-                    <td>
-                      <Time iso={at} nowMs={nowMs} />
-                    </td>
-                    <td class="number">{total}</td>
-                    <td class="number">{denied}</td>
-                  </tr>
-                ))}
-            </tbody>
-          </table>
+          </Table>
         </details>
       ))}
     </>
@@ -175,26 +183,18 @@ const Silence = ({ of, nowMs }: { readonly of: Settled<SilentAgents>; readonly n
         silent.length === 0 ? (
           <p class="dim">None of {active_total}.</p>
         ) : (
-          <table class="rows">
-            <thead>
-              <tr>
-                <th scope="col">Agent</th>
-                <th scope="col">Last call</th>
+          <Table heads={['Agent', 'Last call']}>
+            {silent.slice(0, AGENTS).map((agent) => (
+              <tr key={agent.agent_name}>
+                <th scope="row">
+                  <a href={addressOf('/audit', { agent: agent.agent_name })}>
+                    <Foreign text={agent.agent_name} />
+                  </a>
+                </th>
+                <td>{agent.last_activity === null ? 'never' : <Time iso={agent.last_activity} nowMs={nowMs} />}</td>
               </tr>
-            </thead>
-            <tbody>
-              {silent.slice(0, AGENTS).map((agent) => (
-                <tr key={agent.agent_name}>
-                  <th scope="row">
-                    <a href={addressOf('/audit', { agent: agent.agent_name })}>
-                      <Foreign text={agent.agent_name} />
-                    </a>
-                  </th>
-                  <td>{agent.last_activity === null ? 'never' : <Time iso={agent.last_activity} nowMs={nowMs} />}</td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+            ))}
+          </Table>
         )
       }
     </OrAway>
@@ -210,32 +210,39 @@ const Drift = ({ of }: { readonly of: Settled<FleetBehavioralDiff> }) => (
         return (
           <>
             <p class="dim">
-              The last {recent_days} days beside the {baseline_days} before them: tools, hours, intent, denials. From 35 % on it counts as drift. {agents.length - judged.length} of{' '}
-              {agents.length} had fewer than 50 calls in one of the two, which says nothing.
+              The last {recent_days} days beside the {baseline_days} before them: tools, hours, intent, denials. From 35
+              % on it counts as drift. {agents.length - judged.length} of {agents.length} had fewer than 50 calls in one
+              of the two, which says nothing.
             </p>
             {judged.length > 0 && (
-              <Table label="Changed behaviour" heads={['Agent', { number: 'Change' }, 'Judged', { number: 'Calls' }, 'New tools', 'No longer used']}>
-                    {judged.map((agent) => (
-                      <tr key={agent.agent_id}>
-                        <th scope="row">
-                          <Foreign text={agent.agent_id} />
-                        </th>
-                        <td class="number">
-                          <meter min={0} max={1} value={agent.drift_overall} aria-label="Change" /> {Math.round(agent.drift_overall * 100)} %
-                        </td>
-                        <td>
-                          <span class={`tag ${agent.drifted ? 'park' : 'allow'}`}>{agent.drifted ? 'drifted' : 'as before'}</span>
-                        </td>
-                        <td class="number">{agent.recent_total}</td>
-                        <td>
-                          <Names of={agent.new_tools} />
-                        </td>
-                        <td>
-                          <Names of={agent.vanished_tools} />
-                        </td>
-                      </tr>
-                    ))}
-                  </Table>
+              <Table
+                label="Changed behaviour"
+                heads={['Agent', { number: 'Change' }, 'Judged', { number: 'Calls' }, 'New tools', 'No longer used']}
+              >
+                {judged.map((agent) => (
+                  <tr key={agent.agent_id}>
+                    <th scope="row">
+                      <Foreign text={agent.agent_id} />
+                    </th>
+                    <td class="number">
+                      <meter min={0} max={1} value={agent.drift_overall} aria-label="Change" />{' '}
+                      {Math.round(agent.drift_overall * 100)} %
+                    </td>
+                    <td>
+                      <span class={`tag ${agent.drifted ? 'park' : 'allow'}`}>
+                        {agent.drifted ? 'drifted' : 'as before'}
+                      </span>
+                    </td>
+                    <td class="number">{agent.recent_total}</td>
+                    <td>
+                      <Names of={agent.new_tools} />
+                    </td>
+                    <td>
+                      <Names of={agent.vanished_tools} />
+                    </td>
+                  </tr>
+                ))}
+              </Table>
             )}
           </>
         );

@@ -2,13 +2,13 @@ import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { GateError } from '../../../domain/errors.js';
 import { settled, type Settled } from '../../services.js';
 import { Chain } from '../../ui/chain.js';
-import {Empty, Foreign, Id, OrAway, Table, Time} from '../../ui/parts.js';
+import { Empty, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
 import { addressOf, rowsAsked } from './asked.js';
 import { Choice, Kinds, Window } from './fields.js';
 
 const ROWS = 100;
-export const VERDICTS = [
+const VERDICTS = [
   ['allow', 'allowed'],
   ['park', 'sent to a person'],
   ['deny', 'denied'],
@@ -36,7 +36,10 @@ export const AUDIT: Page = {
     const one = asked.agent !== undefined && !asked.agent.includes('*') ? asked.agent : null;
     return {
       title: 'Audit',
-      ...(refused && { notice: { kind: 'bad', text: `${refused.message} (${refused.code})` } as const, status: refused.status }),
+      ...(refused && {
+        notice: { kind: 'bad', text: `${refused.message} (${refused.code})` } as const,
+        status: refused.status,
+      }),
       body: (
         <section class="audit">
           <h1>Audit</h1>
@@ -54,7 +57,10 @@ export const AUDIT: Page = {
             <button type="submit">Show</button> <a href="/audit">Clear</a>
           </form>
           <p>
-            <a href={addressOf('/audit/hunt', { window: asked.window, from: asked.from, to: asked.to })}>Hunt: who is behind it</a>,{' '}
+            <a href={addressOf('/audit/hunt', { window: asked.window, from: asked.from, to: asked.to })}>
+              Hunt: who is behind it
+            </a>
+            ,{' '}
             {one !== null && (
               <>
                 <a href={`/audit/agents/${encodeURIComponent(one)}/narrative`}>
@@ -68,7 +74,17 @@ export const AUDIT: Page = {
             </a>
             {asked.window !== undefined && query.from !== undefined && (
               <>
-                , <a href={addressOf('/audit', { ...asked, window: undefined, from: query.from, to: new Date(nowMs).toISOString() })}>this window for good</a>
+                ,{' '}
+                <a
+                  href={addressOf('/audit', {
+                    ...asked,
+                    window: undefined,
+                    from: query.from,
+                    to: new Date(nowMs).toISOString(),
+                  })}
+                >
+                  this window for good
+                </a>
               </>
             )}
           </p>
@@ -102,36 +118,36 @@ export const AUDIT: Page = {
 
 const Rows = ({ rows, nowMs }: { readonly rows: readonly LedgerEntry[]; readonly nowMs: number }) => (
   <Table label="Rows" heads={[{ number: 'Row' }, 'When', 'What', 'Agent', 'Tool', 'Outcome', 'Call']}>
-        {rows.map((row) => (
-          <tr key={row.id}>
-            <td class="number">{row.seq}</td>
-            <td>
-              <Time iso={row.timestamp} nowMs={nowMs} />
-            </td>
-            <td>
-              <code>
-                <Foreign text={row.event_kind ?? row.method} />
-              </code>
-            </td>
-            <td>
-              <a href={addressOf('/audit', { agent: row.agent_id })}>
-                <Foreign text={row.agent_id} />
-              </a>
-            </td>
-            <td>{row.tool_type && <Foreign text={row.tool_type} />}</td>
-            <td>
-              <Outcome row={row} />
-            </td>
-            <td>
-              {row.correlation_id && (
-                <a href={`/audit/correlation/${encodeURIComponent(row.correlation_id)}`}>
-                  <Id id={row.correlation_id} short />
-                </a>
-              )}
-            </td>
-          </tr>
-        ))}
-      </Table>
+    {rows.map((row) => (
+      <tr key={row.id}>
+        <td class="number">{row.seq}</td>
+        <td>
+          <Time iso={row.timestamp} nowMs={nowMs} />
+        </td>
+        <td>
+          <code>
+            <Foreign text={row.event_kind ?? row.method} />
+          </code>
+        </td>
+        <td>
+          <a href={addressOf('/audit', { agent: row.agent_id })}>
+            <Foreign text={row.agent_id} />
+          </a>
+        </td>
+        <td>{row.tool_type && <Foreign text={row.tool_type} />}</td>
+        <td>
+          <Outcome row={row} />
+        </td>
+        <td>
+          {row.correlation_id && (
+            <a href={`/audit/correlation/${encodeURIComponent(row.correlation_id)}`}>
+              <Id id={row.correlation_id} short />
+            </a>
+          )}
+        </td>
+      </tr>
+    ))}
+  </Table>
 );
 
 /** The outcome of a verdict, or how far an execution came. */

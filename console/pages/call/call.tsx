@@ -26,10 +26,15 @@ export const CALL: Page = {
           settled('The ledger', services.ledger.call(id)),
           settled('The review service', services.hil.byCorrelation(id)),
         ])
-      : ([{ ok: true, value: [] }, { ok: true, value: null }] as const);
+      : ([
+          { ok: true, value: [] },
+          { ok: true, value: null },
+        ] as const);
     const all = rows.ok ? rows.value : [];
     // The row that commits to the request: its verdict, or for a review without a call the row that opened it.
-    const asked = all.find((row) => ['proxy.verdict', 'hil.created'].includes(row.event_kind ?? '') && row['payload_sha256'] !== null);
+    const asked = all.find(
+      (row) => ['proxy.verdict', 'hil.created'].includes(row.event_kind ?? '') && row['payload_sha256'] !== null,
+    );
     const request = asked ? await settled('The ledger', services.ledger.maskedParams(asked.id)) : null;
     const isEmpty = rows.ok && all.length === 0;
     return {
@@ -77,15 +82,23 @@ function Call({ rows, nowMs }: { readonly rows: readonly LedgerEntry[]; readonly
   const changed = newest(rows, 'hil.modified');
   const [first] = rows;
   const spoke = [
-    ...new Set([verdict, policy, changed].flatMap((row) => [...lines(row?.policy_decision?.['reasons']), ...lines(row?.policy_decision?.['review_reasons'])])),
+    ...new Set(
+      [verdict, policy, changed].flatMap((row) => [
+        ...lines(row?.policy_decision?.['reasons']),
+        ...lines(row?.policy_decision?.['review_reasons']),
+      ]),
+    ),
   ];
-  const undelivered = rows.filter((row) => row.event_kind === 'alarm.call_stuck' && row.policy_decision?.['duty'] === 'callback');
+  const undelivered = rows.filter(
+    (row) => row.event_kind === 'alarm.call_stuck' && row.policy_decision?.['duty'] === 'callback',
+  );
   const told = ended?.policy_decision;
   return (
     <>
       <p class="headline">
         <Foreign text={first?.agent_id ?? ''} /> asked for <Foreign text={first?.tool_type ?? 'nothing by name'} />{' '}
-        {first && <Time iso={first.timestamp} nowMs={nowMs} />}. {verdict && <Outcome row={verdict} />} {ended && <Outcome row={ended} />}
+        {first && <Time iso={first.timestamp} nowMs={nowMs} />}. {verdict && <Outcome row={verdict} />}{' '}
+        {ended && <Outcome row={ended} />}
       </p>
       <section class="verdict" aria-labelledby="verdict">
         <h2 id="verdict">Verdict</h2>
@@ -134,7 +147,10 @@ function Call({ rows, nowMs }: { readonly rows: readonly LedgerEntry[]; readonly
               of={[
                 ['Status', <Foreign text={textOf(told['status_code'])} />],
                 ['Took', typeof told['duration_ms'] === 'number' ? `${told['duration_ms']} ms` : 'not known'],
-                ['Digest of the result', typeof told['result_sha256'] === 'string' ? <Id id={told['result_sha256']} short /> : 'none'],
+                [
+                  'Digest of the result',
+                  typeof told['result_sha256'] === 'string' ? <Id id={told['result_sha256']} short /> : 'none',
+                ],
                 ...(told['code'] ? [['Code', <Foreign text={textOf(told['code'])} />] as const] : []),
               ]}
             />
@@ -145,7 +161,8 @@ function Call({ rows, nowMs }: { readonly rows: readonly LedgerEntry[]; readonly
         )}
         {undelivered.map((row) => (
           <p key={row.id} class="notice bad">
-            A message to the caller's callback address was given up <Time iso={row.timestamp} nowMs={nowMs} />: <Foreign text={row.reasoning} />
+            A message to the caller's callback address was given up <Time iso={row.timestamp} nowMs={nowMs} />:{' '}
+            <Foreign text={row.reasoning} />
           </p>
         ))}
       </section>
@@ -162,7 +179,8 @@ function Rules({ of }: { readonly of: Json | undefined }) {
   if (typeof digest !== 'string') return <>none</>;
   return (
     <>
-      {textOf(bundle['policy_count'])} of <Foreign text={textOf(bundle['version'])} /> <Id id={digest.replace(/^sha256:/, '')} short />
+      {textOf(bundle['policy_count'])} of <Foreign text={textOf(bundle['version'])} />{' '}
+      <Id id={digest.replace(/^sha256:/, '')} short />
     </>
   );
 }
@@ -170,7 +188,8 @@ function Rules({ of }: { readonly of: Json | undefined }) {
 /** What inspection made of the call. Scores are basis points in the row, and per cent here. */
 function Scores({ row }: { readonly row: LedgerEntry }) {
   const scores = row['brain_scores'];
-  const given = typeof scores === 'object' && scores !== null && !Array.isArray(scores) ? Object.entries(scores as JsonObject) : [];
+  const given =
+    typeof scores === 'object' && scores !== null && !Array.isArray(scores) ? Object.entries(scores as JsonObject) : [];
   return (
     <>
       <h3>Inspection</h3>
@@ -241,7 +260,11 @@ const Review = ({ row, nowMs }: { readonly row: PendingRequest; readonly nowMs: 
   </section>
 );
 
-const Request = ({ of }: { readonly of: Settled<{ readonly masked_params: Json; readonly retention_class: string | null }> }) => (
+const Request = ({
+  of,
+}: {
+  readonly of: Settled<{ readonly masked_params: Json; readonly retention_class: string | null }>;
+}) => (
   <section aria-labelledby="request">
     <h2 id="request">Request</h2>
     <OrAway of={of}>
@@ -251,7 +274,9 @@ const Request = ({ of }: { readonly of: Settled<{ readonly masked_params: Json; 
         return (
           <>
             <ForeignBlock text={text} label="The request, secrets masked" />
-            {!isWhole && <p class="notice bad">Only the beginning: the request has more than {MOST_CHARACTERS} characters.</p>}
+            {!isWhole && (
+              <p class="notice bad">Only the beginning: the request has more than {MOST_CHARACTERS} characters.</p>
+            )}
             <p class="dim">
               As the agent sent it, secrets masked.{' '}
               {kept !== null && (
@@ -267,7 +292,15 @@ const Request = ({ of }: { readonly of: Settled<{ readonly masked_params: Json; 
   </section>
 );
 
-const Story = ({ id, rows, nowMs }: { readonly id: string; readonly rows: readonly LedgerEntry[]; readonly nowMs: number }) => (
+const Story = ({
+  id,
+  rows,
+  nowMs,
+}: {
+  readonly id: string;
+  readonly rows: readonly LedgerEntry[];
+  readonly nowMs: number;
+}) => (
   <section class="wide" aria-labelledby="story">
     <h2 id="story">What happened</h2>
     <ol class="story">
@@ -277,9 +310,9 @@ const Story = ({ id, rows, nowMs }: { readonly id: string; readonly rows: readon
     </ol>
     {rows.length > MOST_ROWS && <p class="notice">{rows.length - MOST_ROWS} more rows are in the JSON.</p>}
     <p class="dim">
-      <a href={`/api/audit/correlation/${id}`}>All rows as JSON</a>.{' '}
-      A proof is checked on any machine with <code>npx gate verify --bundle gate-proof-N.json --key</code> and the log's key, which you have
-      from elsewhere than the file; it needs neither this console nor the network. <code>npx gate verify</code> walks the whole chain.
+      <a href={`/api/audit/correlation/${id}`}>All rows as JSON</a>. A proof is checked on any machine with{' '}
+      <code>npx gate verify --bundle gate-proof-N.json --key</code> and the log's key, which you have from elsewhere
+      than the file; it needs neither this console nor the network. <code>npx gate verify</code> walks the whole chain.
     </p>
   </section>
 );

@@ -1,6 +1,6 @@
 import { settled } from '../../services.js';
 import { Chain } from '../../ui/chain.js';
-import { Foreign } from '../../ui/parts.js';
+import { Foreign, Table } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
 
 /** Whether each service answers, and whether the chain holds. */
@@ -15,28 +15,19 @@ export const HEALTH: Page = {
       body: (
         <section>
           <h1>Health</h1>
-          <table class="rows">
-            <thead>
-              <tr>
-                <th scope="col">Service</th>
-                <th scope="col">State</th>
-                <th scope="col">It says</th>
+          <Table heads={['Service', 'State', 'It says']}>
+            {health.map(({ name, ok, words }) => (
+              <tr key={name}>
+                <th scope="row">{name}</th>
+                <td>
+                  <span class={`tag ${ok ? 'allow' : 'deny'}`}>{ok ? 'answers' : 'away'}</span>
+                </td>
+                <td>
+                  <Foreign text={words} />
+                </td>
               </tr>
-            </thead>
-            <tbody>
-              {health.map(({ name, ok, words }) => (
-                <tr key={name}>
-                  <th scope="row">{name}</th>
-                  <td>
-                    <span class={`tag ${ok ? 'allow' : 'deny'}`}>{ok ? 'answers' : 'away'}</span>
-                  </td>
-                  <td>
-                    <Foreign text={words} />
-                  </td>
-                </tr>
-              ))}
-            </tbody>
-          </table>
+            ))}
+          </Table>
           <h2>The chain</h2>
           <Chain of={chain} nowMs={nowMs} />
         </section>

@@ -2,7 +2,7 @@ import type { Hunt } from '../../../contracts/ledger-reports.js';
 import { GateError } from '../../../domain/errors.js';
 import { KNOWN_SIGNALS } from '../../../domain/evidence/reports/hunt.js';
 import { settled, type Settled } from '../../services.js';
-import {Empty, Foreign, Id, OrAway, Table, Time} from '../../ui/parts.js';
+import { Empty, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
 import { addressOf, asked, windowAsked } from '../audit/asked.js';
 import { Choice, Kinds, Window } from '../audit/fields.js';
@@ -21,18 +21,26 @@ export const HUNT: Page = {
     let found: Settled<Hunt> | null = null;
     try {
       const window = windowAsked(said.window || said.from || said.to ? said : { window: '24h' }, nowMs);
-      found = await settled('The ledger', services.ledger.hunt({ method: methods, signal, authorized, ...window, limit: AGENTS }));
+      found = await settled(
+        'The ledger',
+        services.ledger.hunt({ method: methods, signal, authorized, ...window, limit: AGENTS }),
+      );
     } catch (error) {
       if (!(error instanceof GateError)) throw error;
       refused = error;
     }
     return {
       title: 'Hunt',
-      ...(refused && { notice: { kind: 'bad', text: `${refused.message} (${refused.code})` } as const, status: refused.status }),
+      ...(refused && {
+        notice: { kind: 'bad', text: `${refused.message} (${refused.code})` } as const,
+        status: refused.status,
+      }),
       body: (
         <section class="audit">
           <h1>Hunt</h1>
-          <p class="dim">The agents behind the rows that fit, gravest signal first. Without a window: the last 24 hours.</p>
+          <p class="dim">
+            The agents behind the rows that fit, gravest signal first. Without a window: the last 24 hours.
+          </p>
           <form class="filter" method="get" action="/audit/hunt" role="search">
             <Kinds name="methods" value={methods} />
             <label>
@@ -53,7 +61,9 @@ export const HUNT: Page = {
                 ['true', 'yes'],
               ]}
             />
-            <Window asked={{ ...said, window: said.window ?? (said.from || said.to ? undefined : '24h') } as typeof said} />
+            <Window
+              asked={{ ...said, window: said.window ?? (said.from || said.to ? undefined : '24h') } as typeof said}
+            />
             <button type="submit">Hunt</button>
           </form>
           {found && (
@@ -63,35 +73,56 @@ export const HUNT: Page = {
                   <Empty>Nobody. Take a condition away, or a longer window.</Empty>
                 ) : (
                   <>
-                    <Table label="Agents" heads={['Agent', { number: 'Rows' }, { number: 'Denied' }, 'Gravest signal', 'Latest', 'Call', 'Events']}>
-                          {agents.map((agent) => (
-                            <tr key={agent.agent_id}>
-                              <th scope="row">
-                                <a href={addressOf('/audit', { agent: agent.agent_id, methods, window: said.window, from: said.from, to: said.to })}>
-                                  <Foreign text={agent.agent_id} />
-                                </a>
-                              </th>
-                              <td class="number">{agent.hit_count}</td>
-                              <td class="number">{agent.deny_count}</td>
-                              <td>{agent.worst_signal && <Foreign text={agent.worst_signal} />}</td>
-                              <td>
-                                <Time iso={agent.latest_hit_ts} nowMs={nowMs} />
-                              </td>
-                              <td>
-                                {agent.latest_correlation_id && (
-                                  <a href={`/audit/correlation/${encodeURIComponent(agent.latest_correlation_id)}`}>
-                                    <Id id={agent.latest_correlation_id} short />
-                                  </a>
-                                )}
-                              </td>
-                              <td>
-                                <Foreign text={agent.methods.slice(0, 8).join(', ')} />
-                                {agent.methods.length > 8 && ` and ${agent.methods.length - 8} more`}
-                              </td>
-                            </tr>
-                          ))}
-                        </Table>
-                    {agents.length === AGENTS && <p class="dim">The first {AGENTS}; a narrower question shows the others.</p>}
+                    <Table
+                      label="Agents"
+                      heads={[
+                        'Agent',
+                        { number: 'Rows' },
+                        { number: 'Denied' },
+                        'Gravest signal',
+                        'Latest',
+                        'Call',
+                        'Events',
+                      ]}
+                    >
+                      {agents.map((agent) => (
+                        <tr key={agent.agent_id}>
+                          <th scope="row">
+                            <a
+                              href={addressOf('/audit', {
+                                agent: agent.agent_id,
+                                methods,
+                                window: said.window,
+                                from: said.from,
+                                to: said.to,
+                              })}
+                            >
+                              <Foreign text={agent.agent_id} />
+                            </a>
+                          </th>
+                          <td class="number">{agent.hit_count}</td>
+                          <td class="number">{agent.deny_count}</td>
+                          <td>{agent.worst_signal && <Foreign text={agent.worst_signal} />}</td>
+                          <td>
+                            <Time iso={agent.latest_hit_ts} nowMs={nowMs} />
+                          </td>
+                          <td>
+                            {agent.latest_correlation_id && (
+                              <a href={`/audit/correlation/${encodeURIComponent(agent.latest_correlation_id)}`}>
+                                <Id id={agent.latest_correlation_id} short />
+                              </a>
+                            )}
+                          </td>
+                          <td>
+                            <Foreign text={agent.methods.slice(0, 8).join(', ')} />
+                            {agent.methods.length > 8 && ` and ${agent.methods.length - 8} more`}
+                          </td>
+                        </tr>
+                      ))}
+                    </Table>
+                    {agents.length === AGENTS && (
+                      <p class="dim">The first {AGENTS}; a narrower question shows the others.</p>
+                    )}
                   </>
                 )
               }

@@ -1,7 +1,7 @@
 import { narrativeWindow } from '../../../contracts/ledger-reports.js';
 import { settled } from '../../services.js';
 import { Bars } from '../../ui/charts.js';
-import { Empty, Facts, Foreign, OrAway, Time } from '../../ui/parts.js';
+import { Empty, Facts, Foreign, OrAway, Table, Time } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
 import { addressOf } from '../audit/asked.js';
 
@@ -50,36 +50,20 @@ export const NARRATIVE: Page = {
                   />
                   <details>
                     <summary>Calls by {sparkline.bucket}, as a table</summary>
-                    <table class="rows">
-                      <thead>
-                        <tr>
-                          <th scope="col">From</th>
-                          <th scope="col" class="number">
-                            Calls
-                          </th>
-                          <th scope="col" class="number">
-                            Denied
-                          </th>
-                          <th scope="col" class="number">
-                            Sent to people
-                          </th>
-                        </tr>
-                      </thead>
-                      <tbody>
-                        {sparkline.points
-                          .filter((point) => point.total > 0)
-                          .map((point) => (
-                            <tr key={point.at}>
-                              <td>
-                                <Time iso={point.at} nowMs={nowMs} />
-                              </td>
-                              <td class="number">{point.total}</td>
-                              <td class="number">{point.denied}</td>
-                              <td class="number">{point.reviewed}</td>
-                            </tr>
-                          ))}
-                      </tbody>
-                    </table>
+                    <Table heads={['From', { number: 'Calls' }, { number: 'Denied' }, { number: 'Sent to people' }]}>
+                      {sparkline.points
+                        .filter((point) => point.total > 0)
+                        .map((point) => (
+                          <tr key={point.at}>
+                            <td>
+                              <Time iso={point.at} nowMs={nowMs} />
+                            </td>
+                            <td class="number">{point.total}</td>
+                            <td class="number">{point.denied}</td>
+                            <td class="number">{point.reviewed}</td>
+                          </tr>
+                        ))}
+                    </Table>
                   </details>
                   <ul class="told">
                     {story.map(({ text, seqs }) => (
@@ -95,9 +79,20 @@ export const NARRATIVE: Page = {
                   </ul>
                   <Facts
                     of={[
-                      ['Calls', `${total}: ${outcomes.allowed} allowed, ${outcomes.reviewed} sent to people, ${outcomes.denied} denied`],
-                      ['People', `${hil.approved} approved, ${hil.denied} denied, ${hil.expired} not decided in time, ${hil.pending} waiting`],
-                      ['Tools', <Foreign text={tools.map(({ tool_name, count }) => `${tool_name} ${count}`).join(', ') || 'none'} />],
+                      [
+                        'Calls',
+                        `${total}: ${outcomes.allowed} allowed, ${outcomes.reviewed} sent to people, ${outcomes.denied} denied`,
+                      ],
+                      [
+                        'People',
+                        `${hil.approved} approved, ${hil.denied} denied, ${hil.expired} not decided in time, ${hil.pending} waiting`,
+                      ],
+                      [
+                        'Tools',
+                        <Foreign
+                          text={tools.map(({ tool_name, count }) => `${tool_name} ${count}`).join(', ') || 'none'}
+                        />,
+                      ],
                     ]}
                   />
                   {deny_reasons.length > 0 && (
@@ -115,31 +110,22 @@ export const NARRATIVE: Page = {
                   {notable.length > 0 && (
                     <section aria-labelledby="notable">
                       <h2 id="notable">Notable</h2>
-                      <table class="rows">
-                        <thead>
-                          <tr>
-                            <th scope="col" class="number">
-                              Row
-                            </th>
-                            <th scope="col">When</th>
-                            <th scope="col">What</th>
+                      <Table heads={[{ number: 'Row' }, 'When', 'What']}>
+                        {notable.map(({ seq, at, summary, correlation_id }) => (
+                          <tr key={seq}>
+                            <td class="number">{seq}</td>
+                            <td>
+                              <Time iso={at} nowMs={nowMs} />
+                            </td>
+                            <td>
+                              <Foreign text={summary} />{' '}
+                              {correlation_id && (
+                                <a href={`/audit/correlation/${encodeURIComponent(correlation_id)}`}>its call</a>
+                              )}
+                            </td>
                           </tr>
-                        </thead>
-                        <tbody>
-                          {notable.map(({ seq, at, summary, correlation_id }) => (
-                            <tr key={seq}>
-                              <td class="number">{seq}</td>
-                              <td>
-                                <Time iso={at} nowMs={nowMs} />
-                              </td>
-                              <td>
-                                <Foreign text={summary} />{' '}
-                                {correlation_id && <a href={`/audit/correlation/${encodeURIComponent(correlation_id)}`}>its call</a>}
-                              </td>
-                            </tr>
-                          ))}
-                        </tbody>
-                      </table>
+                        ))}
+                      </Table>
                     </section>
                   )}
                 </>

@@ -1,7 +1,7 @@
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import type { PolicyList } from '../../../contracts/policy.js';
 import { settled } from '../../services.js';
-import {Empty, Facts, Foreign, Id, OrAway, Table, Time} from '../../ui/parts.js';
+import { Empty, Facts, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
 
 const DAY_MS = 86_400_000;
@@ -60,22 +60,22 @@ function Rules({ list, verdicts }: { readonly list: PolicyList; readonly verdict
   if (files.length === 0) return <Empty>No rule is loaded.</Empty>;
   return (
     <Table label="Rules" heads={['File', 'Rule', 'What it says of a call', { number: 'Last day' }]}>
-          {files.flatMap(({ name, as_shipped, rules }) =>
-            rules.map(({ rule, title, description, reason }, at) => (
-              <tr key={`${name}/${rule}/${at}`}>
-                <td class="name">
-                  <code>{name}</code> {!as_shipped && at === 0 && <span class="tag risky">changed here</span>}
-                </td>
-                <td>
-                  {title ?? <code>{rule}</code>}
-                  {description && <p class="dim">{description}</p>}
-                </td>
-                <td>{reason && <Foreign text={reason} />}</td>
-                <td class="number">{spokenTold(reason, verdicts)}</td>
-              </tr>
-            )),
-          )}
-        </Table>
+      {files.flatMap(({ name, as_shipped, rules }) =>
+        rules.map(({ rule, title, description, reason }, at) => (
+          <tr key={`${name}/${rule}/${at}`}>
+            <td class="name">
+              <code>{name}</code> {!as_shipped && at === 0 && <span class="tag risky">changed here</span>}
+            </td>
+            <td>
+              {title ?? <code>{rule}</code>}
+              {description && <p class="dim">{description}</p>}
+            </td>
+            <td>{reason && <Foreign text={reason} />}</td>
+            <td class="number">{spokenTold(reason, verdicts)}</td>
+          </tr>
+        )),
+      )}
+    </Table>
   );
 }
 

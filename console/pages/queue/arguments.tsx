@@ -22,7 +22,8 @@ export interface Leaf {
 
 /** Every scalar of the arguments, in their order. */
 export function leavesOf(value: Json, path: readonly string[] = [], replaceable = true): readonly Leaf[] {
-  if (value === null || typeof value !== 'object') return [{ path, value, replaceable: replaceable && path.length > 0 }];
+  if (value === null || typeof value !== 'object')
+    return [{ path, value, replaceable: replaceable && path.length > 0 }];
   if (Array.isArray(value)) return value.flatMap((item, at) => leavesOf(item, [...path, String(at)], false));
   return Object.entries(value).flatMap(([key, item]) => leavesOf(item, [...path, key], replaceable));
 }
@@ -35,7 +36,9 @@ export function readable({ request_payload }: Pick<PendingRequest, 'request_payl
   const { text, isWhole } = shownJson(argumentsOf(request_payload), MOST_CHARACTERS);
   // What nobody sees becomes an escape of eight characters.
   const shown = printable(text);
-  return isWhole && shown.length <= 2 * MOST_CHARACTERS ? { text, isWhole: true } : { text: text.slice(0, 25_000), isWhole: false };
+  return isWhole && shown.length <= 2 * MOST_CHARACTERS
+    ? { text, isWhole: true }
+    : { text: text.slice(0, 25_000), isWhole: false };
 }
 
 /** What the call asks for: its values by name, then its JSON as a whole. */

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type PendingRequest, toolOf } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
-import {Csrf, Empty, Foreign, ForeignBlock, Table} from '../../ui/parts.js';
+import { Csrf, Empty, Foreign, ForeignBlock, Table } from '../../ui/parts.js';
 import type { Action, Form, Shown, Visit } from '../../visit.js';
 import { readable } from './arguments.js';
 import { approve, UUID } from './decide.js';
@@ -20,7 +20,8 @@ export const BULK: Action = {
     const decision = form.get('decision') === 'deny' ? 'deny' : 'approve';
     const ids = [...new Set(form.all('id'))].filter((id) => UUID.test(id));
     if (ids.length === 0) throw new GateError('invalid_request', 'no call is ticked');
-    if (ids.length > MOST) throw new GateError('invalid_request', `${ids.length} calls are ticked: ${MOST} at most are decided at once`);
+    if (ids.length > MOST)
+      throw new GateError('invalid_request', `${ids.length} calls are ticked: ${MOST} at most are decided at once`);
     const rows = await Promise.all(ids.map((id) => visit.services.hil.row(id)));
     const waiting = rows.filter((row) => row !== null && row.status === 'pending') as PendingRequest[];
     if (waiting.length === 0) throw new GateError('invalid_request', 'none of them waits any more');
@@ -46,7 +47,8 @@ const deciding = (decision: Decision): Action => ({
     let away: GateError | null = null;
     // One after the other: when the review service goes away, nothing more is sent to it.
     for (const { id, ...shown } of rows) {
-      if (away === null && came.length > 0 && !(await visit.stands())) away = new GateError('unauthenticated', 'you are not signed in any more');
+      if (away === null && came.length > 0 && !(await visit.stands()))
+        away = new GateError('unauthenticated', 'you are not signed in any more');
       if (away !== null) {
         came.push({ id, error: away, isSent: false });
         continue;
@@ -82,7 +84,11 @@ function rowsOf(form: Form) {
     const [id = '', actionDigest = '', requestId = ''] = text.split(' ');
     return { id, actionDigest, requestId };
   });
-  if (rows.length === 0 || rows.length > MOST || rows.some(({ id, actionDigest, requestId }) => !UUID.test(id) || !UUID.test(requestId) || actionDigest === ''))
+  if (
+    rows.length === 0 ||
+    rows.length > MOST ||
+    rows.some(({ id, actionDigest, requestId }) => !UUID.test(id) || !UUID.test(requestId) || actionDigest === '')
+  )
     throw new GateError('invalid_request', 'the form is not whole: load the page again. Nothing was decided');
   return rows;
 }
@@ -99,7 +105,8 @@ function confirmShown(visit: Visit, decision: Decision, rows: readonly PendingRe
         </h1>
         {left > 0 && (
           <p class="notice bad" role="alert">
-            {left} of those you ticked {left === 1 ? 'is' : 'are'} not among them: decided meanwhile, approved by you already, too large to be read here, or approved only with a passkey: open those one by one.
+            {left} of those you ticked {left === 1 ? 'is' : 'are'} not among them: decided meanwhile, approved by you
+            already, too large to be read here, or approved only with a passkey: open those one by one.
           </p>
         )}
         {rows.length === 0 ? (
@@ -155,19 +162,19 @@ function cameShown(came: readonly Came[]): Shown {
       <section class="bulk">
         <h1>What became of them</h1>
         <Table label="What became of each" heads={['Call', 'Tool', 'Agent', 'Now']}>
-              {came.map((one) => (
-                <tr key={one.id} data-came={one.id}>
-                  <td>
-                    <a href={`/hil/${one.id}`}>
-                      <code>{one.id.slice(0, 8)}</code>
-                    </a>
-                  </td>
-                  <td>{'row' in one && <Foreign text={toolOf(one.row)} />}</td>
-                  <td>{'row' in one && <Foreign text={one.row.agent_id} />}</td>
-                  <td>{'row' in one ? <Standing row={one.row} /> : <Refused {...one} />}</td>
-                </tr>
-              ))}
-            </Table>
+          {came.map((one) => (
+            <tr key={one.id} data-came={one.id}>
+              <td>
+                <a href={`/hil/${one.id}`}>
+                  <code>{one.id.slice(0, 8)}</code>
+                </a>
+              </td>
+              <td>{'row' in one && <Foreign text={toolOf(one.row)} />}</td>
+              <td>{'row' in one && <Foreign text={one.row.agent_id} />}</td>
+              <td>{'row' in one ? <Standing row={one.row} /> : <Refused {...one} />}</td>
+            </tr>
+          ))}
+        </Table>
         <p>
           <a href="/hil">To the queue</a>
         </p>
@@ -187,6 +194,7 @@ const Standing = ({ row }: { readonly row: PendingRequest }) =>
 
 const Refused = ({ error, isSent }: { readonly error: GateError; readonly isSent: boolean }) => (
   <>
-    {isSent ? <Foreign text={error.message} /> : 'not sent: the review service went away before it'} (<code>{error.code}</code>)
+    {isSent ? <Foreign text={error.message} /> : 'not sent: the review service went away before it'} (
+    <code>{error.code}</code>)
   </>
 );

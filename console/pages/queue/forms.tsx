@@ -7,7 +7,15 @@ import type { Visit } from '../../visit.js';
 import { readable } from './arguments.js';
 
 /** What can be done with a row that waits; what cannot is shown with its reason. */
-export function Forms({ row, visit, query }: { readonly row: PendingRequest; readonly visit: Visit; readonly query: QueueQuery }) {
+export function Forms({
+  row,
+  visit,
+  query,
+}: {
+  readonly row: PendingRequest;
+  readonly visit: Visit;
+  readonly query: QueueQuery;
+}) {
   const { person, csrf } = visit;
   if (!isAtLeast(person.role, 'approver'))
     return <p class="dim">Your role, {person.role}, looks on: an approver decides.</p>;
@@ -30,7 +38,12 @@ export function Forms({ row, visit, query }: { readonly row: PendingRequest; rea
   );
   return (
     <section class="decide" aria-label="Decide">
-      <form method="post" action={`/hil/${row.id}/approve`} data-decide="a" {...signed(visit, row, { decision: 'approve' })}>
+      <form
+        method="post"
+        action={`/hil/${row.id}/approve`}
+        data-decide="a"
+        {...signed(visit, row, { decision: 'approve' })}
+      >
         {fields}
         <Signature needed={visit.passkeyFor(row.approval_tier)} />
         <button class="act" type="submit" disabled={whyNot !== null} aria-describedby={whyNot ? 'why-not' : undefined}>

@@ -1,5 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { MODIFICATION_CONTRACT, type ModificationDiff, type PendingRequest, toolOf } from '../../../contracts/review.js';
+import {
+  MODIFICATION_CONTRACT,
+  type ModificationDiff,
+  type PendingRequest,
+  toolOf,
+} from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import { printable } from '../../../domain/printable.js';
 import { pathText } from '../../../domain/review/argument-path.js';
@@ -35,7 +40,11 @@ export function changesIn(row: PendingRequest, form: Form): Pick<ModificationDif
 
 /** A typed text as the type that stands there now; a null takes a text. */
 function valueOf({ value, path }: Leaf, typed: string): Leaf['value'] {
-  const wrong = (what: string) => new GateError('invalid_modification_diff', `${pathText(path)} is ${what}, and ${JSON.stringify(typed.slice(0, 40))} is none`);
+  const wrong = (what: string) =>
+    new GateError(
+      'invalid_modification_diff',
+      `${pathText(path)} is ${what}, and ${JSON.stringify(typed.slice(0, 40))} is none`,
+    );
   switch (typeof value) {
     case 'number': {
       const number = Number(typed.trim());
@@ -91,7 +100,8 @@ export function modifyShown(visit: Visit, row: PendingRequest, form: Form | null
           Change <Foreign text={toolOf(row)} /> for <Foreign text={row.agent_id} />
         </h1>
         <p>
-          The changed call is judged again. If policy denies it or asks for more, it is denied. <a href={`/hil/${row.id}`}>Back to the call</a>
+          The changed call is judged again. If policy denies it or asks for more, it is denied.{' '}
+          <a href={`/hil/${row.id}`}>Back to the call</a>
         </p>
         {!whole || leaves.length > 200 ? (
           <Empty>
@@ -146,7 +156,12 @@ function Field({ leaf, at, typed }: { readonly leaf: Leaf; readonly at: number; 
   );
 }
 
-function previewShown(visit: Visit, row: PendingRequest, form: Form, replacements: ModificationDiff['replacements']): Shown {
+function previewShown(
+  visit: Visit,
+  row: PendingRequest,
+  form: Form,
+  replacements: ModificationDiff['replacements'],
+): Shown {
   const leaves = leavesOf(argumentsOf(row.request_payload));
   const changed = new Map(replacements.map(({ path, value }) => [JSON.stringify(path), value]));
   return {
@@ -174,7 +189,9 @@ function previewShown(visit: Visit, row: PendingRequest, form: Form, replacement
                     <bdi class="foreign">{printable(pathText(path))}</bdi>
                   </th>
                   <td class="foreign text">{printable(JSON.stringify(value))}</td>
-                  <td class="foreign text">{changed.has(key) ? <ins>{printable(JSON.stringify(now))}</ins> : <span class="dim">the same</span>}</td>
+                  <td class="foreign text">
+                    {changed.has(key) ? <ins>{printable(JSON.stringify(now))}</ins> : <span class="dim">the same</span>}
+                  </td>
                 </tr>
               );
             })}
@@ -183,13 +200,18 @@ function previewShown(visit: Visit, row: PendingRequest, form: Form, replacement
         <form
           method="post"
           action={`/hil/${row.id}/modify`}
-          {...signed(visit, row, { decision: 'modify', modification_diff: { contract: MODIFICATION_CONTRACT, replacements } })}
+          {...signed(visit, row, {
+            decision: 'modify',
+            modification_diff: { contract: MODIFICATION_CONTRACT, replacements },
+          })}
         >
           <Csrf token={visit.csrf} />
           <Signature needed={visit.passkeyFor(row.approval_tier)} />
           <input type="hidden" name="digest" value={row.original_payload_digest} />
           <input type="hidden" name="request" value={randomUUID()} />
-          {leaves.flatMap((_, at) => form.all(`value.${at}`).map((typed) => <input key={at} type="hidden" name={`value.${at}`} value={typed} />))}
+          {leaves.flatMap((_, at) =>
+            form.all(`value.${at}`).map((typed) => <input key={at} type="hidden" name={`value.${at}`} value={typed} />),
+          )}
           <label for="reason">Reason, which its agent is told</label>
           <input id="reason" name="reason" maxLength={1000} />
           <button class="act" type="submit">

@@ -33,7 +33,12 @@ export function queueQuery({ query }: Pick<Visit, 'query'>): QueueQuery {
 /** The same list at another place: the address of a row, a page or a filter. */
 export function addressOf(path: string, query: QueueQuery, more: Readonly<Record<string, string>> = {}): string {
   const { status, q, riskTier: risk, cursor } = query;
-  const all = { ...(status !== 'pending' && { status }), ...(q && { q }), ...(risk && { risk }), ...(cursor && { cursor }) };
+  const all = {
+    ...(status !== 'pending' && { status }),
+    ...(q && { q }),
+    ...(risk && { risk }),
+    ...(cursor && { cursor }),
+  };
   const text = new URLSearchParams({ ...all, ...more }).toString();
   return text === '' ? path : `${path}?${text}`;
 }
@@ -49,7 +54,11 @@ export const QUEUE: Page = {
 };
 
 /** A row beside the list; also where a decision link leads. */
-export const REVIEW: Page = { path: '/hil/:id', role: 'viewer', show: (visit) => queueShown(visit, visit.params['id'] ?? '') };
+export const REVIEW: Page = {
+  path: '/hil/:id',
+  role: 'viewer',
+  show: (visit) => queueShown(visit, visit.params['id'] ?? ''),
+};
 
 /** The list, and one row of it: the named one, or the first. */
 export async function queueShown(visit: Visit, id: string | null, notice: Notice | null = null): Promise<Shown> {
@@ -95,7 +104,16 @@ function doneNotice(row: PendingRequest): Notice | null {
   );
   if (row.status === 'pending') {
     const given = row.approvals?.length ?? 0;
-    return given === 0 ? null : { kind: 'good', text: <>Your approval of {call} counts: {given} of {row.required_approvers ?? 1}. It waits for others.</> };
+    return given === 0
+      ? null
+      : {
+          kind: 'good',
+          text: (
+            <>
+              Your approval of {call} counts: {given} of {row.required_approvers ?? 1}. It waits for others.
+            </>
+          ),
+        };
   }
   const changed = row.modification_diff ? ' with changed arguments' : '';
   return {
@@ -103,13 +121,23 @@ function doneNotice(row: PendingRequest): Notice | null {
     text: (
       <>
         {row.status === 'approved' ? `Approved${changed}` : row.status}: {call}
-        {row.decided_by && <>, by <Foreign text={row.decided_by} /></>}. <a href={`/audit/correlation/${row.correlation_id}`}>What came of it</a>
+        {row.decided_by && (
+          <>
+            , by <Foreign text={row.decided_by} />
+          </>
+        )}
+        . <a href={`/audit/correlation/${row.correlation_id}`}>What came of it</a>
       </>
     ),
   };
 }
 
-function List({ visit, listed, query, selected }: {
+function List({
+  visit,
+  listed,
+  query,
+  selected,
+}: {
   readonly visit: Visit;
   readonly listed: Settled<QueuePage>;
   readonly query: QueueQuery;
@@ -151,67 +179,72 @@ function List({ visit, listed, query, selected }: {
         <button type="submit">Show</button>
       </form>
       <div data-list>
-      <OrAway of={listed}>
-        {({ items, next_cursor }) =>
-          items.length === 0 ? (
-            <Empty>
-              {query.status === 'pending' && !query.q && !query.riskTier
-                ? 'Nothing waits. A call that policy parks appears here by itself.'
-                : 'None. Show another status, or take the filter away.'}
-            </Empty>
-          ) : (
-            <>
-              <form method="post" action="/hil/bulk">
-                <Csrf token={visit.csrf} />
-                <ol class="rows" data-rows>
-                  {items.map((item) => (
-                    <li key={item.id} data-row={item.id}>
-                      {picks && (
-                        <label class="pick">
-                          <input type="checkbox" name="id" value={item.id} />
-                          <span class="vh">
-                            Choose <Foreign text={item.tool} /> for <Foreign text={item.agent_id} />
-                          </span>
-                        </label>
-                      )}
-                      <Row item={item} visit={visit} query={query} selected={item.id === selected} />
-                    </li>
-                  ))}
-                </ol>
-                <p data-next>
-                  {next_cursor !== null && (
-                    <a href={addressOf('/hil', query, { cursor: next_cursor })} rel="next">
-                      Next {ROWS}
-                    </a>
+        <OrAway of={listed}>
+          {({ items, next_cursor }) =>
+            items.length === 0 ? (
+              <Empty>
+                {query.status === 'pending' && !query.q && !query.riskTier
+                  ? 'Nothing waits. A call that policy parks appears here by itself.'
+                  : 'None. Show another status, or take the filter away.'}
+              </Empty>
+            ) : (
+              <>
+                <form method="post" action="/hil/bulk">
+                  <Csrf token={visit.csrf} />
+                  <ol class="rows" data-rows>
+                    {items.map((item) => (
+                      <li key={item.id} data-row={item.id}>
+                        {picks && (
+                          <label class="pick">
+                            <input type="checkbox" name="id" value={item.id} />
+                            <span class="vh">
+                              Choose <Foreign text={item.tool} /> for <Foreign text={item.agent_id} />
+                            </span>
+                          </label>
+                        )}
+                        <Row item={item} visit={visit} query={query} selected={item.id === selected} />
+                      </li>
+                    ))}
+                  </ol>
+                  <p data-next>
+                    {next_cursor !== null && (
+                      <a href={addressOf('/hil', query, { cursor: next_cursor })} rel="next">
+                        Next {ROWS}
+                      </a>
+                    )}
+                  </p>
+                  {picks && (
+                    <p class="bulk-acts">
+                      <span class="dim">The chosen ones:</span>{' '}
+                      <button type="submit" name="decision" value="approve">
+                        Approve…
+                      </button>{' '}
+                      <button type="submit" name="decision" value="deny">
+                        Deny…
+                      </button>
+                    </p>
                   )}
-                </p>
-                {picks && (
-                  <p class="bulk-acts">
-                    <span class="dim">The chosen ones:</span>{' '}
-                    <button type="submit" name="decision" value="approve">
-                      Approve…
-                    </button>{' '}
-                    <button type="submit" name="decision" value="deny">
-                      Deny…
-                    </button>
+                </form>
+                {query.cursor && (
+                  <p>
+                    <a href={addressOf('/hil', { ...query, cursor: undefined })}>From the beginning</a>
                   </p>
                 )}
-              </form>
-              {query.cursor && (
-                <p>
-                  <a href={addressOf('/hil', { ...query, cursor: undefined })}>From the beginning</a>
-                </p>
-              )}
-            </>
-          )
-        }
-      </OrAway>
+              </>
+            )
+          }
+        </OrAway>
       </div>
     </section>
   );
 }
 
-function Row({ item, visit: { nowMs }, query, selected }: {
+function Row({
+  item,
+  visit: { nowMs },
+  query,
+  selected,
+}: {
   readonly item: PendingSummary;
   readonly visit: Visit;
   readonly query: QueueQuery;
@@ -223,13 +256,29 @@ function Row({ item, visit: { nowMs }, query, selected }: {
         <Foreign text={item.tool} /> <Severity of={item.severity} />
       </span>
       <span class="when">
-        {item.status === 'pending' ? <Time iso={item.expires_at} nowMs={nowMs} /> : <Time iso={item.decided_at ?? item.created_at} nowMs={nowMs} />}
+        {item.status === 'pending' ? (
+          <Time iso={item.expires_at} nowMs={nowMs} />
+        ) : (
+          <Time iso={item.decided_at ?? item.created_at} nowMs={nowMs} />
+        )}
       </span>
       <span class="dim">
         <Foreign text={item.agent_id} />
-        {item.required_approvers > 1 && <>, {item.approvals_count} of {item.required_approvers}</>}
-        {item.assigned_to && <>, for <Foreign text={item.assigned_to} /></>}
-        {item.status !== 'pending' && item.decided_by && <>, by <Foreign text={item.decided_by} /></>}
+        {item.required_approvers > 1 && (
+          <>
+            , {item.approvals_count} of {item.required_approvers}
+          </>
+        )}
+        {item.assigned_to && (
+          <>
+            , for <Foreign text={item.assigned_to} />
+          </>
+        )}
+        {item.status !== 'pending' && item.decided_by && (
+          <>
+            , by <Foreign text={item.decided_by} />
+          </>
+        )}
       </span>
     </a>
   );
@@ -239,7 +288,12 @@ export const Severity = ({ of }: { readonly of: string | null }) =>
   of === null ? <span class="tag unscored">no report</span> : <span class={`tag ${of}`}>{of}</span>;
 
 /** Everything about a decision. */
-function Review({ row, lately, visit, query }: {
+function Review({
+  row,
+  lately,
+  visit,
+  query,
+}: {
   readonly row: PendingRequest;
   readonly lately: Settled<readonly PendingRequest[]>;
   readonly visit: Visit;
@@ -254,15 +308,29 @@ function Review({ row, lately, visit, query }: {
       </h2>
       {row.status === 'pending' ? (
         <p class="deadline">
-          <meter min={0} max={row.ttl_seconds} value={Math.max(0, (due - nowMs) / 1000)} aria-label="Time left" data-due={due} />{' '}
+          <meter
+            min={0}
+            max={row.ttl_seconds}
+            value={Math.max(0, (due - nowMs) / 1000)}
+            aria-label="Time left"
+            data-due={due}
+          />{' '}
           expires <Time iso={new Date(due).toISOString()} nowMs={nowMs} />
         </p>
       ) : (
         <p>
           <span class={`tag ${row.status}`}>{row.status}</span>{' '}
-          {row.decided_by && <>by <Foreign text={row.decided_by} /> </>}
+          {row.decided_by && (
+            <>
+              by <Foreign text={row.decided_by} />{' '}
+            </>
+          )}
           {row.decided_at && <Time iso={row.decided_at} nowMs={nowMs} />}
-          {row.decision_reason && <>: <Foreign text={row.decision_reason} /></>}
+          {row.decision_reason && (
+            <>
+              : <Foreign text={row.decision_reason} />
+            </>
+          )}
         </p>
       )}
       <section aria-labelledby="why">

@@ -7,7 +7,11 @@ import type { Visit } from '../../visit.js';
 const MOST = 5;
 
 /** What the same agent's calls of the same tool were decided lately, and by whom. */
-export const Similar = ({ row, lately, visit }: {
+export const Similar = ({
+  row,
+  lately,
+  visit,
+}: {
   readonly row: PendingRequest;
   readonly lately: Settled<readonly PendingRequest[]>;
   readonly visit: Visit;
@@ -27,9 +31,17 @@ export const Similar = ({ row, lately, visit }: {
                   {other.status}
                   {other.modification_diff && ' with changes'}
                 </a>{' '}
-                {other.decided_by && <>by <Foreign text={other.decided_by} /> </>}
+                {other.decided_by && (
+                  <>
+                    by <Foreign text={other.decided_by} />{' '}
+                  </>
+                )}
                 {other.decided_at && <Time iso={other.decided_at} nowMs={visit.nowMs} />}
-                {other.decision_reason && <>: <Foreign text={other.decision_reason} /></>}
+                {other.decision_reason && (
+                  <>
+                    : <Foreign text={other.decision_reason} />
+                  </>
+                )}
               </li>
             ))}
           </ul>

@@ -16,13 +16,34 @@ export const REDEEM: Page = {
   path: '/decide/redeem',
   role: 'viewer',
   async show(visit) {
-    const { reason, pending_id: id, action } = await visit.services.hil.verifyLink((visit.query['token'] ?? '').slice(0, 512));
+    const {
+      reason,
+      pending_id: id,
+      action,
+    } = await visit.services.hil.verifyLink((visit.query['token'] ?? '').slice(0, 512));
     if (id === undefined || reason === 'invalid' || reason === 'gone')
-      return { title: 'No such link', status: 404, body: <Empty>{WHY_NOT[reason] ?? WHY_NOT['invalid']} <a href="/hil">The queue</a></Empty> };
+      return {
+        title: 'No such link',
+        status: 404,
+        body: (
+          <Empty>
+            {WHY_NOT[reason] ?? WHY_NOT['invalid']} <a href="/hil">The queue</a>
+          </Empty>
+        ),
+      };
     const shown = await queueShown(visit, id);
     if (reason === 'expired') return { ...shown, notice: { kind: 'bad', text: WHY_NOT['expired'] } };
     if (reason === 'ok')
-      return { ...shown, notice: { kind: 'good', text: `You followed a link to ${action} this call. Nothing is decided yet: read it, then decide below.` } };
-    return { ...shown, notice: { kind: 'bad', text: 'This call is decided or over already; the link does nothing any more.' } };
+      return {
+        ...shown,
+        notice: {
+          kind: 'good',
+          text: `You followed a link to ${action} this call. Nothing is decided yet: read it, then decide below.`,
+        },
+      };
+    return {
+      ...shown,
+      notice: { kind: 'bad', text: 'This call is decided or over already; the link does nothing any more.' },
+    };
   },
 };
