@@ -16,7 +16,15 @@ const endOne = async (ends: (() => void)[]): Promise<void> => {
 };
 
 function engine(limits: Partial<TurnLimits> = {}) {
-  const turns = createDecisionTurns({ atOnce: 2, places: 3, placesEach: 3, waitMs: 5_000, turnMs: 60_000, ...limits });
+  const turns = createDecisionTurns({
+    atOnce: 2,
+    places: 3,
+    placesEach: 3,
+    waitMs: 5_000,
+    turnMs: 60_000,
+    leftBehind: 9,
+    ...limits,
+  });
   const begun: string[] = [];
   const ends: (() => void)[] = [];
   leftOver.push(ends);
@@ -59,7 +67,14 @@ describe('many decisions at once', () => {
   });
 
   it('goes on after one that fails', async () => {
-    const turns = createDecisionTurns({ atOnce: 1, places: 3, placesEach: 3, waitMs: 5_000, turnMs: 60_000 });
+    const turns = createDecisionTurns({
+      atOnce: 1,
+      places: 3,
+      placesEach: 3,
+      waitMs: 5_000,
+      turnMs: 60_000,
+      leftBehind: 9,
+    });
     const failing = turns.take(() => Promise.reject(new Error('the engine is away')), 'ana');
     const next = turns.take(() => Promise.resolve('taken'), 'ana');
     await expect(failing).rejects.toThrow('the engine is away');
@@ -127,7 +142,14 @@ describe('many decisions at once', () => {
   });
 
   it('takes the place from a turn that hangs before it sends: the next one has it, and nothing is sent any more', async () => {
-    const turns = createDecisionTurns({ atOnce: 1, places: 3, placesEach: 3, waitMs: 5_000, turnMs: 30 });
+    const turns = createDecisionTurns({
+      atOnce: 1,
+      places: 3,
+      placesEach: 3,
+      waitMs: 5_000,
+      turnMs: 30,
+      leftBehind: 9,
+    });
     let storeAnswers: () => void = () => undefined;
     const sent: string[] = [];
     let end: unknown = null;
@@ -156,7 +178,14 @@ describe('many decisions at once', () => {
   });
 
   it('takes it from a turn that hangs after it has sent too, and does not say that nothing was decided', async () => {
-    const turns = createDecisionTurns({ atOnce: 1, places: 3, placesEach: 3, waitMs: 5_000, turnMs: 30 });
+    const turns = createDecisionTurns({
+      atOnce: 1,
+      places: 3,
+      placesEach: 3,
+      waitMs: 5_000,
+      turnMs: 30,
+      leftBehind: 9,
+    });
     const hangs = turns.take(async (turn) => {
       turn.sends();
       return new Promise<never>(() => undefined);
@@ -168,7 +197,30 @@ describe('many decisions at once', () => {
     expect(await next).toBe(true);
   });
 
+  it('lets nobody in while too many were left behind, and everybody once one of them has come back', async () => {
+    const { send, endNext, begun } = engine({ atOnce: 2, turnMs: 200, leftBehind: 2 });
+    const hang = [send('a'), send('b')];
+    for (const each of hang) await expect(each).rejects.toMatchObject(NOT_SENT);
+    await expect(send('c')).rejects.toMatchObject({
+      ...NOT_SENT,
+      message: expect.stringMatching(/2 before it have not/),
+    });
+    expect(begun).toEqual(['a', 'b']);
+    await endNext();
+    const next = send('d');
+    await endNext();
+    await endNext();
+    expect(await next).toBe(false);
+  });
+
   it('gives a hundred at once a place', () => {
-    expect(DECISION_TURNS).toEqual({ atOnce: 8, places: 1_000, placesEach: 150, waitMs: 20_000, turnMs: 15_000 });
+    expect(DECISION_TURNS).toEqual({
+      atOnce: 8,
+      places: 1_000,
+      placesEach: 150,
+      waitMs: 20_000,
+      turnMs: 15_000,
+      leftBehind: 64,
+    });
   });
 });

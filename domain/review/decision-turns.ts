@@ -11,6 +11,8 @@ export interface TurnLimits {
   readonly waitMs: number;
   /** How long a turn may take. Its place is free afterwards, whatever it still waits for. */
   readonly turnMs: number;
+  /** How many that took longer may be left behind. With so many nobody is let in: what they wait for would only get more to do. */
+  readonly leftBehind: number;
 }
 
 /** The turn of one decision. */
@@ -25,7 +27,7 @@ export interface Turn {
 export interface DecisionTurns {
   /**
    * Runs `work` when it is the turn of `by`. Throws `decision_not_sent`, without having run it, when every
-   * place is taken, the turn does not come in time, `left` aborts first, or the turns are closed. Where a turn takes too long the next one has its
+   * place is taken, too many of before were left behind, the turn does not come in time, `left` aborts first, or the turns are closed. Where a turn takes too long the next one has its
    * place, and `take` throws `decision_not_sent` if the decision had not been sent by then, which it cannot be any more, and `store_unavailable`
    * if it had: nobody knows what became of it.
    */
@@ -39,16 +41,31 @@ export interface DecisionTurns {
  * them longer, until none has its answer in the ten seconds that the engine is given. About fifteen are decided in a second on two cores, so
  * a hundred of one person get their turn in time. A turn is those ten seconds, and five for the stores: a store that hangs keeps no place.
  */
-export const DECISION_TURNS: TurnLimits = { atOnce: 8, places: 1_000, placesEach: 150, waitMs: 20_000, turnMs: 15_000 };
+export const DECISION_TURNS: TurnLimits = {
+  atOnce: 8,
+  places: 1_000,
+  placesEach: 150,
+  waitMs: 20_000,
+  turnMs: 15_000,
+  leftBehind: 64,
+};
 
 interface Waiting {
   go(): void;
   refuse(why: string): void;
 }
 
-export function createDecisionTurns({ atOnce, places, placesEach, waitMs, turnMs }: TurnLimits): DecisionTurns {
+export function createDecisionTurns({
+  atOnce,
+  places,
+  placesEach,
+  waitMs,
+  turnMs,
+  leftBehind,
+}: TurnLimits): DecisionTurns {
   const waiting = createFairQueue<Waiting>();
   let underWay = 0;
+  let late = 0;
   let closed = false;
 
   const turn = (by: string, left: AbortSignal | undefined): Promise<void> =>
@@ -86,17 +103,20 @@ export function createDecisionTurns({ atOnce, places, placesEach, waitMs, turnMs
   function inTime<Result>(work: (turn: Turn) => Promise<Result>, waited: boolean): Promise<Result> {
     let sent = false;
     let over = false;
-    const late = () => notSent(`its turn took longer than ${turnMs / 1000} s`);
+    const tooLate = () => notSent(`its turn took longer than ${turnMs / 1000} s`);
     const turn: Turn = {
       waited,
       sends() {
-        if (over) throw late();
+        if (over) throw tooLate();
         sent = true;
       },
     };
-    return within(turnMs, work(turn), () => {
+    const working = work(turn);
+    return within(turnMs, working, () => {
       over = true;
-      return sent ? new GateError('store_unavailable', UNTOLD) : late();
+      late += 1;
+      void working.catch(() => undefined).finally(() => (late -= 1));
+      return sent ? new GateError('store_unavailable', UNTOLD) : tooLate();
     });
   }
 
@@ -104,6 +124,7 @@ export function createDecisionTurns({ atOnce, places, placesEach, waitMs, turnMs
     async take(work, by, left) {
       if (closed) throw notSent(STOPPING);
       if (left?.aborted) throw notSent('whoever asked has gone');
+      if (late >= leftBehind) throw notSent(`${late} before it have not come back from the stores or the engine`);
       const waits = underWay >= atOnce;
       if (waits && waiting.size >= places) throw notSent(`${places} others wait before it`);
       if (waits && waiting.waitingOf(by) >= placesEach)
