@@ -66,6 +66,12 @@ export const ERROR_CODES = {
     meaning:
       'Present the client certificate of an agent, signed by the trusted CA; in lite the bearer token of an agent.',
   },
+  credential_not_judged: {
+    status: 403,
+    retry: 'no',
+    meaning:
+      'The call shows a credential that this Gate cannot judge (`header` names it); nothing was executed. Send it without.',
+  },
   host_not_allowed: {
     status: 403,
     retry: 'no',

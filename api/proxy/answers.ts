@@ -191,7 +191,7 @@ export function errorAnswer(error: GateError, correlationId: string): Answer & {
 }
 
 const layerOf = (code: ErrorCodeName): string => {
-  if (code === 'unauthorized') return 'identity';
+  if (code === 'unauthorized' || code === 'credential_not_judged') return 'identity';
   if (code.startsWith('upstream_')) return 'upstream';
   if (code === 'review_backlog_full' || code === 'tenant_offboarded') return 'hil';
   if (

@@ -12,6 +12,7 @@ import type { AgentLimitsCheck } from '../agent-limits.js';
 import type { Answer } from '../answers.js';
 import { type CallHandler, correlationIdOf } from '../calls.js';
 import type { ControlLog } from '../control-log.js';
+import { assertJudgedCredentials } from '../unjudged-credentials.js';
 import { manualUrl } from './manual.js';
 
 export interface McpRouteOptions {
@@ -156,11 +157,12 @@ function isJson(contentType: string): boolean {
 
 type AgentCaller = Caller & { readonly tenant: string; readonly agent: string };
 
-/** Tenant and agent come from the verified certificate alone; a service or a short id is not an agent. */
+/** Tenant and agent come from the verified certificate alone; a service or a short id is not an agent, and no agent has a credential that is not judged. */
 export function agentOf(request: FastifyRequest): AgentCaller {
   const { caller } = request;
   if (caller?.kind !== 'agent' || caller.tenant === undefined || caller.agent === undefined)
     throw new GateError('unauthorized');
+  assertJudgedCredentials(request.headers);
   return caller as AgentCaller;
 }
 

@@ -507,6 +507,20 @@ export function conformance(name: string, open: () => Promise<Edition>, startLim
       expect((await send([one], 'server-execution')).body).toMatchObject({ error: 'unsupported_method' });
     });
 
+    it.each(['X-Gate-Grant', 'X-Gate-Actor-Token', 'X-Gate-Attestation', 'X-Gate-Attestation-Absent'])(
+      'refuses a call, a control method and a poll that show a credential which nothing judges: %s',
+      async (header) => {
+        const shows = { [header]: 'eyJhbGciOiJub25lIn0.e30.' };
+        const refused = { error: 'credential_not_judged', layer: 'identity', header: header.toLowerCase() };
+        const call = await edition.bot.call('list_files', {}, { headers: shows });
+        expect([call.status, call.body]).toEqual([403, expect.objectContaining(refused)]);
+        const control = await edition.bot.send(rpc('tools/list', undefined, 1), shows);
+        expect([control.status, control.body]).toEqual([403, expect.objectContaining(refused)]);
+        const poll = await edition.bot.request('GET', `/pending/${randomUUID()}`, { headers: shows });
+        expect([poll.status, poll.body]).toEqual([403, expect.objectContaining(refused)]);
+      },
+    );
+
     it('hands a list of tools on, without a verdict', async () => {
       const reply = await edition.bot.send(rpc('tools/list', {}, 'list-1'));
       expect(reply).toMatchObject({ status: 200, body: { id: 'list-1' } });

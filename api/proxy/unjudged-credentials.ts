@@ -1,0 +1,21 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { GateError } from '../../domain/errors.js';
+
+/** Headers with which an agent shows a grant, a token of somebody who sent it, or what it was measured as. */
+const UNJUDGED = ['x-gate-grant', 'x-gate-actor-token', 'x-gate-attestation', 'x-gate-attestation-absent'] as const;
+
+/**
+ * Throws `credential_not_judged` for a credential that nothing here can judge. Ignored, it would be taken for one that holds: an expired
+ * grant would run as if there were none, and a token without a signature would look accepted.
+ */
+export function assertJudgedCredentials(headers: IncomingHttpHeaders): void {
+  const header = UNJUDGED.find((name) => headers[name] !== undefined);
+  if (header === undefined) return;
+  throw new GateError(
+    'credential_not_judged',
+    `${header}: this Gate judges no such credential; send the call without it`,
+    {
+      fields: { header },
+    },
+  );
+}
