@@ -73,7 +73,7 @@ const DECIDED_AT: ReadonlySet<string> = new Set(['/decide/:id', '/pending/:id/de
  */
 export function createLiteApp(options: LiteAppOptions): ServiceApp {
   const { access, reviews, ledger, mode } = options;
-  const { app } = createProxyService({
+  const { app, openApi } = createProxyService({
     ...options.proxy,
     mode,
     logger: options.logger,
@@ -139,6 +139,7 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
       () => 'unavailable' as const,
     );
   // The process is up even if its file is not usable; the answer says whether it is.
+  app.get('/openapi.json', openApi);
   app.get('/health', async () => ({ status: 'ok', mode, ledger: await ledgerState() }));
   registerProbes(
     app as never,

@@ -5,10 +5,12 @@ import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fas
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { parseSpiffe, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
+import type { JsonObject } from '../../contracts/json.js';
 import type { Caller, ServiceApp } from './app.js';
 import { enforceRouteAuthority, type GovernedService } from './caller-authority.js';
 import { answerErrors, answerUnreadable, type ErrorBody, plainErrorBody } from './errors.js';
 import { healthApp, type ReadinessChecks, type ReadinessDetails } from './health.js';
+import { noteRoutes, openApiOf } from './openapi.js';
 import { ownCompilersOnly } from './own-compilers.js';
 
 export type { Caller, ServiceApp };
@@ -53,8 +55,10 @@ export interface ServiceOptions {
 export interface Service {
   readonly name: string;
   readonly app: ServiceApp;
-  /** The plain listener: /health, /readyz, /metrics. */
+  /** The plain listener: /health, /readyz, /metrics, /openapi.json. */
   readonly health: FastifyInstance;
+  /** Its OpenAPI document. */
+  readonly openApi: () => Promise<JsonObject>;
   listen(address: {
     host: string;
     port: number;
@@ -104,6 +108,7 @@ export function createService(options: ServiceOptions): Service {
       },
     }),
   }).withTypeProvider<ZodTypeProvider>() as unknown as ServiceApp;
+  const routes = noteRoutes(app);
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
   app.decorateRequest('caller', null);
@@ -135,10 +140,14 @@ export function createService(options: ServiceOptions): Service {
   (options.answers ?? ((to: ServiceApp) => answerErrors(to, errorBody)))(app);
   if (options.governed) enforceRouteAuthority(app, options.governed);
   const health = healthApp(options.name, options.registry, options.readiness ?? {}, options.details);
+  let described: Promise<JsonObject> | undefined;
+  const openApi = () => (described ??= openApiOf(options.name, routes));
+  health.get('/openapi.json', openApi);
   return {
     name: options.name,
     app,
     health,
+    openApi,
     async listen({ host, port, healthHost, healthPort }) {
       await app.listen({ host, port });
       await health.listen({ host: healthHost, port: healthPort });

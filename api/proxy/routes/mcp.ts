@@ -14,6 +14,7 @@ import { type CallHandler, correlationIdOf } from '../calls.js';
 import type { ControlLog } from '../control-log.js';
 import { assertJudgedCredentials } from '../unjudged-credentials.js';
 import { manualUrl } from './manual.js';
+import { MCP_DESCRIPTION } from './mcp-description.js';
 
 export interface McpRouteOptions {
   readonly handler: CallHandler;
@@ -51,7 +52,9 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
     done(null, body),
   );
 
-  app.post('/mcp', async (request, reply) => send(reply, await answer(request)));
+  app.post('/mcp', { config: { described: MCP_DESCRIPTION } }, async (request, reply) =>
+    send(reply, await answer(request)),
+  );
   // For an MCP client this means "no stream, and no session to end"; 404 would say that there is no MCP server.
   app.route({
     method: ['GET', 'DELETE'],

@@ -1,0 +1,91 @@
+import Fastify, { type FastifySchema } from 'fastify';
+import { createJsonSchemaTransform, createJsonSchemaTransformObject } from 'fastify-type-provider-zod';
+import { z } from 'zod';
+import { errorEnvelope } from '../../contracts/error-envelope.js';
+import { type JsonObject, jsonValue } from '../../contracts/json.js';
+import { GATE_OWN_ROUTES, ROUTE_AUTHORITY } from '../../contracts/route-authority.js';
+import type { ServiceApp } from './app.js';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Stands in the OpenAPI document of a route that reads its request itself, where no schema checks it. */
+    described?: FastifySchema;
+  }
+}
+
+/** A route as it was registered, with the schemas that check its requests and shape its answers. */
+export interface NotedRoute {
+  readonly method: string;
+  readonly url: string;
+  readonly schema: FastifySchema | undefined;
+}
+
+/** Every route that is registered on `app` from now on; complete once it is ready. */
+export function noteRoutes(app: ServiceApp): readonly NotedRoute[] {
+  const noted: NotedRoute[] = [];
+  app.addHook('onRoute', ({ method: methods, url, schema, config }) => {
+    for (const method of [methods].flat()) noted.push({ method, url, schema: config?.described ?? schema });
+  });
+  return noted;
+}
+
+/** The OpenAPI 3.1 document of a service (https://spec.openapis.org/oas/v3.1.1.html), from the schemas of its routes. */
+export async function openApiOf(service: string, routes: readonly NotedRoute[]): Promise<JsonObject> {
+  // Loaded by the few who ask.
+  const { default: swagger } = await import('@fastify/swagger');
+  // The library describes the routes of a server that it was registered with first; this one is never asked anything.
+  const described = Fastify();
+  await described.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info: { title: `Gate: ${service}`, version: '1', description: DESCRIPTION },
+      components: {
+        securitySchemes: { certificate: CERTIFICATE },
+      },
+      security: [{ certificate: [] }],
+    },
+    transform: createJsonSchemaTransform({ schemaRegistry: NAMED }),
+    transformObject: createJsonSchemaTransformObject({ schemaRegistry: NAMED }),
+  });
+  described.setValidatorCompiler(() => () => true);
+  described.setSerializerCompiler(() => String);
+  for (const { method, url, schema } of routes)
+    described.route({ method, url, schema: told(service, method, url, schema), handler: unasked });
+  try {
+    await described.ready();
+    return described.swagger() as unknown as JsonObject;
+  } finally {
+    await described.close();
+  }
+}
+
+/** What a document says once and refers to. A schema within itself could not be written otherwise. */
+const NAMED = z.registry<{ id: string }>();
+NAMED.add(jsonValue, { id: 'Json' });
+NAMED.add(errorEnvelope, { id: 'Refusal' });
+
+/** The library's types know the schemes of OpenAPI 3.0 only. */
+const CERTIFICATE = { type: 'mutualTLS', description: 'The X.509 SVID of the caller.' } as unknown as {
+  readonly type: 'http';
+  readonly scheme: string;
+};
+
+const DESCRIPTION =
+  'Every refusal is JSON with a stable code in `error` (docs/reference/errors.md). Who may call a route is in docs/reference/routes.md.';
+
+const unasked = (): never => {
+  throw new Error('a description is never asked');
+};
+
+/** With the form of refusals, which every route has, and the capability that it asks for. */
+function told(service: string, method: string, url: string, schema: FastifySchema = {}): FastifySchema {
+  const path = url.replace(/:([A-Za-z0-9_]+)/g, '{$1}');
+  const row = [...ROUTE_AUTHORITY, ...GATE_OWN_ROUTES].find(
+    (one) => one.service === service && one.method === method && one.path === path,
+  );
+  return {
+    ...schema,
+    ...(row && { description: `Capability \`${row.capability}\`.` }),
+    response: { ...(schema.response as object | undefined), default: errorEnvelope },
+  } as FastifySchema;
+}
