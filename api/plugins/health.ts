@@ -1,6 +1,8 @@
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Registry } from 'prom-client';
 import { errorText } from '../../domain/errors.js';
+import { z } from 'zod';
+import { answersAs } from './openapi.js';
 import { ownCompilersOnly } from './own-compilers.js';
 import { foreignText } from '../../domain/text.js';
 import { within } from '../../domain/within.js';
@@ -49,7 +51,11 @@ export function registerProbes(
     readonly mayReadMetrics?: (request: FastifyRequest) => void;
   } = {},
 ): void {
-  app.get('/readyz', async (request, reply) => {
+  const state = {
+    description: 'Whether it is ready, and what is not.',
+    content: { 'application/json': { schema: z.looseObject({}) } },
+  };
+  app.get('/readyz', { config: { described: { response: { 200: state, 503: state } } } }, async (request, reply) => {
     const outcomes = await Promise.all(
       Object.entries(checks).map(async ([name, check]) => [name, await probe(check)] as const),
     );
@@ -65,7 +71,7 @@ export function registerProbes(
       }),
     });
   });
-  app.get('/metrics', async (request, reply) => {
+  app.get('/metrics', { config: answersAs('text/plain') }, async (request, reply) => {
     mayReadMetrics(request);
     return reply.type(registry.contentType).send(await registry.metrics());
   });

@@ -8,23 +8,45 @@ import type { ServiceApp } from './app.js';
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Stands in the OpenAPI document of a route that reads its request itself, where no schema checks it. */
+    /** Stands in the OpenAPI document for what the schemas of the route do not say: it reads its request itself, or answers with no JSON. */
     described?: FastifySchema;
   }
 }
+
+/** For the `config` of a route whose answers are no JSON. */
+export const answersAs = (...types: readonly string[]): { readonly described: FastifySchema } => ({
+  described: {
+    response: { 200: { content: Object.fromEntries(types.map((type) => [type, { schema: z.string() }])) } },
+  },
+});
+
+/** For the `config` of a route that answers with an event stream (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
+export const ANSWERS_EVENTS = {
+  described: {
+    response: {
+      200: {
+        content: {
+          'text/event-stream': {
+            schema: z.object({ id: z.string().optional(), event: z.string().optional(), data: z.string().optional() }),
+          },
+        },
+      },
+    },
+  },
+};
 
 /** A route as it was registered, with the schemas that check its requests and shape its answers. */
 export interface NotedRoute {
   readonly method: string;
   readonly url: string;
-  readonly schema: FastifySchema | undefined;
+  readonly schema: FastifySchema;
 }
 
 /** Every route that is registered on `app` from now on; complete once it is ready. */
 export function noteRoutes(app: ServiceApp): readonly NotedRoute[] {
   const noted: NotedRoute[] = [];
   app.addHook('onRoute', ({ method: methods, url, schema, config }) => {
-    for (const method of [methods].flat()) noted.push({ method, url, schema: config?.described ?? schema });
+    for (const method of [methods].flat()) noted.push({ method, url, schema: { ...schema, ...config?.described } });
   });
   return noted;
 }
@@ -64,6 +86,10 @@ const NAMED = z.registry<{ id: string }>();
 NAMED.add(jsonValue, { id: 'Json' });
 NAMED.add(errorEnvelope, { id: 'Refusal' });
 
+/** Of a route that says no more of its answers. */
+const ANSWER = { '2XX': { description: 'The answer.', content: { '*/*': { schema: z.unknown() } } } };
+const REFUSAL = { description: 'A refusal.', content: { 'application/json': { schema: errorEnvelope } } };
+
 /** The library's types know the schemes of OpenAPI 3.0 only. */
 const CERTIFICATE = { type: 'mutualTLS', description: 'The X.509 SVID of the caller.' } as unknown as {
   readonly type: 'http';
@@ -78,7 +104,7 @@ const unasked = (): never => {
 };
 
 /** With the form of refusals, which every route has, and the capability that it asks for. */
-function told(service: string, method: string, url: string, schema: FastifySchema = {}): FastifySchema {
+function told(service: string, method: string, url: string, schema: FastifySchema): FastifySchema {
   const path = url.replace(/:([A-Za-z0-9_]+)/g, '{$1}');
   const row = [...ROUTE_AUTHORITY, ...GATE_OWN_ROUTES].find(
     (one) => one.service === service && one.method === method && one.path === path,
@@ -86,6 +112,6 @@ function told(service: string, method: string, url: string, schema: FastifySchem
   return {
     ...schema,
     ...(row && { description: `Capability \`${row.capability}\`.` }),
-    response: { ...(schema.response as object | undefined), default: errorEnvelope },
+    response: { ...(schema.response ?? ANSWER), default: REFUSAL },
   } as FastifySchema;
 }

@@ -9,6 +9,7 @@ export type Need =
   | 'other-user'
   | 'prlimit'
   | 'pyiceberg'
+  | 'schemathesis'
   | 'single-executable'
   | 'small-disk';
 

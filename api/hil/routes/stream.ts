@@ -6,6 +6,7 @@ import type { OpenedReviews } from '../../../domain/review/ports.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { type ReviewScope, scopeFirst } from '../scope.js';
 import { createStreamPlaces, type StreamHolder } from '../stream-places.js';
+import { ANSWERS_EVENTS } from '../../plugins/openapi.js';
 
 const RECONNECT_MS = 3_000;
 /** How long a stream whose reader does not read may keep the service from closing. */
@@ -36,6 +37,7 @@ export function streamRoutes(app: ServiceApp, { reviews, scopeOf, standsFromHere
   app.get(
     '/pending/stream',
     {
+      config: ANSWERS_EVENTS,
       schema: {
         querystring: z.strictObject({}),
         headers: z.object({

@@ -27,7 +27,16 @@ export function exportRoutes({ app, coldTier }: { readonly app: ServiceApp; read
 
   app.get(
     '/export/iceberg',
-    { schema: { querystring: z.object({ from: time, to: time }), response: { 200: icebergExport } } },
+    {
+      schema: { querystring: z.object({ from: time, to: time }), response: { 200: icebergExport } },
+      config: {
+        described: {
+          response: {
+            200: { content: { 'application/json': { schema: icebergExport }, [PARQUET]: { schema: z.string() } } },
+          },
+        },
+      },
+    },
     async (request, reply) => {
       const window = requiredWindow(request.query);
       if (!(request.headers.accept ?? '').includes(PARQUET)) return coldTier.table(window);

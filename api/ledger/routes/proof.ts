@@ -5,6 +5,7 @@ import { parseCheckpoint } from '../../../domain/ledger/tlog/checkpoint.js';
 import type { TransparencyLog } from '../../../adapters/ledger/tlog/transparency-log.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { type SharedWalk, sharesWalks } from '../shared-walk.js';
+import { answersAs } from '../../plugins/openapi.js';
 
 const count = z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER);
 const inclusionQuery = z
@@ -46,7 +47,11 @@ export function proofRoutes({
 
   app.get(
     '/checkpoint',
-    { config: { public: true }, schema: { response: { 200: z.string() } }, serializerCompiler: () => String },
+    {
+      config: { public: true, ...answersAs('text/plain') },
+      schema: { response: { 200: z.string() } },
+      serializerCompiler: () => String,
+    },
     // After an invalid walk, every checkpoint starts with a full walk.
     async (request, reply) => reply.type(NOTE).send(await sharedWalk(request, 'checkpoint', () => log().checkpoint())),
   );

@@ -4,6 +4,7 @@ import { GateError } from '../../../domain/errors.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import type { MakeBundle } from '../../../adapters/evidence/regulatory/bundle.js';
 import { requiredWindow, time } from '../query.js';
+import { answersAs } from '../../plugins/openapi.js';
 
 const PROSE_BYTES = 1_048_576;
 const flag = z.stringbool().default(false);
@@ -42,7 +43,7 @@ export function regulatoryRoutes({
 
     scope.post(
       '/export/regulatory',
-      { bodyLimit: PROSE_BYTES, schema: { querystring: query, produces: ['application/gzip'] } },
+      { bodyLimit: PROSE_BYTES, config: answersAs('application/gzip'), schema: { querystring: query } },
       async (request, reply) => {
         const asked = request.query;
         const tenant = tenantName.safeParse(asked.tenant);

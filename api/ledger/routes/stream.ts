@@ -6,6 +6,7 @@ import { countCommits, follow, pageTurns } from '../../../domain/evidence/report
 import type { ChainRows } from '../../../adapters/ledger/ledger-store.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { scopeOf, scopeQuery } from '../query.js';
+import { ANSWERS_EVENTS } from '../../plugins/openapi.js';
 
 /** Each stream holds a connection and a page of rows. */
 const MAX_STREAMS = 64;
@@ -40,6 +41,7 @@ export function streamRoutes({
   app.get(
     '/stream/audit',
     {
+      config: ANSWERS_EVENTS,
       schema: {
         querystring: z.object(scopeQuery),
         headers: z.object({

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import type { FastifyRequest } from 'fastify';
 import { shippedPath } from '../../../adapters/shipped.js';
 import type { ServiceApp } from '../../plugins/app.js';
+import { answersAs } from '../../plugins/openapi.js';
 
 /** The page of the manual that a refused client needs, in this project and at the address of the proxy. */
 export const MANUAL_PAGE = {
@@ -12,7 +13,7 @@ export const MANUAL_PAGE = {
 /** Open to everybody who reaches the listener, because callers are sent here before they are authenticated. */
 export function registerManual(app: ServiceApp): void {
   const text = readFileSync(shippedPath(...MANUAL_PAGE.file), 'utf8');
-  app.get(MANUAL_PAGE.path, (_request, reply) =>
+  app.get(MANUAL_PAGE.path, { config: answersAs('text/markdown') }, (_request, reply) =>
     reply
       .type('text/markdown; charset=utf-8')
       .header('cache-control', 'public, max-age=3600')
