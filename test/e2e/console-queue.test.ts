@@ -8,6 +8,7 @@ import type { JsonObject } from '../../contracts/json.js';
 import { chromiumPath, openBrowser } from '../support/browser.js';
 import { commandLine } from '../support/command.js';
 import { needs } from '../support/needs.js';
+import { pictured } from '../support/pictures.js';
 import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
 import { eventually, timePasses } from '../support/waiting.js';
 
@@ -91,6 +92,18 @@ inBrowser(`the queue of the console in a browser${needs('chromium', executable !
     const stranger = await other.newPage();
     await stranger.goto(link);
     expect(await stranger.getByRole('alert').textContent()).toContain('used already');
+  }, 60_000);
+
+  it('looks as the README shows it', async () => {
+    await parked('release-bot', { path: 'releases/2026-11', force: true }, 'create_issue');
+    await parked('research-bot', { channel: '#launch', text: 'We ship on Tuesday.' }, 'post_message');
+    const row = await parked('billing-bot', { from: 'operating', to: 'vendor', amount: 25 });
+    const page = await signedIn({ deviceScaleFactor: 1 });
+    await rowOf(page, row.id).waitFor();
+    await page.goto(url(page, `/hil/${row.id}`));
+    await page.getByText('wire_transfer').first().waitFor();
+    await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+    await pictured(page, 'console-review');
   }, 60_000);
 
   describe.each([
