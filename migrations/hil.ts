@@ -445,6 +445,32 @@ const vouchedPeople: Migration = {
   },
 };
 
+/**
+ * 0021: the triggers of 0019 that count a row in, without an alias for their table. SQLite before 3.41 reads none there, and then opens
+ * nothing of the file; Postgres is as it was.
+ */
+const countsReadable: Migration = {
+  async up(db: Kysely<unknown>) {
+    if (dialectOf(db).postgres) return;
+    const key = (row: string) => `${row}.tenant, ${row}.deadline_ms / 3600000, 0`;
+    const waits = (row: string) => `${row}.status = 'pending' and ${row}.withdrawn_at is null`;
+    const moved = 'old.tenant <> new.tenant or old.deadline_ms <> new.deadline_ms or old.id <> new.id';
+    for (const [name, event, when] of [
+      ['reviews_counted_insert', 'insert', waits('new')],
+      [
+        'reviews_counted_join',
+        'update of status, withdrawn_at, tenant, deadline_ms, id',
+        `${waits('new')} and (not (${waits('old')}) or ${moved})`,
+      ],
+    ] as const) {
+      await sql`drop trigger if exists ${sql.id(name)}`.execute(db);
+      await sql`create trigger ${sql.id(name)} after ${sql.raw(event)} on reviews when ${sql.raw(when)} begin
+        insert into review_counts (tenant, hour, shard, waiting) values (${sql.raw(key('new'))}, 1)
+        on conflict (tenant, hour, shard) do update set waiting = waiting + 1; end`.execute(db);
+    }
+  },
+};
+
 export const hilMigrations: Record<string, Migration> = {
   '0001-review-rows': reviewRows,
   '0002-attempts': attempts,
@@ -466,4 +492,5 @@ export const hilMigrations: Record<string, Migration> = {
   '0018-passkey-standings': passkeyStandings,
   '0019-counts': counts,
   '0020-vouched-people': vouchedPeople,
+  '0021-counts-readable': countsReadable,
 };

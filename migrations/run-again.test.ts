@@ -1,7 +1,9 @@
+import { spawnSync } from 'node:child_process';
 import { describe, expect, it } from '@jest/globals';
 import { sql, type Migration } from 'kysely';
 import { openStore } from '../adapters/store/database.js';
 import { ledgerPlace, NOT_MIGRATED, STORES } from '../test/support/ledger.js';
+import { needs } from '../test/support/needs.js';
 import { callMigrations } from './calls.js';
 import { hilMigrations } from './hil.js';
 import { ledgerMigrations } from './ledger.js';
@@ -36,6 +38,32 @@ describe.each(Object.entries(AUTHORITIES))('the migrations of %s', (_name, migra
       expect(applied.map(({ name }) => name)).toEqual(names);
       await place.remove();
     }
+  });
+
+  const python = spawnSync('python3', ['-c', 'import sqlite3']).status === 0;
+  (python ? it : it.skip)(
+    `leave a file that an operator can open with the SQLite of the distribution${needs('python3', python)}`,
+    async () => {
+      const place = await ledgerPlace('sqlite', { migrated: NOT_MIGRATED });
+      await (await openStore(place.target, migrations)).close();
+      const read =
+        'import sqlite3, sys; print(sqlite3.connect(sys.argv[1]).execute("select count(*) > 0 from sqlite_master").fetchone()[0])';
+      const { stdout, stderr } = spawnSync('python3', ['-c', read, (place.target as { file: string }).file], {
+        encoding: 'utf8',
+      });
+      expect([stdout.trim(), stderr]).toEqual(['1', '']);
+      await place.remove();
+    },
+  );
+
+  it('give no table of an insert in a trigger another name: SQLite before 3.41 would open nothing of the file', async () => {
+    const place = await ledgerPlace('sqlite', { migrated: NOT_MIGRATED });
+    await (await openStore(place.target, migrations)).close();
+    const aliased = await place.sql(
+      "select name from sqlite_master where type = 'trigger' and lower(sql) like '%insert into % as % (%'",
+    );
+    expect(aliased).toEqual([]);
+    await place.remove();
   });
 });
 

@@ -9,6 +9,7 @@ export type Need =
   | 'other-user'
   | 'prlimit'
   | 'pyiceberg'
+  | 'python3'
   | 'schemathesis'
   | 'single-executable'
   | 'small-disk';
