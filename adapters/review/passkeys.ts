@@ -85,14 +85,24 @@ export function passkeyStore(options: PasskeyStandingsOptions): PasskeyStore {
       return numDeletedRows === 1n;
     },
 
-    async complete(id_sha256, passkey, replaces) {
+    async complete(id_sha256, passkey, purpose) {
+      const replaces = purpose === 'recover';
       const mac = keys.authenticate(authenticated(passkey), MAC_USE);
       const { credential_id, tenant, subject } = passkey;
       const taken = await asked(() =>
-        db.selectFrom('passkeys').select('credential_id').where('credential_id', '=', credential_id).executeTakeFirst(),
+        db
+          .selectFrom('passkeys')
+          .select('credential_id')
+          // One key is one person, under whatever id.
+          .where(({ eb, or }) =>
+            or([eb('credential_id', '=', credential_id), eb('public_key', '=', passkey.public_key)]),
+          )
+          .executeTakeFirst(),
       );
       if (taken) throw new GateError('passkey_known');
-      return standings.change({ tenant, subject }, async ({ whole, credentials, recovery_sha256 }) => {
+      return standings.change({ tenant, subject }, async ({ whole, registered, credentials, recovery_sha256 }) => {
+        // Begun before the first was made, it would be the second, and nobody's session asked for it.
+        if (purpose === 'first' && registered) throw new GateError('passkey_session_required');
         if (!whole && !replaces) throw new GateError('passkey_refused', NOT_WHOLE);
         const begun = await asked(() =>
           db.selectFrom('passkey_ceremonies').select('id_sha256').where('id_sha256', '=', id_sha256).executeTakeFirst(),

@@ -349,11 +349,12 @@ describe.each([
     const dev = { tenant: 'acme', subject: 'operator:dev' };
     const { passkeys } = store;
     const register = async (credential_id: string, replaces: boolean) => {
+      const purpose = replaces ? 'recover' : 'add';
       const begun = { ...dev, id_sha256: randomUUID(), challenge_sha256: 'c', created_ms: T0, expires_ms: T0 + 9_000 };
       await passkeys.begin({ ...begun, purpose: 'add' });
-      const made = { ...dev, credential_id, public_key: 'k', counter: 0, created_ms: T0 };
-      expect(await passkeys.complete(begun.id_sha256, made, replaces)).toBe(true);
-      expect(await passkeys.complete(begun.id_sha256, { ...made, credential_id: 'x' }, replaces)).toBe(false);
+      const made = { ...dev, credential_id, public_key: `key of ${credential_id}`, counter: 0, created_ms: T0 };
+      expect(await passkeys.complete(begun.id_sha256, made, purpose)).toBe(true);
+      expect(await passkeys.complete(begun.id_sha256, { ...made, credential_id: 'x' }, purpose)).toBe(false);
     };
     const known = async () => (await passkeys.of(dev.tenant, dev.subject)).map(({ credential_id }) => credential_id);
     const recover = (token_sha256: string) => passkeys.recover({ ...dev, token_sha256, now: T0, most: 10 });

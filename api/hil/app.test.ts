@@ -432,6 +432,19 @@ describe('POST /pending', () => {
       expect((await asked({ correlation_id: correlation(9) })).status).toBe(201);
     });
 
+    it.each([
+      ['U+0000', { risk_summary: 'a\0b' }],
+      ['half of a surrogate pair in a name', { agent_id: 'bot\ud800' }],
+      ['half of one in the method', { method: '\ud800' }],
+      [
+        'half of one in the request',
+        { request_payload: { method: 'tools/call', params: { name: 'x', note: '\ud800' } } },
+      ],
+    ])('is refused where no store keeps it, and begins no run: %s', async (_what, over) => {
+      expect(await asked(over)).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
+      expect(started).toEqual([]);
+    });
+
     it("begins no run where the agent's backlog is full", async () => {
       await service.close();
       await reviews.close();

@@ -86,8 +86,9 @@ export function createAskForReview({
   };
 
   async function opened(...[review, asker]: Parameters<AskForReview>): ReturnType<AskForReview> {
-    await reviews.parking.assertOpen(review.tenant);
     // What would be refused begins no run.
+    reviews.parking.assertStorable(review);
+    await reviews.parking.assertOpen(review.tenant);
     const there = await reviews.reads.byCorrelation(review.correlation_id, review.tenant);
     if (!there) await reviews.parking.assertRoom(review);
     else if (!isOf(there, review)) throw new GateError('pending_conflict');

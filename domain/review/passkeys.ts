@@ -43,6 +43,8 @@ export interface StoredPasskey {
  */
 export const CEREMONY_PURPOSES = ['first', 'add', 'recover', 'login'] as const;
 type Purpose = (typeof CEREMONY_PURPOSES)[number];
+/** What a ceremony may be that makes a passkey. */
+export type RegistrationPurpose = Exclude<Purpose, 'login'>;
 
 /** A ceremony under way. Of what the browser holds only digests are stored. */
 export interface Ceremony {
@@ -75,10 +77,10 @@ export interface PasskeyStore {
   /** False when it was over already. */
   end(idSha256: string): Promise<boolean>;
   /**
-   * Ends the registration and stores its passkey, with `replaces` as the person's only one; all or nothing. False when it was over already;
-   * `passkey_known`.
+   * Ends the registration and stores its passkey, of a recovery as the person's only one; all or nothing. False when it was over already;
+   * `passkey_known` also for its key under another id, `passkey_session_required` for a `first` that is none any more.
    */
-  complete(idSha256: string, passkey: StoredPasskey, replaces: boolean): Promise<boolean>;
+  complete(idSha256: string, passkey: StoredPasskey, purpose: RegistrationPurpose): Promise<boolean>;
   /** In place of an earlier one of the same person. */
   allowRecovery(recovery: Recovery): Promise<void>;
   /** Uses the token up. False where it is not the person's, is over, or others were tried too often. */
@@ -274,9 +276,6 @@ export function createPasskeys(options: PasskeysOptions): Passkeys {
       const id = sha256Hex(ceremony);
       const begun = await store.attempt(id, { tenant, subject, now, most: CEREMONY.attempts });
       if (begun === null || begun.purpose === 'login') throw new GateError('ceremony_not_found');
-      // Begun before the first was made, it would be the second.
-      if (begun.purpose === 'first' && (await store.registered(tenant, subject)))
-        throw new GateError('passkey_session_required');
       await refuseAttestation(made);
       const { verifyRegistrationResponse } = await webauthn();
       const { verified, registrationInfo } = await verifyRegistrationResponse({
@@ -298,7 +297,7 @@ export function createPasskeys(options: PasskeysOptions): Passkeys {
         counter,
         created_ms: now,
       };
-      if (!(await store.complete(id, passkey, begun.purpose === 'recover'))) throw new GateError('ceremony_not_found');
+      if (!(await store.complete(id, passkey, begun.purpose))) throw new GateError('ceremony_not_found');
       return credential_id;
     },
 

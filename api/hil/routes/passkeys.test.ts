@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { RegistrationJson } from '../../../contracts/approval.js';
 import { CEREMONY, RECOVERY } from '../../../domain/review/passkeys.js';
 import { SESSION_LIFE_MS } from '../../../domain/review/passkey-session.js';
-import { softwareAuthenticator } from '../../../test/support/authenticator.js';
+import { authenticatorKeys, softwareAuthenticator } from '../../../test/support/authenticator.js';
 import { type HilAsk, type HilFixture, openHil, OPERATOR, OTHER_OPERATOR } from '../../../test/support/hil.js';
 
 const BEN = 'ben-token-0123456789abcdefghijklmnop';
@@ -120,6 +120,29 @@ describe('registering a passkey', () => {
     expect(await finish(early.cookie, second.create(early.publicKey.challenge))).toMatchObject(refused);
     expect((await start()).answer.statusCode).toBe(403);
     expect(await hil.reviews.passkeys.of('acme', 'operator:dev')).toHaveLength(1);
+  });
+
+  it('takes one of several first passkeys that are finished at the same moment', async () => {
+    const begun = [await start(), await start(), await start(), await start()];
+    const answers = await Promise.all(
+      begun.map(({ cookie, publicKey }) => finish(cookie, softwareAuthenticator(CONSOLE).create(publicKey.challenge))),
+    );
+    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 403, 403, 403]);
+    expect(await hil.reviews.passkeys.of('acme', 'operator:dev')).toHaveLength(1);
+  });
+
+  it('takes no key under another id: one key is one person', async () => {
+    const keys = authenticatorKeys();
+    const mine = softwareAuthenticator(CONSOLE, keys);
+    const one = await start();
+    expect((await finish(one.cookie, mine.create(one.publicKey.challenge))).status).toBe(200);
+    const two = await start({ tenant: 'globex', token: OTHER_OPERATOR });
+    const again = softwareAuthenticator(CONSOLE, keys).create(two.publicKey.challenge);
+    expect(again.id).not.toBe(mine.id);
+    expect(await finish(two.cookie, again, { tenant: 'globex', token: OTHER_OPERATOR })).toMatchObject({
+      status: 409,
+      body: { error: 'passkey_known' },
+    });
   });
 
   it('begins only so often in a minute', async () => {
