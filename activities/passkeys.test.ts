@@ -1,16 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import type { ApprovalStatement, AssertionJson } from '../contracts/approval.js';
+import type { ApprovalStatement, AssertionJson, PasskeyApproval } from '../contracts/approval.js';
 import type { CallInput } from '../contracts/call.js';
 import type { Json, JsonObject } from '../contracts/json.js';
 import type { ModificationDiff, PendingRequest } from '../contracts/review.js';
+import type { LedgerEntry } from '../contracts/ledger.js';
 import { hashOfEntry } from '../domain/ledger/entry-fault.js';
 import { approvalFindings } from '../domain/review/approval-evidence.js';
 import { approvalStatementOf, challengeOf } from '../domain/review/approval-challenge.js';
 import { modificationOf } from '../domain/review/decisions.js';
 import type { QuorumRule } from '../domain/review/quorum.js';
 import { createPasskeys, type Passkeys } from '../domain/review/passkeys.js';
-import { type AssertionFaults, authenticatorKeys, softwareAuthenticator } from '../test/support/authenticator.js';
+import { type AssertionFaults, softwareAuthenticator } from '../test/support/authenticator.js';
 import { openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
 
 const CONSOLE = { rpId: 'console.example', origin: 'https://console.example' };
@@ -142,6 +143,21 @@ describe('a call that is approved only with a passkey', () => {
   });
 });
 
+const changeIn = (kind: string) => (entry: LedgerEntry, told: JsonObject) =>
+  entry.event_kind === kind
+    ? {
+        policy_decision: {
+          ...told,
+          modification_diff: {
+            contract: 'gate.hil.modification-diff/v1',
+            replacements: [{ path: ['amount'], value: 5000 }],
+          },
+        },
+      }
+    : null;
+const digestIn = (field: string) => (_entry: LedgerEntry, told: JsonObject) =>
+  field in told ? { policy_decision: { ...told, [field]: `sha256:${'0'.repeat(64)}` } } : null;
+
 describe('a change that is made with a passkey', () => {
   const diff = (value: number): ModificationDiff => ({
     contract: 'gate.hil.modification-diff/v1',
@@ -166,6 +182,34 @@ describe('a change that is made with a passkey', () => {
     expect(row.reviewed_payload_digest).not.toBe(row.original_payload_digest);
     const findings = approvalFindings(await gate.rows(input.correlation_id));
     expect(findings).toMatchObject([{ decided_by: 'operator:ana', fault: null }]);
+  });
+
+  it.each<[string, (entry: LedgerEntry, told: JsonObject) => object | null, RegExp]>([
+    ['the change in the row of the decision', changeIn('hil.approved'), /another change/],
+    ['the change in the row of the change', changeIn('hil.modified'), /another change/],
+    ['what was to run', digestIn('candidate_execution_payload_digest'), /another request/],
+    ['what was asked for', digestIn('original_payload_digest'), /another request|different requests/],
+    ['the tool', () => ({ tool_name: 'list_files' }), /another tool/],
+    ['the agent', () => ({ agent_id: 'somebody-else' }), /another agent/],
+    [
+      'what ran',
+      (entry) => (entry.event_kind === 'upstream.outcome' ? { tool_params_sha256: '0'.repeat(64) } : null),
+      /another request ran/,
+    ],
+    [
+      'that it was not authorized',
+      (entry) => (entry.event_kind === 'hil.approved' ? { authorized: false } : null),
+      /outcome/,
+    ],
+  ])('is not proved by rows that lie about %s, though their hashes are right', async (_what, lie, why) => {
+    const [input, of] = await parkedCall({ amount: 500, to: 'vendor' });
+    await decide(device.get(modifying(of, 5)), 'modify', of, { diff: diff(5) });
+    await gate.host.idle();
+    const rows = (await gate.rows(input.correlation_id)).map((entry) => {
+      const made = { ...entry, ...lie(entry, entry.policy_decision ?? {}) };
+      return { ...made, entry_hash: hashOfEntry(made) };
+    });
+    expect(approvalFindings(rows)).toMatchObject([{ fault: expect.stringMatching(why) }]);
   });
 
   it('is no other change, and no approval of the call as it was asked for', async () => {
@@ -224,7 +268,13 @@ describe('a call that two people must approve with their passkeys', () => {
       .map((entry) => {
         if (entry.event_kind !== 'hil.vote') return entry;
         const { required_approvers: _, ...told } = entry.policy_decision ?? {};
-        const made = { ...entry, event_kind: 'hil.approved' as const, method: 'hil.approved', policy_decision: told };
+        const made = {
+          ...entry,
+          event_kind: 'hil.approved' as const,
+          method: 'hil.approved',
+          authorized: true,
+          policy_decision: told,
+        };
         return { ...made, entry_hash: hashOfEntry(made) };
       });
     expect(approvalFindings(forged)).toMatchObject(short);
@@ -241,7 +291,7 @@ describe('a call that two people must approve with their passkeys', () => {
     ]);
     const forged = rows.map((entry) => {
       if (entry.event_kind !== 'hil.vote') return entry;
-      const made = { ...entry, event_kind: 'hil.approved' as const, method: 'hil.approved' };
+      const made = { ...entry, event_kind: 'hil.approved' as const, method: 'hil.approved', authorized: true };
       return { ...made, entry_hash: hashOfEntry(made) };
     });
     expect(approvalFindings(forged)[0]?.fault).toMatch(/denied/);
@@ -269,20 +319,31 @@ describe('a call that two people must approve with their passkeys', () => {
   });
 
   it('is not proved by one key under two names', async () => {
-    const keys = authenticatorKeys();
-    const [one, copy] = [softwareAuthenticator(CONSOLE, keys), softwareAuthenticator(CONSOLE, keys)];
-    await gate.close();
-    gate = await open({ strict: 2, risky: 1, destructive: 1 });
-    [call, row] = await parkedCall();
-    for (const [who, authenticator] of [
-      [ANA, one],
-      [BEN, copy],
-    ] as const) {
-      await register(who, authenticator);
-      await decide(authenticator.get(challenge('approve', row, who)), 'approve', row, { who });
-    }
+    await decide(device.get(challenge()));
+    await decide(bens.get(challenge('approve', row, BEN)), 'approve', row, { who: BEN });
     await gate.host.idle();
-    expect(approvalFindings(await gate.rows(call.correlation_id))).toMatchObject([
+    // Gate itself takes no key twice. Whoever writes rows can have Ana's device sign in Ben's name.
+    const rows = await gate.rows(call.correlation_id);
+    const approvalIn = (kind: string) =>
+      rows.find((entry) => entry.event_kind === kind)?.policy_decision?.['approval'] as unknown as PasskeyApproval;
+    const { passkey } = approvalIn('hil.vote');
+    const { statement } = approvalIn('hil.approved');
+    const { response } = device.get(challengeOf(statement));
+    const approval = {
+      statement,
+      passkey: {
+        ...passkey,
+        authenticator_data: response.authenticatorData,
+        client_data_json: response.clientDataJSON,
+        signature: response.signature,
+      },
+    };
+    const forged = rows.map((entry) => {
+      if (entry.event_kind !== 'hil.approved') return entry;
+      const policy_decision = { ...entry.policy_decision, approval: approval as unknown as Json };
+      return { ...entry, policy_decision, entry_hash: hashOfEntry({ ...entry, policy_decision }) };
+    });
+    expect(approvalFindings(forged)).toMatchObject([
       { event: 'hil.vote', fault: null },
       { event: 'hil.approved', fault: 'it needs 2 people, and 1 signed' },
     ]);

@@ -25,6 +25,14 @@ export const approvalStatement = z.strictObject({
   row_digest: z.string(),
   /** How many people must agree. Statements of an earlier Gate do not say. */
   required_approvers: z.int().min(1).optional(),
+  /** Whose call it is, and of which tool; as the next three, in statements of an earlier Gate they are not there. */
+  agent_id: z.string().optional(),
+  tool: z.string().optional(),
+  /** SHA-256 of the canonical `params` of the request that runs, 64 hex digits. */
+  tool_params_sha256: z.string().optional(),
+  /** With `modify`: of the request as it was asked for, and of the change. */
+  original_payload_digest: z.string().optional(),
+  modification_diff_digest: z.string().optional(),
 });
 export type ApprovalStatement = z.infer<typeof approvalStatement>;
 

@@ -1,9 +1,11 @@
 import { hash } from 'node:crypto';
 import { APPROVAL_CONTRACT, type ApprovalStatement } from '../../contracts/approval.js';
 import type { JsonObject } from '../../contracts/json.js';
-import type { PendingRequest, SignedDecision } from '../../contracts/review.js';
+import { type PendingRequest, type SignedDecision, toolOf } from '../../contracts/review.js';
+import { paramsSha256 } from '../call-record/params-digest.js';
 import type { ShownDigests } from '../call-record/record.js';
 import { canonicalDigest, canonicalJson } from '../crypto/digest.js';
+import { modified } from './modification.js';
 
 /** What of a row says which call it is about, and never changes while it waits. */
 const digestOfRow = (row: PendingRequest): string =>
@@ -44,9 +46,18 @@ export const approvalStatementOf = (
   tenant: row.tenant,
   approver,
   ...shownDigestsOf(row),
-  ...(modification && { payload_digest: modification.reviewed_digest }),
   required_approvers: row.required_approvers ?? 1,
   policy_bundle_sha256: row.policy_bundle_sha256 ?? null,
+  agent_id: row.agent_id,
+  tool: toolOf(row),
+  tool_params_sha256: paramsSha256(
+    modification ? modified(row.request_payload, modification.diff) : row.request_payload,
+  ),
+  ...(modification && {
+    payload_digest: modification.reviewed_digest,
+    original_payload_digest: row.original_payload_digest,
+    modification_diff_digest: canonicalDigest(modification.diff),
+  }),
 });
 
 /** The challenge that a passkey signs: SHA-256 over the statement's canonical JSON (RFC 8785), base64url. */

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { type ApprovalStatement, type PasskeyApproval, passkeyApproval } from '../../contracts/approval.js';
-import type { JsonObject } from '../../contracts/json.js';
+import type { Json, JsonObject } from '../../contracts/json.js';
 import type { LedgerEntry } from '../../contracts/ledger.js';
+import { canonicalDigest } from '../crypto/digest.js';
 import { entryFault } from '../ledger/entry-fault.js';
 import { circumstancesOf, passkeyFault } from './passkey-proof.js';
 
@@ -85,6 +86,48 @@ function findingOf(row: LedgerEntry, rows: readonly LedgerEntry[], keys?: readon
   };
 }
 
+/** Rows that say which request ran, beside that of the decision. */
+const OF_WHAT_RUNS: ReadonlySet<string> = new Set(['hil.modified', 'upstream.outcome']);
+
+/** Why the rows tell another call, or another change of it, than the statement; `null` for one of an earlier Gate, which tells neither. */
+function otherCallThan(
+  statement: ApprovalStatement,
+  {
+    decided,
+    asked,
+    rows,
+  }: { readonly decided: LedgerEntry; readonly asked: Json; readonly rows: readonly LedgerEntry[] },
+): string | null {
+  const { agent_id, tool, tool_params_sha256: params } = statement;
+  const own = rows.filter((each) => belongsTo(each, decided) === null);
+  if (agent_id !== undefined && own.some((each) => each.agent_id !== agent_id))
+    return "it was signed for another agent's call";
+  if (tool !== undefined && own.some((each) => (each.tool_name ?? tool) !== tool))
+    return 'it was signed for another tool';
+  const ran = own.filter((each) => each === decided || OF_WHAT_RUNS.has(eventOf(each)));
+  const denies = statement.decision === 'deny';
+  if (params !== undefined && !denies && ran.some((each) => (each.tool_params_sha256 ?? params) !== params))
+    return 'the rows say that another request ran than the signed one';
+  if (decided.authorized !== (eventOf(decided) === 'hil.approved'))
+    return 'the row says another outcome of the decision than its kind';
+  if (statement.decision !== 'modify' || statement.modification_diff_digest === undefined) return null;
+  if (asked !== statement.original_payload_digest) return 'it was signed for a change of another request';
+  for (const { policy_decision: told } of own.filter((each) => each === decided || eventOf(each) === 'hil.modified')) {
+    if (
+      told?.modification_diff === undefined ||
+      canonicalDigest(told.modification_diff) !== statement.modification_diff_digest
+    )
+      return 'it was signed for another change of the call';
+    if (
+      told.original_payload_digest !== statement.original_payload_digest ||
+      told.reviewed_payload_digest !== statement.payload_digest ||
+      told.candidate_execution_payload_digest !== statement.payload_digest
+    )
+      return 'the rows say another request than the one that was signed';
+  }
+  return null;
+}
+
 /** The rows that say what the approver was shown: that of the decision, and that of the review. */
 const shownIn = (row: LedgerEntry, rows: readonly LedgerEntry[]): readonly JsonObject[] =>
   [row, createdIn(rows)].map((each) => each?.policy_decision ?? {});
@@ -129,6 +172,8 @@ function otherThan({ statement }: PasskeyApproval, row: LedgerEntry, rows: reado
     if (row_digest !== undefined && statement.row_digest !== row_digest)
       return 'it was signed for a row that showed the call in another way';
   }
+  const why = otherCallThan(statement, { decided: row, asked, rows });
+  if (why) return why;
   const bundle = verdict.policy_decision?.policy_bundle;
   const rules = bundle !== null && typeof bundle === 'object' && !Array.isArray(bundle) ? bundle.hash_sha256 : null;
   return statement.policy_bundle_sha256 === (rules ?? null) ? null : 'it was signed for a call that other rules judged';
