@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { tenantDispositions } from '../../contracts/tenant-dispositions.js';
 import type { NewReview } from '../../contracts/review.js';
+import type { BegunOperation } from '../../domain/review/ports.js';
 import { bringUpToDate } from '../../domain/review/restored-store.js';
 import { reviewIdOf } from '../../domain/review/sealed-review.js';
 import { hilMigrations } from '../../migrations/hil.js';
@@ -46,6 +47,20 @@ describe.each(STORES)('a store that is put back: %s', (kind) => {
   const upToDate = (of = copy) => bringUpToDate(of, dispositions(), clock);
   const offboard = (tenant: string, of = store, operation_id = randomUUID()) =>
     of.tenants.begin({ tenant, operation_id, kind: 'offboard', asked_by: 'service:console' });
+
+  const finished = ({ tenant, operation_id, generation }: BegunOperation) =>
+    store.tenants.finish(operation_id, {
+      tenant,
+      operation_id,
+      kind: 'offboard',
+      generation,
+      state: 'offboarded',
+      pending_denied: 0,
+      rows_erased: 0,
+      rows_held: 0,
+      updated_at: new Date(T0).toISOString(),
+      receipt_sha256: '0'.repeat(64),
+    });
 
   beforeEach(async () => {
     now = T0;
@@ -155,20 +170,59 @@ describe.each(STORES)('a store that is put back: %s', (kind) => {
     await expect(copy.createOnce(reviewOf(5))).rejects.toMatchObject({ code: 'tenant_offboarded' });
   });
 
-  it('closes the door where the process ended between the file and the store, and the operation goes on', async () => {
+  it('closes the door where the process ended between the store and the file, deletes nothing, and the operation goes on', async () => {
+    for (const n of [1, 2, 3]) await store.createOnce(reviewOf(n));
+    await store.close();
+    const [place] = places as [TestLedgerPlace];
+    const dies = { ...dispositions(), record: () => Promise.reject(new Error('killed')) as never };
+    const killed = await openReviewStore({ target: place.target, payloadKeys: place.keys, clock, dispositions: dies });
     const operation_id = randomUUID();
-    dispositions().record({ tenant: 'acme', state: 'offboarded', generation: 1, operation_id });
-    expect(await upToDate(store)).toMatchObject({ tenants_behind: 1 });
-    await expect(store.createOnce(reviewOf(1))).rejects.toMatchObject({ code: 'tenant_offboarded' });
-    expect(await offboard('acme', store, operation_id)).toMatchObject({ generation: 2, receipt: null });
-    expect(await upToDate(store)).toMatchObject({ disposition_generation: 2, tenants_behind: 0 });
+    await expect(offboard('acme', killed, operation_id)).rejects.toMatchObject({ code: 'store_unavailable' });
+    await killed.close();
+
+    store = await openReviewStore({
+      target: place.target,
+      payloadKeys: place.keys,
+      clock,
+      dispositions: dispositions(),
+    });
+    expect(dispositions().read()).toMatchObject({ generation: 0 });
+    expect(await upToDate(store)).toMatchObject({ disposition_generation: 1, tenants_behind: 0, rows_deleted: 0 });
+    await expect(store.createOnce(reviewOf(4))).rejects.toMatchObject({ code: 'tenant_offboarded' });
+    // What waited still waits for its denial, which the same operation brings.
+    expect(await store.get(idOf(1))).toMatchObject({ status: 'pending' });
+    expect(await offboard('acme', store, operation_id)).toMatchObject({ generation: 1, receipt: null });
+  });
+
+  it('is recorded by the same operation too, where nothing was started again in between', async () => {
+    const operation_id = randomUUID();
+    const [place] = places as [TestLedgerPlace];
+    let isKilled = true;
+    const file_ = dispositions();
+    const once = await openReviewStore({
+      target: place.target,
+      payloadKeys: place.keys,
+      clock,
+      dispositions: {
+        ...file_,
+        record(one) {
+          if (isKilled) throw new Error('the disk is full');
+          file_.record(one);
+        },
+      },
+    });
+    await expect(offboard('acme', once, operation_id)).rejects.toMatchObject({ code: 'store_unavailable' });
+    isKilled = false;
+    expect(await offboard('acme', once, operation_id)).toMatchObject({ generation: 1, receipt: null });
+    expect(dispositions().read()).toMatchObject({ generation: 1, tenants: [{ tenant: 'acme', state: 'offboarded' }] });
+    await once.close();
   });
 
   it('is not served with a file that is older than it, forged, of another key, emptied, or gone', async () => {
     const empty = readFileSync(file, 'utf8');
     await offboard('acme');
     const latest = readFileSync(file, 'utf8');
-    await offboard('globex');
+    await finished(await offboard('globex'));
     writeFileSync(file, latest);
     await expect(upToDate(store)).rejects.toThrow('older than the store');
     writeFileSync(file, empty);

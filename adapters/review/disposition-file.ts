@@ -68,12 +68,18 @@ export function dispositionFile({ file, key, clock = Date.now }: DispositionFile
     return text.trim() === '' ? null : parsed(text);
   }
 
+  function begun(): TenantDispositions {
+    const said = read();
+    if (said === null) throw new Error(`${file} was emptied: put the latest one back`);
+    return said;
+  }
+
   return {
     read,
+    check: () => void begun(),
     begin: (standing) => write(standing.map((one) => known(one, 0))),
     record(one) {
-      const tenants = read()?.tenants;
-      if (tenants === undefined) throw new Error(`${file} was emptied: put the latest one back`);
+      const { tenants } = begun();
       const before = tenants.find(({ tenant }) => tenant === one.tenant);
       if (before && before.generation > one.generation) return;
       write([...tenants.filter(({ tenant }) => tenant !== one.tenant), known(one, before?.left_in ?? 0)]);

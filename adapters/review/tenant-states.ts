@@ -26,12 +26,14 @@ const countHeld = statement<{ count: number | string }>(
 );
 const ATTEMPTS = 5;
 
+type OperationOf = Pick<BegunOperation, 'tenant' | 'kind' | 'generation' | 'operation_id'>;
+
 export interface TenantStatesOptions {
   readonly store: Store<ReviewTables>;
   readonly ask: Ask;
   readonly keys: KeyRing;
   readonly clock: () => number;
-  readonly dispositions?: Pick<Dispositions, 'record'> | undefined;
+  readonly dispositions?: Pick<Dispositions, 'check' | 'record'> | undefined;
 }
 
 /** The states of tenants in SQLite or Postgres, each row under a MAC: a row that Gate did not write closes the door. */
@@ -82,6 +84,14 @@ export function tenantStatesOver({ store, ask, keys, clock, dispositions }: Tena
     receipt: row.receipt === null ? null : tenantReviewsReceipt.parse(JSON.parse(row.receipt)),
   });
 
+  const reachedBy = ({ tenant, kind, generation, operation_id }: OperationOf) => ({
+    tenant,
+    state: kind === 'offboard' ? ('offboarded' as const) : ('active' as const),
+    generation,
+    operation_id,
+  });
+  const recorded = (operation: OperationOf) => written(async () => dispositions?.record(reachedBy(operation)));
+
   const states: TenantStates = {
     async begin({ tenant, operation_id, kind, asked_by }) {
       for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
@@ -93,6 +103,7 @@ export function tenantStatesOver({ store, ask, keys, clock, dispositions }: Tena
           // What a later operation has overtaken must not close, or open, the door again.
           if (known.receipt === null && Number(known.generation) !== standing)
             throw new GateError('operation_conflict', 'a later operation of this tenant has overtaken this one');
+          if (known.receipt === null) await recorded({ ...known, generation: Number(known.generation) });
           return begunOf(known);
         }
         const generation = standing + 1;
@@ -106,14 +117,10 @@ export function tenantStatesOver({ store, ask, keys, clock, dispositions }: Tena
           pending_denied: null,
           receipt: null,
         };
-        const reached = {
-          tenant,
-          state: kind === 'offboard' ? ('offboarded' as const) : ('active' as const),
-          generation,
-          operation_id,
-        };
+        const reached = reachedBy(operation);
         const mac = macOf(tenantText(reached));
-        await written(async () => dispositions?.record(reached));
+        // Where it could not be recorded, nothing is stored.
+        await written(async () => dispositions?.check());
         const stored = await written(() =>
           writeTogether(store, [
             // Another operation of the tenant that begins now has the same number, and this one begins anew behind it.
@@ -127,7 +134,9 @@ export function tenantStatesOver({ store, ask, keys, clock, dispositions }: Tena
               .onConflict((conflict) => conflict.column('tenant').doUpdateSet({ ...reached, mac })),
           ]),
         );
-        if (stored) return begunOf({ ...operation, mac: '' });
+        if (!stored) continue;
+        await recorded(operation);
+        return begunOf({ ...operation, mac: '' });
       }
       throw new GateError('store_unavailable', 'the state of this tenant changes faster than it can be written');
     },
@@ -168,6 +177,11 @@ export function tenantStatesOver({ store, ask, keys, clock, dispositions }: Tena
       );
       const stands = numUpdatedRows === 1n ? finished : await operationOf(operationId);
       return tenantReviewsReceipt.parse(JSON.parse(stands?.receipt ?? 'null'));
+    },
+
+    async isUnfinished(operationId) {
+      const known = await operationOf(operationId);
+      return known !== null && known.receipt === null;
     },
 
     async standing() {

@@ -338,6 +338,8 @@ export interface TenantStates {
   erased(operationId: string): Promise<{ readonly rows_erased: number; readonly rows_held: number }>;
   /** Stores what the operation came to, and returns it; the first one stands. */
   finish(operationId: string, receipt: TenantReviewsReceipt): Promise<TenantReviewsReceipt>;
+  /** Whether the operation was begun here and has no receipt yet. `review_tampered`. */
+  isUnfinished(operationId: string): Promise<boolean>;
   /** What was decided last about each tenant. `review_tampered`. */
   standing(): Promise<TenantDisposition[]>;
   /** Takes over what was decided later than this store knows. */
@@ -349,7 +351,9 @@ export interface Dispositions {
   /** `null` where one is to be begun. Throws, with the reason, where it is missing or not what Gate wrote. */
   read(): TenantDispositions | null;
   begin(standing: readonly TenantDisposition[]): TenantDispositions;
-  /** Written before the store is: what a process that ends here leaves behind is made good at the next start. */
+  /** Throws, with the reason, where nothing can be recorded now. */
+  check(): void;
+  /** Written after the store: an operation that ended between the two is recorded when it goes on, or at the next start. */
   record(disposition: TenantDisposition): void;
 }
 

@@ -1,4 +1,4 @@
-import type { BackupErasureReceipt } from '../../contracts/tenant-dispositions.js';
+import type { BackupErasureReceipt, TenantDisposition } from '../../contracts/tenant-dispositions.js';
 import { canonicalDigest } from '../crypto/digest.js';
 import type { Dispositions, OpenedReviews, ReviewRetention } from './ports.js';
 
@@ -13,10 +13,8 @@ export async function bringUpToDate(
   clock: () => number,
 ): Promise<BackupErasureReceipt> {
   const standing = await reviews.tenants.standing();
+  await recordCutShort(reviews, standing, dispositions);
   const latest = dispositions.read() ?? dispositions.begin(standing);
-  const said = new Map(latest.tenants.map((each) => [each.tenant, each]));
-  if (standing.some(({ tenant, generation }) => generation > (said.get(tenant)?.generation ?? 0)))
-    throw new Error('the file of dispositions is older than the store: put the latest one back');
   const known = new Map(standing.map(({ tenant, generation }) => [tenant, generation]));
   const behind = latest.tenants.filter(({ tenant, generation }) => generation > (known.get(tenant) ?? 0));
   const rows = { deleted: 0, held: 0 };
@@ -47,6 +45,26 @@ export async function bringUpToDate(
     rows_held: rows.held,
     evaluated_at: new Date(clock()).toISOString(),
   };
+}
+
+/**
+ * Records the operation that a process began in the store and did not live to record: the last one of its tenant, and without a receipt.
+ * Throws where the store knows more than that, because then the file is an older one.
+ */
+async function recordCutShort(
+  reviews: Pick<OpenedReviews, 'tenants'>,
+  standing: readonly TenantDisposition[],
+  dispositions: Dispositions,
+): Promise<void> {
+  const said = dispositions.read();
+  if (said === null) return;
+  for (const one of standing) {
+    const ahead = one.generation - (said.tenants.find(({ tenant }) => tenant === one.tenant)?.generation ?? 0);
+    if (ahead <= 0) continue;
+    if (ahead > 1 || !(await reviews.tenants.isUnfinished(one.operation_id)))
+      throw new Error('the file of dispositions is older than the store: put the latest one back');
+    dispositions.record(one);
+  }
 }
 
 const LEFT = 'tenant_offboard' satisfies Parameters<ReviewRetention['erase']>[1];
