@@ -22,9 +22,10 @@ export async function openConsole(options: {
   readonly signIn: SignInMode;
   readonly decideToken?: string;
   readonly clock?: () => number;
+  readonly url?: string;
 }) {
   const directory = mkdtempSync(join(tmpdir(), 'gate-console-'));
-  const { signIn, decideToken, clock = Date.now } = options;
+  const { signIn, decideToken, clock = Date.now, url = CONSOLE_AT } = options;
   const sessions = await openSessionStore({
     target: { file: join(directory, 'console.db') },
     key: Buffer.alloc(32, 9),
@@ -53,7 +54,7 @@ export async function openConsole(options: {
     assets: { style: asset('/static/style'), script: asset('/static/script') },
     signIn,
     decideToken,
-    url: CONSOLE_AT,
+    url,
     sessionSeconds: 28_800,
     passkeyRequired: 'none',
     metrics: consoleMetrics(registry),
@@ -62,6 +63,7 @@ export async function openConsole(options: {
   });
   return {
     service,
+    sessions,
     asked,
     registry,
     close: async () => {

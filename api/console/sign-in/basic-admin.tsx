@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { compare, truncates } from 'bcryptjs';
 import { SignInByPassword } from '../../../console/ui/sign-in.js';
 import { ownPath } from './own-path.js';
 import type { SignInMode } from './mode.js';
+import { openedIn, sessionMode } from './session-mode.js';
 import { vouchedPerson } from './vouching.js';
 
 const NAME = 'basic-admin';
@@ -17,7 +17,7 @@ export function basicAdminMode(settings: {
   const { user, passwordHash, tenant, decideToken } = settings;
   const subject = `basic:${user}`;
   // A session names the password it was opened with, so that a new one ends it.
-  const mode = `${NAME} ${createHash('sha256').update(passwordHash).digest('hex')}`;
+  const mode = sessionMode(NAME, passwordHash);
   // One comparison after the other: many at once would take the process, and pass before the first failure is counted.
   let turn: Promise<unknown> = Promise.resolve();
   const inTurn = <Value,>(work: () => Promise<Value>): Promise<Value> => {
@@ -33,10 +33,11 @@ export function basicAdminMode(settings: {
   return {
     name: NAME,
     body: (refused, wanted) => <SignInByPassword refused={refused} wanted={wanted} />,
-    personOf: (session) =>
-      session.subject === subject && session.tenant === tenant && session.mode === mode
-        ? vouchedPerson({ ...session, mode: NAME }, NAME, decideToken)
-        : null,
+    personOf(session) {
+      const opened = openedIn(session, mode, NAME);
+      if (opened === null || opened.subject !== subject || opened.tenant !== tenant) return null;
+      return vouchedPerson(opened, NAME, decideToken);
+    },
     routes(app, door) {
       app.get('/login', (request, reply) => {
         const { return_to: wanted } = request.query as Readonly<Record<string, unknown>>;

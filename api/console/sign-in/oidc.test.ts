@@ -16,24 +16,26 @@ let console: Awaited<ReturnType<typeof openConsole>>;
 let aheadMs: number;
 let logged: string;
 
-const mode = (issuer: string) =>
+const RULES = {
+  tenantMap: new Map([['acme', 'acme']]),
+  adminGroups: ['admins'],
+  approverGroups: ['approvers'],
+  viewerGroups: ['viewers'],
+  mfaValues: ['mfa'],
+};
+const mode = (issuer: string, over: { readonly rules?: typeof RULES } = {}) =>
   openOidcMode({
     issuer,
     clientId: client.id,
     clientSecret: client.secret,
     consoleUrl: CONSOLE_AT,
     claims: { tenant: 'org_id', groups: 'groups', mfa: 'amr' },
-    rules: {
-      tenantMap: new Map([['acme', 'acme']]),
-      adminGroups: ['admins'],
-      approverGroups: ['approvers'],
-      viewerGroups: ['viewers'],
-      mfaValues: ['mfa'],
-    },
+    rules: RULES,
     decideToken: DECIDE,
     key: Buffer.alloc(32, 3),
     logger: pino({ base: null }, { write: (line: string) => void (logged += line) }),
     clock: () => Date.now() + aheadMs,
+    ...over,
   });
 
 beforeEach(async () => {
@@ -267,6 +269,20 @@ describe('a session by a provider', () => {
     expect(await other.me()).toBeNull();
     expect(await viewer.me()).toMatchObject({ role: 'viewer' });
     expect(told()).toMatchObject({ role: 'viewer' });
+  });
+
+  it.each<[string, Partial<typeof RULES>]>([
+    ['another group of a role', { approverGroups: ['others'] }],
+    ['another tenant', { tenantMap: new Map([['acme', 'globex']]) }],
+    ['another factor', { mfaValues: ['webauthn'] }],
+  ])('is none under other settings: %s', async (_what, over) => {
+    const browser = await signedIn();
+    const opened = await console.sessions.of(browser.cookies.get('gate_console_session') ?? '');
+    if (opened === null) throw new Error('nobody is signed in');
+    expect((await mode(provider.issuer)).personOf(opened)).toMatchObject({
+      person: { role: 'approver', mode: 'oidc' },
+    });
+    expect((await mode(provider.issuer, { rules: { ...RULES, ...over } })).personOf(opened)).toBeNull();
   });
 
   it('ends here first and then at the provider, to which forms of the console may lead', async () => {

@@ -1,5 +1,5 @@
 import { ownPath } from './own-path.js';
-import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { createLocalJWKSet, type JSONWebKeySet, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
@@ -7,12 +7,11 @@ import * as client from 'openid-client';
 import type { Logger } from 'pino';
 import { SignInByProvider } from '../../../console/ui/sign-in.js';
 import { errorText } from '../../../domain/errors.js';
-import { isSubjectOf } from '../../../domain/review/vouching.js';
 import { roomFor } from '../../../domain/room-for.js';
+import { federation } from './federated.js';
 import type { Door, SignInMode } from './mode.js';
-import { project, type ProjectionRules } from './projection.js';
+import type { ProjectionRules } from './projection.js';
 import { providerFetch } from './provider-fetch.js';
-import { vouchedPerson } from './vouching.js';
 
 export interface OidcOptions {
   readonly issuer: string;
@@ -55,7 +54,7 @@ const ALGORITHMS = [
  * the provider cannot be read, or cannot sign anybody out.
  */
 export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
-  const { clientId, consoleUrl, claims, rules, decideToken, logger, clock } = options;
+  const { clientId, consoleUrl, claims, clock } = options;
   const issuer = new URL(options.issuer);
   const { fetch, guarded } = providerFetch(issuer);
   const configuration = await client.discovery(
@@ -77,6 +76,7 @@ export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
   if (keysAt === undefined) throw new Error('it names no keys (jwks_uri)');
   if (endAt === undefined) throw new Error('it signs nobody out (end_session_endpoint)');
 
+  const people = federation({ ...options, method: NAME, reads: [clientId, claims] });
   const own = (path: string): string => new URL(path, consoleUrl).href;
   const secure = new URL(consoleUrl).protocol === 'https:';
   const cookie = { path: '/auth/oidc', httpOnly: true, sameSite: 'lax', secure } as const;
@@ -148,11 +148,7 @@ export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
 
   async function enter(request: FastifyRequest, reply: FastifyReply, door: Door): Promise<FastifyReply> {
     door.throttle(request);
-    const refuse = (words: string): FastifyReply => {
-      door.failed(request);
-      // The provider's own words are for the log alone.
-      return door.page(reply, 401, `${words} (${request.correlationId})`);
-    };
+    const refuse = (words: string): FastifyReply => people.refuse(request, reply, door, words);
     const from = readBegun(request.cookies[COOKIE]);
     reply.clearCookie(COOKIE, cookie);
     if (from === null) return refuse('This sign-in was not begun in this browser, or took too long. Begin it again.');
@@ -164,36 +160,18 @@ export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
       return refuse('The provider did not prove who you are. Begin again.');
     }
     const said = (claim: string): unknown => (Object.hasOwn(claimed, claim) ? claimed[claim] : undefined);
-    const subject = `${NAME}:${String(claimed['sub'])}`;
-    const endsMs = Number(claimed['exp']) * 1_000;
-    const who = project({ tenant: said(claims.tenant), groups: said(claims.groups), mfa: said(claims.mfa) }, rules);
-    if (!isSubjectOf(NAME, subject) || endsMs <= clock())
-      return refuse('The provider names you in a way that cannot be recorded, or for no longer than now.');
-    if ('refused' in who) {
-      // What he has open from before he lost it ends with it.
-      if (who.tenant !== null) await door.lost({ subject, tenant: who.tenant });
-      request.log.warn({ lacks: who.refused }, 'somebody whom the provider knows may not sign in');
-      return refuse(LACKS[who.refused]);
-    }
-    const { tenant, role } = who;
-    await door.accept(reply, { subject, tenant, mode: NAME, role, endsMs });
-    logger.info(
-      {
-        event: 'federated_login',
-        protocol: NAME,
-        principal: commitment(options.issuer, tenant, subject),
-        tenant,
-        role,
-      },
-      'somebody signed in by the provider',
-    );
-    return reply.redirect(from.returnTo, 303);
+    return people.enter(request, reply, door, {
+      name: String(claimed['sub']),
+      words: { tenant: said(claims.tenant), groups: said(claims.groups), mfa: said(claims.mfa) },
+      endsMs: Number(claimed['exp']) * 1_000,
+      returnTo: from.returnTo,
+    });
   }
 
   return {
     name: NAME,
     body: (refused) => <SignInByProvider refused={refused} issuer={options.issuer} start="/auth/oidc/login" />,
-    personOf: (session) => vouchedPerson(session, NAME, decideToken),
+    personOf: people.personOf,
     routes(app, door) {
       app.get('/login', async (request, reply) => {
         const { return_to: wanted } = request.query as { readonly return_to?: unknown };
@@ -226,18 +204,3 @@ export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
     close: () => guarded.close(),
   };
 }
-
-const LACKS = {
-  tenant: 'The provider says of no tenant here that you belong to it.',
-  role: 'None of your groups may use this console.',
-  mfa: 'This console asks for a second factor, and the provider does not say that you used one.',
-} as const;
-
-/** Who signed in, for a log that names nobody. */
-const commitment = (issuer: string, tenant: string, subject: string): string => {
-  const digest = (text: string): string =>
-    createHash('sha256')
-      .update(`${Buffer.byteLength(text)}:${text}`)
-      .digest('hex');
-  return `${NAME}:${tenant}:${digest(issuer).slice(0, 16)}:${digest(subject).slice(0, 32)}`;
-};
