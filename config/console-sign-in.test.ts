@@ -19,6 +19,17 @@ const oidc = {
   GATE_CONSOLE_OIDC_CLIENT_SECRET: 'Zk3l9PqRs7TuVwXyZ',
   GATE_CONSOLE_FEDERATED_APPROVER_GROUPS: 'approvers',
 };
+const saml = {
+  ...DECIDE,
+  GATE_CONSOLE_AUTH: 'saml',
+  GATE_CONSOLE_SAML_ENTITY_ID: 'https://gate.example/saml',
+  GATE_CONSOLE_SAML_ACS_URL: 'https://gate.example/auth/saml/acs',
+  GATE_CONSOLE_SAML_IDP_METADATA_URL: 'https://login.example/metadata',
+  GATE_CONSOLE_SAML_GROUP_ATTRIBUTES: 'groups,memberOf',
+  GATE_CONSOLE_SAML_TENANT_ATTRIBUTE: 'tenant',
+  GATE_CONSOLE_SAML_MFA_ATTRIBUTE: 'factors',
+  GATE_CONSOLE_FEDERATED_APPROVER_GROUPS: 'approvers',
+};
 const faultsOf = (env: Record<string, string | undefined>, over: Partial<typeof own> = {}) =>
   signInFaults(readConfig('console', SIGN_IN_SETTINGS, env), { ...own, ...over }).filter((fault) => fault !== null);
 
@@ -26,6 +37,7 @@ describe('the settings of the sign-in', () => {
   it.each([
     ['basic-admin', basic],
     ['oidc', oidc],
+    ['saml', saml],
   ])('are whole: %s', (_mode, env) => {
     expect(faultsOf(env)).toEqual([]);
   });
@@ -37,9 +49,11 @@ describe('the settings of the sign-in', () => {
   it.each(
     [
       ...Object.keys(basic).map((variable) => [variable, basic] as const),
-      ...Object.keys(oidc)
-        .filter((variable) => !variable.includes('FEDERATED'))
-        .map((variable) => [variable, oidc] as const),
+      ...[oidc, saml].flatMap((env) =>
+        Object.keys(env)
+          .filter((variable) => !variable.includes('FEDERATED'))
+          .map((variable) => [variable, env] as const),
+      ),
     ].filter(([variable]) => variable !== 'GATE_CONSOLE_AUTH'),
   )('name what is missing: %s', (variable, env) => {
     expect(faultsOf({ ...env, [variable]: undefined })).toEqual([expect.stringMatching(`^${variable}: is not set`)]);
@@ -56,6 +70,23 @@ describe('the settings of the sign-in', () => {
     ['a group of two roles', { GATE_CONSOLE_FEDERATED_ADMIN_GROUPS: 'approvers' }, /approvers stands there twice/],
   ])('are refused: %s', (_what, over, fault) => {
     expect(faultsOf({ ...oidc, ...over })).toEqual([expect.stringMatching(fault)]);
+  });
+
+  it.each<[string, Record<string, string>, RegExp]>([
+    [
+      'metadata over HTTP',
+      { GATE_CONSOLE_SAML_IDP_METADATA_URL: 'http://login.example/' },
+      /METADATA_URL: must be https/,
+    ],
+    [
+      'answers for another address',
+      { GATE_CONSOLE_SAML_ACS_URL: 'https://others.example/auth/saml/acs' },
+      /ACS_URL: must be https:\/\/gate.example\/auth\/saml\/acs/,
+    ],
+    ['answers for another path', { GATE_CONSOLE_SAML_ACS_URL: 'https://gate.example/acs' }, /ACS_URL: must be/],
+    ['no group', { GATE_CONSOLE_FEDERATED_APPROVER_GROUPS: '' }, /_ADMIN_GROUPS.*set one at least/],
+  ])('are refused for SAML: %s', (_what, over, fault) => {
+    expect(faultsOf({ ...saml, ...over })).toEqual([expect.stringMatching(fault)]);
   });
 
   it('may be HTTP for a provider on this machine, whose own address is named', () => {
@@ -77,6 +108,8 @@ describe('the settings of the sign-in', () => {
     ['GATE_CONSOLE_FEDERATED_TENANT_MAP', 'a=acme,a=globex'],
     ['GATE_CONSOLE_FEDERATED_TENANT_MAP', 'a=acme, b=globex'],
     ['GATE_CONSOLE_FEDERATED_TENANT_MAP', 'acme'],
+    ['GATE_CONSOLE_SAML_ENTITY_ID', 'gate'],
+    ['GATE_CONSOLE_SAML_GROUP_ATTRIBUTES', 'the groups'],
   ])('refuse %s=%s', (variable, text) => {
     expect(() => readConfig('console', SIGN_IN_SETTINGS, { ...oidc, [variable]: text })).toThrow(variable);
   });

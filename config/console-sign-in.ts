@@ -5,12 +5,13 @@ import { type Config, csv, onOff, setting } from './env.js';
 import { decideTokenText } from './hil.js';
 import { parsedBy } from './shared.js';
 
-export const SIGN_IN_MODES = ['operator-token', 'basic-admin', 'oidc'] as const;
+export const SIGN_IN_MODES = ['operator-token', 'basic-admin', 'oidc', 'saml'] as const;
 
 const tenantName = z
   .string()
   .regex(/^[A-Za-z0-9._-]{1,63}$/, 'must be a tenant: 1 to 63 letters, digits, ".", "_", "-"');
 const claimName = z.string().regex(/^[\x21-\x7e]{1,255}$/, 'must be the name of a claim');
+const attributeName = z.string().regex(/^[\x21-\x7e]{1,512}$/, 'must be the name of an attribute');
 const groups = csv;
 
 /** The tenants of a provider's values. One value is one tenant, and one tenant one value. */
@@ -32,7 +33,7 @@ export const SIGN_IN_SETTINGS = {
   mode: setting(
     'GATE_CONSOLE_AUTH',
     z.enum(SIGN_IN_MODES).default('operator-token'),
-    'How people sign in at the console: operator-token (GATE_HIL_OPERATORS), basic-admin (one name and password), oidc (an OpenID provider).',
+    'How people sign in at the console: operator-token (GATE_HIL_OPERATORS), basic-admin (one name and password), oidc (an OpenID provider), saml (a SAML 2.0 identity provider).',
   ),
   decideToken: setting(
     'GATE_HIL_DECIDE_TOKEN',
@@ -98,10 +99,44 @@ export const SIGN_IN_SETTINGS = {
     claimName.default('amr'),
     "For oidc: the ID token's claim that lists how the person proved himself.",
   ),
+  samlEntityId: setting(
+    'GATE_CONSOLE_SAML_ENTITY_ID',
+    z
+      .string()
+      .regex(/^[\x21-\x7e]{1,1024}$/)
+      .refine((text) => URL.canParse(text), 'must be a URI')
+      .optional(),
+    'For saml: the URI by which the identity provider knows the console; its assertions have to be for exactly that audience.',
+  ),
+  samlAcsUrl: setting(
+    'GATE_CONSOLE_SAML_ACS_URL',
+    z.url({ protocol: /^https?$/, message: 'must be an http(s):// URL' }).optional(),
+    'For saml: where the identity provider sends its answers: GATE_CONSOLE_URL with /auth/saml/acs, as it is written there.',
+  ),
+  samlMetadataUrl: setting(
+    'GATE_CONSOLE_SAML_IDP_METADATA_URL',
+    z.url({ protocol: /^https?$/, message: 'must be an http(s):// URL' }).optional(),
+    "For saml: the identity provider's metadata, read at the start and kept until the end. HTTPS, except on this machine; its address may be private.",
+  ),
+  samlGroupAttributes: setting(
+    'GATE_CONSOLE_SAML_GROUP_ATTRIBUTES',
+    csv.pipe(z.array(attributeName)),
+    "For saml: the names of the assertion's attributes that list the person's groups, for example `groups`, `memberOf` or `http://schemas.xmlsoap.org/claims/Group`.",
+  ),
+  samlTenantAttribute: setting(
+    'GATE_CONSOLE_SAML_TENANT_ATTRIBUTE',
+    attributeName.optional(),
+    'For saml: the name of the attribute that says whose tenant the person belongs to.',
+  ),
+  samlMfaAttribute: setting(
+    'GATE_CONSOLE_SAML_MFA_ATTRIBUTE',
+    attributeName.optional(),
+    'For saml: the name of the attribute that lists how the person proved himself.',
+  ),
   mfaValues: setting(
     'GATE_CONSOLE_FEDERATED_MFA_VALUES',
     csv.transform((values) => (values.length > 0 ? values : ['mfa', 'otp', 'webauthn'])),
-    'Values of that claim of which one must be there; nobody signs in without. `mfa,otp,webauthn` where it is not set.',
+    'Values of that claim or attribute of which one must be there; nobody signs in without. `mfa,otp,webauthn` where it is not set.',
   ),
   tenantMap: setting(
     'GATE_CONSOLE_FEDERATED_TENANT_MAP',
@@ -143,9 +178,24 @@ export function signInFaults(config: SignInConfig, own: Own): readonly (string |
         ? null
         : `GATE_CONSOLE_HOST=${own.host} lets other machines try the password: GATE_CONSOLE_ALLOW_BASIC_ADMIN_NETWORK=true allows it`,
     ];
+  const url = needs('GATE_CONSOLE_URL', own.url);
+  if (mode === 'saml')
+    return [
+      vouches,
+      url,
+      needs('GATE_CONSOLE_SAML_ENTITY_ID', config.samlEntityId),
+      needs('GATE_CONSOLE_SAML_ACS_URL', config.samlAcsUrl),
+      needs('GATE_CONSOLE_SAML_IDP_METADATA_URL', config.samlMetadataUrl),
+      needs('GATE_CONSOLE_SAML_GROUP_ATTRIBUTES', config.samlGroupAttributes),
+      needs('GATE_CONSOLE_SAML_TENANT_ATTRIBUTE', config.samlTenantAttribute),
+      needs('GATE_CONSOLE_SAML_MFA_ATTRIBUTE', config.samlMfaAttribute),
+      acsFault(config, own),
+      unsafeAddress('GATE_CONSOLE_SAML_IDP_METADATA_URL', config.samlMetadataUrl),
+      ...groupFaults(config),
+    ];
   return [
     vouches,
-    needs('GATE_CONSOLE_URL', own.url),
+    url,
     needs('GATE_CONSOLE_OIDC_ISSUER', config.issuer),
     needs('GATE_CONSOLE_OIDC_CLIENT_ID', config.clientId),
     needs('GATE_CONSOLE_OIDC_CLIENT_SECRET', config.clientSecret),
@@ -154,14 +204,27 @@ export function signInFaults(config: SignInConfig, own: Own): readonly (string |
   ];
 }
 
-/** Over HTTP anybody on the way could sign in as anybody. */
 function issuerFault({ issuer }: SignInConfig): string | null {
-  if (issuer === undefined) return null;
-  const { protocol, hostname, search, hash, username, password } = new URL(issuer);
-  if (protocol !== 'https:' && !isLoopback(hostname)) return 'GATE_CONSOLE_OIDC_ISSUER: must be https';
+  const unsafe = unsafeAddress('GATE_CONSOLE_OIDC_ISSUER', issuer);
+  if (issuer === undefined || unsafe !== null) return unsafe;
+  const { search, hash, username, password } = new URL(issuer);
   return search + hash + username + password === ''
     ? null
     : 'GATE_CONSOLE_OIDC_ISSUER: an issuer has neither query, nor fragment, nor user';
+}
+
+/** Over HTTP anybody on the way could sign in as anybody. */
+function unsafeAddress(variable: string, address: string | undefined): string | null {
+  if (address === undefined) return null;
+  const { protocol, hostname } = new URL(address);
+  return protocol === 'https:' || isLoopback(hostname) ? null : `${variable}: must be https`;
+}
+
+/** An answer that is sent elsewhere reaches nobody, and one for another address is refused. */
+function acsFault({ samlAcsUrl }: SignInConfig, { url }: Own): string | null {
+  if (samlAcsUrl === undefined || url === undefined) return null;
+  const right = new URL('/auth/saml/acs', url).href;
+  return samlAcsUrl === right ? null : `GATE_CONSOLE_SAML_ACS_URL: must be ${right}, by GATE_CONSOLE_URL`;
 }
 
 function groupFaults({ adminGroups, approverGroups, viewerGroups }: SignInConfig): readonly (string | null)[] {

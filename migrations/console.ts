@@ -25,4 +25,29 @@ const ends: Migration = {
   },
 };
 
-export const consoleMigrations: Record<string, Migration> = { '0001_sessions': sessions, '0002_ends': ends };
+/**
+ * 0003: sign-ins that began at a SAML provider, and the assertions that were used (docs/architecture/console.md#sign-in-by-saml). Both are found
+ * by keyed HMACs, and short-lived. New tables; locks nothing that exists.
+ */
+const saml: Migration = {
+  async up(db) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists console_saml_requests (
+      id ${text} not null primary key, request ${text} not null, browser ${text} not null, return_to ${text} not null,
+      until_ms ${integer} not null, mac ${text} not null
+    ) ${strict}`.execute(db);
+    await sql`create index if not exists console_saml_requests_until on console_saml_requests (until_ms)`.execute(db);
+    await sql`create table if not exists console_saml_assertions (
+      id ${text} not null primary key, until_ms ${integer} not null
+    ) ${strict}`.execute(db);
+    await sql`create index if not exists console_saml_assertions_until on console_saml_assertions (until_ms)`.execute(
+      db,
+    );
+  },
+};
+
+export const consoleMigrations: Record<string, Migration> = {
+  '0001_sessions': sessions,
+  '0002_ends': ends,
+  '0003_saml': saml,
+};

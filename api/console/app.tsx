@@ -210,7 +210,10 @@ export function createConsoleService(options: ConsoleOptions): Service {
   };
 
   app.addHook('onRequest', (request, _reply, done) => {
-    const isAllowed = isAllowedAddress(request, address);
+    const { host } = request.headers;
+    // The provider's page sends its form here, from whatever site it is on.
+    const isAnswer = request.method === 'POST' && request.url === signIn.answersAt;
+    const isAllowed = isAllowedAddress(isAnswer ? { headers: { host } } : request, address);
     done(
       isAllowed
         ? undefined

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises';
+import { openSamlMemory, type SamlMemory } from '../../adapters/console/saml-memory.js';
 import { openSessionStore } from '../../adapters/console/session-store.js';
 import type { ConsoleConfig } from '../../config/console.js';
 import type { SignInConfig } from '../../config/console-sign-in.js';
@@ -31,7 +32,16 @@ export async function open({ config: { own, signIn }, ...parts }: Opening<Settin
     }),
   );
   parts.onStop('stores', 'the sessions of the console', () => sessions.close());
-  const way = await needed('GATE_CONSOLE_OIDC_ISSUER', chooseSignIn({ signIn, own, logger: parts.logger }));
+  const samlMemory = async (): Promise<SamlMemory> => {
+    const memory = await needed(
+      'the sign-ins of the console',
+      openSamlMemory({ target: parts.storeTarget('console'), key: own.sessionKey }),
+    );
+    parts.onStop('stores', 'the sign-ins of the console', () => memory.close());
+    return memory;
+  };
+  const provider = signIn.mode === 'saml' ? 'GATE_CONSOLE_SAML_IDP_METADATA_URL' : 'GATE_CONSOLE_OIDC_ISSUER';
+  const way = await needed(provider, chooseSignIn({ signIn, own, samlMemory, logger: parts.logger }));
   const assets = await needed('the files of the console', readAssets());
   const tls = await needed('the certificate of the console', certificate(own, parts));
   return {

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { SamlMemory } from '../../../adapters/console/saml-memory.js';
 import type { ConsoleConfig } from '../../../config/console.js';
 import type { SignInConfig } from '../../../config/console-sign-in.js';
 import { basicAdminMode } from './basic-admin.js';
@@ -8,13 +9,21 @@ import { operatorTokenMode } from './operator-token.js';
 
 export interface Choosing {
   readonly signIn: SignInConfig;
-  readonly own: Pick<ConsoleConfig, 'operators' | 'url' | 'sessionKey'>;
+  readonly own: Pick<ConsoleConfig, 'operators' | 'url' | 'sessionKey' | 'sessionSeconds'>;
+  /** Opened only where people sign in by SAML. */
+  readonly samlMemory: () => Promise<SamlMemory>;
   readonly logger: Logger;
   readonly clock?: () => number;
 }
 
 /** The way to sign in that the settings name. Everything that it needs was checked before (`signInFaults`). */
-export async function chooseSignIn({ signIn, own, logger, clock = Date.now }: Choosing): Promise<SignInMode> {
+export async function chooseSignIn({
+  signIn,
+  own,
+  samlMemory,
+  logger,
+  clock = Date.now,
+}: Choosing): Promise<SignInMode> {
   const { mode, decideToken } = signIn;
   if (mode === 'operator-token') return operatorTokenMode({ operators: own.operators, clock });
   if (mode === 'basic-admin')
@@ -24,6 +33,25 @@ export async function chooseSignIn({ signIn, own, logger, clock = Date.now }: Ch
       tenant: given(signIn.adminTenant),
       decideToken: given(decideToken),
     });
+  if (mode === 'saml') {
+    const { openSamlMode } = await import('./saml/saml.js');
+    return openSamlMode({
+      entityId: given(signIn.samlEntityId),
+      acsUrl: given(signIn.samlAcsUrl),
+      metadataUrl: given(signIn.samlMetadataUrl),
+      attributes: {
+        tenant: given(signIn.samlTenantAttribute),
+        groups: signIn.samlGroupAttributes,
+        mfa: given(signIn.samlMfaAttribute),
+      },
+      rules: signIn,
+      decideToken: given(decideToken),
+      sessionMs: own.sessionSeconds * 1_000,
+      memory: await samlMemory(),
+      logger,
+      clock,
+    });
+  }
   return openOidcMode({
     issuer: given(signIn.issuer),
     clientId: given(signIn.clientId),

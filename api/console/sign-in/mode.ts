@@ -37,6 +37,8 @@ export interface SignInMode {
   readonly personOf: (session: Session) => { readonly person: Person; readonly proof: ReviewProof } | null;
   /** Who a token of a program stands for, where this way has such tokens. */
   readonly personByToken?: (token: string) => { readonly person: Person; readonly proof: ReviewProof } | null;
+  /** Where the provider sends forms, from pages of its own: whoever takes them proves them by what they hold. */
+  readonly answersAt?: string;
   /** The provider where somebody signs out as well. */
   readonly leave?: { readonly origin: string; readonly address: () => string };
   readonly close?: () => Promise<void>;

@@ -1,13 +1,20 @@
 import type { CustomFetch } from 'openid-client';
-import { createGuardedFetch, type GuardedFetch } from '../../../adapters/outbound/guarded-fetch.js';
+import {
+  createGuardedFetch,
+  type GuardedFetch,
+  type GuardedFetchOptions,
+} from '../../../adapters/outbound/guarded-fetch.js';
 
 /**
  * HTTP to a provider. The issuer's own address was named by the operator and may be private; wherever else the provider's configuration
  * leads must be public. Whatever is not 2xx is a failure, and no redirect is followed.
  */
-export function providerFetch(issuer: URL): { readonly fetch: CustomFetch; readonly guarded: GuardedFetch } {
+export function providerFetch(
+  issuer: URL,
+  limits: GuardedFetchOptions['limits'] = {},
+): { readonly fetch: CustomFetch; readonly guarded: GuardedFetch } {
   const port = issuer.port || (issuer.protocol === 'https:' ? '443' : '80');
-  const guarded = createGuardedFetch({ allowPrivate: [`${issuer.hostname}:${port}`] });
+  const guarded = createGuardedFetch({ allowPrivate: [`${issuer.hostname}:${port}`], limits });
   const fetch: CustomFetch = async (url, { method, headers, body }) => {
     const text = body instanceof URLSearchParams || typeof body === 'string' ? String(body) : undefined;
     if (method !== 'GET' && method !== 'POST') throw new Error(`${method} is not sent to a provider`);

@@ -1,0 +1,186 @@
+import { isUtf8 } from 'node:buffer';
+import { randomBytes } from 'node:crypto';
+import { SAML, ValidateInResponseTo } from '@node-saml/node-saml';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Logger } from 'pino';
+import { BEGUN_LIFE_MS, type SamlMemory } from '../../../../adapters/console/saml-memory.js';
+import { SignInByProvider } from '../../../../console/ui/sign-in.js';
+import { errorText, GateError } from '../../../../domain/errors.js';
+import { federation } from '../federated.js';
+import type { Door, SignInMode } from '../mode.js';
+import { ownPath } from '../own-path.js';
+import type { ProjectionRules } from '../projection.js';
+import { providerFetch } from '../provider-fetch.js';
+import { readAssertion, type Said } from './assertion.js';
+import { type IdentityProvider, readMetadata, validAt } from './metadata.js';
+import { checkShape, type Signed } from './shape.js';
+
+export interface SamlOptions {
+  /** What the provider knows the console as. */
+  readonly entityId: string;
+  /** Where the provider's answers are sent. */
+  readonly acsUrl: string;
+  readonly metadataUrl: string;
+  readonly attributes: { readonly tenant: string; readonly groups: readonly string[]; readonly mfa: string };
+  readonly rules: ProjectionRules;
+  readonly decideToken: string;
+  /** The longest session, where the provider names no end. */
+  readonly sessionMs: number;
+  readonly memory: SamlMemory;
+  readonly logger: Logger;
+  readonly clock: () => number;
+}
+
+const NAME = 'saml';
+/** Where the provider says who signed in. */
+const ACS_PATH = '/auth/saml/acs';
+const COOKIE = 'gate_console_saml';
+const COOKIE_FORM = /^[A-Za-z0-9_-]{43}$/;
+/** The longest answer, in base64. */
+const LONGEST_RESPONSE = 262_144;
+const BASE64 = /^[A-Za-z0-9+/\s]+={0,2}\s*$/;
+const LONGEST_METADATA = 1_048_576;
+const SKEW_MS = 60_000;
+
+/**
+ * Sign-in by a SAML 2.0 identity provider that the console sends people to (docs/architecture/console.md#sign-in-by-saml). Throws when its
+ * metadata cannot be read, or is not enough.
+ */
+export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
+  const { entityId, acsUrl, attributes, memory, clock } = options;
+  const provider = await metadataAt(options.metadataUrl, clock());
+  const issuer = provider.entityId;
+  const people = federation({ ...options, method: NAME, issuer, reads: attributes });
+  // The answer is a form on the provider's page: only a cookie for every site comes with it.
+  const cookie = { path: '/auth/saml', httpOnly: true, sameSite: 'none', secure: true } as const;
+  const newId = (): string => randomBytes(32).toString('base64url');
+
+  const saml = (requestId: string, signed: Signed): SAML =>
+    new SAML({
+      issuer: entityId,
+      callbackUrl: acsUrl,
+      entryPoint: provider.signOnUrl,
+      idpCert: validAt(provider.certificates, clock()).map(String),
+      generateUniqueId: () => requestId,
+      identifierFormat: null,
+      // Which factors somebody used is read from an attribute.
+      disableRequestedAuthnContext: true,
+      wantAuthnResponseSigned: signed.response,
+      wantAssertionsSigned: signed.assertion,
+      acceptedClockSkewMs: SKEW_MS,
+      validateInResponseTo: ValidateInResponseTo.always,
+      // The request was found, and forgotten, by the relay state before.
+      cacheProvider: {
+        saveAsync: () => Promise.resolve(null),
+        getAsync: (id) => Promise.resolve(id === requestId ? new Date(clock()).toISOString() : null),
+        removeAsync: () => Promise.resolve(null),
+      },
+    });
+
+  /** What the provider says in an answer to one request. Throws for whatever it did not sign, or did not say to this console now. */
+  async function said(response: string, requestId: string): Promise<Said> {
+    const bytes = Buffer.from(response, 'base64');
+    if (!BASE64.test(response) || !isUtf8(bytes)) throw new Error('it is no text');
+    const awaited = { requestId, acsUrl, issuer };
+    const signed = checkShape(bytes.toString('utf8'), awaited);
+    const { profile } = await saml(requestId, signed).validatePostResponseAsync({ SAMLResponse: response });
+    const verified = profile?.getAssertionXml?.();
+    if (verified === undefined) throw new Error('it has no assertion');
+    // Only what the signature was verified over is read.
+    return readAssertion(verified, { ...awaited, entityId, nowMs: clock() });
+  }
+
+  async function enter(request: FastifyRequest, reply: FastifyReply, door: Door): Promise<FastifyReply> {
+    door.throttle(request);
+    const form = formOf(request);
+    if (form === null) {
+      door.failed(request);
+      throw new GateError('invalid_request', 'The form of a SAML answer is SAMLResponse and RelayState, each once.');
+    }
+    const refuse = (words: string): FastifyReply => people.refuse(request, reply, door, words);
+    const begun = await memory.take(form.relayState, request.cookies[COOKIE] ?? '');
+    if (begun === null) return refuse('This sign-in was not begun in this browser, or took too long. Begin it again.');
+    let proved: Said;
+    try {
+      proved = await said(form.response, begun.requestId);
+    } catch (error) {
+      request.log.warn({ reason: errorText(error) }, 'a sign-in by SAML was refused');
+      return refuse(UNPROVED);
+    }
+    if (!(await memory.isFirst({ issuer, id: proved.id, untilMs: proved.untilMs }))) {
+      request.log.warn('a SAML assertion came a second time');
+      return refuse(UNPROVED);
+    }
+    const values = (name: string): readonly string[] => proved.attributes.get(name) ?? [];
+    const longest = clock() + options.sessionMs;
+    return people.enter(request, reply, door, {
+      name: proved.nameId,
+      words: {
+        tenant: values(attributes.tenant),
+        groups: attributes.groups.flatMap(values),
+        mfa: values(attributes.mfa),
+      },
+      endsMs: Math.min(proved.endsMs ?? longest, longest),
+      returnTo: begun.returnTo,
+    });
+  }
+
+  return {
+    name: NAME,
+    body: (refused) => <SignInByProvider refused={refused} issuer={issuer} start="/auth/saml/login" />,
+    personOf: people.personOf,
+    answersAt: ACS_PATH,
+    routes(app, door) {
+      app.get('/login', async (request, reply) => {
+        const { return_to: wanted } = request.query as { readonly return_to?: unknown };
+        if (wanted === undefined) return door.page(reply, 200);
+        return reply.redirect(
+          `/auth/saml/login?${new URLSearchParams({ return_to: ownPath(wanted) }).toString()}`,
+          303,
+        );
+      });
+      app.get('/auth/saml/login', async (request, reply) => {
+        door.throttle(request);
+        const kept = request.cookies[COOKIE] ?? '';
+        // Two pages of one browser may both be on the way.
+        const browser = COOKIE_FORM.test(kept) ? kept : newId();
+        const [relayState, requestId] = [newId(), `_${newId()}`];
+        const returnTo = ownPath((request.query as { readonly return_to?: unknown }).return_to);
+        const unsigned = { response: false, assertion: false };
+        const to = await saml(requestId, unsigned).getAuthorizeUrlAsync(relayState, undefined, {});
+        await memory.begin(relayState, { requestId, browser, returnTo });
+        return reply.setCookie(COOKIE, browser, { ...cookie, maxAge: BEGUN_LIFE_MS / 1_000 }).redirect(to, 303);
+      });
+      app.post(ACS_PATH, (request, reply) => enter(request, reply, door));
+    },
+  };
+}
+
+const UNPROVED = 'The provider did not prove who you are. Begin again.';
+
+async function metadataAt(address: string, nowMs: number): Promise<IdentityProvider> {
+  const { guarded } = providerFetch(new URL(address), { bodyBytes: LONGEST_METADATA });
+  try {
+    const { body } = await guarded(address, {
+      method: 'GET',
+      headers: { accept: 'application/samlmetadata+xml, */*' },
+    });
+    return readMetadata(body.toString('utf8'), nowMs);
+  } finally {
+    await guarded.close();
+  }
+}
+
+/** The two fields of an answer; `null` for a form of any other fields, or with one of them twice, empty or too long. */
+function formOf({ body, headers }: FastifyRequest): { readonly response: string; readonly relayState: string } | null {
+  if (headers['content-type']?.split(';')[0]?.trim().toLowerCase() !== 'application/x-www-form-urlencoded') return null;
+  const {
+    SAMLResponse: response,
+    RelayState: relayState,
+    ...others
+  } = (body ?? {}) as Readonly<Record<string, unknown>>;
+  if (Object.keys(others).length > 0 || typeof response !== 'string' || typeof relayState !== 'string') return null;
+  if (response === '' || response.length > LONGEST_RESPONSE || relayState === '' || relayState.length > 256)
+    return null;
+  return { response, relayState };
+}
