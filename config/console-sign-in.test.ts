@@ -30,6 +30,12 @@ const saml = {
   GATE_CONSOLE_SAML_MFA_ATTRIBUTE: 'factors',
   GATE_CONSOLE_FEDERATED_APPROVER_GROUPS: 'approvers',
 };
+const mtls = {
+  ...DECIDE,
+  GATE_CONSOLE_AUTH: 'operator-mtls',
+  GATE_CONSOLE_OPERATORS_FILE: 'operators.json',
+  GATE_CONSOLE_OPERATOR_CA_FILE: 'operators.pem',
+};
 const faultsOf = (env: Record<string, string | undefined>, over: Partial<typeof own> = {}) =>
   signInFaults(readConfig('console', SIGN_IN_SETTINGS, env), { ...own, ...over }).filter((fault) => fault !== null);
 
@@ -38,6 +44,7 @@ describe('the settings of the sign-in', () => {
     ['basic-admin', basic],
     ['oidc', oidc],
     ['saml', saml],
+    ['operator-mtls', mtls],
   ])('are whole: %s', (_mode, env) => {
     expect(faultsOf(env)).toEqual([]);
   });
@@ -49,7 +56,7 @@ describe('the settings of the sign-in', () => {
   it.each(
     [
       ...Object.keys(basic).map((variable) => [variable, basic] as const),
-      ...[oidc, saml].flatMap((env) =>
+      ...[oidc, saml, mtls].flatMap((env) =>
         Object.keys(env)
           .filter((variable) => !variable.includes('FEDERATED'))
           .map((variable) => [variable, env] as const),

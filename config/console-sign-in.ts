@@ -5,7 +5,7 @@ import { type Config, csv, onOff, setting } from './env.js';
 import { decideTokenText } from './hil.js';
 import { parsedBy } from './shared.js';
 
-export const SIGN_IN_MODES = ['operator-token', 'basic-admin', 'oidc', 'saml'] as const;
+export const SIGN_IN_MODES = ['operator-token', 'basic-admin', 'oidc', 'saml', 'operator-mtls'] as const;
 
 const tenantName = z
   .string()
@@ -33,7 +33,7 @@ export const SIGN_IN_SETTINGS = {
   mode: setting(
     'GATE_CONSOLE_AUTH',
     z.enum(SIGN_IN_MODES).default('operator-token'),
-    'How people sign in at the console: operator-token (GATE_HIL_OPERATORS), basic-admin (one name and password), oidc (an OpenID provider), saml (a SAML 2.0 identity provider).',
+    'How people sign in at the console: operator-token (GATE_HIL_OPERATORS), basic-admin (one name and password), oidc (an OpenID provider), saml (a SAML 2.0 identity provider), operator-mtls (a certificate).',
   ),
   decideToken: setting(
     'GATE_HIL_DECIDE_TOKEN',
@@ -67,6 +67,16 @@ export const SIGN_IN_SETTINGS = {
     'GATE_CONSOLE_ALLOW_BASIC_ADMIN_NETWORK',
     onOff,
     'Whether basic-admin may be reached from other machines. Off: the console then has to listen on loopback.',
+  ),
+  operatorsFile: setting(
+    'GATE_CONSOLE_OPERATORS_FILE',
+    z.string().min(1).optional(),
+    'For operator-mtls: the JSON file of who signs in with which certificate. It is read again when it changes.',
+  ),
+  operatorCaFile: setting(
+    'GATE_CONSOLE_OPERATOR_CA_FILE',
+    z.string().min(1).optional(),
+    "For operator-mtls: PEM of the CA that signed the operators' certificates. Not that of agents and services.",
   ),
   issuer: setting(
     'GATE_CONSOLE_OIDC_ISSUER',
@@ -177,6 +187,12 @@ export function signInFaults(config: SignInConfig, own: Own): readonly (string |
       isLoopback(own.host) || config.allowBasicNetwork
         ? null
         : `GATE_CONSOLE_HOST=${own.host} lets other machines try the password: GATE_CONSOLE_ALLOW_BASIC_ADMIN_NETWORK=true allows it`,
+    ];
+  if (mode === 'operator-mtls')
+    return [
+      vouches,
+      needs('GATE_CONSOLE_OPERATORS_FILE', config.operatorsFile),
+      needs('GATE_CONSOLE_OPERATOR_CA_FILE', config.operatorCaFile),
     ];
   const url = needs('GATE_CONSOLE_URL', own.url);
   if (mode === 'saml')

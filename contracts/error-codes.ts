@@ -562,6 +562,12 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'Who decides comes from the credential; drop the X-Gate-Decided-By header.',
   },
+  forwarded_certificate: {
+    status: 400,
+    retry: 'no',
+    meaning:
+      'A certificate counts only in the TLS of the console itself: let TLS end there, and drop the header that forwards one.',
+  },
   modification_diff_required: { status: 400, retry: 'no', meaning: 'A modify decision needs a modification_diff.' },
   payload_unavailable: {
     status: 503,

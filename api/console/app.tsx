@@ -31,8 +31,8 @@ export interface ConsoleOptions {
   readonly logger: Logger;
   readonly registry: Registry;
   readonly trustDomain: string;
-  /** What browsers see; `null`: HTTP, on loopback alone. */
-  readonly tls: { readonly cert: string; readonly key: string } | null;
+  /** What browsers see; `null`: HTTP, on loopback alone. With `operatorCa` they are asked for a certificate of it, which code looks at. */
+  readonly tls: { readonly cert: string; readonly key: string; readonly operatorCa?: string } | null;
   readonly sessions: SessionStore;
   readonly assets: Assets;
   /** How people sign in. */
@@ -103,10 +103,10 @@ export function createConsoleService(options: ConsoleOptions): Service {
     trustDomain: options.trustDomain,
     headers: headersWith(signIn.leave?.origin),
     bodyLimit: BODY_LIMIT,
-    readiness: { sessions: () => sessions.ready(), ...neighbours.readiness },
+    readiness: { sessions: () => sessions.ready(), ...signIn.readiness, ...neighbours.readiness },
     answers,
     resolveCaller: () => null,
-    ...(options.tls && { tls: { ...options.tls, clientCertificate: 'none' } }),
+    ...(options.tls && { tls: listenerTls(options.tls) }),
   });
   const { app } = service;
   const failures = slidingBudget(ATTEMPTS.count, ATTEMPTS.windowMs);
@@ -140,20 +140,26 @@ export function createConsoleService(options: ConsoleOptions): Service {
   };
 
   /** Whom a session names, by what the way to sign in says of him now. */
-  const enteredBy = async (kept: string, how?: { readonly renews: boolean }): Promise<Entered | null> => {
+  const enteredBy = async (
+    kept: string,
+    request: FastifyRequest,
+    how?: { readonly renews: boolean },
+  ): Promise<Entered | null> => {
     const session = await sessions.of(kept, how);
     const found = session === null ? null : signIn.personOf(session);
-    return session === null || found === null ? null : { session, ...found };
+    if (session === null || found === null) return null;
+    const isProved = signIn.isProvedBy === undefined || (await signIn.isProvedBy(request, session));
+    return isProved ? { session, ...found } : null;
   };
   const enteredOf = async (request: FastifyRequest): Promise<Entered | null> => {
     const kept = request.cookies[COOKIE] ?? '';
-    const entered = await enteredBy(kept);
+    const entered = await enteredBy(kept, request);
     if (entered?.session.isRenewed) renewed.set(request, kept);
     return entered;
   };
   /** Whether the session of a request still stands; to look does not renew it. */
   const standsFor = async (request: FastifyRequest): Promise<boolean> =>
-    (await enteredBy(request.cookies[COOKIE] ?? '', { renews: false })) !== null;
+    (await enteredBy(request.cookies[COOKIE] ?? '', request, { renews: false })) !== null;
   // What the browser keeps lives as long as the session.
   const renewed = new WeakMap<FastifyRequest, string>();
   app.addHook('onSend', (request, reply, payload, done) => {
@@ -250,7 +256,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
       // With two roles at once, the older one would be used where the newer one is not enough.
       await sessions.endAllOf(who, { role: who.role });
       const kept = await sessions.open(who);
-      const entered = await enteredBy(kept);
+      const entered = await enteredBy(kept, reply.request);
       if (entered) await tell(entered.proof, who.tenant);
       metrics.attempt('accepted');
       reply.setCookie(COOKIE, kept, { ...cookie, maxAge: options.sessionSeconds });
@@ -326,6 +332,11 @@ export function createConsoleService(options: ConsoleOptions): Service {
     });
   return service;
 }
+
+const listenerTls = ({ cert, key, operatorCa }: NonNullable<ConsoleOptions['tls']>) =>
+  operatorCa === undefined
+    ? ({ cert, key, clientCertificate: 'none' } as const)
+    : ({ cert, key, ca: operatorCa, clientCertificate: 'asked' } as const);
 
 const wantsPage = ({ headers }: FastifyRequest): boolean => headers.accept?.includes('text/html') ?? false;
 

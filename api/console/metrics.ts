@@ -1,10 +1,12 @@
-import { Counter, type Registry } from 'prom-client';
+import { Counter, Gauge, type Registry } from 'prom-client';
 
 export interface ConsoleMetrics {
   /** Somebody tried to sign in. */
   attempt(outcome: 'accepted' | 'refused' | 'throttled'): void;
   /** Somebody asked for what needs a higher role. */
   roleDenied(required: string, actual: string): void;
+  /** Whether the console knows who its operators are. */
+  operatorTrust(isReady: boolean): void;
 }
 
 export function consoleMetrics(registry: Registry): ConsoleMetrics {
@@ -20,8 +22,15 @@ export function consoleMetrics(registry: Registry): ConsoleMetrics {
     labelNames: ['required', 'actual'],
     registers: [registry],
   });
+  const trust = new Gauge({
+    name: 'gate_console_operator_trust_ready',
+    help: 'Whether the console can read who its operators are: 0 while GATE_CONSOLE_OPERATORS_FILE cannot be read',
+    registers: [registry],
+  });
+  trust.set(1);
   return {
     attempt: (outcome) => attempts.inc({ outcome }),
+    operatorTrust: (isReady) => trust.set(isReady ? 1 : 0),
     roleDenied: (required, actual) => denials.inc({ required, actual }),
   };
 }

@@ -1,3 +1,4 @@
+import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { openSamlMemory, type SamlMemory } from '../../adapters/console/saml-memory.js';
 import { openSessionStore } from '../../adapters/console/session-store.js';
@@ -12,7 +13,7 @@ import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js
 import { needed } from '../plugins/start.js';
 import { POLICY_ENGINE } from '../policy/service.js';
 import { SANDBOX } from '../sandbox/service.js';
-import { createConsoleService } from './app.js';
+import { type ConsoleOptions, createConsoleService } from './app.js';
 import { readAssets } from './assets.js';
 import { consoleMetrics } from './metrics.js';
 import { chooseSignIn } from './sign-in/choose.js';
@@ -40,10 +41,13 @@ export async function open({ config: { own, signIn }, ...parts }: Opening<Settin
     parts.onStop('stores', 'the sign-ins of the console', () => memory.close());
     return memory;
   };
-  const provider = signIn.mode === 'saml' ? 'GATE_CONSOLE_SAML_IDP_METADATA_URL' : 'GATE_CONSOLE_OIDC_ISSUER';
-  const way = await needed(provider, chooseSignIn({ signIn, own, samlMemory, logger: parts.logger }));
+  const metrics = consoleMetrics(parts.registry);
+  const way = await needed(
+    NEEDED[signIn.mode],
+    chooseSignIn({ signIn, own, samlMemory, trusted: metrics.operatorTrust, logger: parts.logger }),
+  );
   const assets = await needed('the files of the console', readAssets());
-  const tls = await needed('the certificate of the console', certificate(own, parts));
+  const tls = await needed('the certificate of the console', certificate(own, signIn, parts));
   return {
     port: null,
     ready: () => sessions.ready(),
@@ -59,7 +63,7 @@ export async function open({ config: { own, signIn }, ...parts }: Opening<Settin
           url: own.url,
           sessionSeconds: own.sessionSeconds,
           passkeyRequired: own.passkeyRequired,
-          metrics: consoleMetrics(parts.registry),
+          metrics,
           neighbours: {
             hil: parts.over(HIL),
             ledger: parts.over(LEDGER),
@@ -78,17 +82,43 @@ export async function open({ config: { own, signIn }, ...parts }: Opening<Settin
   };
 }
 
+/** What cannot be used where a way to sign in does not open. */
+const NEEDED: Readonly<Record<SignInConfig['mode'], string>> = {
+  'operator-token': 'GATE_HIL_OPERATORS',
+  'basic-admin': 'GATE_CONSOLE_ADMIN_PASS_BCRYPT',
+  oidc: 'GATE_CONSOLE_OIDC_ISSUER',
+  saml: 'GATE_CONSOLE_SAML_IDP_METADATA_URL',
+  'operator-mtls': 'GATE_CONSOLE_OPERATORS_FILE',
+};
+
 /** What browsers see; `null` for HTTP on this machine alone. */
 async function certificate(
   { certFile, keyFile, host }: Pick<ConsoleConfig, 'certFile' | 'keyFile' | 'host'>,
+  { mode, operatorCaFile }: Pick<SignInConfig, 'mode' | 'operatorCaFile'>,
   { together, tls }: Pick<Opening<never>, 'together' | 'tls'>,
-): Promise<{ readonly cert: string; readonly key: string } | null> {
+): Promise<ConsoleOptions['tls']> {
+  const asks =
+    mode === 'operator-mtls' && operatorCaFile !== undefined ? { operatorCa: await authority(operatorCaFile) } : {};
   if (certFile !== undefined && keyFile !== undefined)
-    return { cert: await readFile(certFile, 'utf8'), key: await readFile(keyFile, 'utf8') };
-  if (!together) return { cert: tls.cert, key: tls.key };
+    return { cert: await readFile(certFile, 'utf8'), key: await readFile(keyFile, 'utf8'), ...asks };
+  if (!together) return { cert: tls.cert, key: tls.key, ...asks };
+  if (mode === 'operator-mtls')
+    throw new StartError(
+      'GATE_CONSOLE_AUTH=operator-mtls needs GATE_CONSOLE_CERT_FILE and GATE_CONSOLE_KEY_FILE: over HTTP nobody shows a certificate',
+    );
   if (!isLoopback(host))
     throw new StartError(
       `GATE_CONSOLE_HOST=${host} needs GATE_CONSOLE_CERT_FILE and GATE_CONSOLE_KEY_FILE: without them the console speaks HTTP, which is for this machine alone`,
     );
   return null;
 }
+
+/** The operators' CA. A certificate that may sign none would make everybody a stranger. */
+const authority = (file: string): Promise<string> =>
+  needed(
+    'GATE_CONSOLE_OPERATOR_CA_FILE',
+    readFile(file, 'utf8').then((pem) => {
+      if (!new X509Certificate(pem).ca) throw new Error(`${file} is no certificate of a CA`);
+      return pem;
+    }),
+  );

@@ -55,6 +55,20 @@ export const SignInByPassword = ({ refused, wanted }: Wanting) => (
   </SignIn>
 );
 
+export const SignInByCertificate = ({ refused, wanted }: Wanting) => (
+  <SignIn refused={refused}>
+    <p>
+      You sign in with the certificate that your browser shows here. To choose another one, close the browser first.
+    </p>
+    <form method="post" action="/auth/certificate">
+      <Wanted wanted={wanted} />
+      <button class="act" type="submit">
+        Sign in
+      </button>
+    </form>
+  </SignIn>
+);
+
 /** `issuer` is where the browser goes. */
 export const SignInByProvider = ({
   refused,

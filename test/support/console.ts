@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { openSessionStore } from '../../adapters/console/session-store.js';
-import { createConsoleService } from '../../api/console/app.js';
+import { type ConsoleOptions, createConsoleService } from '../../api/console/app.js';
 import { consoleMetrics } from '../../api/console/metrics.js';
 import type { SignInMode } from '../../api/console/sign-in/mode.js';
 
@@ -23,9 +23,10 @@ export async function openConsole(options: {
   readonly decideToken?: string;
   readonly clock?: () => number;
   readonly url?: string;
+  readonly tls?: ConsoleOptions['tls'];
 }) {
   const directory = mkdtempSync(join(tmpdir(), 'gate-console-'));
-  const { signIn, decideToken, clock = Date.now, url = CONSOLE_AT } = options;
+  const { signIn, decideToken, clock = Date.now, url = CONSOLE_AT, tls = null } = options;
   const sessions = await openSessionStore({
     target: { file: join(directory, 'console.db') },
     key: Buffer.alloc(32, 9),
@@ -49,7 +50,7 @@ export async function openConsole(options: {
     logger: pino({ level: 'silent' }),
     registry,
     trustDomain: 'gate.local',
-    tls: null,
+    tls,
     sessions,
     assets: { style: asset('/static/style'), script: asset('/static/script') },
     signIn,

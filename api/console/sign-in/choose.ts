@@ -4,6 +4,7 @@ import type { ConsoleConfig } from '../../../config/console.js';
 import type { SignInConfig } from '../../../config/console-sign-in.js';
 import { basicAdminMode } from './basic-admin.js';
 import type { SignInMode } from './mode.js';
+import { openOperatorMtlsMode } from './operator-mtls.js';
 import { openOidcMode } from './oidc.js';
 import { operatorTokenMode } from './operator-token.js';
 
@@ -12,6 +13,8 @@ export interface Choosing {
   readonly own: Pick<ConsoleConfig, 'operators' | 'url' | 'sessionKey' | 'sessionSeconds'>;
   /** Opened only where people sign in by SAML. */
   readonly samlMemory: () => Promise<SamlMemory>;
+  /** Is told whether the console knows who its operators are, where they sign in with certificates. */
+  readonly trusted: (isReady: boolean) => void;
   readonly logger: Logger;
   readonly clock?: () => number;
 }
@@ -21,6 +24,7 @@ export async function chooseSignIn({
   signIn,
   own,
   samlMemory,
+  trusted,
   logger,
   clock = Date.now,
 }: Choosing): Promise<SignInMode> {
@@ -32,6 +36,14 @@ export async function chooseSignIn({
       passwordHash: given(signIn.adminPassword),
       tenant: given(signIn.adminTenant),
       decideToken: given(decideToken),
+    });
+  if (mode === 'operator-mtls')
+    return openOperatorMtlsMode({
+      file: given(signIn.operatorsFile),
+      decideToken: given(decideToken),
+      trusted,
+      logger,
+      clock,
     });
   if (mode === 'saml') {
     const { openSamlMode } = await import('./saml/saml.js');
