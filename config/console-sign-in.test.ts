@@ -96,6 +96,12 @@ describe('the settings of the sign-in', () => {
     expect(faultsOf({ ...saml, ...over })).toEqual([expect.stringMatching(fault)]);
   });
 
+  it('ask for HTTPS before answers of SAML go to other machines', () => {
+    const at = (url: string) => faultsOf({ ...saml, GATE_CONSOLE_SAML_ACS_URL: `${url}/auth/saml/acs` }, { url });
+    expect(at('http://gate.example')).toEqual([expect.stringMatching(/^GATE_CONSOLE_URL: must be https/)]);
+    expect(at('http://localhost:8085')).toEqual([]);
+  });
+
   it('may be HTTP for a provider on this machine, whose own address is named', () => {
     expect(faultsOf({ ...oidc, GATE_CONSOLE_OIDC_ISSUER: 'http://127.0.0.1:9000' })).toEqual([]);
   });

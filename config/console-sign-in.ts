@@ -206,6 +206,7 @@ export function signInFaults(config: SignInConfig, own: Own): readonly (string |
       needs('GATE_CONSOLE_SAML_TENANT_ATTRIBUTE', config.samlTenantAttribute),
       needs('GATE_CONSOLE_SAML_MFA_ATTRIBUTE', config.samlMfaAttribute),
       acsFault(config, own),
+      unsafeAddress('GATE_CONSOLE_URL', own.url),
       unsafeAddress('GATE_CONSOLE_SAML_IDP_METADATA_URL', config.samlMetadataUrl),
       ...groupFaults(config),
     ];
@@ -229,7 +230,7 @@ function issuerFault({ issuer }: SignInConfig): string | null {
     : 'GATE_CONSOLE_OIDC_ISSUER: an issuer has neither query, nor fragment, nor user';
 }
 
-/** Over HTTP anybody on the way could sign in as anybody. */
+/** Over HTTP anybody on the way could sign in as anybody; and a browser keeps no cookie for a sign-in by SAML. */
 function unsafeAddress(variable: string, address: string | undefined): string | null {
   if (address === undefined) return null;
   const { protocol, hostname } = new URL(address);
