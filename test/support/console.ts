@@ -1,8 +1,10 @@
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
+import type { MtlsStream } from '../../activities/clients/mtls-fetch.js';
 import { openSessionStore } from '../../adapters/console/session-store.js';
 import { type ConsoleOptions, createConsoleService } from '../../api/console/app.js';
 import { consoleMetrics } from '../../api/console/metrics.js';
@@ -24,9 +26,11 @@ export async function openConsole(options: {
   readonly clock?: () => number;
   readonly url?: string;
   readonly tls?: ConsoleOptions['tls'];
+  /** The neighbours' streams of events begin, and say nothing; without it there are none. */
+  readonly streams?: boolean;
 }) {
   const directory = mkdtempSync(join(tmpdir(), 'gate-console-'));
-  const { signIn, decideToken, clock = Date.now, url = CONSOLE_AT, tls = null } = options;
+  const { signIn, decideToken, clock = Date.now, url = CONSOLE_AT, tls = null, streams = false } = options;
   const sessions = await openSessionStore({
     target: { file: join(directory, 'console.db') },
     key: Buffer.alloc(32, 9),
@@ -41,7 +45,12 @@ export async function openConsole(options: {
       keep(url, init.method, init.headers);
       return Promise.resolve({ status: 503, text: () => Promise.resolve('') });
     };
-    const stream = () => Promise.reject(new Error('no stream here'));
+    const stream: MtlsStream = (url, { headers, signal }) => {
+      keep(url, 'GET', headers);
+      return streams
+        ? Promise.resolve({ status: 200, body: silence(signal), text: () => Promise.resolve('') })
+        : Promise.reject(new Error('no stream here'));
+    };
     return Promise.resolve({ url: `https://${name}.invalid`, fetch: Object.assign(fetch, { stream }) });
   };
   const asset = (path: string) => ({ path, type: 'text/plain', body: Buffer.alloc(0) });
@@ -75,13 +84,22 @@ export async function openConsole(options: {
   };
 }
 
+async function* silence(signal: AbortSignal): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(': begun\n\n');
+  await once(signal, 'abort');
+}
+
 /** A browser at the console, with the cookies that it was given. */
-export function browserAt({ service }: { readonly service: ReturnType<typeof createConsoleService> }) {
+export function browserAt(
+  { service }: { readonly service: ReturnType<typeof createConsoleService> },
+  remoteAddress = '127.0.0.1',
+) {
   const cookies = new Map<string, string>();
   async function go(method: 'GET' | 'POST', url: string, form?: Readonly<Record<string, string>>, origin = CONSOLE_AT) {
     const answer = await service.app.inject({
       method,
       url,
+      remoteAddress,
       headers: {
         host: new URL(CONSOLE_AT).host,
         accept: 'text/html',

@@ -17,6 +17,7 @@ import {
   type SigningKey,
   startSamlProvider,
 } from '../../../../test/support/saml-provider.js';
+import { seededRandom } from '../../../../test/support/random.js';
 import { openSamlMode } from './saml.js';
 
 const DECIDE = 'decide-token-0123456789abcdefghijklm';
@@ -305,6 +306,63 @@ describe('nobody is signed in by wrapping what was signed:', () => {
     await refused(forge);
     await signedIn();
   });
+});
+
+/** Where each element of a text begins and ends. */
+function elementsOf(xml: string): readonly (readonly [number, number])[] {
+  const open: number[] = [];
+  const found: (readonly [number, number])[] = [];
+  for (const tag of xml.matchAll(/<(\/?)[^>]*?(\/?)>/g)) {
+    const end = tag.index + tag[0].length;
+    if (tag[1] === '/') found.push([open.pop() ?? 0, end]);
+    else if (tag[2] === '/') found.push([tag.index, end]);
+    else open.push(tag.index);
+  }
+  return found;
+}
+
+describe('an answer whose elements somebody copied, moved, took out and changed', () => {
+  it('signs in nobody but the person whom the provider named', async () => {
+    const { next, pick } = seededRandom('answers of SAML, changed');
+    const changed = (xml: string): string => {
+      const elements = elementsOf(xml);
+      if (elements.length === 0) return xml;
+      const [fromAt, fromEnd] = pick(elements);
+      const [toAt, toEnd] = pick(elements);
+      let part = xml.slice(fromAt, fromEnd);
+      if (next() < 0.7)
+        part = part.replaceAll('ada@acme.example', 'root@acme.example').replaceAll('approvers', 'admins');
+      if (next() < 0.4) part = part.replaceAll(/ ID="_/g, ' ID="_x');
+      const inside = xml.indexOf('>', toAt) + 1;
+      const edits = [
+        () => xml.slice(0, toAt) + part + xml.slice(toAt),
+        () => xml.slice(0, toEnd) + part + xml.slice(toEnd),
+        () => xml.slice(0, inside) + part + xml.slice(inside),
+        () => xml.slice(0, toAt) + part + xml.slice(toEnd),
+        () => xml.slice(0, toAt) + xml.slice(toEnd),
+      ];
+      return pick(edits)() || '<nothing/>';
+    };
+    let taken = 0;
+    for (let round = 0; round < 100; round += 1) {
+      const browser = browserAt(console, `10.0.0.${round}`);
+      const times = Math.floor(next() * 4);
+      const answer = await answered(browser, {
+        sign: pick([['assertion'], ['response'], ['assertion', 'response']] as const),
+        after: (xml) => Array.from({ length: times }).reduce<string>((text) => changed(text), xml),
+      });
+      const person = await browser.me();
+      if (times === 0) expect(answer.status).toBe(303);
+      if (answer.status === 303) {
+        taken += 1;
+        expect(person).toMatchObject({ name: 'saml:ada@acme.example', role: 'approver' });
+      } else {
+        expect(answer.status).toBe(401);
+        expect(person).toBeNull();
+      }
+    }
+    expect(taken).toBeGreaterThan(0);
+  }, 120_000);
 });
 
 describe('nobody is signed in by an answer', () => {
