@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { tenantName } from './erasure.js';
 import { ledgerEntry } from './ledger.js';
 
 export const caseStatus = z.enum(['open', 'contained', 'closed']);
@@ -18,6 +19,8 @@ export type CaseEvent = z.infer<typeof caseEvent>;
 
 export const incidentCase = z.object({
   id: z.uuid(),
+  /** Absent in a case from before cases had one. */
+  tenant: tenantName.optional(),
   title: z.string(),
   status: caseStatus,
   created_at: z.string(),
@@ -53,6 +56,7 @@ export const setCaseStatus = z.object({ status: z.string(), actor: actor.optiona
 export const classifyCase = z.object({ severity: z.string(), actor: actor.optional() });
 export const caseClassification = z.object({ severity: caseSeverity, regulatory_deadline: z.string() });
 export const caseWithEvidence = z.object({ case: incidentCase, evidence: z.array(ledgerEntry) });
+export type CaseWithEvidence = z.infer<typeof caseWithEvidence>;
 
 /** The body sent to the authority's webhook, with the same bytes at every attempt. */
 export interface AuthorityNotification {

@@ -1,6 +1,7 @@
 import { sql, type Migration } from 'kysely';
 import { dialectOf } from './dialect.js';
 import { anchors } from './ledger-anchors.js';
+import { caseTenant } from './ledger-case-tenant.js';
 import { cases } from './ledger-cases.js';
 import { exports } from './ledger-exports.js';
 import { lifecycleGeneration } from './ledger-lifecycle-generation.js';
@@ -151,4 +152,5 @@ export const ledgerMigrations: Record<string, Migration> = {
   '0009_exports': exports,
   '0011_lifecycle_generation': lifecycleGeneration,
   '0012_vacuum': vacuum,
+  '0013_case_tenant': caseTenant,
 };

@@ -54,7 +54,7 @@ describe.each(STORES)('telling the authority, on %s', (kind) => {
     });
   const classified = async (severity = 'death') => {
     const { id } = await ledger.cases.open({ title: 'x', agent_ids: [], correlation_ids: [] }, 'dev');
-    await ledger.cases.classify(id, severity, 'dev');
+    await ledger.cases.classify(id, severity, 'dev', {});
     return id;
   };
 
@@ -80,10 +80,10 @@ describe.each(STORES)('telling the authority, on %s', (kind) => {
 
   it('does not report the same severity of a case twice, and does report another', async () => {
     const id = await classified('serious');
-    await ledger.cases.classify(id, 'serious', 'dev');
+    await ledger.cases.classify(id, 'serious', 'dev', {});
     await sweep();
-    await ledger.cases.classify(id, 'serious', 'dev');
-    await ledger.cases.classify(id, 'death', 'dev');
+    await ledger.cases.classify(id, 'serious', 'dev', {});
+    await ledger.cases.classify(id, 'death', 'dev', {});
     await sweep();
     expect(received.map(({ body }) => body['severity'])).toEqual(['serious', 'death']);
   });
@@ -136,7 +136,7 @@ describe.each(STORES)('telling the authority, on %s', (kind) => {
     now += 86_400_000;
     expect(await sweep()).toEqual({ delivered: 0, failed: 0 });
     answer = 200;
-    await ledger.cases.classify(id, 'critical_infra', 'dev');
+    await ledger.cases.classify(id, 'critical_infra', 'dev', {});
     expect(await sweep()).toEqual({ delivered: 1, failed: 0 });
   });
 });

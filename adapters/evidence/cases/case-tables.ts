@@ -2,6 +2,7 @@ import type { CaseEvent, CaseSeverity, CaseStatus } from '../../../contracts/cas
 
 export interface CaseTable {
   id: string;
+  tenant: string | null;
   title: string;
   status: CaseStatus;
   severity: CaseSeverity | null;

@@ -20,6 +20,11 @@ import type { CaseTables, CaseTable } from './case-tables.js';
 import type { RowFilter } from '../../../domain/ledger/row-filter.js';
 import { toEntry } from '../../../domain/ledger/shown-entry.js';
 
+/** Whose cases are meant: those of one tenant, or without one all of them, also those from before cases had a tenant. */
+export interface CaseScope {
+  readonly tenant?: string | undefined;
+}
+
 export interface Subjects {
   readonly agent_ids: readonly string[];
   readonly correlation_ids: readonly string[];
@@ -36,16 +41,17 @@ const MAX_TRIES = 20;
 
 /**
  * Incident cases (docs/architecture/ledger-reads.md#cases): notes that people keep about rows, beside the chain and never part of it. Every
- * change adds one event to the timeline. All methods but `open` throw `case_not_found`; a store fault is `ledger_store_unavailable`.
+ * change adds one event to the timeline. All methods but `open` throw `case_not_found`, also for a case of another tenant; a store fault is
+ * `ledger_store_unavailable`.
  */
 export interface Cases {
-  open(given: Subjects & { readonly title: string }, actor: string): Promise<IncidentCase>;
-  get(id: string): Promise<IncidentCase>;
+  open(given: Subjects & CaseScope & { readonly title: string }, actor: string): Promise<IncidentCase>;
+  get(id: string, scope: CaseScope): Promise<IncidentCase>;
   /** Newest first. */
-  list(query: { readonly status?: CaseStatus; readonly limit: number }): Promise<IncidentCase[]>;
-  addEvent(id: string, event: CaseEvent): Promise<void>;
+  list(query: CaseScope & { readonly status?: CaseStatus; readonly limit: number }): Promise<IncidentCase[]>;
+  addEvent(id: string, event: CaseEvent, scope: CaseScope): Promise<void>;
   /** Any move between the three states is allowed; setting the current one changes nothing. Throws `invalid_status`. */
-  setStatus(id: string, status: string, actor: string): Promise<void>;
+  setStatus(id: string, status: string, actor: string, scope: CaseScope): Promise<void>;
   /**
    * Replaces severity and deadline. The same transaction queues the notification to the authority, unless one for this case and severity is
    * pending or was delivered. Throws `invalid_severity`.
@@ -54,11 +60,12 @@ export interface Cases {
     id: string,
     severity: string,
     actor: string,
+    scope: CaseScope,
   ): Promise<{ readonly severity: CaseSeverity; readonly regulatory_deadline: string }>;
   /** Adds the subjects that are not attached yet. Throws `invalid_request` beyond 1,000 agents or 1,000 calls. */
-  attach(id: string, subjects: Subjects, actor: string): Promise<void>;
-  /** Rows of every agent and call of the case, newest first, at most 500. Hidden rows are left out. */
-  evidence(subjects: Subjects): Promise<LedgerEntry[]>;
+  attach(id: string, subjects: Subjects, actor: string, scope: CaseScope): Promise<void>;
+  /** Rows of every agent and call of the case, newest first, at most 500, of its tenant alone where it has one. Hidden rows are left out. */
+  evidence(subjects: Subjects & CaseScope): Promise<LedgerEntry[]>;
   /** Delivers the notifications that are due; called by a sweep. */
   notifyAuthority(sweep: NotificationSweep): Promise<SweptNotifications>;
 }
@@ -82,8 +89,10 @@ export function createCases(store: Store<LedgerTables & CaseTables>, clock: () =
     return found;
   }
 
-  async function row(id: string): Promise<CaseTable> {
-    const found = await db.selectFrom('cases').selectAll().where('id', '=', id).executeTakeFirst();
+  async function row(id: string, { tenant }: CaseScope): Promise<CaseTable> {
+    let query = db.selectFrom('cases').selectAll().where('id', '=', id);
+    if (tenant !== undefined) query = query.where('tenant', '=', tenant);
+    const found = await query.executeTakeFirst();
     if (!found) throw new GateError('case_not_found');
     return found;
   }
@@ -99,10 +108,10 @@ export function createCases(store: Store<LedgerTables & CaseTables>, clock: () =
     readonly also?: readonly Compilable[];
   }
   /** Applies what `decide` returns to the current version of the case, by compare-and-set; `null` changes nothing. */
-  const change = (id: string, decide: (before: CaseTable) => Change | null): Promise<void> =>
+  const change = (id: string, scope: CaseScope, decide: (before: CaseTable) => Change | null): Promise<void> =>
     reading(async () => {
       for (let tries = 0; tries < MAX_TRIES; tries++) {
-        const before = await row(id);
+        const before = await row(id, scope);
         const decided = decide(before);
         if (!decided) return;
         const version = Number(before.version) + 1;
@@ -118,12 +127,13 @@ export function createCases(store: Store<LedgerTables & CaseTables>, clock: () =
     });
 
   return {
-    open: ({ title, agent_ids, correlation_ids }, actor) =>
+    open: ({ title, agent_ids, correlation_ids, tenant }, actor) =>
       reading(async () => {
         const id = randomUUID();
         const at = now();
         const opened = {
           id,
+          tenant: tenant ?? null,
           title,
           status: 'open' as const,
           severity: null,
@@ -138,28 +148,29 @@ export function createCases(store: Store<LedgerTables & CaseTables>, clock: () =
         await writeTogether(store, [db.insertInto('cases').values(opened), timelineRow(id, 1, event)]);
         return toCase(opened, [event]);
       }),
-    get: (id) =>
+    get: (id, scope) =>
       reading(async () => {
-        const found = await row(id);
+        const found = await row(id, scope);
         return toCase(found, (await timelines([id])).get(id) ?? []);
       }),
-    list: ({ status, limit }) =>
+    list: ({ status, limit, tenant }) =>
       reading(async () => {
         let query = db.selectFrom('cases').selectAll().orderBy('created_at', 'desc').orderBy('id', 'desc').limit(limit);
         if (status !== undefined) query = query.where('status', '=', status);
+        if (tenant !== undefined) query = query.where('tenant', '=', tenant);
         const rows = await query.execute();
         const events = await timelines(rows.map(({ id }) => id));
         return rows.map((found) => toCase(found, events.get(found.id) ?? []));
       }),
-    addEvent: (id, event) => change(id, () => ({ set: {}, event })),
-    setStatus: (id, asked, actor) =>
-      change(id, (before) => {
+    addEvent: (id, event, scope) => change(id, scope, () => ({ set: {}, event })),
+    setStatus: (id, asked, actor, scope) =>
+      change(id, scope, (before) => {
         const status = known(caseStatus.safeParse(asked), 'invalid_status');
         if (status === before.status) return null;
         const detail = `${before.status} to ${status}`;
         return { set: { status }, event: { at: now(), kind: 'status_changed', actor, detail } };
       }),
-    async classify(id, asked, actor) {
+    async classify(id, asked, actor, scope) {
       const severity = known(caseSeverity.safeParse(asked), 'invalid_severity');
       const at = clock();
       const classifiedAt = new Date(at).toISOString();
@@ -183,11 +194,11 @@ export function createCases(store: Store<LedgerTables & CaseTables>, clock: () =
         .onConflict((conflict) => conflict.doNothing());
       const detail = `${severity}, to be reported by ${classified.regulatory_deadline}`;
       const event = { at: classifiedAt, kind: 'classified', actor, detail };
-      await change(id, () => ({ set: classified, event, also: [notification] }));
+      await change(id, scope, () => ({ set: classified, event, also: [notification] }));
       return classified;
     },
-    attach: (id, { agent_ids, correlation_ids }, actor) =>
-      change(id, (before) => {
+    attach: (id, { agent_ids, correlation_ids }, actor, scope) =>
+      change(id, scope, (before) => {
         const agents = union(before.agent_ids, agent_ids);
         const calls = union(before.correlation_ids, correlation_ids);
         const detail = `${agents.added} agents, ${calls.added} calls`;
@@ -196,11 +207,11 @@ export function createCases(store: Store<LedgerTables & CaseTables>, clock: () =
           event: { at: now(), kind: 'attached', actor, detail },
         };
       }),
-    evidence: ({ agent_ids, correlation_ids }) =>
+    evidence: ({ agent_ids, correlation_ids, tenant }) =>
       reading(async () => {
         const subjects = [
-          ...agent_ids.map((agentId): RowFilter => ({ agentId })),
-          ...correlation_ids.map((correlationId): RowFilter => ({ correlationId })),
+          ...agent_ids.map((agentId): RowFilter => ({ agentId, tenant })),
+          ...correlation_ids.map((correlationId): RowFilter => ({ correlationId, tenant })),
         ];
         // One query per subject, so that each uses its index; for all of them at once a store may read the whole chain.
         let newest: number[] = [];
@@ -246,6 +257,7 @@ function union(text: string, more: readonly string[]): { readonly text: string; 
 
 const toCase = (row: CaseTable, timeline: readonly CaseEvent[]): IncidentCase => ({
   id: row.id,
+  ...(row.tenant !== null && { tenant: row.tenant }),
   title: row.title,
   status: row.status,
   created_at: row.created_at,

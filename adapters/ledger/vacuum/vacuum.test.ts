@@ -360,7 +360,7 @@ describe.each(STORES)('the vacuum, on %s', (kind) => {
       expect(await ledger.sidecar(id('10'))).toBeNull();
       expect(await ledger.byCorrelation('call-11')).toHaveLength(1);
       expect(await ledger.byAgent('agent-a')).toHaveLength(3);
-      expect(await ledger.cases.get(opened.id)).toMatchObject({ title: 'c', correlation_ids: ['call-3'] });
+      expect(await ledger.cases.get(opened.id, {})).toMatchObject({ title: 'c', correlation_ids: ['call-3'] });
       expect(await ledger.reports.hunt({}, 10)).toMatchObject({ returned: 1 });
       expect(await ledger.reports.spend({ limit: 10 })).toMatchObject({ total_requests: 3 });
       expect(await ledger.purgeSidecars({ extendedMs: 1 })).toBe(0);

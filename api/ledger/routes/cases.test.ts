@@ -249,6 +249,72 @@ describe.each(STORES)('cases on %s', (kind) => {
       });
   });
 
+  describe('with a tenant', () => {
+    const open = async (tenant: string | null, change = {}) =>
+      (
+        await gate.call<IncidentCase>(`POST /cases${tenant === null ? '' : `?tenant=${tenant}`}`, {
+          title: `of ${tenant}`,
+          agent_ids: ['bot'],
+          correlation_ids: [],
+          ...change,
+        })
+      ).body;
+
+    it('a case is of that tenant, and found by it alone', async () => {
+      const [acme, globex, before] = [await open('acme'), await open('globex'), await open(null)];
+      expect([acme.tenant, before.tenant]).toEqual(['acme', undefined]);
+      const list = async (query: string) =>
+        (await gate.call<IncidentCase[]>(`GET /cases${query}`)).body.map(({ id }) => id).toSorted();
+      expect(await list('?tenant=acme')).toEqual([acme.id]);
+      expect(await list('?tenant=initech')).toEqual([]);
+      // Who speaks of no tenant sees all, also what is from before cases had one.
+      expect(await list('')).toEqual([acme.id, globex.id, before.id].toSorted());
+      expect((await gate.call(`GET /cases/${acme.id}?tenant=acme`)).status).toBe(200);
+    });
+
+    it.each([
+      ['GET', '', undefined],
+      ['POST', '/timeline', { at: '2026-01-02T01:00:00Z', kind: 'k', actor: 'a', detail: '' }],
+      ['POST', '/status', { status: 'closed' }],
+      ['POST', '/classify', { severity: 'death' }],
+      ['POST', '/attach', { agent_ids: ['x'], correlation_ids: [] }],
+    ] as const)(
+      '%s /cases/{id}%s of another tenant, or of none, is 404 and changes nothing',
+      async (method, path, body) => {
+        for (const { id } of [await open('globex'), await open(null)]) {
+          expect(await gate.call(`${method} /cases/${id}${path}?tenant=acme`, body)).toMatchObject({
+            status: 404,
+            body: { error: 'case_not_found' },
+          });
+          expect((await read(id)).case).toMatchObject({
+            status: 'open',
+            agent_ids: ['bot'],
+            timeline: [{ kind: 'opened' }],
+          });
+        }
+        expect(await gate.ledger.cases.notifyAuthority({ post: () => Promise.resolve(), intervalMs: 1_000 })).toEqual({
+          delivered: 0,
+          failed: 0,
+        });
+      },
+    );
+
+    it('a case shows the rows of its tenant alone, whoever asks', async () => {
+      await gate.ledger.append([
+        testRow({ agent_id: 'bot', tenant: 'acme' }),
+        testRow({ agent_id: 'bot', tenant: 'globex', correlation_id: 'c' }),
+      ]);
+      const { id } = await open('acme', { correlation_ids: ['c'] });
+      for (const query of ['', '?tenant=acme'])
+        expect((await gate.call(`GET /cases/${id}${query}`)).body).toMatchObject({ evidence: [{ seq: 1 }] });
+      expect((await read((await open(null)).id)).evidence.map(({ seq }) => seq)).toEqual([2, 1]);
+    });
+
+    it.each(['', 'a b', '../x'])('a tenant that is none is refused: %j', async (tenant) => {
+      expect((await gate.call(`GET /cases?tenant=${encodeURIComponent(tenant)}`)).status).toBe(400);
+    });
+  });
+
   it('is for console and deep review, changes no chain, and is 503 while the store is gone', async () => {
     for (const as of ['service-console', 'service-deep-review'])
       expect((await gate.call('POST /cases', { title: 'x', agent_ids: [], correlation_ids: [] }, { as })).status).toBe(
