@@ -267,6 +267,9 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('ledger', 'GET', '/audit/agents/{agent_id}/narrative', 'ledger.audit.read', console, deepReview, proxy),
   row('ledger', 'GET', '/analysis/agent-activity', 'ledger.analysis.read', console, deepReview),
   row('ledger', 'GET', '/export/iceberg', 'ledger.export.read', console),
+  // What was done when the person's tenant came or left; nothing is done by asking.
+  row('ledger', 'GET', '/admin/tenants/{tenant}/lifecycle', 'ledger.tenant.read', console),
+  row('hil', 'GET', '/admin/tenants/{tenant}/lifecycle', 'hil.tenant.read', console),
   // The ledger as a transparency log. Anybody may keep and compare checkpoints; proofs are for callers that may read rows.
   {
     service: 'ledger',

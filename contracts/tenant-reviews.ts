@@ -26,6 +26,24 @@ export const tenantReviewsReceipt = z.strictObject({
 });
 export type TenantReviewsReceipt = z.infer<typeof tenantReviewsReceipt>;
 
+/** What HIL knows of a tenant, newest operation first. A tenant that nobody provisioned is active, with no operation. */
+export const tenantReviews = z.strictObject({
+  tenant: tenantName,
+  state: z.enum(['active', 'offboarded']),
+  operations: z.array(
+    z.strictObject({
+      operation_id: z.string(),
+      kind: tenantReviewsKind,
+      generation: z.number().int().min(1),
+      asked_by: z.string(),
+      begun_at: z.iso.datetime(),
+      /** `null` while it is not finished. */
+      receipt: tenantReviewsReceipt.nullable(),
+    }),
+  ),
+});
+export type TenantReviews = z.infer<typeof tenantReviews>;
+
 /** The result of cleaning up the demonstration's reviews. Repeated, it selects nothing but what is under a legal hold. */
 export const demoCleanupReceipt = z.strictObject({
   contract: z.literal('gate.namespace-cleanup-receipt/v1'),

@@ -32,6 +32,7 @@ export const ABSENT: Readonly<Record<string, string>> = {
   'DELETE /silence-allowlist/{agent_id}': KEEPS,
   'POST /finops/active-agents/adjustments': KEEPS,
   'POST /admin/namespaces/demo/cleanup': ERASES,
+  'GET /admin/tenants/{tenant}/lifecycle': ERASES,
   'POST /admin/tenants/{tenant}/lifecycle': ERASES,
   'POST /admin/tenants/{tenant}/tombstone': ERASES,
   'GET /exports': COPIES,

@@ -161,7 +161,7 @@ export function derivedInThread(
       spend: true,
     }),
     tenantLifecycle: {
-      ...part<Pick<Derived['tenantLifecycle'], 'step'>>('tenantLifecycle', { step: true }),
+      ...part<Pick<Derived['tenantLifecycle'], 'step' | 'receipts'>>('tenantLifecycle', { step: true, receipts: true }),
       async *artifact(sha256) {
         yield* (await call('tenantLifecycle.artifact', sha256)) as ThreadStream<Uint8Array>;
       },

@@ -13,6 +13,9 @@ const MAC_USE = 'review-tenant';
 const selectTenant = statement<StoredTenant>('select * from review_tenants where tenant = ?');
 const selectTenants = statement<StoredTenant>('select * from review_tenants');
 const selectOperation = statement<StoredOperation>('select * from review_tenant_operations where operation_id = ?');
+const selectOperations = statement<StoredOperation>(
+  'select * from review_tenant_operations where tenant = ? order by generation desc limit 100',
+);
 const countDenied = statement<{ denied: number | string }>(
   `select count(*) as denied from reviews
      where tenant = ? and decided_ms >= ? and status = 'denied' and decided_by = ? and withdrawn_at is null`,
@@ -182,6 +185,13 @@ export function tenantStatesOver({ store, ask, keys, clock, dispositions }: Tena
     async isUnfinished(operationId) {
       const known = await operationOf(operationId);
       return known !== null && known.receipt === null;
+    },
+
+    async of(tenant) {
+      const [state, { rows }] = await Promise.all([stateOf(tenant), ask(selectOperations, tenant)]);
+      if ((state && !holds(state.mac, tenantText(state))) || rows.some((row) => !holds(row.mac, operationText(row))))
+        throw foreign();
+      return { state: state?.state === 'offboarded' ? 'offboarded' : 'active', operations: rows.map(begunOf) };
     },
 
     async standing() {

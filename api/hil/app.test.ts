@@ -494,6 +494,7 @@ describe('who may call HIL', () => {
     ['POST', `/pending/${correlation(1)}/settle`, 'console'],
     ['POST', `/pending/${correlation(1)}/escalated`, 'console'],
     ['POST', '/admin/tenants/acme/lifecycle', 'proxy'],
+    ['GET', '/admin/tenants/acme/lifecycle', 'proxy'],
     ['DELETE', `/pending/by-correlation/${correlation(1)}`, 'console'],
   ] as const)('%s %s is refused to %s before anything is read', async (method, url, as) => {
     const answer = await ask(method, url, { as, tenant: 'acme', token: TOKEN, body: method === 'GET' ? undefined : 5 });
@@ -560,6 +561,22 @@ describe('the life of a tenant', () => {
       status: 409,
       body: { error: 'operation_conflict' },
     });
+  });
+
+  it('is told to the console of that tenant: what was begun, by whom, and what it came to', async () => {
+    const known = (tenant = 'acme', scope = 'acme') =>
+      ask('GET', `/admin/tenants/${tenant}/lifecycle`, { tenant: scope });
+    expect(await known()).toMatchObject({ status: 200, body: { tenant: 'acme', state: 'active', operations: [] } });
+    const { body: receipt } = await lifecycle();
+    expect(await known()).toMatchObject({
+      status: 200,
+      body: {
+        state: 'offboarded',
+        operations: [{ kind: 'offboard', generation: 1, asked_by: 'operator:dev', receipt }],
+      },
+    });
+    expect(await known('acme', 'globex')).toMatchObject({ status: 404, body: { error: 'not_found' } });
+    expect((await known('globex', 'globex')).body).toMatchObject({ state: 'active', operations: [] });
   });
 
   it('is 503 where the engine is away, and the door is closed all the same', async () => {

@@ -340,6 +340,10 @@ export interface TenantStates {
   finish(operationId: string, receipt: TenantReviewsReceipt): Promise<TenantReviewsReceipt>;
   /** Whether the operation was begun here and has no receipt yet. `review_tampered`. */
   isUnfinished(operationId: string): Promise<boolean>;
+  /** The tenant's state and its newest operations, 100 at most. `review_tampered`. */
+  of(
+    tenant: string,
+  ): Promise<{ readonly state: 'active' | 'offboarded'; readonly operations: readonly BegunOperation[] }>;
   /** What was decided last about each tenant. `review_tampered`. */
   standing(): Promise<TenantDisposition[]>;
   /** Takes over what was decided later than this store knows. */

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto';
 import { randomUUID } from 'node:crypto';
 import type { CarriedSettlement, PendingRequest } from '../../contracts/review.js';
-import type { DemoCleanupReceipt, TenantReviewsReceipt } from '../../contracts/tenant-reviews.js';
+import type { DemoCleanupReceipt, TenantReviews, TenantReviewsReceipt } from '../../contracts/tenant-reviews.js';
 import { canonicalDigest } from '../crypto/digest.js';
 import { GateError } from '../errors.js';
 import { isWhole } from './carried-change.js';
@@ -22,6 +22,8 @@ export interface TenantLifecycleOptions {
 export interface TenantLifecycle {
   /** Lets the tenant have reviews, or ends all of them. `operation_conflict`; `operation_unfinished`: the same request goes on. */
   step(operation: TenantOperation): Promise<TenantReviewsReceipt>;
+  /** What was begun and done for the tenant, newest first. */
+  known(tenant: string): Promise<TenantReviews>;
   /** Ends and deletes the tenant's demonstration rows, and no others. `operation_unfinished`: the same request goes on. */
   cleanUpDemo(tenant: string): Promise<DemoCleanupReceipt>;
 }
@@ -157,6 +159,22 @@ export function createTenantLifecycle({
         pending_denied,
         ...(await reviews.tenants.erased(operation_id)),
       });
+    },
+
+    async known(tenant) {
+      const { state, operations } = await reviews.tenants.of(tenant);
+      return {
+        tenant,
+        state,
+        operations: operations.map(({ operation_id, kind, generation, asked_by, begun_ms, receipt }) => ({
+          operation_id,
+          kind,
+          generation,
+          asked_by,
+          begun_at: new Date(begun_ms).toISOString(),
+          receipt,
+        })),
+      };
     },
 
     async cleanUpDemo(tenant) {

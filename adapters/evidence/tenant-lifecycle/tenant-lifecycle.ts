@@ -36,6 +36,8 @@ export interface TenantLifecycle {
    * without a final export in the same operation, and whatever an export throws.
    */
   step(tenant: string, operationId: string, kind: LifecycleKind): Promise<LifecycleReceipt>;
+  /** What was done for the tenant, newest first, 100 steps at most. */
+  receipts(tenant: string): Promise<LifecycleReceipt[]>;
   /** The bytes of a final export by their SHA-256; empty for an unknown digest. */
   artifact(sha256: string): AsyncGenerator<Uint8Array>;
 }
@@ -69,6 +71,18 @@ export function createTenantLifecycle({
 
   const stepsOf = (operationId: string) =>
     reading(() => db.selectFrom('tenant_lifecycle').selectAll().where('operation_id', '=', operationId).execute());
+
+  const receipts = (tenant: string): Promise<LifecycleReceipt[]> =>
+    reading(async () => {
+      const steps = await db
+        .selectFrom('tenant_lifecycle')
+        .select('receipt')
+        .where('tenant', '=', tenant)
+        .orderBy('generation', 'desc')
+        .limit(100)
+        .execute();
+      return steps.map(({ receipt }) => JSON.parse(receipt) as LifecycleReceipt);
+    });
 
   async function take(tenant: string, operationId: string, kind: LifecycleKind): Promise<LifecycleReceipt> {
     refuseReserved(tenant);
@@ -214,6 +228,7 @@ export function createTenantLifecycle({
   }
 
   return {
+    receipts,
     step(tenant, operationId, kind) {
       const name = `${tenant} ${operationId} ${kind}`;
       let step = running.get(name);

@@ -1,10 +1,15 @@
 import { z } from 'zod';
 import { tenantName } from '../../../contracts/erasure.js';
-import { demoCleanupReceipt, tenantReviewsReceipt, tenantReviewsRequest } from '../../../contracts/tenant-reviews.js';
+import {
+  demoCleanupReceipt,
+  tenantReviews,
+  tenantReviewsReceipt,
+  tenantReviewsRequest,
+} from '../../../contracts/tenant-reviews.js';
 import { GateError } from '../../../domain/errors.js';
 import type { TenantLifecycle } from '../../../domain/review/tenant-lifecycle.js';
 import type { ServiceApp } from '../../plugins/app.js';
-import { administratorsOnly, deciderOf } from '../scope.js';
+import { administratorsOnly, deciderOf, scopeFirst } from '../scope.js';
 import { type DecideRoutes, mayDecide } from './decide.js';
 import type { ServiceScope } from '../scope.js';
 import type { FastifyRequest } from 'fastify';
@@ -14,7 +19,7 @@ export interface TenantRoutes extends Pick<DecideRoutes, 'scopeOf'> {
   readonly tenantLifecycle: TenantLifecycle;
 }
 
-/** What ends many reviews at once (docs/architecture/reviews.md#tenants). Safe to repeat. */
+/** What ends many reviews at once (docs/architecture/reviews.md#tenants), safe to repeat; and what was done so. */
 export function tenantRoutes(app: ServiceApp, { tenantLifecycle, scopeOf }: TenantRoutes): void {
   app.post(
     '/admin/tenants/:tenant/lifecycle',
@@ -32,6 +37,19 @@ export function tenantRoutes(app: ServiceApp, { tenantLifecycle, scopeOf }: Tena
       // As for a row: another tenant and an unknown one are the same.
       if (scope.tenant !== tenant) throw new GateError('not_found');
       return tenantLifecycle.step({ tenant, ...request.body, asked_by: deciderOf(scope)(tenant).subject });
+    },
+  );
+
+  app.get(
+    '/admin/tenants/:tenant/lifecycle',
+    {
+      schema: { params: z.object({ tenant: tenantName }), response: { 200: tenantReviews } },
+      onRequest: scopeFirst(scopeOf),
+    },
+    (request) => {
+      const { tenant } = request.params;
+      if (scopeOf(request).tenant !== tenant) throw new GateError('not_found');
+      return tenantLifecycle.known(tenant);
     },
   );
 

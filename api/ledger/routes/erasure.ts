@@ -43,6 +43,12 @@ export function erasureRoutes({
     (request) => tenantLifecycle.step(request.params.tenant, request.body.operation_id, request.body.kind),
   );
 
+  app.get(
+    '/admin/tenants/:tenant/lifecycle',
+    { schema: { params: z.object({ tenant: tenantName }), response: { 200: z.array(lifecycleReceipt) } } },
+    (request) => tenantLifecycle.receipts(request.params.tenant),
+  );
+
   app.post('/admin/namespaces/demo/cleanup', { schema: { response: { 200: namespaceCleanupReceipt } } }, async () => ({
     contract: 'gate.namespace-cleanup-receipt/v1' as const,
     namespace: 'demo' as const,

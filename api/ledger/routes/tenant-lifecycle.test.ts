@@ -39,6 +39,18 @@ describe.each(STORES)('POST /admin/tenants/{tenant}/lifecycle on %s', (kind) => 
     return Buffer.concat(parts);
   };
 
+  it('is told step by step, newest first, of one tenant and to the console alone', async () => {
+    const known = async (tenant: string) =>
+      (await gate.call<LifecycleReceipt[]>(`GET /admin/tenants/${tenant}/lifecycle`)).body;
+    expect(await known('acme')).toEqual([]);
+    const { body: exported } = await step('final_export');
+    const { body: hidden } = await step('tombstone');
+    expect(await known('acme')).toEqual([hidden, exported]);
+    expect(await known('other')).toEqual([]);
+    for (const as of ['service-proxy', 'service-deep-review'])
+      expect((await gate.call('GET /admin/tenants/acme/lifecycle', undefined, { as })).status).toBe(403);
+  });
+
   it('keeps one signed bundle of the whole history under its digest, and says so in a receipt and a row', async () => {
     const { status, body } = await step('final_export');
     expect([status, body]).toEqual([
