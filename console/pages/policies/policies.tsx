@@ -3,6 +3,7 @@ import type { PolicyList } from '../../../contracts/policy.js';
 import { settled } from '../../services.js';
 import { Empty, Facts, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
+import { timesSpoken } from './spoken.js';
 
 const DAY_MS = 86_400_000;
 /** Verdicts that are looked through; where there are more, the page says so. */
@@ -58,6 +59,10 @@ export const POLICIES: Page = {
 function Rules({ list, verdicts }: { readonly list: PolicyList; readonly verdicts: readonly LedgerEntry[] | null }) {
   const files = list.policies.filter(({ rules }) => rules.length > 0);
   if (files.length === 0) return <Empty>No rule is loaded.</Empty>;
+  const words = files.flatMap(({ rules }) => rules.flatMap(({ reason }) => reason ?? []));
+  const sharing = new Map<string, number>();
+  for (const said of words) sharing.set(said, (sharing.get(said) ?? 0) + 1);
+  const spoken = { times: verdicts && timesSpoken(words, verdicts), sharing };
   return (
     <Table label="Rules" heads={['File', 'Rule', 'What it says of a call', { number: 'Last day' }]}>
       {files.flatMap(({ name, as_shipped, rules }) =>
@@ -71,7 +76,7 @@ function Rules({ list, verdicts }: { readonly list: PolicyList; readonly verdict
               {description && <p class="dim">{description}</p>}
             </td>
             <td>{reason && <Foreign text={reason} />}</td>
-            <td class="number">{spokenTold(reason, verdicts)}</td>
+            <td class="number">{spokenTold(reason, spoken)}</td>
           </tr>
         )),
       )}
@@ -79,11 +84,18 @@ function Rules({ list, verdicts }: { readonly list: PolicyList; readonly verdict
   );
 }
 
-/** How many verdicts carry the rule's words. */
-function spokenTold(reason: string | null, verdicts: readonly LedgerEntry[] | null): string {
+/** How often its words were said, and by how many rules, since a verdict does not say by which. */
+function spokenTold(reason: string | null, { times, sharing }: Spoken): string {
   if (reason === null) return '';
-  if (verdicts === null) return '?';
-  // The words of some rules have a place for what they found.
-  const parts = reason.split('%s').map((part) => part.trim());
-  return String(verdicts.filter(({ reasoning }) => parts.every((part) => reasoning.includes(part))).length);
+  if (times === null) return '?';
+  const others = (sharing.get(reason) ?? 1) - 1;
+  const count = String(times.get(reason) ?? 0);
+  return others === 0 ? count : `${count}, with ${others} other ${others === 1 ? 'rule' : 'rules'}`;
+}
+
+interface Spoken {
+  /** `null` while the ledger is away. */
+  readonly times: ReadonlyMap<string, number> | null;
+  /** How many rules say the same words. */
+  readonly sharing: ReadonlyMap<string, number>;
 }
