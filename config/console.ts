@@ -32,6 +32,11 @@ export const CONSOLE_SETTINGS = {
     'Who may sign in by token: name@tenant:token[,…], as for decisions. `gate console` exchanges a token for a link that signs in once.',
     { secret: true },
   ),
+  workflowPages: setting(
+    'GATE_CONSOLE_WORKFLOW_PAGES_URL',
+    z.url({ protocol: /^https?$/, message: 'must be an http(s):// URL' }).optional(),
+    "Where the workflow engine lists runs, such as http://127.0.0.1:8234/namespaces/gate/workflows: a call's page then leads to its run. Without it there is no link.",
+  ),
   passkeyRequired,
   sessionKey: setting(
     'GATE_CONSOLE_SESSION_KEY',

@@ -1,6 +1,18 @@
 import { AGENTS_PAGE } from './pages/agents/agents.js';
 import { AUDIT } from './pages/audit/audit.js';
+import { FORGET_SEARCH, SAVE_SEARCH } from './pages/audit/keep-search.js';
 import { CALL } from './pages/call/call.js';
+import {
+  ATTACH_TO_CASE,
+  CASE,
+  CASES,
+  CLASSIFY_CASE,
+  NOTE_IN_CASE,
+  OPEN_CASE,
+  SET_CASE_STATUS,
+} from './pages/cases/cases.js';
+import { COMPLIANCE } from './pages/compliance/compliance.js';
+import { EXPORT_NOW, EXPORTS, REGULATORY } from './pages/exports/exports.js';
 import { HUNT } from './pages/hunt/hunt.js';
 import { NARRATIVE } from './pages/narrative/narrative.js';
 import { HEALTH } from './pages/health/health.js';
@@ -10,6 +22,8 @@ import { APPROVE, ASSIGN, DENY, MODIFY } from './pages/queue/decide.js';
 import { MODIFY_FORM, PREVIEW } from './pages/queue/modify.js';
 import { HOME, QUEUE, REVIEW } from './pages/queue/queue.js';
 import { REDEEM } from './pages/redeem/redeem.js';
+import { SETTINGS } from './pages/settings/settings.js';
+import { TENANTS } from './pages/tenants/tenants.js';
 import { YOU } from './pages/you/you.js';
 import type { Action, Page } from './visit.js';
 
@@ -24,11 +38,35 @@ export const PAGES: readonly Page[] = [
   HUNT,
   NARRATIVE,
   CALL,
+  CASES,
+  CASE,
   AGENTS_PAGE,
   POLICIES,
+  EXPORTS,
+  COMPLIANCE,
+  TENANTS,
   HEALTH,
+  SETTINGS,
   YOU,
 ];
 
 /** Every form that changes something. */
-export const ACTIONS: readonly Action[] = [APPROVE, DENY, PREVIEW, MODIFY, ASSIGN, BULK, BULK_APPROVE, BULK_DENY];
+export const ACTIONS: readonly Action[] = [
+  APPROVE,
+  DENY,
+  PREVIEW,
+  MODIFY,
+  ASSIGN,
+  BULK,
+  BULK_APPROVE,
+  BULK_DENY,
+  SAVE_SEARCH,
+  FORGET_SEARCH,
+  OPEN_CASE,
+  NOTE_IN_CASE,
+  CLASSIFY_CASE,
+  ATTACH_TO_CASE,
+  SET_CASE_STATUS,
+  EXPORT_NOW,
+  REGULATORY,
+];

@@ -1,7 +1,12 @@
 import type { AssertionJson } from '../contracts/approval.js';
 import type { VerifiedDecisionLink } from '../contracts/decision-link.js';
-import type { PolicyList } from '../contracts/policy.js';
+import type { PolicyDecision, PolicyList } from '../contracts/policy.js';
 import type { PendingRequest, PendingSummary } from '../contracts/review.js';
+import type { CaseStatus, CaseWithEvidence, IncidentCase } from '../contracts/cases.js';
+import type { ComplianceRegister } from '../contracts/compliance.js';
+import type { LifecycleReceipt } from '../contracts/erasure.js';
+import type { TenantReviews } from '../contracts/tenant-reviews.js';
+import type { ExportPass, ExportRecord } from '../contracts/ledger-export.js';
 import type { LedgerEntry } from '../contracts/ledger.js';
 import type { InclusionProof } from '../contracts/ledger-proof.js';
 import type {
@@ -14,6 +19,7 @@ import type {
 } from '../contracts/ledger-reports.js';
 import type { Json, JsonObject } from '../contracts/json.js';
 import { errorText, GateError } from '../domain/errors.js';
+import type { Download } from './visit.js';
 
 export interface QueueQuery {
   readonly status: 'pending' | 'approved' | 'denied' | 'expired';
@@ -63,6 +69,38 @@ export interface HuntQuery {
   readonly limit: number;
 }
 
+/** Whom and what a case is about. */
+export interface CaseSubjects {
+  readonly agent_ids: readonly string[];
+  readonly correlation_ids: readonly string[];
+}
+
+/** What policy said of a call, and what it says of the same input now; or why it is not asked. */
+export type JudgedAgain =
+  | { readonly seq: number; readonly then: JsonObject; readonly now: PolicyDecision }
+  | { readonly seq: number; readonly not: 'purged' | 'batch' };
+
+/** A search of the audit page, as its address says it. */
+export interface SavedSearch {
+  readonly name: string;
+  readonly query: Readonly<Record<string, string>>;
+}
+
+/** A window, both ends as RFC 3339; it holds `from` and ends before `to`. */
+export interface ExactWindow {
+  readonly from: string;
+  readonly to: string;
+}
+
+export interface RegulatoryQuery extends ExactWindow {
+  readonly includeExports: boolean;
+  readonly includeCompliance: boolean;
+  /** Documentation after Annex IV, with what the person wrote for it. */
+  readonly annexIv: boolean;
+  readonly postMarketPlan: boolean;
+  readonly documentation: string;
+}
+
 /** What the last walk of the chain found, and the newest checkpoint where the ledger signs any. */
 export interface ChainHealth {
   readonly valid: boolean;
@@ -81,10 +119,14 @@ export interface Services {
     /** A row with its payload and what people were told of it; `null` where there is none for this person. */
     row(id: string): Promise<PendingRequest | null>;
     byCorrelation(correlationId: string): Promise<PendingRequest | null>;
+    /** The calls of an agent that wait, without their values, oldest first. */
+    waitingOf(agentId: string, limit: number): Promise<readonly PendingRequest[]>;
     /** The newest calls of an agent that somebody decided, without their values. */
     lately(agentId: string): Promise<readonly PendingRequest[]>;
     decide(id: string, decision: Deciding): Promise<PendingRequest>;
     assign(id: string, to: string): Promise<PendingRequest>;
+    /** What was done with the reviews of the person's tenant when it came or left. */
+    tenant(): Promise<TenantReviews>;
     /** Where a decision link leads. It decides nothing. */
     verifyLink(token: string): Promise<VerifiedDecisionLink>;
   };
@@ -102,9 +144,37 @@ export interface Services {
     activity(sinceHours: number, limit: number): Promise<AgentActivity>;
     drift(limit: number): Promise<FleetBehavioralDiff>;
     silent(sinceHours: number): Promise<SilentAgents>;
+    /** What was done with the rows of the person's tenant when it came or left, newest first. */
+    tenant(): Promise<readonly LifecycleReceipt[]>;
+    /** Newest first. */
+    cases(status: CaseStatus | undefined, limit: number): Promise<readonly IncidentCase[]>;
+    /** A case and the newest rows about it; `null` where there is none for this person. */
+    case(id: string): Promise<CaseWithEvidence | null>;
+    openCase(title: string, subjects: CaseSubjects): Promise<IncidentCase>;
+    /** These throw `case_not_found` also for a case of another tenant. */
+    noteInCase(id: string, note: string): Promise<void>;
+    classifyCase(id: string, severity: string): Promise<void>;
+    setCaseStatus(id: string, status: string): Promise<void>;
+    attachToCase(id: string, subjects: CaseSubjects): Promise<void>;
+    /** Copies of the whole chain in the cold tier, newest first; why there is no place for them, where the settings name none. */
+    exports(): Promise<readonly ExportRecord[] | { readonly noPlace: string }>;
+    /** Copies the oldest rows that are old enough and not copied yet. */
+    exportNow(): Promise<ExportPass>;
+    /** The tenant's rows of a window as a signed archive. One at a time for a tenant. */
+    regulatory(query: RegulatoryQuery): Promise<Download>;
+    compliance(window: ExactWindow): Promise<ComplianceRegister>;
     /** Not older than five minutes, unless the ledger is slow to say. */
     chain(): Promise<ChainHealth | 'walking'>;
   };
+  /** The searches that the person keeps at the console. */
+  readonly searches: {
+    list(): Promise<readonly SavedSearch[]>;
+    /** Replaces one of the same name. */
+    save(search: SavedSearch): Promise<void>;
+    forget(name: string): Promise<void>;
+  };
+  /** Asks the rules of now about a call as it was judged; inspection counts as it was recorded. `null` where policy judged no such call. */
+  judgedAgain(correlationId: string): Promise<JudgedAgain | null>;
   readonly policy: {
     /** The rules that judge now. */
     list(): Promise<PolicyList>;
@@ -117,6 +187,8 @@ export interface ServiceHealth {
   readonly name: string;
   readonly ok: boolean;
   readonly words: string;
+  /** How long the answer took, or the wait for none. */
+  readonly tookMs: number;
 }
 
 /** What a page asked for; or which service is away, for the page to say beside what it can show. */

@@ -11,6 +11,24 @@ export interface Person {
   readonly mode: string;
 }
 
+/** A setting of the console as it is in effect. No secret is in it. */
+export interface SettingShown {
+  readonly variable: string;
+  readonly meaning: string;
+  readonly told: string;
+  readonly from: 'default' | 'set' | 'secret' | 'absent';
+}
+
+/** What the console may say of itself to anybody who is signed in. */
+export interface AboutConsole {
+  readonly version: string;
+  readonly node: string;
+  readonly startedAt: string;
+  /** Where the workflow engine lists runs, to be opened by a browser; `null`: no page leads there. */
+  readonly workflowPages: string | null;
+  readonly settings: readonly SettingShown[];
+}
+
 /** One request of a browser. */
 export interface Visit {
   readonly person: Person;
@@ -24,6 +42,9 @@ export interface Visit {
   readonly passkeyFor: (tier: string | null) => boolean;
   /** Whether the person is still signed in, with this role; asked between two of many decisions. */
   readonly stands: () => Promise<boolean>;
+  readonly about: AboutConsole;
+  /** What each role may do beyond looking, of every form. */
+  readonly may: readonly Pick<Action, 'role' | 'does'>[];
   /** The services, asked as this person. */
   readonly services: Services;
 }
@@ -58,12 +79,25 @@ export interface Form {
   readonly all: (name: string) => readonly string[];
 }
 
+/** A file that is sent as it is made. */
+export interface Download {
+  readonly type: string;
+  readonly filename: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
 /** What a form does. A refusal is shown on `refused`, with what was typed. */
 export interface Action {
   readonly path: `/${string}`;
   readonly role: Role;
-  /** Does it, and returns the address of the page that shows what came of it; or, where nothing is done yet, what to look at first. */
-  act(visit: Visit, form: Form): Promise<string | Shown>;
+  /** What it does, as after "may". */
+  readonly does: string;
+  /**
+   * Does it, and returns the address of the page that shows what came of it; or, where nothing is done yet, what to look at first; or the file
+   * that was asked for.
+   */
+  act(visit: Visit, form: Form): Promise<string | Shown | Download>;
   /** The page on which a refusal is told. */
   refused(visit: Visit, form: Form): Promise<Shown>;
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonObject } from './json.js';
 
 const count = z.number().int().min(0);
 const rate = z.number().min(0).max(1);
@@ -281,3 +282,14 @@ export const spend = z.object({
   returned: count,
 });
 export type Spend = z.infer<typeof spend>;
+
+/** What a call was judged by, to be judged again (docs/architecture/ledger-reads.md#hunt-and-corpus). */
+export const recordedPolicyInput = z.object({
+  /** The place of the row that commits to it. */
+  seq: z.number().int().min(1),
+  /** The whole policy input, unmasked; `null` when it was purged. */
+  input: jsonObject.nullable(),
+  /** What policy said then. */
+  decision: jsonObject,
+});
+export type RecordedPolicyInput = z.infer<typeof recordedPolicyInput>;

@@ -267,6 +267,8 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('ledger', 'GET', '/audit/agents/{agent_id}/narrative', 'ledger.audit.read', console, deepReview, proxy),
   row('ledger', 'GET', '/analysis/agent-activity', 'ledger.analysis.read', console, deepReview),
   row('ledger', 'GET', '/export/iceberg', 'ledger.export.read', console),
+  // One entry of the replay corpus, of a call that somebody looks at; the policy engine then judges it again.
+  row('ledger', 'GET', '/audit/correlation/{correlation_id}/policy-input', 'ledger.audit.read', console),
   // What was done when the person's tenant came or left; nothing is done by asking.
   row('ledger', 'GET', '/admin/tenants/{tenant}/lifecycle', 'ledger.tenant.read', console),
   row('hil', 'GET', '/admin/tenants/{tenant}/lifecycle', 'hil.tenant.read', console),

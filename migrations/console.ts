@@ -46,8 +46,23 @@ const saml: Migration = {
   },
 };
 
+/**
+ * 0004: searches that people keep (docs/architecture/console.md#saved-searches), each of one person of one tenant. `query` is the JSON of what the
+ * address of the audit page says. A new table; locks nothing that exists.
+ */
+const searches: Migration = {
+  async up(db) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists console_searches (
+      tenant ${text} not null, subject ${text} not null, name ${text} not null, query ${text} not null,
+      saved_ms ${integer} not null, primary key (tenant, subject, name)
+    ) ${strict}`.execute(db);
+  },
+};
+
 export const consoleMigrations: Record<string, Migration> = {
   '0001_sessions': sessions,
   '0002_ends': ends,
   '0003_saml': saml,
+  '0004_searches': searches,
 };

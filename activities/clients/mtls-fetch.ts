@@ -18,10 +18,15 @@ export interface MtlsFetchOptions {
   readonly maxResponseBytes?: number;
 }
 
-/** An answer as it comes: without a limit of time, until its reader gives the signal. */
+/** An answer as it comes: without a limit of time, until its reader gives the signal. A request without a method is a GET. */
 export type MtlsStream = (
   url: string,
-  request: { readonly headers: Record<string, string>; readonly signal: AbortSignal },
+  request: {
+    readonly method?: 'GET' | 'POST';
+    readonly headers: Record<string, string>;
+    readonly body?: string;
+    readonly signal: AbortSignal;
+  },
 ) => Promise<{ readonly status: number; readonly body: AsyncIterable<Uint8Array>; text(): Promise<string> }>;
 
 const KEEP_ALIVE_MS = 30_000;
@@ -88,14 +93,15 @@ export function createMtlsFetch(
       clearTimeout(timer);
     }
   };
-  const stream: MtlsStream = async (url, { headers, signal }) => {
+  const stream: MtlsStream = async (url, { method = 'GET', headers, body: sent, signal }) => {
     const { origin, pathname, search, protocol } = new URL(url);
     if (protocol !== 'https:') throw new Error(`${origin} is not https: nobody would know who answers there`);
     const { statusCode, body } = await streams.request({
       origin,
       path: pathname + search,
-      method: 'GET',
+      method,
       headers,
+      body: sent ?? null,
       signal,
     });
     return { status: statusCode, body: body as AsyncIterable<Uint8Array>, text: () => body.text() };

@@ -71,7 +71,7 @@ export function createServiceClient(
 const refusal = z.looseObject({ error: z.string(), reason: z.string().optional() });
 
 /** The error that the service threw, or `null` for one it could not have thrown, which counts as an outage. */
-function refusedBy({ status, text }: { status: number; text: string }): GateError | null {
+export function refusedBy({ status, text }: { status: number; text: string }): GateError | null {
   const said = refusal.safeParse(parsed(text)).data;
   if (said === undefined || !isErrorCode(said.error) || ERROR_CODES[said.error].status !== status) return null;
   const { error, reason, correlation_id: _, ...rest } = said;

@@ -3,6 +3,7 @@ import { consoleMigrations } from '../../migrations/console.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { assertWritable } from '../store/writable.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
+import { type SavedSearches, type SearchTables, searchesOver } from './saved-searches.js';
 
 /** Who opened a session, and how. */
 export interface SignedIn {
@@ -66,15 +67,16 @@ const MAC_FORM = 'gate.console-session/3';
 
 /**
  * Sessions in SQLite or Postgres (docs/architecture/console.md#sessions). They survive a restart. A row is found by an HMAC of its cookie and
- * carries one over who it is, so that neither a reader nor a writer of the store can act as anybody.
+ * carries one over who it is, so that neither a reader nor a writer of the store can act as anybody. The searches that people keep are in the
+ * same store.
  */
 export async function openSessionStore({
   target,
   key,
   idleMs,
   clock = Date.now,
-}: SessionStoreOptions): Promise<SessionStore> {
-  const store: Store<Tables> = await openStore<Tables>(target, consoleMigrations);
+}: SessionStoreOptions): Promise<SessionStore & { readonly searches: SavedSearches }> {
+  const store: Store<Tables & SearchTables> = await openStore<Tables & SearchTables>(target, consoleMigrations);
   const { db } = store;
   const derived = (use: string, text: string) => createHmac('sha256', key).update(`${use}\n${text}`).digest('hex');
   const macOf = (id: string, { subject, tenant, mode, role, endsMs }: SignedIn, openedMs: number, untilMs: number) =>
@@ -144,6 +146,7 @@ export async function openSessionStore({
       await asked(() => db.selectFrom('console_sessions').select('id').limit(1).execute());
       await assertWritable(store.sqlite);
     },
+    searches: searchesOver(store, clock),
     close: () => store.close(),
   };
 }

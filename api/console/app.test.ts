@@ -17,6 +17,8 @@ beforeEach(async () => {
 });
 afterEach(() => fixture.close());
 
+/** Forms of what the console keeps itself for whoever is signed in: they ask no service, and every role has them. */
+const KEPT_HERE: readonly string[] = ['/audit/searches', '/audit/searches/forget'];
 const REQUEST = '00000000-0000-4000-8000-0000000000aa';
 const HOSTILE = {
   markup: '<img src=x onerror=alert(1)><script>alert(2)</script>',
@@ -200,12 +202,21 @@ describe.each(ACTIONS.map((action) => [action.path, action] as const))('the form
       decision: 'approve',
       row: `${row.id} ${row.original_payload_digest} ${REQUEST}`,
       'value.0': '7',
+      from: '2020-01-01',
+      to: '2100-01-01',
+      title: 'a case',
+      note: 'a note',
+      agent: 'a bot',
+      severity: 'death',
+      status: 'closed',
+      name: 'mine',
+      query: 'agent=a',
     });
 
   it('does something where nothing is wrong, so that the refusals below refuse something', async () => {
     const { status } = await browser.post(address, fields());
     expect([200, 303]).toContain(status);
-    expect(fixture.reached.length).toBeGreaterThan(0);
+    expect(fixture.reached.length > 0 || KEPT_HERE.includes(path)).toBe(true);
   });
 
   it.each([
@@ -255,7 +266,7 @@ describe.each(ACTIONS.map((action) => [action.path, action] as const))('the form
 
   it('is refused to a lower role', async () => {
     const lower = ROLES.slice(0, ROLES.indexOf(role));
-    expect(lower).not.toEqual([]);
+    expect(lower.length > 0 || KEPT_HERE.includes(path)).toBe(true);
     for (const less of lower) {
       const refused = await (await fixture.browser({ role: less })).post(address, fields());
       expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('role_too_low')]);
@@ -271,10 +282,10 @@ describe.each(ACTIONS.map((action) => [action.path, action] as const))('the form
     expect(await fixture.hil.reviews.get(row.id)).toMatchObject({ status: 'pending', assigned_to: null });
   });
 
-  it('shows a problem, and decides nothing, while the review service is away', async () => {
-    fixture.away.add('hil');
+  it('shows a problem, and decides nothing, while the services are away', async () => {
+    fixture.away.add('hil').add('ledger');
     const { text } = await browser.post(address, fields());
-    expect(text).toContain('console_neighbour_away');
+    if (!KEPT_HERE.includes(path)) expect(text).toContain('console_neighbour_away');
     expect(await statusOf(row)).toBe('pending');
   });
 });

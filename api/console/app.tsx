@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import cookies from '@fastify/cookie';
 import forms from '@fastify/formbody';
 import type { FastifyReply, FastifyRequest } from 'fastify';
@@ -7,11 +8,12 @@ import type { Registry } from 'prom-client';
 import { ACTIONS, PAGES } from '../../console/routes.js';
 import { isAtLeast, type Role } from '../../console/roles.js';
 import { Document, Problem } from '../../console/ui/document.js';
-import type { Form, Person, Shown, Visit } from '../../console/visit.js';
+import type { AboutConsole, Download, Form, Person, Shown, Visit } from '../../console/visit.js';
 import { ERROR_CODES } from '../../contracts/error-codes.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import type { PasskeyRequired } from '../../domain/review/passkeys.js';
 import { slidingBudget } from '../../domain/limits/sliding-budget.js';
+import type { SavedSearches } from '../../adapters/console/saved-searches.js';
 import type { Session, SessionStore } from '../../adapters/console/session-store.js';
 import { isAllowedAddress } from '../pages/allowed-address.js';
 import { bearerOf } from '../plugins/bearer.js';
@@ -20,8 +22,10 @@ import { createService, type Service, type ServiceApp } from '../plugins/service
 import type { Assets } from './assets.js';
 import type { ConsoleMetrics } from './metrics.js';
 import { relayPasskeys } from './passkeys.js';
+import { answerCases } from './case-files.js';
 import { answerLedger } from './ledger-answers.js';
 import { chainHealth } from './chain-health.js';
+import { regulatoryBundles } from './regulatory.js';
 import { relayReviewEvents } from './review-events.js';
 import { type NeighboursOver, servicesFor, tellStanding } from './services-over-http.js';
 import type { Door, ReviewProof, SignInMode } from './sign-in/mode.js';
@@ -34,6 +38,7 @@ export interface ConsoleOptions {
   /** What browsers see; `null`: HTTP, on loopback alone. With `operatorCa` they are asked for a certificate of it, which code looks at. */
   readonly tls: { readonly cert: string; readonly key: string; readonly operatorCa?: string } | null;
   readonly sessions: SessionStore;
+  readonly searches: SavedSearches;
   readonly assets: Assets;
   /** How people sign in. */
   readonly signIn: SignInMode;
@@ -44,6 +49,7 @@ export interface ConsoleOptions {
   readonly passkeyRequired: PasskeyRequired;
   readonly metrics: ConsoleMetrics;
   readonly neighbours: NeighboursOver;
+  readonly about: AboutConsole;
   readonly clock?: () => number;
 }
 
@@ -72,7 +78,13 @@ interface Entered {
 /** The console (docs/architecture/console.md): pages for people over the other services. Every page and form is a row of `console/routes.ts`. */
 export function createConsoleService(options: ConsoleOptions): Service {
   const { sessions, assets, signIn, url, metrics, neighbours, clock = Date.now } = options;
-  const reached = { ...neighbours, chain: chainHealth(neighbours.ledger, clock) };
+  const reached = {
+    ...neighbours,
+    chain: chainHealth(neighbours.ledger, clock),
+    regulatory: regulatoryBundles(neighbours.ledger),
+    searches: options.searches,
+    clock,
+  };
   const answers = (to: ServiceApp): void => {
     to.setErrorHandler(async (error: Error & { statusCode?: number }, request, reply) => {
       const refusal = toGateError(error);
@@ -126,6 +138,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
   const send = (reply: FastifyReply, shown: Shown, entered: Entered | null, status = 200) => {
     const page = render(
       <Document
+        here={reply.request.url.split('?')[0] ?? '/'}
         shown={shown}
         person={entered?.person ?? null}
         csrf={entered?.session.csrf ?? ''}
@@ -189,6 +202,8 @@ export function createConsoleService(options: ConsoleOptions): Service {
       options.passkeyRequired === 'all' || (options.passkeyRequired === 'strict' && tier === 'strict'),
     services: servicesFor(person, proof, reached),
     stands: () => standsFor(request),
+    about: options.about,
+    may: ACTIONS,
   });
 
   /** Where somebody signs in who wanted this page. */
@@ -305,6 +320,8 @@ export function createConsoleService(options: ConsoleOptions): Service {
     clock,
   });
 
+  answerCases(app, { entered: enteredOf, services: ({ person, proof }) => servicesFor(person, proof, reached), clock });
+
   for (const page of PAGES)
     app.get(page.path, async (request, reply) => {
       const entered = await enteredOf(request);
@@ -322,7 +339,8 @@ export function createConsoleService(options: ConsoleOptions): Service {
       const form = formOf(request.body);
       try {
         const came = await action.act(visit, form);
-        return typeof came === 'string' ? reply.redirect(came, 303) : send(reply, came, entered);
+        if (typeof came === 'string') return await reply.redirect(came, 303);
+        return 'filename' in came ? download(reply, came) : await send(reply, came, entered);
       } catch (error) {
         if (!(error instanceof GateError)) throw error;
         const notice = { kind: 'bad', text: `${error.message} (${error.code})` } as const;
@@ -337,6 +355,14 @@ const listenerTls = ({ cert, key, operatorCa }: NonNullable<ConsoleOptions['tls'
   operatorCa === undefined
     ? ({ cert, key, clientCertificate: 'none' } as const)
     : ({ cert, key, ca: operatorCa, clientCertificate: 'asked' } as const);
+
+/** A fault in the middle cuts the connection, so that the browser says that the file is not whole. */
+const download = (reply: FastifyReply, { type, filename, headers, body }: Download): FastifyReply =>
+  reply
+    .type(type)
+    .headers(headers)
+    .header('content-disposition', `attachment; filename="${filename}"`)
+    .send(Readable.from(body, { objectMode: false }));
 
 const wantsPage = ({ headers }: FastifyRequest): boolean => headers.accept?.includes('text/html') ?? false;
 

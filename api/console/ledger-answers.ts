@@ -9,6 +9,7 @@ import { makeProofBundle } from '../../domain/ledger/tlog/proof-bundle.js';
 import type { ServiceApp } from '../plugins/app.js';
 import type { Over } from '../plugins/declaration.js';
 import { relay, type RelayOptions } from './review-events.js';
+import { CSV, type ExportFormat, JSON_LINES } from './export-formats.js';
 import type { ReviewProof } from './sign-in/mode.js';
 
 interface Who {
@@ -80,17 +81,18 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
       .send(`${JSON.stringify(makeProofBundle(proof), null, 2)}\n`);
   });
 
-  /** The rows that the audit page shows with the same address, as JSON lines, newest first. The last line says whether they are all. */
+  /** The rows that the audit page shows with the same address, as JSON lines or (`as=csv`) CSV, newest first. The last line says whether they are all. */
   app.get('/audit/export', async (request, reply) => {
     const who = await inside(request);
     const { query } = rowsAsked(request.query as Readonly<Record<string, unknown>>, clock());
     const pages = pagesOf(services(who).ledger.rows, query);
     // A refusal, or a ledger that is away, is answered before anything is sent.
     const first = await pages.next();
+    const format = (request.query as { as?: unknown }).as === 'csv' ? CSV : JSON_LINES;
     return reply
-      .type('application/x-ndjson; charset=utf-8')
-      .header('content-disposition', 'attachment; filename="gate-audit.jsonl"')
-      .send(Readable.from(lines(first, pages), { objectMode: false }));
+      .type(format.type)
+      .header('content-disposition', `attachment; filename="${format.filename}"`)
+      .send(Readable.from(lines(first, pages, format), { objectMode: false }));
   });
 }
 
@@ -111,15 +113,19 @@ async function* pagesOf(
 async function* lines(
   first: IteratorResult<readonly LedgerEntry[]>,
   pages: AsyncGenerator<readonly LedgerEntry[]>,
+  format: ExportFormat,
 ): AsyncGenerator<string> {
+  if (format.head !== '') yield format.head;
   let sent = 0;
   let next: LedgerEntry | undefined;
   for (let page = first; !page.done && next === undefined; page = await pages.next()) {
     const taken = page.value.slice(0, EXPORT_ROWS - sent);
     sent += taken.length;
-    if (taken.length > 0) yield taken.map((row) => `${JSON.stringify(row)}\n`).join('');
+    if (taken.length > 0) yield taken.map(format.row).join('');
     next = page.value[taken.length];
   }
   await pages.return(undefined);
-  yield `${JSON.stringify(next === undefined ? { export: 'complete', rows: sent } : { export: 'cut', rows: sent, before: next.seq + 1 })}\n`;
+  yield format.end(
+    next === undefined ? { export: 'complete', rows: sent } : { export: 'cut', rows: sent, before: next.seq + 1 },
+  );
 }

@@ -13,17 +13,13 @@ import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js
 import { needed } from '../plugins/start.js';
 import { POLICY_ENGINE } from '../policy/service.js';
 import { SANDBOX } from '../sandbox/service.js';
+import { aboutConsole, type ConsoleSettings } from './about.js';
 import { type ConsoleOptions, createConsoleService } from './app.js';
 import { readAssets } from './assets.js';
 import { consoleMetrics } from './metrics.js';
 import { chooseSignIn } from './sign-in/choose.js';
 
-interface Settings {
-  readonly own: ConsoleConfig;
-  readonly signIn: SignInConfig;
-}
-
-export async function open({ config: { own, signIn }, ...parts }: Opening<Settings>): Promise<Opened<null>> {
+export async function open({ config: { own, signIn }, ...parts }: Opening<ConsoleSettings>): Promise<Opened<null>> {
   const sessions = await needed(
     'the sessions of the console',
     openSessionStore({
@@ -57,6 +53,7 @@ export async function open({ config: { own, signIn }, ...parts }: Opening<Settin
           ...parts,
           tls,
           sessions,
+          searches: sessions.searches,
           assets,
           signIn: way,
           decideToken: signIn.decideToken,
@@ -64,6 +61,7 @@ export async function open({ config: { own, signIn }, ...parts }: Opening<Settin
           sessionSeconds: own.sessionSeconds,
           passkeyRequired: own.passkeyRequired,
           metrics,
+          about: aboutConsole({ own, signIn }),
           neighbours: {
             hil: parts.over(HIL),
             ledger: parts.over(LEDGER),

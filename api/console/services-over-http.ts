@@ -2,23 +2,40 @@ import { z } from 'zod';
 import type { ChainHealth, Services } from '../../console/services.js';
 import type { Person } from '../../console/visit.js';
 import { verifiedDecisionLink } from '../../contracts/decision-link.js';
+import type { SavedSearches } from '../../adapters/console/saved-searches.js';
+import { caseClassification, caseWithEvidence, incidentCase } from '../../contracts/cases.js';
+import { complianceRegister } from '../../contracts/compliance.js';
+import { lifecycleReceipt } from '../../contracts/erasure.js';
+import { tenantReviews } from '../../contracts/tenant-reviews.js';
+import { exportPass, exportRecord } from '../../contracts/ledger-export.js';
 import { ledgerEntry } from '../../contracts/ledger.js';
-import { policyList } from '../../contracts/policy.js';
+import { policyDecision, policyList } from '../../contracts/policy.js';
 import { inclusionProof } from '../../contracts/ledger-proof.js';
-import { agentActivity, fleetBehavioralDiff, hunt, narrative, silentAgents } from '../../contracts/ledger-reports.js';
+import {
+  agentActivity,
+  fleetBehavioralDiff,
+  hunt,
+  narrative,
+  recordedPolicyInput,
+  silentAgents,
+} from '../../contracts/ledger-reports.js';
 import { jsonObject } from '../../contracts/json.js';
 import { pendingRequest, pendingSummary } from '../../contracts/review.js';
 import { createServiceClient } from '../../activities/clients/service-client.js';
 import { errorText, GateError } from '../../domain/errors.js';
+import { BATCH_METHOD } from '../../domain/mcp/batch.js';
 import { within } from '../../domain/within.js';
 import type { Over } from '../plugins/declaration.js';
 import type { ReadinessChecks } from '../plugins/health.js';
+import type { RegulatoryBundles } from './regulatory.js';
 import type { ReviewProof } from './sign-in/mode.js';
 
 /** How long a page waits for a service before it shows the rest. */
 const READ_LIMIT_MS = 5_000;
 /** A report reads many rows. */
 const REPORT_LIMIT_MS = 20_000;
+/** An export copies up to a file of rows, and a register walks the whole chain first. */
+const EXPORT_LIMIT_MS = 120_000;
 /** A decision waits for its turn and then for its call; HIL gives up first, and says what it knows. */
 const DECIDE_LIMIT_MS = 45_000;
 
@@ -36,9 +53,13 @@ const LATELY = 50;
 /** The neighbours, and what is kept of one for all who ask. */
 export interface Reached extends NeighboursOver {
   readonly chain: () => Promise<ChainHealth | 'walking'>;
+  readonly regulatory: RegulatoryBundles;
+  readonly searches: SavedSearches;
+  readonly clock: () => number;
 }
 
-const HEALTH_LIMIT_MS = 2_000;
+/** How long a service may take to say that it is there. */
+const HEALTH_LIMIT_MS = 1_500;
 
 const queuePage = z.object({
   items: z.array(pendingSummary),
@@ -62,9 +83,9 @@ export async function tellStanding(hil: Promise<Over>, proof: ReviewProof, tenan
  * it; the tenant of every question is the person's.
  */
 export function servicesFor(
-  { tenant }: Person,
+  { tenant, subject }: Person,
   proof: ReviewProof,
-  { hil, ledger, policy, readiness, chain }: Reached,
+  { hil, ledger, policy, readiness, chain, regulatory, searches, clock }: Reached,
 ): Services {
   const asking = (name: string, over: Promise<Over>, shown: Readonly<Record<string, string>> = {}) => {
     const headers = { ...shown, 'x-gate-tenant-scope': tenant };
@@ -90,11 +111,17 @@ export function servicesFor(
     );
     return { method: 'GET' as const, path: `${path}?${new URLSearchParams(given).toString()}` };
   };
+  /** A change of cases, always of the person's tenant. */
+  const inCases = (path: string, body: object) => ({
+    method: 'POST' as const,
+    path: get(`/cases${path}`, { tenant }).path,
+    body,
+  });
   const unlessUnknown = async <Value>(asked: Promise<Value>): Promise<Value | null> => {
     try {
       return await asked;
     } catch (error) {
-      if (error instanceof GateError && error.code === 'not_found') return null;
+      if (error instanceof GateError && ['not_found', 'case_not_found'].includes(error.code)) return null;
       throw error;
     }
   };
@@ -105,6 +132,11 @@ export function servicesFor(
       row: (id) => unlessUnknown(askHil(pendingRequest, get(`/pending/${encodeURIComponent(id)}`))),
       byCorrelation: (id) =>
         unlessUnknown(askHil(pendingRequest, get(`/pending/by-correlation/${encodeURIComponent(id)}`))),
+      waitingOf: (agentId, limit) =>
+        askHil(
+          z.array(pendingRequest),
+          get('/pending', { status: 'pending', sort: 'oldest', agent_id: agentId, limit }),
+        ),
       lately: (agentId) =>
         askHil(z.array(pendingRequest), get('/pending', { status: 'decided', agent_id: agentId, limit: LATELY })),
       decide: (id, { decision, reason, actionDigest, modificationDiff, passkey, requestId }) =>
@@ -130,6 +162,7 @@ export function servicesFor(
           path: `/pending/${encodeURIComponent(id)}/assign`,
           body: { assigned_to: to },
         }),
+      tenant: () => askHil(tenantReviews, get(`/admin/tenants/${encodeURIComponent(tenant)}/lifecycle`)),
       verifyLink: (token) =>
         askHil(verifiedDecisionLink, { method: 'POST', path: '/decision-link/verify', body: { token } }),
     },
@@ -155,17 +188,84 @@ export function servicesFor(
         askLedger(fleetBehavioralDiff, get('/analysis/fleet-behavioral-diff', { tenant, limit }), REPORT_LIMIT_MS),
       silent: (since_hours) =>
         askLedger(silentAgents, get('/analysis/silent-agents', { tenant, since_hours }), REPORT_LIMIT_MS),
+      tenant: () => askLedger(z.array(lifecycleReceipt), get(`/admin/tenants/${encodeURIComponent(tenant)}/lifecycle`)),
+      cases: (status, limit) => askLedger(z.array(incidentCase), get('/cases', { tenant, status, limit })),
+      case: (id) =>
+        unlessUnknown(
+          askLedger(caseWithEvidence, get(`/cases/${encodeURIComponent(id)}`, { tenant }), REPORT_LIMIT_MS),
+        ),
+      openCase: (title, subjects) => askLedger(incidentCase, inCases('', { title, ...subjects, actor: subject })),
+      async noteInCase(id, detail) {
+        const at = new Date(clock()).toISOString();
+        await askLedger(
+          null,
+          inCases(`/${encodeURIComponent(id)}/timeline`, { at, kind: 'note', actor: subject, detail }),
+        );
+      },
+      async classifyCase(id, severity) {
+        const path = `/${encodeURIComponent(id)}/classify`;
+        await askLedger(caseClassification, inCases(path, { severity, actor: subject }));
+      },
+      async setCaseStatus(id, status) {
+        await askLedger(null, inCases(`/${encodeURIComponent(id)}/status`, { status, actor: subject }));
+      },
+      async attachToCase(id, subjects) {
+        await askLedger(null, inCases(`/${encodeURIComponent(id)}/attach`, { ...subjects, actor: subject }));
+      },
+      async exports() {
+        try {
+          return await askLedger(z.array(exportRecord), get('/exports'));
+        } catch (error) {
+          if (error instanceof GateError && error.code === 'export_sink_unavailable') return { noPlace: error.message };
+          throw error;
+        }
+      },
+      exportNow: () => askLedger(exportPass, { method: 'POST', path: '/export' }, EXPORT_LIMIT_MS),
+      regulatory: (query) => regulatory(tenant, query),
+      compliance: (window) =>
+        askLedger(
+          complianceRegister,
+          { method: 'POST', path: get('/compliance/evidence', { tenant, ...window }).path },
+          EXPORT_LIMIT_MS,
+        ),
       chain,
+    },
+    searches: {
+      list: () => searches.list({ tenant, subject }),
+      save: (search) => searches.save({ tenant, subject }, search),
+      forget: (name) => searches.forget({ tenant, subject }, name),
+    },
+    async judgedAgain(correlationId) {
+      const path = `/audit/correlation/${encodeURIComponent(correlationId)}/policy-input`;
+      const recorded = await unlessUnknown(askLedger(recordedPolicyInput, get(path, { tenant })));
+      if (recorded === null) return null;
+      const { seq, input, decision } = recorded;
+      if (input === null) return { seq, not: 'purged' };
+      // The rules are asked about each call of a batch by itself, which only its pipeline does.
+      if (input['method'] === BATCH_METHOD) return { seq, not: 'batch' };
+      return {
+        seq,
+        then: decision,
+        now: await askPolicy(policyDecision, { method: 'POST', path: '/evaluate', body: input }),
+      };
     },
     policy: { list: () => askPolicy(policyList, get('/policies')) },
     health: () =>
       Promise.all(
         Object.entries(readiness).map(async ([name, check]) => {
+          const began = performance.now();
+          const told = (ok: boolean, words: string) => ({
+            name,
+            ok,
+            words,
+            tookMs: Math.round(performance.now() - began),
+          });
+          const late = () => new Error(`no answer within ${HEALTH_LIMIT_MS} ms`);
           try {
-            await within(HEALTH_LIMIT_MS, Promise.resolve().then(check), () => new Error('no answer in time'));
-            return { name, ok: true, words: 'answers' };
+            await within(HEALTH_LIMIT_MS, Promise.resolve().then(check), late);
+            return told(true, 'answers');
           } catch (error) {
-            return { name, ok: false, words: errorText(error) };
+            return told(false, errorText(error));
           }
         }),
       ),

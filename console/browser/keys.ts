@@ -5,7 +5,10 @@ const HELP: readonly (readonly [string, string])[] = [
   ['m', 'change the arguments'],
   ['x', 'tick the call, to decide several at once'],
   ['/', 'search'],
-  ['g, then h, a, n, p, e, y', 'go to the queue, the audit, the agents, the policies, the health, yourself'],
+  [
+    'g, then h, a, c, n, p, x, t, e, s, y',
+    'go to the queue, the audit, the cases, the agents, the policies, the exports, the tenant, the health, the settings, yourself',
+  ],
   ['?', 'this help'],
   ['Esc', 'close'],
 ];

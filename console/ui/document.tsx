@@ -9,10 +9,12 @@ export interface DocumentProps {
   readonly csrf: string;
   readonly assets: { readonly style: { readonly path: string }; readonly script: { readonly path: string } };
   readonly pages: readonly Page[];
+  /** The path of the page. */
+  readonly here: string;
 }
 
 /** Everything around a page. Nothing is loaded from elsewhere, and no script stands in it. */
-export const Document = ({ shown, person, csrf, assets, pages }: DocumentProps) => (
+export const Document = ({ shown, person, csrf, assets, pages, here }: DocumentProps) => (
   <html lang="en">
     <head>
       <meta charSet="utf-8" />
@@ -36,7 +38,7 @@ export const Document = ({ shown, person, csrf, assets, pages }: DocumentProps) 
             <nav aria-label="Pages">
               {pages.flatMap(({ nav, path, role }) =>
                 nav && isAtLeast(person.role, role) ? (
-                  <a key={path} href={path} data-go={nav.key}>
+                  <a key={path} href={path} data-go={nav.key} aria-current={currentAt(path, here)}>
                     {nav.label}
                   </a>
                 ) : (
@@ -68,6 +70,10 @@ export const Document = ({ shown, person, csrf, assets, pages }: DocumentProps) 
     </body>
   </html>
 );
+
+/** The page itself, or the part of the console that it belongs to. The home page is the queue. */
+const currentAt = (path: string, here: string): 'page' | 'true' | undefined =>
+  path === here ? 'page' : here.startsWith(`${path}/`) || (here === '/' && path === '/hil') ? 'true' : undefined;
 
 /** Why something was not shown or not done, and what to do. */
 export const Problem = ({

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { openSessionStore, type SessionStore, type SignedIn } from '../../adapters/console/session-store.js';
@@ -6,9 +7,11 @@ import { createConsoleService } from '../../api/console/app.js';
 import { operatorTokenMode } from '../../api/console/sign-in/operator-token.js';
 import { consoleMetrics } from '../../api/console/metrics.js';
 import type { Service } from '../../api/plugins/service.js';
+import type { AboutConsole } from '../../console/visit.js';
 import type { CarriedSettlement, SignedDecision } from '../../contracts/review.js';
 import type { DecisionOutcome } from '../../domain/review/ports.js';
 import { type HilFixture, OPERATOR, openHil, OTHER_OPERATOR } from './hil.js';
+import { ABOUT } from './about-console.js';
 
 export const CONSOLE_HOST = 'localhost:8085';
 export const CONSOLE_ORIGIN = `http://${CONSOLE_HOST}`;
@@ -40,7 +43,7 @@ export interface ConsoleFixture {
   /** `GET /pending`, without what was asked for: each question that reached a service. */
   readonly reached: string[];
   /** What the ledger answers; throws where it is away. */
-  ledger: (path: string) => unknown;
+  ledger: (path: string, method: string) => unknown;
   /** The names of the services that do not answer. */
   readonly away: Set<Neighbour>;
   /** The one place that decides which decision is first; by default the first one stands. */
@@ -56,7 +59,10 @@ export interface ConsoleFixture {
 }
 
 /** The console over the real review service, whose rows are in a file, and a ledger that answers what the test says. */
-export async function openConsole(assets: Assets = NO_ASSETS): Promise<ConsoleFixture> {
+export async function openConsole(
+  assets: Assets = NO_ASSETS,
+  { about = ABOUT }: { readonly about?: AboutConsole } = {},
+): Promise<ConsoleFixture> {
   const hil = await openHil('sqlite', { sender: { decide: (decision) => fixture.sender(decision) } });
   const place = hil.place.target as { file: string };
   const target = { file: `${place.file}.console` };
@@ -73,7 +79,11 @@ export async function openConsole(assets: Assets = NO_ASSETS): Promise<ConsoleFi
       const { status, body } = await answer(url, init);
       return { status, text: () => Promise.resolve(body) };
     };
-    const stream = () => Promise.reject(new Error('no stream here'));
+    const stream = async (text: string, { method }: Partial<Asked>) => {
+      if (method !== 'POST') throw new Error('no stream here');
+      const { status, text: body } = await fetch(text, { method });
+      return { status, body: Readable.from([Buffer.from(await body())]), text: body };
+    };
     return Promise.resolve({ url: `http://${name}`, fetch: Object.assign(fetch, { stream }) as never });
   };
   const readyUnless = (name: Neighbour) => (): Promise<void> =>
@@ -86,8 +96,10 @@ export async function openConsole(assets: Assets = NO_ASSETS): Promise<ConsoleFi
       trustDomain: 'gate.local',
       tls: null,
       sessions,
+      searches: sessions.searches,
       assets,
       passkeyRequired: 'none',
+      about,
       signIn: operatorTokenMode({ operators, clock }),
       url: undefined,
       sessionSeconds: idleMs / 1_000,
@@ -102,8 +114,8 @@ export async function openConsole(assets: Assets = NO_ASSETS): Promise<ConsoleFi
           });
           return { status: answer.statusCode, body: answer.body };
         }),
-        ledger: answering('ledger', ({ pathname }) =>
-          Promise.resolve({ status: 200, body: JSON.stringify(fixture.ledger(pathname)) }),
+        ledger: answering('ledger', ({ pathname }, { method }) =>
+          Promise.resolve({ status: 200, body: JSON.stringify(fixture.ledger(pathname, method)) }),
         ),
         policy: answering('policy', () =>
           Promise.resolve({ status: 404, body: '{"error":"not_found","reason":"no"}' }),
@@ -157,7 +169,7 @@ export async function openConsole(assets: Assets = NO_ASSETS): Promise<ConsoleFi
       return current.service;
     },
     reached: [],
-    ledger: (path) => (path === '/verify' ? HOLDS : []),
+    ledger: (path, method) => (method === 'POST' ? done(path) : path === '/verify' ? HOLDS : []),
     away: new Set(),
     sender: ({ pending_id, decision, reason, decided_via, principal, decided_at, request_id, modification }) => {
       const first = decided.get(pending_id);
@@ -221,4 +233,20 @@ const answerOf = ({
 });
 const asset = (name: string) => ({ path: `/static/0/${name}`, type: 'text/plain', body: Buffer.from('') });
 const NO_ASSETS: Assets = { style: asset('console.css'), script: asset('console.js') };
+/** What the ledger says to a change that it made. */
+function done(path: string): unknown {
+  const at = '2026-11-02T10:00:00.000Z';
+  if (path === '/export') return 'NothingToExport';
+  if (path.endsWith('/classify')) return { severity: 'death', regulatory_deadline: at };
+  return {
+    id: '30000000-0000-4000-8000-000000000003',
+    title: 'a case',
+    status: 'open',
+    created_at: at,
+    updated_at: at,
+    agent_ids: [],
+    correlation_ids: [],
+    timeline: [],
+  };
+}
 const HOLDS = { valid: true, entries_checked: 3, first_invalid_seq: null };

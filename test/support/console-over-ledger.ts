@@ -1,10 +1,13 @@
 import { operatorTokenMode } from '../../api/console/sign-in/operator-token.js';
+import { Readable } from 'node:stream';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createConsoleService } from '../../api/console/app.js';
 import { consoleMetrics } from '../../api/console/metrics.js';
+import type { Role } from '../../console/roles.js';
 import type { Over } from '../../api/plugins/declaration.js';
 import type { TestLedgerService } from './ledger-service.js';
+import { ABOUT } from './about-console.js';
 
 /** Operators of two tenants, and what each is known by. */
 export const OPERATORS = [
@@ -24,10 +27,22 @@ export interface ConsoleOverLedger {
     path: string,
     options?: { as?: 'acme' | 'globex' | null; headers?: Record<string, string> },
   ): Promise<ConsoleAnswer>;
+  /** Sends a form of a page, as the operator of this tenant. */
+  post(
+    path: string,
+    fields?: Readonly<Record<string, string | readonly string[]>>,
+    options?: { as?: 'acme' | 'globex' },
+  ): Promise<ConsoleAnswer & { readonly bytes: Buffer }>;
+  /** The role of who is signed in. */
+  role: Role;
   /** What was asked of the ledger, in order. */
   readonly asked: string[];
-  /** What the review service answers with, instead of `not_found`. */
+  /** What the review service answers with, instead of nothing. */
   review: { readonly status: number; readonly body: object } | null;
+  /** What the policy engine says of an input; `null`: it does not answer. */
+  policy: ((input: unknown) => object) | null;
+  /** How a file of the ledger is read; by default at once. */
+  reading: ((parts: readonly Buffer[]) => AsyncIterable<Uint8Array>) | null;
   /** `true`: the ledger does not answer. */
   ledgerIsAway: boolean;
   /** What the ledger's stream says. */
@@ -37,20 +52,41 @@ export interface ConsoleOverLedger {
 }
 
 /** The console over a real ledger service, without a port; the other services are what the test says. */
-export function consoleOverLedger(ledger: () => TestLedgerService, clock: () => number = Date.now): ConsoleOverLedger {
+export function consoleOverLedger(
+  ledger: () => TestLedgerService,
+  clock: () => number = Date.now,
+  about = ABOUT,
+): ConsoleOverLedger {
   let isSignedIn = true;
-  const over = (answer: (path: string) => Promise<{ status: number; text: string }>): Promise<Over> =>
+  interface Question {
+    readonly method?: string;
+    readonly headers?: Readonly<Record<string, string>>;
+    readonly body?: string;
+  }
+  const over = (
+    answer: (path: string, question: Question) => Promise<{ status: number; text: string }>,
+  ): Promise<Over> =>
     Promise.resolve({
       url: 'https://neighbour.test',
       fetch: Object.assign(
-        async (url: string) => {
+        async (url: string, question: Question) => {
           const { pathname, search } = new URL(url);
-          const { status, text } = await answer(pathname + search);
+          const { status, text } = await answer(pathname + search, question);
           return { status, text: () => Promise.resolve(text) };
         },
         {
-          stream: (url: string) => {
-            state.asked.push(url.slice('https://neighbour.test'.length));
+          stream: async (url: string, { method, headers, body }: Question) => {
+            const path = url.slice('https://neighbour.test'.length);
+            state.asked.push(path);
+            if (method === 'POST') {
+              if (state.ledgerIsAway) throw new Error('nobody there');
+              const { status, bytes } = await ledger().call(`POST ${path}`, body, { ...(headers && { headers }) });
+              return {
+                status,
+                body: (state.reading ?? Readable.from)([bytes]),
+                text: () => Promise.resolve(bytes.toString()),
+              };
+            }
             if (state.streamed === null) return Promise.reject(new Error('nobody there'));
             return Promise.resolve({ status: 200, body: state.streamed, text: () => Promise.resolve('') });
           },
@@ -71,7 +107,7 @@ export function consoleOverLedger(ledger: () => TestLedgerService, clock: () => 
           subject: `operator:${operator.name}`,
           tenant: operator.tenant,
           mode: 'operator-token',
-          role: 'admin',
+          role: state.role,
         };
         return Promise.resolve({ ...who, id: cookie, csrf: 'csrf' });
       },
@@ -80,6 +116,7 @@ export function consoleOverLedger(ledger: () => TestLedgerService, clock: () => 
       ready: () => Promise.resolve(),
       close: () => Promise.resolve(),
     },
+    searches: { list: () => Promise.resolve([]), save: () => Promise.resolve(), forget: () => Promise.resolve() },
     assets: {
       style: { path: '/static/a/console.css', type: 'text/css', body: Buffer.from('') },
       script: { path: '/static/a/console.js', type: 'text/javascript', body: Buffer.from('') },
@@ -88,25 +125,38 @@ export function consoleOverLedger(ledger: () => TestLedgerService, clock: () => 
     url: undefined,
     sessionSeconds: 60,
     passkeyRequired: 'none',
+    about,
     metrics: consoleMetrics(new Registry()),
     clock,
     neighbours: {
-      ledger: over(async (path) => {
+      ledger: over(async (path, { method = 'GET', headers, body }) => {
         state.asked.push(path);
         if (state.ledgerIsAway) throw new Error('nobody there');
-        const { status, bytes } = await ledger().call(`GET ${path}`);
+        const { status, bytes } = await ledger().call(`${method} ${path}`, body, { ...(headers && { headers }) });
         return { status, text: bytes.toString('utf8') };
       }),
-      hil: over(() => {
-        const { status, body } = state.review ?? { status: 404, body: { error: 'not_found', reason: 'none' } };
+      hil: over((path) => {
+        const none = path.startsWith('/pending?')
+          ? { status: 200, body: [] }
+          : { status: 404, body: { error: 'not_found', reason: 'none' } };
+        const { status, body } = state.review ?? none;
         return Promise.resolve({ status, text: JSON.stringify(body) });
       }),
-      policy: over(() => Promise.resolve({ status: 503, text: '' })),
+      policy: over((_path, { body }) =>
+        Promise.resolve(
+          state.policy === null
+            ? { status: 503, text: '' }
+            : { status: 200, text: JSON.stringify(state.policy(JSON.parse(body ?? 'null'))) },
+        ),
+      ),
       readiness: {},
     },
   });
   const state: ConsoleOverLedger = {
     asked: [],
+    role: 'admin',
+    reading: null,
+    policy: null,
     review: null,
     ledgerIsAway: false,
     streamed: null,
@@ -122,6 +172,31 @@ export function consoleOverLedger(ledger: () => TestLedgerService, clock: () => 
         },
       });
       return { status: response.statusCode, headers: response.headers, text: response.body };
+    },
+    async post(path, fields = {}, { as = 'acme' } = {}) {
+      const form = new URLSearchParams(
+        Object.entries({ csrf: 'csrf', ...fields }).flatMap(([name, value]) =>
+          [value].flat().map((one) => [name, one]),
+        ),
+      );
+      const response = await service.app.inject({
+        method: 'POST',
+        url: path,
+        headers: {
+          host: 'localhost:8085',
+          origin: 'http://localhost:8085',
+          accept: 'text/html',
+          cookie: `gate_console_session=${as}`,
+          'content-type': 'application/x-www-form-urlencoded',
+        },
+        payload: form.toString(),
+      });
+      return {
+        status: response.statusCode,
+        headers: response.headers,
+        text: response.body,
+        bytes: response.rawPayload,
+      };
     },
     endSession: () => void (isSignedIn = false),
     close: () => service.close(),

@@ -9,6 +9,7 @@ import { openSessionStore } from '../../adapters/console/session-store.js';
 import { type ConsoleOptions, createConsoleService } from '../../api/console/app.js';
 import { consoleMetrics } from '../../api/console/metrics.js';
 import type { SignInMode } from '../../api/console/sign-in/mode.js';
+import { ABOUT } from './about-console.js';
 
 /** What the console asked another service. */
 export interface Asked {
@@ -61,12 +62,14 @@ export async function openConsole(options: {
     trustDomain: 'gate.local',
     tls,
     sessions,
+    searches: sessions.searches,
     assets: { style: asset('/static/style'), script: asset('/static/script') },
     signIn,
     decideToken,
     url,
     sessionSeconds: 28_800,
     passkeyRequired: 'none',
+    about: ABOUT,
     metrics: consoleMetrics(registry),
     neighbours: { hil: neighbour('hil'), ledger: neighbour('others'), policy: neighbour('others'), readiness: {} },
     clock,

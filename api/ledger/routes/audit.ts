@@ -2,7 +2,13 @@ import { z } from 'zod';
 import { tenantName } from '../../../contracts/erasure.js';
 import { jsonObject, jsonValue } from '../../../contracts/json.js';
 import { ledgerEntry } from '../../../contracts/ledger.js';
-import { lifecycleRows, maskedParams } from '../../../domain/evidence/reports/call-rows.js';
+import { recordedPolicyInput } from '../../../contracts/ledger-reports.js';
+import { GateError } from '../../../domain/errors.js';
+import {
+  lifecycleRows,
+  maskedParams,
+  recordedPolicyInput as recorded,
+} from '../../../domain/evidence/reports/call-rows.js';
 import type { ServiceApp } from '../../plugins/service.js';
 import { sendList } from '../json-stream.js';
 import { agentLabel, scopeOf, scopeQuery, time, windowOf } from '../query.js';
@@ -69,6 +75,22 @@ export function auditRoutes({ app, reader }: { readonly app: ServiceApp; readonl
     },
     async (request, reply) =>
       sendList(reply, reader.pages({ ...scopeOf(request.query), correlationId: request.params.correlation_id })),
+  );
+
+  app.get(
+    '/audit/correlation/:correlation_id/policy-input',
+    {
+      schema: {
+        params: z.object({ correlation_id: z.string().min(1).max(64) }),
+        querystring: z.object(scopeQuery),
+        response: { 200: recordedPolicyInput },
+      },
+    },
+    async (request) => {
+      const found = await recorded(reader, request.params.correlation_id, scopeOf(request.query));
+      if (found === null) throw new GateError('not_found', 'policy judged no such call');
+      return found;
+    },
   );
 
   app.get(

@@ -26,6 +26,9 @@ export const asked = (query: Readonly<Record<string, unknown>>): Asked =>
     }),
   );
 
+/** Whether an address asks for anything in particular. */
+export const asksForSomething = (said: Asked): boolean => Object.keys(said).length > 0;
+
 /** The exact ends of a window; an end that is typed counts before a relative one. */
 export function windowAsked(
   { window, from, to }: Asked,
@@ -36,6 +39,12 @@ export function windowAsked(
       ? new Date(nowMs - WINDOWS[window][1]).toISOString()
       : from && exact(from);
   return { ...(since && { from: since }), ...(to && { to: exact(to) }) };
+}
+
+/** A window with both ends, as people type them; `null` where one is missing. */
+export function exactWindow(from: string, to: string): { readonly from: string; readonly to: string } | null {
+  const [first, end] = [from.trim(), to.trim()];
+  return first === '' || end === '' ? null : { from: exact(first), to: exact(end) };
 }
 
 /** A day, or a day with a time, is read as UTC; anything else is left for the ledger to refuse. */

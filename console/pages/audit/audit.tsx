@@ -6,6 +6,7 @@ import { Empty, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
 import { addressOf, rowsAsked } from './asked.js';
 import { Choice, Kinds, Window } from './fields.js';
+import { Searches } from './searches.js';
 
 const ROWS = 100;
 const VERDICTS = [
@@ -20,7 +21,8 @@ export const AUDIT: Page = {
   path: '/audit',
   role: 'viewer',
   nav: { label: 'Audit', key: 'a' },
-  async show({ query: address, services, nowMs }) {
+  async show({ query: address, services, nowMs, csrf }) {
+    const kept = settled('The console’s store', services.searches.list());
     const { asked, query } = rowsAsked(address, nowMs);
     const chain = settled('The ledger', services.ledger.chain());
     let refused: GateError | null = null;
@@ -72,6 +74,10 @@ export const AUDIT: Page = {
             <a href={addressOf('/audit/export', { ...asked, before: query.before })} download>
               these rows as JSON lines
             </a>
+            ,{' '}
+            <a href={addressOf('/audit/export', { ...asked, before: query.before, as: 'csv' })} download>
+              as CSV
+            </a>
             {asked.window !== undefined && query.from !== undefined && (
               <>
                 ,{' '}
@@ -88,6 +94,7 @@ export const AUDIT: Page = {
               </>
             )}
           </p>
+          <Searches kept={await kept} asked={asked} csrf={csrf} />
           <OrAway of={rows}>
             {(found) => (
               <div {...(isNewest && !refused && { 'data-tail': '/stream/audit' })}>

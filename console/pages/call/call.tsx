@@ -4,10 +4,12 @@ import type { PendingRequest } from '../../../contracts/review.js';
 import { factOf } from '../../../domain/evidence/reports/report-rows.js';
 import { changesIn, summaryOf } from '../../../domain/evidence/reports/summaries.js';
 import { shownJson } from '../../../domain/shown-json.js';
+import { isAtLeast } from '../../roles.js';
 import { type Settled, settled } from '../../services.js';
-import { Empty, Facts, Foreign, ForeignBlock, Id, OrAway, Time } from '../../ui/parts.js';
+import { Csrf, Empty, Facts, Foreign, ForeignBlock, Id, OrAway, Time } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
 import { Outcome } from '../audit/audit.js';
+import { Again } from './again.js';
 
 /** Rows that the page tells; a call has a few, and one that was tried again and again has them all in the JSON. */
 const MOST_ROWS = 200;
@@ -18,7 +20,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export const CALL: Page = {
   path: '/audit/correlation/:cid',
   role: 'viewer',
-  async show({ params, services, nowMs }) {
+  async show({ params, query, services, nowMs, person, csrf, about }) {
     const id = params['cid'] ?? '';
     const isId = UUID.test(id);
     const [rows, review] = isId
@@ -37,6 +39,10 @@ export const CALL: Page = {
     );
     const request = asked ? await settled('The ledger', services.ledger.maskedParams(asked.id)) : null;
     const isEmpty = rows.ok && all.length === 0;
+    const again =
+      query['judged'] === 'again' && all.length > 0
+        ? await settled('The ledger or the policy engine', services.judgedAgain(id))
+        : null;
     return {
       title: `Call ${id.slice(0, 8)}`,
       ...(isEmpty && { status: 404 }),
@@ -58,6 +64,9 @@ export const CALL: Page = {
             <>
               <OrAway of={review}>{(row) => row && <Review row={row} nowMs={nowMs} />}</OrAway>
               {request && <Request of={request} />}
+              {all.length > 0 && <Again id={id} of={again} />}
+              {all.length > 0 && about.workflowPages !== null && <Workflow id={id} pages={about.workflowPages} />}
+              {all.length > 0 && isAtLeast(person.role, 'approver') && <IntoCase id={id} csrf={csrf} />}
               {all.length > 0 && <Story id={id} rows={all} nowMs={nowMs} />}
             </>
           )}
@@ -289,6 +298,29 @@ const Request = ({
         );
       }}
     </OrAway>
+  </section>
+);
+
+/** Where the engine's own pages show the run of the call; they ask for a token of their own. */
+const Workflow = ({ id, pages }: { readonly id: string; readonly pages: string }) => (
+  <p class="wide">
+    <a href={`${pages.replace(/\/$/, '')}/${id}`} rel="noreferrer">
+      Its workflow, in the engine's pages
+    </a>
+  </p>
+);
+
+/** A case about this call, with its agent's rows to be attached later. */
+const IntoCase = ({ id, csrf }: { readonly id: string; readonly csrf: string }) => (
+  <section class="wide">
+    <form method="post" action="/cases" class="filter">
+      <Csrf token={csrf} />
+      <input type="hidden" name="call" value={id} />
+      <label>
+        Title of a case <input name="title" required maxLength={200} />
+      </label>
+      <button type="submit">Open a case of this call</button>
+    </form>
   </section>
 );
 

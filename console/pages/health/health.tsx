@@ -15,13 +15,14 @@ export const HEALTH: Page = {
       body: (
         <section>
           <h1>Health</h1>
-          <Table heads={['Service', 'State', 'It says']}>
-            {health.map(({ name, ok, words }) => (
+          <Table heads={['Service', 'State', { number: 'Took' }, 'It says']}>
+            {health.map(({ name, ok, words, tookMs }) => (
               <tr key={name}>
                 <th scope="row">{name}</th>
                 <td>
                   <span class={`tag ${ok ? 'allow' : 'deny'}`}>{ok ? 'answers' : 'away'}</span>
                 </td>
+                <td class="number">{tookMs} ms</td>
                 <td>
                   <Foreign text={words} />
                 </td>

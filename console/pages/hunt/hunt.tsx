@@ -1,9 +1,11 @@
+import type { ComponentChildren } from 'preact';
 import type { Hunt } from '../../../contracts/ledger-reports.js';
 import { GateError } from '../../../domain/errors.js';
 import { KNOWN_SIGNALS } from '../../../domain/evidence/reports/hunt.js';
 import { settled, type Settled } from '../../services.js';
-import { Empty, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
-import type { Page } from '../../visit.js';
+import { Csrf, Empty, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
+import { isAtLeast } from '../../roles.js';
+import type { Page, Visit } from '../../visit.js';
 import { addressOf, asked, windowAsked } from '../audit/asked.js';
 import { Choice, Kinds, Window } from '../audit/fields.js';
 
@@ -13,7 +15,8 @@ const AGENTS = 100;
 export const HUNT: Page = {
   path: '/audit/hunt',
   role: 'viewer',
-  async show({ query: address, services, nowMs }) {
+  async show({ query: address, services, nowMs, person, csrf }) {
+    const maySelect = isAtLeast(person.role, 'approver');
     const said = asked(address);
     const { methods, signal } = said;
     const authorized = said.authorized === 'true' || said.authorized === 'false' ? said.authorized : undefined;
@@ -72,10 +75,11 @@ export const HUNT: Page = {
                 agents.length === 0 ? (
                   <Empty>Nobody. Take a condition away, or a longer window.</Empty>
                 ) : (
-                  <>
+                  <Selection csrf={maySelect ? csrf : null}>
                     <Table
                       label="Agents"
                       heads={[
+                        ...(maySelect ? ['Into a case'] : []),
                         'Agent',
                         { number: 'Rows' },
                         { number: 'Denied' },
@@ -87,6 +91,16 @@ export const HUNT: Page = {
                     >
                       {agents.map((agent) => (
                         <tr key={agent.agent_id}>
+                          {maySelect && (
+                            <td>
+                              <label class="pick">
+                                <input type="checkbox" name="ticked" value={encodeURIComponent(agent.agent_id)} />
+                                <span class="vh">
+                                  <Foreign text={agent.agent_id} /> into a case
+                                </span>
+                              </label>
+                            </td>
+                          )}
                           <th scope="row">
                             <a
                               href={addressOf('/audit', {
@@ -123,7 +137,7 @@ export const HUNT: Page = {
                     {agents.length === AGENTS && (
                       <p class="dim">The first {AGENTS}; a narrower question shows the others.</p>
                     )}
-                  </>
+                  </Selection>
                 )
               }
             </OrAway>
@@ -136,3 +150,26 @@ export const HUNT: Page = {
     };
   },
 };
+
+/** What was found, to be ticked for a case by who may open one. */
+const Selection = ({
+  csrf,
+  children,
+}: {
+  readonly csrf: Visit['csrf'] | null;
+  readonly children: ComponentChildren;
+}) =>
+  csrf === null ? (
+    <>{children}</>
+  ) : (
+    <form method="post" action="/cases">
+      <Csrf token={csrf} />
+      {children}
+      <p class="filter">
+        <label>
+          Title of the case <input name="title" required maxLength={200} />
+        </label>
+        <button type="submit">Open a case of those ticked</button>
+      </p>
+    </form>
+  );

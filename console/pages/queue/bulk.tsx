@@ -16,6 +16,7 @@ type Decision = 'approve' | 'deny';
 export const BULK: Action = {
   path: '/hil/bulk',
   role: 'approver',
+  does: 'look at several calls at once before they are decided',
   async act(visit, form) {
     const decision = form.get('decision') === 'deny' ? 'deny' : 'approve';
     const ids = [...new Set(form.all('id'))].filter((id) => UUID.test(id));
@@ -40,6 +41,7 @@ const isForMany = (row: PendingRequest, { person, passkeyFor }: Visit): boolean 
 const deciding = (decision: Decision): Action => ({
   path: `/hil/bulk/${decision}`,
   role: 'approver',
+  does: decision === 'approve' ? 'approve several calls at once' : 'deny several calls at once',
   async act(visit, form) {
     const rows = rowsOf(form);
     const reason = form.get('reason').trim();

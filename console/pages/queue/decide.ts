@@ -61,6 +61,7 @@ export async function approve(
 export const APPROVE: Action = {
   path: '/hil/:id/approve',
   role: 'approver',
+  does: 'approve a call',
   async act(visit, form) {
     await approve(visit, idOf(visit), asShown(form));
     return backTo(visit, form);
@@ -71,6 +72,7 @@ export const APPROVE: Action = {
 export const DENY: Action = {
   path: '/hil/:id/deny',
   role: 'approver',
+  does: 'deny a call',
   async act(visit, form) {
     const reason = form.get('reason').trim();
     await visit.services.hil.decide(idOf(visit), {
@@ -86,6 +88,7 @@ export const DENY: Action = {
 export const MODIFY: Action = {
   path: '/hil/:id/modify',
   role: 'approver',
+  does: 'change the arguments of a call and approve it so',
   async act(visit, form) {
     const { hil } = visit.services;
     const row = await hil.row(idOf(visit));
@@ -117,6 +120,7 @@ export const MODIFY: Action = {
 export const ASSIGN: Action = {
   path: '/hil/:id/assign',
   role: 'approver',
+  does: 'say who should decide a call',
   async act(visit, form) {
     await visit.services.hil.assign(idOf(visit), visit.person.subject);
     return backTo(visit, form);

@@ -73,6 +73,7 @@ export const MODIFY_FORM: Page = {
 export const PREVIEW: Action = {
   path: '/hil/:id/modify/preview',
   role: 'approver',
+  does: 'look at a changed call before it is sent',
   async act(visit, form) {
     const row = await visit.services.hil.row(visit.params['id'] ?? '');
     if (row === null) throw new GateError('not_found');

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../../../contracts/json.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
+import type { RecordedPolicyInput } from '../../../contracts/ledger-reports.js';
 import { mask } from '../../masking/mask.js';
 import { classIn, longerLived } from '../../ledger/erasure/retention-class.js';
 import type { RowFilter } from '../../ledger/row-filter.js';
@@ -45,6 +46,24 @@ export async function maskedParams(ledger: LedgerReader, entryId: string, scope:
     masked_params: params && (mask(params) as JsonObject),
     retention_class: await retentionClassOf(ledger, entry),
   };
+}
+
+/**
+ * The policy input that the newest evaluation of a call commits to, as it was judged, with what policy said then. `null` when there is no such
+ * row in scope. `input` is `null` when nothing was committed or it was purged.
+ */
+export async function recordedPolicyInput(
+  ledger: LedgerReader,
+  correlationId: string,
+  scope: Scope,
+): Promise<RecordedPolicyInput | null> {
+  let entry: LedgerEntry | undefined;
+  for await (const page of ledger.pages({ ...scope, correlationId, eventKinds: ['policy.evaluated'] }))
+    entry = page.findLast((row) => row.policy_decision?.['available'] !== false) ?? entry;
+  if (entry === undefined) return null;
+  const sidecar = entry['payload_sha256'] === null ? null : await ledger.sidecar(entry.id);
+  const input = sidecar?.kind === 'payload' ? jsonOf(sidecar.text) : null;
+  return { seq: entry.seq, input: isObject(input) ? input : null, decision: entry.policy_decision ?? {} };
 }
 
 /** A verdict commits to the request; an evaluation commits to the policy input made from it. */

@@ -1,0 +1,97 @@
+import { refusedBy } from '../../activities/clients/service-client.js';
+import type { RegulatoryQuery } from '../../console/services.js';
+import type { Download } from '../../console/visit.js';
+import { errorText, GateError } from '../../domain/errors.js';
+import type { Over } from '../plugins/declaration.js';
+
+/** From the request to the last byte: the ledger walks the chain, reads the window and signs before the first one. */
+const LIMIT_MS = 900_000;
+
+export type RegulatoryBundles = (tenant: string, query: RegulatoryQuery) => Promise<Download>;
+
+/**
+ * The ledger's signed archive of one tenant's window, passed on as it comes. Each keeps files at the ledger until it is read or given up, so a
+ * tenant has one at a time: throws `rate_limited` for another one, `console_neighbour_away`, or what the ledger refused.
+ */
+export function regulatoryBundles(ledger: Promise<Over>): RegulatoryBundles {
+  const busy = new Set<string>();
+  return async (tenant, query) => {
+    if (busy.has(tenant))
+      throw new GateError('rate_limited', 'A bundle of your tenant is being made or read: wait until it is there.', {
+        fields: { retry_after_secs: 30 },
+      });
+    busy.add(tenant);
+    const ended = new AbortController();
+    const free = () => {
+      if (ended.signal.aborted) return;
+      busy.delete(tenant);
+      ended.abort();
+    };
+    AbortSignal.timeout(LIMIT_MS).addEventListener('abort', free);
+    try {
+      const { url, fetch } = await ledger;
+      const answer = await fetch
+        .stream(new URL(addressOf(tenant, query), url).href, {
+          method: 'POST',
+          headers: {
+            'x-gate-tenant-scope': tenant,
+            ...(query.documentation !== '' && { 'content-type': 'text/markdown; charset=utf-8' }),
+          },
+          ...(query.documentation !== '' && { body: query.documentation }),
+          signal: ended.signal,
+        })
+        .catch((cause: unknown) => {
+          throw new GateError('console_neighbour_away', `the ledger cannot be reached: ${errorText(cause)}`, { cause });
+        });
+      if (answer.status !== 200) {
+        const refused = refusedBy({ status: answer.status, text: await answer.text() });
+        throw refused ?? new GateError('console_neighbour_away', `the ledger answered ${answer.status}`);
+      }
+      return {
+        type: 'application/gzip',
+        filename: `gate-${tenant}-${query.from.slice(0, 10)}-${query.to.slice(0, 10)}.tar.gz`,
+        headers: {},
+        body: untilRead(answer.body, free),
+      };
+    } catch (error) {
+      free();
+      throw error;
+    }
+  };
+}
+
+function addressOf(tenant: string, query: RegulatoryQuery): string {
+  const asked = new URLSearchParams({
+    tenant,
+    from: query.from,
+    to: query.to,
+    include_exports: String(query.includeExports),
+    include_compliance: String(query.includeCompliance),
+    annex_iv: String(query.annexIv),
+    include_post_market_plan: String(query.postMarketPlan),
+  });
+  return `/export/regulatory?${asked.toString()}`;
+}
+
+/** A reader that goes away, also before the first part, ends it as one that has read everything does: a generator would not hear of it then. */
+function untilRead(body: AsyncIterable<Uint8Array>, free: () => void): AsyncIterable<Uint8Array> {
+  const parts = body[Symbol.asyncIterator]();
+  const iterator: AsyncIterator<Uint8Array> = {
+    async next() {
+      try {
+        const part = await parts.next();
+        if (part.done) free();
+        return part;
+      } catch (error) {
+        free();
+        throw error;
+      }
+    },
+    async return() {
+      free();
+      await parts.return?.();
+      return { done: true, value: undefined };
+    },
+  };
+  return { [Symbol.asyncIterator]: () => iterator };
+}

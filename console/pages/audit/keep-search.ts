@@ -1,0 +1,40 @@
+import { GateError } from '../../../domain/errors.js';
+import type { Action, Form } from '../../visit.js';
+import { addressOf, asked } from './asked.js';
+import { AUDIT } from './audit.js';
+import { MOST_CHARACTERS } from './searches.js';
+
+/** Keeps what the audit page was asked, for the same person on any device. */
+export const SAVE_SEARCH: Action = {
+  path: '/audit/searches',
+  role: 'viewer',
+  does: 'keep a search of the audit',
+  async act({ services }, form) {
+    const query = asked(queryIn(form));
+    await services.searches.save({ name: nameIn(form), query });
+    return addressOf('/audit', query);
+  },
+  refused: (visit, form) => AUDIT.show({ ...visit, query: queryIn(form) }),
+};
+
+export const FORGET_SEARCH: Action = {
+  path: '/audit/searches/forget',
+  role: 'viewer',
+  does: 'forget a search that was kept',
+  async act({ services }, form) {
+    // As it stands in an address: a page holds no character that nobody sees.
+    await services.searches.forget(new URLSearchParams(`name=${form.get('name')}`).get('name') ?? '');
+    return addressOf('/audit', asked(queryIn(form)));
+  },
+  refused: (visit, form) => AUDIT.show({ ...visit, query: queryIn(form) }),
+};
+
+function nameIn(form: Form): string {
+  const name = form.get('name').trim();
+  if (name === '' || name.length > MOST_CHARACTERS)
+    throw new GateError('invalid_request', `a search is kept under a name of 1 to ${MOST_CHARACTERS} characters`);
+  return name;
+}
+
+/** What the page said when the form was sent. */
+const queryIn = (form: Form): Record<string, string> => Object.fromEntries(new URLSearchParams(form.get('query')));

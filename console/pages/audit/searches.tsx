@@ -1,0 +1,54 @@
+import type { SavedSearch, Settled } from '../../services.js';
+import { Csrf, Foreign, OrAway } from '../../ui/parts.js';
+import { type Asked, addressOf, asked, asksForSomething } from './asked.js';
+
+/** The longest name of a search. */
+export const MOST_CHARACTERS = 80;
+
+export const Searches = ({
+  kept,
+  asked: said,
+  csrf,
+}: {
+  readonly kept: Settled<readonly SavedSearch[]>;
+  readonly asked: Asked;
+  readonly csrf: string;
+}) => (
+  <OrAway of={kept}>
+    {(searches) => {
+      const query = new URLSearchParams(said).toString();
+      if (searches.length === 0 && !asksForSomething(said)) return null;
+      return (
+        <section class="searches" aria-label="Searches that you keep">
+          {searches.map((search) => (
+            <form key={search.name} class="filter" method="post" action="/audit/searches/forget">
+              <Csrf token={csrf} />
+              <input type="hidden" name="name" value={encodeURIComponent(search.name)} />
+              <input type="hidden" name="query" value={query} />
+              <a href={addressOf('/audit', asked(search.query))}>
+                <Foreign text={search.name} />
+              </a>
+              <button type="submit">
+                Forget
+                <span class="vh">
+                  {' '}
+                  <Foreign text={search.name} />
+                </span>
+              </button>
+            </form>
+          ))}
+          {asksForSomething(said) && (
+            <form class="filter" method="post" action="/audit/searches">
+              <Csrf token={csrf} />
+              <input type="hidden" name="query" value={query} />
+              <label>
+                Keep this search as <input name="name" required maxLength={MOST_CHARACTERS} size={20} />
+              </label>
+              <button type="submit">Keep</button>
+            </form>
+          )}
+        </section>
+      );
+    }}
+  </OrAway>
+);

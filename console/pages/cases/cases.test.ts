@@ -1,0 +1,186 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { IncidentCase } from '../../../contracts/cases.js';
+import type { NewLedgerRow } from '../../../contracts/ledger.js';
+import { type ConsoleOverLedger, consoleOverLedger } from '../../../test/support/console-over-ledger.js';
+import { testRow } from '../../../test/support/ledger.js';
+import { ledgerService, type TestLedgerService } from '../../../test/support/ledger-service.js';
+
+const CALL = '55555555-5555-4555-8555-555555555555';
+const HOSTILE = '<script>alert(1)</script>\u202e](x) | **b**';
+const NOWHERE = '99999999-9999-4999-8999-999999999999';
+
+let gate: TestLedgerService;
+let page: ConsoleOverLedger;
+beforeEach(async () => {
+  gate = await ledgerService('sqlite');
+  page = consoleOverLedger(() => gate);
+});
+afterEach(async () => {
+  await page.close();
+  await gate.close();
+});
+const append = (...rows: Partial<NewLedgerRow>[]) => gate.ledger.append(rows.map((row) => testRow(row)));
+const text = async (path: string, as: 'acme' | 'globex' = 'acme') => (await page.get(path, { as })).text;
+const told = async (path: string) => (await text(path)).replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+const opened = async (fields = {}, as: 'acme' | 'globex' = 'acme') => {
+  const { status, headers } = await page.post('/cases', { title: 'refunds at night', ...fields }, { as });
+  expect(status).toBe(303);
+  return String(headers['location']).slice('/cases/'.length);
+};
+const kept = async (id: string) => (await gate.call<{ case: IncidentCase }>(`GET /cases/${id}`)).body.case;
+
+describe('a case', () => {
+  it('is opened of what a hunt found, is the tenant’s and the person’s, and shows the rows about it', async () => {
+    await append(
+      { agent_id: 'a bot' },
+      { agent_id: 'other' },
+      { agent_id: 'a bot', tenant: 'globex', reasoning: 'globex only' },
+    );
+    const [, ticked = ''] = /name="ticked" value="([^"]*)"/.exec(await text('/audit/hunt?methods=proxy.verdict')) ?? [];
+    const id = await opened({ ticked });
+    expect(await kept(id)).toMatchObject({
+      tenant: 'acme',
+      agent_ids: [decodeURIComponent(ticked)],
+      timeline: [{ kind: 'opened', actor: 'operator:dev' }],
+    });
+    expect(await told('/cases')).toMatch(/refunds at night open .*1 0/);
+    const found = await opened({ agent: 'a bot\r\n\r\nother', call: CALL });
+    expect(await kept(found)).toMatchObject({ agent_ids: ['a bot', 'other'], correlation_ids: [CALL] });
+    const shown = await text(`/cases/${found}`);
+    expect([...shown.matchAll(/<tr><td class="number">(\d+)</g)].map(([, seq]) => seq)).toEqual(['2', '1']);
+    expect(shown).not.toContain('globex');
+  });
+
+  it('is classified with its deadline, noted, extended, closed, and opened again, each with who did it', async () => {
+    const id = await opened();
+    for (const [path, fields] of [
+      ['classify', { severity: 'critical_infra' }],
+      ['note', { note: 'spoke to the owner' }],
+      ['attach', { agent: 'a', call: CALL }],
+      ['status', { status: 'closed' }],
+      ['status', { status: 'open' }],
+    ] as const) {
+      const { status, headers } = await page.post(`/cases/${id}/${path}`, fields);
+      expect([path, status, headers['location']]).toEqual([path, 303, `/cases/${id}`]);
+    }
+    const { timeline, severity, regulatory_deadline: deadline } = await kept(id);
+    expect(timeline.map(({ kind, actor }) => [kind, actor])).toEqual(
+      ['opened', 'classified', 'note', 'attached', 'status_changed', 'status_changed'].map((kind) => [
+        kind,
+        'operator:dev',
+      ]),
+    );
+    expect(severity).toBe('critical_infra');
+    const words = await told(`/cases/${id}`);
+    for (const part of ['critical infra', 'spoke to the owner', 'closed to open', `${deadline?.slice(0, 10)}`])
+      expect(words).toContain(part);
+    expect(await told('/cases?status=open')).toContain('refunds at night');
+    expect(await told('/cases?status=closed')).toContain('No case.');
+  });
+
+  it.each([
+    ['classify', { severity: 'minor' }, 'invalid_severity'],
+    ['status', { status: 'done' }, 'invalid_status'],
+    ['note', { note: ' ' }, 'invalid_request'],
+    ['note', { note: 'x'.repeat(2_001) }, 'invalid_request'],
+    ['attach', { agent: ' ' }, 'invalid_request'],
+  ])('%s refuses %j with %s, on the page of the case, and changes nothing', async (path, fields, code) => {
+    const id = await opened();
+    const refused = await page.post(`/cases/${id}/${path}`, fields);
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining(code)]);
+    expect(refused.text).toContain('refunds at night');
+    expect((await kept(id)).timeline).toHaveLength(1);
+  });
+
+  it('needs a title, and what was typed stays', async () => {
+    const refused = await page.post('/cases', { title: ' ', agent: 'a bot' });
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('needs a title')]);
+    expect(refused.text).toContain('>a bot</textarea>');
+    expect(await told('/cases')).toContain('No case.');
+  });
+
+  it('of another tenant is none: no page, no file, no change', async () => {
+    const id = await opened({ title: 'globex only', agent: 'globex-bot' }, 'globex');
+    expect(await text('/cases')).not.toContain('globex');
+    for (const one of [id, NOWHERE, 'x', '..%2Fexports'])
+      for (const path of ['', '/export', '/report']) {
+        const found = await page.get(`/cases/${one}${path}`);
+        expect([one, path, found.status]).toEqual([one, path, 404]);
+        expect(found.text).not.toContain('globex');
+      }
+    for (const [path, fields] of [
+      ['classify', { severity: 'death' }],
+      ['note', { note: 'x' }],
+      ['attach', { agent: 'a' }],
+      ['status', { status: 'closed' }],
+    ] as const)
+      expect([path, (await page.post(`/cases/${id}/${path}`, fields)).status]).toEqual([path, 404]);
+    expect(await kept(id)).toMatchObject({ status: 'open', timeline: [{ kind: 'opened' }] });
+    expect(await text(`/cases/${id}`, 'globex')).toContain('globex only');
+  });
+
+  it('can only be looked at by a viewer', async () => {
+    await append({});
+    const id = await opened({ agent: 'agent-a' });
+    page.role = 'viewer';
+    for (const path of ['/cases', `/cases/${id}`, '/audit/hunt?methods=proxy.verdict', `/audit/correlation/${CALL}`])
+      expect([path, await text(path)]).toEqual([
+        path,
+        expect.not.stringMatching(/<form method="post" action="\/(?!logout)/),
+      ]);
+    for (const path of ['', `/${id}/note`, `/${id}/classify`, `/${id}/status`, `/${id}/attach`])
+      expect([path, (await page.post(`/cases${path}`, { title: 'x', note: 'x' })).status]).toEqual([path, 403]);
+  });
+
+  it('shows what people and agents wrote as text, on the page and in the report', async () => {
+    await append({ agent_id: HOSTILE, tool_name: HOSTILE });
+    const id = await opened({ title: HOSTILE, agent: HOSTILE });
+    await page.post(`/cases/${id}/note`, { note: `${HOSTILE}\n# heading` });
+    for (const path of ['/cases', `/cases/${id}`]) {
+      const found = await text(path);
+      expect(found).toContain('&lt;script>alert(1)&lt;/script>\\u{202e}');
+      expect(found).not.toMatch(/<script>alert|\u202e/);
+    }
+    const report = await text(`/cases/${id}/report`);
+    expect(report).not.toMatch(/<script|\u202e|\]\(|\*\*b\*\*|^# heading/m);
+    expect(report).toContain('\\*\\*b\\*\\*');
+  });
+
+  it('says that the ledger is away, or that the review service is, and shows the rest', async () => {
+    const id = await opened({ agent: 'a' });
+    page.review = { status: 503, body: { error: 'hil_store_unavailable', reason: 'down' } };
+    expect(await told(`/cases/${id}`)).toMatch(/refunds at night.*The review service is away.*What was done/);
+    page.ledgerIsAway = true;
+    for (const path of ['/cases', `/cases/${id}`]) expect(await told(path)).toContain('The ledger is away');
+    for (const path of ['', `/${id}/note`])
+      expect((await page.post(`/cases${path}`, { title: 'x', note: 'x' })).text).toContain('console_neighbour_away');
+  });
+});
+
+describe('a case as a file', () => {
+  it('is JSON with its rows, or a page of counts that says that it is no evidence', async () => {
+    await append({ policy_decision: { outcome: 'deny' } }, { reasoning: 'SECRET-WORDS' });
+    const id = await opened({ agent: 'agent-a' });
+    const file = await page.get(`/cases/${id}/export`);
+    expect(file.headers['content-disposition']).toBe(`attachment; filename="gate-case-${id}.json"`);
+    expect(JSON.parse(file.text)).toMatchObject({
+      contract: 'gate.case-export/v1',
+      case: { id, tenant: 'acme' },
+      evidence: [{ seq: 2 }, { seq: 1 }],
+    });
+    const report = await page.get(`/cases/${id}/report`);
+    expect(report.headers['content-type']).toBe('text/markdown; charset=utf-8');
+    expect(report.text).toContain('no evidence');
+    expect(report.text).toContain('- by agent: agent\\-a 2');
+    expect(report.text).toContain('deny 1');
+    expect(report.text).not.toContain('SECRET-WORDS');
+  });
+
+  it('is for who is signed in', async () => {
+    const id = await opened();
+    for (const path of ['export', 'report'])
+      expect(
+        (await page.get(`/cases/${id}/${path}`, { as: null, headers: { accept: 'application/json' } })).status,
+      ).toBe(401);
+  });
+});

@@ -1,0 +1,520 @@
+import {
+  type CaseStatus,
+  caseSeverity,
+  caseStatus,
+  type CaseWithEvidence,
+  type IncidentCase,
+} from '../../../contracts/cases.js';
+import type { LedgerEntry } from '../../../contracts/ledger.js';
+import { type PendingRequest, toolOf } from '../../../contracts/review.js';
+import { GateError } from '../../../domain/errors.js';
+import { isAtLeast } from '../../roles.js';
+import { type CaseSubjects, settled, type Settled } from '../../services.js';
+import { Csrf, Empty, Facts, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
+import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
+import { addressOf } from '../audit/asked.js';
+import { Outcome } from '../audit/audit.js';
+import { Choice } from '../audit/fields.js';
+
+const LISTED = 200;
+const ROWS = 200;
+/** Agents of a case whose waiting calls are looked for, and calls of each. */
+const AGENTS_ASKED = 20;
+const WAITING = 50;
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const SEVERITIES = [
+  ['serious', 'serious incident: 15 days'],
+  ['death', 'death of a person: 10 days'],
+  ['critical_infra', 'critical infrastructure: 2 days'],
+] as const satisfies readonly (readonly [(typeof caseSeverity.options)[number], string])[];
+
+/** Incidents that people keep notes about. */
+export const CASES: Page = {
+  path: '/cases',
+  role: 'viewer',
+  nav: { label: 'Cases', key: 'c' },
+  show: (visit) => casesShown(visit),
+};
+
+/** One case: what is known, what was done, and the rows about it. */
+export const CASE: Page = { path: '/cases/:id', role: 'viewer', show: (visit) => caseShown(visit) };
+
+export const OPEN_CASE: Action = {
+  path: '/cases',
+  role: 'approver',
+  does: 'open a case',
+  async act({ services }, form) {
+    const title = form.get('title').trim();
+    if (title === '') throw new GateError('invalid_request', 'a case needs a title');
+    const { id } = await services.ledger.openCase(title, subjectsIn(form));
+    return `/cases/${id}`;
+  },
+  refused: (visit, form) => casesShown(visit, form),
+};
+
+const changing = (
+  what: string,
+  does: string,
+  change: (ledger: Visit['services']['ledger'], id: string, form: Form) => Promise<void>,
+): Action => ({
+  path: `/cases/:id/${what}`,
+  role: 'approver',
+  does,
+  async act(visit, form) {
+    const id = idOf(visit);
+    if (id === null) throw new GateError('case_not_found');
+    await change(visit.services.ledger, id, form);
+    return `/cases/${id}`;
+  },
+  refused: (visit, form) => caseShown(visit, form),
+});
+
+export const NOTE_IN_CASE = changing('note', 'write into a case', async (ledger, id, form) => {
+  const note = form.get('note').trim();
+  if (note === '') throw new GateError('invalid_request', 'the note is empty');
+  await ledger.noteInCase(id, note);
+});
+export const CLASSIFY_CASE = changing(
+  'classify',
+  'classify a case, which sets the deadline to report it',
+  (ledger, id, form) => ledger.classifyCase(id, form.get('severity')),
+);
+export const ATTACH_TO_CASE = changing('attach', 'attach agents and calls to a case', async (ledger, id, form) => {
+  const subjects = subjectsIn(form);
+  if (subjects.agent_ids.length + subjects.correlation_ids.length === 0)
+    throw new GateError('invalid_request', 'name an agent or a call');
+  await ledger.attachToCase(id, subjects);
+});
+export const SET_CASE_STATUS = changing('status', 'close a case, or open it again', (ledger, id, form) =>
+  ledger.setCaseStatus(id, form.get('status')),
+);
+
+const idOf = ({ params: { id = '' } }: Visit): string | null => (UUID.test(id) ? id : null);
+
+/** What is ticked, and what is typed, one on a line. */
+function subjectsIn(form: Form): CaseSubjects {
+  const named = (field: string) => [
+    ...new Set(
+      form
+        .all(field)
+        .flatMap((text) => text.split(/\r?\n/))
+        .map((line) => line.trim())
+        .filter((line) => line !== ''),
+    ),
+  ];
+  return {
+    agent_ids: [...new Set([...named('agent'), ...form.all('ticked').flatMap(decoded)])],
+    correlation_ids: named('call'),
+  };
+}
+
+/** A ticked name comes as it stands in an address, because a page holds no character that nobody sees. */
+function decoded(name: string): readonly string[] {
+  try {
+    return [decodeURIComponent(name)];
+  } catch {
+    return [];
+  }
+}
+
+async function casesShown({ services, person, csrf, query, nowMs }: Visit, form?: Form): Promise<Shown> {
+  const asked = caseStatus.safeParse(query['status']);
+  const status = asked.success ? asked.data : undefined;
+  const found = await settled('The ledger', services.ledger.cases(status, LISTED));
+  return {
+    title: 'Cases',
+    body: (
+      <section class="cases">
+        <h1>Cases</h1>
+        <nav aria-label="Status">
+          {([undefined, ...caseStatus.options] as const).map((option) => (
+            <span key={option}>
+              <a href={addressOf('/cases', { status: option })} aria-current={option === status ? 'page' : undefined}>
+                {option ?? 'all'}
+              </a>{' '}
+            </span>
+          ))}
+        </nav>
+        <OrAway of={found}>
+          {(cases) =>
+            cases.length === 0 ? (
+              <Empty>
+                No case. Open one here, of what <a href="/audit/hunt">a hunt</a> finds, or of a call on its page.
+              </Empty>
+            ) : (
+              <Listed cases={cases} nowMs={nowMs} />
+            )
+          }
+        </OrAway>
+        {isAtLeast(person.role, 'approver') && (
+          <section aria-labelledby="open">
+            <h2 id="open">Open a case</h2>
+            <form method="post" action="/cases" class="sheet">
+              <Csrf token={csrf} />
+              <label>
+                Title <input name="title" required maxLength={200} value={form?.get('title') ?? ''} />
+              </label>
+              <Subjects form={form} />
+              <p>
+                <button class="act" type="submit">
+                  Open
+                </button>
+              </p>
+            </form>
+          </section>
+        )}
+      </section>
+    ),
+  };
+}
+
+const Listed = ({ cases, nowMs }: { readonly cases: readonly IncidentCase[]; readonly nowMs: number }) => (
+  <>
+    <Table
+      label="Cases"
+      heads={['Case', 'Status', 'Severity', 'To be reported', { number: 'Agents' }, { number: 'Calls' }, 'Opened']}
+    >
+      {cases.map((one) => (
+        <tr key={one.id}>
+          <th scope="row">
+            <a href={`/cases/${one.id}`}>
+              <Foreign text={one.title} />
+            </a>
+          </th>
+          <td>
+            <Status of={one.status} />
+          </td>
+          <td>{one.severity?.replaceAll('_', ' ') ?? ''}</td>
+          <td>
+            <Deadline of={one} nowMs={nowMs} />
+          </td>
+          <td class="number">{one.agent_ids.length}</td>
+          <td class="number">{one.correlation_ids.length}</td>
+          <td>
+            <Time iso={one.created_at} nowMs={nowMs} />
+          </td>
+        </tr>
+      ))}
+    </Table>
+    {cases.length === LISTED && <p class="dim">The newest {LISTED}; a status shows others.</p>}
+  </>
+);
+
+const Status = ({ of }: { readonly of: CaseStatus }) => (
+  <span class={`tag ${{ open: 'deny', contained: 'park', closed: 'none' }[of]}`}>{of}</span>
+);
+
+/** When the authority has to know; of a case that is closed nothing is due here. */
+function Deadline({ of, nowMs }: { readonly of: IncidentCase; readonly nowMs: number }) {
+  if (of.regulatory_deadline === undefined) return null;
+  const isLate = of.status !== 'closed' && Date.parse(of.regulatory_deadline) < nowMs;
+  return (
+    <>
+      <Time iso={of.regulatory_deadline} nowMs={nowMs} /> {isLate && <span class="tag deny">past</span>}
+    </>
+  );
+}
+
+const Subjects = ({ form }: { readonly form: Form | undefined }) => (
+  <>
+    <label>
+      Agents, one on a line
+      <textarea name="agent" rows={2} value={form ? subjectsIn(form).agent_ids.join('\n') : ''} />
+    </label>
+    <label>
+      Calls by their correlation id, one on a line
+      <textarea name="call" rows={2} value={form?.all('call').join('\n') ?? ''} />
+    </label>
+  </>
+);
+
+async function caseShown(visit: Visit, form?: Form): Promise<Shown> {
+  const { services, person, csrf, nowMs } = visit;
+  const id = idOf(visit);
+  const found: Settled<CaseWithEvidence | null> =
+    id === null ? { ok: true, value: null } : await settled('The ledger', services.ledger.case(id));
+  if (found.ok && found.value === null)
+    return { title: 'No such case', status: 404, body: <Empty>Your tenant has no such case.</Empty> };
+  const agents = found.ok ? (found.value?.case.agent_ids ?? []) : [];
+  const mayAct = isAtLeast(person.role, 'approver');
+  const waiting = await settled(
+    'The review service',
+    Promise.all(agents.slice(0, AGENTS_ASKED).map((agent) => services.hil.waitingOf(agent, WAITING))),
+  );
+  return {
+    title: found.ok ? `Case: ${found.value?.case.title ?? ''}` : 'Case',
+    body: (
+      <section class="case">
+        <OrAway of={found}>
+          {(value) =>
+            value && (
+              <>
+                <About of={value.case} nowMs={nowMs} />
+                <Waiting of={waiting} agents={agents.length} csrf={mayAct ? csrf : null} nowMs={nowMs} />
+                {mayAct && <Acts of={value.case} csrf={csrf} form={form} />}
+                <Timeline of={value.case} nowMs={nowMs} />
+                <Evidence rows={value.evidence} nowMs={nowMs} />
+              </>
+            )
+          }
+        </OrAway>
+        <p>
+          <a href="/cases">All cases</a>
+        </p>
+      </section>
+    ),
+  };
+}
+
+const About = ({ of, nowMs }: { readonly of: IncidentCase; readonly nowMs: number }) => (
+  <>
+    <h1>
+      <Foreign text={of.title} /> <Status of={of.status} />
+    </h1>
+    <Facts
+      of={[
+        ['Case', <Id id={of.id} />],
+        ['Opened', <Time iso={of.created_at} nowMs={nowMs} />],
+        ['Severity', of.severity?.replaceAll('_', ' ') ?? 'not classified'],
+        ['To be reported', of.regulatory_deadline ? <Deadline of={of} nowMs={nowMs} /> : 'no deadline yet'],
+      ]}
+    />
+    <p>
+      <a href={`/cases/${of.id}/export`} download>
+        The case as JSON
+      </a>
+      ,{' '}
+      <a href={`/cases/${of.id}/report`} download>
+        a report of one page
+      </a>
+    </p>
+    <h2>Agents</h2>
+    <Named of={of.agent_ids} none="None yet." link={(agent) => addressOf('/audit', { agent })} />
+    <h2>Calls</h2>
+    <Named of={of.correlation_ids} none="None yet." link={(call) => `/audit/correlation/${encodeURIComponent(call)}`} />
+  </>
+);
+
+function Named({
+  of,
+  none,
+  link,
+}: {
+  readonly of: readonly string[];
+  readonly none: string;
+  readonly link: (name: string) => string;
+}) {
+  if (of.length === 0) return <p class="dim">{none}</p>;
+  return (
+    <p>
+      {of.slice(0, ROWS).map((name) => (
+        <span key={name}>
+          <a href={link(name)}>
+            <Foreign text={name} />
+          </a>{' '}
+        </span>
+      ))}
+      {of.length > ROWS && <span class="dim">and {of.length - ROWS} more</span>}
+    </p>
+  );
+}
+
+/** What of these agents can still be stopped: every call that waits. A denial is sent from the page that lists them. */
+function Waiting({
+  of,
+  agents,
+  csrf,
+  nowMs,
+}: {
+  readonly of: Settled<readonly (readonly PendingRequest[])[]>;
+  readonly agents: number;
+  readonly csrf: string | null;
+  readonly nowMs: number;
+}) {
+  return (
+    <section aria-labelledby="waiting">
+      <h2 id="waiting">What waits of these agents</h2>
+      <OrAway of={of}>
+        {(found) => {
+          const all = found.flat();
+          const shown = all.slice(0, WAITING);
+          if (all.length === 0)
+            return <p class="dim">Nothing{agents > AGENTS_ASKED && ` of the first ${AGENTS_ASKED}`}.</p>;
+          const table = (
+            <Table label="Waiting calls" heads={[...(csrf === null ? [] : ['Deny']), 'Agent', 'Tool', 'Since']}>
+              {shown.map((row) => (
+                <tr key={row.id}>
+                  {csrf !== null && (
+                    <td>
+                      <label class="pick">
+                        <input type="checkbox" name="id" value={row.id} checked />
+                        <span class="vh">Deny this call</span>
+                      </label>
+                    </td>
+                  )}
+                  <td>
+                    <Foreign text={row.agent_id} />
+                  </td>
+                  <td>
+                    <a href={`/hil/${row.id}`}>
+                      <Foreign text={toolOf(row)} />
+                    </a>
+                  </td>
+                  <td>
+                    <Time iso={row.created_at} nowMs={nowMs} />
+                  </td>
+                </tr>
+              ))}
+            </Table>
+          );
+          const more = (all.length > shown.length || agents > AGENTS_ASKED) && (
+            <p class="dim">
+              The oldest {shown.length}
+              {agents > AGENTS_ASKED && ` of the first ${AGENTS_ASKED} agents`}; there may be more after them.
+            </p>
+          );
+          if (csrf === null)
+            return (
+              <>
+                {table}
+                {more}
+              </>
+            );
+          return (
+            <form method="post" action="/hil/bulk">
+              <Csrf token={csrf} />
+              <input type="hidden" name="decision" value="deny" />
+              {table}
+              {more}
+              <p>
+                <button class="destroy" type="submit">
+                  Look at those ticked, to deny them
+                </button>
+              </p>
+              <p class="dim">
+                New calls of these agents are judged as before: denying stops what waits, not the agent.
+              </p>
+            </form>
+          );
+        }}
+      </OrAway>
+    </section>
+  );
+}
+
+const Acts = ({
+  of,
+  csrf,
+  form,
+}: {
+  readonly of: IncidentCase;
+  readonly csrf: string;
+  readonly form: Form | undefined;
+}) => (
+  <section aria-labelledby="acts">
+    <h2 id="acts">What to do</h2>
+    <form method="post" action={`/cases/${of.id}/note`} class="sheet">
+      <Csrf token={csrf} />
+      <label>
+        Note
+        <textarea name="note" rows={2} required maxLength={2_000} value={form?.get('note') ?? ''} />
+      </label>
+      <p>
+        <button type="submit">Write it down</button>
+      </p>
+    </form>
+    <form method="post" action={`/cases/${of.id}/classify`} class="filter">
+      <Csrf token={csrf} />
+      <Choice label="Severity" name="severity" value={of.severity} any="not classified" of={SEVERITIES} />
+      <button type="submit">Classify</button>
+      <span class="dim">
+        Sets the deadline anew, from now, and tells the authority where that is set up (Regulation (EU) 2024/1689,
+        article 73).
+      </span>
+    </form>
+    <form method="post" action={`/cases/${of.id}/status`} class="filter">
+      <Csrf token={csrf} />
+      <Choice
+        label="Status"
+        name="status"
+        value={of.status}
+        any="choose"
+        of={caseStatus.options.map((option) => [option, option])}
+      />
+      <button type="submit">Set</button>
+    </form>
+    <details>
+      <summary>Attach agents and calls</summary>
+      <form method="post" action={`/cases/${of.id}/attach`} class="sheet">
+        <Csrf token={csrf} />
+        <Subjects form={form} />
+        <p>
+          <button type="submit">Attach</button>
+        </p>
+      </form>
+    </details>
+  </section>
+);
+
+const Timeline = ({ of, nowMs }: { readonly of: IncidentCase; readonly nowMs: number }) => (
+  <section aria-labelledby="timeline">
+    <h2 id="timeline">What was done</h2>
+    <ol class="story">
+      {of.timeline.slice(-ROWS).map(({ at, kind, actor, detail }, index) => (
+        <li key={index}>
+          <p>
+            {kind.replaceAll('_', ' ')} {detail !== '' && <Foreign text={detail} />}
+          </p>
+          <p class="dim">
+            <Time iso={at} nowMs={nowMs} /> by <Foreign text={actor} />
+          </p>
+        </li>
+      ))}
+    </ol>
+    {of.timeline.length > ROWS && <p class="dim">The newest {ROWS}; the JSON has all.</p>}
+  </section>
+);
+
+const Evidence = ({ rows, nowMs }: { readonly rows: readonly LedgerEntry[]; readonly nowMs: number }) => (
+  <section aria-labelledby="evidence">
+    <h2 id="evidence">Rows about it</h2>
+    {rows.length === 0 ? (
+      <Empty>No row of your tenant is about these agents and calls. Attach some.</Empty>
+    ) : (
+      <Table label="Rows about it" heads={[{ number: 'Row' }, 'When', 'What', 'Agent', 'Tool', 'Outcome', 'Call']}>
+        {rows.slice(0, ROWS).map((row) => (
+          <tr key={row.id}>
+            <td class="number">{row.seq}</td>
+            <td>
+              <Time iso={row.timestamp} nowMs={nowMs} />
+            </td>
+            <td>
+              <code>
+                <Foreign text={row.event_kind ?? row.method} />
+              </code>
+            </td>
+            <td>
+              <Foreign text={row.agent_id} />
+            </td>
+            <td>{row.tool_type && <Foreign text={row.tool_type} />}</td>
+            <td>
+              <Outcome row={row} />
+            </td>
+            <td>
+              {row.correlation_id && (
+                <a href={`/audit/correlation/${encodeURIComponent(row.correlation_id)}`}>
+                  <Id id={row.correlation_id} short />
+                </a>
+              )}
+            </td>
+          </tr>
+        ))}
+      </Table>
+    )}
+    {rows.length > ROWS && (
+      <p class="dim">
+        The newest {ROWS} of {rows.length}; the JSON has them.
+      </p>
+    )}
+  </section>
+);

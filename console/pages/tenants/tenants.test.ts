@@ -1,0 +1,75 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { type ConsoleFixture, openConsole } from '../../../test/support/console-over-hil.js';
+import { OPERATOR } from '../../../test/support/hil.js';
+
+const OPERATION = '10000000-0000-4000-8000-000000000001';
+const RECEIPT = {
+  tenant: 'acme',
+  operation_id: '20000000-0000-4000-8000-000000000002',
+  kind: 'final_export',
+  state: 'exported',
+  generation: 1,
+  rows_affected: 17,
+  artifact_sha256: 'a'.repeat(64),
+  artifact_bytes: 4_096,
+  receipt_sha256: 'b'.repeat(64),
+  updated_at: '2026-11-02T09:00:00.000Z',
+};
+
+let fixture: ConsoleFixture;
+beforeEach(async () => {
+  fixture = await openConsole();
+});
+afterEach(() => fixture.close());
+const told = async (as: Parameters<ConsoleFixture['browser']>[0] = { role: 'viewer' }) =>
+  (await (await fixture.browser(as)).get('/tenants')).text.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+
+describe('the tenant', () => {
+  it('is active where nothing was done, and the page has no form but the one to sign out', async () => {
+    expect(await told()).toMatch(/Tenant acme active.*Nothing was done.*Nothing was done/);
+    const { text } = await (await fixture.browser()).get('/tenants');
+    expect([...text.matchAll(/<form/g)]).toHaveLength(1);
+  });
+
+  it('has left: what each service did, with its receipt', async () => {
+    await fixture.hil.park(1);
+    const asked = await fixture.hil.ask('/admin/tenants/acme/lifecycle', {
+      method: 'POST',
+      token: OPERATOR,
+      body: { operation_id: OPERATION, kind: 'offboard' },
+    });
+    expect(asked.status).toBe(200);
+    fixture.ledger = (path) => (path === '/admin/tenants/acme/lifecycle' ? [RECEIPT] : []);
+    const words = await told();
+    expect(words).toMatch(/Tenant acme has left/);
+    expect(words).toMatch(/10000000 offboard .* operator:dev offboarded 1 1 0/);
+    expect(words).toContain('final export');
+    expect(words).toContain('4096 bytes');
+  });
+
+  it('is the person’s own alone', async () => {
+    await fixture.hil.ask('/admin/tenants/acme/lifecycle', {
+      method: 'POST',
+      token: OPERATOR,
+      body: { operation_id: OPERATION, kind: 'offboard' },
+    });
+    fixture.reached.length = 0;
+    const words = await told({ subject: 'operator:glx', tenant: 'globex' });
+    expect(words).toMatch(/Tenant globex active/);
+    expect(words).not.toContain('acme');
+    expect(fixture.reached.toSorted()).toEqual([
+      'GET /admin/tenants/globex/lifecycle',
+      'GET /admin/tenants/globex/lifecycle',
+    ]);
+  });
+
+  it.each([
+    ['hil', 'The review service is away', 'Its rows in the ledger Nothing was done'],
+    ['ledger', 'The ledger is away', 'Tenant acme active'],
+  ] as const)('says that %s is away, and shows the rest', async (name, away, rest) => {
+    fixture.away.add(name);
+    const words = await told();
+    expect(words).toContain(away);
+    expect(words).toContain(rest);
+  });
+});

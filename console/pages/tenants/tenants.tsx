@@ -1,0 +1,123 @@
+import type { LifecycleReceipt } from '../../../contracts/erasure.js';
+import type { TenantReviews } from '../../../contracts/tenant-reviews.js';
+import { settled } from '../../services.js';
+import { Empty, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
+import type { Page } from '../../visit.js';
+
+/** The person's tenant: whether it may have reviews, and what was done when it came or left. To look at. */
+export const TENANTS: Page = {
+  path: '/tenants',
+  role: 'viewer',
+  nav: { label: 'Tenant', key: 't' },
+  async show({ services, person, nowMs }) {
+    const [reviews, rows] = await Promise.all([
+      settled('The review service', services.hil.tenant()),
+      settled('The ledger', services.ledger.tenant()),
+    ]);
+    return {
+      title: 'Tenant',
+      body: (
+        <section class="tenant">
+          <h1>
+            Tenant {person.tenant}{' '}
+            {reviews.ok && (
+              <span class={`tag ${reviews.value.state === 'active' ? 'allow' : 'deny'}`}>
+                {reviews.value.state === 'active' ? 'active' : 'has left'}
+              </span>
+            )}
+          </h1>
+          <p class="dim">
+            Of your own tenant alone. A tenant comes and leaves by the lifecycle routes of the services; nothing is
+            changed here.
+          </p>
+          <h2>Its reviews</h2>
+          <OrAway of={reviews}>{(found) => <Operations of={found} nowMs={nowMs} />}</OrAway>
+          <h2>Its rows in the ledger</h2>
+          <OrAway of={rows}>{(found) => <Receipts of={found} nowMs={nowMs} />}</OrAway>
+        </section>
+      ),
+    };
+  },
+};
+
+const Operations = ({ of, nowMs }: { readonly of: TenantReviews; readonly nowMs: number }) =>
+  of.operations.length === 0 ? (
+    <Empty>Nothing was done: calls of this tenant that need a person wait in the queue.</Empty>
+  ) : (
+    <Table
+      label="Operations of the review service"
+      heads={[
+        'Operation',
+        'What',
+        'Begun',
+        'By',
+        'Came to',
+        { number: 'Denied' },
+        { number: 'Deleted' },
+        { number: 'Held' },
+        'Receipt',
+      ]}
+    >
+      {of.operations.map(({ operation_id, kind, begun_at, asked_by, receipt }) => (
+        <tr key={operation_id}>
+          <td>
+            <Id id={operation_id} short />
+          </td>
+          <td>{kind}</td>
+          <td>
+            <Time iso={begun_at} nowMs={nowMs} />
+          </td>
+          <td>
+            <Foreign text={asked_by} />
+          </td>
+          <td>
+            {receipt === null ? (
+              <span class="tag park">not finished</span>
+            ) : (
+              <span class="tag none">{receipt.state}</span>
+            )}
+          </td>
+          <td class="number">{receipt?.pending_denied}</td>
+          <td class="number">{receipt?.rows_erased}</td>
+          <td class="number">{receipt?.rows_held}</td>
+          <td>{receipt && <Id id={receipt.receipt_sha256} short />}</td>
+        </tr>
+      ))}
+    </Table>
+  );
+
+const Receipts = ({ of, nowMs }: { readonly of: readonly LifecycleReceipt[]; readonly nowMs: number }) =>
+  of.length === 0 ? (
+    <Empty>Nothing was done: its rows stand as they were written.</Empty>
+  ) : (
+    <Table
+      label="Steps of the ledger"
+      heads={['Operation', 'What', 'When', 'Came to', { number: 'Rows' }, 'Final export', 'Receipt']}
+    >
+      {of.map((receipt) => (
+        <tr key={receipt.generation}>
+          <td>
+            <Id id={receipt.operation_id} short />
+          </td>
+          <td>{receipt.kind.replaceAll('_', ' ')}</td>
+          <td>
+            <Time iso={receipt.updated_at} nowMs={nowMs} />
+          </td>
+          <td>
+            <span class="tag none">{receipt.state}</span>
+          </td>
+          <td class="number">{receipt.rows_affected}</td>
+          <td>
+            {receipt.artifact_sha256 !== null && (
+              <>
+                <Id id={receipt.artifact_sha256} short /> {receipt.artifact_bytes} bytes
+              </>
+            )}
+          </td>
+          <td>
+            <Id id={receipt.receipt_sha256} short />
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
