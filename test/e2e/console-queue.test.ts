@@ -406,10 +406,18 @@ inBrowser(`the queue of the console in a browser${needs('chromium', executable !
     `/hil/${row.id}/modify`,
     '/decide/redeem?token=x',
     '/audit',
+    '/audit?tool=wire_transfer',
+    '/audit/hunt',
     `/audit/correlation/${row.correlation_id}`,
+    `/audit/correlation/${row.correlation_id}?judged=again`,
+    '/cases',
     '/health-of-services',
     '/policies',
     '/agents',
+    '/exports',
+    '/compliance?from=2020-01-01&to=2100-01-01',
+    '/tenants',
+    '/settings',
     '/me',
   ];
 });

@@ -2,12 +2,18 @@ import { operatorTokenMode } from '../../api/console/sign-in/operator-token.js';
 import { Readable } from 'node:stream';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
+import type { Assets } from '../../api/console/assets.js';
 import { createConsoleService } from '../../api/console/app.js';
 import { consoleMetrics } from '../../api/console/metrics.js';
 import type { Role } from '../../console/roles.js';
 import type { Over } from '../../api/plugins/declaration.js';
 import type { TestLedgerService } from './ledger-service.js';
 import { ABOUT } from './about-console.js';
+
+const NO_ASSETS: Assets = {
+  style: { path: '/static/a/console.css', type: 'text/css', body: Buffer.from('') },
+  script: { path: '/static/a/console.js', type: 'text/javascript', body: Buffer.from('') },
+};
 
 /** Operators of two tenants, and what each is known by. */
 export const OPERATORS = [
@@ -48,6 +54,8 @@ export interface ConsoleOverLedger {
   /** What the ledger's stream says. */
   streamed: AsyncIterable<Uint8Array> | null;
   endSession(): void;
+  /** Its address for browsers, which show the tenant's name as their session. */
+  listen(): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -56,6 +64,7 @@ export function consoleOverLedger(
   ledger: () => TestLedgerService,
   clock: () => number = Date.now,
   about = ABOUT,
+  assets: Assets = NO_ASSETS,
 ): ConsoleOverLedger {
   let isSignedIn = true;
   interface Question {
@@ -117,10 +126,7 @@ export function consoleOverLedger(
       close: () => Promise.resolve(),
     },
     searches: { list: () => Promise.resolve([]), save: () => Promise.resolve(), forget: () => Promise.resolve() },
-    assets: {
-      style: { path: '/static/a/console.css', type: 'text/css', body: Buffer.from('') },
-      script: { path: '/static/a/console.js', type: 'text/javascript', body: Buffer.from('') },
-    },
+    assets,
     signIn: operatorTokenMode({ operators: OPERATORS as never, clock }),
     url: undefined,
     sessionSeconds: 60,
@@ -198,6 +204,7 @@ export function consoleOverLedger(
         bytes: response.rawPayload,
       };
     },
+    listen: async () => (await service.app.listen({ host: '127.0.0.1', port: 0 })).replace('127.0.0.1', 'localhost'),
     endSession: () => void (isSignedIn = false),
     close: () => service.close(),
   };

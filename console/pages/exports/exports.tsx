@@ -148,7 +148,7 @@ const Regulatory = ({ csrf, form }: { readonly csrf: string; readonly form: Form
     <fieldset>
       <legend>With</legend>
       {OPTIONS.map(([name, words]) => (
-        <label key={name} class="line">
+        <label key={name}>
           <input type="checkbox" name={name} value="yes" checked={form?.get(name) === 'yes'} /> {words}
         </label>
       ))}

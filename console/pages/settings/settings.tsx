@@ -38,7 +38,7 @@ export const SETTINGS: Page = {
           <Table label="Settings" heads={['Setting', 'Value', 'From', 'What it is']}>
             {about.settings.map((setting) => (
               <tr key={setting.variable}>
-                <th scope="row">
+                <th scope="row" class="name">
                   <code>{setting.variable}</code>
                 </th>
                 <td>{setting.from === 'set' ? <Foreign text={setting.told} /> : setting.told}</td>
@@ -76,7 +76,9 @@ const Neighbours = ({ health, nowMs }: { readonly health: readonly ServiceHealth
     <Table label="Other services" heads={['Service', 'State', { number: 'Took' }, 'It says']}>
       {health.map((service) => (
         <tr key={service.name}>
-          <th scope="row">{service.name}</th>
+          <th scope="row" class="name">
+            {service.name}
+          </th>
           <td>
             <State of={service} />
           </td>
@@ -101,7 +103,9 @@ const Roles = ({ may }: Pick<Visit, 'may'>) => (
     <Table label="Roles" heads={['Role', 'May']}>
       {ROLES.map((role, at) => (
         <tr key={role}>
-          <th scope="row">{role}</th>
+          <th scope="row" class="name">
+            {role}
+          </th>
           <td>
             {[
               at === 0
