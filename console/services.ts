@@ -19,7 +19,7 @@ import type {
 } from '../contracts/ledger-reports.js';
 import type { Json, JsonObject } from '../contracts/json.js';
 import { errorText, GateError } from '../domain/errors.js';
-import type { Download } from './visit.js';
+import type { Download } from './download.js';
 
 export interface QueueQuery {
   readonly status: 'pending' | 'approved' | 'denied' | 'expired';

@@ -1,4 +1,5 @@
 import type { ComponentChildren, VNode } from 'preact';
+import type { Download } from './download.js';
 import type { Role } from './roles.js';
 import type { Services } from './services.js';
 
@@ -77,14 +78,6 @@ export interface Page {
 export interface Form {
   readonly get: (name: string) => string;
   readonly all: (name: string) => readonly string[];
-}
-
-/** A file that is sent as it is made. */
-export interface Download {
-  readonly type: string;
-  readonly filename: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: AsyncIterable<Uint8Array>;
 }
 
 /** What a form does. A refusal is shown on `refused`, with what was typed. */

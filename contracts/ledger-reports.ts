@@ -285,11 +285,11 @@ export type Spend = z.infer<typeof spend>;
 
 /** What a call was judged by, to be judged again (docs/architecture/ledger-reads.md#hunt-and-corpus). */
 export const recordedPolicyInput = z.object({
-  /** The place of the row that commits to it. */
-  seq: z.number().int().min(1),
+  /** The place of the row that commits to it; `null` where policy judged no such call. */
+  seq: z.number().int().min(1).nullable(),
   /** The whole policy input, unmasked; `null` when it was purged. */
   input: jsonObject.nullable(),
   /** What policy said then. */
-  decision: jsonObject,
+  decision: jsonObject.nullable(),
 });
 export type RecordedPolicyInput = z.infer<typeof recordedPolicyInput>;

@@ -1,6 +1,6 @@
 import { refusedBy } from '../../activities/clients/service-client.js';
 import type { RegulatoryQuery } from '../../console/services.js';
-import type { Download } from '../../console/visit.js';
+import type { Download } from '../../console/download.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import type { Over } from '../plugins/declaration.js';
 

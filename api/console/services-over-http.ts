@@ -237,9 +237,8 @@ export function servicesFor(
     },
     async judgedAgain(correlationId) {
       const path = `/audit/correlation/${encodeURIComponent(correlationId)}/policy-input`;
-      const recorded = await unlessUnknown(askLedger(recordedPolicyInput, get(path, { tenant })));
-      if (recorded === null) return null;
-      const { seq, input, decision } = recorded;
+      const { seq, input, decision } = await askLedger(recordedPolicyInput, get(path, { tenant }));
+      if (seq === null || decision === null) return null;
       if (input === null) return { seq, not: 'purged' };
       // The rules are asked about each call of a batch by itself, which only its pipeline does.
       if (input['method'] === BATCH_METHOD) return { seq, not: 'batch' };

@@ -77,9 +77,17 @@ inBrowser(`the audit of the console in a browser${needs('chromium', executable !
       await page.locator(`a[href="/audit/correlation/${cid}"]`).first().click();
       await page.getByRole('heading', { name: 'What happened' }).waitFor();
       expect(await page.locator('pre').first().textContent()).toContain('<img src=x onerror=alert(1)>');
+      await page.getByRole('link', { name: "Ask today's rules about this call" }).click();
+      await page.getByText('They say of it what was said then; the rules are the same.').waitFor();
       const download = page.waitForEvent('download');
       await page.getByRole('link', { name: 'proof' }).first().click();
       expect((await download).suggestedFilename()).toMatch(/^gate-proof-\d+\.json$/);
+      await page.goto(at('/audit?tool=wire_transfer'));
+      await page.getByRole('textbox', { name: 'Keep this search as' }).fill(`wires ${scripts}`);
+      await page.getByRole('button', { name: 'Keep', exact: true }).click();
+      await page.goto(at('/audit'));
+      await page.getByRole('link', { name: `wires ${scripts}` }).click();
+      expect(new URL(page.url()).search).toBe('?tool=wire_transfer');
       await page.goto(at('/agents'));
       await page
         .getByRole('img', { name: /sent to a person/ })

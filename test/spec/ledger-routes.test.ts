@@ -25,6 +25,8 @@ const CASES: readonly (readonly [name: string, path: string])[] = [
   ['the agents', '/agents'],
   ['the rows of a call', '/audit/correlation/{call}'],
   ['the rows of a call that nobody knows', '/audit/correlation/{other}'],
+  ['what a call was judged by', '/audit/correlation/{call}/policy-input'],
+  ['what a call was judged by that nobody knows', '/audit/correlation/{other}/policy-input'],
   ['the rows of an agent', '/audit/bot'],
   ['one row of them', '/audit/bot?limit=1'],
   ['none of them', '/audit/bot?limit=0'],

@@ -3,7 +3,6 @@ import { tenantName } from '../../../contracts/erasure.js';
 import { jsonObject, jsonValue } from '../../../contracts/json.js';
 import { ledgerEntry } from '../../../contracts/ledger.js';
 import { recordedPolicyInput } from '../../../contracts/ledger-reports.js';
-import { GateError } from '../../../domain/errors.js';
 import {
   lifecycleRows,
   maskedParams,
@@ -86,11 +85,7 @@ export function auditRoutes({ app, reader }: { readonly app: ServiceApp; readonl
         response: { 200: recordedPolicyInput },
       },
     },
-    async (request) => {
-      const found = await recorded(reader, request.params.correlation_id, scopeOf(request.query));
-      if (found === null) throw new GateError('not_found', 'policy judged no such call');
-      return found;
-    },
+    (request) => recorded(reader, request.params.correlation_id, scopeOf(request.query)),
   );
 
   app.get(

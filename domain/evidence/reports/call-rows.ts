@@ -49,18 +49,18 @@ export async function maskedParams(ledger: LedgerReader, entryId: string, scope:
 }
 
 /**
- * The policy input that the newest evaluation of a call commits to, as it was judged, with what policy said then. `null` when there is no such
- * row in scope. `input` is `null` when nothing was committed or it was purged.
+ * The policy input that the newest evaluation of a call commits to, as it was judged, with what policy said then. All are `null` when there is
+ * no such row in scope, `input` also when nothing was committed or it was purged.
  */
 export async function recordedPolicyInput(
   ledger: LedgerReader,
   correlationId: string,
   scope: Scope,
-): Promise<RecordedPolicyInput | null> {
+): Promise<RecordedPolicyInput> {
   let entry: LedgerEntry | undefined;
   for await (const page of ledger.pages({ ...scope, correlationId, eventKinds: ['policy.evaluated'] }))
     entry = page.findLast((row) => row.policy_decision?.['available'] !== false) ?? entry;
-  if (entry === undefined) return null;
+  if (entry === undefined) return { seq: null, input: null, decision: null };
   const sidecar = entry['payload_sha256'] === null ? null : await ledger.sidecar(entry.id);
   const input = sidecar?.kind === 'payload' ? jsonOf(sidecar.text) : null;
   return { seq: entry.seq, input: isObject(input) ? input : null, decision: entry.policy_decision ?? {} };
