@@ -104,6 +104,8 @@ export function createMtlsFetch(
       body: sent ?? null,
       signal,
     });
+    // Whoever reads it hears of a fault; one that comes when nobody reads any more would end the process.
+    body.on('error', () => undefined);
     return { status: statusCode, body: body as AsyncIterable<Uint8Array>, text: () => body.text() };
   };
   return Object.assign(call, {

@@ -158,6 +158,17 @@ describe('the register by control', () => {
     );
   });
 
+  it('shows what agents wrote as text', async () => {
+    await append({
+      authorized: false,
+      signal: '<script>alert(1)</script>\u202e',
+      policy_decision: { outcome: 'deny' },
+    });
+    const found = await text('/compliance?from=2020-01-01&to=2100-01-01');
+    expect(found).toContain('&lt;script>alert(1)&lt;/script>\\u{202e}');
+    expect(found).not.toMatch(/<script>alert|\u202e/);
+  });
+
   it('counts nothing before it is asked, and says why a window is none', async () => {
     await text('/compliance');
     expect(page.asked).toEqual([]);
