@@ -22,6 +22,7 @@ import { plainErrorBody, retryAfterSecs, toGateError } from '../plugins/errors.j
 import { createService, type Service, type ServiceApp } from '../plugins/service.js';
 import type { Assets } from './assets.js';
 import type { ConsoleMetrics } from './metrics.js';
+import { oneAtATime } from './one-at-a-time.js';
 import { relayPasskeys } from './passkeys.js';
 import { answerCases } from './case-files.js';
 import { answerLedger } from './ledger-answers.js';
@@ -83,6 +84,8 @@ export function createConsoleService(options: ConsoleOptions): Service {
     ...neighbours,
     chain: chainHealth(neighbours.ledger, clock),
     regulatory: regulatoryBundles(neighbours.ledger),
+    counting: oneAtATime('A register of your tenant is being counted already: ask again in a moment.'),
+    copying: oneAtATime('Rows are being copied already: look at the list in a moment.'),
     searches: options.searches,
     clock,
   };

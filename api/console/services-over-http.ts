@@ -27,6 +27,7 @@ import { BATCH_METHOD } from '../../domain/mcp/batch.js';
 import { within } from '../../domain/within.js';
 import type { Over } from '../plugins/declaration.js';
 import type { ReadinessChecks } from '../plugins/health.js';
+import type { OneAtATime } from './one-at-a-time.js';
 import type { RegulatoryBundles } from './regulatory.js';
 import type { ReviewProof } from './sign-in/mode.js';
 
@@ -54,6 +55,10 @@ const LATELY = 50;
 export interface Reached extends NeighboursOver {
   readonly chain: () => Promise<ChainHealth | 'walking'>;
   readonly regulatory: RegulatoryBundles;
+  /** Registers of a tenant, each of which walks the whole chain. */
+  readonly counting: OneAtATime;
+  /** Copies of the chain, which is everybody's. */
+  readonly copying: OneAtATime;
   readonly searches: SavedSearches;
   readonly clock: () => number;
 }
@@ -85,7 +90,7 @@ export async function tellStanding(hil: Promise<Over>, proof: ReviewProof, tenan
 export function servicesFor(
   { tenant, subject }: Person,
   proof: ReviewProof,
-  { hil, ledger, policy, readiness, chain, regulatory, searches, clock }: Reached,
+  { hil, ledger, policy, readiness, chain, regulatory, counting, copying, searches, clock }: Reached,
 ): Services {
   const asking = (name: string, over: Promise<Over>, shown: Readonly<Record<string, string>> = {}) => {
     const headers = { ...shown, 'x-gate-tenant-scope': tenant };
@@ -220,13 +225,16 @@ export function servicesFor(
           throw error;
         }
       },
-      exportNow: () => askLedger(exportPass, { method: 'POST', path: '/export' }, EXPORT_LIMIT_MS),
+      exportNow: () =>
+        copying('the chain', () => askLedger(exportPass, { method: 'POST', path: '/export' }, EXPORT_LIMIT_MS)),
       regulatory: (query) => regulatory(tenant, query),
       compliance: (window) =>
-        askLedger(
-          complianceRegister,
-          { method: 'POST', path: get('/compliance/evidence', { tenant, ...window }).path },
-          EXPORT_LIMIT_MS,
+        counting(tenant, () =>
+          askLedger(
+            complianceRegister,
+            { method: 'POST', path: get('/compliance/evidence', { tenant, ...window }).path },
+            EXPORT_LIMIT_MS,
+          ),
         ),
       chain,
     },

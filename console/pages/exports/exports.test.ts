@@ -169,6 +169,15 @@ describe('the register by control', () => {
     expect(found).not.toMatch(/<script>alert|\u202e/);
   });
 
+  it('is counted once at a time for a tenant, and the walk of another one does not wait', async () => {
+    await append({});
+    const path = '/compliance?from=2020-01-01&to=2100-01-01';
+    const asked = await Promise.all([page.get(path), page.get(path), page.get(path, { as: 'globex' })]);
+    expect(asked.map(({ status }) => status)).toEqual([200, 429, 200]);
+    expect(asked[1]?.text).toContain('rate_limited');
+    expect((await page.get(path)).status).toBe(200);
+  });
+
   it('counts nothing before it is asked, and says why a window is none', async () => {
     await text('/compliance');
     expect(page.asked).toEqual([]);
