@@ -1,5 +1,10 @@
+import { createPublicKey, generateKeyPairSync } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
+import { verifyRegulatoryBundle } from '../../adapters/evidence/regulatory/verify-bundle.js';
 import { chromiumPath, openBrowser } from '../support/browser.js';
 import { needs } from '../support/needs.js';
 import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
@@ -12,12 +17,21 @@ const LIMIT_MS = 120_000;
 inBrowser(`the audit of the console in a browser${needs('chromium', executable !== null)}`, () => {
   let stack: TestStack;
   let browser: Browser;
+  const { privateKey } = generateKeyPairSync('ed25519');
+  let folder: string;
   beforeAll(async () => {
-    [stack, browser] = await Promise.all([startStack(), openBrowser(executable ?? '')]);
+    folder = mkdtempSync(join(tmpdir(), 'gate-console-audit-'));
+    const file = join(folder, 'export.pem');
+    writeFileSync(file, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
+    [stack, browser] = await Promise.all([
+      startStack({ env: { GATE_LEDGER_EXPORT_KEY_FILE: file } }),
+      openBrowser(executable ?? ''),
+    ]);
   }, STACK_START_LIMIT_MS);
   afterAll(async () => {
     await browser?.close();
     await stack?.stop();
+    rmSync(folder, { recursive: true, force: true });
   }, LIMIT_MS);
 
   const signedIn = async (javaScriptEnabled = true): Promise<{ page: Page; complaints: string[] }> => {
@@ -57,6 +71,28 @@ inBrowser(`the audit of the console in a browser${needs('chromium', executable !
       expect(await rows.count()).toBe(before + 1);
       await badge.click();
       expect(await rows.count()).toBe(before + 2);
+      expect(complaints).toEqual([]);
+      await page.context().close();
+    },
+    LIMIT_MS,
+  );
+
+  it(
+    'hands an administrator the signed archive of a window, as the ledger made it',
+    async () => {
+      await called('list_files');
+      const { page, complaints } = await signedIn();
+      await page.goto(at('/exports'));
+      await page.getByLabel('From').fill('2020-01-01');
+      await page.getByRole('textbox', { name: 'to', exact: true }).fill('2100-01-01');
+      await page.getByRole('checkbox', { name: /register/ }).check();
+      const begun = page.waitForEvent('download');
+      await page.getByRole('button', { name: 'Make the archive' }).click();
+      const download = await begun;
+      const bundle = join(folder, download.suggestedFilename());
+      await download.saveAs(bundle);
+      const publicKeyPem = createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }).toString();
+      expect(await verifyRegulatoryBundle(bundle, { publicKeyPem })).toMatchObject({ valid: true });
       expect(complaints).toEqual([]);
       await page.context().close();
     },
