@@ -17,6 +17,7 @@ import { openLocalFile } from '../store/local-file.js';
 import { sealReviews } from './seal-reviews.js';
 import type { ReviewTables } from './tables.js';
 import { openReviewStore, reviewStoreOver, type WholeReviews } from '../../test/support/whole-reviews.js';
+import { writeMigrated } from '../../test/support/migrated-file.js';
 
 const KEYS = parseKeyRing(`test:${'0123456789abcdef'.repeat(4)}`);
 const T0 = Date.parse('2026-11-23T08:00:00.000Z');
@@ -92,6 +93,7 @@ const PLACES: [string, () => Promise<Place>][] = [
     async () => {
       const folder = await mkdtemp(join(tmpdir(), 'gate-retention-'));
       const target = { file: join(folder, 'hil.db') };
+      await writeMigrated(target.file, hilMigrations);
       return {
         ...editedSqlite(target.file),
         folder,

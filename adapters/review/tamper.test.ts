@@ -14,6 +14,7 @@ import { sealReviews } from './seal-reviews.js';
 import { reviewIdOf, REVIEW_AUTHENTICATED, REVIEW_NOT_AUTHENTICATED } from '../../domain/review/sealed-review.js';
 import type { ReviewTables } from './tables.js';
 import { openReviewStore, reviewStoreOver, type WholeReviews } from '../../test/support/whole-reviews.js';
+import { writeMigrated } from '../../test/support/migrated-file.js';
 
 const key = (name: string): [string, Buffer] => [name, Buffer.alloc(32, name)];
 const KEYS = keyRing(new Map([key('payloads')]));
@@ -83,6 +84,7 @@ describe.each([
     async () => {
       const folder = await mkdtemp(join(tmpdir(), 'gate-review-tamper-'));
       const target = { file: join(folder, 'hil.db') };
+      await writeMigrated(target.file, hilMigrations);
       return {
         ...editedSqlite(target.file),
         folder,

@@ -28,6 +28,8 @@ import type { Service } from '../plugins/service.js';
 import { tooFewFor } from './scope.js';
 import { isWhole } from '../../domain/review/carried-change.js';
 import { createHilService } from './app.js';
+import { hilMigrations } from '../../migrations/hil.js';
+import { writeMigrated } from '../../test/support/migrated-file.js';
 import { eventually, timePasses } from '../../test/support/waiting.js';
 import { openReviewStore, type WholeReviews } from '../../test/support/whole-reviews.js';
 
@@ -176,6 +178,7 @@ const decide = (id: string, body: unknown = { decision: 'approve' }, over: Ask =
 beforeEach(async () => {
   now = T0;
   directory = mkdtempSync(join(tmpdir(), 'gate-hil-'));
+  await writeMigrated(join(directory, 'hil.db'), hilMigrations);
   reviews = await openReviewStore({
     target: { file: join(directory, 'hil.db') },
     payloadKeys,
@@ -1363,7 +1366,9 @@ describe('POST /decide/{id}', () => {
           });
           await reviews.close();
           await service.close();
+          rmSync(directory, { recursive: true });
           directory = mkdtempSync(join(tmpdir(), 'gate-hil-'));
+          await writeMigrated(join(directory, 'hil.db'), hilMigrations);
           reviews = await openReviewStore({
             target: { file: join(directory, 'hil.db') },
             payloadKeys,
@@ -1420,7 +1425,8 @@ describe('many decisions at once', () => {
         expect(Date.parse(decision.not_after)).toBeGreaterThan(now);
         underWay += 1;
         most = Math.max(most, underWay);
-        await timePasses(10, 'the engine takes its time');
+        await eventually('eight are under way', () => most >= 8);
+        await timePasses(10, 'a ninth would come');
         // Longer than a signed decision may take, for all of them together.
         now += 1_000;
         underWay -= 1;

@@ -13,6 +13,8 @@ import { type Vouched, vouchingText } from '../../domain/review/vouching.js';
 import { openReviewStore } from '../../adapters/review/review-store.js';
 import type { Service } from '../plugins/service.js';
 import { createHilService } from './app.js';
+import { hilMigrations } from '../../migrations/hil.js';
+import { writeMigrated } from '../../test/support/migrated-file.js';
 
 const T0 = Date.parse('2026-11-02T10:00:00.000Z');
 const TOKEN = 'dev-token-0123456789abcdefghijklmnop';
@@ -127,6 +129,7 @@ beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), 'gate-vouched-'));
   file = join(directory, 'hil.db');
   const payloadKeys = parseKeyRing(`k1:${'0123456789abcdef'.repeat(4)}`);
+  await writeMigrated(file, hilMigrations);
   reviews = await openReviewStore({ target: { file }, payloadKeys, clock: () => now, quorum });
   service = start();
 });

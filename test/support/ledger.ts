@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
@@ -7,8 +7,9 @@ import type { Migration } from 'kysely';
 import pg from 'pg';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { type KeyRing, keyRing } from '../../domain/crypto/key-ring.js';
-import { openStore, type StoreTarget } from '../../adapters/store/database.js';
+import type { StoreTarget } from '../../adapters/store/database.js';
 import { ledgerMigrations } from '../../migrations/ledger.js';
+import { writeMigrated } from './migrated-file.js';
 import { startPostgres } from './postgres.js';
 
 export const STORES = ['sqlite', 'postgres'] as const;
@@ -46,31 +47,10 @@ export async function ledgerPlace(
   return kind === 'sqlite' ? sqlitePlace(migrated) : postgresPlace(durable, migrated);
 }
 
-const migratedFiles = new Map<Migrations, Promise<Buffer>>();
-
-/** The bytes of a file that the product's own code migrated, once in each test file. A copy of it takes a fifth of the time. */
-function migratedFile(migrations: Migrations): Promise<Buffer> {
-  const known = migratedFiles.get(migrations) ?? migrateFile(migrations);
-  migratedFiles.set(migrations, known);
-  return known;
-}
-
-async function migrateFile(migrations: Migrations): Promise<Buffer> {
-  const directory = mkdtempSync(join(tmpdir(), 'gate-migrated-'));
-  const file = join(directory, 'migrated.db');
-  try {
-    // Closed, it is whole: its write-ahead log is empty.
-    await (await openStore({ file }, { ...migrations })).close();
-    return readFileSync(file);
-  } finally {
-    rmSync(directory, { recursive: true, force: true });
-  }
-}
-
 async function sqlitePlace(migrations: Migrations): Promise<TestLedgerPlace> {
   const directory = mkdtempSync(join(tmpdir(), 'gate-ledger-test-'));
   const file = join(directory, 'ledger.db');
-  if (migrations !== NOT_MIGRATED) writeFileSync(file, await migratedFile(migrations), { mode: 0o600 });
+  if (migrations !== NOT_MIGRATED) await writeMigrated(file, migrations);
   const using = <Result>(use: (connection: InstanceType<typeof DatabaseSync>) => Result): Result => {
     const connection = new DatabaseSync(file, { enableForeignKeyConstraints: false });
     try {
