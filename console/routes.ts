@@ -13,6 +13,7 @@ import {
 } from './pages/cases/cases.js';
 import { COMPLIANCE } from './pages/compliance/compliance.js';
 import { EXPORT_NOW, EXPORTS, REGULATORY } from './pages/exports/exports.js';
+import { DEVICE, DEVICE_ALLOW, DEVICE_REFUSE } from './pages/device/device.js';
 import { HUNT } from './pages/hunt/hunt.js';
 import { NARRATIVE } from './pages/narrative/narrative.js';
 import { HEALTH } from './pages/health/health.js';
@@ -24,7 +25,7 @@ import { HOME, QUEUE, REVIEW } from './pages/queue/queue.js';
 import { REDEEM } from './pages/redeem/redeem.js';
 import { SETTINGS } from './pages/settings/settings.js';
 import { TENANTS } from './pages/tenants/tenants.js';
-import { YOU } from './pages/you/you.js';
+import { END_SESSION, YOU } from './pages/you/you.js';
 import type { Action, Page } from './visit.js';
 
 /** Every page, in the order of the navigation. A new one is a folder under `pages/` and a line here. */
@@ -48,6 +49,7 @@ export const PAGES: readonly Page[] = [
   HEALTH,
   SETTINGS,
   YOU,
+  DEVICE,
 ];
 
 /** Every form that changes something. */
@@ -69,4 +71,7 @@ export const ACTIONS: readonly Action[] = [
   SET_CASE_STATUS,
   EXPORT_NOW,
   REGULATORY,
+  DEVICE_ALLOW,
+  DEVICE_REFUSE,
+  END_SESSION,
 ];

@@ -30,6 +30,37 @@ export interface AboutConsole {
   readonly settings: readonly SettingShown[];
 }
 
+/** A session of a person, in a browser or at a command line. */
+export interface OpenHere {
+  readonly id: string;
+  readonly kind: 'browser' | 'command-line';
+  readonly openedMs: number;
+  readonly seenMs: number;
+  readonly untilMs: number;
+  /** The address from which a command line asked for it. */
+  readonly askedFrom: string | null;
+  /** Of the request that asks. */
+  readonly isThis: boolean;
+}
+
+/** A command line that asks to act for whoever types its code. */
+export interface AskingDevice {
+  readonly askedMs: number;
+  readonly untilMs: number;
+  readonly askedFrom: string;
+}
+
+/** What a person has open, and may open. */
+export interface OwnSessions {
+  open(): Promise<readonly OpenHere[]>;
+  /** Ends one; `false` where the person has no such one. */
+  end(id: string): Promise<boolean>;
+  /** Who waits under a code; `null` for nobody. Throws `rate_limited` for a person who typed too many others. */
+  asking(code: string): Promise<AskingDevice | null>;
+  /** Lets it act for the person, or refuses it; `false` where nobody waits under the code. Throws like above. */
+  answer(code: string, answer: 'allowed' | 'refused'): Promise<boolean>;
+}
+
 /** One request of a browser. */
 export interface Visit {
   readonly person: Person;
@@ -48,6 +79,7 @@ export interface Visit {
   readonly may: readonly Pick<Action, 'role' | 'does'>[];
   /** The services, asked as this person. */
   readonly services: Services;
+  readonly sessions: OwnSessions;
 }
 
 /** What is said above a page: what was done, or why it was not. */

@@ -287,6 +287,39 @@ export const ERROR_CODES = {
     meaning:
       'What was asked for needs a higher role than the person who is signed in has; `required` names it. Nothing was done.',
   },
+  // Sign-in of the command line, in the words of RFC 8628 and RFC 6749.
+  authorization_pending: {
+    status: 400,
+    retry: 'after_wait',
+    meaning: 'Nobody has agreed at the console yet: ask again after `interval` seconds.',
+  },
+  slow_down: {
+    status: 400,
+    retry: 'after_wait',
+    meaning: 'This was asked too early: wait five seconds longer between two questions from now on.',
+  },
+  access_denied: {
+    status: 400,
+    retry: 'no',
+    meaning: 'The person refused, or is not signed in at the console any more; `gate login` begins again.',
+  },
+  expired_token: {
+    status: 400,
+    retry: 'no',
+    meaning: 'Nobody agreed within the time of the code; `gate login` begins again.',
+  },
+  invalid_grant: {
+    status: 400,
+    retry: 'no',
+    meaning: 'No such code is known, or it was used before. A token that it gave has ended; `gate login` begins again.',
+  },
+  invalid_client: { status: 401, retry: 'no', meaning: 'The one client is `gate-operator-cli`, without a secret.' },
+  invalid_scope: { status: 400, retry: 'no', meaning: 'The one scope is `gate.operator`.' },
+  unsupported_grant_type: {
+    status: 400,
+    retry: 'no',
+    meaning: 'The one grant is `urn:ietf:params:oauth:grant-type:device_code`.',
+  },
   policy_unavailable: { status: 503, retry: 'after_wait', meaning: 'No policy set is loaded.' },
   sandbox_unavailable: {
     status: 503,

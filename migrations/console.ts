@@ -60,9 +60,31 @@ const searches: Migration = {
   },
 };
 
+/**
+ * 0005: people at the command line (docs/architecture/console.md#the-command-line). `kind` says what keeps a session, a browser or the command
+ * line, and `asked_from` the address that asked for the latter; those of before are browsers'. A grant is what a command line asks for; both of
+ * its codes are kept as keyed HMACs. Adds columns and a table; reads no row.
+ */
+const commandLine: Migration = {
+  async up(db) {
+    const { text, integer, strict } = dialectOf(db);
+    if (!(await hasColumn(db, 'console_sessions', 'kind')))
+      await sql`alter table console_sessions add column kind ${text} not null default 'browser'`.execute(db);
+    if (!(await hasColumn(db, 'console_sessions', 'asked_from')))
+      await sql`alter table console_sessions add column asked_from ${text}`.execute(db);
+    await sql`create table if not exists console_device_grants (
+      id ${text} not null primary key, user_code ${text} not null unique, state ${text} not null,
+      asked_ms ${integer} not null, until_ms ${integer} not null, asked_from ${text} not null,
+      interval_secs ${integer} not null, polled_ms ${integer}, session_id ${text}, token_id ${text}, mac ${text} not null
+    ) ${strict}`.execute(db);
+    await sql`create index if not exists console_device_grants_until on console_device_grants (until_ms)`.execute(db);
+  },
+};
+
 export const consoleMigrations: Record<string, Migration> = {
   '0001_sessions': sessions,
   '0002_ends': ends,
   '0003_saml': saml,
   '0004_searches': searches,
+  '0005_command_line': commandLine,
 };

@@ -1,19 +1,14 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Kysely, Selectable } from 'kysely';
 import { consoleMigrations } from '../../migrations/console.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { assertWritable } from '../store/writable.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { type SavedSearches, type SearchTables, searchesOver } from './saved-searches.js';
+import { type DeviceGrants, deviceGrants, type GrantTable } from './device-grants.js';
+import type { OpenSession, SignedIn } from './signed-in.js';
 
-/** Who opened a session, and how. */
-export interface SignedIn {
-  readonly subject: string;
-  readonly tenant: string;
-  readonly mode: string;
-  readonly role: string;
-  /** When the session ends whatever the person does; `null`: after a time without a request. */
-  readonly endsMs?: number | null;
-}
+export type { OpenSession, SignedIn };
 
 export interface Session extends SignedIn {
   /** Names the session in the store; of no use to a browser. */
@@ -29,9 +24,19 @@ export interface SessionStore {
   open(who: SignedIn): Promise<string>;
   /** The session of a cookie, whose time begins anew; `null` for one that ended, or that Gate did not write. */
   of(cookie: string, how?: { readonly renews: boolean }): Promise<Session | null>;
+  /** The session of a command line's token; no use of it makes it longer. `null` like above, and for a cookie. */
+  ofToken(token: string): Promise<OpenSession | null>;
+  /** What a person has open, the newest first. */
+  openOf(who: Pick<SignedIn, 'subject' | 'tenant'>): Promise<readonly OpenSession[]>;
   end(id: string): Promise<void>;
+  /** Ends a session of this person; `false` where there is no such one. */
+  endOf(who: Pick<SignedIn, 'subject' | 'tenant'>, id: string): Promise<boolean>;
+  /** Ends the session of a command line's token, where there is one. */
+  endToken(token: string): Promise<void>;
   /** Ends every session of a person; with `but`, those of any other role. */
   endAllOf(who: Pick<SignedIn, 'subject' | 'tenant'>, but?: { readonly role: string }): Promise<void>;
+  /** What command lines ask for, and who gave it to them. */
+  readonly grants: DeviceGrants;
   ready(): Promise<void>;
   close(): Promise<void>;
 }
@@ -45,7 +50,7 @@ export interface SessionStoreOptions {
   readonly clock?: () => number;
 }
 
-interface Tables {
+interface Tables extends GrantTable {
   console_sessions: {
     id: string;
     subject: string;
@@ -56,14 +61,21 @@ interface Tables {
     seen_ms: number;
     until_ms: number;
     ends_ms: number | string | null;
+    kind: string;
+    asked_from: string | null;
     mac: string;
   };
 }
+type Row = Selectable<Tables['console_sessions']>;
 
 const COOKIE = /^[A-Za-z0-9_-]{43}$/;
+/** A name of its own, so that whoever finds one in a log or a file knows what it is. */
+const TOKEN = /^gate_cli_[A-Za-z0-9_-]{43}$/;
 /** A request writes to the store at most this often. */
 const SEEN_EVERY_MS = 60_000;
-const MAC_FORM = 'gate.console-session/3';
+/** Sessions of one person that are listed. */
+const MOST_TOLD = 200;
+const MAC_FORM = 'gate.console-session/4';
 
 /**
  * Sessions in SQLite or Postgres (docs/architecture/console.md#sessions). They survive a restart. A row is found by an HMAC of its cookie and
@@ -79,8 +91,12 @@ export async function openSessionStore({
   const store: Store<Tables & SearchTables> = await openStore<Tables & SearchTables>(target, consoleMigrations);
   const { db } = store;
   const derived = (use: string, text: string) => createHmac('sha256', key).update(`${use}\n${text}`).digest('hex');
-  const macOf = (id: string, { subject, tenant, mode, role, endsMs }: SignedIn, openedMs: number, untilMs: number) =>
-    derived('row', JSON.stringify([MAC_FORM, id, subject, tenant, mode, role, endsMs ?? null, openedMs, untilMs]));
+  const macOf = (row: Omit<Row, 'seen_ms' | 'mac'>) => {
+    const { id, kind, subject, tenant, mode, role, asked_from } = row;
+    const endsMs = row.ends_ms === null ? null : Number(row.ends_ms);
+    const times = [endsMs, Number(row.opened_ms), Number(row.until_ms)];
+    return derived('row', JSON.stringify([MAC_FORM, id, kind, subject, tenant, mode, role, asked_from, ...times]));
+  };
   const asked = async <Value>(ask: () => Promise<Value>): Promise<Value> => {
     try {
       return await ask();
@@ -88,60 +104,156 @@ export async function openSessionStore({
       throw new GateError('store_unavailable', `the console's sessions: ${errorText(error)}`, { cause: error });
     }
   };
+  const isTheirs = (right: string, stored: string): boolean => {
+    const [one, other] = [Buffer.from(right), Buffer.from(stored)];
+    return one.length === other.length && timingSafeEqual(one, other);
+  };
+  /** A row as its session; `null` for one that ended, or that Gate did not write. */
+  const standing = (row: Row | undefined): OpenSession | null => {
+    const now = clock();
+    if (!row || Number(row.until_ms) <= now || !isTheirs(macOf(row), row.mac)) return null;
+    const { id, subject, tenant, mode, role, asked_from: askedFrom } = row;
+    const endsMs = row.ends_ms === null ? null : Number(row.ends_ms);
+    if (endsMs !== null && endsMs <= now) return null;
+    const kind = row.kind === 'command-line' ? 'command-line' : 'browser';
+    const [openedMs, seenMs, untilMs] = [row.opened_ms, row.seen_ms, row.until_ms].map(Number) as [
+      number,
+      number,
+      number,
+    ];
+    return { id, kind, subject, tenant, mode, role, endsMs, openedMs, seenMs, untilMs, askedFrom };
+  };
+  const rowOf = (id: string) =>
+    asked(() => db.selectFrom('console_sessions').selectAll().where('id', '=', id).executeTakeFirst());
+  const insert = async (into: Kysely<Tables>, row: Omit<Row, 'mac'>): Promise<void> => {
+    await into.deleteFrom('console_sessions').where('until_ms', '<=', clock()).execute();
+    await into
+      .insertInto('console_sessions')
+      .values({ ...row, mac: macOf(row) })
+      .execute();
+  };
+  /** A request writes seldom, and a store that takes no writes still says who somebody is, until that time is over. */
+  const seen = async (row: Row, change: { readonly until_ms?: number }): Promise<void> => {
+    const now = clock();
+    await db
+      .updateTable('console_sessions')
+      .set({ seen_ms: now, ...change, mac: macOf({ ...row, ...change }) })
+      .where('id', '=', row.id)
+      .execute()
+      .catch(() => undefined);
+  };
+  const end = async (id: string): Promise<void> =>
+    void (await asked(() => db.deleteFrom('console_sessions').where('id', '=', id).execute()));
+  const isSeldom = ({ seenMs }: OpenSession): boolean => clock() - seenMs >= SEEN_EVERY_MS;
+
   return {
     async open(who) {
       const cookie = randomBytes(32).toString('base64url');
       const now = clock();
-      const id = derived('id', cookie);
-      const { subject, tenant, mode, role, endsMs = null } = who;
-      const times = { opened_ms: now, seen_ms: now, until_ms: now + idleMs, ends_ms: endsMs };
-      await asked(async () => {
-        await db.deleteFrom('console_sessions').where('until_ms', '<=', now).execute();
-        await db
-          .insertInto('console_sessions')
-          .values({ id, subject, tenant, mode, role, ...times, mac: macOf(id, who, now, now + idleMs) })
-          .execute();
-      });
+      const { subject, tenant, mode, role, endsMs: ends_ms = null } = who;
+      const times = { opened_ms: now, seen_ms: now, until_ms: now + idleMs, ends_ms };
+      const row = {
+        id: derived('id', cookie),
+        kind: 'browser',
+        subject,
+        tenant,
+        mode,
+        role,
+        ...times,
+        asked_from: null,
+      };
+      await asked(() => insert(db, row));
       return cookie;
     },
     async of(cookie, { renews } = { renews: true }) {
       if (!COOKIE.test(cookie)) return null;
-      const now = clock();
-      const id = derived('id', cookie);
-      const row = await asked(() =>
-        db.selectFrom('console_sessions').selectAll().where('id', '=', id).executeTakeFirst(),
-      );
-      if (!row || Number(row.until_ms) <= now) return null;
-      const endsMs = row.ends_ms === null ? null : Number(row.ends_ms);
-      if (endsMs !== null && endsMs <= now) return null;
-      const openedMs = Number(row.opened_ms);
-      const mac = Buffer.from(macOf(id, { ...row, endsMs }, openedMs, Number(row.until_ms)));
-      const stored = Buffer.from(row.mac);
-      if (mac.length !== stored.length || !timingSafeEqual(mac, stored)) return null;
-      const isRenewed = renews && now - Number(row.seen_ms) >= SEEN_EVERY_MS;
-      if (isRenewed) {
-        const until_ms = now + idleMs;
-        // A store that takes no writes still says who somebody is, until that time is over.
-        await db
-          .updateTable('console_sessions')
-          .set({ seen_ms: now, until_ms, mac: macOf(id, { ...row, endsMs }, openedMs, until_ms) })
-          .where('id', '=', id)
-          .execute()
-          .catch(() => undefined);
-      }
-      const { subject, tenant, mode, role } = row;
-      return { id, subject, tenant, mode, role, endsMs, isRenewed, csrf: derived('csrf', cookie) };
+      const row = await rowOf(derived('id', cookie));
+      const session = standing(row);
+      if (!row || session === null) return null;
+      const isRenewed = renews && isSeldom(session);
+      if (isRenewed) await seen(row, { until_ms: clock() + idleMs });
+      return { ...session, isRenewed, csrf: derived('csrf', cookie) };
     },
-    end: async (id) => void (await asked(() => db.deleteFrom('console_sessions').where('id', '=', id).execute())),
-    endAllOf: async ({ subject, tenant }, but) =>
-      void (await asked(() =>
+    async ofToken(token) {
+      if (!TOKEN.test(token)) return null;
+      const row = await rowOf(derived('token', token));
+      const session = standing(row);
+      if (row && session && isSeldom(session)) await seen(row, {});
+      return session;
+    },
+    async openOf({ subject, tenant }) {
+      const rows = await asked(() =>
         db
-          .deleteFrom('console_sessions')
+          .selectFrom('console_sessions')
+          .selectAll()
           .where('subject', '=', subject)
           .where('tenant', '=', tenant)
-          .$if(but !== undefined, (those) => those.where('role', '<>', but?.role ?? ''))
+          .orderBy('opened_ms', 'desc')
+          .limit(MOST_TOLD)
           .execute(),
-      )),
+      );
+      return rows.flatMap((row) => standing(row) ?? []);
+    },
+    endOf: async ({ subject, tenant }, id) => {
+      const { numDeletedRows } = await asked(() =>
+        db
+          .deleteFrom('console_sessions')
+          .where('id', '=', id)
+          .where('subject', '=', subject)
+          .where('tenant', '=', tenant)
+          .executeTakeFirst(),
+      );
+      return numDeletedRows === 1n;
+    },
+    endToken: async (token) => end(derived('token', token)),
+    end,
+    async endAllOf({ subject, tenant }, but) {
+      const all = db
+        .deleteFrom('console_sessions')
+        .where('subject', '=', subject)
+        .where('tenant', '=', tenant)
+        .$if(but !== undefined, (those) => those.where('role', '<>', but?.role ?? ''));
+      // A token that one of these sessions is giving meanwhile is not seen by the first statement; after it none is given.
+      await asked(() => all.execute());
+      await asked(() => all.execute());
+    },
+    grants: deviceGrants({
+      db: db as unknown as Kysely<GrantTable>,
+      derived,
+      asked,
+      clock,
+      tokenOf() {
+        const token = `gate_cli_${randomBytes(32).toString('base64url')}`;
+        return { token, id: derived('token', token) };
+      },
+      sessionOf: async (id) => standing(await rowOf(id)),
+      async give(within, { id, approvedBy, askedFrom }) {
+        const transaction = within as unknown as Kysely<Tables>;
+        // Holds whoever ends the session back until the token is there to be ended as well.
+        const { numUpdatedRows } = await transaction
+          .updateTable('console_sessions')
+          .set({ mode: approvedBy.mode })
+          .where('id', '=', approvedBy.id)
+          .executeTakeFirst();
+        if (numUpdatedRows !== 1n) return null;
+        const now = clock();
+        const { subject, tenant, mode, role, endsMs } = approvedBy;
+        const ends = Math.min(now + idleMs, endsMs ?? Infinity);
+        const times = { opened_ms: now, seen_ms: now, until_ms: ends, ends_ms: ends };
+        await insert(transaction, {
+          id,
+          kind: 'command-line',
+          subject,
+          tenant,
+          mode,
+          role,
+          ...times,
+          asked_from: askedFrom,
+        });
+        return ends;
+      },
+      end,
+    }),
     async ready() {
       await asked(() => db.selectFrom('console_sessions').select('id').limit(1).execute());
       await assertWritable(store.sqlite);

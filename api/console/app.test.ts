@@ -33,6 +33,8 @@ const fieldsOf = (row: PendingRequest, over = {}) => ({
   request: REQUEST,
   ...over,
 });
+/** Nothing was asked for at a command line under it. */
+const NO_CODE = 'BCDF-BCDF';
 const statusOf = async (row: PendingRequest) => (await fixture.hil.reviews.get(row.id))?.status;
 const pathFor = (path: string, row: { id: string; correlation_id: string }) =>
   path.replace(':id', row.id).replace(':cid', row.correlation_id);
@@ -182,18 +184,30 @@ describe('signing in', () => {
   });
 });
 
+/** Forms about a person's own sessions ask no other service, and whoever is signed in may send them. */
+const isOwn = (path: string): boolean => /^\/(?:device|me)\//.test(path);
+
 describe.each(ACTIONS.map((action) => [action.path, action] as const))('the form %s', (path, { role }) => {
   let row: PendingRequest;
   let browser: TestBrowser;
   let address: string;
+  let code: string;
+  let other: string;
   beforeEach(async () => {
     row = await fixture.hil.park(1);
+    const cookie = (await fixture.browser()).cookie;
+    other = (await fixture.sessions.of(cookie))?.id ?? '';
     browser = await fixture.browser();
+    code = (await fixture.sessions.grants.begin('192.0.2.7'))?.userCode ?? '';
     address = pathFor(path, row);
     fixture.reached.length = 0;
   });
+  const ownStands = async (): Promise<boolean> =>
+    (await fixture.sessions.grants.asking(code)) !== null &&
+    (await fixture.sessions.openOf({ subject: 'operator:dev', tenant: 'acme' })).some(({ id }) => id === other);
   const nothingReached = async () => {
     expect(fixture.reached).toEqual([]);
+    expect(await ownStands()).toBe(true);
     expect(await fixture.hil.reviews.get(row.id)).toMatchObject({ status: 'pending', assigned_to: null });
   };
   const fields = () =>
@@ -211,12 +225,15 @@ describe.each(ACTIONS.map((action) => [action.path, action] as const))('the form
       status: 'closed',
       name: 'mine',
       query: 'agent=a',
+      user_code: code,
+      session: other,
     });
 
   it('does something where nothing is wrong, so that the refusals below refuse something', async () => {
     const { status } = await browser.post(address, fields());
     expect([200, 303]).toContain(status);
-    expect(fixture.reached.length > 0 || KEPT_HERE.includes(path)).toBe(true);
+    if (isOwn(path)) expect(await ownStands()).toBe(false);
+    else expect(fixture.reached.length > 0 || KEPT_HERE.includes(path)).toBe(true);
   });
 
   it.each([
@@ -266,7 +283,7 @@ describe.each(ACTIONS.map((action) => [action.path, action] as const))('the form
 
   it('is refused to a lower role', async () => {
     const lower = ROLES.slice(0, ROLES.indexOf(role));
-    expect(lower.length > 0 || KEPT_HERE.includes(path)).toBe(true);
+    expect(lower.length > 0 || isOwn(path) || KEPT_HERE.includes(path)).toBe(true);
     for (const less of lower) {
       const refused = await (await fixture.browser({ role: less })).post(address, fields());
       expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('role_too_low')]);
@@ -274,9 +291,10 @@ describe.each(ACTIONS.map((action) => [action.path, action] as const))('the form
     await nothingReached();
   });
 
-  it('does nothing to the row of another tenant', async () => {
+  it('does nothing to the row, or the session, of another tenant', async () => {
     const stranger = await fixture.browser({ subject: 'operator:glx', tenant: 'globex' });
-    const { text } = await stranger.post(address, fields());
+    const { text } = await stranger.post(address, { ...fields(), user_code: NO_CODE });
+    expect(await ownStands()).toBe(true);
     expect(text).not.toContain('payments-agent');
     expect(text).not.toContain('SECRET-VALUE');
     expect(await fixture.hil.reviews.get(row.id)).toMatchObject({ status: 'pending', assigned_to: null });
@@ -284,8 +302,9 @@ describe.each(ACTIONS.map((action) => [action.path, action] as const))('the form
 
   it('shows a problem, and decides nothing, while the services are away', async () => {
     fixture.away.add('hil').add('ledger');
-    const { text } = await browser.post(address, fields());
-    if (!KEPT_HERE.includes(path)) expect(text).toContain('console_neighbour_away');
+    const { status, text } = await browser.post(address, fields());
+    if (isOwn(path)) expect([200, 303]).toContain(status);
+    else if (!KEPT_HERE.includes(path)) expect(text).toContain('console_neighbour_away');
     expect(await statusOf(row)).toBe('pending');
   });
 });

@@ -9,7 +9,7 @@ import type { Download } from '../../console/download.js';
 import { ACTIONS, PAGES } from '../../console/routes.js';
 import { isAtLeast, type Role } from '../../console/roles.js';
 import { Document, Problem } from '../../console/ui/document.js';
-import type { AboutConsole, Form, Person, Shown, Visit } from '../../console/visit.js';
+import type { AboutConsole, Form, OwnSessions, Person, Shown, Visit } from '../../console/visit.js';
 import { ERROR_CODES } from '../../contracts/error-codes.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import type { PasskeyRequired } from '../../domain/review/passkeys.js';
@@ -28,6 +28,9 @@ import { answerCases } from './case-files.js';
 import { answerLedger } from './ledger-answers.js';
 import { chainHealth } from './chain-health.js';
 import { regulatoryBundles } from './regulatory.js';
+import { deviceFlow } from './command-line/device-flow.js';
+import { relayCommandLine } from './command-line/relay.js';
+import { ownSessions } from './own-sessions.js';
 import { relayReviewEvents } from './review-events.js';
 import { type NeighboursOver, servicesFor, tellStanding } from './services-over-http.js';
 import type { Door, ReviewProof, SignInMode } from './sign-in/mode.js';
@@ -107,6 +110,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     to.setNotFoundHandler(async (request, reply) => {
       const entered = await enteredOf(request).catch(() => null);
       const words = `There is no page ${request.url.split('?')[0]}.`;
+      if (!wantsPage(request)) throw new GateError('not_found', words);
       const body = <Problem code="not_found" words={words} id={request.correlationId} />;
       return send(reply, { title: 'No such page', body }, entered, 404);
     });
@@ -205,10 +209,13 @@ export function createConsoleService(options: ConsoleOptions): Service {
     passkeyFor: (tier) =>
       options.passkeyRequired === 'all' || (options.passkeyRequired === 'strict' && tier === 'strict'),
     services: servicesFor(person, proof, reached),
+    sessions: sessionsOf(session),
     stands: () => standsFor(request),
     about: options.about,
     may: ACTIONS,
   });
+
+  const sessionsOf: (session: Session) => OwnSessions = ownSessions({ sessions, signIn, metrics, clock });
 
   /** Where somebody signs in who wanted this page. */
   const signInFor = ({ url: wanted }: FastifyRequest): string =>
@@ -325,6 +332,24 @@ export function createConsoleService(options: ConsoleOptions): Service {
   });
 
   answerCases(app, { entered: enteredOf, services: ({ person, proof }) => servicesFor(person, proof, reached), clock });
+  deviceFlow(app, {
+    sessions,
+    issuer: ({ headers: { host } }) => name?.origin ?? `${options.tls === null ? 'http' : 'https'}://${host}`,
+    stands: (session) => signIn.personOf(session) !== null,
+    metrics,
+    clock,
+  });
+  relayCommandLine(app, {
+    async holder(request) {
+      const token = bearerOf(request);
+      const session = token === null ? null : await sessions.ofToken(token);
+      const found = session && signIn.personOf(session);
+      return session && found && { session, ...found };
+    },
+    assertRole,
+    hil: neighbours.hil,
+    ledger: neighbours.ledger,
+  });
 
   for (const page of PAGES)
     app.get(page.path, async (request, reply) => {

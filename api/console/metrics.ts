@@ -7,7 +7,11 @@ export interface ConsoleMetrics {
   roleDenied(required: string, actual: string): void;
   /** Whether the console knows who its operators are. */
   operatorTrust(isReady: boolean): void;
+  /** A command line asked to act for somebody, or what came of that. */
+  device(outcome: DeviceOutcome): void;
 }
+
+export type DeviceOutcome = 'asked' | 'allowed' | 'refused' | 'given' | 'replayed';
 
 export function consoleMetrics(registry: Registry): ConsoleMetrics {
   const attempts = new Counter({
@@ -28,7 +32,14 @@ export function consoleMetrics(registry: Registry): ConsoleMetrics {
     registers: [registry],
   });
   trust.set(1);
+  const devices = new Counter({
+    name: 'gate_console_device_grants_total',
+    help: 'Sign-ins of command lines, by step; replayed: a code that was used twice, whose token has ended',
+    labelNames: ['outcome'],
+    registers: [registry],
+  });
   return {
+    device: (outcome) => devices.inc({ outcome }),
     attempt: (outcome) => attempts.inc({ outcome }),
     operatorTrust: (isReady) => trust.set(isReady ? 1 : 0),
     roleDenied: (required, actual) => denials.inc({ required, actual }),

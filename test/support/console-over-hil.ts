@@ -1,3 +1,4 @@
+import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
@@ -49,6 +50,8 @@ export interface ConsoleFixture {
   /** The one place that decides which decision is first; by default the first one stands. */
   sender: (decision: SignedDecision) => Promise<DecisionOutcome>;
   browser(as?: Partial<SignedIn>): Promise<TestBrowser>;
+  /** A token of the command line, as `gate login` gets one, for whom `as` says. */
+  token(as?: Partial<SignedIn>): Promise<string>;
   /** Of a cookie that the test chose, or of none. */
   stranger(cookie?: string): TestBrowser;
   /** Where the sessions are. */
@@ -79,10 +82,23 @@ export async function openConsole(
       const { status, body } = await answer(url, init);
       return { status, text: () => Promise.resolve(body) };
     };
-    const stream = async (text: string, { method }: Partial<Asked>) => {
-      if (method !== 'POST') throw new Error('no stream here');
-      const { status, text: body } = await fetch(text, { method });
-      return { status, body: Readable.from([Buffer.from(await body())]), text: body };
+    const stream = async (
+      text: string,
+      { method, headers, signal }: Partial<Asked> & { headers: Record<string, string>; signal: AbortSignal },
+    ) => {
+      if (method === 'POST') {
+        const { status, text: body } = await fetch(text, { method });
+        return { status, body: Readable.from([Buffer.from(await body())]), text: body };
+      }
+      if (name !== 'hil') throw new Error('no stream here');
+      if (!hil.service.app.server.listening) await hil.service.app.listen({ host: '127.0.0.1', port: 0 });
+      const { port } = hil.service.app.server.address() as AddressInfo;
+      const { pathname, search } = new URL(text);
+      const answer = await fetchAt(`http://127.0.0.1:${port}${pathname}${search}`, {
+        headers: { ...headers, 'x-test-caller': 'console' },
+        signal,
+      });
+      return { status: answer.status, body: answer.body ?? [], text: () => answer.text() };
     };
     return Promise.resolve({ url: `http://${name}`, fetch: Object.assign(fetch, { stream }) as never });
   };
@@ -191,6 +207,15 @@ export async function openConsole(
     async browser({ subject = 'operator:dev', tenant = 'acme', mode = 'operator-token', role = 'admin' } = {}) {
       return stranger(await current.sessions.open({ subject, tenant, mode, role }));
     },
+    async token({ subject = 'operator:dev', tenant = 'acme', mode = 'operator-token', role = 'admin' } = {}) {
+      const { grants } = current.sessions;
+      const { deviceCode = '', userCode = '' } = (await grants.begin('192.0.2.7')) ?? {};
+      const session = await current.sessions.of(await current.sessions.open({ subject, tenant, mode, role }));
+      await grants.answer(userCode, { session: session?.id ?? '' });
+      const came = await grants.collect(deviceCode, () => true);
+      if (came.is !== 'given') throw new Error(`no token: ${came.is}`);
+      return came.token;
+    },
     stranger,
     sessionFile: target.file,
     async restart(over = {}) {
@@ -209,6 +234,8 @@ export async function openConsole(
   let current = await open();
   return fixture;
 }
+
+const fetchAt = fetch;
 
 type Neighbour = 'hil' | 'ledger' | 'policy';
 

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import type { Person } from '../../../console/visit.js';
-import type { Session, SignedIn } from '../../../adapters/console/session-store.js';
+import type { SignedIn } from '../../../adapters/console/session-store.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import type { ReadinessChecks } from '../../plugins/health.js';
 
@@ -35,9 +35,9 @@ export interface SignInMode {
   readonly body: (refused: string | undefined, wanted: string) => VNode;
   readonly routes: (app: ServiceApp, door: Door) => void;
   /** Who a session is by what the settings say now, and what proves it; `null` for nobody any more. */
-  readonly personOf: (session: Session) => { readonly person: Person; readonly proof: ReviewProof } | null;
+  readonly personOf: (session: SignedIn) => { readonly person: Person; readonly proof: ReviewProof } | null;
   /** Where each request has to prove anew who sends it: whether this one does, for the person of the session. */
-  readonly isProvedBy?: (request: FastifyRequest, session: Session) => Promise<boolean>;
+  readonly isProvedBy?: (request: FastifyRequest, session: SignedIn) => Promise<boolean>;
   readonly readiness?: ReadinessChecks;
   /** Who a token of a program stands for, where this way has such tokens. */
   readonly personByToken?: (token: string) => { readonly person: Person; readonly proof: ReviewProof } | null;

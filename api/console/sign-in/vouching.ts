@@ -1,6 +1,6 @@
 import { ROLES, type Role } from '../../../console/roles.js';
 import type { Person } from '../../../console/visit.js';
-import type { Session } from '../../../adapters/console/session-store.js';
+import type { SignedIn } from '../../../adapters/console/session-store.js';
 import {
   isSubjectOf,
   type Vouched,
@@ -17,7 +17,7 @@ const isRole = (role: string): role is Role => (ROLES as readonly string[]).incl
 
 /** The person of a session that a way to sign in opened for which the console vouches, and the console's word for him. */
 export function vouchedPerson(
-  { subject, tenant, mode, role }: Session,
+  { subject, tenant, mode, role }: SignedIn,
   method: Method,
   decideToken: string,
 ): { readonly person: Person; readonly proof: ReviewProof } | null {

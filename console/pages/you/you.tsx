@@ -1,34 +1,95 @@
-import { Facts, Foreign } from '../../ui/parts.js';
-import type { Page } from '../../visit.js';
+import { GateError } from '../../../domain/errors.js';
+import { Csrf, Facts, Foreign, Table, Time } from '../../ui/parts.js';
+import type { Action, OpenHere, Page, Shown, Visit } from '../../visit.js';
 
-/** Who is signed in, and the passkeys of that person. */
+/** Who is signed in, where else, and the passkeys of that person. */
 export const YOU: Page = {
   path: '/me',
   role: 'viewer',
   nav: { label: 'You', key: 'y' },
-  show: ({ person: { subject, tenant, role, mode }, csrf }) =>
-    Promise.resolve({
-      title: 'You',
-      body: (
-        <section data-passkeys={csrf} data-name={subject.replace(/^operator:/, '')}>
-          <h1>You</h1>
-          <Facts
-            of={[
-              ['Name', <Foreign text={subject} />],
-              ['Tenant', tenant],
-              ['Role', role],
-              ['Signed in by', mode],
-            ]}
-          />
-          <h2>Passkeys</h2>
-          {mode === 'operator-token' ? (
-            <Passkeys />
-          ) : (
-            <p>Passkeys belong to operators who sign in with a token: who signs in this way has none.</p>
-          )}
-        </section>
-      ),
-    }),
+  show: youShown,
+};
+
+async function youShown(visit: Visit): Promise<Shown> {
+  const { subject, tenant, role, mode } = visit.person;
+  const open = await visit.sessions.open();
+  return {
+    title: 'You',
+    body: (
+      <section data-passkeys={visit.csrf} data-name={subject.replace(/^operator:/, '')}>
+        <h1>You</h1>
+        <Facts
+          of={[
+            ['Name', <Foreign text={subject} />],
+            ['Tenant', tenant],
+            ['Role', role],
+            ['Signed in by', mode],
+          ]}
+        />
+        <h2>Signed in</h2>
+        <p>
+          In a browser, or at a command line by <code>gate login</code>. What you do not know, end.
+        </p>
+        <Sessions of={open} visit={visit} />
+        <h2>Passkeys</h2>
+        {mode === 'operator-token' ? (
+          <Passkeys />
+        ) : (
+          <p>Passkeys belong to operators who sign in with a token: who signs in this way has none.</p>
+        )}
+      </section>
+    ),
+  };
+}
+
+const Sessions = ({ of, visit: { csrf, nowMs } }: { readonly of: readonly OpenHere[]; readonly visit: Visit }) => {
+  const time = (ms: number) => <Time iso={new Date(ms).toISOString()} nowMs={nowMs} />;
+  return (
+    <Table label="Where you are signed in" heads={['Where', 'Since', 'Last used', 'Ends', '']}>
+      {of.map(({ id, kind, openedMs, seenMs, untilMs, askedFrom, isThis }) => (
+        <tr key={id}>
+          <th scope="row">
+            {kind === 'browser' ? 'A browser' : 'A command line'}
+            {askedFrom !== null && (
+              <>
+                {' at '}
+                <Foreign text={askedFrom} />
+              </>
+            )}
+          </th>
+          <td>{time(openedMs)}</td>
+          <td>{time(seenMs)}</td>
+          <td>{time(untilMs)}</td>
+          <td>
+            {isThis ? (
+              'this one'
+            ) : (
+              <form method="post" action="/me/end">
+                <Csrf token={csrf} />
+                <input type="hidden" name="session" value={id} />
+                <button class="destroy" type="submit">
+                  End
+                </button>
+              </form>
+            )}
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
+};
+
+/** Signs the person out somewhere else. */
+export const END_SESSION: Action = {
+  path: '/me/end',
+  role: 'viewer',
+  does: 'end a session of oneself',
+  async act(visit, form) {
+    if (!(await visit.sessions.end(form.get('session'))))
+      throw new GateError('not_found', 'You have no such session any more.');
+    return '/me';
+  },
+  refused: youShown,
 };
 
 const Passkeys = () => (

@@ -1,0 +1,41 @@
+import type { Role } from '../../../console/roles.js';
+
+/** A route of another service that the command line asks through the console. */
+export interface RelayedRoute {
+  readonly service: 'hil' | 'ledger';
+  readonly method: 'GET' | 'POST';
+  /** As the service has it; `:id` stands for a UUID, `:agent` for any name. Here it stands below `/command-line/<service>`. */
+  readonly path: `/${string}`;
+  /** The least role. */
+  readonly role: Role;
+  /** What may stand in the query; anything else is refused. */
+  readonly query: readonly string[];
+  readonly timeoutMs: number;
+}
+
+const READ_MS = 20_000;
+/** HIL gives up first, and says what it knows. */
+const DECIDE_MS = 45_000;
+
+/**
+ * What a token of the command line is good for: what `gate pending`, `gate decide`, `gate approvals` and `gate audit` ask, and nothing else. The
+ * stream of `gate pending --watch` stands beside (`relay.ts`).
+ */
+export const RELAYED: readonly RelayedRoute[] = [
+  hil('/pending', ['id', 'status', 'sort', 'limit', 'before', 'agent_id']),
+  hil('/pending/summaries', ['status', 'sort', 'limit', 'cursor', 'q', 'risk_tier']),
+  hil('/pending/:id', []),
+  hil('/pending/by-correlation/:id', []),
+  hil('/approvals/stats', ['window']),
+  { service: 'hil', method: 'POST', path: '/decide/:id', role: 'approver', query: [], timeoutMs: DECIDE_MS },
+  ledger('/audit/correlation/:id', []),
+  ledger('/audit/:agent', ['limit', 'before']),
+];
+
+function hil(path: RelayedRoute['path'], query: readonly string[]): RelayedRoute {
+  return { service: 'hil', method: 'GET', path, role: 'viewer', query, timeoutMs: READ_MS };
+}
+
+function ledger(path: RelayedRoute['path'], query: readonly string[]): RelayedRoute {
+  return { service: 'ledger', method: 'GET', path, role: 'viewer', query, timeoutMs: READ_MS };
+}
