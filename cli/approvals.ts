@@ -4,10 +4,10 @@ import { CliError } from './errors.js';
 import { json, print } from './output.js';
 import { lasting } from './review-text.js';
 import { table } from './table.js';
-import { decideToken, endpoint, operatorTarget } from './target.js';
+import { type ConsoleFlags, consoleAt, decideToken, endpoint } from './target.js';
 import type { LiteFlags } from './lite-target.js';
 
-interface ApprovalsOptions extends LiteFlags {
+interface ApprovalsOptions extends LiteFlags, ConsoleFlags {
   readonly window: string;
   readonly limit: number;
   readonly json?: boolean;
@@ -40,11 +40,13 @@ what each person did:
     )
     .addOption(endpoint())
     .addOption(decideToken())
+    .addOption(consoleAt())
     .addOption(json())
     .action(async ({ window, limit, json: asJson, ...given }: ApprovalsOptions) => {
       if (!Number.isInteger(limit) || limit < 1 || limit > 1000)
         throw new CliError('--limit is a number from 1 to 1000', 2);
-      const target = operatorTarget(given);
+      const { reviewTarget } = await import('./review-target.js');
+      const target = reviewTarget(given);
       const stats = await target.ask<ApprovalStats>('hil', 'GET', `/approvals/stats?window=${window}`);
       const newest = (status: 'decided' | 'pending') =>
         target.ask<PendingRequest[]>('hil', 'GET', `/pending?status=${status}&sort=newest&limit=${limit}`);

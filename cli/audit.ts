@@ -3,9 +3,10 @@ import type { LedgerEntry } from '../contracts/ledger.js';
 import { CliError } from './errors.js';
 import { json, print } from './output.js';
 import { table } from './table.js';
-import { ledgerFile, UUID, ledgerTarget } from './target.js';
+import { type ConsoleFlags, consoleAt, ledgerFile, UUID } from './target.js';
 import { changesIn } from '../domain/evidence/reports/summaries.js';
 import type { LedgerReader } from '../domain/ledger/ports.js';
+import type { PersonTarget } from './person-target.js';
 import { type StackTarget } from './stack-target.js';
 
 /** `gate audit`: the rows of a call or an agent, or the newest rows. */
@@ -15,19 +16,28 @@ export function registerAudit(program: Command): void {
     .description('print the ledger rows of one call or of an agent, or the newest, in order')
     .argument('[agent | correlation id]', 'the X-Gate-Correlation-Id of a call, or the name of an agent')
     .addOption(ledgerFile())
+    .addOption(consoleAt())
     .addOption(new Option('--limit <n>', 'at most so many rows, the newest').default(50).argParser(Number))
     .addOption(json())
     .action(
       async (
         id: string | undefined,
-        { ledger: given, limit, json: asJson }: { ledger?: string; limit: number; json?: boolean },
+        {
+          ledger: given,
+          limit,
+          json: asJson,
+          ...flags
+        }: { ledger?: string; limit: number; json?: boolean } & ConsoleFlags,
       ) => {
-        const target = ledgerTarget(given);
+        const { auditTarget } = await import('./review-target.js');
+        const target = auditTarget(given, flags);
         if (!Number.isInteger(limit) || limit < 1) throw new CliError('--limit is a number from 1', 2);
         const rows =
           target.kind === 'file'
             ? await target.read((opened) => rowsOfFile(opened, id, limit))
-            : await rowsOfStack(target, id, limit);
+            : target.kind === 'person'
+              ? await rowsOfPerson(target, id, limit)
+              : await rowsOfStack(target, id, limit);
         if (asJson) return print(rows);
         if (rows.length === 0) throw new CliError(`the ledger has no rows${id === undefined ? '' : ` of ${id}`}`, 4);
         const ofCall = id !== undefined && UUID.test(id);
@@ -63,6 +73,17 @@ async function rowsOfStack(stack: StackTarget, id: string | undefined, limit: nu
   for (const agent of agents)
     rows.push(...(await ask<LedgerEntry[]>(`/audit/${encodeURIComponent(agent)}?limit=${limit}`)));
   return rows.toSorted((one, other) => one.seq - other.seq).slice(-limit);
+}
+
+/** The same of a console, which knows the person's tenant and lists no agents of others. */
+async function rowsOfPerson(person: PersonTarget, id: string | undefined, limit: number): Promise<LedgerEntry[]> {
+  if (id !== undefined && UUID.test(id)) return person.ask('ledger', 'GET', `/audit/correlation/${id}`);
+  const rows = await person.ask<LedgerEntry[]>(
+    'ledger',
+    'GET',
+    `/audit/${encodeURIComponent(id ?? '*')}?limit=${limit}`,
+  );
+  return rows.toReversed();
 }
 
 /** In chain order: one call's rows, an agent's newest, or the newest of all. */

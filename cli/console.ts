@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { DevelopmentFile } from '../stack/development-file.js';
 import { exitOf, refusalText, why } from './answers.js';
 import { CliError } from './errors.js';
-import { developmentFile, operatorToken } from './stack-target.js';
+import { consoleOf, developmentFile, operatorToken } from './stack-target.js';
 
 const linkAnswer = z.object({ path: z.string().startsWith('/login?link='), expires_in_secs: z.number() });
 
@@ -32,8 +32,5 @@ export async function signInLink(stack: DevelopmentFile, operator?: string): Pro
     throw new CliError(`this console signs people in another way than by a token: open ${url}`, 1);
   const text = await response.text();
   if (!response.ok) throw new CliError(refusalText(response.status, text), exitOf(response.status));
-  // localhost is the name that the console is known by, and where passkeys belong.
-  const { hostname, protocol, port } = new URL(url);
-  const name = hostname === '127.0.0.1' ? 'localhost' : hostname;
-  return new URL(linkAnswer.parse(JSON.parse(text)).path, `${protocol}//${name}:${port}`).href;
+  return new URL(linkAnswer.parse(JSON.parse(text)).path, consoleOf(stack)).href;
 }

@@ -4,7 +4,7 @@ import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
 import { assertSameTypes, diffOf, type ModificationFlags } from './modification.js';
 import { gateCommand, json, print } from './output.js';
-import { decideToken, endpoint, UUID, operatorTarget } from './target.js';
+import { type ConsoleFlags, consoleAt, decideToken, endpoint, UUID } from './target.js';
 import type { LiteFlags } from './lite-target.js';
 import { rowOfStack } from './stack-target.js';
 
@@ -47,6 +47,7 @@ export function registerDecide(program: Command): void {
     )
     .addOption(endpoint())
     .addOption(decideToken())
+    .addOption(consoleAt())
     .option('--action-digest <digest>', 'original_payload_digest of the call as you saw it: another call is refused')
     .addOption(json())
     .addHelpText('after', MODIFY_HELP)
@@ -62,9 +63,12 @@ export function registerDecide(program: Command): void {
           set,
           modify,
           ...given
-        }: { reason?: string; actionDigest?: string; as?: string; json?: boolean } & ModificationFlags & LiteFlags,
+        }: { reason?: string; actionDigest?: string; as?: string; json?: boolean } & ModificationFlags &
+          LiteFlags &
+          ConsoleFlags,
       ) => {
-        const target = operatorTarget(given, operator);
+        const { reviewTarget } = await import('./review-target.js');
+        const target = reviewTarget(given, operator);
         if (operator !== undefined && target.kind === 'lite')
           throw new CliError('--as is for the operators of a stack; lite knows who decides by the decide token', 2);
         if (!UUID.test(id)) throw new CliError(`${id} is not an id; \`gate pending\` lists them`, 2);

@@ -5,11 +5,12 @@ import { CliError } from './errors.js';
 import { gateCommand, json, print } from './output.js';
 import { details, expiry } from './review-text.js';
 import { table } from './table.js';
-import { decideToken, endpoint, UUID, operatorTarget } from './target.js';
+import { type ConsoleFlags, consoleAt, decideToken, endpoint, UUID } from './target.js';
 import { type LiteFlags, type LiteTarget } from './lite-target.js';
-import { rowOfStack, type StackTarget } from './stack-target.js';
+import type { ReviewTarget } from './review-target.js';
+import { rowOfStack } from './stack-target.js';
 
-interface PendingOptions extends LiteFlags {
+interface PendingOptions extends LiteFlags, ConsoleFlags {
   readonly status: string;
   readonly limit?: number;
   readonly sort?: ReviewOrder;
@@ -37,9 +38,11 @@ export function registerPending(program: Command): void {
     .option('--watch', 'a table that follows what happens, with keys to decide; ends with q')
     .addOption(endpoint())
     .addOption(decideToken())
+    .addOption(consoleAt())
     .addOption(json())
     .action(async (id: string | undefined, { status, limit, sort, json: asJson, watch, ...given }: PendingOptions) => {
-      const target = operatorTarget(given);
+      const { reviewTarget } = await import('./review-target.js');
+      const target = reviewTarget(given);
       if (watch) {
         if (id !== undefined || asJson || limit !== undefined || sort !== undefined || status !== 'pending')
           throw new CliError('--watch shows what waits, and goes with no other choice of rows', 2);
@@ -77,7 +80,12 @@ export function registerPending(program: Command): void {
         ]),
       );
       process.stdout.write(`${shown}\n`);
-      const where = target.kind === 'lite' ? ` --endpoint ${target.url}` : '';
+      const where =
+        target.kind === 'lite'
+          ? ` --endpoint ${target.url}`
+          : target.kind === 'person' && given.console !== undefined
+            ? ` --console ${target.console}`
+            : '';
       if (status === 'pending')
         process.stdout.write(
           `\nlook at one: ${gateCommand()} pending <id>${where}\ndecide with: ${gateCommand()} decide <id> approve|deny|modify --reason "…"${where}\n`,
@@ -89,7 +97,7 @@ export function registerPending(program: Command): void {
 const PAGE_ROWS = 200;
 
 /** All rows of a list, page by page after the last one seen. */
-async function allRows(target: LiteTarget | StackTarget, list: string, limit = Infinity): Promise<PendingRequest[]> {
+async function allRows(target: ReviewTarget, list: string, limit = Infinity): Promise<PendingRequest[]> {
   const rows: PendingRequest[] = [];
   for (;;) {
     const size = Math.min(PAGE_ROWS, limit - rows.length);

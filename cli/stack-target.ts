@@ -16,6 +16,15 @@ export function developmentFile(): DevelopmentFile {
 
 export const stackIsKnown = () => existsSync(join(resolve(process.env.GATE_STATE_DIR ?? '.gate'), 'dev.json'));
 
+/** The console of a stack, under the name that browsers know it by and where passkeys belong. */
+export function consoleOf(stack: Pick<DevelopmentFile, 'console'>): string {
+  const { protocol, hostname, port } = new URL(stack.console.url);
+  return new URL(`${protocol}//${hostname === '127.0.0.1' ? 'localhost' : hostname}:${port}`).origin;
+}
+
+/** The console of the running stack of this folder; `null` where none is known. */
+export const consoleOfStack = (): string | null => (stackIsKnown() ? consoleOf(developmentFile()) : null);
+
 /** A service with one name for its address and its certificate. */
 type AskedService = Extract<ServiceKey, ProcessName>;
 
@@ -125,7 +134,7 @@ async function eventsAsConsole(
 }
 
 /** A row by its own id or by that of its call. */
-export async function rowOfStack(stack: StackTarget, id: string): Promise<PendingRequest> {
+export async function rowOfStack(stack: Pick<StackTarget, 'ask'>, id: string): Promise<PendingRequest> {
   try {
     return await stack.ask<PendingRequest>('hil', 'GET', `/pending/${id}`);
   } catch (error) {

@@ -17,8 +17,16 @@ export const decideToken = () =>
 export const ledgerFile = () =>
   new Option('--ledger <file>', 'this ledger file instead of the running stack').env('GATE_LITE_LEDGER');
 
-/** What a command is about: the running stack of this folder, a lite process, or a ledger file. */
-export type Target = StackTarget | LiteTarget | FileTarget;
+export const consoleAt = () =>
+  new Option(
+    '--console <url>',
+    'a console, as who signed in there with `gate login`; without it that of the running stack of this folder, or the last one',
+  );
+
+/** What is said of a console on the command line. */
+export interface ConsoleFlags {
+  readonly console?: string;
+}
 
 /** A ledger file, which is only read. */
 export interface FileTarget {
@@ -28,14 +36,15 @@ export interface FileTarget {
 }
 
 /** The lite process that is named; otherwise the running stack, and the lite of this folder where no stack is known. */
-export function operatorTarget(flags: LiteFlags, operator?: string): Exclude<Target, FileTarget> {
-  const stackIsMeant = process.env.GATE_STATE_DIR || stackIsKnown();
-  const url = flags.endpoint ?? (stackIsMeant ? undefined : liteHere());
+export function operatorTarget(flags: LiteFlags, operator?: string): StackTarget | LiteTarget {
+  const url = flags.endpoint ?? (stackIsMeant() ? undefined : liteHere());
   return url === undefined ? stackTarget(flags.tenant, operator) : liteTarget({ ...flags, endpoint: url });
 }
 
+export const stackIsMeant = (): boolean => Boolean(process.env.GATE_STATE_DIR) || stackIsKnown();
+
 /** The ledger file that is named or lies here; otherwise the running stack. */
-export function ledgerTarget(given: string | undefined): Exclude<Target, LiteTarget> {
+export function ledgerTarget(given: string | undefined): StackTarget | FileTarget {
   const file = ledgerPath(given);
   return file ? { kind: 'file', file, read: (use) => withLedgerFile(file, use) } : stackTarget();
 }

@@ -43,7 +43,7 @@ const SIGNALS = [
 
 /** `gate pending --watch`: until q. Throws what a first look at Gate throws. */
 export async function watchPending(
-  target: LiteTarget | StackTarget,
+  target: Pick<LiteTarget | StackTarget, 'ask' | 'events'>,
   rowOf: (id: string) => Promise<PendingRequest>,
 ): Promise<void> {
   const { stdin, stdout } = process;

@@ -34,6 +34,13 @@ export const READ_ELSEWHERE: readonly ReadElsewhere[] = [
     meaning: 'The address of the lite process that is meant (`--endpoint`).',
   },
   {
+    variable: 'XDG_CONFIG_HOME',
+    readBy: 'gate login, and commands that act as who is signed in',
+    fallback: '~/.config',
+    meaning:
+      'Where sign-ins at consoles are kept, below `gate/sign-in`; those of the stack of a folder are below its state folder.',
+  },
+  {
     variable: 'GATE_TRUSTED_LOGS',
     readBy: 'gate verify',
     fallback: 'none',
