@@ -67,9 +67,6 @@ export async function whoIs({ console, token }: Pick<KeptSignIn, 'console' | 'to
 }
 
 function refusal(console: string, status: number, text: string): CliError {
-  const again =
-    status === 401
-      ? ` (at ${console}; \`${gateCommand()} logout\` forgets it, and whom this folder's stack has may act)`
-      : '';
+  const again = status === 401 ? ` (${console}; \`${gateCommand()} logout\` forgets this sign-in)` : '';
   return new CliError(`${refusalText(status, text)}${again}`, exitOf(status));
 }

@@ -94,6 +94,20 @@ describe.each(STORES)('device grants on %s', (kind) => {
     expect(await sessions.grants.collect(deviceCode, () => false)).toEqual({ is: 'denied' });
   });
 
+  it('give nothing that outlives a role which is lost in the same moment', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const { deviceCode } = await allowed();
+      now += POLL_SECS * 1_000;
+      let lost: Promise<void> | null = null;
+      await sessions.grants.collect(deviceCode, () => {
+        lost = sessions.endAllOf(WHO);
+        return true;
+      });
+      await lost;
+      expect(await sessions.openOf(WHO)).toEqual([]);
+    }
+  });
+
   it('that were refused say so, again and again', async () => {
     const { deviceCode, userCode } = await begun();
     expect(await sessions.grants.answer(userCode, 'refused')).toBe(true);

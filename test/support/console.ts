@@ -15,6 +15,7 @@ import { ABOUT } from './about-console.js';
 export interface Asked {
   readonly method: string;
   readonly path: string;
+  readonly query: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
@@ -41,7 +42,7 @@ export async function openConsole(options: {
   const asked = { hil: [] as Asked[], others: [] as Asked[] };
   const neighbour = (name: keyof typeof asked) => {
     const keep = (url: string, method: string, headers: Readonly<Record<string, string>> = {}) =>
-      void asked[name].push({ method, path: new URL(url).pathname, headers });
+      void asked[name].push({ method, path: new URL(url).pathname, query: new URL(url).search, headers });
     const fetch = (url: string, init: { readonly method: string; readonly headers?: Record<string, string> }) => {
       keep(url, init.method, init.headers);
       return Promise.resolve({ status: 503, text: () => Promise.resolve('') });

@@ -393,6 +393,23 @@ describe.each(RELAYED.map((route) => [`${route.method} ${route.path} of ${route.
   },
 );
 
+it.each([
+  'GET ledger/agents',
+  'POST hil/people/standing',
+  'POST hil/pending/x/assign',
+  'GET ledger/verify',
+  'GET policy/policies',
+])('what the table has not is not asked at the command line: %s', async (name) => {
+  const [method, path] = name.split(' ') as ['GET' | 'POST', string];
+  const token = await fixture.token();
+  fixture.reached.length = 0;
+  expect(await ask(method, `/command-line/${path}`, bearer(token))).toMatchObject({
+    status: 404,
+    body: { error: 'not_found' },
+  });
+  expect(fixture.reached).toEqual([]);
+});
+
 describe('a decision at the command line', () => {
   const decide = async (row: PendingRequest, body: object, as = {}) =>
     ask(
@@ -499,6 +516,7 @@ describe('somebody for whom the console vouches', () => {
         role: 'admin',
       });
       expect(toLedger).toEqual({ 'x-gate-tenant-scope': 'acme' });
+      expect(console.asked.others[0]?.query).toBe('?tenant=acme');
     } finally {
       await console.close();
     }
