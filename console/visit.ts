@@ -45,6 +45,8 @@ export interface OpenHere {
 
 /** A command line that asks to act for whoever types its code. */
 export interface AskingDevice {
+  /** As the command line shows it, however it was typed. */
+  readonly code: string;
   readonly askedMs: number;
   readonly untilMs: number;
   readonly askedFrom: string;

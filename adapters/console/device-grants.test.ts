@@ -54,6 +54,7 @@ describe.each(STORES)('device grants on %s', (kind) => {
     const { deviceCode, userCode } = await begun();
     expect(await collect(deviceCode)).toEqual({ is: 'pending' });
     expect(await sessions.grants.asking(userCode)).toEqual({
+      code: userCode,
       askedMs: now - POLL_SECS * 1_000,
       untilMs: now - POLL_SECS * 1_000 + GRANT_LIFE_MS,
       askedFrom: '192.0.2.7',

@@ -4,6 +4,8 @@ import type { OpenSession } from './signed-in.js';
 
 /** A command line that asks to act for somebody, as it is shown to the person. */
 export interface AskingDevice {
+  /** As the command line shows it, however it was typed. */
+  readonly code: string;
   readonly askedMs: number;
   readonly untilMs: number;
   /** The address it asks from. */
@@ -81,7 +83,7 @@ const DRAWS = 3;
 const MAC_FORM = 'gate.console-device-grant/1';
 
 /** `WDJB-MJHT`: as it is shown. */
-export const userCodeShown = (code: string): string => `${code.slice(0, 4)}-${code.slice(4)}`;
+const userCodeShown = (code: string): string => `${code.slice(0, 4)}-${code.slice(4)}`;
 
 /** What a person typed as it is compared; `null` for what no code is. */
 export function userCodeTyped(text: string): string | null {
@@ -127,10 +129,11 @@ export function deviceGrants(options: DeviceGrantsOptions): DeviceGrants {
     );
     return row && isGates(row) ? row : null;
   };
-  const waiting = async (typed: string): Promise<Row | null> => {
+  const waiting = async (typed: string): Promise<(Row & { readonly code: string }) | null> => {
     const code = userCodeTyped(typed);
     const row = code === null ? null : await rowBy('user_code', derived('user code', code));
-    return row?.state === 'asked' && Number(row.until_ms) > clock() ? row : null;
+    if (code === null || row?.state !== 'asked' || Number(row.until_ms) <= clock()) return null;
+    return { ...row, code: userCodeShown(code) };
   };
 
   return {
@@ -176,7 +179,9 @@ export function deviceGrants(options: DeviceGrantsOptions): DeviceGrants {
     },
     async asking(typed) {
       const row = await waiting(typed);
-      return row && { askedMs: Number(row.asked_ms), untilMs: Number(row.until_ms), askedFrom: row.asked_from };
+      if (row === null) return null;
+      const { code, asked_from: askedFrom } = row;
+      return { code, askedMs: Number(row.asked_ms), untilMs: Number(row.until_ms), askedFrom };
     },
     async answer(typed, by) {
       const row = await waiting(typed);

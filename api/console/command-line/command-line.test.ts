@@ -214,7 +214,10 @@ describe('the page for the code', () => {
     expect((await browser.get('/device')).text).toContain('name="user_code"');
     const { user_code = '' } = await begin();
     const typed = encodeURIComponent(` ${user_code.replace('-', ' ').toLowerCase()} `);
-    expect((await browser.get(`/device?user_code=${typed}`)).text).toContain('Let this command line act as you?');
+    const { text } = await browser.get(`/device?user_code=${typed}`);
+    expect(text).toContain('Let this command line act as you?');
+    // As the terminal shows it, so that the two can be compared.
+    expect(text).toContain(`>${user_code}<`);
     expect(await browser.get('/device?user_code=BCDF-BCDF')).toMatchObject({
       status: 404,
       text: expect.stringContaining('No command line waits'),

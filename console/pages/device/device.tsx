@@ -1,8 +1,7 @@
 import { GateError } from '../../../domain/errors.js';
 import { isAtLeast } from '../../roles.js';
 import { Csrf, Facts, Foreign, Time } from '../../ui/parts.js';
-import type { Action, AskingDevice, Form, Shown, Visit } from '../../visit.js';
-import type { Page } from '../../visit.js';
+import type { Action, AskingDevice, Form, Page, Shown, Visit } from '../../visit.js';
 
 const TITLE = 'A command line asks';
 /** Longer than any code with all its separators. */
@@ -21,7 +20,7 @@ export const DEVICE: Page = {
     const code = (visit.query['user_code'] ?? '').slice(0, LONGEST_CODE);
     if (code.trim() === '') return { title: TITLE, body: <Typing /> };
     const asking = await visit.sessions.asking(code);
-    return asking === null ? nobody() : { title: TITLE, body: <Asking of={asking} code={code} visit={visit} /> };
+    return asking === null ? nobody() : { title: TITLE, body: <Asking of={asking} visit={visit} /> };
   },
 };
 
@@ -58,12 +57,10 @@ const Typing = () => (
 );
 
 const Asking = ({
-  of: { askedMs, untilMs, askedFrom },
-  code,
+  of: { code, askedMs, untilMs, askedFrom },
   visit: { person, csrf, nowMs },
 }: {
   readonly of: AskingDevice;
-  readonly code: string;
   readonly visit: Visit;
 }) => (
   <section>
@@ -74,7 +71,7 @@ const Asking = ({
     </p>
     <Facts
       of={[
-        ['Code', <strong class="foreign">{code.toUpperCase()}</strong>],
+        ['Code', <strong class="foreign headline">{code}</strong>],
         ['It asks from', <Foreign text={askedFrom} />],
         ['Asked', <Time iso={isoOf(askedMs)} nowMs={nowMs} />],
         ['The code ends', <Time iso={isoOf(untilMs)} nowMs={nowMs} />],
@@ -86,7 +83,7 @@ const Asking = ({
       {isAtLeast(person.role, 'approver') && ', and decide about calls in your name'}, until its time is over or you end
       it on the page <a href="/me">You</a>.
     </p>
-    <div class="decide">
+    <div class="answers">
       <Answer to="/device/allow" code={code} csrf={csrf} label="Let it act as me" look="act" />
       <Answer to="/device/refuse" code={code} csrf={csrf} label="Refuse" look="destroy" />
     </div>
