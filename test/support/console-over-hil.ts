@@ -1,5 +1,7 @@
+import { get, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
+import { text as textOf } from 'node:stream/consumers';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { openSessionStore, type SessionStore, type SignedIn } from '../../adapters/console/session-store.js';
@@ -94,11 +96,12 @@ export async function openConsole(
       if (!hil.service.app.server.listening) await hil.service.app.listen({ host: '127.0.0.1', port: 0 });
       const { port } = hil.service.app.server.address() as AddressInfo;
       const { pathname, search } = new URL(text);
-      const answer = await fetchAt(`http://127.0.0.1:${port}${pathname}${search}`, {
-        headers: { ...headers, 'x-test-caller': 'console' },
-        signal,
+      const asked = { headers: { ...headers, 'x-test-caller': 'console' }, signal };
+      // When fetch is ended by a signal it opens another connection, on which nothing is asked, and the close of the service waits for it.
+      const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+        get(`http://127.0.0.1:${port}${pathname}${search}`, asked, resolve).on('error', reject);
       });
-      return { status: answer.status, body: answer.body ?? [], text: () => answer.text() };
+      return { status: answer.statusCode, body: answer, text: () => textOf(answer) };
     };
     return Promise.resolve({ url: `http://${name}`, fetch: Object.assign(fetch, { stream }) as never });
   };
@@ -234,8 +237,6 @@ export async function openConsole(
   let current = await open();
   return fixture;
 }
-
-const fetchAt = fetch;
 
 type Neighbour = 'hil' | 'ledger' | 'policy';
 
