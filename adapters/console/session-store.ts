@@ -35,8 +35,7 @@ export interface SessionStore {
   close(): Promise<void>;
 }
 
-export interface SessionStoreOptions {
-  readonly target: StoreTarget;
+export interface SessionOptions {
   /** 32 bytes. Another key ends every session. */
   readonly key: Uint8Array;
   /** A session ends after this time without a request. */
@@ -44,7 +43,7 @@ export interface SessionStoreOptions {
   readonly clock?: () => number;
 }
 
-interface Tables {
+export interface SessionTables {
   console_sessions: {
     id: string;
     subject: string;
@@ -64,17 +63,21 @@ const COOKIE = /^[A-Za-z0-9_-]{43}$/;
 const SEEN_EVERY_MS = 60_000;
 const MAC_FORM = 'gate.console-session/3';
 
+/** The sessions in a store of their own, which their `close` closes. */
+export const openSessionStore = async ({
+  target,
+  ...options
+}: SessionOptions & { readonly target: StoreTarget }): Promise<SessionStore> =>
+  sessionStoreOver(await openStore<SessionTables>(target, consoleMigrations), options);
+
 /**
  * Sessions in SQLite or Postgres (docs/architecture/console.md#sessions). They survive a restart. A row is found by an HMAC of its cookie and
  * carries one over who it is, so that neither a reader nor a writer of the store can act as anybody.
  */
-export async function openSessionStore({
-  target,
-  key,
-  idleMs,
-  clock = Date.now,
-}: SessionStoreOptions): Promise<SessionStore> {
-  const store: Store<Tables> = await openStore<Tables>(target, consoleMigrations);
+export function sessionStoreOver(
+  store: Store<SessionTables>,
+  { key, idleMs, clock = Date.now }: SessionOptions,
+): SessionStore {
   const { db } = store;
   const derived = (use: string, text: string) => createHmac('sha256', key).update(`${use}\n${text}`).digest('hex');
   const macOf = (id: string, { subject, tenant, mode, role, endsMs }: SignedIn, openedMs: number, untilMs: number) =>
