@@ -91,6 +91,8 @@ export interface Services {
   readonly ledger: {
     /** The rows of one call, in the order of the chain. */
     call(correlationId: string): Promise<readonly LedgerEntry[]>;
+    /** The same once the call has ended, or as they are after that time. */
+    ended(correlationId: string, withinMs: number): Promise<readonly LedgerEntry[]>;
     /** Newest first. */
     rows(query: RowsQuery): Promise<readonly LedgerEntry[]>;
     /** The parameters that a row commits to, masked; `null` where it commits to none, or where they were purged. */

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import type { ChainHealth, Services } from '../../console/services.js';
 import type { Person } from '../../console/visit.js';
@@ -10,6 +11,7 @@ import { jsonObject } from '../../contracts/json.js';
 import { pendingRequest, pendingSummary } from '../../contracts/review.js';
 import { createServiceClient } from '../../activities/clients/service-client.js';
 import { errorText, GateError } from '../../domain/errors.js';
+import { endOf } from '../../domain/evidence/ended.js';
 import { within } from '../../domain/within.js';
 import type { Over } from '../plugins/declaration.js';
 import type { ReadinessChecks } from '../plugins/health.js';
@@ -29,6 +31,9 @@ export interface NeighboursOver {
   /** Whether each service is ready, by its name for people. */
   readonly readiness: ReadinessChecks;
 }
+
+/** How often a call is looked at that somebody waits for. */
+const LOOK_EVERY_MS = 150;
 
 /** Decided calls of an agent among which those of a tool are looked for. */
 const LATELY = 50;
@@ -66,6 +71,7 @@ export function servicesFor(
   proof: ReviewProof,
   { hil, ledger, policy, readiness, chain }: Reached,
 ): Services {
+  const ofTenant = { tenant };
   const asking = (name: string, over: Promise<Over>, shown: Readonly<Record<string, string>> = {}) => {
     const headers = { ...shown, 'x-gate-tenant-scope': tenant };
     const away = (detail: string, cause?: unknown) => new GateError('console_neighbour_away', detail, { cause });
@@ -98,6 +104,7 @@ export function servicesFor(
       throw error;
     }
   };
+  const callRows = (id: string) => askLedger(rows, get(`/audit/correlation/${id}`, ofTenant));
   return {
     hil: {
       summaries: ({ riskTier, ...query }) =>
@@ -134,27 +141,35 @@ export function servicesFor(
         askHil(verifiedDecisionLink, { method: 'POST', path: '/decision-link/verify', body: { token } }),
     },
     ledger: {
-      call: (id) => askLedger(rows, get(`/audit/correlation/${id}`, { tenant })),
-      rows: ({ agent, ...query }) => askLedger(rows, get(`/audit/${encodeURIComponent(agent)}`, { tenant, ...query })),
-      maskedParams: (id) => askLedger(masked, get(`/audit/entry/${id}/masked-params`, { tenant })),
+      call: callRows,
+      async ended(id, withinMs) {
+        for (let leftMs = withinMs; ; leftMs -= LOOK_EVERY_MS) {
+          const found = await callRows(id);
+          if (leftMs <= 0 || endOf(found) !== null) return found;
+          await sleep(LOOK_EVERY_MS);
+        }
+      },
+      rows: ({ agent, ...query }) =>
+        askLedger(rows, get(`/audit/${encodeURIComponent(agent)}`, { ...ofTenant, ...query })),
+      maskedParams: (id) => askLedger(masked, get(`/audit/entry/${id}/masked-params`, ofTenant)),
       async inclusion(seq) {
         const proof = await unlessUnknown(askLedger(inclusionProof, get('/proof/inclusion', { seq })));
         // The route proves any row. Without its content nobody can say whose it is.
         return proof?.entry?.['tenant'] === tenant ? proof : null;
       },
-      hunt: (query) => askLedger(hunt, get('/audit/hunt', { tenant, ...query }), REPORT_LIMIT_MS),
+      hunt: (query) => askLedger(hunt, get('/audit/hunt', { ...ofTenant, ...query }), REPORT_LIMIT_MS),
       narrative: (agent, window) =>
         askLedger(
           narrative,
-          get(`/audit/agents/${encodeURIComponent(agent)}/narrative`, { tenant, window }),
+          get(`/audit/agents/${encodeURIComponent(agent)}/narrative`, { ...ofTenant, window }),
           REPORT_LIMIT_MS,
         ),
       activity: (since_hours, limit) =>
-        askLedger(agentActivity, get('/analysis/agent-activity', { tenant, since_hours, limit }), REPORT_LIMIT_MS),
+        askLedger(agentActivity, get('/analysis/agent-activity', { ...ofTenant, since_hours, limit }), REPORT_LIMIT_MS),
       drift: (limit) =>
-        askLedger(fleetBehavioralDiff, get('/analysis/fleet-behavioral-diff', { tenant, limit }), REPORT_LIMIT_MS),
+        askLedger(fleetBehavioralDiff, get('/analysis/fleet-behavioral-diff', { ...ofTenant, limit }), REPORT_LIMIT_MS),
       silent: (since_hours) =>
-        askLedger(silentAgents, get('/analysis/silent-agents', { tenant, since_hours }), REPORT_LIMIT_MS),
+        askLedger(silentAgents, get('/analysis/silent-agents', { ...ofTenant, since_hours }), REPORT_LIMIT_MS),
       chain,
     },
     policy: { list: () => askPolicy(policyList, get('/policies')) },
