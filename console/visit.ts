@@ -5,11 +5,15 @@ import type { Services } from './services.js';
 /** Somebody who is signed in. `subject` is how a decision names the person. */
 export interface Person {
   readonly subject: string;
-  readonly tenant: string;
+  /** `null`: all tenants there are, where one token is for all of them, as in lite. */
+  readonly tenant: string | null;
   readonly role: Role;
   /** How the person signed in. */
   readonly mode: string;
 }
+
+/** What not every edition of Gate has. */
+export type Part = 'decision-links' | 'passkeys';
 
 /** One request of a browser. */
 export interface Visit {
@@ -22,6 +26,8 @@ export interface Visit {
   readonly query: Readonly<Record<string, string>>;
   /** Whether a call of this tier is approved only with a passkey's signature. */
   readonly passkeyFor: (tier: string | null) => boolean;
+  /** Whether this Gate has it. */
+  readonly has: (part: Part) => boolean;
   /** Whether the person is still signed in, with this role; asked between two of many decisions. */
   readonly stands: () => Promise<boolean>;
   /** The services, asked as this person. */
@@ -49,6 +55,8 @@ export interface Page {
   readonly role: Role;
   /** Its place in the navigation; a page without one is reached from others. */
   readonly nav?: { readonly label: string; readonly key: string };
+  /** The part of Gate that it is about: where that is not, the page is not. */
+  readonly of?: Part;
   show(visit: Visit): Promise<Shown>;
 }
 

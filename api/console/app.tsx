@@ -7,13 +7,13 @@ import type { Registry } from 'prom-client';
 import { ACTIONS, PAGES } from '../../console/routes.js';
 import { isAtLeast, type Role } from '../../console/roles.js';
 import { Document, Problem } from '../../console/ui/document.js';
-import type { Form, Person, Shown, Visit } from '../../console/visit.js';
+import type { Form, Part, Person, Shown, Visit } from '../../console/visit.js';
 import { ERROR_CODES } from '../../contracts/error-codes.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import type { PasskeyRequired } from '../../domain/review/passkeys.js';
 import { slidingBudget } from '../../domain/limits/sliding-budget.js';
 import type { Session, SessionStore } from '../../adapters/console/session-store.js';
-import { isAllowedAddress } from '../pages/allowed-address.js';
+import { type AddressRules, isAllowedAddress } from '../pages/allowed-address.js';
 import { bearerOf } from '../plugins/bearer.js';
 import { plainErrorBody, retryAfterSecs, toGateError } from '../plugins/errors.js';
 import { createService, type Service, type ServiceApp } from '../plugins/service.js';
@@ -40,6 +40,12 @@ export interface ConsoleOptions {
   /** What proves to the review service that the console vouches for somebody. */
   readonly decideToken?: string | undefined;
   readonly url: string | undefined;
+  /** How the listener is known, where that is not the console's own: `url` is not looked at. */
+  readonly address?: AddressRules;
+  /** What this Gate has not; nothing when absent. */
+  readonly without?: readonly Part[];
+  /** What everybody who is signed in has to know on every page. */
+  readonly standing?: readonly string[];
   readonly sessionSeconds: number;
   readonly passkeyRequired: PasskeyRequired;
   readonly metrics: ConsoleMetrics;
@@ -71,7 +77,9 @@ interface Entered {
 
 /** The console (docs/architecture/console.md): pages for people over the other services. Every page and form is a row of `console/routes.ts`. */
 export function createConsoleService(options: ConsoleOptions): Service {
-  const { sessions, assets, signIn, url, metrics, neighbours, clock = Date.now } = options;
+  const { sessions, assets, signIn, url, metrics, neighbours, without = [], standing = [], clock = Date.now } = options;
+  const has = (part: Part): boolean => !without.includes(part);
+  const pages = PAGES.filter(({ of }) => of === undefined || has(of));
   const reached = { ...neighbours, chain: chainHealth(neighbours.ledger, clock) };
   const answers = (to: ServiceApp): void => {
     to.setErrorHandler(async (error: Error & { statusCode?: number }, request, reply) => {
@@ -111,7 +119,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
   const { app } = service;
   const failures = slidingBudget(ATTEMPTS.count, ATTEMPTS.windowMs);
   const name = url === undefined ? null : new URL(url);
-  const address = { allowedHosts: name === null ? [] : [name.hostname], loopback: name === null };
+  const address = options.address ?? { allowedHosts: name === null ? [] : [name.hostname], loopback: name === null };
   const cookie = {
     path: '/',
     httpOnly: true,
@@ -130,7 +138,8 @@ export function createConsoleService(options: ConsoleOptions): Service {
         person={entered?.person ?? null}
         csrf={entered?.session.csrf ?? ''}
         assets={assets}
-        pages={PAGES}
+        pages={pages}
+        standing={standing}
       />,
     );
     return reply
@@ -181,6 +190,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     query: firstOf(request.query as Record<string, string | string[]>),
     passkeyFor: (tier) =>
       options.passkeyRequired === 'all' || (options.passkeyRequired === 'strict' && tier === 'strict'),
+    has,
     services: servicesFor(person, proof, reached),
     stands: () => standsFor(request),
   });
@@ -204,8 +214,9 @@ export function createConsoleService(options: ConsoleOptions): Service {
   const assertOwnOrigin = (request: FastifyRequest): void => {
     const { origin, referer } = request.headers;
     const from = origin ?? (referer !== undefined && URL.canParse(referer) ? new URL(referer).origin : undefined);
-    // The Host was checked: the console's own name, or this machine's.
-    const own = new Set([name?.origin, `${options.tls === null ? 'http' : 'https'}://${request.headers.host}`]);
+    // The Host was checked: the console's own name, or this machine's. Before a listener that is not its own something may speak TLS.
+    const schemes = options.address ? ['http', 'https'] : [options.tls === null ? 'http' : 'https'];
+    const own = new Set([name?.origin, ...schemes.map((scheme) => `${scheme}://${request.headers.host}`)]);
     if (from === undefined || !own.has(from)) throw new GateError('csrf_failed');
   };
 
@@ -279,7 +290,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     return reply.clearCookie(COOKIE, cookie).redirect(to, 303);
   });
 
-  relayPasskeys(app, { entered: enteredOf, assertOwn: assertOwnForm, hil: neighbours.hil });
+  if (has('passkeys')) relayPasskeys(app, { entered: enteredOf, assertOwn: assertOwnForm, hil: neighbours.hil });
   relayReviewEvents(app, { entered: enteredOf, stands: standsFor, hil: neighbours.hil });
   answerLedger(app, {
     entered: enteredOf,
@@ -296,7 +307,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     clock,
   });
 
-  for (const page of PAGES)
+  for (const page of pages)
     app.get(page.path, async (request, reply) => {
       const entered = await enteredOf(request);
       if (entered === null) return reply.redirect(signInFor(request), 303);

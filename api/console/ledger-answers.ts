@@ -10,6 +10,7 @@ import type { ServiceApp } from '../plugins/app.js';
 import type { Over } from '../plugins/declaration.js';
 import { relay, type RelayOptions } from './review-events.js';
 import type { ReviewProof } from './sign-in/mode.js';
+import { tenantQuery } from './tenant-scope.js';
 
 interface Who {
   readonly session?: { readonly id: string };
@@ -47,7 +48,7 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
     over: options.ledger,
     proves: false,
     name: 'the ledger',
-    from: (tenant) => `/stream/audit?${new URLSearchParams({ tenant }).toString()}`,
+    from: (tenant) => `/stream/audit?${new URLSearchParams(tenantQuery(tenant)).toString()}`,
   });
 
   /** All rows of a call, in order. What nobody has heard of, or somebody else's, is `[]`. */

@@ -16,6 +16,7 @@ import { within } from '../../domain/within.js';
 import type { Over } from '../plugins/declaration.js';
 import type { ReadinessChecks } from '../plugins/health.js';
 import type { ReviewProof } from './sign-in/mode.js';
+import { tenantHeader, tenantQuery } from './tenant-scope.js';
 
 /** How long a page waits for a service before it shows the rest. */
 const READ_LIMIT_MS = 5_000;
@@ -71,9 +72,9 @@ export function servicesFor(
   proof: ReviewProof,
   { hil, ledger, policy, readiness, chain }: Reached,
 ): Services {
-  const ofTenant = { tenant };
+  const ofTenant = tenantQuery(tenant);
   const asking = (name: string, over: Promise<Over>, shown: Readonly<Record<string, string>> = {}) => {
-    const headers = { ...shown, 'x-gate-tenant-scope': tenant };
+    const headers = { ...shown, ...tenantHeader(tenant) };
     const away = (detail: string, cause?: unknown) => new GateError('console_neighbour_away', detail, { cause });
     const asked = over.then((reached) => createServiceClient(name, reached, away));
     return async <Type extends z.ZodType | null>(
@@ -155,7 +156,8 @@ export function servicesFor(
       async inclusion(seq) {
         const proof = await unlessUnknown(askLedger(inclusionProof, get('/proof/inclusion', { seq })));
         // The route proves any row. Without its content nobody can say whose it is.
-        return proof?.entry?.['tenant'] === tenant ? proof : null;
+        const entry = proof?.entry;
+        return entry && (tenant === null || entry['tenant'] === tenant) ? proof : null;
       },
       hunt: (query) => askLedger(hunt, get('/audit/hunt', { ...ofTenant, ...query }), REPORT_LIMIT_MS),
       narrative: (agent, window) =>

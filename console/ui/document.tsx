@@ -9,10 +9,12 @@ export interface DocumentProps {
   readonly csrf: string;
   readonly assets: { readonly style: { readonly path: string }; readonly script: { readonly path: string } };
   readonly pages: readonly Page[];
+  /** What everybody who is signed in has to know on every page. */
+  readonly standing: readonly string[];
 }
 
 /** Everything around a page. Nothing is loaded from elsewhere, and no script stands in it. */
-export const Document = ({ shown, person, csrf, assets, pages }: DocumentProps) => (
+export const Document = ({ shown, person, csrf, assets, pages, standing }: DocumentProps) => (
   <html lang="en">
     <head>
       <meta charSet="utf-8" />
@@ -49,7 +51,7 @@ export const Document = ({ shown, person, csrf, assets, pages }: DocumentProps) 
               <span>
                 <Foreign text={person.subject} />{' '}
                 <span class="dim">
-                  {person.role}, {person.tenant}
+                  {person.role}, {person.tenant ?? 'all tenants'}
                 </span>
               </span>
               <button type="submit">Sign out</button>
@@ -58,6 +60,12 @@ export const Document = ({ shown, person, csrf, assets, pages }: DocumentProps) 
         )}
       </header>
       <main id="main" tabIndex={-1}>
+        {person &&
+          standing.map((words) => (
+            <p key={words} class="standing">
+              {words}
+            </p>
+          ))}
         {shown.notice && (
           <p class={`notice ${shown.notice.kind}`} role={shown.notice.kind === 'bad' ? 'alert' : 'status'}>
             {shown.notice.text}

@@ -386,6 +386,7 @@ function Review({
       <Facts
         of={[
           ...((row.required_approvers ?? 1) > 1 ? [['Approvals', approvalsTold(row, nowMs)] as const] : []),
+          ...(visit.person.tenant === null ? [['Tenant', <Foreign text={row.tenant} />] as const] : []),
           ['Assigned to', row.assigned_to ? <Foreign text={row.assigned_to} /> : 'nobody'],
           ['Asked', <Time iso={row.created_at} nowMs={nowMs} />],
           ['Identity', row.agent_spiffe ? <Foreign text={row.agent_spiffe} /> : 'none'],

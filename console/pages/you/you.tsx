@@ -6,25 +6,32 @@ export const YOU: Page = {
   path: '/me',
   role: 'viewer',
   nav: { label: 'You', key: 'y' },
-  show: ({ person: { subject, tenant, role, mode }, csrf }) =>
+  show: ({ person: { subject, tenant, role, mode }, csrf, has }) =>
     Promise.resolve({
       title: 'You',
       body: (
-        <section data-passkeys={csrf} data-name={subject.replace(/^operator:/, '')}>
+        <section
+          data-passkeys={has('passkeys') ? csrf : undefined}
+          data-name={has('passkeys') ? subject.replace(/^operator:/, '') : undefined}
+        >
           <h1>You</h1>
           <Facts
             of={[
               ['Name', <Foreign text={subject} />],
-              ['Tenant', tenant],
+              ['Tenant', tenant ?? 'all of them'],
               ['Role', role],
               ['Signed in by', mode],
             ]}
           />
-          <h2>Passkeys</h2>
-          {mode === 'operator-token' ? (
-            <Passkeys />
-          ) : (
-            <p>Passkeys belong to operators who sign in with a token: who signs in this way has none.</p>
+          {has('passkeys') && (
+            <>
+              <h2>Passkeys</h2>
+              {mode === 'operator-token' ? (
+                <Passkeys />
+              ) : (
+                <p>Passkeys belong to operators who sign in with a token: who signs in this way has none.</p>
+              )}
+            </>
           )}
         </section>
       ),
