@@ -49,6 +49,20 @@ const SESSION = 'gate_console_session=';
 const isBrowser = ({ headers: { authorization, accept = '', cookie = '' } }: Pick<IncomingMessage, 'headers'>) =>
   authorization === undefined && (accept.includes('text/html') || cookie.includes(SESSION));
 
+type Strategy = Parameters<ServiceApp['addConstraintStrategy']>[0];
+
+/** Routes for browsers alone: whoever is none gets what else is at the path. */
+const reader: Strategy = {
+  name: 'reader',
+  mustMatchWhenDerived: false,
+  storage() {
+    type Kept = Parameters<ReturnType<Strategy['storage']>['set']>[1];
+    const handlers = new Map<unknown, Kept>();
+    return { get: (key) => handlers.get(key) ?? null, set: (key, handler) => void handlers.set(key, handler) };
+  },
+  deriveConstraint: (request: Pick<IncomingMessage, 'headers'>) => (isBrowser(request) ? 'browser' : undefined),
+};
+
 /** To be called when there is time for it, as `loadLedgerReads`. */
 export const loadConsole = () => import('./console-service.js');
 
@@ -74,18 +88,7 @@ export function consoleRoutes(app: ServiceApp, options: ConsoleServiceOptions): 
   const handler = () => {
     throw new Error('the console answers');
   };
-  app.addConstraintStrategy({
-    name: 'reader',
-    storage: () => {
-      const handlers = new Map<string, never>();
-      return {
-        get: (key: string) => handlers.get(key) ?? null,
-        set: (key: string, of: never) => void handlers.set(key, of),
-      };
-    },
-    deriveConstraint: (request: IncomingMessage) => (isBrowser(request) ? 'browser' : undefined),
-    mustMatchWhenDerived: false,
-  } as never);
+  app.addConstraintStrategy(reader);
   for (const route of CONSOLE_ROUTES) {
     const [method, url] = route.split(' ') as ['GET' | 'POST', string];
     // Before anything of the request is read: the console reads all of it.

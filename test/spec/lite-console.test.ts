@@ -121,6 +121,16 @@ describe('the console of lite', () => {
     expect(text).toMatch(/The chain holds: \d+ rows.*newest checkpoint of <code>gate\.local\/ledger/s);
   });
 
+  it('says that the chain does not hold, where somebody wrote to the file', async () => {
+    await open();
+    await parked();
+    const browser = await signIn();
+    // Gate's own writes are in the file once an answer came.
+    editFile(gate.ledger, "update ledger_entries set reasoning = 'fine' where seq = 1");
+    for (const path of ['/audit', '/health-of-services'])
+      expect((await browser.get(path)).text).toContain('The chain does not hold');
+  });
+
   it('says on every page what observe mode means, and that agents are anonymous', async () => {
     await open({ GATE_LITE_MODE: 'observe' });
     const browser = await signIn();
