@@ -106,6 +106,8 @@ export interface Services {
     silent(sinceHours: number): Promise<SilentAgents>;
     /** Not older than five minutes, unless the ledger is slow to say. */
     chain(): Promise<ChainHealth | 'walking'>;
+    /** The same where the last walk found that it does not hold; at once, and without a walk. */
+    broken(): ChainHealth | null;
   };
   readonly policy: {
     /** The rules that judge now. */

@@ -261,6 +261,8 @@ export function createConsoleService(options: ConsoleOptions): Service {
       const entered = await enteredBy(kept);
       if (entered) await tell(entered.proof, who.tenant);
       metrics.attempt('accepted');
+      // So that whoever decides now is told where the chain does not hold; nobody waits for it.
+      reached.chain.health().catch(() => undefined);
       reply.setCookie(COOKIE, kept, { ...cookie, maxAge: options.sessionSeconds });
     },
     page: (reply, status, words, wanted = '/') =>

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import type { ChainHealth, Services } from '../../console/services.js';
+import type { Services } from '../../console/services.js';
 import type { Person } from '../../console/visit.js';
 import { verifiedDecisionLink } from '../../contracts/decision-link.js';
 import { ledgerEntry } from '../../contracts/ledger.js';
@@ -14,6 +14,7 @@ import { errorText, GateError } from '../../domain/errors.js';
 import { endOf } from '../../domain/evidence/ended.js';
 import { within } from '../../domain/within.js';
 import type { Over } from '../plugins/declaration.js';
+import type { ChainWatch } from './chain-health.js';
 import type { ReadinessChecks } from '../plugins/health.js';
 import type { ReviewProof } from './sign-in/mode.js';
 import { tenantHeader, tenantQuery } from './tenant-scope.js';
@@ -41,7 +42,7 @@ const LATELY = 50;
 
 /** The neighbours, and what is kept of one for all who ask. */
 export interface Reached extends NeighboursOver {
-  readonly chain: () => Promise<ChainHealth | 'walking'>;
+  readonly chain: ChainWatch;
 }
 
 const HEALTH_LIMIT_MS = 2_000;
@@ -172,7 +173,8 @@ export function servicesFor(
         askLedger(fleetBehavioralDiff, get('/analysis/fleet-behavioral-diff', { ...ofTenant, limit }), REPORT_LIMIT_MS),
       silent: (since_hours) =>
         askLedger(silentAgents, get('/analysis/silent-agents', { ...ofTenant, since_hours }), REPORT_LIMIT_MS),
-      chain,
+      chain: chain.health,
+      broken: chain.broken,
     },
     policy: { list: () => askPolicy(policyList, get('/policies')) },
     health: () =>

@@ -121,14 +121,22 @@ describe('the console of lite', () => {
     expect(text).toMatch(/The chain holds: \d+ rows.*newest checkpoint of <code>gate\.local\/ledger/s);
   });
 
-  it('says that the chain does not hold, where somebody wrote to the file', async () => {
-    await open();
+  it('says where somebody decides that the chain does not hold, as a walk at the sign-in found', async () => {
+    const folder = await liteFolder();
+    await open({}, { folder });
     await parked();
-    const browser = await signIn();
-    // Gate's own writes are in the file once an answer came.
+    const before = await signIn();
+    expect((await before.get('/')).text).not.toContain('The chain');
+    await gate.close();
     editFile(gate.ledger, "update ledger_entries set reasoning = 'fine' where seq = 1");
+    gate = await openLite({ GATE_LITE_UPSTREAM_URL: tools.url, GATE_LITE_DECIDE_TOKEN: OPERATOR }, { folder });
+    const browser = await signIn();
+    await eventually('the queue says so', async () =>
+      (await browser.get('/')).text.includes('The chain does not hold'),
+    );
     for (const path of ['/audit', '/health-of-services'])
       expect((await browser.get(path)).text).toContain('The chain does not hold');
+    await rm(folder, { recursive: true, force: true });
   });
 
   it('says on every page what observe mode means, and that agents are anonymous', async () => {

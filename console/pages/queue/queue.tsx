@@ -5,6 +5,7 @@ import { whyItWaits } from '../../../domain/review/why-it-waits.js';
 import { predictionOf, reasonsOf } from '../../../domain/sandbox/told.js';
 import { isAtLeast } from '../../roles.js';
 import { type QueuePage, type QueueQuery, type Settled, settled } from '../../services.js';
+import { Chain } from '../../ui/chain.js';
 import { Away, Csrf, Empty, Facts, Foreign, Id, OrAway, Time } from '../../ui/parts.js';
 import type { Notice, Page, Shown, Visit } from '../../visit.js';
 import { Arguments, Changed } from './arguments.js';
@@ -74,6 +75,7 @@ export async function queueShown(visit: Visit, id: string | null, notice: Notice
     found?.status === 'pending' ? effectOf(visit, found) : null,
     isDone && found.status === 'approved' ? cameOfIt(visit, found) : null,
   ]);
+  const broken = visit.services.ledger.broken();
   const waiting = listed.ok ? listed.value.pending_count : 0;
   // Where the call was chosen by nobody it stays, decided: another one in its place would be under the hand that was about to decide.
   const chosen = found?.id ?? id;
@@ -86,6 +88,11 @@ export async function queueShown(visit: Visit, id: string | null, notice: Notice
     body: (
       <div class={id === null ? 'queue' : 'queue one'} data-live="/stream/hil" data-self={self}>
         <p class="live" aria-live="polite" data-live-status />
+        {broken && (
+          <div class="broken">
+            <Chain of={{ ok: true, value: broken }} nowMs={visit.nowMs} />
+          </div>
+        )}
         <List visit={visit} listed={listed} query={query} selected={found?.id ?? null} />
         <section class="detail" aria-label="The chosen call">
           {row && !row.ok && <Away service={row.service} why={row.why} />}
