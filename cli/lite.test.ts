@@ -35,7 +35,7 @@ describe('the page that gate lite ends its start with', () => {
     expect(page({})).toContain(
       'signs you in once, within 10 minutes; `npx gate lite link --endpoint http://127.0.0.1:8088` prints another',
     );
-    expect(page({}, running(null, null))).toContain('page       http://127.0.0.1:8088/\n');
+    expect(page({}, running(null, null))).toContain('console    http://127.0.0.1:8088/\n');
     expect(page({ GATE_LITE_MODE: 'observe' })).toMatch(
       /OBSERVE MODE: every call runs[^]*without GATE_LITE_MODE=observe \(or --mode observe\)/,
     );

@@ -176,7 +176,7 @@ Gate lite is ready at ${url} (${config.mode}, ${config.profile})${config.mode ==
   tools      ${tools ? `${tools}${foundShown(running)}` : 'none: calls are judged under gate.decision/v1, executions are refused unjudged (--upstream URL, or gate lite -- <mcp server>)'}
   agents     ${access.agents === 'open' ? 'ANONYMOUS: whoever reaches this port may call (GATE_LITE_TOKEN)' : access.agents}
   operators  ${operatorsShown(running)}
-  page       ${pageShown(running, `${elsewhere}${gateCommand()} lite link${endpoint}`)}${notices(config)}${warnings.map((warning) => `\n  WARNING    ${warning}`).join('')}
+  console    ${consoleShown(running, `${elsewhere}${gateCommand()} lite link${endpoint}`)}${notices(config)}${warnings.map((warning) => `\n  WARNING    ${warning}`).join('')}
 
 ${first}
   ${elsewhere}${gateCommand()} pending${endpoint}
@@ -196,7 +196,7 @@ function foundShown({ found }: Lite): string {
     : ` (${oneLine(found.words)})`;
 }
 
-function pageShown({ signInLink, url }: Lite, another: string): string {
+function consoleShown({ signInLink, url }: Lite, another: string): string {
   const link = signInLink();
   return link === null
     ? `${url}/`

@@ -133,6 +133,8 @@ export interface Services {
   readonly ledger: {
     /** The rows of one call, in the order of the chain. */
     call(correlationId: string): Promise<readonly LedgerEntry[]>;
+    /** The same once the call has ended, or as they are after that time. */
+    ended(correlationId: string, withinMs: number): Promise<readonly LedgerEntry[]>;
     /** Newest first. */
     rows(query: RowsQuery): Promise<readonly LedgerEntry[]>;
     /** The parameters that a row commits to, masked; `null` where it commits to none, or where they were purged. */
@@ -165,6 +167,8 @@ export interface Services {
     compliance(window: ExactWindow): Promise<ComplianceRegister>;
     /** Not older than five minutes, unless the ledger is slow to say. */
     chain(): Promise<ChainHealth | 'walking'>;
+    /** The same where the last walk found that it does not hold; at once, and without a walk. */
+    broken(): ChainHealth | null;
   };
   /** The searches that the person keeps at the console. */
   readonly searches: {

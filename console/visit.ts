@@ -6,7 +6,8 @@ import type { Services } from './services.js';
 /** Somebody who is signed in. `subject` is how a decision names the person. */
 export interface Person {
   readonly subject: string;
-  readonly tenant: string;
+  /** `null`: all tenants there are, where one token is for all of them, as in lite. */
+  readonly tenant: string | null;
   readonly role: Role;
   /** How the person signed in. */
   readonly mode: string;
@@ -63,6 +64,17 @@ export interface OwnSessions {
   answer(code: string, answer: 'allowed' | 'refused'): Promise<boolean>;
 }
 
+/** What not every edition of Gate has. */
+export type Part =
+  | 'cases'
+  | 'command-line'
+  | 'decision-links'
+  | 'exports'
+  | 'judging-again'
+  | 'passkeys'
+  | 'settings'
+  | 'tenants';
+
 /** One request of a browser. */
 export interface Visit {
   readonly person: Person;
@@ -74,6 +86,8 @@ export interface Visit {
   readonly query: Readonly<Record<string, string>>;
   /** Whether a call of this tier is approved only with a passkey's signature. */
   readonly passkeyFor: (tier: string | null) => boolean;
+  /** Whether this Gate has it. */
+  readonly has: (part: Part) => boolean;
   /** Whether the person is still signed in, with this role; asked between two of many decisions. */
   readonly stands: () => Promise<boolean>;
   readonly about: AboutConsole;
@@ -105,6 +119,8 @@ export interface Page {
   readonly role: Role;
   /** Its place in the navigation; a page without one is reached from others. */
   readonly nav?: { readonly label: string; readonly key: string };
+  /** The part of Gate that it is about: where that is not, the page is not. */
+  readonly of?: Part;
   show(visit: Visit): Promise<Shown>;
 }
 
@@ -118,6 +134,8 @@ export interface Form {
 export interface Action {
   readonly path: `/${string}`;
   readonly role: Role;
+  /** The part of Gate that it is about, as of a page. */
+  readonly of?: Part;
   /** What it does, as after "may". */
   readonly does: string;
   /**

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { MayCall } from '../activities/upstream.js';
+import type { TokenHolder } from '../api/console/sign-in/operator-token.js';
 import type { Caller } from '../api/plugins/app.js';
 import { bearerOf, knownToken, lookUpToken } from '../api/plugins/bearer.js';
 import type { LiteConfig } from '../config/lite.js';
@@ -32,7 +33,9 @@ export interface Access {
   readonly mayCall: MayCall;
   /** Throws `unauthenticated`. An agent's token is no operator's. */
   readonly operatorOf: (request: FastifyRequest) => LiteOperator;
-  /** The operator of a token typed into the login form, or `null`. */
+  /** Everybody who may decide, as the console knows people. */
+  readonly people: readonly TokenHolder[];
+  /** The operator of a token, or `null`. */
   readonly operatorByToken: (token: string) => LiteOperator | null;
 }
 
@@ -72,9 +75,10 @@ export function createAccess(
       credential_kind: 'console-bearer',
     }),
   });
-  const operators = deciders
-    ? deciders.map((entry) => knownToken(entry.token, operator(entry.tenant, entry.tenant, entry.token)))
-    : [knownToken(decideToken, operator(null, 'lite', decideToken))];
+  const people: readonly TokenHolder[] = deciders
+    ? deciders.map(({ tenant, token: own }) => ({ name: tenant, tenant, token: own }))
+    : [{ name: 'lite', tenant: null, token: decideToken }];
+  const operators = people.map((one) => knownToken(one.token, operator(one.tenant, one.name, one.token)));
 
   const may = new Set(
     (anonymous ? [anonymous] : callers.map(({ value }) => value)).map((one) => JSON.stringify([one.tenant, one.agent])),
@@ -82,6 +86,7 @@ export function createAccess(
 
   return {
     mayCall: ({ tenant, agent }) => may.has(JSON.stringify([tenant, agent])),
+    people,
     agents: registry ? 'registry' : token ? 'token' : 'open',
     operators: deciders ? 'registry' : 'token',
     tenants: registry ? [...new Set(registry.map(({ tenant }) => tenant))] : [DEFAULT_TENANT],

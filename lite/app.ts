@@ -11,11 +11,10 @@ import { toolRoutes } from '../api/proxy/routes/tools.js';
 import { operatorRoutes } from '../api/hil/app.js';
 import { decisionOf, mayDecide } from '../api/hil/routes/decide.js';
 import { ById, PendingRow } from '../api/hil/routes/schemas.js';
-import { namedTenant, type ReviewScope } from '../api/hil/scope.js';
+import { namedTenant } from '../api/hil/scope.js';
 import { createProxyService, type ProxyOptions } from '../api/proxy/app.js';
 import type { Mode } from '../contracts/call.js';
 import type { PendingRequest } from '../contracts/review.js';
-import { isFinal } from '../domain/call-record/transitions.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { GateError } from '../domain/errors.js';
 import type { LedgerInFile } from '../adapters/ledger/ledger-in-file.js';
@@ -24,11 +23,13 @@ import type { Decision } from '../domain/review/decisions.js';
 import type { Operator } from '../domain/operator.js';
 import type { LocalFile } from '../adapters/store/local-file.js';
 import type { ToolClassing } from '../domain/tool-classes/tool-classes.js';
-import { DEFAULT_TENANT, type Access, type LiteOperator } from './access.js';
+import type { Access } from './access.js';
 import { isAllowedAddress } from '../api/pages/allowed-address.js';
+import { consoleRoutes } from './console.js';
 import { ledgerRoutes } from './ledger-routes.js';
-import { refusalPage, registerPage } from './page.js';
-import { LINK_LIFE_MS, type SignInLinks } from '../api/pages/sign-in-links.js';
+import { reviewScopeOf } from './review-scope.js';
+import type { SignInLinks } from '../api/pages/sign-in-links.js';
+import type { TokenHolder } from '../api/console/sign-in/operator-token.js';
 import type { OpenedReviews } from '../domain/review/ports.js';
 
 export interface LiteAppOptions {
@@ -36,15 +37,18 @@ export interface LiteAppOptions {
   readonly registry: Registry;
   readonly mode: Mode;
   readonly access: Access;
-  readonly links: SignInLinks<LiteOperator>;
-  readonly reviews: Pick<OpenedReviews, 'reads' | 'lists' | 'notes' | 'feed' | 'retention'>;
+  /** Each signs somebody in at the console, once. */
+  readonly links: SignInLinks<TokenHolder>;
+  readonly reviews: Pick<OpenedReviews, 'reads' | 'lists' | 'notes' | 'feed' | 'retention' | 'notices' | 'ready'>;
   readonly file: LocalFile;
   readonly ledger: LedgerInFile;
   /** Opens what rows committed to. */
   readonly sidecarKeys: KeyRing;
   /** Signs checkpoints of the ledger. */
   readonly checkpointKey: KeyObject;
-  readonly policies: Pick<PolicySet, 'ready'>;
+  /** Sessions of the console are bound to it. */
+  readonly sessionKey: Uint8Array;
+  readonly policies: PolicySet;
   /** Resolves when the row it returns is on disk. */
   readonly decide: (decision: Decision) => Promise<PendingRequest>;
   /** Called when a request comes. What it returns waits until everything the answer rests on is on disk, and rejects when that was undone. */
@@ -59,7 +63,6 @@ export interface LiteAppOptions {
   readonly now: () => number;
 }
 
-const PAGE_ROWS = 50;
 const LiteDecide = z.strictObject({ decision: z.enum(['allow', 'deny']), note: z.string().max(1000).nullish() });
 
 /** These answers do not depend on what was rolled back meanwhile. A full disk must not look like a process that is down. */
@@ -68,11 +71,12 @@ const PROBES: ReadonlySet<string> = new Set(['/health', '/readyz', '/metrics']);
 const DECIDED_AT: ReadonlySet<string> = new Set(['/decide/:id', '/pending/:id/decide']);
 
 /**
- * The whole of lite on one plain listener: the proxy's own routes, the operator's, the probes and the page
+ * The whole of lite on one plain listener: the proxy's own routes, the operator's, the probes and the console
  * (docs/architecture/lite.md).
  */
 export function createLiteApp(options: LiteAppOptions): ServiceApp {
   const { access, reviews, ledger, mode } = options;
+  const scopeOf = reviewScopeOf(access, 'api');
   const { app, openApi } = createProxyService({
     ...options.proxy,
     mode,
@@ -129,7 +133,7 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     } catch (undone) {
       // The error handler runs once per request, so a refusal that must be withheld is replaced here.
       if (!refused.has(request) || !(undone instanceof GateError)) throw undone;
-      return toldInstead(undone, payload, mode, request, reply);
+      return toldInstead(undone, payload, request, reply);
     }
   });
 
@@ -176,55 +180,22 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     );
   });
 
-  // For an operator who has the token but not the terminal that printed the first link.
-  app.post('/login/link', (request) => {
-    const code = options.links.issue(access.operatorOf(request));
-    return { path: `/login?link=${code}`, expires_in_secs: LINK_LIFE_MS / 1_000 };
-  });
-
-  ledgerRoutes(app, { ...options, headers: { 'X-Gate-Mode': mode } });
+  const ledgerReads = ledgerRoutes(app, { ...options, headers: { 'X-Gate-Mode': mode } });
 
   void app.register((scope, _options, done) => {
     toolRoutes(scope as never, { classing: options.classing, operatorOf: classerOf });
     done();
   });
 
-  void app.register((scope, _options, done) => {
-    registerPage(scope as never, {
-      access,
-      links: options.links,
-      mode,
-      now: options.now,
-      chain: () => ledger.verify({ sinceCheckpoint: true }),
-      newestRows: () => ledger.newest(400),
-      callOf: (correlationId) => options.proxy.calls.find(correlationId),
-      endOf: (correlationId, withinMs) =>
-        options.proxy.calls.waitFor(
-          correlationId,
-          ({ state, evidence }) => isFinal(state, evidence.call.contract),
-          Date.now() + withinMs,
-        ),
-      review: (operator, id) => reviews.reads.get(id, operator.tenant ?? undefined),
-      waitingIds: async (operator) => (await listed(operator, undefined)).rows.map(({ id }) => id),
-      pending: listed,
-      // Nobody approves what they could not read. A row that cannot be opened is shown as a summary, and the others are shown all the same.
-      whole: async (row) => {
-        const whole = await reviews.reads.get(row.id).catch(() => null);
-        return whole ? { ...whole, since_last_call: await reviews.reads.sinceLast(whole).catch(() => null) } : row;
-      },
-      decide: ({ tenant, principal }, id, decision, reason, action_digest) =>
-        options.decide({
-          id,
-          tenant: tenant ?? undefined,
-          principal,
-          decision,
-          reason,
-          action_digest,
-          decided_via: 'lite-page',
-          request_id: crypto.randomUUID(),
-        }),
-    });
-    done();
+  consoleRoutes(app, {
+    ...options,
+    ledger: ledgerReads.forConsole,
+    address: options,
+    readiness: {
+      'human review': () => reviews.ready(),
+      ledger: () => ledger.ready(),
+      'policy engine': () => options.policies.ready(),
+    },
   });
   return app;
 
@@ -249,54 +220,12 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
       throw new GateError('unauthenticated', `The operator token is bound to another tenant: ${tenant}.`);
     return { tenant, subject: operator.principal(tenant).subject };
   }
-
-  /**
-   * As HIL asks: who decides comes from the token alone, and a name in the body is nobody's. A tenant that the request names limits an
-   * operator of all of them, and refuses one who is bound to another.
-   */
-  function scopeOf(request: FastifyRequest): ReviewScope {
-    const operator = access.operatorOf(request);
-    const named = namedTenant(request);
-    if (named !== null && operator.tenant !== null && named !== operator.tenant)
-      throw new GateError('unauthenticated', `The operator token is bound to another tenant: ${operator.tenant}.`);
-    return {
-      tenants: named === null ? tenantsOf(operator) : [named],
-      tenant: named ?? operator.tenant ?? undefined,
-      decides: operator.principal,
-      channel: { name: 'api', fixed: false },
-    };
-  }
-
-  function tenantsOf({ tenant }: LiteOperator): readonly string[] {
-    return tenant === null ? [...new Set([...access.tenants, DEFAULT_TENANT])] : [tenant];
-  }
-
-  function listed(operator: LiteOperator, before: string | undefined) {
-    return reviews.lists.list({
-      tenant: tenantsOf(operator),
-      sort: 'oldest',
-      limit: PAGE_ROWS,
-      ...(before !== undefined && { before }),
-    });
-  }
 }
 
-/** Replaces a refusal that depended on something rolled back; in the same form: a page, the proxy's envelope, or the plain one. */
-function toldInstead(
-  undone: GateError,
-  refusal: unknown,
-  mode: Mode,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): string {
+/** Replaces a refusal that depended on something rolled back; in the same form: the proxy's envelope, or the plain one. */
+function toldInstead(undone: GateError, refusal: unknown, request: FastifyRequest, reply: FastifyReply): string {
   const { status, headers, body } = errorAnswer(undone, request.correlationId);
-  const isPage = String(reply.getHeader('content-type')).startsWith('text/html');
-  const type = reply.getHeader('content-type');
   void reply.code(status).headers(headers).removeHeader('content-length');
-  if (isPage) {
-    void reply.header('content-type', type);
-    return refusalPage(mode, status, undone.message);
-  }
   const isProxys = typeof refusal === 'string' && refusal.includes('"reasoning":');
   return JSON.stringify(isProxys ? body : plainErrorBody(undone, request.correlationId));
 }

@@ -3,6 +3,7 @@ import type { CallStore } from '../domain/call-record/ports.js';
 import { startRetention } from '../adapters/review/retention-sweep.js';
 import type { ReviewRetention } from '../domain/review/ports.js';
 import type { RunningSweep } from '../domain/sweep.js';
+import { loadConsole } from './console.js';
 import { loadLedgerReads } from './ledger-routes.js';
 
 export interface ChoresOptions {
@@ -24,14 +25,14 @@ export function startChores({ reviews, calls, until, warm, logger }: ChoresOptio
     calls.purge(until()).catch((error: unknown) => logger.warn({ err: error }, 'old rows stay for now'));
   const cleaning = setInterval(() => void clean(), CLEANING_EVERY_MS);
   cleaning.unref();
-  // For the first large request, the first reader of the ledger and the first callback. Later, because a start that is over soon needs none
+  // For the first large request, the first reader of the ledger, the first page and the first callback. Later, because a start that is over soon needs none
   // of them.
   let loading: Promise<unknown> = Promise.resolve();
   let retention: RunningSweep | null = null;
   const warming = setTimeout(() => {
     warm();
     retention = startRetention(reviews, CLEANING_EVERY_MS, logger);
-    loading = Promise.all([loadLedgerReads(), import('../activities/clients/callback-sender.js')]).then(
+    loading = Promise.all([loadLedgerReads(), loadConsole(), import('../activities/clients/callback-sender.js')]).then(
       () => logger.debug('what later requests need is loaded'),
       (error: unknown) => logger.warn({ err: error }, 'what later requests need could not be loaded'),
     );

@@ -14,6 +14,8 @@ export interface LiteKeys {
   readonly decisionKey: KeyObject;
   /** Signs checkpoints of the ledger. */
   readonly checkpointKey: KeyObject;
+  /** Sessions of the console are bound to it. */
+  readonly sessionKey: Buffer;
 }
 
 export const keysFileOf = (ledger: string): string => `${ledger}.keys`;
@@ -104,6 +106,7 @@ const keysOf = (text: string): LiteKeys => ({
   signingKey: ed25519(derived(text, 'gate.lite.signing')),
   decisionKey: ed25519(derived(text, 'gate.lite.decision')),
   checkpointKey: ed25519(derived(text, 'gate.lite.checkpoint')),
+  sessionKey: derived(text, 'gate.lite.console-session'),
 });
 
 /** A key of its own for each use, from the one secret (a PRF keyed with it, as in NIST SP 800-108). */

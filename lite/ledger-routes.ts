@@ -1,13 +1,28 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { bearerOf } from '../api/plugins/bearer.js';
 import type { Caller, ServiceApp } from '../api/plugins/service.js';
-import { CALLER_IDS, GATE_OWN_ROUTES, ROUTE_AUTHORITY, routeName } from '../contracts/route-authority.js';
+import { GATE_OWN_ROUTES, ROUTE_AUTHORITY, routeName } from '../contracts/route-authority.js';
 import { GateError } from '../domain/errors.js';
 import type { Access } from './access.js';
+import { consoleCaller } from './console-caller.js';
 import type { LedgerServiceOptions, LiteLedgerService } from './ledger-service.js';
 
 export interface LedgerRoutesOptions extends Omit<LedgerServiceOptions, 'resolveCaller'> {
   readonly access: Access;
+}
+
+const ROWS = [...ROUTE_AUTHORITY, ...GATE_OWN_ROUTES].filter(({ service, built }) => service === 'ledger' && built);
+
+const PATTERNS = ROWS.filter(({ method }) => method === 'GET').map(({ path }) => path.split('/'));
+
+/** Whether a path, which may have `:names` in it, is one of the ledger's as well. */
+export function isLedgers(path: string): boolean {
+  if (path.startsWith('/audit/')) return true;
+  const parts = path.split('/');
+  return PATTERNS.some(
+    (pattern) =>
+      pattern.length === parts.length && pattern.every((part, at) => part.startsWith('{') || part === parts[at]),
+  );
 }
 
 const WRITES = 'Lite alone writes the rows of its file, each in one transaction with the call it is of.';
@@ -49,11 +64,22 @@ const ONLY_ALL_TENANTS =
 
 /**
  * The ledger's routes in lite: its service, in this process and without a listener of its own, so that requests are checked, refused and
- * answered by the code of the full edition. It is loaded by the first request that asks for it.
+ * answered by the code of the full edition. It is loaded by the first request that asks for it. Returns how the console gets at it.
  */
-export function ledgerRoutes(app: ServiceApp, { access, ...options }: LedgerRoutesOptions): void {
+export function ledgerRoutes(
+  app: ServiceApp,
+  { access, ...options }: LedgerRoutesOptions,
+): { readonly forConsole: () => Promise<ServiceApp> } {
   const resolveCaller = (request: FastifyRequest) => callerOf(access, request);
   let opened: Promise<LiteLedgerService> | undefined;
+  const reached = () =>
+    (opened ??= import('./ledger-service.js')
+      .then(({ openLedgerService }) => openLedgerService({ ...options, resolveCaller }))
+      .catch((error: unknown) => {
+        // The next request tries again.
+        opened = undefined;
+        throw error;
+      }));
   /** What was opened, if anything was. */
   const open = () => opened?.catch(() => undefined);
   app.addHook('preClose', async () => (await open())?.stop());
@@ -68,14 +94,7 @@ export function ledgerRoutes(app: ServiceApp, { access, ...options }: LedgerRout
     done(knownOnly(request).callerId === ONE_TENANT ? new GateError('capability_denied', ONLY_ALL_TENANTS) : undefined);
   const answered = async (request: FastifyRequest, reply: FastifyReply) => {
     knownOnly(request);
-    opened ??= import('./ledger-service.js')
-      .then(({ openLedgerService }) => openLedgerService({ ...options, resolveCaller }))
-      .catch((error: unknown) => {
-        // The next request tries again.
-        opened = undefined;
-        throw error;
-      });
-    const { app: service } = await opened;
+    const { app: service } = await reached();
     reply.hijack();
     service.routing(request.raw, reply.raw);
   };
@@ -86,8 +105,7 @@ export function ledgerRoutes(app: ServiceApp, { access, ...options }: LedgerRout
   const handler = () => {
     throw new Error('the service of the ledger answers');
   };
-  const rows = [...ROUTE_AUTHORITY, ...GATE_OWN_ROUTES].filter(({ service, built }) => service === 'ledger' && built);
-  for (const row of rows) {
+  for (const row of ROWS) {
     const why = ABSENT[routeName(row)];
     app.route({
       method: row.method,
@@ -99,6 +117,7 @@ export function ledgerRoutes(app: ServiceApp, { access, ...options }: LedgerRout
   }
   // What no table knows beside the rows is the service's to refuse.
   app.get('/audit/*', { onRequest: answered, handler });
+  return { forConsole: async () => (await reached()).forConsole };
 }
 
 /** To be called when there is time for it: a load that fails, because no descriptor is left, fails in this process for good. */
@@ -112,10 +131,6 @@ function callerOf(access: Access, request: FastifyRequest): Caller | null {
   const operator = access.operatorByToken(bearerOf(request) ?? '');
   if (operator === null) return access.agentOf(request);
   const { credential } = operator.principal('');
-  return {
-    kind: 'service',
-    spiffe: 'spiffe://gate.local/service/console',
-    callerId: operator.tenant === null ? CALLER_IDS.console : ONE_TENANT,
-    fingerprint: credential.slice(credential.lastIndexOf(':') + 1),
-  };
+  const caller = consoleCaller(credential.slice(credential.lastIndexOf(':') + 1));
+  return operator.tenant === null ? caller : { ...caller, callerId: ONE_TENANT };
 }

@@ -9,11 +9,12 @@ import { createAssurance } from '../adapters/ledger/assurance/assurance.js';
 import type { LedgerInFile } from '../adapters/ledger/ledger-in-file.js';
 import type { LocalFile } from '../adapters/store/local-file.js';
 import { createLedgerReads } from '../api/ledger/reads.js';
-import type { Caller, Service } from '../api/plugins/service.js';
+import type { Caller, ServiceApp } from '../api/plugins/service.js';
 import type { LedgerEntry } from '../contracts/ledger.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { type ChainHead, EMPTY_CHAIN } from '../domain/ledger/chain.js';
 import type { LedgerTables } from '../domain/ledger/tables.js';
+import { ownConsole } from './console-caller.js';
 import { liteEvidence } from './ledger-evidence.js';
 import { liteTransparency } from './ledger-transparency.js';
 
@@ -30,14 +31,17 @@ export interface LedgerServiceOptions {
 }
 
 export interface LiteLedgerService {
-  readonly app: Service['app'];
+  /** For requests of lite's own listener. */
+  readonly app: ServiceApp;
+  /** For the console of this process. */
+  readonly forConsole: ServiceApp;
   /** Ends streams and accepts no more requests. Requests in progress are finished. */
   stop(): Promise<void>;
   /** Ends the rest. */
   close(): Promise<void>;
 }
 
-/** The ledger's service over lite's file, without a listener: its requests come from lite's own. */
+/** The ledger's service over lite's file, without a listener: its requests come from lite's own, and from the console of this process. */
 export async function openLedgerService({
   file,
   ledger,
@@ -78,31 +82,41 @@ export async function openLedgerService({
       yield page;
     }
   }
-  const service = createLedgerReads({
+  const parts = {
     ...options,
     trustDomain: 'gate.local',
     evidence,
     verifier: assurance,
     transparency: liteTransparency({ file, ledger, checkpointKey, now }),
     // Listeners read after the commit.
-    writer: { observe: (listener) => file.beforeCommit(listener) },
+    writer: { observe: (listener: () => void) => file.beforeCommit(listener) },
     reader: {
       ...ledger,
       head,
-      pages: (filter) => durable(ledger.pages(filter)),
-      agentPages: (agentId, query) => durable(ledger.agentPages(agentId, query)),
+      pages: (filter: Parameters<typeof ledger.pages>[0]) => durable(ledger.pages(filter)),
+      agentPages: (...asked: Parameters<typeof ledger.agentPages>) => durable(ledger.agentPages(...asked)),
     },
-  });
-  service.app.addHook('onRequest', (_request, _reply, done) => {
-    tick();
-    done();
-  });
-  service.app.addHook('onSend', async (_request, _reply, payload) => {
-    await file.durable();
-    return payload;
-  });
-  await service.app.ready();
-  // Opening runs in its own turn of the event loop.
-  await setImmediate();
-  return { app: service.app, stop: () => service.close(), close };
+  };
+  const openFor = async (resolveCaller: LedgerServiceOptions['resolveCaller']) => {
+    const service = createLedgerReads({ ...parts, resolveCaller });
+    service.app.addHook('onRequest', (_request, _reply, done) => {
+      tick();
+      done();
+    });
+    service.app.addHook('onSend', async (_request, _reply, payload) => {
+      await file.durable();
+      return payload;
+    });
+    await service.app.ready();
+    // Opening runs in its own turn of the event loop.
+    await setImmediate();
+    return service;
+  };
+  const [own, forConsole] = [await openFor(options.resolveCaller), await openFor(() => ownConsole)];
+  return {
+    app: own.app,
+    forConsole: forConsole.app,
+    stop: async () => void (await Promise.all([own.close(), forConsole.close()])),
+    close,
+  };
 }

@@ -1,4 +1,5 @@
 import { callMigrations } from '../migrations/calls.js';
+import { consoleMigrations } from '../migrations/console.js';
 import { hilMigrations } from '../migrations/hil.js';
 import { ledgerMigrations } from '../migrations/ledger.js';
 import { toolClassMigrations } from '../migrations/tool-classes.js';
@@ -9,6 +10,7 @@ export const liteMigrations = {
   ledger: ledgerMigrations,
   calls: callMigrations,
   hil: hilMigrations,
+  console: consoleMigrations,
   pins: toolPinMigrations,
   tool_classes: toolClassMigrations,
 };

@@ -8,6 +8,7 @@ import type { LedgerInFile } from '../adapters/ledger/ledger-in-file.js';
 import { loadPolicySet } from '../adapters/policy/load-policy-set.js';
 import { loadAnalyzer } from '../adapters/sandbox/analyzer.js';
 import { logStream } from '../adapters/store/log-stream.js';
+import type { TokenHolder } from '../api/console/sign-in/operator-token.js';
 import { createSignInLinks } from '../api/pages/sign-in-links.js';
 import { createRefusals } from '../api/proxy/refusals.js';
 import type { LiteConfig } from '../config/lite.js';
@@ -22,7 +23,7 @@ import { upstreamName } from '../domain/tool-classes/upstream-name.js';
 import type { ServiceApp } from '../api/plugins/app.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../workers/activities.js';
 import { alarmsTold } from '../workers/alarms.js';
-import { createAccess, type Access, type LiteOperator } from './access.js';
+import { createAccess, type Access } from './access.js';
 import { createLiteApp } from './app.js';
 import { startChores } from './chores.js';
 import { type Clock, machineClock } from './clock.js';
@@ -63,7 +64,7 @@ export interface Lite {
   readonly access: Access;
   /** The operator's token that Gate made itself; `null` where settings name operators. */
   readonly ownDecideToken: OwnDecideToken | null;
-  /** An address that signs an operator in at the page, once. `null` where each operator has a tenant of his own. */
+  /** An address that signs an operator in at the console, once. `null` where each operator has a tenant of his own. */
   readonly signInLink: () => string | null;
   readonly policies: { readonly directory: string; readonly builtIn: boolean; readonly version: string };
   /** What was found at the tools' address, if Gate had to find out. */
@@ -122,7 +123,7 @@ export async function startLite({
   const { told } = disk;
   const own = config.decideToken || config.deciders ? null : ownDecideToken(ledgerFile);
   const access = createAccess(config, config.decideToken ?? own?.token ?? '', keys.fingerprintKey);
-  const links = createSignInLinks<LiteOperator>(now);
+  const links = createSignInLinks<TokenHolder>(now);
 
   // Tools, and the activities over their ports.
   let stopping = false;
@@ -191,6 +192,7 @@ export async function startLite({
     ledger,
     sidecarKeys: keys.ring,
     checkpointKey: keys.checkpointKey,
+    sessionKey: keys.sessionKey,
     policies,
     now,
     async decide(decision) {
@@ -266,8 +268,8 @@ export async function startLite({
     access,
     ownDecideToken: own,
     signInLink() {
-      const operator = config.deciders ? null : access.operatorByToken(config.decideToken ?? own?.token ?? '');
-      return operator && `${url}/login?link=${links.issue(operator)}`;
+      const [operator] = config.deciders ? [] : access.people;
+      return operator === undefined ? null : `${url}/login?link=${links.issue(operator)}`;
     },
     policies: { directory, builtIn, version: policies.bundle.version },
     found,

@@ -44,6 +44,7 @@ export async function buildLite(output: string): Promise<{ bytes: number }> {
       ),
       ...(await below('policies', (path) => !/_test\.rego$|^cases/.test(path))),
       ...(await below('personas', () => true)),
+      ...(await below('dist/console/static', () => true)),
       [MANUAL_PAGE.file.join('/')]: join(PROJECT_ROOT, ...MANUAL_PAGE.file),
     };
     await writeFile(join(folder, INDEX_ASSET), JSON.stringify(Object.keys(files)));

@@ -223,8 +223,7 @@ const signIn = (reply: FastifyReply, status: number, call: unknown, words?: stri
     status,
     document(
       'Gate: workflows',
-      '',
-      `<header><h1>Gate <small>workflows</small></h1></header>${words === undefined ? '' : notice('bad', text(words))}
+      `<header><h1>Gate <small>workflows</small></h1></header>${words === undefined ? '' : notice(text(words))}
 <form method="post" action="/sign-in" class="login">
   <input type="text" name="username" autocomplete="username" value="operator" hidden>
 ${typeof call === 'string' && CALL.test(call) ? `  <input type="hidden" name="call" value="${call}">\n` : ''}  <label for="token">Operator's token</label>

@@ -41,8 +41,7 @@ export interface SessionStore {
   close(): Promise<void>;
 }
 
-export interface SessionStoreOptions {
-  readonly target: StoreTarget;
+export interface SessionOptions {
   /** 32 bytes. Another key ends every session. */
   readonly key: Uint8Array;
   /** A session ends after this time without a request. */
@@ -50,7 +49,7 @@ export interface SessionStoreOptions {
   readonly clock?: () => number;
 }
 
-interface Tables extends GrantTable {
+export interface SessionTables extends GrantTable, SearchTables {
   console_sessions: {
     id: string;
     subject: string;
@@ -66,7 +65,7 @@ interface Tables extends GrantTable {
     mac: string;
   };
 }
-type Row = Selectable<Tables['console_sessions']>;
+type Row = Selectable<SessionTables['console_sessions']>;
 
 const COOKIE = /^[A-Za-z0-9_-]{43}$/;
 /** A name of its own, so that whoever finds one in a log or a file knows what it is. */
@@ -77,18 +76,22 @@ const SEEN_EVERY_MS = 60_000;
 const MOST_TOLD = 200;
 const MAC_FORM = 'gate.console-session/4';
 
+/** The sessions in a store of their own, which their `close` closes. */
+export const openSessionStore = async ({
+  target,
+  ...options
+}: SessionOptions & { readonly target: StoreTarget }): Promise<SessionStore & { readonly searches: SavedSearches }> =>
+  sessionStoreOver(await openStore<SessionTables>(target, consoleMigrations), options);
+
 /**
  * Sessions in SQLite or Postgres (docs/architecture/console.md#sessions). They survive a restart. A row is found by an HMAC of its cookie and
  * carries one over who it is, so that neither a reader nor a writer of the store can act as anybody. The searches that people keep are in the
  * same store.
  */
-export async function openSessionStore({
-  target,
-  key,
-  idleMs,
-  clock = Date.now,
-}: SessionStoreOptions): Promise<SessionStore & { readonly searches: SavedSearches }> {
-  const store: Store<Tables & SearchTables> = await openStore<Tables & SearchTables>(target, consoleMigrations);
+export function sessionStoreOver(
+  store: Store<SessionTables>,
+  { key, idleMs, clock = Date.now }: SessionOptions,
+): SessionStore & { readonly searches: SavedSearches } {
   const { db } = store;
   const derived = (use: string, text: string) => createHmac('sha256', key).update(`${use}\n${text}`).digest('hex');
   const macOf = (row: Omit<Row, 'seen_ms' | 'mac'>) => {
@@ -125,7 +128,7 @@ export async function openSessionStore({
   };
   const rowOf = (id: string) =>
     asked(() => db.selectFrom('console_sessions').selectAll().where('id', '=', id).executeTakeFirst());
-  const insert = async (into: Kysely<Tables>, row: Omit<Row, 'mac'>): Promise<void> => {
+  const insert = async (into: Kysely<SessionTables>, row: Omit<Row, 'mac'>): Promise<void> => {
     await into.deleteFrom('console_sessions').where('until_ms', '<=', clock()).execute();
     await into
       .insertInto('console_sessions')
@@ -228,7 +231,7 @@ export async function openSessionStore({
       },
       sessionOf: async (id) => standing(await rowOf(id)),
       async give(within, { id, approvedBy, askedFrom }) {
-        const transaction = within as unknown as Kysely<Tables>;
+        const transaction = within as unknown as Kysely<SessionTables>;
         // Holds whoever ends the session back until the token is there to be ended as well.
         const { numUpdatedRows } = await transaction
           .updateTable('console_sessions')

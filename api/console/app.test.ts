@@ -522,6 +522,68 @@ describe('a call', () => {
   });
 });
 
+describe('what an approval does', () => {
+  const told = async (
+    rows: readonly (readonly [kind: string, decision: object, reasoning?: string])[],
+    status?: 'denied',
+  ) => {
+    const row = await fixture.hil.park(1);
+    const shown = (text: string, label: RegExp) => label.exec(text.replaceAll(/<[^>]+>/g, ''))?.[0];
+    fixture.ledger = (asked) =>
+      asked.startsWith('/audit/correlation/')
+        ? rows.map(([kind, decision, reasoning = '']) => ({
+            ...hostileEntry('agent', row.correlation_id),
+            event_kind: kind,
+            policy_decision: decision,
+            reasoning,
+          }))
+        : [];
+    const browser = await fixture.browser();
+    const before = (await browser.get(`/hil/${row.id}`)).text;
+    await fixture.hil.settle(row, status && { status });
+    const after = (await browser.get(`/hil/${row.id}?done=${row.id}`)).text;
+    return {
+      before: shown(before, /Once it is approved[^.]*\./),
+      after: shown(after, /(?<=by \S+ ?\.).*?(?=What came of it)/)?.trim(),
+      kind: /class="notice (\w+)"/.exec(after)?.[1],
+    };
+  };
+  const EXECUTED = ['proxy.verdict', { contract: 'gate.server-execution/v1' }] as const;
+  const outcome = (stage: string) => ['upstream.outcome', { stage }, 'the <b>tool'] as const;
+
+  it.each([
+    ['completed', 'good', 'Gate executed it, once.'],
+    ['failed', 'bad', 'Gate executed it, once, and the tool answered with an error: the &lt;b>tool.'],
+    ['uncertain', 'bad', 'Nobody knows whether it ran: the &lt;b>tool. It is not sent again; look at the tool itself.'],
+    ['not_run', 'bad', 'It was not executed: the &lt;b>tool.'],
+  ])('is said before and after it: %s', async (stage, kind, after) => {
+    expect(await told([EXECUTED, outcome(stage)])).toEqual({
+      before: 'Once it is approved, Gate executes it, once.',
+      kind,
+      after,
+    });
+  });
+
+  it('is nothing here, where the agent asked for the decision alone', async () => {
+    expect(await told([['proxy.verdict', { contract: 'gate.decision/v1' }]])).toEqual({
+      before: 'Once it is approved, its agent may act: Gate executes nothing here.',
+      kind: 'good',
+      after: 'Gate executes nothing here: its agent asked for the decision, and may act now.',
+    });
+  });
+
+  it('is not known yet while the tool works, and nothing is said where the ledger has no verdict, or is away', async () => {
+    expect((await told([EXECUTED])).after).toBe('Gate executes it now: load this page again for what came of it.');
+    expect(await told([])).toEqual({ before: undefined, kind: 'good', after: '' });
+    fixture.away.add('ledger');
+    expect(await told([EXECUTED])).toEqual({ before: undefined, kind: 'good', after: '' });
+  });
+
+  it('a denial waits for nothing', async () => {
+    expect(await told([EXECUTED], 'denied')).toMatchObject({ kind: 'bad', after: '' });
+  });
+});
+
 describe('a list of many calls', () => {
   it('comes in pages of a hundred by link, each row once', async () => {
     for (let n = 1; n <= 230; n += 1) await fixture.hil.park(n);

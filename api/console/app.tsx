@@ -9,14 +9,14 @@ import type { Download } from '../../console/download.js';
 import { ACTIONS, PAGES } from '../../console/routes.js';
 import { isAtLeast, type Role } from '../../console/roles.js';
 import { Document, Problem } from '../../console/ui/document.js';
-import type { AboutConsole, Form, OwnSessions, Person, Shown, Visit } from '../../console/visit.js';
+import type { AboutConsole, Form, OwnSessions, Part, Person, Shown, Visit } from '../../console/visit.js';
 import { ERROR_CODES } from '../../contracts/error-codes.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import type { PasskeyRequired } from '../../domain/review/passkeys.js';
 import { slidingBudget } from '../../domain/limits/sliding-budget.js';
 import type { SavedSearches } from '../../adapters/console/saved-searches.js';
 import type { Session, SessionStore } from '../../adapters/console/session-store.js';
-import { isAllowedAddress } from '../pages/allowed-address.js';
+import { type AddressRules, isAllowedAddress } from '../pages/allowed-address.js';
 import { bearerOf } from '../plugins/bearer.js';
 import { plainErrorBody, retryAfterSecs, toGateError } from '../plugins/errors.js';
 import { createService, type Service, type ServiceApp } from '../plugins/service.js';
@@ -50,6 +50,12 @@ export interface ConsoleOptions {
   /** What proves to the review service that the console vouches for somebody. */
   readonly decideToken?: string | undefined;
   readonly url: string | undefined;
+  /** How the listener is known, where that is not the console's own: `url` is not looked at. */
+  readonly address?: AddressRules;
+  /** What this Gate has not; nothing when absent. */
+  readonly without?: readonly Part[];
+  /** What everybody who is signed in has to know on every page. */
+  readonly standing?: readonly string[];
   readonly sessionSeconds: number;
   readonly passkeyRequired: PasskeyRequired;
   readonly metrics: ConsoleMetrics;
@@ -82,7 +88,10 @@ interface Entered {
 
 /** The console (docs/architecture/console.md): pages for people over the other services. Every page and form is a row of `console/routes.ts`. */
 export function createConsoleService(options: ConsoleOptions): Service {
-  const { sessions, assets, signIn, url, metrics, neighbours, clock = Date.now } = options;
+  const { sessions, assets, signIn, url, metrics, neighbours, without = [], standing = [], clock = Date.now } = options;
+  const has = (part: Part): boolean => !without.includes(part);
+  const pages = PAGES.filter(({ of }) => of === undefined || has(of));
+  const actions = ACTIONS.filter(({ of }) => of === undefined || has(of));
   const reached = {
     ...neighbours,
     chain: chainHealth(neighbours.ledger, clock),
@@ -131,7 +140,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
   const { app } = service;
   const failures = slidingBudget(ATTEMPTS.count, ATTEMPTS.windowMs);
   const name = url === undefined ? null : new URL(url);
-  const address = { allowedHosts: name === null ? [] : [name.hostname], loopback: name === null };
+  const address = options.address ?? { allowedHosts: name === null ? [] : [name.hostname], loopback: name === null };
   const cookie = {
     path: '/',
     httpOnly: true,
@@ -151,7 +160,8 @@ export function createConsoleService(options: ConsoleOptions): Service {
         person={entered?.person ?? null}
         csrf={entered?.session.csrf ?? ''}
         assets={assets}
-        pages={PAGES}
+        pages={pages}
+        standing={standing}
       />,
     );
     return reply
@@ -208,11 +218,12 @@ export function createConsoleService(options: ConsoleOptions): Service {
     query: firstOf(request.query as Record<string, string | string[]>),
     passkeyFor: (tier) =>
       options.passkeyRequired === 'all' || (options.passkeyRequired === 'strict' && tier === 'strict'),
+    has,
     services: servicesFor(person, proof, reached),
     sessions: sessionsOf(session),
     stands: () => standsFor(request),
     about: options.about,
-    may: ACTIONS,
+    may: actions,
   });
 
   const sessionsOf: (session: Session) => OwnSessions = ownSessions({ sessions, signIn, metrics, clock });
@@ -236,8 +247,9 @@ export function createConsoleService(options: ConsoleOptions): Service {
   const assertOwnOrigin = (request: FastifyRequest): void => {
     const { origin, referer } = request.headers;
     const from = origin ?? (referer !== undefined && URL.canParse(referer) ? new URL(referer).origin : undefined);
-    // The Host was checked: the console's own name, or this machine's.
-    const own = new Set([name?.origin, `${options.tls === null ? 'http' : 'https'}://${request.headers.host}`]);
+    // The Host was checked: the console's own name, or this machine's. Before a listener that is not its own something may speak TLS.
+    const schemes = options.address ? ['http', 'https'] : [options.tls === null ? 'http' : 'https'];
+    const own = new Set([name?.origin, ...schemes.map((scheme) => `${scheme}://${request.headers.host}`)]);
     if (from === undefined || !own.has(from)) throw new GateError('csrf_failed');
   };
 
@@ -285,6 +297,8 @@ export function createConsoleService(options: ConsoleOptions): Service {
       const entered = await enteredBy(kept, reply.request);
       if (entered) await tell(entered.proof, who.tenant);
       metrics.attempt('accepted');
+      // So that whoever decides now is told where the chain does not hold; nobody waits for it.
+      reached.chain.health().catch(() => undefined);
       reply.setCookie(COOKIE, kept, { ...cookie, maxAge: options.sessionSeconds });
     },
     page: (reply, status, words, wanted = '/') =>
@@ -314,7 +328,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     return reply.clearCookie(COOKIE, cookie).redirect(to, 303);
   });
 
-  relayPasskeys(app, { entered: enteredOf, assertOwn: assertOwnForm, hil: neighbours.hil });
+  if (has('passkeys')) relayPasskeys(app, { entered: enteredOf, assertOwn: assertOwnForm, hil: neighbours.hil });
   relayReviewEvents(app, { entered: enteredOf, stands: standsFor, hil: neighbours.hil });
   answerLedger(app, {
     entered: enteredOf,
@@ -331,34 +345,41 @@ export function createConsoleService(options: ConsoleOptions): Service {
     clock,
   });
 
-  answerCases(app, { entered: enteredOf, services: ({ person, proof }) => servicesFor(person, proof, reached), clock });
-  deviceFlow(app, {
-    sessions,
-    issuer: ({ headers: { host } }) => name?.origin ?? `${options.tls === null ? 'http' : 'https'}://${host}`,
-    stands: (session) => signIn.personOf(session) !== null,
-    metrics,
-    clock,
-  });
-  relayCommandLine(app, {
-    async holder(request) {
-      const token = bearerOf(request);
-      const session = token === null ? null : await sessions.ofToken(token);
-      const found = session && signIn.personOf(session);
-      return session && found && { session, ...found };
-    },
-    assertRole,
-    hil: neighbours.hil,
-    ledger: neighbours.ledger,
-  });
+  if (has('cases'))
+    answerCases(app, {
+      entered: enteredOf,
+      services: ({ person, proof }) => servicesFor(person, proof, reached),
+      clock,
+    });
+  if (has('command-line')) {
+    deviceFlow(app, {
+      sessions,
+      issuer: ({ headers: { host } }) => name?.origin ?? `${options.tls === null ? 'http' : 'https'}://${host}`,
+      stands: (session) => signIn.personOf(session) !== null,
+      metrics,
+      clock,
+    });
+    relayCommandLine(app, {
+      async holder(request) {
+        const token = bearerOf(request);
+        const session = token === null ? null : await sessions.ofToken(token);
+        const found = session && signIn.personOf(session);
+        return session && found && { session, ...found };
+      },
+      assertRole,
+      hil: neighbours.hil,
+      ledger: neighbours.ledger,
+    });
+  }
 
-  for (const page of PAGES)
+  for (const page of pages)
     app.get(page.path, async (request, reply) => {
       const entered = await enteredOf(request);
       if (entered === null) return reply.redirect(signInFor(request), 303);
       assertRole(entered.person, page.role);
       return send(reply, await page.show(visitOf(request, entered)), entered);
     });
-  for (const action of ACTIONS)
+  for (const action of actions)
     app.post(action.path, async (request, reply) => {
       const entered = await enteredOf(request);
       if (entered === null) return reply.redirect('/login', 303);

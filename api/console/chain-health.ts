@@ -12,11 +12,17 @@ const PATIENCE_MS = 1_500;
 /** A walk reads the whole chain. */
 const WALK_LIMIT_MS = 600_000;
 
+export interface ChainWatch {
+  health(): Promise<ChainHealth | 'walking'>;
+  /** What the last walk found, where the chain did not hold. Nobody waits for it, and it begins none. */
+  broken(): ChainHealth | null;
+}
+
 /**
  * Asks the ledger to verify its chain, at most one walk at a time and one in five minutes, however many people look. While a walk goes on, the last
  * result stands, with its time; without one it is `walking`. Throws `console_neighbour_away`.
  */
-export function chainHealth(ledger: Promise<Over>, clock: () => number): () => Promise<ChainHealth | 'walking'> {
+export function chainHealth(ledger: Promise<Over>, clock: () => number): ChainWatch {
   let known: ChainHealth | null = null;
   let walking: Promise<ChainHealth> | null = null;
   const walk = async (): Promise<ChainHealth> => {
@@ -42,7 +48,7 @@ export function chainHealth(ledger: Promise<Over>, clock: () => number): () => P
     };
     return known;
   };
-  return async () => {
+  const health = async (): Promise<ChainHealth | 'walking'> => {
     if (known !== null && clock() - Date.parse(known.checked_at) < FRESH_MS) return known;
     if (walking === null) {
       walking = walk().finally(() => {
@@ -58,6 +64,7 @@ export function chainHealth(ledger: Promise<Over>, clock: () => number): () => P
       throw error;
     }
   };
+  return { health, broken: () => (known?.valid === false ? known : null) };
 }
 
 class StillWalking extends Error {}

@@ -11,6 +11,7 @@ import type { Over } from '../plugins/declaration.js';
 import { relay, type RelayOptions } from './review-events.js';
 import { CSV, type ExportFormat, JSON_LINES } from './export-formats.js';
 import type { ReviewProof } from './sign-in/mode.js';
+import { tenantQuery } from './tenant-scope.js';
 
 interface Who {
   readonly session?: { readonly id: string };
@@ -48,7 +49,7 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
     over: options.ledger,
     proves: false,
     name: 'the ledger',
-    from: (tenant) => `/stream/audit?${new URLSearchParams({ tenant }).toString()}`,
+    from: (tenant) => `/stream/audit?${new URLSearchParams(tenantQuery(tenant)).toString()}`,
   });
 
   /** All rows of a call, in order. What nobody has heard of, or somebody else's, is `[]`. */

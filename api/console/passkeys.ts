@@ -6,6 +6,7 @@ import { GateError } from '../../domain/errors.js';
 import type { ServiceApp } from '../plugins/app.js';
 import type { Over } from '../plugins/declaration.js';
 import type { ReviewProof } from './sign-in/mode.js';
+import { tenantHeader } from './tenant-scope.js';
 
 interface Entered {
   readonly session: Session;
@@ -50,7 +51,7 @@ export function relayPasskeys(app: ServiceApp, { entered, assertOwn, hil }: Pass
       method: 'POST',
       headers: {
         ...who.proof,
-        'x-gate-tenant-scope': who.person.tenant,
+        ...tenantHeader(who.person.tenant),
         'content-type': 'application/json',
         ...(cookies.size > 0 && { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; ') }),
       },

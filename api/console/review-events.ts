@@ -6,6 +6,7 @@ import { within } from '../../domain/within.js';
 import type { ServiceApp } from '../plugins/app.js';
 import type { Over } from '../plugins/declaration.js';
 import type { ReviewProof } from './sign-in/mode.js';
+import { tenantHeader } from './tenant-scope.js';
 
 export interface RelayOptions {
   readonly entered: (request: FastifyRequest) => Promise<{
@@ -20,8 +21,8 @@ export interface RelayOptions {
   readonly proves: boolean;
   /** The service, as people call it. */
   readonly name: string;
-  /** Where its stream is, for somebody of this tenant. */
-  readonly from: (tenant: string) => string;
+  /** Where its stream is, for somebody of this tenant, or of all. */
+  readonly from: (tenant: string | null) => string;
 }
 
 /** Open streams of one kind of one session: a few pages. */
@@ -100,7 +101,7 @@ export function relay(
       const answer = await fetch.stream(new URL(from(who.person.tenant), url).href, {
         headers: {
           ...(proves && who.proof),
-          'x-gate-tenant-scope': who.person.tenant,
+          ...tenantHeader(who.person.tenant),
           ...(typeof since === 'string' && since !== '' && { 'last-event-id': since }),
         },
         signal: ended.signal,

@@ -1,5 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import type { ChainHealth, Services } from '../../console/services.js';
+import type { Services } from '../../console/services.js';
 import type { Person } from '../../console/visit.js';
 import { verifiedDecisionLink } from '../../contracts/decision-link.js';
 import type { SavedSearches } from '../../adapters/console/saved-searches.js';
@@ -24,12 +25,15 @@ import { pendingRequest, pendingSummary } from '../../contracts/review.js';
 import { createServiceClient } from '../../activities/clients/service-client.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { BATCH_METHOD } from '../../domain/mcp/batch.js';
+import { endOf } from '../../domain/evidence/ended.js';
 import { within } from '../../domain/within.js';
 import type { Over } from '../plugins/declaration.js';
+import type { ChainWatch } from './chain-health.js';
 import type { ReadinessChecks } from '../plugins/health.js';
 import type { OneAtATime } from './one-at-a-time.js';
 import type { RegulatoryBundles } from './regulatory.js';
 import type { ReviewProof } from './sign-in/mode.js';
+import { tenantHeader, tenantQuery } from './tenant-scope.js';
 
 /** How long a page waits for a service before it shows the rest. */
 const READ_LIMIT_MS = 5_000;
@@ -48,12 +52,15 @@ export interface NeighboursOver {
   readonly readiness: ReadinessChecks;
 }
 
+/** How often a call is looked at that somebody waits for. */
+const LOOK_EVERY_MS = 150;
+
 /** Decided calls of an agent among which those of a tool are looked for. */
 const LATELY = 50;
 
 /** The neighbours, and what is kept of one for all who ask. */
 export interface Reached extends NeighboursOver {
-  readonly chain: () => Promise<ChainHealth | 'walking'>;
+  readonly chain: ChainWatch;
   readonly regulatory: RegulatoryBundles;
   /** Registers of a tenant, each of which walks the whole chain. */
   readonly counting: OneAtATime;
@@ -92,8 +99,14 @@ export function servicesFor(
   proof: ReviewProof,
   { hil, ledger, policy, readiness, chain, regulatory, counting, copying, searches, clock }: Reached,
 ): Services {
+  const ofTenant = tenantQuery(tenant);
+  const owner = { tenant: tenant ?? '', subject };
+  const ownTenant = (): string => {
+    if (tenant === null) throw new GateError('tenant_scope_required');
+    return tenant;
+  };
   const asking = (name: string, over: Promise<Over>, shown: Readonly<Record<string, string>> = {}) => {
-    const headers = { ...shown, 'x-gate-tenant-scope': tenant };
+    const headers = { ...shown, ...tenantHeader(tenant) };
     const away = (detail: string, cause?: unknown) => new GateError('console_neighbour_away', detail, { cause });
     const asked = over.then((reached) => createServiceClient(name, reached, away));
     return async <Type extends z.ZodType | null>(
@@ -119,7 +132,7 @@ export function servicesFor(
   /** A change of cases, always of the person's tenant. */
   const inCases = (path: string, body: object) => ({
     method: 'POST' as const,
-    path: get(`/cases${path}`, { tenant }).path,
+    path: get(`/cases${path}`, ofTenant).path,
     body,
   });
   const unlessUnknown = async <Value>(asked: Promise<Value>): Promise<Value | null> => {
@@ -130,6 +143,7 @@ export function servicesFor(
       throw error;
     }
   };
+  const callRows = (id: string) => askLedger(rows, get(`/audit/correlation/${id}`, ofTenant));
   return {
     hil: {
       summaries: ({ riskTier, ...query }) =>
@@ -167,38 +181,46 @@ export function servicesFor(
           path: `/pending/${encodeURIComponent(id)}/assign`,
           body: { assigned_to: to },
         }),
-      tenant: () => askHil(tenantReviews, get(`/admin/tenants/${encodeURIComponent(tenant)}/lifecycle`)),
+      tenant: () => askHil(tenantReviews, get(`/admin/tenants/${encodeURIComponent(ownTenant())}/lifecycle`)),
       verifyLink: (token) =>
         askHil(verifiedDecisionLink, { method: 'POST', path: '/decision-link/verify', body: { token } }),
     },
     ledger: {
-      call: (id) => askLedger(rows, get(`/audit/correlation/${id}`, { tenant })),
-      rows: ({ agent, ...query }) => askLedger(rows, get(`/audit/${encodeURIComponent(agent)}`, { tenant, ...query })),
-      maskedParams: (id) => askLedger(masked, get(`/audit/entry/${id}/masked-params`, { tenant })),
+      call: callRows,
+      async ended(id, withinMs) {
+        for (let leftMs = withinMs; ; leftMs -= LOOK_EVERY_MS) {
+          const found = await callRows(id);
+          if (leftMs <= 0 || endOf(found) !== null) return found;
+          await sleep(LOOK_EVERY_MS);
+        }
+      },
+      rows: ({ agent, ...query }) =>
+        askLedger(rows, get(`/audit/${encodeURIComponent(agent)}`, { ...ofTenant, ...query })),
+      maskedParams: (id) => askLedger(masked, get(`/audit/entry/${id}/masked-params`, ofTenant)),
       async inclusion(seq) {
         const proof = await unlessUnknown(askLedger(inclusionProof, get('/proof/inclusion', { seq })));
         // The route proves any row. Without its content nobody can say whose it is.
-        return proof?.entry?.['tenant'] === tenant ? proof : null;
+        const entry = proof?.entry;
+        return entry && (tenant === null || entry['tenant'] === tenant) ? proof : null;
       },
-      hunt: (query) => askLedger(hunt, get('/audit/hunt', { tenant, ...query }), REPORT_LIMIT_MS),
+      hunt: (query) => askLedger(hunt, get('/audit/hunt', { ...ofTenant, ...query }), REPORT_LIMIT_MS),
       narrative: (agent, window) =>
         askLedger(
           narrative,
-          get(`/audit/agents/${encodeURIComponent(agent)}/narrative`, { tenant, window }),
+          get(`/audit/agents/${encodeURIComponent(agent)}/narrative`, { ...ofTenant, window }),
           REPORT_LIMIT_MS,
         ),
       activity: (since_hours, limit) =>
-        askLedger(agentActivity, get('/analysis/agent-activity', { tenant, since_hours, limit }), REPORT_LIMIT_MS),
+        askLedger(agentActivity, get('/analysis/agent-activity', { ...ofTenant, since_hours, limit }), REPORT_LIMIT_MS),
       drift: (limit) =>
-        askLedger(fleetBehavioralDiff, get('/analysis/fleet-behavioral-diff', { tenant, limit }), REPORT_LIMIT_MS),
+        askLedger(fleetBehavioralDiff, get('/analysis/fleet-behavioral-diff', { ...ofTenant, limit }), REPORT_LIMIT_MS),
       silent: (since_hours) =>
-        askLedger(silentAgents, get('/analysis/silent-agents', { tenant, since_hours }), REPORT_LIMIT_MS),
-      tenant: () => askLedger(z.array(lifecycleReceipt), get(`/admin/tenants/${encodeURIComponent(tenant)}/lifecycle`)),
-      cases: (status, limit) => askLedger(z.array(incidentCase), get('/cases', { tenant, status, limit })),
+        askLedger(silentAgents, get('/analysis/silent-agents', { ...ofTenant, since_hours }), REPORT_LIMIT_MS),
+      tenant: () =>
+        askLedger(z.array(lifecycleReceipt), get(`/admin/tenants/${encodeURIComponent(ownTenant())}/lifecycle`)),
+      cases: (status, limit) => askLedger(z.array(incidentCase), get('/cases', { ...ofTenant, status, limit })),
       case: (id) =>
-        unlessUnknown(
-          askLedger(caseWithEvidence, get(`/cases/${encodeURIComponent(id)}`, { tenant }), REPORT_LIMIT_MS),
-        ),
+        unlessUnknown(askLedger(caseWithEvidence, get(`/cases/${encodeURIComponent(id)}`, ofTenant), REPORT_LIMIT_MS)),
       openCase: (title, subjects) => askLedger(incidentCase, inCases('', { title, ...subjects, actor: subject })),
       async noteInCase(id, detail) {
         const at = new Date(clock()).toISOString();
@@ -227,25 +249,26 @@ export function servicesFor(
       },
       exportNow: () =>
         copying('the chain', () => askLedger(exportPass, { method: 'POST', path: '/export' }, EXPORT_LIMIT_MS)),
-      regulatory: (query) => regulatory(tenant, query),
+      regulatory: (query) => regulatory(ownTenant(), query),
       compliance: (window) =>
-        counting(tenant, () =>
+        counting(ownTenant(), () =>
           askLedger(
             complianceRegister,
-            { method: 'POST', path: get('/compliance/evidence', { tenant, ...window }).path },
+            { method: 'POST', path: get('/compliance/evidence', { ...ofTenant, ...window }).path },
             EXPORT_LIMIT_MS,
           ),
         ),
-      chain,
+      chain: chain.health,
+      broken: chain.broken,
     },
     searches: {
-      list: () => searches.list({ tenant, subject }),
-      save: (search) => searches.save({ tenant, subject }, search),
-      forget: (name) => searches.forget({ tenant, subject }, name),
+      list: () => searches.list(owner),
+      save: (search) => searches.save(owner, search),
+      forget: (name) => searches.forget(owner, name),
     },
     async judgedAgain(correlationId) {
       const path = `/audit/correlation/${encodeURIComponent(correlationId)}/policy-input`;
-      const { seq, input, decision } = await askLedger(recordedPolicyInput, get(path, { tenant }));
+      const { seq, input, decision } = await askLedger(recordedPolicyInput, get(path, ofTenant));
       if (seq === null || decision === null) return null;
       if (input === null) return { seq, not: 'purged' };
       // The rules are asked about each call of a batch by itself, which only its pipeline does.

@@ -133,8 +133,8 @@ export function createService(options: ServiceOptions): Service {
     done(null, payload);
   });
   app.addHook('onResponse', (request, _reply, done) => {
-    // Its header was sent before.
-    if (closing) request.raw.socket.destroySoon();
+    // Its header was sent before. A request from within the process has no connection.
+    if (closing && 'destroySoon' in request.raw.socket) request.raw.socket.destroySoon();
     done();
   });
   (options.answers ?? ((to: ServiceApp) => answerErrors(to, errorBody)))(app);

@@ -11,10 +11,12 @@ export interface DocumentProps {
   readonly pages: readonly Page[];
   /** The path of the page. */
   readonly here: string;
+  /** What everybody who is signed in has to know on every page. */
+  readonly standing: readonly string[];
 }
 
 /** Everything around a page. Nothing is loaded from elsewhere, and no script stands in it. */
-export const Document = ({ shown, person, csrf, assets, pages, here }: DocumentProps) => (
+export const Document = ({ shown, person, csrf, assets, pages, here, standing }: DocumentProps) => (
   <html lang="en">
     <head>
       <meta charSet="utf-8" />
@@ -51,7 +53,7 @@ export const Document = ({ shown, person, csrf, assets, pages, here }: DocumentP
               <span>
                 <Foreign text={person.subject} />{' '}
                 <span class="dim">
-                  {person.role}, {person.tenant}
+                  {person.role}, {person.tenant ?? 'all tenants'}
                 </span>
               </span>
               <button type="submit">Sign out</button>
@@ -60,6 +62,12 @@ export const Document = ({ shown, person, csrf, assets, pages, here }: DocumentP
         )}
       </header>
       <main id="main" tabIndex={-1}>
+        {person &&
+          standing.map((words) => (
+            <p key={words} class="standing">
+              {words}
+            </p>
+          ))}
         {shown.notice && (
           <p class={`notice ${shown.notice.kind}`} role={shown.notice.kind === 'bad' ? 'alert' : 'status'}>
             {shown.notice.text}

@@ -23,11 +23,16 @@ interface Wanting extends Refused {
 
 const Wanted = ({ wanted }: Pick<Wanting, 'wanted'>) => <input type="hidden" name="return_to" value={wanted} />;
 
-export const SignInByToken = ({ refused, wanted }: Wanting) => (
+/** `command` prints a link that signs in; `where` says in which folder it is typed. */
+export const SignInByToken = ({
+  refused,
+  wanted,
+  command,
+  where,
+}: Wanting & { readonly command: string; readonly where: string }) => (
   <SignIn refused={refused}>
     <p>
-      <code>npx gate console</code> in the folder of a running stack prints a link that signs you in. Or type the
-      operator's token:
+      <code>npx {command}</code> in the folder of {where} prints a link that signs you in. Or type the operator's token:
     </p>
     <form method="post" action="/login">
       <Wanted wanted={wanted} />

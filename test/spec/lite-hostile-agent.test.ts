@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { openLedgerReadOnly } from '../../adapters/ledger/read-only.js';
+import { signedInAt } from '../support/lite-browser.js';
 import { echoTools, type EchoTools, type LiteFixture, liteFolder, openLite } from '../support/lite.js';
 
 const OPERATOR = 'operator-token-0123456789-0123456789';
@@ -21,44 +22,34 @@ const open = async (env: Record<string, string> = {}) => {
   gate = await openLite({ GATE_LITE_UPSTREAM_URL: tools.url, GATE_LITE_DECIDE_TOKEN: OPERATOR, ...env });
 };
 
-const signedIn = async () => {
-  const login = await gate.send('POST', '/login', {
-    body: `token=${OPERATOR}`,
-    headers: { 'content-type': 'application/x-www-form-urlencoded' },
-  });
-  return (login.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
-};
-
-describe('the page before an agent who writes what cannot be seen', () => {
+describe('the console before an agent who writes what cannot be seen', () => {
   it('shows it: an approver reads what runs', async () => {
     await open();
     const to = 'acme\u202egro.live\u2066\u009b2J\u200b\u{e0041}\ufe0f';
     await gate.call('wire_transfer', { arguments: { to, amount: 1, 'k\u202eey': 'x' } });
-    const cookie = await signedIn();
-    const { body } = await gate.send('GET', '/', { headers: { cookie } });
-    expect(body.text).toContain('acme\\u{202e}gro.live\\u{2066}\\u{9b}2J\\u{200b}\\u{e0041}\\u{fe0f}');
-    expect(body.text).toContain('k\\u{202e}ey');
-    expect(body.text).not.toMatch(/[\u202e\u2066\u009b\u200b]|\ufe0f|\u{e0041}/u);
+    const { text } = await (await signedInAt(gate.lite)).get('/');
+    expect(text).toContain('acme\\u{202e}gro.live\\u{2066}\\u{9b}2J\\u{200b}\\u{e0041}\\u{fe0f}');
+    expect(text).toContain('k\\u{202e}ey');
+    expect(text).not.toMatch(/[\u202e\u2066\u009b\u200b]|\ufe0f|\u{e0041}/u);
   });
 });
 
 describe('an agent that parks more than anybody can look at', () => {
-  it('hides nothing on the page either: it goes on behind the first fifty', async () => {
-    await open({ GATE_LITE_VELOCITY_LIMIT: '0' });
-    for (let n = 0; n < 51; n += 1) await gate.call('wire_transfer', { arguments: { n: `number-${n};` } });
-    const cookie = await signedIn();
-    const first = (await gate.send('GET', '/', { headers: { cookie } })).body.text as string;
-    // As an argument: what a call is compared with may be on the page before.
-    const argument = (n: number) => `n&#34;: &#34;number-${n};`;
-    expect(first).toContain(argument(49));
-    expect(first).not.toContain(argument(50));
-    const next = /href="(\/\?before=[0-9a-f-]+)"/.exec(first)?.[1] ?? '';
-    const second = (await gate.send('GET', next, { headers: { cookie } })).body.text as string;
-    expect(second).toContain(argument(50));
-    expect(second).not.toContain(argument(49));
-    expect(second).not.toContain('before=');
-    expect(await gate.send('GET', '/?before=%3Cscript%3E', { headers: { cookie } })).toMatchObject({ status: 200 });
-  });
+  it('hides nothing at the console either: its list goes on behind the first hundred', async () => {
+    await open({ GATE_LITE_VELOCITY_LIMIT: '0', GATE_LITE_MAX_PARKED_CALLS: '200' });
+    const ids: unknown[] = [];
+    for (let n = 0; n < 101; n += 1)
+      ids.push((await gate.call('wire_transfer', { arguments: { n: `number-${n};` } })).body['pending_id']);
+    const browser = await signedInAt(gate.lite);
+    const rowsOf = (text: string) => [...text.matchAll(/data-row="([0-9a-f-]+)"/g)].map(([, id]) => id);
+    const first = (await browser.get('/')).text;
+    expect(first).toMatch(/Waiting <span class="count">101</);
+    const next = /href="([^"]+)" rel="next"/.exec(first)?.[1]?.replaceAll('&amp;', '&') ?? '';
+    const second = (await browser.get(next)).text;
+    expect([rowsOf(first), rowsOf(second)]).toEqual([ids.slice(0, 100), ids.slice(100)]);
+    expect(second).not.toContain('rel="next"');
+    expect((await browser.get('/hil?cursor=%3Cscript%3E')).text).not.toContain('<script>');
+  }, 60_000);
 
   const AGENTS = {
     GATE_LITE_AGENTS:

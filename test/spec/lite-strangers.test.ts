@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import type { FastifyInstance } from 'fastify';
 import type { JsonObject } from '../../contracts/json.js';
+import { CONSOLE_ROUTES } from '../../lite/console.js';
 import { type LiteFixture, openLite } from '../support/lite.js';
 
 const AGENT = 'agent-token-0123456789-0123456789-ab';
@@ -24,13 +25,16 @@ const STRANGERS: readonly (readonly [who: string, headers: Env])[] = [
   ['who says that it is a service', { ...bearer('wrong'), 'x-gate-caller': 'service-console' }],
 ];
 /** What says nothing of any call, or asks for a token by itself. */
-const FOR_EVERYBODY = new Map([
+const FOR_EVERYBODY = new Map<string, number>([
   ['GET /health', 200],
   ['GET /readyz', 200],
   ['GET /docs/select-a-contract', 200],
-  ['GET /', 200],
-  ['GET /since', 200],
-  ['GET /login', 303],
+  // Pages lead to the sign-in, whose form anybody may see and fill in.
+  ...CONSOLE_ROUTES.filter((route) => /^(?:GET|POST) \/(?:$|hil|me$|audit$|policies|health-of|logout)/.test(route)).map(
+    (route) => [route, 303] as const,
+  ),
+  ['GET /login', 200],
+  ['GET /static/*', 404],
   ['GET /mcp', 405],
   ['DELETE /mcp', 405],
 ]);

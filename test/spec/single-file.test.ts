@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
+import { browserAt } from '../support/lite-browser.js';
 import { needs } from '../support/needs.js';
 import { timePasses } from '../support/waiting.js';
 
@@ -107,6 +108,16 @@ withFuse(`lite as one executable${needs('single-executable', embeds)}`, () => {
       );
       expect(Buffer.from(await window.arrayBuffer()).toString('latin1', 0, 4)).toBe('PAR1');
       expect((await asOperator('/checkpoint')).status).toBe(200);
+      // The console, with what its pages load.
+      const link = /console +(\S+\/login\?link=\S+)/.exec(said)?.[1] ?? '';
+      const browser = browserAt(url);
+      expect((await browser.get(link)).location).toBe('/');
+      const { text: queue } = await browser.get('/');
+      expect(queue).toContain('wire_transfer');
+      const assets = [...queue.matchAll(/(?:src|href)="(\/static\/[^"]+)"/g)].map(([, path = '']) => path);
+      expect(await Promise.all(assets.map(async (path) => (await browser.get(path)).status))).toEqual([200, 200]);
+      for (const path of ['/audit', '/agents', '/policies', '/health-of-services'])
+        expect([path, (await browser.get(path)).text]).toEqual([path, expect.not.stringContaining('is away')]);
       child.kill('SIGTERM');
       expect(await ended).toBe(0);
       expect((await inEmpty(['verify', '--ledger', 'gate-lite.db'])).stdout).toContain('the chain holds: 16 entries');

@@ -72,7 +72,7 @@ export interface CallOptions {
   readonly headers?: Record<string, string>;
 }
 
-const OPERATORS_PATH = /^\/(?:decide\/|pending(?:$|\?)|pending\/[^/]+\/decide$|login\/link$)/;
+const OPERATORS_PATH = /^\/(?:decide\/|pending(?:$|\?)|pending\/[^/]+\/decide$|auth\/links$)/;
 
 export const liteFolder = (): Promise<string> => mkdtemp(join(tmpdir(), 'gate-lite-'));
 

@@ -9,6 +9,7 @@ import type { Over } from '../../plugins/declaration.js';
 import { relay } from '../review-events.js';
 import type { ReviewProof } from '../sign-in/mode.js';
 import { RELAYED, type RelayedRoute } from './relayed.js';
+import { tenantHeader } from '../tenant-scope.js';
 
 interface Holder {
   readonly session: OpenSession;
@@ -76,7 +77,7 @@ export function relayCommandLine(app: ServiceApp, { holder, assertRole, hil, led
             method: route.method,
             headers: {
               ...(route.service === 'hil' && proof),
-              'x-gate-tenant-scope': person.tenant,
+              ...tenantHeader(person.tenant),
               ...question.headers,
             },
             ...(question.body !== undefined && { body: question.body }),
@@ -108,7 +109,7 @@ function questionOf({ service, path, query, method }: RelayedRoute, request: Fas
       throw new GateError('invalid_request', `${name}: is not asked here, or stands there twice`);
     asked.set(name, value);
   }
-  if (service === 'ledger') asked.set('tenant', tenant);
+  if (service === 'ledger' && tenant !== null) asked.set('tenant', tenant);
   const to = path.replaceAll(/:(id|agent)/g, (_, name: string) => {
     const value = params[name] ?? '';
     if (name === 'id' && !UUID.test(value)) throw new GateError('not_found', 'There is no such call.');

@@ -1,36 +1,57 @@
-import type { Operator } from '../../../config/hil.js';
 import { ROLES, type Role } from '../../../console/roles.js';
 import { GateError } from '../../../domain/errors.js';
 import { SignInByToken } from '../../../console/ui/sign-in.js';
-import { createSignInLinks, LINK_LIFE_MS } from '../../pages/sign-in-links.js';
+import { createSignInLinks, LINK_LIFE_MS, type SignInLinks } from '../../pages/sign-in-links.js';
 import { bearerOf, knownToken, lookUpToken } from '../../plugins/bearer.js';
 import type { SignInMode } from './mode.js';
 import { ownPath } from './own-path.js';
 
 const NAME = 'operator-token';
 
+/** Somebody who has a token. */
+export interface TokenHolder {
+  readonly name: string;
+  /** `null`: of all tenants. */
+  readonly tenant: string | null;
+  readonly token: string;
+}
+
+export interface OperatorTokenOptions {
+  readonly operators: readonly TokenHolder[];
+  readonly clock: () => number;
+  /** Where others make links too. */
+  readonly links?: SignInLinks<TokenHolder>;
+  /** The command that prints a link, and in whose folder. */
+  readonly command?: string;
+  readonly where?: string;
+}
+
 /** Operators whose names and tokens the settings hold sign in with the token, or once by a link that was made with it. */
 export function operatorTokenMode({
   operators,
   clock,
-}: {
-  readonly operators: readonly Operator[];
-  readonly clock: () => number;
-}): SignInMode {
-  const links = createSignInLinks<Operator>(clock);
+  links = createSignInLinks<TokenHolder>(clock),
+  command = 'gate console',
+  where = 'a running stack',
+}: OperatorTokenOptions): SignInMode {
   const known = operators.map((operator) => knownToken(operator.token, operator));
-  const signedIn = ({ name, tenant }: Operator) => ({ subject: `operator:${name}`, tenant, mode: NAME, role: 'admin' });
-  const personFor = ({ name, tenant, token }: Operator, role: Role = 'admin') => ({
+  const signedIn = ({ name, tenant }: TokenHolder) => ({
+    subject: `operator:${name}`,
+    tenant: keptTenant(tenant),
+    mode: NAME,
+    role: 'admin',
+  });
+  const personFor = ({ name, tenant, token }: TokenHolder, role: Role = 'admin') => ({
     person: { subject: `operator:${name}`, tenant, mode: NAME, role },
     proof: { authorization: `Bearer ${token}` },
   });
   return {
     name: NAME,
-    body: (refused, wanted) => <SignInByToken refused={refused} wanted={wanted} />,
+    body: (refused, wanted) => <SignInByToken refused={refused} wanted={wanted} command={command} where={where} />,
 
     /** The operator as the settings know him now: whoever is taken out of them is signed out by that. */
     personOf({ subject, tenant, mode, role: opened }) {
-      const operator = operators.find((of) => `operator:${of.name}` === subject && of.tenant === tenant);
+      const operator = operators.find((of) => `operator:${of.name}` === subject && keptTenant(of.tenant) === tenant);
       const role = ROLES.find((one) => one === opened);
       if (operator === undefined || role === undefined || mode !== NAME) return null;
       return personFor(operator, role);
@@ -44,9 +65,9 @@ export function operatorTokenMode({
     routes(app, door) {
       app.get('/login', async (request, reply) => {
         const { link, return_to: wanted } = request.query as Readonly<Record<string, unknown>>;
-        if (typeof link !== 'string') return door.page(reply, 200, undefined, ownPath(wanted));
+        if (link === undefined) return door.page(reply, 200, undefined, ownPath(wanted));
         door.throttle(request);
-        const operator = links.redeem(link);
+        const operator = typeof link === 'string' ? links.redeem(link) : null;
         if (operator) await door.accept(reply, signedIn(operator));
         // Somebody who is signed in and opens the used link again wants the page.
         if (operator || (await door.isIn(request))) return reply.redirect('/', 303);
@@ -54,7 +75,7 @@ export function operatorTokenMode({
         return door.page(
           reply,
           401,
-          'This link was used already, or is too old: it signs in once. `gate console` prints a new one.',
+          `This link was used already, or is too old: it signs in once. \`${command}\` prints a new one.`,
         );
       });
       app.post('/login', async (request, reply) => {
@@ -82,3 +103,6 @@ export function operatorTokenMode({
     },
   };
 }
+
+/** How a session keeps a tenant. No tenant has an empty name. */
+const keptTenant = (tenant: string | null): string => tenant ?? '';

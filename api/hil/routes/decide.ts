@@ -83,7 +83,7 @@ function available(body: DecideRequest): Pick<Decision, 'decision' | 'modificati
   });
 }
 
-/** Only lite's own page decides over the page, and it asks no route for it. */
+/** Rows that lite's page decided before lite had the console say so, and nothing else does. */
 const isThePage = (named: string): boolean => named.toLowerCase().replaceAll(/[^a-z0-9]/g, '') === 'litepage';
 
 /** A click in a chat says so itself (`chat-webhooks.ts`). */

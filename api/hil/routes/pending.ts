@@ -22,21 +22,21 @@ const CreateBody = newReview.extend({
   callback_url: z.string().max(2048).nullish(),
 });
 
-export interface PendingRoutes {
-  readonly reviews: Pick<OpenedReviews, 'parking' | 'reads' | 'notices'>;
+export interface RowRoutes {
+  readonly reviews: Pick<OpenedReviews, 'reads' | 'notices'>;
   readonly scopeOf: (request: FastifyRequest) => ReviewScope;
+}
+
+export interface PendingRoutes extends RowRoutes {
+  readonly reviews: Pick<OpenedReviews, 'parking' | 'reads' | 'notices'>;
   /** For those who may ask for a review without a call. */
   readonly askForReview: AskForReview;
 }
 
-/** Routes between services: the pipeline creates rows, and the simulator asks for reviews without a call; callers read single rows of their tenant's scope. */
-export function pendingRoutes(app: ServiceApp, { reviews, scopeOf, askForReview }: PendingRoutes): void {
-  const detailed = async (row: PendingRequest) => ({
-    ...row,
-    since_last_call: await reviews.reads.sinceLast(row),
-    notifications: await reviews.notices.deliveriesOf(row.id),
-  });
-
+/** Routes between services: the pipeline creates rows, and the simulator asks for reviews without a call. */
+export function pendingRoutes(app: ServiceApp, options: PendingRoutes): void {
+  const { reviews, scopeOf, askForReview } = options;
+  rowRoutes(app, options);
   app.post(
     '/pending',
     {
@@ -55,6 +55,15 @@ export function pendingRoutes(app: ServiceApp, { reviews, scopeOf, askForReview 
       return reply.code(created ? 201 : 200).send(row);
     },
   );
+}
+
+/** Callers read single rows of their scope. Lite's console reads them by the same code. */
+export function rowRoutes(app: ServiceApp, { reviews, scopeOf }: RowRoutes): void {
+  const detailed = async (row: PendingRequest) => ({
+    ...row,
+    since_last_call: await reviews.reads.sinceLast(row),
+    notifications: await reviews.notices.deliveriesOf(row.id),
+  });
 
   app.get(
     '/pending/:id',

@@ -20,7 +20,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export const CALL: Page = {
   path: '/audit/correlation/:cid',
   role: 'viewer',
-  async show({ params, query, services, nowMs, person, csrf, about }) {
+  async show({ params, query, services, nowMs, person, csrf, about, has }) {
     const id = params['cid'] ?? '';
     const isId = UUID.test(id);
     const [rows, review] = isId
@@ -64,9 +64,9 @@ export const CALL: Page = {
             <>
               <OrAway of={review}>{(row) => row && <Review row={row} nowMs={nowMs} />}</OrAway>
               {request && <Request of={request} />}
-              {all.length > 0 && <Again id={id} of={again} />}
+              {all.length > 0 && has('judging-again') && <Again id={id} of={again} />}
               {all.length > 0 && about.workflowPages !== null && <Workflow id={id} pages={about.workflowPages} />}
-              {all.length > 0 && isAtLeast(person.role, 'approver') && <IntoCase id={id} csrf={csrf} />}
+              {all.length > 0 && has('cases') && isAtLeast(person.role, 'approver') && <IntoCase id={id} csrf={csrf} />}
               {all.length > 0 && <Story id={id} rows={all} nowMs={nowMs} />}
             </>
           )}

@@ -30,6 +30,7 @@ const SEVERITIES = [
 
 /** Incidents that people keep notes about. */
 export const CASES: Page = {
+  of: 'cases',
   path: '/cases',
   role: 'viewer',
   nav: { label: 'Cases', key: 'c' },
@@ -37,9 +38,10 @@ export const CASES: Page = {
 };
 
 /** One case: what is known, what was done, and the rows about it. */
-export const CASE: Page = { path: '/cases/:id', role: 'viewer', show: (visit) => caseShown(visit) };
+export const CASE: Page = { of: 'cases', path: '/cases/:id', role: 'viewer', show: (visit) => caseShown(visit) };
 
 export const OPEN_CASE: Action = {
+  of: 'cases',
   path: '/cases',
   role: 'approver',
   does: 'open a case',
@@ -57,6 +59,7 @@ const changing = (
   does: string,
   change: (ledger: Visit['services']['ledger'], id: string, form: Form) => Promise<void>,
 ): Action => ({
+  of: 'cases',
   path: `/cases/:id/${what}`,
   role: 'approver',
   does,

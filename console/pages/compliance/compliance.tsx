@@ -9,6 +9,7 @@ const DAY_MS = 86_400_000;
 
 /** Counts and samples of logged facts by control. It judges nothing: no log can know whether they suffice. */
 export const COMPLIANCE: Page = {
+  of: 'exports',
   path: '/compliance',
   role: 'viewer',
   async show({ query, services, nowMs }) {

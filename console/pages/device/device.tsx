@@ -14,6 +14,7 @@ const isoOf = (ms: number): string => new Date(ms).toISOString();
  * agreed to by opening the page, also with the code in its address.
  */
 export const DEVICE: Page = {
+  of: 'command-line',
   path: '/device',
   role: 'viewer',
   async show(visit) {
@@ -129,12 +130,14 @@ const answering = (answer: 'allowed' | 'refused', said: string): Pick<Action, 'r
 });
 
 export const DEVICE_ALLOW: Action = {
+  of: 'command-line',
   path: '/device/allow',
   does: 'let a command line act for oneself',
   ...answering('allowed', 'Allowed. The command line is signed in within a few seconds.'),
 };
 
 export const DEVICE_REFUSE: Action = {
+  of: 'command-line',
   path: '/device/refuse',
   does: 'refuse a command line',
   ...answering('refused', 'Refused. The command line is told so, and got nothing.'),

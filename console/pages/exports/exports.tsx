@@ -10,6 +10,7 @@ const SHOWN = 100;
 
 /** What leaves the ledger as a file: copies for analytic readers, a signed archive for auditors, rows. */
 export const EXPORTS: Page = {
+  of: 'exports',
   path: '/exports',
   role: 'viewer',
   nav: { label: 'Exports', key: 'x' },
@@ -18,6 +19,7 @@ export const EXPORTS: Page = {
 
 /** Copies the oldest rows that are old enough. */
 export const EXPORT_NOW: Action = {
+  of: 'exports',
   path: '/exports/run',
   role: 'admin',
   does: 'copy old rows to the cold tier',
@@ -30,6 +32,7 @@ export const EXPORT_NOW: Action = {
 
 /** Sends the signed archive of a window. */
 export const REGULATORY: Action = {
+  of: 'exports',
   path: '/exports/regulatory',
   role: 'admin',
   does: 'take a signed archive of the tenant’s rows',

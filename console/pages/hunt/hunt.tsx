@@ -15,8 +15,8 @@ const AGENTS = 100;
 export const HUNT: Page = {
   path: '/audit/hunt',
   role: 'viewer',
-  async show({ query: address, services, nowMs, person, csrf }) {
-    const maySelect = isAtLeast(person.role, 'approver');
+  async show({ query: address, services, nowMs, person, csrf, has }) {
+    const maySelect = has('cases') && isAtLeast(person.role, 'approver');
     const said = asked(address);
     const { methods, signal } = said;
     const authorized = said.authorized === 'true' || said.authorized === 'false' ? said.authorized : undefined;

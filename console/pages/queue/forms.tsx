@@ -9,10 +9,13 @@ import { readable } from './arguments.js';
 /** What can be done with a row that waits; what cannot is shown with its reason. */
 export function Forms({
   row,
+  effect,
   visit,
   query,
 }: {
   readonly row: PendingRequest;
+  /** What an approval does, in words. */
+  readonly effect: string | null;
   readonly visit: Visit;
   readonly query: QueueQuery;
 }) {
@@ -69,6 +72,7 @@ export function Forms({
           <button type="submit">Assign to me</button>
         </form>
       )}
+      {effect && whyNot === null && <p class="dim">{effect}</p>}
       {whyNot && (
         <p id="why-not" class="dim">
           {whyNot}

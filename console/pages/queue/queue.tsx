@@ -5,9 +5,11 @@ import { whyItWaits } from '../../../domain/review/why-it-waits.js';
 import { predictionOf, reasonsOf } from '../../../domain/sandbox/told.js';
 import { isAtLeast } from '../../roles.js';
 import { type QueuePage, type QueueQuery, type Settled, settled } from '../../services.js';
+import { Chain } from '../../ui/chain.js';
 import { Away, Csrf, Empty, Facts, Foreign, Id, OrAway, Time } from '../../ui/parts.js';
 import type { Notice, Page, Shown, Visit } from '../../visit.js';
 import { Arguments, Changed } from './arguments.js';
+import { type CameOfIt, cameOfIt, effectOf } from './came-of-it.js';
 import { Forms } from './forms.js';
 import { Similar } from './similar.js';
 
@@ -67,7 +69,13 @@ export async function queueShown(visit: Visit, id: string | null, notice: Notice
   const first = id ?? (listed.ok ? (listed.value.items[0]?.id ?? null) : null);
   const row = first === null ? null : await settled('The review service', rowOf(visit, first));
   const found = row?.ok ? row.value : null;
-  const lately = found && (await settled('The review service', visit.services.hil.lately(found.agent_id)));
+  const isDone = notice === null && found !== null && visit.query['done'] === found.id;
+  const [lately, effect, came] = await Promise.all([
+    found && settled('The review service', visit.services.hil.lately(found.agent_id)),
+    found?.status === 'pending' ? effectOf(visit, found) : null,
+    isDone && found.status === 'approved' ? cameOfIt(visit, found) : null,
+  ]);
+  const broken = visit.services.ledger.broken();
   const waiting = listed.ok ? listed.value.pending_count : 0;
   // Where the call was chosen by nobody it stays, decided: another one in its place would be under the hand that was about to decide.
   const chosen = found?.id ?? id;
@@ -75,16 +83,21 @@ export async function queueShown(visit: Visit, id: string | null, notice: Notice
   const missing = id !== null && row?.ok === true && found === null;
   return {
     title: found ? `${toolOf(found)}, ${found.status}` : waiting === 0 ? 'Nothing waits' : `${waiting} wait`,
-    notice: notice ?? (found && visit.query['done'] === found.id ? doneNotice(found) : null),
+    notice: notice ?? (isDone ? doneNotice(found, came) : null),
     ...(missing && { status: 404 }),
     body: (
       <div class={id === null ? 'queue' : 'queue one'} data-live="/stream/hil" data-self={self}>
         <p class="live" aria-live="polite" data-live-status />
+        {broken && (
+          <div class="broken">
+            <Chain of={{ ok: true, value: broken }} nowMs={visit.nowMs} />
+          </div>
+        )}
         <List visit={visit} listed={listed} query={query} selected={found?.id ?? null} />
         <section class="detail" aria-label="The chosen call">
           {row && !row.ok && <Away service={row.service} why={row.why} />}
           {missing && <Empty>No such call waits or waited here, or its row is past its retention.</Empty>}
-          {found && lately && <Review row={found} lately={lately} visit={visit} query={query} />}
+          {found && lately && <Review row={found} lately={lately} effect={effect} visit={visit} query={query} />}
           {row === null && <Empty>Choose a call in the list.</Empty>}
         </section>
       </div>
@@ -96,7 +109,7 @@ const rowOf = async ({ services: { hil } }: Visit, id: string): Promise<PendingR
   UUID.test(id) ? ((await hil.row(id)) ?? (await hil.byCorrelation(id))) : null;
 
 /** What a decision came to, read from the row: an address can claim anything. */
-function doneNotice(row: PendingRequest): Notice | null {
+function doneNotice(row: PendingRequest, came: CameOfIt | null): Notice | null {
   const call = (
     <>
       <Foreign text={toolOf(row)} /> for <Foreign text={row.agent_id} />
@@ -117,7 +130,7 @@ function doneNotice(row: PendingRequest): Notice | null {
   }
   const changed = row.modification_diff ? ' with changed arguments' : '';
   return {
-    kind: row.status === 'approved' ? 'good' : 'bad',
+    kind: came?.kind ?? (row.status === 'approved' ? 'good' : 'bad'),
     text: (
       <>
         {row.status === 'approved' ? `Approved${changed}` : row.status}: {call}
@@ -126,7 +139,8 @@ function doneNotice(row: PendingRequest): Notice | null {
             , by <Foreign text={row.decided_by} />
           </>
         )}
-        . <a href={`/audit/correlation/${row.correlation_id}`}>What came of it</a>
+        . {came && came.words !== '' && <Foreign text={came.words} />}{' '}
+        <a href={`/audit/correlation/${row.correlation_id}`}>What came of it</a>
       </>
     ),
   };
@@ -291,11 +305,13 @@ export const Severity = ({ of }: { readonly of: string | null }) =>
 function Review({
   row,
   lately,
+  effect,
   visit,
   query,
 }: {
   readonly row: PendingRequest;
   readonly lately: Settled<readonly PendingRequest[]>;
+  readonly effect: string | null;
   readonly visit: Visit;
   readonly query: QueueQuery;
 }) {
@@ -360,7 +376,7 @@ function Review({
       </section>
       <Arguments row={row} />
       {row.modification_diff && <Changed row={row} />}
-      {row.status === 'pending' && <Forms row={row} visit={visit} query={query} />}
+      {row.status === 'pending' && <Forms row={row} effect={effect} visit={visit} query={query} />}
       <Similar row={row} lately={lately} visit={visit} />
       {row.since_last_call !== undefined && (
         <section aria-labelledby="since">
@@ -377,6 +393,7 @@ function Review({
       <Facts
         of={[
           ...((row.required_approvers ?? 1) > 1 ? [['Approvals', approvalsTold(row, nowMs)] as const] : []),
+          ...(visit.person.tenant === null ? [['Tenant', <Foreign text={row.tenant} />] as const] : []),
           ['Assigned to', row.assigned_to ? <Foreign text={row.assigned_to} /> : 'nobody'],
           ['Asked', <Time iso={row.created_at} nowMs={nowMs} />],
           ['Identity', row.agent_spiffe ? <Foreign text={row.agent_spiffe} /> : 'none'],

@@ -14,6 +14,7 @@ const WHY_NOT: Readonly<Record<string, string>> = {
  */
 export const REDEEM: Page = {
   path: '/decide/redeem',
+  of: 'decision-links',
   role: 'viewer',
   async show(visit) {
     const {

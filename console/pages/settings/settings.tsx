@@ -8,6 +8,7 @@ const SLOW_MS = 500;
 
 /** How the console is set up, and what its neighbours answer: to look at, whole without scripts. Nothing here is a secret. */
 export const SETTINGS: Page = {
+  of: 'settings',
   path: '/settings',
   role: 'viewer',
   nav: { label: 'Settings', key: 's' },

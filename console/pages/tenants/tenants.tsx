@@ -6,6 +6,7 @@ import type { Page } from '../../visit.js';
 
 /** The person's tenant: whether it may have reviews, and what was done when it came or left. To look at. */
 export const TENANTS: Page = {
+  of: 'tenants',
   path: '/tenants',
   role: 'viewer',
   nav: { label: 'Tenant', key: 't' },

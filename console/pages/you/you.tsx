@@ -16,12 +16,15 @@ async function youShown(visit: Visit): Promise<Shown> {
   return {
     title: 'You',
     body: (
-      <section data-passkeys={visit.csrf} data-name={subject.replace(/^operator:/, '')}>
+      <section
+        data-passkeys={visit.has('passkeys') ? visit.csrf : undefined}
+        data-name={visit.has('passkeys') ? subject.replace(/^operator:/, '') : undefined}
+      >
         <h1>You</h1>
         <Facts
           of={[
             ['Name', <Foreign text={subject} />],
-            ['Tenant', tenant],
+            ['Tenant', tenant ?? 'all of them'],
             ['Role', role],
             ['Signed in by', mode],
           ]}
@@ -31,11 +34,15 @@ async function youShown(visit: Visit): Promise<Shown> {
           In a browser, or at a command line by <code>gate login</code>. What you do not know, end.
         </p>
         <Sessions of={open} visit={visit} />
-        <h2>Passkeys</h2>
-        {mode === 'operator-token' ? (
-          <Passkeys />
-        ) : (
-          <p>Passkeys belong to operators who sign in with a token: who signs in this way has none.</p>
+        {visit.has('passkeys') && (
+          <>
+            <h2>Passkeys</h2>
+            {mode === 'operator-token' ? (
+              <Passkeys />
+            ) : (
+              <p>Passkeys belong to operators who sign in with a token: who signs in this way has none.</p>
+            )}
+          </>
         )}
       </section>
     ),

@@ -1,0 +1,23 @@
+import { describe, expect, it } from '@jest/globals';
+import { render } from 'preact-render-to-string';
+import { Time } from './parts.js';
+
+describe('a time on a page', () => {
+  const now = Date.parse('2026-11-02T10:00:00.000Z');
+  const shown = (awayMs: number) => render(<Time iso={new Date(now + awayMs).toISOString()} nowMs={now} />);
+
+  it.each([
+    [0, 'now'],
+    [-999, 'now'],
+    [-12_400, '12 s ago'],
+    [-60_000, '1 min ago'],
+    [9.5 * 60_000, 'in 9 min'],
+    [-3_600_000, '1 h ago'],
+    [-49 * 3_600_000, '2 days ago'],
+  ])('%d ms away: %s', (away, said) => expect(shown(away).replace(/<[^>]+>/g, '')).toMatch(new RegExp(`^${said} \\(`)));
+
+  it('is exact on hover and in print', () => {
+    expect(shown(-60_000)).toContain('title="2026-11-02 09:59:00 UTC"');
+    expect(shown(-60_000)).toContain('<span class="exact"> (2026-11-02 09:59:00 UTC)</span>');
+  });
+});

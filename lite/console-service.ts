@@ -1,0 +1,155 @@
+import { type SessionStore, type SessionTables, sessionStoreOver } from '../adapters/console/session-store.js';
+import type { LocalFile } from '../adapters/store/local-file.js';
+import { createConsoleService } from '../api/console/app.js';
+import { readAssets } from '../api/console/assets.js';
+import { consoleMetrics } from '../api/console/metrics.js';
+import { operatorTokenMode, type TokenHolder } from '../api/console/sign-in/operator-token.js';
+import type { AddressRules } from '../api/pages/allowed-address.js';
+import type { SignInLinks } from '../api/pages/sign-in-links.js';
+import { overInProcess } from '../api/plugins/over-in-process.js';
+import type { ReadinessChecks } from '../api/plugins/health.js';
+import { createService, type ServiceApp } from '../api/plugins/service.js';
+import { policyRoutes } from '../api/policy/routes/policies.js';
+import type { Mode } from '../contracts/call.js';
+import type { PolicySet } from '../domain/policy/policy-set.js';
+import { ownConsole } from './console-caller.js';
+import { createReviewService, type ReviewServiceOptions } from './review-service.js';
+import type { SavedSearches } from '../adapters/console/saved-searches.js';
+
+export interface ConsoleServiceOptions extends ReviewServiceOptions {
+  readonly file: LocalFile;
+  readonly links: SignInLinks<TokenHolder>;
+  readonly mode: Mode;
+  readonly policies: PolicySet;
+  /** 32 bytes; sessions are bound to it. */
+  readonly sessionKey: Uint8Array;
+  /** The ledger as the console asks it. */
+  readonly ledger: () => Promise<ServiceApp>;
+  /** How the listener is known. */
+  readonly address: AddressRules;
+  readonly readiness: ReadinessChecks;
+  readonly now: () => number;
+}
+
+export interface LiteConsole {
+  readonly app: ServiceApp;
+  /** Ends streams and what it asks. */
+  close(): Promise<void>;
+}
+
+/** As long as the console of the full edition, where no setting says otherwise. */
+const SESSION_SECONDS = 28_800;
+
+/**
+ * The console over the services of this process. What it asks goes through the same routes, checks and tables of callers as between
+ * processes; only the connections are missing.
+ */
+export async function openLiteConsole({
+  file,
+  links,
+  mode,
+  policies,
+  sessionKey,
+  ledger,
+  address,
+  readiness,
+  now,
+  ...reviewing
+}: ConsoleServiceOptions): Promise<LiteConsole> {
+  const { access, logger, registry } = reviewing;
+  const reviews = createReviewService({ ...reviewing, file });
+  const trustDomain = 'gate.local';
+  const rules = createService({
+    name: 'policy-engine',
+    governed: 'policy-engine',
+    logger,
+    registry,
+    trustDomain,
+    resolveCaller: () => ownConsole,
+  });
+  policyRoutes(rules.app, policies);
+  const over = async (app: Promise<ServiceApp>) => overInProcess(await app);
+  const sessions = sessionsIn(file, sessionKey, now);
+  const service = createConsoleService({
+    logger,
+    registry,
+    trustDomain,
+    tls: null,
+    url: undefined,
+    address,
+    sessions,
+    searches: sessions.searches,
+    sessionSeconds: SESSION_SECONDS,
+    assets: await readAssets(),
+    signIn: operatorTokenMode({
+      operators: access.people,
+      clock: now,
+      links,
+      command: 'gate lite link',
+      where: "lite's ledger",
+    }),
+    without: ['cases', 'command-line', 'decision-links', 'exports', 'judging-again', 'passkeys', 'settings', 'tenants'],
+    about: {
+      version: '',
+      node: process.version,
+      startedAt: new Date(now()).toISOString(),
+      workflowPages: null,
+      settings: [],
+    },
+    standing: standing(mode, access.agents === 'open'),
+    passkeyRequired: 'none',
+    metrics: consoleMetrics(registry),
+    neighbours: {
+      hil: over(Promise.resolve(reviews.app)),
+      ledger: over(ledger()),
+      policy: over(Promise.resolve(rules.app)),
+      readiness,
+    },
+    clock: now,
+  });
+  await service.app.ready();
+  return {
+    app: service.app,
+    async close() {
+      await service.close();
+      await reviews.close();
+      await rules.close();
+    },
+  };
+}
+
+function standing(mode: Mode, openAgents: boolean): readonly string[] {
+  return [
+    ...(mode === 'observe'
+      ? [
+          'Observe mode: every call runs, and nothing waits for you. What would have been denied or parked is recorded (npx gate report).',
+        ]
+      : []),
+    ...(openAgents ? ['Anonymous agents: whoever reaches this port can call. Set GATE_LITE_TOKEN.'] : []),
+  ];
+}
+
+/** Sessions in lite's file. Whoever signed in or out is told so when it is on disk. */
+function sessionsIn(
+  file: LocalFile,
+  key: Uint8Array,
+  now: () => number,
+): SessionStore & { readonly searches: SavedSearches } {
+  const sessions = sessionStoreOver(file.store<SessionTables>(), { key, idleMs: SESSION_SECONDS * 1_000, clock: now });
+  const onDisk = async <Value>(done: Promise<Value>): Promise<Value> => {
+    const value = await done;
+    await file.durable();
+    return value;
+  };
+  return {
+    ...sessions,
+    open: (who) => onDisk(sessions.open(who)),
+    end: (id) => onDisk(sessions.end(id)),
+    endAllOf: (who, but) => onDisk(sessions.endAllOf(who, but)),
+    searches: {
+      list: (of) => sessions.searches.list(of),
+      save: (of, search) => onDisk(sessions.searches.save(of, search)),
+      forget: (of, name) => onDisk(sessions.searches.forget(of, name)),
+    },
+  };
+}

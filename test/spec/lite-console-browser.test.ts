@@ -1,0 +1,190 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import axe from 'axe-core';
+import type { AxeResults } from 'axe-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type { JsonObject } from '../../contracts/json.js';
+import { chromiumPath, openBrowser } from '../support/browser.js';
+import { echoTools, type EchoTools, type LiteFixture, openLite } from '../support/lite.js';
+import { needs } from '../support/needs.js';
+
+const OPERATOR = 'operator-token-0123456789-0123456789';
+const executable = chromiumPath();
+const inBrowser = executable === null ? describe.skip : describe;
+
+inBrowser(`the console of lite in a browser${needs('chromium', executable !== null)}`, () => {
+  let browser: Browser;
+  let tools: EchoTools;
+  let gate: LiteFixture;
+  let page: Page;
+  const complaints: string[] = [];
+
+  beforeAll(async () => {
+    browser = await openBrowser(executable ?? '');
+  }, 90_000);
+  afterAll(() => browser?.close(), 60_000);
+  beforeEach(async () => {
+    tools = await echoTools();
+  }, 60_000);
+  afterEach(async () => {
+    await page.context().close();
+    await gate.close();
+    await tools.close();
+    expect(complaints.splice(0)).toEqual([]);
+  }, 60_000);
+
+  const open = async (context: BrowserContextOptions = {}, env: Record<string, string> = {}) => {
+    gate = await openLite({ GATE_LITE_UPSTREAM_URL: tools.url, GATE_LITE_DECIDE_TOKEN: OPERATOR, ...env });
+    page = await (await browser.newContext({ viewport: { width: 1280, height: 800 }, ...context })).newPage();
+    page.on('pageerror', (error) => void complaints.push(error.message));
+    page.on('dialog', (dialog) => void complaints.push(`a dialog: ${dialog.message()}`));
+    page.on('console', (message) => {
+      if (/Content Security Policy/.test(message.text())) complaints.push(message.text());
+    });
+    page.on('request', (request) => {
+      const { origin, protocol } = new URL(request.url());
+      if (protocol !== 'data:' && origin !== gate.lite.url) complaints.push(`asked elsewhere: ${request.url()}`);
+    });
+  };
+  const signIn = () => page.goto(gate.lite.signInLink() ?? '');
+  const parked = async (args: JsonObject = { amount: 25 }, tool = 'wire_transfer') =>
+    (await gate.call(tool, { arguments: args })).body['pending_id'] as string;
+  const notice = () => page.locator('.notice').first();
+  const detail = () => page.getByRole('region', { name: 'The chosen call' });
+
+  describe.each([
+    ['with scripts', true],
+    ['without scripts', false],
+  ])('%s', (_name, javaScriptEnabled) => {
+    it('signs in by the link, shows what an agent wrote as text, approves, and says what came of it', async () => {
+      await open({ javaScriptEnabled });
+      await gate.call('delete_file');
+      await parked({ to: '<img src=x onerror=alert(1)>', amount: 25 });
+      await signIn();
+      await page.getByRole('heading', { level: 1, name: /^Waiting 1$/ }).waitFor();
+      expect(await detail().textContent()).toContain('<img src=x onerror=alert(1)>');
+      expect(await detail().textContent()).toContain('definition of the tool ');
+      await page.getByRole('button', { name: 'Approve', exact: true }).click();
+      expect(await notice().textContent()).toMatch(
+        /^Approved: wire_transfer for anonymous, by operator:lite\. Gate executed it, once\./,
+      );
+      expect(tools.executed).toHaveLength(1);
+      await page.getByRole('link', { name: 'What came of it' }).click();
+      await page.getByText('operator:lite approved wire_transfer').first().waitFor();
+      await page.getByRole('link', { name: 'Audit' }).click();
+      await page.getByText('delete_file').first().waitFor();
+      await page.getByText('The chain holds').waitFor();
+    }, 90_000);
+
+    it('denies with Enter in the field for the reason, and takes a sign-in by the token', async () => {
+      await open({ javaScriptEnabled });
+      const id = await parked();
+      await page.goto(`${gate.lite.url}/hil/${id}`);
+      await page.getByLabel('Operator token').fill('not-the-token');
+      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByText('This is no operator token.').waitFor();
+      await page.getByLabel('Operator token').fill(OPERATOR);
+      await page.getByLabel('Operator token').press('Enter');
+      await page.getByLabel('Reason, which its agent is told').fill('not this vendor');
+      await page.getByLabel('Reason, which its agent is told').press('Enter');
+      expect(await notice().textContent()).toContain('denied: wire_transfer for anonymous');
+      expect(await detail().textContent()).toContain('not this vendor');
+      expect(tools.executed).toHaveLength(0);
+    }, 90_000);
+
+    it('leads whoever was signed out to the sign-in, and back to the call', async () => {
+      await open({ javaScriptEnabled });
+      const id = await parked();
+      await signIn();
+      await page.goto(`${gate.lite.url}/hil/${id}`);
+      await page.context().clearCookies();
+      await page.getByRole('button', { name: 'Approve', exact: true }).click();
+      await page.getByLabel('Operator token').waitFor();
+      expect(tools.executed).toHaveLength(0);
+    }, 90_000);
+  });
+
+  it('follows what comes while a reason is typed, and keeps the reason', async () => {
+    await open();
+    const first = await parked();
+    await signIn();
+    await page.getByLabel('Reason, which its agent is told').fill('half a rea');
+    const second = await parked({ to: 'x' }, 'send_email');
+    await page.locator(`[data-row="${second}"]`).waitFor();
+    expect(await page.getByLabel('Reason, which its agent is told').inputValue()).toBe('half a rea');
+    await gate.send('POST', `/decide/${first}`, {
+      body: { decision: 'deny' },
+      headers: { authorization: `Bearer ${OPERATOR}` },
+    });
+    await page.getByText('What you typed is still here.').waitFor();
+    expect(await page.getByLabel('Reason, which its agent is told').inputValue()).toBe('half a rea');
+  }, 90_000);
+
+  it('shows that a call expired while somebody looks at it', async () => {
+    await open({}, { GATE_LITE_PENDING_TTL_SECS: '5' });
+    await parked();
+    await signIn();
+    await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
+    await page.locator('article .tag.expired').waitFor({ timeout: 60_000 });
+    expect(await page.getByRole('button', { name: 'Deny', exact: true }).count()).toBe(0);
+  }, 90_000);
+
+  it.each([
+    ['with scripts', true],
+    ['without scripts', false],
+  ])(
+    'is worked by the keyboard alone: sign in, read long arguments, approve; %s',
+    async (_name, javaScriptEnabled) => {
+      await open({ javaScriptEnabled });
+      await parked({ amount: 1, note: Array.from({ length: 60 }, (_, index) => index) });
+      await page.goto(gate.lite.url);
+      /** Goes on by Tab until this has the focus. */
+      const reach = async (said: RegExp) => {
+        for (let presses = 0; presses < 60; presses += 1) {
+          await page.keyboard.press('Tab');
+          const at = page.locator(':focus');
+          const words = [await at.getAttribute('aria-label'), await at.getAttribute('name'), await at.textContent()];
+          if (words.some((word) => said.test(word ?? ''))) return;
+        }
+        throw new Error(`nothing that says ${String(said)} is reached by Tab`);
+      };
+      await reach(/^token$/);
+      await page.keyboard.type(OPERATOR);
+      await page.keyboard.press('Enter');
+      await page.getByRole('heading', { level: 1, name: /^Waiting/ }).waitFor();
+      await reach(/^Arguments as JSON$/);
+      await reach(/^Approve$/);
+      await page.keyboard.press('Enter');
+      await page.getByText('Gate executed it, once.').waitFor();
+    },
+    90_000,
+  );
+
+  it.each([
+    [320, 'light'],
+    [320, 'dark'],
+    [1280, 'light'],
+    [1280, 'dark'],
+  ] as const)(
+    'fits %i pixels, %s, and axe finds nothing serious on it',
+    async (width, colorScheme) => {
+      await open({ viewport: { width, height: 844 }, colorScheme }, { GATE_LITE_MODE: 'observe' });
+      await gate.call('delete_file');
+      await gate.call('wire_transfer', { arguments: { to: 'x'.repeat(400), amount: 1 } });
+      await signIn();
+      for (const path of ['/', '/audit', '/agents', '/policies', '/health-of-services', '/me']) {
+        await page.goto(gate.lite.url + path);
+        await page.getByText('Observe mode: every call runs').waitFor();
+        await page.evaluate(axe.source);
+        const { violations } = (await page.evaluate('axe.run()')) as AxeResults;
+        const found = violations
+          .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+          .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`);
+        const over = await page.evaluate<number>(
+          'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+        );
+        expect({ path, found, over }).toEqual({ path, found: [], over: 0 });
+      }
+    },
+    90_000,
+  );
+});
