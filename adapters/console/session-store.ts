@@ -17,6 +17,7 @@ export interface SignedIn {
 export interface Session extends SignedIn {
   /** Names the session in the store; of no use to a browser. */
   readonly id: string;
+  readonly openedMs: number;
   /** Its time began anew, so the browser's cookie has to as well. */
   readonly isRenewed?: boolean;
   /** Goes into the forms of this session. */
@@ -128,7 +129,7 @@ export async function openSessionStore({
           .catch(() => undefined);
       }
       const { subject, tenant, mode, role } = row;
-      return { id, subject, tenant, mode, role, endsMs, isRenewed, csrf: derived('csrf', cookie) };
+      return { id, subject, tenant, mode, role, endsMs, openedMs, isRenewed, csrf: derived('csrf', cookie) };
     },
     end: async (id) => void (await asked(() => db.deleteFrom('console_sessions').where('id', '=', id).execute())),
     endAllOf: async ({ subject, tenant }, but) =>

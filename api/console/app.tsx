@@ -258,7 +258,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     assertOwnOrigin,
     async lost(who) {
       await sessions.endAllOf(who);
-      const proof = nothingMore(who, signIn.name, options.decideToken);
+      const proof = nothingMore(who, signIn.name, options.decideToken, clock());
       if (proof) await tell(proof, who.tenant);
     },
   };

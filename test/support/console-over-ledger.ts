@@ -73,7 +73,7 @@ export function consoleOverLedger(ledger: () => TestLedgerService, clock: () => 
           mode: 'operator-token',
           role: 'admin',
         };
-        return Promise.resolve({ ...who, id: cookie, csrf: 'csrf' });
+        return Promise.resolve({ ...who, id: cookie, openedMs: 0, csrf: 'csrf' });
       },
       end: () => Promise.resolve(),
       endAllOf: () => Promise.resolve(),
