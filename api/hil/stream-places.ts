@@ -1,4 +1,4 @@
-import { createSharedPlaces } from '../../domain/limits/stream-shares.js';
+import { createSharedPlaces } from '../../domain/limits/shared-places.js';
 
 /** How many streams may be open: of a process, of a tenant, of a service that shows it to people without a token, of one operator. */
 export const STREAM_SHARES = { process: 256, tenant: 64, service: 32, operator: 16 } as const;

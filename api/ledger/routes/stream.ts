@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { countCommits, follow, pageTurns } from '../../../domain/evidence/reports/follow.js';
-import { createSharedPlaces } from '../../../domain/limits/stream-shares.js';
+import { createSharedPlaces } from '../../../domain/limits/shared-places.js';
 import type { ChainRows } from '../../../adapters/ledger/ledger-store.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { scopeOf, scopeQuery } from '../query.js';
