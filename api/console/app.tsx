@@ -243,6 +243,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
       failures.take(request.ip, 1, clock());
       metrics.attempt('refused');
     },
+    providerAway: () => metrics.attempt('provider_away'),
     async accept(reply, who) {
       // With two roles at once, the older one would be used where the newer one is not enough.
       await sessions.endAllOf(who, { role: who.role });

@@ -16,6 +16,8 @@ export interface Door {
   readonly accept: (reply: FastifyReply, who: SignedIn) => Promise<void>;
   /** Counts a failed attempt. */
   readonly failed: (request: FastifyRequest) => void;
+  /** Counts an attempt that the provider could not answer; no failure of whoever signs in. */
+  readonly providerAway: () => void;
   /** The page on which somebody signs in. */
   readonly page: (reply: FastifyReply, status: number, words?: string, wanted?: string) => FastifyReply;
   /** Whether somebody is signed in already. */

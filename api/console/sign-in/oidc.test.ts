@@ -238,6 +238,30 @@ describe('nobody is signed in', () => {
   });
 });
 
+describe('a provider that is away', () => {
+  it.each(['hangs up', 'answers 503'] as const)(
+    'is told, and counts as nobody’s failed attempt: it %s',
+    async (fault) => {
+      const browser = browserAt(console);
+      for (let tried = 0; tried < 11; tried += 1) {
+        const back = await atProvider(browser);
+        provider.fault = fault;
+        const answer = await browser.get(back);
+        provider.fault = null;
+        expect(answer.status).toBe(503);
+        expect(answer.text).toContain('The provider does not answer');
+        expect(await browser.me()).toBeNull();
+      }
+      await signedIn(browser);
+      const { values } = await console.registry.getSingleMetric('gate_console_auth_attempts_total')!.get();
+      expect(Object.fromEntries(values.map(({ labels, value }) => [labels['outcome'], value]))).toEqual({
+        provider_away: 11,
+        accepted: 1,
+      });
+    },
+  );
+});
+
 describe('a session by a provider', () => {
   it("ends at the provider's expiry, although it is used", async () => {
     provider.forge = (claims) => ({ ...claims, exp: Math.floor(Date.now() / 1000) + 300 });
