@@ -41,6 +41,8 @@ export interface ConsoleOptions {
   readonly decideToken?: string | undefined;
   readonly url: string | undefined;
   readonly sessionSeconds: number;
+  /** Who may say for whom it asks. */
+  readonly trustedProxies?: readonly string[];
   readonly passkeyRequired: PasskeyRequired;
   readonly metrics: ConsoleMetrics;
   readonly neighbours: NeighboursOver;
@@ -103,6 +105,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     trustDomain: options.trustDomain,
     headers: headersWith(signIn.leave?.origin),
     bodyLimit: BODY_LIMIT,
+    trustedProxies: options.trustedProxies ?? [],
     readiness: { sessions: () => sessions.ready(), ...neighbours.readiness },
     answers,
     resolveCaller: () => null,

@@ -48,6 +48,7 @@ export async function open({ config: { own, signIn }, ...parts }: Opening<Settin
           decideToken: signIn.decideToken,
           url: own.url,
           sessionSeconds: own.sessionSeconds,
+          trustedProxies: own.trustedProxies,
           passkeyRequired: own.passkeyRequired,
           metrics: consoleMetrics(parts.registry),
           neighbours: {

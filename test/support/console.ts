@@ -22,9 +22,10 @@ export async function openConsole(options: {
   readonly signIn: SignInMode;
   readonly decideToken?: string;
   readonly clock?: () => number;
+  readonly trustedProxies?: readonly string[];
 }) {
   const directory = mkdtempSync(join(tmpdir(), 'gate-console-'));
-  const { signIn, decideToken, clock = Date.now } = options;
+  const { signIn, decideToken, clock = Date.now, trustedProxies = [] } = options;
   const sessions = await openSessionStore({
     target: { file: join(directory, 'console.db') },
     key: Buffer.alloc(32, 9),
@@ -55,6 +56,7 @@ export async function openConsole(options: {
     decideToken,
     url: CONSOLE_AT,
     sessionSeconds: 28_800,
+    trustedProxies,
     passkeyRequired: 'none',
     metrics: consoleMetrics(registry),
     neighbours: { hil: neighbour('hil'), ledger: neighbour('others'), policy: neighbour('others'), readiness: {} },

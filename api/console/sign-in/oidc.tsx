@@ -164,7 +164,11 @@ export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
       // Otherwise its outage would close the way for everybody of this address, for a minute after it is back.
       if (isProviderAway(error)) {
         door.providerAway();
-        return door.page(reply, 503, `The provider does not answer. Begin again in a moment. (${request.correlationId})`);
+        return door.page(
+          reply,
+          503,
+          `The provider does not answer. Begin again in a moment. (${request.correlationId})`,
+        );
       }
       return refuse('The provider did not prove who you are. Begin again.');
     }

@@ -3,7 +3,8 @@ import { createGuardedFetch, type GuardedFetch, OutboundError } from '../../../a
 
 /** Whether a sign-in failed because the provider did not answer, or could not: no fault of whoever signs in. */
 export function isProviderAway(error: unknown): boolean {
-  for (let cause = error; cause instanceof Error; { cause } = cause) if (cause instanceof OutboundError) return !cause.final;
+  for (let cause = error; cause instanceof Error; { cause } = cause)
+    if (cause instanceof OutboundError) return !cause.final;
   return false;
 }
 

@@ -1,12 +1,7 @@
 import { ROLES, type Role } from '../../../console/roles.js';
 import type { Person } from '../../../console/visit.js';
 import type { Session } from '../../../adapters/console/session-store.js';
-import {
-  isSubjectOf,
-  type Vouched,
-  VOUCHED_METHODS,
-  vouchingText,
-} from '../../../domain/review/vouching.js';
+import { isSubjectOf, type Vouched, VOUCHED_METHODS, vouchingText } from '../../../domain/review/vouching.js';
 import type { ReviewProof } from './mode.js';
 
 type Method = Vouched['method'];
