@@ -8,6 +8,7 @@ import type { LedgerEntry, VerifyResult } from '../contracts/ledger.js';
 import type { PendingRequest } from '../contracts/review.js';
 import type { CallRecord } from '../domain/call-record/record.js';
 import { GateError } from '../domain/errors.js';
+import { isUuid } from '../domain/uuid.js';
 import type { Access, LiteOperator } from './access.js';
 import { callsOf, decidedText, isShownWhole, lateText, mainPage, waitingCalls } from './page-calls.js';
 import { layout, line, loginForm } from './page-layout.js';
@@ -51,7 +52,6 @@ interface Session {
   readonly operator: LiteOperator;
 }
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 /** How long the answer to a wrong token is delayed. Other requests do not wait. */
 const WRONG_TOKEN_MS = 500;
 /** A page without a form reloads itself. One with a form has a line above it that says what came since. */
@@ -164,8 +164,8 @@ export function registerPage(app: FastifyInstance, options: PageOptions): void {
     const { operator } = known;
     const { before, decided } = request.query as Record<string, string>;
     return main(reply, known, {
-      before: UUID.exec(before ?? '')?.[0],
-      said: await saidOf(operator, UUID.exec(decided ?? '')?.[0]),
+      before: isUuid(before ?? '') ? before : undefined,
+      said: await saidOf(operator, isUuid(decided ?? '') ? decided : undefined),
     });
   });
   app.get('/since', async (request, reply) => {
@@ -213,7 +213,7 @@ export function registerPage(app: FastifyInstance, options: PageOptions): void {
     if (decision !== 'approve' && decision !== 'deny')
       throw new GateError('invalid_request', 'decision: is approve or deny');
     try {
-      const asked = decision === 'approve' && UUID.test(id) ? await options.review(operator, id) : null;
+      const asked = decision === 'approve' && isUuid(id) ? await options.review(operator, id) : null;
       if (asked?.status === 'pending' && !isShownWhole(asked))
         throw new GateError(
           'invalid_request',
@@ -223,7 +223,7 @@ export function registerPage(app: FastifyInstance, options: PageOptions): void {
       return await reply.redirect(`/?decided=${id}`, 303);
     } catch (error) {
       if (!(error instanceof GateError) || error.status >= 500) throw error;
-      const row = UUID.test(id) ? await options.review(operator, id) : null;
+      const row = isUuid(id) ? await options.review(operator, id) : null;
       const words = lateText(error.code, row, options.now()) ?? text(error.message);
       return main(reply, { id: session, operator }, { status: error.status, said: notice('bad', words) });
     }

@@ -1,5 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import { printable } from '../../domain/printable.js';
+import { relativeTime } from '../../domain/time-told.js';
 
 /** Every text that came from an agent passes through here, so that it is text and never markup. */
 export const text = (value: string): string =>
@@ -10,23 +11,6 @@ export const shownTime = (iso: string, nowMs: number): string => {
   const exact = `${text(iso.slice(0, 10))} ${text(iso.slice(11, 19))} UTC`;
   return `<time datetime="${text(iso)}" title="${exact}">${relativeTime(Date.parse(iso) - nowMs)}<span class="exact"> (${exact})</span></time>`;
 };
-
-const UNITS = [
-  ['day', 86_400_000],
-  ['h', 3_600_000],
-  ['min', 60_000],
-  ['s', 1_000],
-] as const;
-
-/** `in 9 min`, `12 s ago`, `now`. */
-export function relativeTime(awayMs: number): string {
-  const away = Math.abs(awayMs);
-  const [unit, length] = UNITS.find(([, ms]) => away >= ms) ?? ['s', 1_000];
-  const count = Math.floor(away / length);
-  if (count === 0) return 'now';
-  const said = `${count} ${unit}${unit === 'day' && count > 1 ? 's' : ''}`;
-  return awayMs > 0 ? `in ${said}` : `${said} ago`;
-}
 
 /** A message about what was just done or refused. It gets the focus, so that a screen reader begins with it. */
 export const notice = (kind: 'good' | 'bad', html: string): string =>

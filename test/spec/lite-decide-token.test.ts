@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createSignInLinks, LINK_LIFE_MS } from '../../api/pages/sign-in-links.js';
-import { relativeTime } from '../../api/pages/html.js';
+import { relativeTime } from '../../domain/time-told.js';
 import { commandLine } from '../support/command.js';
 import { echoTools, type EchoTools, liteFolder, type LiteFixture, openLite } from '../support/lite.js';
 
