@@ -1,18 +1,14 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
-import type { Person } from '../../console/visit.js';
 import { GateError } from '../../domain/errors.js';
 import { within } from '../../domain/within.js';
 import type { ServiceApp } from '../plugins/app.js';
 import type { Over } from '../plugins/declaration.js';
-import type { ReviewProof } from './sign-in/mode.js';
+import type { EnteredOf } from './entered.js';
+import { ASK_LIMITS, type AskLimits } from './services-over-http.js';
 
 export interface RelayOptions {
-  readonly entered: (request: FastifyRequest) => Promise<{
-    readonly session: { readonly id: string };
-    readonly person: Person;
-    readonly proof: ReviewProof;
-  } | null>;
+  readonly entered: EnteredOf;
   /** Whether the session still stands. To look is no use of it. */
   readonly stands: (request: FastifyRequest) => Promise<boolean>;
   readonly over: Promise<Over>;
@@ -20,6 +16,7 @@ export interface RelayOptions {
   readonly proves: boolean;
   /** The service, as people call it. */
   readonly name: string;
+  readonly limits?: Pick<AskLimits, 'readMs' | 'quietMs'> | undefined;
   /** Where its stream is, for somebody of this tenant. */
   readonly from: (tenant: string) => string;
 }
@@ -32,11 +29,12 @@ const SESSION_EVERY_MS = 2_000;
 /** `GET /stream/hil`: changes of the person's reviews. */
 export const relayReviewEvents = (
   app: ServiceApp,
-  { entered, stands, hil }: Pick<RelayOptions, 'entered' | 'stands'> & { readonly hil: Promise<Over> },
+  { entered, stands, hil, limits }: Pick<RelayOptions, 'entered' | 'stands' | 'limits'> & { readonly hil: Promise<Over> },
 ): void =>
   relay(app, '/stream/hil', {
     entered,
     stands,
+    limits,
     over: hil,
     proves: true,
     name: 'the review service',
@@ -50,7 +48,7 @@ export const relayReviewEvents = (
 export function relay(
   app: ServiceApp,
   path: string,
-  { entered, stands, over, proves, name, from }: RelayOptions,
+  { entered, stands, over, proves, name, from, limits = ASK_LIMITS }: RelayOptions,
 ): void {
   const places = new Map<string, number>();
   const open = new Set<AbortController>();
@@ -96,8 +94,9 @@ export function relay(
     reply.raw.on('close', () => ended.abort());
     const since = request.headers['last-event-id'];
     try {
-      const { url, fetch } = await over;
-      const answer = await fetch.stream(new URL(from(who.person.tenant), url).href, {
+      const late = () => new Error(`no answer within ${limits.readMs} ms`);
+      const { url, fetch } = await within(limits.readMs, over, late);
+      const asked = fetch.stream(new URL(from(who.person.tenant), url).href, {
         headers: {
           ...(proves && who.proof),
           'x-gate-tenant-scope': who.person.tenant,
@@ -105,6 +104,8 @@ export function relay(
         },
         signal: ended.signal,
       });
+      // A page that waits for ever would not say that it is not live.
+      const answer = await within(limits.readMs, asked, late);
       if (answer.status !== 200) {
         const text = await answer.text();
         throw new GateError('console_neighbour_away', `${name} answered ${answer.status}: ${text.slice(0, 200)}`);
@@ -112,7 +113,7 @@ export function relay(
       return await reply
         .header('content-type', 'text/event-stream')
         .header('x-accel-buffering', 'no')
-        .send(Readable.from(untilEnded(answer.body, ended), { objectMode: false }));
+        .send(Readable.from(untilEnded(answer.body, ended, limits.quietMs), { objectMode: false }));
     } catch (error) {
       ended.abort();
       throw error instanceof GateError
@@ -122,10 +123,19 @@ export function relay(
   });
 }
 
-/** An end of the other side is an end of this one; the browser comes back with the number it has. */
-async function* untilEnded(body: AsyncIterable<Uint8Array>, ended: AbortController): AsyncGenerator<Uint8Array> {
+/** An end of the other side, or its silence, is an end of this one; the browser comes back with the number it has. */
+async function* untilEnded(
+  body: AsyncIterable<Uint8Array>,
+  ended: AbortController,
+  quietMs: number,
+): AsyncGenerator<Uint8Array> {
+  const parts = body[Symbol.asyncIterator]();
   try {
-    for await (const part of body) yield part;
+    for (;;) {
+      const part = await within(quietMs, parts.next(), () => new Error('nothing came'));
+      if (part.done) return;
+      yield part.value;
+    }
   } catch {
     // The session ended, or the other service.
   } finally {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ChainHealth, Services } from '../../console/services.js';
+import type { ChainHealth, ServiceHealth, Services } from '../../console/services.js';
 import type { Person } from '../../console/visit.js';
 import { verifiedDecisionLink } from '../../contracts/decision-link.js';
 import { ledgerEntry } from '../../contracts/ledger.js';
@@ -7,7 +7,7 @@ import { policyList } from '../../contracts/policy.js';
 import { inclusionProof } from '../../contracts/ledger-proof.js';
 import { agentActivity, fleetBehavioralDiff, hunt, narrative, silentAgents } from '../../contracts/ledger-reports.js';
 import { jsonObject } from '../../contracts/json.js';
-import { pendingRequest, pendingSummary } from '../../contracts/review.js';
+import { orchestratorStanding, pendingRequest, pendingSummary } from '../../contracts/review.js';
 import { createServiceClient } from '../../activities/clients/service-client.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { within } from '../../domain/within.js';
@@ -15,12 +15,19 @@ import type { Over } from '../plugins/declaration.js';
 import type { ReadinessChecks } from '../plugins/health.js';
 import type { ReviewProof } from './sign-in/mode.js';
 
-/** How long a page waits for a service before it shows the rest. */
-const READ_LIMIT_MS = 5_000;
-/** A report reads many rows. */
-const REPORT_LIMIT_MS = 20_000;
-/** A decision waits for its turn and then for its call; HIL gives up first, and says what it knows. */
-const DECIDE_LIMIT_MS = 45_000;
+/** How long somebody waits for a service, milliseconds. */
+export interface AskLimits {
+  /** Before a page shows the rest. */
+  readonly readMs: number;
+  /** A report reads many rows. */
+  readonly reportMs: number;
+  /** A decision waits for its turn and then for its call; HIL gives up first, and says what it knows. */
+  readonly decideMs: number;
+  readonly healthMs: number;
+  /** An open stream says something every 15 s, be it that nothing came. */
+  readonly quietMs: number;
+}
+export const ASK_LIMITS: AskLimits = { readMs: 5_000, reportMs: 20_000, decideMs: 45_000, healthMs: 2_000, quietMs: 60_000 };
 
 export interface NeighboursOver {
   readonly hil: Promise<Over>;
@@ -28,6 +35,8 @@ export interface NeighboursOver {
   readonly policy: Promise<Over>;
   /** Whether each service is ready, by its name for people. */
   readonly readiness: ReadinessChecks;
+  /** `ASK_LIMITS` unless said otherwise. */
+  readonly limits?: AskLimits;
 }
 
 /** Decided calls of an agent among which those of a tool are looked for. */
@@ -37,8 +46,6 @@ const LATELY = 50;
 export interface Reached extends NeighboursOver {
   readonly chain: () => Promise<ChainHealth | 'walking'>;
 }
-
-const HEALTH_LIMIT_MS = 2_000;
 
 const queuePage = z.object({
   items: z.array(pendingSummary),
@@ -51,10 +58,11 @@ const masked = z.object({ masked_params: jsonObject.nullable(), retention_class:
 /** Says to the review service what somebody may do from now on. */
 export async function tellStanding(hil: Promise<Over>, proof: ReviewProof, tenant: string): Promise<void> {
   const away = (detail: string, cause?: unknown) => new GateError('console_neighbour_away', detail, { cause });
-  const reached = await within(READ_LIMIT_MS, hil, () => away('the review service is not there yet'));
+  const { readMs } = ASK_LIMITS;
+  const reached = await within(readMs, hil, () => away('the review service is not there yet'));
   const ask = createServiceClient('the review service', reached, away);
   const headers = { ...proof, 'x-gate-tenant-scope': tenant };
-  await ask(null, { method: 'POST', path: '/people/standing', headers, timeoutMs: READ_LIMIT_MS });
+  await ask(null, { method: 'POST', path: '/people/standing', headers, timeoutMs: readMs });
 }
 
 /**
@@ -64,7 +72,7 @@ export async function tellStanding(hil: Promise<Over>, proof: ReviewProof, tenan
 export function servicesFor(
   { tenant }: Person,
   proof: ReviewProof,
-  { hil, ledger, policy, readiness, chain }: Reached,
+  { hil, ledger, policy, readiness, chain, limits = ASK_LIMITS }: Reached,
 ): Services {
   const asking = (name: string, over: Promise<Over>, shown: Readonly<Record<string, string>> = {}) => {
     const headers = { ...shown, 'x-gate-tenant-scope': tenant };
@@ -73,8 +81,12 @@ export function servicesFor(
     return async <Type extends z.ZodType | null>(
       type: Type,
       question: { method: 'GET' | 'POST'; path: string; headers?: Record<string, string>; body?: object },
-      timeoutMs = READ_LIMIT_MS,
-    ) => (await asked)(type, { ...question, timeoutMs, headers: { ...headers, ...question.headers } });
+      timeoutMs = limits.readMs,
+    ) => {
+      // A service that is being started is one that does not answer.
+      const ask = await within(timeoutMs, asked, () => away(`${name} is not there yet`));
+      return ask(type, { ...question, timeoutMs, headers: { ...headers, ...question.headers } });
+    };
   };
   const askHil = asking('the review service', hil, proof);
   const askToDecide = asking(
@@ -96,6 +108,16 @@ export function servicesFor(
     } catch (error) {
       if (error instanceof GateError && error.code === 'not_found') return null;
       throw error;
+    }
+  };
+  /** The review service has a connection to the engine; the console has none. */
+  const engine = async (): Promise<ServiceHealth> => {
+    const name = 'workflow engine';
+    try {
+      const { available, reason } = await askHil(orchestratorStanding, get('/orchestrator'), limits.healthMs);
+      return { name, ok: available, words: available ? 'answers' : `nothing can be decided: ${reason ?? 'it is away'}` };
+    } catch (error) {
+      return { name, ok: false, words: `not known: ${errorText(error)}` };
     }
   };
   return {
@@ -122,7 +144,7 @@ export function servicesFor(
               ...(modificationDiff && { modification_diff: modificationDiff }),
             },
           },
-          DECIDE_LIMIT_MS,
+          limits.decideMs,
         ),
       assign: (id, to) =>
         askHil(pendingRequest, {
@@ -142,32 +164,33 @@ export function servicesFor(
         // The route proves any row. Without its content nobody can say whose it is.
         return proof?.entry?.['tenant'] === tenant ? proof : null;
       },
-      hunt: (query) => askLedger(hunt, get('/audit/hunt', { tenant, ...query }), REPORT_LIMIT_MS),
+      hunt: (query) => askLedger(hunt, get('/audit/hunt', { tenant, ...query }), limits.reportMs),
       narrative: (agent, window) =>
         askLedger(
           narrative,
           get(`/audit/agents/${encodeURIComponent(agent)}/narrative`, { tenant, window }),
-          REPORT_LIMIT_MS,
+          limits.reportMs,
         ),
       activity: (since_hours, limit) =>
-        askLedger(agentActivity, get('/analysis/agent-activity', { tenant, since_hours, limit }), REPORT_LIMIT_MS),
+        askLedger(agentActivity, get('/analysis/agent-activity', { tenant, since_hours, limit }), limits.reportMs),
       drift: (limit) =>
-        askLedger(fleetBehavioralDiff, get('/analysis/fleet-behavioral-diff', { tenant, limit }), REPORT_LIMIT_MS),
+        askLedger(fleetBehavioralDiff, get('/analysis/fleet-behavioral-diff', { tenant, limit }), limits.reportMs),
       silent: (since_hours) =>
-        askLedger(silentAgents, get('/analysis/silent-agents', { tenant, since_hours }), REPORT_LIMIT_MS),
+        askLedger(silentAgents, get('/analysis/silent-agents', { tenant, since_hours }), limits.reportMs),
       chain,
     },
     policy: { list: () => askPolicy(policyList, get('/policies')) },
     health: () =>
-      Promise.all(
-        Object.entries(readiness).map(async ([name, check]) => {
+      Promise.all([
+        ...Object.entries(readiness).map(async ([name, check]) => {
           try {
-            await within(HEALTH_LIMIT_MS, Promise.resolve().then(check), () => new Error('no answer in time'));
+            await within(limits.healthMs, Promise.resolve().then(check), () => new Error('no answer in time'));
             return { name, ok: true, words: 'answers' };
           } catch (error) {
             return { name, ok: false, words: errorText(error) };
           }
         }),
-      ),
+        engine(),
+      ]),
   };
 }
