@@ -12,12 +12,13 @@ import { ERROR_CODES } from '../../contracts/error-codes.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import type { PasskeyRequired } from '../../domain/review/passkeys.js';
 import { slidingBudget } from '../../domain/limits/sliding-budget.js';
-import type { Session, SessionStore } from '../../adapters/console/session-store.js';
+import type { SessionStore } from '../../adapters/console/session-store.js';
 import { isAllowedAddress } from '../pages/allowed-address.js';
 import { bearerOf } from '../plugins/bearer.js';
 import { plainErrorBody, retryAfterSecs, toGateError } from '../plugins/errors.js';
 import { createService, type Service, type ServiceApp } from '../plugins/service.js';
 import type { Assets } from './assets.js';
+import type { Entered } from './entered.js';
 import type { ConsoleMetrics } from './metrics.js';
 import { relayPasskeys } from './passkeys.js';
 import { answerLedger } from './ledger-answers.js';
@@ -65,12 +66,6 @@ const headersWith = (leave: string | undefined) => ({
   'Cache-Control': 'no-store',
 });
 
-interface Entered {
-  readonly session: Session;
-  readonly person: Person;
-  readonly proof: ReviewProof;
-}
-
 /** The console (docs/architecture/console.md): pages for people over the other services. Every page and form is a row of `console/routes.ts`. */
 export function createConsoleService(options: ConsoleOptions): Service {
   const { sessions, assets, signIn, url, metrics, neighbours, clock = Date.now } = options;
@@ -87,7 +82,9 @@ export function createConsoleService(options: ConsoleOptions): Service {
           .type('application/json')
           .send(JSON.stringify(plainErrorBody(refusal, request.correlationId)));
       const entered = await enteredOf(request).catch(() => null);
-      const body = <Problem code={refusal.code} words={refusal.message} id={request.correlationId} />;
+      // Nobody types a reason twice because a form was refused.
+      const form = request.method === 'POST' ? formOf(request.body) : null;
+      const body = <Problem code={refusal.code} words={refusal.message} id={request.correlationId} form={form} />;
       return send(reply, { title: 'Not done', body }, entered, refusal.status);
     });
     to.setNotFoundHandler(async (request, reply) => {
@@ -284,11 +281,13 @@ export function createConsoleService(options: ConsoleOptions): Service {
   });
 
   relayPasskeys(app, { entered: enteredOf, assertOwn: assertOwnForm, hil: neighbours.hil });
-  relayReviewEvents(app, { entered: enteredOf, stands: standsFor, hil: neighbours.hil });
+  const { limits } = neighbours;
+  relayReviewEvents(app, { entered: enteredOf, stands: standsFor, hil: neighbours.hil, limits });
   answerLedger(app, {
     entered: enteredOf,
     stands: standsFor,
     ledger: neighbours.ledger,
+    limits,
     services: ({ person, proof }) => servicesFor(person, proof, reached),
     bearerOf(request) {
       door.throttle(request);
@@ -310,7 +309,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
   for (const action of ACTIONS)
     app.post(action.path, async (request, reply) => {
       const entered = await enteredOf(request);
-      if (entered === null) return reply.redirect('/login', 303);
+      if (entered === null) throw new GateError('unauthenticated', 'You are not signed in any more: nothing was done.');
       assertOwnForm(request, entered);
       assertRole(entered.person, action.role);
       const visit = visitOf(request, entered);
@@ -339,7 +338,8 @@ const firstOf = (fields: Readonly<Record<string, string | readonly string[]>>): 
   );
 
 function formOf(body: unknown): Form {
-  const fields = (body ?? {}) as Readonly<Record<string, string | readonly string[]>>;
-  const all = (field: string): readonly string[] => (Object.hasOwn(fields, field) ? [fields[field] ?? []].flat() : []);
-  return { all, get: (field) => all(field)[0] ?? '' };
+  const fields = (body ?? {}) as Readonly<Record<string, unknown>>;
+  const all = (field: string): readonly string[] =>
+    Object.hasOwn(fields, field) ? [fields[field]].flat().filter((value) => typeof value === 'string') : [];
+  return { all, get: (field) => all(field)[0] ?? '', names: () => Object.keys(fields) };
 }

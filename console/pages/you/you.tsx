@@ -20,6 +20,12 @@ export const YOU: Page = {
               ['Signed in by', mode],
             ]}
           />
+          <section hidden data-keys>
+            <h2>Keys</h2>
+            <label>
+              <input type="checkbox" /> Single keys work in this browser: j, k, a, d and others; <kbd>?</kbd> lists them
+            </label>
+          </section>
           <h2>Passkeys</h2>
           {mode === 'operator-token' ? (
             <Passkeys />
