@@ -102,7 +102,7 @@ export async function runConsoleBench({ pending, rows, rounds, roundMs, say }: C
       pages,
       memory,
       script: [scriptFigure('console.js'), scriptFigure('console.css')],
-      ...(browser ?? {}),
+      ...browser,
     },
   });
 }
