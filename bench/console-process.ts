@@ -27,6 +27,8 @@ import { AGENTS, correlation, load, NOW_MS } from './long-ledger.js';
 const TENANT = 'acme';
 const OPERATOR = { name: 'dev', tenant: TENANT, token: 'operator-token-of-the-benchmark-0123456789', reviewer: true };
 const LIFE_MS = 86_400_000;
+/** Calls that are parked together: commits are shared. */
+const AT_ONCE = 200;
 const SAMPLED_EVERY_MS = 20;
 
 interface Size {
@@ -56,7 +58,12 @@ const answers = {
     const reviews = await openReviewStore({ target: hilAt.target, payloadKeys: hilAt.keys, clock, quorum });
     closing.push(() => reviews.close());
     const ids: string[] = [];
-    for (let n = 0; n < pending; n += 1) ids.push(await park(reviews, n));
+    for (let from = 0; from < pending; from += AT_ONCE)
+      ids.push(
+        ...(await Promise.all(
+          Array.from({ length: Math.min(AT_ONCE, pending - from) }, (_, at) => park(reviews, from + at)),
+        )),
+      );
 
     const tls = (name: DevelopmentService) => pki.services[name];
     const over = async (name: DevelopmentService, service: Service) => {

@@ -22,6 +22,7 @@ import type { Entered } from './entered.js';
 import type { ConsoleMetrics } from './metrics.js';
 import { relayPasskeys } from './passkeys.js';
 import { answerLedger } from './ledger-answers.js';
+import { keptAnswers } from './kept.js';
 import { chainHealth } from './chain-health.js';
 import { relayReviewEvents } from './review-events.js';
 import { type NeighboursOver, servicesFor, tellStanding } from './services-over-http.js';
@@ -55,6 +56,8 @@ const COOKIE = 'gate_console_session';
 const ATTEMPTS = { count: 10, windowMs: 60_000 };
 /** What the largest form holds: every changed argument of a call. */
 const BODY_LIMIT = 1_048_576;
+/** How old a report over all agents may be. */
+const REPORT_FRESH_MS = 30_000;
 
 /** `leave` is where the form for signing out leads in the end. */
 const headersWith = (leave: string | undefined) => ({
@@ -69,7 +72,11 @@ const headersWith = (leave: string | undefined) => ({
 /** The console (docs/architecture/console.md): pages for people over the other services. Every page and form is a row of `console/routes.ts`. */
 export function createConsoleService(options: ConsoleOptions): Service {
   const { sessions, assets, signIn, url, metrics, neighbours, clock = Date.now } = options;
-  const reached = { ...neighbours, chain: chainHealth(neighbours.ledger, clock) };
+  const reached = {
+    ...neighbours,
+    chain: chainHealth(neighbours.ledger, clock),
+    kept: keptAnswers(REPORT_FRESH_MS, clock),
+  };
   const answers = (to: ServiceApp): void => {
     to.setErrorHandler(async (error: Error & { statusCode?: number }, request, reply) => {
       const refusal = toGateError(error);

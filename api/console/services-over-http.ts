@@ -13,6 +13,7 @@ import { errorText, GateError } from '../../domain/errors.js';
 import { within } from '../../domain/within.js';
 import type { Over } from '../plugins/declaration.js';
 import type { ReadinessChecks } from '../plugins/health.js';
+import type { keptAnswers } from './kept.js';
 import type { ReviewProof } from './sign-in/mode.js';
 
 /** How long somebody waits for a service, milliseconds. */
@@ -45,6 +46,8 @@ const LATELY = 50;
 /** The neighbours, and what is kept of one for all who ask. */
 export interface Reached extends NeighboursOver {
   readonly chain: () => Promise<ChainHealth | 'walking'>;
+  /** Reports over all agents of a tenant read many rows, and everybody's are the same. */
+  readonly kept: ReturnType<typeof keptAnswers>;
 }
 
 const queuePage = z.object({
@@ -72,7 +75,7 @@ export async function tellStanding(hil: Promise<Over>, proof: ReviewProof, tenan
 export function servicesFor(
   { tenant }: Person,
   proof: ReviewProof,
-  { hil, ledger, policy, readiness, chain, limits = ASK_LIMITS }: Reached,
+  { hil, ledger, policy, readiness, chain, kept, limits = ASK_LIMITS }: Reached,
 ): Services {
   const asking = (name: string, over: Promise<Over>, shown: Readonly<Record<string, string>> = {}) => {
     const headers = { ...shown, 'x-gate-tenant-scope': tenant };
@@ -172,11 +175,17 @@ export function servicesFor(
           limits.reportMs,
         ),
       activity: (since_hours, limit) =>
-        askLedger(agentActivity, get('/analysis/agent-activity', { tenant, since_hours, limit }), limits.reportMs),
+        kept([tenant, 'activity', since_hours, limit], () =>
+          askLedger(agentActivity, get('/analysis/agent-activity', { tenant, since_hours, limit }), limits.reportMs),
+        ),
       drift: (limit) =>
-        askLedger(fleetBehavioralDiff, get('/analysis/fleet-behavioral-diff', { tenant, limit }), limits.reportMs),
+        kept([tenant, 'drift', limit], () =>
+          askLedger(fleetBehavioralDiff, get('/analysis/fleet-behavioral-diff', { tenant, limit }), limits.reportMs),
+        ),
       silent: (since_hours) =>
-        askLedger(silentAgents, get('/analysis/silent-agents', { tenant, since_hours }), limits.reportMs),
+        kept([tenant, 'silent', since_hours], () =>
+          askLedger(silentAgents, get('/analysis/silent-agents', { tenant, since_hours }), limits.reportMs),
+        ),
       chain,
     },
     policy: { list: () => askPolicy(policyList, get('/policies')) },
