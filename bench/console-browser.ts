@@ -117,9 +117,12 @@ async function scrolled(
 ): Promise<Readonly<Record<string, number>>> {
   await page.goto(`${address}/hil`);
   const idle = (await page.evaluate(FRAMES_AT_REST)) as number[];
-  const { frames, seen, most, tookMs } = (await page.evaluate(
-    `(${SCROLL})(${pending}, ${SCROLL_LIMIT_MS})`,
-  )) as { frames: number[]; seen: number; most: number; tookMs: number };
+  const { frames, seen, most, tookMs } = (await page.evaluate(`(${SCROLL})(${pending}, ${SCROLL_LIMIT_MS})`)) as {
+    frames: number[];
+    seen: number;
+    most: number;
+    tookMs: number;
+  };
   const late = (ms: number) => rounded((100 * frames.filter((frame) => frame > ms).length) / frames.length);
   say(`${seen} rows scrolled in ${Math.round(tookMs / 1_000)} s: p95 of frames ${rounded(quantile(frames, 0.95))} ms`);
   return {

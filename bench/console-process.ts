@@ -136,7 +136,13 @@ const answers = {
     const subject = `operator:${OPERATOR.name}`;
     const cookie = await sessions.open({ subject, tenant: TENANT, mode: 'operator-token', role: 'admin' });
     // Half of the calls are of the other tenant.
-    return { address: `http://localhost:${port}`, cookie, review: ids.at(-1) ?? '', call: correlation(2), agent: 'agent-18' };
+    return {
+      address: `http://localhost:${port}`,
+      cookie,
+      review: ids.at(-1) ?? '',
+      call: correlation(2),
+      agent: 'agent-18',
+    };
   },
 
   cpuMs: async (): Promise<number> => ownCpuMs(),

@@ -33,7 +33,10 @@ export async function runConsoleBench({ pending, rows, rounds, roundMs, say }: C
   const memory: MemoryFigure[] = [];
   let browser: BrowserFigures | null = null;
   // Small first: what grows with the store shows itself beside it.
-  for (const size of [{ pending: Math.ceil(pending / 100), rows: Math.ceil(rows / 100) }, { pending, rows }]) {
+  for (const size of [
+    { pending: Math.ceil(pending / 100), rows: Math.ceil(rows / 100) },
+    { pending, rows },
+  ]) {
     const child = startChildProcess<ConsoleQuestions>('./console-process.js', { execArgv: ['--expose-gc'] });
     try {
       say(`${size.pending} wait, ${size.rows} rows: loading`);

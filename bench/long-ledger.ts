@@ -9,7 +9,8 @@ const DAYS = 90;
 export const NOW_MS = Date.UTC(2026, 10, 21);
 
 /** The form of an id with the number of its call in it, so that SQL can make it as well. */
-export const correlation = (call: number): string => `${call.toString(16).padStart(8, '0')}-1111-4111-8111-111111111111`;
+export const correlation = (call: number): string =>
+  `${call.toString(16).padStart(8, '0')}-1111-4111-8111-111111111111`;
 
 /** Loads rows in bulk, past the chain: a statement for many rows, each about as long as a real one. Every other call is of tenant acme. */
 export async function load(store: (typeof STORES)[number], place: TestLedgerPlace, rows: number): Promise<void> {

@@ -66,7 +66,9 @@ function blockOf(filter: RowFilter): number {
   if (correlationId !== undefined) return Number.POSITIVE_INFINITY;
   const { agentLike, tool, methods, eventKinds, signal, source, authorized, detail } = filter;
   // A tenant's or an agent's rows are found by their index, but those of a tool that was never used only by looking at all of them.
-  const narrows = [agentLike, tool, methods, eventKinds, signal, source, authorized, detail].some((of) => of !== undefined);
+  const narrows = [agentLike, tool, methods, eventKinds, signal, source, authorized, detail].some(
+    (of) => of !== undefined,
+  );
   if (agentId !== undefined) return narrows ? AGENT_BLOCK : Number.POSITIVE_INFINITY;
   return tenant !== undefined && demoPrefix === undefined && !narrows ? Number.POSITIVE_INFINITY : SCAN_BLOCK;
 }

@@ -37,13 +37,24 @@ beforeEach(async () => {
     status: 200,
     body: {
       bundle: { schema_version: 1, version: '1', hash_sha256: 'a'.repeat(64), policy_count: 1 },
-      origin: { directory: 'policies', loaded_at: '2026-11-02', wasm_sha256: 'b'.repeat(64), opa_version: '1', entrypoints: [] },
+      origin: {
+        directory: 'policies',
+        loaded_at: '2026-11-02',
+        wasm_sha256: 'b'.repeat(64),
+        opa_version: '1',
+        entrypoints: [],
+      },
       policies: [],
     },
   };
   row = await fixture.hil.park(1);
   await ledger.ledger.append([
-    testRow({ correlation_id: row.correlation_id, agent_id: 'payments-agent', tenant: 'acme', tool_name: 'wire_transfer' }),
+    testRow({
+      correlation_id: row.correlation_id,
+      agent_id: 'payments-agent',
+      tenant: 'acme',
+      tool_name: 'wire_transfer',
+    }),
   ]);
   browser = await fixture.browser();
 });
@@ -83,8 +94,18 @@ const PAGES: readonly (readonly [path: string, service: Neighbour, says: RegExp,
   ['/agents', 'ledger', /The ledger is away/, /<h1>/],
   ['/policies', 'policy', /The policy engine is away/, /<h1>/],
   ['/policies', 'ledger', /The ledger is away/, /<h1>/],
-  ['/health-of-services', 'hil', /human review<\/th><td><span class="tag deny">away/, /ledger<\/th><td><span class="tag allow"/],
-  ['/health-of-services', 'ledger', /ledger<\/th><td><span class="tag deny">away/, /human review<\/th><td><span class="tag allow"/],
+  [
+    '/health-of-services',
+    'hil',
+    /human review<\/th><td><span class="tag deny">away/,
+    /ledger<\/th><td><span class="tag allow"/,
+  ],
+  [
+    '/health-of-services',
+    'ledger',
+    /ledger<\/th><td><span class="tag deny">away/,
+    /human review<\/th><td><span class="tag allow"/,
+  ],
   ['/health-of-services', 'brain', /brain<\/th><td><span class="tag deny">away/, /The chain holds/],
   ['/health-of-services', 'sandbox', /sandbox<\/th><td><span class="tag deny">away/, /The chain holds/],
   ['/health-of-services', 'policy', /policy engine<\/th><td><span class="tag deny">away/, /The chain holds/],

@@ -29,7 +29,12 @@ const SESSION_EVERY_MS = 2_000;
 /** `GET /stream/hil`: changes of the person's reviews. */
 export const relayReviewEvents = (
   app: ServiceApp,
-  { entered, stands, hil, limits }: Pick<RelayOptions, 'entered' | 'stands' | 'limits'> & { readonly hil: Promise<Over> },
+  {
+    entered,
+    stands,
+    hil,
+    limits,
+  }: Pick<RelayOptions, 'entered' | 'stands' | 'limits'> & { readonly hil: Promise<Over> },
 ): void =>
   relay(app, '/stream/hil', {
     entered,

@@ -28,7 +28,13 @@ export interface AskLimits {
   /** An open stream says something every 15 s, be it that nothing came. */
   readonly quietMs: number;
 }
-export const ASK_LIMITS: AskLimits = { readMs: 5_000, reportMs: 20_000, decideMs: 45_000, healthMs: 2_000, quietMs: 60_000 };
+export const ASK_LIMITS: AskLimits = {
+  readMs: 5_000,
+  reportMs: 20_000,
+  decideMs: 45_000,
+  healthMs: 2_000,
+  quietMs: 60_000,
+};
 
 export interface NeighboursOver {
   readonly hil: Promise<Over>;
@@ -118,7 +124,11 @@ export function servicesFor(
     const name = 'workflow engine';
     try {
       const { available, reason } = await askHil(orchestratorStanding, get('/orchestrator'), limits.healthMs);
-      return { name, ok: available, words: available ? 'answers' : `nothing can be decided: ${reason ?? 'it is away'}` };
+      return {
+        name,
+        ok: available,
+        words: available ? 'answers' : `nothing can be decided: ${reason ?? 'it is away'}`,
+      };
     } catch (error) {
       return { name, ok: false, words: `not known: ${errorText(error)}` };
     }

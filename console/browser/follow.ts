@@ -50,8 +50,7 @@ export function follow({
       if (stream.readyState !== EventSource.CLOSED) return;
       // A refusal ends the stream for the browser: the session is over, or Gate is being restarted.
       void now().then((came) => {
-        if (came !== 'signed out')
-          setTimeout(connect, Math.min(LONGEST_WAIT_MS, 1_000 * 2 ** Math.min(failures, 4)));
+        if (came !== 'signed out') setTimeout(connect, Math.min(LONGEST_WAIT_MS, 1_000 * 2 ** Math.min(failures, 4)));
       });
     });
   };
@@ -59,7 +58,10 @@ export function follow({
 }
 
 /** The page as the server makes it now, or why there is none. */
-export async function pageAgain(address: string, say: (words: string) => void): Promise<Document | Exclude<Came, 'here'>> {
+export async function pageAgain(
+  address: string,
+  say: (words: string) => void,
+): Promise<Document | Exclude<Came, 'here'>> {
   try {
     const answer = await fetch(address, { headers: { accept: 'text/html' } });
     if (new URL(answer.url).pathname === '/login') {

@@ -13,7 +13,10 @@ const LIMIT_MS = 1_500;
 /** Whether decisions can be taken now: the console has no connection to the engine, and people ask it why nothing can be decided. */
 export function orchestratorRoutes(
   app: ServiceApp,
-  { check, scopeOf }: { readonly check: ReadinessChecks[string]; readonly scopeOf: (request: FastifyRequest) => unknown },
+  {
+    check,
+    scopeOf,
+  }: { readonly check: ReadinessChecks[string]; readonly scopeOf: (request: FastifyRequest) => unknown },
 ): void {
   app.get(
     '/orchestrator',

@@ -134,9 +134,7 @@ function confirmShown(visit: Visit, decision: Decision, rows: readonly PendingRe
             </ol>
             <p>Each is decided by itself. One that somebody else decides first keeps that decision.</p>
             <p class="acts">
-              {decision === 'deny' && (
-                <Reason typed="" />
-              )}
+              {decision === 'deny' && <Reason typed="" />}
               <button class={decision === 'approve' ? 'act' : 'destroy'} type="submit">
                 {verb} {rows.length === 1 ? 'it' : `all ${rows.length}`}
               </button>{' '}
@@ -154,13 +152,7 @@ const Reason = ({ typed }: { readonly typed: string }) => (
     <label for="reason" class="vh">
       Reason, which their agents are told
     </label>
-    <input
-      id="reason"
-      name="reason"
-      maxLength={1000}
-      placeholder="Reason, which their agents are told"
-      value={typed}
-    />
+    <input id="reason" name="reason" maxLength={1000} placeholder="Reason, which their agents are told" value={typed} />
   </>
 );
 
