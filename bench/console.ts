@@ -6,7 +6,7 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { PROJECT_ROOT } from '../config/project-root.js';
 import { chromiumPath } from '../test/support/browser.js';
 import { startChildProcess } from './child.js';
-import { type BrowserFigures, measureBrowser } from './console-browser.js';
+import { type BrowserFigures, measureBrowser, SCROLLED_PX } from './console-browser.js';
 import type { ConsoleQuestions } from './console-process.js';
 import { press, together, type Pressed } from './load.js';
 import { describeMachine } from './machine.js';
@@ -98,7 +98,7 @@ export async function runConsoleBench({ pending, rows, rounds, roundMs, say }: C
       'cpu_ms: CPU of that process for one page, its threads included, which says more than the time on a shared machine.',
       'held: heap and buffers after a collection, before the first and after the last page; most: at any time between (also what was not yet collected).',
       'The ledger’s rows were loaded past the chain, so the pages say that it does not hold; the walk, which happens once in five minutes, is not in these figures (`npm run bench -- ledger`).',
-      `frames: time between two frames while the list scrolls by ${SCROLLED} pixels a frame from the first to the last of all rows, in a headless browser without a graphics card.`,
+      `frames: time between two frames while the list scrolls by ${SCROLLED_PX} pixels a frame from the first row on, to the last or for three minutes, in a headless browser without a graphics card.`,
       'first_paint_ms: from the navigation to the first contentful paint, in a context without a cache. interaction_ms: from a key to the frame that shows what it did.',
     ],
     tables: {
@@ -109,8 +109,6 @@ export async function runConsoleBench({ pending, rows, rounds, roundMs, say }: C
     },
   });
 }
-const SCROLLED = 100;
-
 interface PageFigure {
   readonly page: string;
   readonly waiting: number;
