@@ -216,21 +216,23 @@ function List({
                 <form method="post" action="/hil/bulk">
                   <Csrf token={visit.csrf} />
                   <ListFields query={query} />
-                  <ol class="rows" data-rows>
-                    {items.map((item) => (
-                      <li key={item.id} data-row={item.id}>
-                        {picks && (
-                          <label class="pick">
-                            <input type="checkbox" name="id" value={item.id} checked={ticked.includes(item.id)} />
-                            <span class="vh">
-                              Choose <Foreign text={item.tool} /> for <Foreign text={item.agent_id} />
-                            </span>
-                          </label>
-                        )}
-                        <Row item={item} visit={visit} query={query} selected={item.id === selected} />
-                      </li>
-                    ))}
-                  </ol>
+                  <div data-rows>
+                    <ol class="rows">
+                      {items.map((item) => (
+                        <li key={item.id} data-row={item.id}>
+                          {picks && (
+                            <label class="pick">
+                              <input type="checkbox" name="id" value={item.id} checked={ticked.includes(item.id)} />
+                              <span class="vh">
+                                Choose <Foreign text={item.tool} /> for <Foreign text={item.agent_id} />
+                              </span>
+                            </label>
+                          )}
+                          <Row item={item} visit={visit} query={query} selected={item.id === selected} />
+                        </li>
+                      ))}
+                    </ol>
+                  </div>
                   <p data-next>
                     {next_cursor !== null && (
                       <a href={listAddress('/hil', query, { cursor: next_cursor })} rel="next">
