@@ -89,7 +89,7 @@ export async function runConsoleBench({ pending, rows, rounds, roundMs, say }: C
       await child.stop();
     }
   }
-  writeReport('console', {
+  writeReport(`console-${rows}`, {
     title: 'Pages of the console',
     machine,
     notes: [
