@@ -13,7 +13,10 @@ const AFTER_G_MS = 1_500;
 const KEPT = 'gate.keys';
 
 const typing = (target: EventTarget | null): boolean =>
-  target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+  target instanceof HTMLElement &&
+  // Nobody types into a box that was just ticked.
+  !target.matches('input[type="checkbox"]') &&
+  (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
 const areOff = (): boolean => {
   try {
