@@ -2,6 +2,7 @@ import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
 import { errorText } from '../domain/errors.js';
 import { CALL_KINDS, runCallsBench } from './calls.js';
+import { runConsoleBench } from './console.js';
 import { runLedgerBench } from './ledger.js';
 import { runLedgerReadsBench } from './ledger-reads.js';
 import { LITE_KINDS, runLiteBench } from './lite.js';
@@ -13,7 +14,7 @@ import { runReviewListsBench } from './review-lists.js';
 import { writeReport } from './report.js';
 import { runStartBench } from './start.js';
 
-const USAGE = `usage: npm run bench -- [calls|start|lite|lite-writer|parks|ledger|ledger-reads|review|review-lists] [options]
+const USAGE = `usage: npm run bench -- [calls|start|lite|lite-writer|parks|ledger|ledger-reads|review|review-lists|console] [options]
   calls    Gate over bare workflows of the same shape (default)
     --rounds N      rounds per kind and side (6)
     --seconds S     length of a round, at concurrency 1 and at 16 each (3)
@@ -43,6 +44,11 @@ const USAGE = `usage: npm run bench -- [calls|start|lite|lite-writer|parks|ledge
     --minutes M     parking ends after this time, however many wait (90)
   review-lists  people's lists beside many reviews
     --rows N        how many (100000)
+  console  pages of the console beside much that waits and a long ledger, and what a browser feels of it
+    --parks N       how many calls wait (10000)
+    --rows N        rows of the ledger (1000000)
+    --rounds N      rounds per page (6)
+    --seconds S     length of a round, for one caller and for 16 each (0.5)
 `;
 
 const { values, positionals } = parseArgs({
@@ -152,6 +158,14 @@ async function run(what: string): Promise<void> {
       tables: { reads: figures },
     });
   }
+  if (what === 'console')
+    return runConsoleBench({
+      pending: Number(values.parks ?? '10000'),
+      rows: Number(values.rows ?? '1000000'),
+      rounds: Number(values.rounds),
+      roundMs: Number(values.seconds ?? '0.5') * 1000,
+      say,
+    });
   throw new Error(USAGE);
 }
 

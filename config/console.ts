@@ -1,12 +1,21 @@
+import { isIP } from 'node:net';
 import { z } from 'zod';
 import { isLoopback } from '../domain/outbound/loopback.js';
-import { type Config, seconds, setting } from './env.js';
+import { type Config, csv, seconds, setting } from './env.js';
 import { parseOperators, passkeyRequired, sessionKeyText } from './hil.js';
 import { listenerSettings } from './listener.js';
 import { parsedBy } from './shared.js';
 
 /** Where people open the console. The review service makes links to it, and passkeys belong to it. */
 export const consoleUrl = z.url({ protocol: /^https?$/, message: 'must be an http(s):// URL' }).optional();
+
+/** An address, or a range that is not everybody. */
+function isProxy(text: string): boolean {
+  const [address = '', prefix, ...more] = text.split('/');
+  const bits = { 0: 0, 4: 32, 6: 128 }[isIP(address)] ?? 0;
+  if (bits === 0 || more.length > 0) return false;
+  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) >= 8 && Number(prefix) <= bits);
+}
 
 export const CONSOLE_SETTINGS = {
   ...listenerSettings('GATE_CONSOLE', 'the console', { port: 8085, healthPort: 9085 }),
@@ -25,6 +34,11 @@ export const CONSOLE_SETTINGS = {
     'GATE_CONSOLE_URL',
     consoleUrl,
     'Where people open the console: forms from any other address are refused. Without it only loopback names are answered.',
+  ),
+  trustedProxies: setting(
+    'GATE_CONSOLE_TRUSTED_PROXIES',
+    csv.refine((proxies) => proxies.every(isProxy), 'must be addresses, or ranges of /8 and narrower'),
+    'Reverse proxies in front of the console: addresses or ranges (10.0.0.5,10.1.0.0/16), whose X-Forwarded-For says who somebody is for the limit of failed sign-ins. Without it that header is ignored, and everybody behind a proxy is one address.',
   ),
   operators: setting(
     'GATE_HIL_OPERATORS',

@@ -128,6 +128,7 @@ export interface Page {
 export interface Form {
   readonly get: (name: string) => string;
   readonly all: (name: string) => readonly string[];
+  readonly names: () => readonly string[];
 }
 
 /** What a form does. A refusal is shown on `refused`, with what was typed. */

@@ -374,3 +374,6 @@ export type CarriedDecision = Omit<SignedDecision, 'modification'> & {
 export type CarriedSettlement = Omit<SettledReview, 'modification'> & {
   readonly modification?: Modification | Omit<Modification, 'diff'> | undefined;
 };
+
+/** Whether the workflow engine, which decides which decision is first, answers HIL. */
+export const orchestratorStanding = z.strictObject({ available: z.boolean(), reason: z.string().nullable() });

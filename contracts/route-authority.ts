@@ -308,6 +308,8 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('hil', 'POST', '/auth/enrollment/recoveries', 'hil.auth.ceremony', console),
   // The console says what somebody may do now whom it vouches for, also where he may do nothing any more.
   row('hil', 'POST', '/people/standing', 'hil.decision.execute', console),
+  // Why nothing can be decided, where nothing can.
+  row('hil', 'GET', '/orchestrator', 'hil.pending.read', console),
   // What a decision's approver signs with a passkey.
   row('hil', 'POST', '/pending/{id}/approval-challenge', 'hil.decision.execute', console),
   // The brain is on the private service network (docs/architecture/identity-and-routes.md#surfaces); its callers are in the table too.

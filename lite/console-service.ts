@@ -104,6 +104,7 @@ export async function openLiteConsole({
       ledger: over(ledger()),
       policy: over(Promise.resolve(rules.app)),
       readiness,
+      hasEngine: false,
     },
     clock: now,
   });

@@ -471,6 +471,17 @@ const countsReadable: Migration = {
   },
 };
 
+/**
+ * 0022: since when what the console said of somebody stands, so that the word of an earlier session does not give a role back. A row from
+ * before counts for nobody until the person's next request. Adds a column; reads no row.
+ */
+const vouchedSince: Migration = {
+  async up(db: Kysely<unknown>) {
+    if (!(await hasColumn(db, 'vouched_people', 'since_ms')))
+      await sql`alter table vouched_people add column since_ms ${dialectOf(db).integer} not null default 0`.execute(db);
+  },
+};
+
 export const hilMigrations: Record<string, Migration> = {
   '0001-review-rows': reviewRows,
   '0002-attempts': attempts,
@@ -493,4 +504,5 @@ export const hilMigrations: Record<string, Migration> = {
   '0019-counts': counts,
   '0020-vouched-people': vouchedPeople,
   '0021-counts-readable': countsReadable,
+  '0022-vouched-since': vouchedSince,
 };

@@ -40,7 +40,7 @@ await build({
   logLevel: 'warning',
 });
 
-/** What the console's pages load: one script and one style, from sources that know a browser and nothing else. */
+/** What the console's pages load: one script and one style, from sources that know a browser, and of the rest what has no I/O. */
 const BROWSER = join(COMPILED, '..', 'console', 'browser');
 await build({
   entryPoints: [join(BROWSER, 'console.ts'), join(BROWSER, 'console.css')],

@@ -13,6 +13,7 @@ export type { OpenSession, SignedIn };
 export interface Session extends SignedIn {
   /** Names the session in the store; of no use to a browser. */
   readonly id: string;
+  readonly openedMs: number;
   /** Its time began anew, so the browser's cookie has to as well. */
   readonly isRenewed?: boolean;
   /** Goes into the forms of this session. */

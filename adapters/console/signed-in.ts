@@ -8,15 +8,19 @@ export interface SignedIn {
   readonly endsMs?: number | null;
 }
 
+/** Since when a session stands, whose role may have become another one after that. */
+export interface Opened extends SignedIn {
+  readonly openedMs: number;
+}
+
 /** What keeps a session: a browser in a cookie, the command line in a file. */
 type SessionKind = 'browser' | 'command-line';
 
 /** A session as its person sees it. */
-export interface OpenSession extends SignedIn {
+export interface OpenSession extends Opened {
   /** Names the session in the store; of no use to whoever has none of its own. */
   readonly id: string;
   readonly kind: SessionKind;
-  readonly openedMs: number;
   /** Its last request, to within a minute. */
   readonly seenMs: number;
   /** When it ends unless it is used; for the command line, when it ends. */

@@ -3,6 +3,7 @@ import { ledgerPlace, STORES, type TestLedgerPlace, testRow } from '../../test/s
 import { uuidFromDigest } from '../../domain/crypto/digest.js';
 import { type WholeLedger, openLedger } from '../../test/support/whole-ledger.js';
 import type { RowFilter } from '../../domain/ledger/row-filter.js';
+import { load } from '../../bench/long-ledger.js';
 import type { AgentQuery } from '../../domain/ledger/ports.js';
 
 const AT = Date.parse('2026-01-02T03:04:05.000Z');
@@ -115,6 +116,28 @@ describe.each(STORES)('which rows a read finds, on %s', (kind) => {
       11, 13,
     ]);
   });
+
+  it('what no row of a long chain has is looked for in parts, between which others run', async () => {
+    await load(kind, place, 100_000);
+    const turnsOf = async (query: AgentQuery) => {
+      let [turns, isOver] = [0, false];
+      const count = () => {
+        turns += 1;
+        if (!isOver) setImmediate(count);
+      };
+      setImmediate(count);
+      expect(await ledger.byAgent('*', { limit: 10, ...query })).toEqual([]);
+      isOver = true;
+      return turns;
+    };
+    for (const query of [{ tool: 'never-used' }, { signal: 'never-seen' }, { detail: { verdict: 'never-given' } }])
+      expect(await turnsOf({ tenant: 'acme', ...query })).toBeGreaterThanOrEqual(5);
+    expect((await ledger.byAgent('*', { tenant: 'acme', tool: 'tool-3', limit: 300 })).map(({ seq }) => seq)).toEqual(
+      Array.from({ length: 100_000 }, (_, at) => 100_000 - at)
+        .filter((seq) => Math.floor((seq + 3) / 4) % 2 === 0 && Math.floor((seq + 3) / 4) % 17 === 3)
+        .slice(0, 300),
+    );
+  }, 60_000);
 
   it('pages hold every row once, however many there are, also while rows are appended', async () => {
     for (let index = 0; index < 5; index++)

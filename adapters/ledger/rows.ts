@@ -57,6 +57,21 @@ export const turn = (): Promise<void> => new Promise((resolve) => setImmediate(r
 
 /** Places per statement when no index selects the rows. */
 const SCAN_BLOCK = 20_000;
+/** Places per statement when the index on agents selects rows of which a further condition may leave none. */
+const AGENT_BLOCK = 10 * SCAN_BLOCK;
+
+/** How many places one statement looks at. */
+function blockOf(filter: RowFilter): number {
+  const { agentId, correlationId, tenant, demoPrefix } = filter;
+  if (correlationId !== undefined) return Number.POSITIVE_INFINITY;
+  const { agentLike, tool, methods, eventKinds, signal, source, authorized, detail } = filter;
+  // A tenant's or an agent's rows are found by their index, but those of a tool that was never used only by looking at all of them.
+  const narrows = [agentLike, tool, methods, eventKinds, signal, source, authorized, detail].some(
+    (of) => of !== undefined,
+  );
+  if (agentId !== undefined) return narrows ? AGENT_BLOCK : Number.POSITIVE_INFINITY;
+  return tenant !== undefined && demoPrefix === undefined && !narrows ? Number.POSITIVE_INFINITY : SCAN_BLOCK;
+}
 
 export interface ScanOptions {
   readonly newestFirst?: boolean;
@@ -74,16 +89,13 @@ export async function* scan<Column extends keyof EntryTable>(
   columns: readonly Column[],
   { newestFirst = false, pageRows = 500 }: ScanOptions = {},
 ): AsyncGenerator<Pick<EntryTable, Column>[]> {
-  const { agentId, correlationId, tenant, demoPrefix } = filter;
   // A call has few rows, so its range need not be looked up.
-  const { low, high } = correlationId === undefined ? await extent(db, filter) : ANYWHERE;
-  const indexed =
-    agentId !== undefined || correlationId !== undefined || (tenant !== undefined && demoPrefix === undefined);
+  const { low, high } = filter.correlationId === undefined ? await extent(db, filter) : ANYWHERE;
   const wanted = [...new Set<keyof EntryTable>(['seq', ...columns])];
   let from = low;
   let to = high;
   while (from <= to) {
-    const block = indexed ? to - from + 1 : SCAN_BLOCK;
+    const block = Math.min(blockOf(filter), to - from + 1);
     const bounds = newestFirst
       ? { seqFrom: Math.max(from, to - block + 1), seqTo: to }
       : { seqFrom: from, seqTo: Math.min(to, from + block - 1) };
@@ -102,7 +114,7 @@ export async function* scan<Column extends keyof EntryTable>(
 /** How many rows match the filter, ignoring `detail`, which only code can match. */
 export async function countRows(db: Kysely<LedgerTables>, filter: RowFilter): Promise<number> {
   const { low, high } = await extent(db, filter);
-  const block = filter.agentId === undefined ? SCAN_BLOCK : 10 * SCAN_BLOCK;
+  const block = filter.agentId === undefined ? SCAN_BLOCK : AGENT_BLOCK;
   let count = 0;
   for (let from = low; from <= high; from += block) {
     const row = await filtered(

@@ -233,7 +233,7 @@ describe.each([
       ],
       passkeys: ['counter', 'created_ms', 'credential_id', 'mac', 'public_key', 'subject', 'tenant'],
       passkey_standings: ['counts', 'generation', 'mac', 'subject', 'tenant'],
-      vouched_people: ['mac', 'role', 'subject', 'tenant', 'vouched_ms'],
+      vouched_people: ['mac', 'role', 'since_ms', 'subject', 'tenant', 'vouched_ms'],
       passkey_recoveries: ['attempts', 'expires_ms', 'mac', 'subject', 'tenant', 'token_sha256'],
       passkey_ceremonies: [
         'attempts',

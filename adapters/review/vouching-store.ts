@@ -1,5 +1,7 @@
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
-import type { VouchingStore } from '../../domain/review/vouched-people.js';
+import { GateError } from '../../domain/errors.js';
+import type { KeptVouching, VouchingStore } from '../../domain/review/vouched-people.js';
+import type { VouchedRole } from '../../domain/review/vouching.js';
 import type { Store } from '../store/database.js';
 import { askOrUnavailable } from '../store/jobs.js';
 import { statement } from '../store/statement.js';
@@ -8,21 +10,28 @@ interface StoredVouching {
   readonly tenant: string;
   readonly subject: string;
   readonly role: string;
+  readonly since_ms: number | string;
   readonly vouched_ms: number | string;
   readonly mac: string;
 }
 
-const MAC_FORM = 'gate.vouching/1';
+const MAC_FORM = 'gate.vouching/2';
 const MAC_USE = 'vouching';
-// Whoever may approve no more loses that at once, also by a clock that is behind.
+/** Words about one person that may meet. */
+const TRIES = 5;
+const OF = statement<StoredVouching>(
+  `select tenant, subject, role, since_ms, vouched_ms, mac from vouched_people where tenant = ? and subject = ?`,
+);
+// Only in the place of the row that was read: a word that came between is looked at first.
 const KEEP = statement(
-  `insert into vouched_people (tenant, subject, role, vouched_ms, mac) values (?, ?, ?, ?, ?)
-     on conflict (tenant, subject) do update set role = excluded.role, vouched_ms = excluded.vouched_ms, mac = excluded.mac
-       where vouched_people.vouched_ms <= excluded.vouched_ms or excluded.role in ('none', 'viewer')`,
+  `insert into vouched_people (tenant, subject, role, since_ms, vouched_ms, mac) values (?, ?, ?, ?, ?, ?)
+     on conflict (tenant, subject) do update set role = excluded.role, since_ms = excluded.since_ms,
+       vouched_ms = excluded.vouched_ms, mac = excluded.mac
+       where vouched_people.mac = ?`,
 );
 const FORGET = statement(`delete from vouched_people where vouched_ms <= ?`);
 const APPROVERS = statement<StoredVouching>(
-  `select tenant, subject, role, vouched_ms, mac from vouched_people
+  `select tenant, subject, role, since_ms, vouched_ms, mac from vouched_people
      where tenant = ? and vouched_ms > ? and role in ('approver', 'admin') order by subject`,
 );
 
@@ -32,8 +41,8 @@ export function vouchingStoreOver<Tables>(
   { keys }: { readonly keys: KeyRing },
 ): VouchingStore {
   const ask = askOrUnavailable(store);
-  const messageOf = ({ tenant, subject, role, vouched_ms }: Omit<StoredVouching, 'mac'>) =>
-    JSON.stringify([MAC_FORM, tenant, subject, role, Number(vouched_ms)]);
+  const messageOf = ({ tenant, subject, role, since_ms, vouched_ms }: Omit<StoredVouching, 'mac'>) =>
+    JSON.stringify([MAC_FORM, tenant, subject, role, Number(since_ms), Number(vouched_ms)]);
   const holds = (row: StoredVouching): boolean => {
     try {
       return keys.authentic(row.mac, messageOf(row), MAC_USE);
@@ -41,12 +50,28 @@ export function vouchingStoreOver<Tables>(
       return false;
     }
   };
+  const kept = (row: StoredVouching): KeptVouching => ({
+    tenant: row.tenant,
+    subject: row.subject,
+    // Gate wrote it: its MAC holds.
+    role: row.role as VouchedRole,
+    since_ms: Number(row.since_ms),
+    vouched_ms: Number(row.vouched_ms),
+  });
   return {
-    async keep(vouching, forgetBefore) {
-      const { tenant, subject, role, vouched_ms } = vouching;
-      await ask(FORGET, forgetBefore);
-      await ask(KEEP, tenant, subject, role, vouched_ms, keys.authenticate(messageOf(vouching), MAC_USE));
+    async change({ tenant, subject }, next) {
+      for (let tried = 0; tried < TRIES; tried += 1) {
+        const row = (await ask(OF, tenant, subject)).rows[0];
+        const made = next(row && holds(row) ? kept(row) : null);
+        if (made === null) return;
+        const mac = keys.authenticate(messageOf(made), MAC_USE);
+        const { role, since_ms, vouched_ms } = made;
+        const { changes } = await ask(KEEP, tenant, subject, role, since_ms, vouched_ms, mac, row?.mac ?? '');
+        if (changes > 0) return;
+      }
+      throw new GateError('store_unavailable', 'what is known of this person is being changed elsewhere');
     },
+    forget: async (before) => void (await ask(FORGET, before)),
     async approvers(tenant, since) {
       const { rows } = await ask(APPROVERS, tenant, since);
       return rows.filter(holds).map(({ subject }) => subject);

@@ -274,10 +274,8 @@ describe.each(ACTIONS.map((action) => [action.path, action] as const))('the form
   });
 
   it('is refused without a session', async () => {
-    expect(await fixture.stranger().post(address, { ...fields(), csrf: await browser.csrf() })).toMatchObject({
-      status: 303,
-      headers: { location: '/login' },
-    });
+    const refused = await fixture.stranger().post(address, { ...fields(), csrf: await browser.csrf() });
+    expect([refused.status, refused.text]).toEqual([401, expect.stringContaining('href="/login"')]);
     await nothingReached();
   });
 
@@ -306,6 +304,70 @@ describe.each(ACTIONS.map((action) => [action.path, action] as const))('the form
     if (isOwn(path)) expect([200, 303]).toContain(status);
     else if (!KEPT_HERE.includes(path)) expect(text).toContain('console_neighbour_away');
     expect(await statusOf(row)).toBe('pending');
+  });
+});
+
+describe('what somebody typed', () => {
+  const TYPED = 'because of <b>this</b>';
+  const SHOWN = 'because of &lt;b>this&lt;/b>';
+  const input = (text: string) => /<input[^<]* id="reason"[^<]*>/.exec(text)?.[0];
+  let row: PendingRequest;
+  let browser: TestBrowser;
+  beforeEach(async () => {
+    row = await fixture.hil.park(1);
+    browser = await fixture.browser();
+  });
+
+  it('stands in its field again where the call still waits, beside the list as it was', async () => {
+    const fields = fieldsOf(row, { digest: '0'.repeat(64), reason: TYPED, list: 'q=payments' });
+    const { status, text } = await browser.post(`/hil/${row.id}/deny`, fields);
+    expect(status).toBe(409);
+    expect(input(text)).toContain(`value="${SHOWN}"`);
+    expect(text).toContain('placeholder="Agent, tool, id or words" value="payments"');
+  });
+
+  it('can be copied where somebody else was faster', async () => {
+    await (await fixture.browser()).post(`/hil/${row.id}/approve`, fieldsOf(row));
+    const { text } = await browser.post(
+      `/hil/${row.id}/deny`,
+      fieldsOf(row, { reason: TYPED, request: REQUEST.replace('aa', 'bb') }),
+    );
+    expect(text).toContain('already_decided');
+    expect(text).toContain(`aria-label="Reason">${SHOWN}</pre>`);
+  });
+
+  it.each<[string, () => void, Record<string, string>]>([
+    ['the session is over', () => (fixture.hil.now += 2 * 3_600_000), {}],
+    ['the form is not of this session', () => undefined, { csrf: 'x' }],
+    ['the review service is away', () => fixture.away.add('hil'), {}],
+  ])('can be copied where %s', async (_, happens, over) => {
+    const csrf = await browser.csrf();
+    happens();
+    for (const form of ['deny', 'modify', 'modify/preview']) {
+      const fields = fieldsOf(row, { csrf, reason: TYPED, 'value.0': '7 and more', ...over });
+      const { text } = await browser.post(`/hil/${row.id}/${form}`, fields);
+      expect(text).toContain(`aria-label="Reason">${SHOWN}</pre>`);
+      expect(text).toContain('7 and more');
+    }
+    expect(await statusOf(row)).toBe('pending');
+  });
+
+  it('goes through all of a change: a value that is none, and what policy refuses', async () => {
+    const wrong = await browser.post(`/hil/${row.id}/modify`, fieldsOf(row, { reason: TYPED, 'value.0': 'ten' }));
+    expect(wrong.text).toContain(`<input type="hidden" name="reason" value="${SHOWN}"`);
+    const look = await browser.post(`/hil/${row.id}/modify/preview`, fieldsOf(row, { reason: TYPED, 'value.0': '10' }));
+    expect(input(look.text)).toContain(SHOWN);
+  });
+
+  it('keeps its ticks where a list cannot be decided at once', async () => {
+    const other = await fixture.hil.park(2, {
+      request_payload: { method: 'tools/call', params: { name: 'delete_file', arguments: {} } },
+    });
+    const third = await fixture.hil.park(3);
+    const { text } = await browser.post('/hil/bulk', { id: [row.id, other.id], decision: 'approve' });
+    const ticked = [...text.matchAll(/<input[^>]*type="checkbox"[^>]*>/g)].map(([box]) => box);
+    expect(ticked).toHaveLength(3);
+    for (const box of ticked) expect(/\bchecked\b/.test(box)).toBe(!box.includes(third.id));
   });
 });
 
@@ -484,10 +546,16 @@ describe('several calls at once', () => {
     const look = await browser.post('/hil/bulk', { id: rows.map(({ id }) => id), decision: 'deny' });
     fixture.away.add('hil');
     fixture.reached.length = 0;
-    const came = await browser.post('/hil/bulk/deny', { row: rowFields(look.text) });
+    const came = await browser.post('/hil/bulk/deny', { row: rowFields(look.text), reason: 'not today' });
+    expect(came.text).toContain('value="not today"');
     expect(came.text).toContain('0 of 3 took your decision.');
     expect(came.text.match(/not sent: the review service went away/g)).toHaveLength(2);
     expect(fixture.reached).toHaveLength(1);
+    // When it is back, the same decisions can be sent again, with the reason.
+    fixture.away.clear();
+    const again = await browser.post('/hil/bulk/deny', { row: rowFields(came.text), reason: 'not today' });
+    expect(again.text).toContain('3 of 3 took your decision.');
+    expect(again.text).not.toContain('without an answer');
   });
 
   it.each([

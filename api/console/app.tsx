@@ -21,11 +21,13 @@ import { bearerOf } from '../plugins/bearer.js';
 import { plainErrorBody, retryAfterSecs, toGateError } from '../plugins/errors.js';
 import { createService, type Service, type ServiceApp } from '../plugins/service.js';
 import type { Assets } from './assets.js';
+import type { Entered } from './entered.js';
 import type { ConsoleMetrics } from './metrics.js';
 import { oneAtATime } from './one-at-a-time.js';
 import { relayPasskeys } from './passkeys.js';
 import { answerCases } from './case-files.js';
 import { answerLedger } from './ledger-answers.js';
+import { keptAnswers } from './kept.js';
 import { chainHealth } from './chain-health.js';
 import { regulatoryBundles } from './regulatory.js';
 import { deviceFlow } from './command-line/device-flow.js';
@@ -57,6 +59,8 @@ export interface ConsoleOptions {
   /** What everybody who is signed in has to know on every page. */
   readonly standing?: readonly string[];
   readonly sessionSeconds: number;
+  /** Who may say for whom it asks. */
+  readonly trustedProxies?: readonly string[];
   readonly passkeyRequired: PasskeyRequired;
   readonly metrics: ConsoleMetrics;
   readonly neighbours: NeighboursOver;
@@ -69,6 +73,8 @@ const COOKIE = 'gate_console_session';
 const ATTEMPTS = { count: 10, windowMs: 60_000 };
 /** What the largest form holds: every changed argument of a call. */
 const BODY_LIMIT = 1_048_576;
+/** How old a report over all agents may be. */
+const REPORT_FRESH_MS = 30_000;
 
 /** `leave` is where the form for signing out leads in the end. */
 const headersWith = (leave: string | undefined) => ({
@@ -79,12 +85,6 @@ const headersWith = (leave: string | undefined) => ({
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Cache-Control': 'no-store',
 });
-
-interface Entered {
-  readonly session: Session;
-  readonly person: Person;
-  readonly proof: ReviewProof;
-}
 
 /** The console (docs/architecture/console.md): pages for people over the other services. Every page and form is a row of `console/routes.ts`. */
 export function createConsoleService(options: ConsoleOptions): Service {
@@ -99,6 +99,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     counting: oneAtATime('A register of your tenant is being counted already: ask again in a moment.'),
     copying: oneAtATime('Rows are being copied already: look at the list in a moment.'),
     searches: options.searches,
+    kept: keptAnswers(REPORT_FRESH_MS, clock),
     clock,
   };
   const answers = (to: ServiceApp): void => {
@@ -113,7 +114,9 @@ export function createConsoleService(options: ConsoleOptions): Service {
           .type('application/json')
           .send(JSON.stringify(plainErrorBody(refusal, request.correlationId)));
       const entered = await enteredOf(request).catch(() => null);
-      const body = <Problem code={refusal.code} words={refusal.message} id={request.correlationId} />;
+      // Nobody types a reason twice because a form was refused.
+      const form = request.method === 'POST' ? formOf(request.body) : null;
+      const body = <Problem code={refusal.code} words={refusal.message} id={request.correlationId} form={form} />;
       return send(reply, { title: 'Not done', body }, entered, refusal.status);
     });
     to.setNotFoundHandler(async (request, reply) => {
@@ -132,6 +135,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     trustDomain: options.trustDomain,
     headers: headersWith(signIn.leave?.origin),
     bodyLimit: BODY_LIMIT,
+    trustedProxies: options.trustedProxies ?? [],
     readiness: { sessions: () => sessions.ready(), ...signIn.readiness, ...neighbours.readiness },
     answers,
     resolveCaller: () => null,
@@ -290,6 +294,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
       failures.take(request.ip, 1, clock());
       metrics.attempt('refused');
     },
+    providerAway: () => metrics.attempt('provider_away'),
     async accept(reply, who) {
       // With two roles at once, the older one would be used where the newer one is not enough.
       await sessions.endAllOf(who, { role: who.role });
@@ -307,7 +312,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     assertOwnOrigin,
     async lost(who) {
       await sessions.endAllOf(who);
-      const proof = nothingMore(who, signIn.name, options.decideToken);
+      const proof = nothingMore(who, signIn.name, options.decideToken, clock());
       if (proof) await tell(proof, who.tenant);
     },
   };
@@ -329,11 +334,13 @@ export function createConsoleService(options: ConsoleOptions): Service {
   });
 
   if (has('passkeys')) relayPasskeys(app, { entered: enteredOf, assertOwn: assertOwnForm, hil: neighbours.hil });
-  relayReviewEvents(app, { entered: enteredOf, stands: standsFor, hil: neighbours.hil });
+  const { limits } = neighbours;
+  relayReviewEvents(app, { entered: enteredOf, stands: standsFor, hil: neighbours.hil, limits });
   answerLedger(app, {
     entered: enteredOf,
     stands: standsFor,
     ledger: neighbours.ledger,
+    limits,
     services: ({ person, proof }) => servicesFor(person, proof, reached),
     bearerOf(request) {
       door.throttle(request);
@@ -382,7 +389,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
   for (const action of actions)
     app.post(action.path, async (request, reply) => {
       const entered = await enteredOf(request);
-      if (entered === null) return reply.redirect('/login', 303);
+      if (entered === null) throw new GateError('unauthenticated', 'You are not signed in any more: nothing was done.');
       assertOwnForm(request, entered);
       assertRole(entered.person, action.role);
       const visit = visitOf(request, entered);
@@ -425,7 +432,8 @@ const firstOf = (fields: Readonly<Record<string, string | readonly string[]>>): 
   );
 
 function formOf(body: unknown): Form {
-  const fields = (body ?? {}) as Readonly<Record<string, string | readonly string[]>>;
-  const all = (field: string): readonly string[] => (Object.hasOwn(fields, field) ? [fields[field] ?? []].flat() : []);
-  return { all, get: (field) => all(field)[0] ?? '' };
+  const fields = (body ?? {}) as Readonly<Record<string, unknown>>;
+  const all = (field: string): readonly string[] =>
+    Object.hasOwn(fields, field) ? [fields[field]].flat().filter((value) => typeof value === 'string') : [];
+  return { all, get: (field) => all(field)[0] ?? '', names: () => Object.keys(fields) };
 }

@@ -2,22 +2,19 @@ import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { rowsAsked } from '../../console/pages/audit/asked.js';
 import type { RowsQuery, Services } from '../../console/services.js';
-import type { Person } from '../../console/visit.js';
 import type { LedgerEntry } from '../../contracts/ledger.js';
 import { GateError } from '../../domain/errors.js';
 import { makeProofBundle } from '../../domain/ledger/tlog/proof-bundle.js';
+import { isUuid } from '../../domain/uuid.js';
 import type { ServiceApp } from '../plugins/app.js';
 import type { Over } from '../plugins/declaration.js';
+import type { Entered } from './entered.js';
 import { relay, type RelayOptions } from './review-events.js';
 import { CSV, type ExportFormat, JSON_LINES } from './export-formats.js';
-import type { ReviewProof } from './sign-in/mode.js';
 import { tenantQuery } from './tenant-scope.js';
 
-interface Who {
-  readonly session?: { readonly id: string };
-  readonly person: Person;
-  readonly proof: ReviewProof;
-}
+/** Somebody who is signed in, or whose operator's token a program has. */
+type Who = Pick<Entered, 'person' | 'proof'>;
 
 export interface LedgerAnswersOptions {
   readonly entered: RelayOptions['entered'];
@@ -26,13 +23,13 @@ export interface LedgerAnswersOptions {
   readonly bearerOf: (request: FastifyRequest) => Who | null;
   readonly services: (who: Who) => Services;
   readonly ledger: Promise<Over>;
+  readonly limits?: RelayOptions['limits'];
   readonly clock: () => number;
 }
 
 /** Rows of one export; a larger window is exported in parts. */
 export const EXPORT_ROWS = 50_000;
 const EXPORT_PAGE = 500;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** What the ledger says, for programs: everything here is JSON, and everything is of the person's tenant. */
 export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): void {
@@ -47,6 +44,7 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
     entered,
     stands: options.stands,
     over: options.ledger,
+    limits: options.limits,
     proves: false,
     name: 'the ledger',
     from: (tenant) => `/stream/audit?${new URLSearchParams(tenantQuery(tenant)).toString()}`,
@@ -58,7 +56,7 @@ export function answerLedger(app: ServiceApp, options: LedgerAnswersOptions): vo
     const who = request.headers.authorization === undefined ? await entered(request) : options.bearerOf(request);
     if (who === null) throw new GateError('unauthenticated', 'You are not signed in any more: load the page.');
     const { cid } = request.params as { cid: string };
-    return UUID.test(cid) ? services(who).ledger.call(cid) : [];
+    return isUuid(cid) ? services(who).ledger.call(cid) : [];
   });
 
   app.get('/api/chain-status', async (request) => {

@@ -2,7 +2,7 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 
 export interface ConsoleMetrics {
   /** Somebody tried to sign in. */
-  attempt(outcome: 'accepted' | 'refused' | 'throttled'): void;
+  attempt(outcome: 'accepted' | 'refused' | 'throttled' | 'provider_away'): void;
   /** Somebody asked for what needs a higher role. */
   roleDenied(required: string, actual: string): void;
   /** Whether the console knows who its operators are. */

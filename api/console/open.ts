@@ -59,6 +59,7 @@ export async function open({ config: { own, signIn }, ...parts }: Opening<Consol
           decideToken: signIn.decideToken,
           url: own.url,
           sessionSeconds: own.sessionSeconds,
+          trustedProxies: own.trustedProxies,
           passkeyRequired: own.passkeyRequired,
           metrics,
           about: aboutConsole({ own, signIn }),

@@ -1,21 +1,13 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
-import type { Session } from '../../adapters/console/session-store.js';
-import type { Person } from '../../console/visit.js';
 import { GateError } from '../../domain/errors.js';
 import type { ServiceApp } from '../plugins/app.js';
 import type { Over } from '../plugins/declaration.js';
-import type { ReviewProof } from './sign-in/mode.js';
 import { tenantHeader } from './tenant-scope.js';
-
-interface Entered {
-  readonly session: Session;
-  readonly person: Person;
-  readonly proof: ReviewProof;
-}
+import type { Entered, EnteredOf } from './entered.js';
 
 export interface PasskeyRelayOptions {
-  readonly entered: (request: FastifyRequest) => Promise<Entered | null>;
+  readonly entered: EnteredOf;
   /** Throws for a request that is not from a page of this session. */
   readonly assertOwn: (request: FastifyRequest, entered: Entered) => void;
   readonly hil: Promise<Over>;

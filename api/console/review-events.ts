@@ -1,19 +1,18 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
-import type { Person } from '../../console/visit.js';
 import { GateError } from '../../domain/errors.js';
 import { within } from '../../domain/within.js';
 import type { ServiceApp } from '../plugins/app.js';
 import type { Over } from '../plugins/declaration.js';
-import type { ReviewProof } from './sign-in/mode.js';
 import { tenantHeader } from './tenant-scope.js';
+import type { Entered } from './entered.js';
+import { ASK_LIMITS, type AskLimits } from './services-over-http.js';
+
+/** Who asks, by whatever session names him. */
+type Asking = Pick<Entered, 'person' | 'proof'> & { readonly session: { readonly id: string } };
 
 export interface RelayOptions {
-  readonly entered: (request: FastifyRequest) => Promise<{
-    readonly session: { readonly id: string };
-    readonly person: Person;
-    readonly proof: ReviewProof;
-  } | null>;
+  readonly entered: (request: FastifyRequest) => Promise<Asking | null>;
   /** Whether the session still stands. To look is no use of it. */
   readonly stands: (request: FastifyRequest) => Promise<boolean>;
   readonly over: Promise<Over>;
@@ -21,6 +20,7 @@ export interface RelayOptions {
   readonly proves: boolean;
   /** The service, as people call it. */
   readonly name: string;
+  readonly limits?: Pick<AskLimits, 'readMs' | 'quietMs'> | undefined;
   /** Where its stream is, for somebody of this tenant, or of all. */
   readonly from: (tenant: string | null) => string;
 }
@@ -33,11 +33,17 @@ const SESSION_EVERY_MS = 2_000;
 /** `GET /stream/hil`: changes of the person's reviews. */
 export const relayReviewEvents = (
   app: ServiceApp,
-  { entered, stands, hil }: Pick<RelayOptions, 'entered' | 'stands'> & { readonly hil: Promise<Over> },
+  {
+    entered,
+    stands,
+    hil,
+    limits,
+  }: Pick<RelayOptions, 'entered' | 'stands' | 'limits'> & { readonly hil: Promise<Over> },
 ): void =>
   relay(app, '/stream/hil', {
     entered,
     stands,
+    limits,
     over: hil,
     proves: true,
     name: 'the review service',
@@ -51,7 +57,7 @@ export const relayReviewEvents = (
 export function relay(
   app: ServiceApp,
   path: string,
-  { entered, stands, over, proves, name, from }: RelayOptions,
+  { entered, stands, over, proves, name, from, limits = ASK_LIMITS }: RelayOptions,
 ): void {
   const places = new Map<string, number>();
   const open = new Set<AbortController>();
@@ -97,8 +103,9 @@ export function relay(
     reply.raw.on('close', () => ended.abort());
     const since = request.headers['last-event-id'];
     try {
-      const { url, fetch } = await over;
-      const answer = await fetch.stream(new URL(from(who.person.tenant), url).href, {
+      const late = () => new Error(`no answer within ${limits.readMs} ms`);
+      const { url, fetch } = await within(limits.readMs, over, late);
+      const asked = fetch.stream(new URL(from(who.person.tenant), url).href, {
         headers: {
           ...(proves && who.proof),
           ...tenantHeader(who.person.tenant),
@@ -106,6 +113,8 @@ export function relay(
         },
         signal: ended.signal,
       });
+      // A page that waits for ever would not say that it is not live.
+      const answer = await within(limits.readMs, asked, late);
       if (answer.status !== 200) {
         const text = await answer.text();
         throw new GateError('console_neighbour_away', `${name} answered ${answer.status}: ${text.slice(0, 200)}`);
@@ -113,7 +122,7 @@ export function relay(
       return await reply
         .header('content-type', 'text/event-stream')
         .header('x-accel-buffering', 'no')
-        .send(Readable.from(untilEnded(answer.body, ended), { objectMode: false }));
+        .send(Readable.from(untilEnded(answer.body, ended, limits.quietMs), { objectMode: false }));
     } catch (error) {
       ended.abort();
       throw error instanceof GateError
@@ -123,10 +132,19 @@ export function relay(
   });
 }
 
-/** An end of the other side is an end of this one; the browser comes back with the number it has. */
-async function* untilEnded(body: AsyncIterable<Uint8Array>, ended: AbortController): AsyncGenerator<Uint8Array> {
+/** An end of the other side, or its silence, is an end of this one; the browser comes back with the number it has. */
+async function* untilEnded(
+  body: AsyncIterable<Uint8Array>,
+  ended: AbortController,
+  quietMs: number,
+): AsyncGenerator<Uint8Array> {
+  const parts = body[Symbol.asyncIterator]();
   try {
-    for await (const part of body) yield part;
+    for (;;) {
+      const part = await within(quietMs, parts.next(), () => new Error('nothing came'));
+      if (part.done) return;
+      yield part.value;
+    }
   } catch {
     // The session ended, or the other service.
   } finally {

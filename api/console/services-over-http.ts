@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
-import type { Services } from '../../console/services.js';
+import type { ServiceHealth, Services } from '../../console/services.js';
 import type { Person } from '../../console/visit.js';
 import { verifiedDecisionLink } from '../../contracts/decision-link.js';
 import type { SavedSearches } from '../../adapters/console/saved-searches.js';
@@ -21,7 +21,7 @@ import {
   silentAgents,
 } from '../../contracts/ledger-reports.js';
 import { jsonObject } from '../../contracts/json.js';
-import { pendingRequest, pendingSummary } from '../../contracts/review.js';
+import { orchestratorStanding, pendingRequest, pendingSummary } from '../../contracts/review.js';
 import { createServiceClient } from '../../activities/clients/service-client.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { BATCH_METHOD } from '../../domain/mcp/batch.js';
@@ -32,24 +32,43 @@ import type { ChainWatch } from './chain-health.js';
 import type { ReadinessChecks } from '../plugins/health.js';
 import type { OneAtATime } from './one-at-a-time.js';
 import type { RegulatoryBundles } from './regulatory.js';
+import type { keptAnswers } from './kept.js';
 import type { ReviewProof } from './sign-in/mode.js';
 import { tenantHeader, tenantQuery } from './tenant-scope.js';
 
-/** How long a page waits for a service before it shows the rest. */
-const READ_LIMIT_MS = 5_000;
-/** A report reads many rows. */
-const REPORT_LIMIT_MS = 20_000;
-/** An export copies up to a file of rows, and a register walks the whole chain first. */
-const EXPORT_LIMIT_MS = 120_000;
-/** A decision waits for its turn and then for its call; HIL gives up first, and says what it knows. */
-const DECIDE_LIMIT_MS = 45_000;
+/** How long somebody waits for a service, milliseconds. */
+export interface AskLimits {
+  /** Before a page shows the rest. */
+  readonly readMs: number;
+  /** A report reads many rows. */
+  readonly reportMs: number;
+  /** A decision waits for its turn and then for its call; HIL gives up first, and says what it knows. */
+  readonly decideMs: number;
+  /** An export copies up to a file of rows, and a register walks the whole chain first. */
+  readonly exportMs: number;
+  readonly healthMs: number;
+  /** An open stream says something every 15 s, be it that nothing came. */
+  readonly quietMs: number;
+}
+export const ASK_LIMITS: AskLimits = {
+  readMs: 5_000,
+  reportMs: 20_000,
+  decideMs: 45_000,
+  exportMs: 120_000,
+  healthMs: 1_500,
+  quietMs: 60_000,
+};
 
 export interface NeighboursOver {
+  /** Whether the review service has a workflow engine behind it. */
+  readonly hasEngine?: boolean;
   readonly hil: Promise<Over>;
   readonly ledger: Promise<Over>;
   readonly policy: Promise<Over>;
   /** Whether each service is ready, by its name for people. */
   readonly readiness: ReadinessChecks;
+  /** `ASK_LIMITS` unless said otherwise. */
+  readonly limits?: AskLimits;
 }
 
 /** How often a call is looked at that somebody waits for. */
@@ -67,11 +86,10 @@ export interface Reached extends NeighboursOver {
   /** Copies of the chain, which is everybody's. */
   readonly copying: OneAtATime;
   readonly searches: SavedSearches;
+  /** Reports over all agents of a tenant read many rows, and everybody's are the same. */
+  readonly kept: ReturnType<typeof keptAnswers>;
   readonly clock: () => number;
 }
-
-/** How long a service may take to say that it is there. */
-const HEALTH_LIMIT_MS = 1_500;
 
 const queuePage = z.object({
   items: z.array(pendingSummary),
@@ -84,10 +102,11 @@ const masked = z.object({ masked_params: jsonObject.nullable(), retention_class:
 /** Says to the review service what somebody may do from now on. */
 export async function tellStanding(hil: Promise<Over>, proof: ReviewProof, tenant: string): Promise<void> {
   const away = (detail: string, cause?: unknown) => new GateError('console_neighbour_away', detail, { cause });
-  const reached = await within(READ_LIMIT_MS, hil, () => away('the review service is not there yet'));
+  const { readMs } = ASK_LIMITS;
+  const reached = await within(readMs, hil, () => away('the review service is not there yet'));
   const ask = createServiceClient('the review service', reached, away);
   const headers = { ...proof, 'x-gate-tenant-scope': tenant };
-  await ask(null, { method: 'POST', path: '/people/standing', headers, timeoutMs: READ_LIMIT_MS });
+  await ask(null, { method: 'POST', path: '/people/standing', headers, timeoutMs: readMs });
 }
 
 /**
@@ -97,7 +116,21 @@ export async function tellStanding(hil: Promise<Over>, proof: ReviewProof, tenan
 export function servicesFor(
   { tenant, subject }: Person,
   proof: ReviewProof,
-  { hil, ledger, policy, readiness, chain, regulatory, counting, copying, searches, clock }: Reached,
+  {
+    hil,
+    ledger,
+    policy,
+    readiness,
+    chain,
+    regulatory,
+    counting,
+    copying,
+    searches,
+    kept,
+    clock,
+    limits = ASK_LIMITS,
+    hasEngine = true,
+  }: Reached,
 ): Services {
   const ofTenant = tenantQuery(tenant);
   const owner = { tenant: tenant ?? '', subject };
@@ -112,8 +145,12 @@ export function servicesFor(
     return async <Type extends z.ZodType | null>(
       type: Type,
       question: { method: 'GET' | 'POST'; path: string; headers?: Record<string, string>; body?: object },
-      timeoutMs = READ_LIMIT_MS,
-    ) => (await asked)(type, { ...question, timeoutMs, headers: { ...headers, ...question.headers } });
+      timeoutMs = limits.readMs,
+    ) => {
+      // A service that is being started is one that does not answer.
+      const ask = await within(timeoutMs, asked, () => away(`${name} is not there yet`));
+      return ask(type, { ...question, timeoutMs, headers: { ...headers, ...question.headers } });
+    };
   };
   const askHil = asking('the review service', hil, proof);
   const askToDecide = asking(
@@ -144,6 +181,22 @@ export function servicesFor(
     }
   };
   const callRows = (id: string) => askLedger(rows, get(`/audit/correlation/${id}`, ofTenant));
+  const standingOf = async (name: string, check: () => Promise<string>): Promise<ServiceHealth> => {
+    const began = performance.now();
+    const told = (ok: boolean, words: string) => ({ name, ok, words, tookMs: Math.round(performance.now() - began) });
+    const late = () => new Error(`no answer within ${limits.healthMs} ms`);
+    try {
+      return told(true, await within(limits.healthMs, Promise.resolve().then(check), late));
+    } catch (error) {
+      return told(false, errorText(error));
+    }
+  };
+  /** The review service has a connection to the engine; the console has none. */
+  const engine = async (): Promise<string> => {
+    const { available, reason } = await askHil(orchestratorStanding, get('/orchestrator'), limits.healthMs);
+    if (!available) throw new Error(`nothing can be decided: ${reason ?? 'it is away'}`);
+    return 'answers';
+  };
   return {
     hil: {
       summaries: ({ riskTier, ...query }) =>
@@ -173,7 +226,7 @@ export function servicesFor(
               ...(modificationDiff && { modification_diff: modificationDiff }),
             },
           },
-          DECIDE_LIMIT_MS,
+          limits.decideMs,
         ),
       assign: (id, to) =>
         askHil(pendingRequest, {
@@ -203,24 +256,38 @@ export function servicesFor(
         const entry = proof?.entry;
         return entry && (tenant === null || entry['tenant'] === tenant) ? proof : null;
       },
-      hunt: (query) => askLedger(hunt, get('/audit/hunt', { ...ofTenant, ...query }), REPORT_LIMIT_MS),
+      hunt: (query) => askLedger(hunt, get('/audit/hunt', { ...ofTenant, ...query }), limits.reportMs),
       narrative: (agent, window) =>
         askLedger(
           narrative,
           get(`/audit/agents/${encodeURIComponent(agent)}/narrative`, { ...ofTenant, window }),
-          REPORT_LIMIT_MS,
+          limits.reportMs,
         ),
       activity: (since_hours, limit) =>
-        askLedger(agentActivity, get('/analysis/agent-activity', { ...ofTenant, since_hours, limit }), REPORT_LIMIT_MS),
+        kept([tenant ?? '', 'activity', since_hours, limit], () =>
+          askLedger(
+            agentActivity,
+            get('/analysis/agent-activity', { ...ofTenant, since_hours, limit }),
+            limits.reportMs,
+          ),
+        ),
       drift: (limit) =>
-        askLedger(fleetBehavioralDiff, get('/analysis/fleet-behavioral-diff', { ...ofTenant, limit }), REPORT_LIMIT_MS),
+        kept([tenant ?? '', 'drift', limit], () =>
+          askLedger(
+            fleetBehavioralDiff,
+            get('/analysis/fleet-behavioral-diff', { ...ofTenant, limit }),
+            limits.reportMs,
+          ),
+        ),
       silent: (since_hours) =>
-        askLedger(silentAgents, get('/analysis/silent-agents', { ...ofTenant, since_hours }), REPORT_LIMIT_MS),
+        kept([tenant ?? '', 'silent', since_hours], () =>
+          askLedger(silentAgents, get('/analysis/silent-agents', { ...ofTenant, since_hours }), limits.reportMs),
+        ),
       tenant: () =>
         askLedger(z.array(lifecycleReceipt), get(`/admin/tenants/${encodeURIComponent(ownTenant())}/lifecycle`)),
       cases: (status, limit) => askLedger(z.array(incidentCase), get('/cases', { ...ofTenant, status, limit })),
       case: (id) =>
-        unlessUnknown(askLedger(caseWithEvidence, get(`/cases/${encodeURIComponent(id)}`, ofTenant), REPORT_LIMIT_MS)),
+        unlessUnknown(askLedger(caseWithEvidence, get(`/cases/${encodeURIComponent(id)}`, ofTenant), limits.reportMs)),
       openCase: (title, subjects) => askLedger(incidentCase, inCases('', { title, ...subjects, actor: subject })),
       async noteInCase(id, detail) {
         const at = new Date(clock()).toISOString();
@@ -248,14 +315,14 @@ export function servicesFor(
         }
       },
       exportNow: () =>
-        copying('the chain', () => askLedger(exportPass, { method: 'POST', path: '/export' }, EXPORT_LIMIT_MS)),
+        copying('the chain', () => askLedger(exportPass, { method: 'POST', path: '/export' }, limits.exportMs)),
       regulatory: (query) => regulatory(ownTenant(), query),
       compliance: (window) =>
         counting(ownTenant(), () =>
           askLedger(
             complianceRegister,
             { method: 'POST', path: get('/compliance/evidence', { ...ofTenant, ...window }).path },
-            EXPORT_LIMIT_MS,
+            limits.exportMs,
           ),
         ),
       chain: chain.health,
@@ -281,23 +348,14 @@ export function servicesFor(
     },
     policy: { list: () => askPolicy(policyList, get('/policies')) },
     health: () =>
-      Promise.all(
-        Object.entries(readiness).map(async ([name, check]) => {
-          const began = performance.now();
-          const told = (ok: boolean, words: string) => ({
-            name,
-            ok,
-            words,
-            tookMs: Math.round(performance.now() - began),
-          });
-          const late = () => new Error(`no answer within ${HEALTH_LIMIT_MS} ms`);
-          try {
-            await within(HEALTH_LIMIT_MS, Promise.resolve().then(check), late);
-            return told(true, 'answers');
-          } catch (error) {
-            return told(false, errorText(error));
-          }
-        }),
-      ),
+      Promise.all([
+        ...Object.entries(readiness).map(([name, check]) =>
+          standingOf(name, async () => {
+            await check();
+            return 'answers';
+          }),
+        ),
+        ...(hasEngine ? [standingOf('workflow engine', engine)] : []),
+      ]),
   };
 }

@@ -1564,6 +1564,17 @@ describe('health and metrics of HIL', () => {
     expect(await readyz()).toMatchObject({ status: 'not_ready', checks: { storage: 'ok', orchestrator: 'failed' } });
   });
 
+  it.each<[string, () => void | Promise<void>, object]>([
+    ['answers', () => undefined, { available: true, reason: null }],
+    ['is away', () => Promise.reject(new Error('no engine')), { available: false, reason: 'no engine' }],
+    ['hangs', () => new Promise(() => undefined), { available: false, reason: 'no answer within 1500 ms' }],
+  ])('tells the console whether the engine answers: it %s', async (_, orchestrator, told) => {
+    await service.close();
+    service = start({ readiness: { orchestrator } });
+    expect(await ask('GET', '/orchestrator', { tenant: 'acme' })).toMatchObject({ status: 200, body: told });
+    expect(await ask('GET', '/orchestrator', { tenant: 'acme', as: 'proxy' })).toMatchObject({ status: 403 });
+  });
+
   it('counts waiting rows, the age of the oldest, and decisions by outcome', async () => {
     const row = await park();
     await park({ correlation_id: correlation(2), created_at: '2026-11-02T10:00:10.000Z' });

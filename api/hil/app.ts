@@ -30,6 +30,7 @@ import { type DecideRoutes, decideRoutes } from './routes/decide.js';
 import { notificationRoutes } from './routes/notifications.js';
 import { decisionLinkRoutes } from './routes/decision-link.js';
 import { incidentRoutes } from './routes/incident.js';
+import { orchestratorRoutes } from './routes/orchestrator.js';
 import { passkeyRoutes } from './routes/passkeys.js';
 import { type LegalHoldRoutes, legalHoldRoutes } from './routes/legal-hold.js';
 import { type ListRoutes, listRoutes } from './routes/list.js';
@@ -219,6 +220,7 @@ export function createHilService(options: HilOptions): Service {
     notificationRoutes(scope, { mode, notifier, notices: reviews.notices, scopeOf, clock });
   });
   peopleRoutes(service.app, { scopeOf });
+  orchestratorRoutes(service.app, { check: options.readiness?.['orchestrator'] ?? (() => undefined), scopeOf });
   tenantRoutes(service.app, {
     scopeOf,
     tenantLifecycle: createTenantLifecycle({ reviews, sender, decisionKey, clock, decisionLifeMs }),

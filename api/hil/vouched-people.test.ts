@@ -28,7 +28,7 @@ let file: string;
 let reviews: OpenedReviews;
 let service: Service;
 let received: SignedDecision[];
-let now: number;
+let now = T0;
 
 const start = (over: Partial<Parameters<typeof createHilService>[0]> = {}): Service =>
   createHilService({
@@ -61,11 +61,18 @@ const start = (over: Partial<Parameters<typeof createHilService>[0]> = {}): Serv
     ...over,
   });
 
-const person = (name: string, role: Vouched['role'] = 'approver', tenant = 'acme'): Vouched => ({
+const person = (
+  name: string,
+  role: Vouched['role'] = 'approver',
+  tenant = 'acme',
+  // A sign-in of now, unless a session that was opened before is meant.
+  since_ms: number = now,
+): Vouched => ({
   subject: `oidc:${name}`,
   tenant,
   method: 'oidc',
   role,
+  since_ms,
 });
 
 interface Ask {
@@ -199,6 +206,7 @@ describe('a person whom the console vouches for', () => {
       status: 403,
       body: { error: 'role_too_low' },
     });
+    now += 1;
     expect(await ask('POST', '/admin/namespaces/demo/cleanup', person('ada', 'admin'), asked)).toMatchObject({
       status: 200,
     });
@@ -269,10 +277,56 @@ describe('of the people whom a call needs', () => {
     const id = await parked();
     await approve(id, person('ada'));
     now -= 60_000;
-    await ask('GET', '/pending', person('ada', 'viewer'));
+    await ask('POST', '/people/standing', person('ada', 'none'));
     now += 60_000;
     await approve(id, person('bob'));
     expect(standing()).toEqual(['operator:dev', 'oidc:bob']);
+  });
+
+  describe('the word of a session', () => {
+    it.each(['viewer', 'none'] as const)('gives back nothing that was taken away since: %s', async (role) => {
+      const id = await parked();
+      const session = person('ada');
+      await approve(id, session);
+      now += 1_000;
+      await ask('POST', '/people/standing', person('ada', role));
+      expect(await approve(id, session)).toMatchObject({ status: 401, body: { error: 'unauthenticated' } });
+      expect(await ask('GET', '/pending', session)).toMatchObject({ status: 401 });
+      await approve(id, person('bob'));
+      expect(standing()).toEqual(['operator:dev', 'oidc:bob']);
+      now += 1_000;
+      expect(await approve(id, person('ada'))).toMatchObject({ status: 200 });
+    });
+
+    it('gives back nothing after a restart either', async () => {
+      const session = person('ada');
+      now += 1_000;
+      await ask('POST', '/people/standing', person('ada', 'none'));
+      service = (await service.close(), start());
+      expect(await approve(await parked(), session)).toMatchObject({ status: 401 });
+    });
+
+    it('takes away nothing that was given since', async () => {
+      const viewer = person('ada', 'viewer');
+      now += 1_000;
+      const id = await parked();
+      await approve(id, person('ada'));
+      expect(await ask('GET', '/pending', viewer)).toMatchObject({ status: 401 });
+      await approve(id, person('bob'));
+      expect(standing()).toContain('oidc:ada');
+    });
+
+    it('counts beside a later one of the same role: two browsers of one person', async () => {
+      const first = person('ada');
+      now += 1_000;
+      await ask('POST', '/people/standing', person('ada'));
+      now += (LIFE_SECONDS - 1) * 1_000;
+      const id = await parked();
+      expect(await approve(id, first)).toMatchObject({ status: 200 });
+      now += 2_000;
+      await approve(id, person('bob'));
+      expect(standing()).toContain('oidc:ada');
+    });
   });
 
   it('the word outlives a restart', async () => {

@@ -48,6 +48,8 @@ export interface ServiceOptions {
   readonly readiness?: ReadinessChecks;
   /** Shown by /readyz beside the checks. */
   readonly details?: ReadinessDetails;
+  /** Addresses and ranges of proxies that say for whom they ask, in `X-Forwarded-For`. From anybody else it is ignored. */
+  readonly trustedProxies?: readonly string[];
   /** For unit tests with `inject`, where there is no TLS socket. */
   readonly resolveCaller?: (request: FastifyRequest) => Caller | null;
 }
@@ -94,6 +96,7 @@ export function createService(options: ServiceOptions): Service {
     schemaController: ownCompilersOnly,
     // A route answers only the method it is registered for, and an encoded SPIFFE id fits into a path segment.
     exposeHeadRoutes: false,
+    ...(options.trustedProxies && options.trustedProxies.length > 0 && { trustProxy: [...options.trustedProxies] }),
     routerOptions: { maxParamLength: 1_024 },
     ...(!tls && { http: slowSenders }),
     ...(tls && {

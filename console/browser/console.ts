@@ -1,5 +1,5 @@
 import { liveList } from './live.js';
-import { keys } from './keys.js';
+import { keys, keysSwitch } from './keys.js';
 import { passkeysOfMine, signedForms } from './passkeys.js';
 import { tail } from './tail.js';
 import { times } from './times.js';
@@ -10,6 +10,7 @@ import { copyOnClick } from './copy.js';
 times();
 copyOnClick();
 keys();
+keysSwitch();
 liveList();
 passkeysOfMine();
 signedForms();

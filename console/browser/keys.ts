@@ -5,17 +5,43 @@ const HELP: readonly (readonly [string, string])[] = [
   ['m', 'change the arguments'],
   ['x', 'tick the call, to decide several at once'],
   ['/', 'search'],
-  [
-    'g, then h, a, c, n, p, x, t, e, s, y',
-    'go to the queue, the audit, the cases, the agents, the policies, the exports, the tenant, the health, the settings, yourself',
-  ],
   ['?', 'this help'],
   ['Esc', 'close'],
 ];
 const AFTER_G_MS = 1_500;
+/** Where the browser keeps that somebody switched the keys off: who speaks to a computer, or has a key that sticks, hits one unmeant. */
+const KEPT = 'gate.keys';
 
 const typing = (target: EventTarget | null): boolean =>
-  target instanceof HTMLElement && (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+  target instanceof HTMLElement &&
+  // Nobody types into a box that was just ticked.
+  !target.matches('input[type="checkbox"]') &&
+  (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
+
+const areOff = (): boolean => {
+  try {
+    return localStorage.getItem(KEPT) === 'off';
+  } catch {
+    // A browser that keeps nothing.
+    return false;
+  }
+};
+
+/** The switch of the keys, on the page about oneself. */
+export function keysSwitch(): void {
+  const place = document.querySelector<HTMLElement>('[data-keys]');
+  const box = place?.querySelector<HTMLInputElement>('input');
+  if (!place || !box) return;
+  place.hidden = false;
+  box.checked = !areOff();
+  box.addEventListener('change', () => {
+    try {
+      localStorage.setItem(KEPT, box.checked ? 'on' : 'off');
+    } catch {
+      box.checked = true;
+    }
+  });
+}
 
 /** The keys of the queue. No key decides by itself: each opens what then has to be sent. */
 export function keys(): void {
@@ -26,6 +52,7 @@ export function keys(): void {
       if (event.key === 'Escape' && event.target instanceof HTMLElement) event.target.blur();
       return;
     }
+    if (areOff()) return;
     const going = Date.now() < goingUntil;
     goingUntil = 0;
     if (going) {
@@ -89,14 +116,20 @@ function approve(): void {
 function help(): void {
   const dialog = opened('Keys');
   const list = document.createElement('dl');
-  for (const [key, meaning] of HELP) {
+  const pages = [...document.querySelectorAll<HTMLAnchorElement>('nav a[data-go]')].map(
+    ({ dataset, textContent }) => [`g ${dataset['go'] ?? ''}`, `go to: ${textContent}`] as const,
+  );
+  for (const [key, meaning] of [...HELP, ...pages]) {
     const dt = document.createElement('dt');
     const dd = document.createElement('dd');
     dt.textContent = key;
     dd.textContent = meaning;
     list.append(dt, dd);
   }
-  dialog.append(list);
+  const off = document.createElement('a');
+  off.href = '/me';
+  off.textContent = 'Switch these keys off';
+  dialog.append(list, off);
 }
 
 /** A dialog that gives the focus back when it closes. */

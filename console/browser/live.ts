@@ -1,6 +1,7 @@
+import { type Came, follow, pageAgain } from './follow.js';
+
 const TICKED = '[data-row] input[type="checkbox"]:checked';
 const AGAIN_MS = 400;
-const LONGEST_WAIT_MS = 15_000;
 
 /**
  * Follows the stream that the page names. The list is asked for again when something changed, never more often than a person can read. The
@@ -10,59 +11,24 @@ export function liveList(): void {
   const root = document.querySelector<HTMLElement>('[data-live]');
   const address = root?.dataset['live'];
   if (!root || !address) return;
-  let waiting: number | undefined;
-  let failures = 0;
   const say = (text: string) => {
     // Asked for each time: a list that came anew has another one.
     const status = document.querySelector<HTMLElement>('[data-live-status]');
     if (status && status.textContent !== text) status.textContent = text;
   };
-  const later = () => {
-    waiting ??= window.setTimeout(() => {
-      waiting = undefined;
-      void refresh(own(), say);
-    }, AGAIN_MS);
-  };
-  const own = () => root.dataset['self'] ?? location.href;
-  const follow = () => {
-    const stream = new EventSource(address);
-    for (const event of ['created', 'updated', 'decided', 'expired', 'withdrawn', 'reset'])
-      stream.addEventListener(event, later);
-    stream.addEventListener('open', () => {
-      // What happened while nobody listened comes with the list.
-      if (failures > 0) later();
-      failures = 0;
-      say('');
-    });
-    stream.addEventListener('error', () => {
-      failures += 1;
-      say('Not live: the connection was lost. Trying again; what is shown may be old.');
-      if (stream.readyState !== EventSource.CLOSED) return;
-      // A refusal ends the stream for the browser: the session is over, or Gate is being restarted.
-      void refresh(own(), say).then((came) => {
-        if (came === 'signed out') return;
-        setTimeout(follow, Math.min(LONGEST_WAIT_MS, 1_000 * 2 ** Math.min(failures, 4)));
-      });
-    });
-  };
-  follow();
+  follow({
+    address,
+    events: ['created', 'updated', 'decided', 'expired', 'withdrawn', 'reset'],
+    everyMs: AGAIN_MS,
+    ask: () => refresh(root.dataset['self'] ?? location.href, say),
+    say,
+  });
 }
 
 /** Asks for the page again and puts what changed in its place. */
-async function refresh(address: string, say: (text: string) => void): Promise<'here' | 'away' | 'signed out'> {
-  let text: string;
-  try {
-    const answer = await fetch(address, { headers: { accept: 'text/html' } });
-    if (new URL(answer.url).pathname === '/login') {
-      say('You are signed out. Load the page again to sign in.');
-      return 'signed out';
-    }
-    if (!answer.ok && answer.status !== 404) return 'away';
-    text = await answer.text();
-  } catch {
-    return 'away';
-  }
-  const fresh = new DOMParser().parseFromString(text, 'text/html');
+async function refresh(address: string, say: (text: string) => void): Promise<Came> {
+  const fresh = await pageAgain(address, say);
+  if (typeof fresh === 'string') return fresh;
   // Where more was loaded, a fresh first page would take away what somebody scrolled to.
   const more = document.querySelector('[data-rows="more"]') !== null;
   const list = more ? 'The list changed meanwhile: load the page to see how.' : '';

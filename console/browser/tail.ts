@@ -1,5 +1,6 @@
+import { type Came, follow, pageAgain } from './follow.js';
+
 const AGAIN_MS = 1_000;
-const LONGEST_WAIT_MS = 15_000;
 
 /**
  * Follows the ledger's rows on the audit page. New ones come as the page's own rows, made by the server with the same filter, so the page
@@ -20,9 +21,6 @@ export function tail(): void {
 
   let isPaused = false;
   let fresh: HTMLElement | null = null;
-  let waiting: number | undefined;
-  let isAsking = false;
-  let failures = 0;
   const say = (text: string) => {
     if (words.textContent !== text) words.textContent = text;
   };
@@ -36,28 +34,18 @@ export function tail(): void {
     fresh = null;
     badge.hidden = true;
   };
-  const look = async () => {
-    isAsking = true;
-    try {
-      const found = await ask(say);
-      if (!found) return;
-      fresh = found;
-      const count = newer(found, Number(shown()?.dataset['newest'] ?? 0));
-      if (count === '0') fresh = null;
-      else if (isPaused || window.scrollY > 0) {
-        badge.textContent = `${count} new`;
-        badge.hidden = false;
-      } else put();
-    } finally {
-      isAsking = false;
-    }
-  };
-  const later = () => {
-    waiting ??= window.setTimeout(() => {
-      waiting = undefined;
-      if (isAsking) later();
-      else void look();
-    }, AGAIN_MS);
+  const look = async (): Promise<Came> => {
+    const page = await pageAgain(location.href, say);
+    if (typeof page === 'string') return page;
+    const found = page.querySelector<HTMLElement>('[data-tail-rows]');
+    if (!found) return 'away';
+    const count = newer(found, Number(shown()?.dataset['newest'] ?? 0));
+    fresh = count === '0' ? null : found;
+    if (fresh && (isPaused || window.scrollY > 0)) {
+      badge.textContent = `${count} new`;
+      badge.hidden = false;
+    } else put();
+    return 'here';
   };
   pause.addEventListener('click', () => {
     isPaused = !isPaused;
@@ -68,40 +56,8 @@ export function tail(): void {
     put();
     window.scrollTo(0, 0);
   });
-  const follow = () => {
-    const stream = new EventSource(address);
-    for (const event of ['entry', 'reset']) stream.addEventListener(event, later);
-    stream.addEventListener('open', () => {
-      // What was written while nobody listened comes with the rows.
-      if (failures > 0) later();
-      failures = 0;
-      say('');
-    });
-    stream.addEventListener('error', () => {
-      failures += 1;
-      say('Not live: the connection was lost. Trying again; what is shown may be old.');
-      if (stream.readyState === EventSource.CLOSED)
-        setTimeout(follow, Math.min(LONGEST_WAIT_MS, 1_000 * 2 ** Math.min(failures, 4)));
-    });
-  };
   label();
-  follow();
-}
-
-/** The rows as the server has them now; `null` where it does not say. */
-async function ask(say: (text: string) => void): Promise<HTMLElement | null> {
-  try {
-    const answer = await fetch(location.href, { headers: { accept: 'text/html' } });
-    if (new URL(answer.url).pathname === '/login') {
-      say('You are signed out. Load the page again to sign in.');
-      return null;
-    }
-    if (!answer.ok) return null;
-    const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
-    return page.querySelector<HTMLElement>('[data-tail-rows]');
-  } catch {
-    return null;
-  }
+  follow({ address, events: ['entry', 'reset'], everyMs: AGAIN_MS, ask: look, say });
 }
 
 /** How many rows are newer than that place; with a `+` where all on the page are. */

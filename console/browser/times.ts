@@ -1,30 +1,24 @@
-const EVERY_MS = 1_000;
-const UNITS = [
-  ['day', 86_400_000],
-  ['h', 3_600_000],
-  ['min', 60_000],
-  ['s', 1_000],
-] as const;
+import { relativeTime } from '../../domain/time-told.js';
 
-/** As the server writes it (console/ui/parts.tsx), so that nothing jumps when the clock goes on. */
-function told(away: number): string {
-  const length = Math.abs(away);
-  if (length < 1_000) return 'now';
-  const [unit, size] = UNITS.find(([, of]) => length >= of) ?? UNITS[3];
-  const count = Math.floor(length / size);
-  const words = `${count} ${unit}${unit === 'day' && count !== 1 ? 's' : ''}`;
-  return away > 0 ? `in ${words}` : `${words} ago`;
-}
+const EVERY_MS = 1_000;
+/** Times that are looked at in one frame: of a list of thousands all at once would take a frame's time. */
+const PER_FRAME = 400;
 
 /** Keeps relative times and deadlines at the clock. */
 export function times(): void {
   const tick = () => {
     const now = Date.now();
-    for (const time of document.querySelectorAll<HTMLTimeElement>('time[data-time]')) {
-      const text = told(Date.parse(time.dateTime) - now);
-      const [first] = time.childNodes;
-      if (first && first.textContent !== text) first.textContent = text;
-    }
+    const all = document.querySelectorAll<HTMLTimeElement>('time[data-time]');
+    const tell = (from: number): void => {
+      for (let at = from; at < Math.min(from + PER_FRAME, all.length); at += 1) {
+        const time = all.item(at);
+        const text = relativeTime(Date.parse(time.dateTime) - now);
+        const first = time.firstChild;
+        if (first && first.textContent !== text) first.textContent = text;
+      }
+      if (from + PER_FRAME < all.length) requestAnimationFrame(() => tell(from + PER_FRAME));
+    };
+    tell(0);
     for (const meter of document.querySelectorAll<HTMLMeterElement>('meter[data-due]'))
       meter.value = Math.max(0, (Number(meter.dataset['due']) - now) / 1_000);
   };

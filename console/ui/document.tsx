@@ -1,7 +1,8 @@
 import { oneLine } from '../../domain/printable.js';
 import { isAtLeast } from '../roles.js';
-import type { Page, Person, Shown } from '../visit.js';
+import type { Form, Page, Person, Shown } from '../visit.js';
 import { Csrf, Foreign } from './parts.js';
+import { Typed } from './typed.js';
 
 export interface DocumentProps {
   readonly shown: Shown;
@@ -88,10 +89,13 @@ export const Problem = ({
   code,
   words,
   id,
+  form = null,
 }: {
   readonly code: string;
   readonly words: string;
   readonly id: string;
+  /** The form that was refused. */
+  readonly form?: Form | null;
 }) => (
   <section>
     <h1>That did not work</h1>
@@ -101,9 +105,8 @@ export const Problem = ({
     <p class="dim">
       <code>{code}</code>, <code data-copy={id}>{id}</code>
     </p>
-    <p>
-      <a href="/">Back to what waits</a>
-    </p>
+    {form && <Typed form={form} />}
+    <p>{code === 'unauthenticated' ? <a href="/login">Sign in</a> : <a href="/">Back to what waits</a>}</p>
   </section>
 );
 

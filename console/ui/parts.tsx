@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { oneLine, printable } from '../../domain/printable.js';
+import { relativeTime } from '../../domain/time-told.js';
 import type { Settled } from '../services.js';
 
 /** Text that an agent, a tool or a person wrote, on one line; what nobody sees is shown as an escape. */
@@ -12,29 +13,13 @@ export const ForeignBlock = ({ text, label }: { readonly text: string; readonly 
   </pre>
 );
 
-const UNITS = [
-  ['day', 86_400_000],
-  ['h', 3_600_000],
-  ['min', 60_000],
-  ['s', 1_000],
-] as const;
-
-/** `9 min`, `12 s`, `2 days`. */
-export function spanTold(ms: number): string {
-  const length = Math.abs(ms);
-  const [unit, size] = UNITS.find(([, of]) => length >= of) ?? UNITS[3];
-  const count = Math.floor(length / size);
-  return `${count} ${unit}${unit === 'day' && count !== 1 ? 's' : ''}`;
-}
-
 /** A time as how long ago or ahead it is; the exact one on hover and in print. */
 export function Time({ iso, nowMs }: { readonly iso: string; readonly nowMs: number }) {
   const away = Date.parse(iso) - nowMs;
   const exact = `${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC`;
-  const told = Math.abs(away) < 1_000 ? 'now' : away > 0 ? `in ${spanTold(away)}` : `${spanTold(away)} ago`;
   return (
     <time dateTime={iso} title={exact} data-time>
-      {told}
+      {relativeTime(away)}
       <span class="exact"> ({exact})</span>
     </time>
   );

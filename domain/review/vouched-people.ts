@@ -1,28 +1,51 @@
 import { LRUCache } from 'lru-cache';
+import { GateError } from '../errors.js';
 import { roomFor } from '../room-for.js';
-import type { Vouched, VouchedRole } from './vouching.js';
+import { VOUCHED_ROLES, type Vouched, type VouchedRole } from './vouching.js';
 
 /** What the console said last of somebody. */
 export interface KeptVouching {
   readonly tenant: string;
   readonly subject: string;
   readonly role: VouchedRole;
+  readonly since_ms: number;
   readonly vouched_ms: number;
 }
 
 /** The last word about each person, in HIL's store. Throws `store_unavailable`. */
 export interface VouchingStore {
-  /** An older word never replaces a newer one. Forgets everything from before `forgetBefore`. */
-  keep(vouching: KeptVouching, forgetBefore: number): Promise<void>;
+  /** Stores what `next` makes of the word that stands, which is `null` where there is none that Gate wrote; stores nothing for `null`. */
+  change(
+    whom: Pick<KeptVouching, 'tenant' | 'subject'>,
+    next: (standing: KeptVouching | null) => KeptVouching | null,
+  ): Promise<void>;
+  /** Forgets every word from before that time. */
+  forget(before: number): Promise<void>;
   /** Who may approve, of the words given after `since`. A row that Gate did not write is nobody. */
   approvers(tenant: string, since: number): Promise<readonly string[]>;
 }
 
 export interface VouchedPeople {
-  /** Keeps what the console says of somebody. Returns when it is stored. */
+  /**
+   * Keeps what the console says of somebody. Returns when it is stored. Throws `unauthenticated` for the word of a session that was opened before
+   * the person's role became another one.
+   */
   heard(person: Vouched): Promise<void>;
   /** Who may approve for the tenant now, by what the console said last of each. */
   approversOf(tenant: string): Promise<readonly string[]>;
+}
+
+/**
+ * What stands after a word; `null` where the word is older than what stands and says something else. That somebody may do nothing any more
+ * holds by whatever clock it is said, and of two words of one moment the one that gives less.
+ */
+export function standingAfter(standing: KeptVouching | null, word: KeptVouching): KeptVouching | null {
+  if (standing === null) return word;
+  const since_ms = Math.max(standing.since_ms, word.since_ms);
+  if (word.role === 'none' || word.role === standing.role) return { ...word, since_ms };
+  if (word.since_ms > standing.since_ms) return word;
+  const gives = ({ role }: KeptVouching): number => VOUCHED_ROLES.indexOf(role);
+  return word.since_ms === standing.since_ms && gives(word) < gives(standing) ? word : null;
 }
 
 /** The same word about the same person is written at most this often. */
@@ -42,16 +65,28 @@ export function createVouchedPeople({
   readonly lifeMs: number;
   readonly clock: () => number;
 }): VouchedPeople {
-  const written = new LRUCache<string, { readonly role: VouchedRole; readonly atMs: number }>(roomFor(REMEMBERED));
+  const written = new LRUCache<string, { readonly role: VouchedRole; readonly sinceMs: number; readonly atMs: number }>(
+    roomFor(REMEMBERED),
+  );
   const againMs = Math.min(AGAIN_MS, lifeMs / 4);
   return {
-    async heard({ tenant, subject, role }) {
+    async heard({ tenant, subject, role, since_ms }) {
       const now = clock();
       const key = JSON.stringify([tenant, subject]);
       const last = written.get(key);
-      if (last?.role === role && now - last.atMs < againMs) return;
-      await store.keep({ tenant, subject, role, vouched_ms: now }, now - lifeMs);
-      written.set(key, { role, atMs: now });
+      if (last?.role === role && last.sinceMs >= since_ms && now - last.atMs < againMs) return;
+      await store.forget(now - lifeMs);
+      let stands: KeptVouching | null = null;
+      await store.change({ tenant, subject }, (standing) => {
+        stands = standingAfter(standing, { tenant, subject, role, since_ms, vouched_ms: now });
+        return stands;
+      });
+      const kept = stands as KeptVouching | null;
+      if (kept === null) {
+        written.delete(key);
+        throw new GateError('unauthenticated', 'What this person may do was changed after this session was opened.');
+      }
+      written.set(key, { role: kept.role, sinceMs: kept.since_ms, atMs: now });
     },
     approversOf: (tenant) => store.approvers(tenant, clock() - lifeMs),
   };

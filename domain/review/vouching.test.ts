@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { readVouching, type Vouched, vouchingText } from './vouching.js';
 
-const ada: Vouched = { subject: 'oidc:ada', tenant: 'acme', method: 'oidc', role: 'approver' };
+const ada: Vouched = { subject: 'oidc:ada', tenant: 'acme', method: 'oidc', role: 'approver', since_ms: 1_000 };
 const hex = (text: string): string => Buffer.from(text).toString('hex');
 const of = (over: Record<string, unknown>): string => hex(JSON.stringify({ ...ada, ...over }));
 
@@ -12,6 +12,10 @@ describe('whom the console vouches for', () => {
 
   it('decides where no role is named, because the header is there for deciding', () => {
     expect(readVouching(of({ role: undefined }))).toEqual(ada);
+  });
+
+  it('is older than everybody else where no time is named', () => {
+    expect(readVouching(of({ since_ms: undefined }))).toEqual({ ...ada, since_ms: 0 });
   });
 
   it.each([
@@ -36,6 +40,8 @@ describe('whom the console vouches for', () => {
     ['an unknown method', of({ method: 'webauthn', subject: 'webauthn:ada' })],
     ['a method that is a member of every object', of({ method: 'toString' })],
     ['an unknown role', of({ role: 'owner' })],
+    ['a time that is none', of({ since_ms: -1 })],
+    ['a time in words', of({ since_ms: '1000' })],
     ['a tenant with a slash', of({ tenant: 'acme/x' })],
     ['no tenant', of({ tenant: undefined })],
     ['a further member', of({ groups: ['all'] })],

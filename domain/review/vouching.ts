@@ -15,6 +15,8 @@ export interface Vouched {
   readonly tenant: string;
   readonly method: VouchedMethod;
   readonly role: VouchedRole;
+  /** When the session was opened that the word comes from, or the role taken away. A word of an earlier session gives nothing back. */
+  readonly since_ms: number;
 }
 
 /**
@@ -35,6 +37,8 @@ const vouched = z
     method: z.enum(VOUCHED_METHODS),
     // Who names no role vouches for somebody who decides: the header is there for nothing else.
     role: z.enum(VOUCHED_ROLES).default('approver'),
+    // Who names no time is older than everybody who does.
+    since_ms: z.int().nonnegative().default(0),
   })
   .refine(({ subject, method }) => SUBJECTS[method].test(subject));
 
@@ -45,8 +49,8 @@ const LONGEST = 2_048;
 export const isSubjectOf = (method: VouchedMethod, subject: string): boolean => SUBJECTS[method].test(subject);
 
 /** The header's value: the hex of the UTF-8 of the JSON. */
-export const vouchingText = ({ subject, tenant, method, role }: Vouched): string =>
-  Buffer.from(JSON.stringify({ subject, tenant, method, role })).toString('hex');
+export const vouchingText = ({ subject, tenant, method, role, since_ms }: Vouched): string =>
+  Buffer.from(JSON.stringify({ subject, tenant, method, role, since_ms })).toString('hex');
 
 /** Whom the header names; `null` for anything that is not exactly of its form. */
 export function readVouching(text: string): Vouched | null {

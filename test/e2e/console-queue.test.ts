@@ -179,7 +179,7 @@ inBrowser(`the queue of the console in a browser${needs('chromium', executable !
       const page = await signedIn({ javaScriptEnabled });
       await page.goto(url(page, `/hil?q=${bulk}`));
       for (const { id } of rows) await rowOf(page, id).getByRole('checkbox').check();
-      await page.getByRole('button', { name: 'Approve…' }).click();
+      await page.getByRole('button', { name: 'Approve ticked' }).click();
       expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Approve 2 calls?');
       expect(await page.locator('.bulk pre').allTextContents()).toEqual([
         expect.stringContaining('"one"'),
@@ -336,6 +336,25 @@ inBrowser(`the queue of the console in a browser${needs('chromium', executable !
     await page.waitForURL(/modify$/);
   }, 120_000);
 
+  it('hears no single key once somebody switched them off', async () => {
+    const row = await parked('no-keys');
+    const page = await signedIn();
+    await page.goto(url(page, `/hil/${row.id}?q=no-keys`));
+    await page.keyboard.press('?');
+    const help = page.getByRole('dialog', { name: 'Keys' });
+    expect(await help.locator('dl').innerText()).toMatch(/g h\s+go to: Queue/);
+    await help.getByRole('link', { name: 'Switch these keys off' }).click();
+    await page.getByRole('checkbox', { name: /^Single keys work/ }).uncheck();
+    await page.goto(url(page, `/hil/${row.id}?q=no-keys`));
+    for (const key of ['a', '?', 'm', 'd']) await page.keyboard.press(key);
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    expect(await page.evaluate('document.activeElement.tagName')).toBe('BODY');
+    await page.goto(url(page, '/me'));
+    await page.getByRole('checkbox', { name: /^Single keys work/ }).check();
+    await page.keyboard.press('?');
+    await help.waitFor();
+  }, 60_000);
+
   it('shows what an agent wrote as text, also what is made to be more', async () => {
     const words = '</script><img src=x onerror=alert(1)>\u202e\u0007';
     const row = await parked('hostile', { from: 'operating', to: words, amount: 1, [`k<b>`]: 'x'.repeat(2_000) });
@@ -388,7 +407,7 @@ inBrowser(`the queue of the console in a browser${needs('chromium', executable !
       }
       await page.goto(url(page, `/hil?q=axe-${colorScheme}`));
       await rowOf(page, row.id).getByRole('checkbox').check();
-      await page.getByRole('button', { name: 'Deny…' }).click();
+      await page.getByRole('button', { name: 'Deny ticked' }).click();
       await look('bulk');
       await page.getByRole('button', { name: 'Deny it' }).click();
       await look('bulk done');

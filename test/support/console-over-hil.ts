@@ -7,6 +7,7 @@ import { Registry } from 'prom-client';
 import { openSessionStore, type SessionStore, type SignedIn } from '../../adapters/console/session-store.js';
 import type { Assets } from '../../api/console/assets.js';
 import { createConsoleService } from '../../api/console/app.js';
+import { ASK_LIMITS, type AskLimits } from '../../api/console/services-over-http.js';
 import { operatorTokenMode } from '../../api/console/sign-in/operator-token.js';
 import { consoleMetrics } from '../../api/console/metrics.js';
 import type { Service } from '../../api/plugins/service.js';
@@ -45,10 +46,16 @@ export interface ConsoleFixture {
   readonly service: Service;
   /** `GET /pending`, without what was asked for: each question that reached a service. */
   readonly reached: string[];
-  /** What the ledger answers; throws where it is away. */
-  ledger: (path: string, method: string) => unknown;
+  /** What the ledger answers: an object as JSON with 200, or a whole answer. */
+  ledger: (path: string, search: string, method: string) => unknown;
+  /** What the policy engine answers to `GET /policies`. */
+  policies: { readonly status: number; readonly body: unknown };
+  /** The stream of any service; `null` where there is none. */
+  streamed: (signal: AbortSignal) => Promise<{ status: number; body: AsyncIterable<Uint8Array> }> | null;
   /** The names of the services that do not answer. */
   readonly away: Set<Neighbour>;
+  /** The names of those that take what is asked and say nothing. */
+  readonly hanging: Set<Neighbour>;
   /** The one place that decides which decision is first; by default the first one stands. */
   sender: (decision: SignedDecision) => Promise<DecisionOutcome>;
   browser(as?: Partial<SignedIn>): Promise<TestBrowser>;
@@ -66,7 +73,7 @@ export interface ConsoleFixture {
 /** The console over the real review service, whose rows are in a file, and a ledger that answers what the test says. */
 export async function openConsole(
   assets: Assets = NO_ASSETS,
-  { about = ABOUT }: { readonly about?: AboutConsole } = {},
+  { about = ABOUT, limits = ASK_LIMITS }: { readonly about?: AboutConsole; readonly limits?: AskLimits } = {},
 ): Promise<ConsoleFixture> {
   const hil = await openHil('sqlite', { sender: { decide: (decision) => fixture.sender(decision) } });
   const place = hil.place.target as { file: string };
@@ -81,13 +88,17 @@ export async function openConsole(
       const url = new URL(text);
       fixture.reached.push(`${init.method} ${url.pathname}`);
       if (fixture.away.has(name)) throw new Error('connect ECONNREFUSED');
-      const { status, body } = await answer(url, init);
+      if (fixture.hanging.has(name)) return silence(init.signal);
+      const { status, body } = await Promise.race([answer(url, init), silence(init.signal)]);
       return { status, text: () => Promise.resolve(body) };
     };
     const stream = async (
       text: string,
       { method, headers, signal }: Partial<Asked> & { headers: Record<string, string>; signal: AbortSignal },
     ) => {
+      if (fixture.hanging.has(name)) return silence(signal);
+      const streamed = fixture.streamed(signal);
+      if (streamed) return streamed;
       if (method === 'POST') {
         const { status, text: body } = await fetch(text, { method });
         return { status, body: Readable.from([Buffer.from(await body())]), text: body };
@@ -105,8 +116,10 @@ export async function openConsole(
     };
     return Promise.resolve({ url: `http://${name}`, fetch: Object.assign(fetch, { stream }) as never });
   };
-  const readyUnless = (name: Neighbour) => (): Promise<void> =>
-    fixture.away.has(name) ? Promise.reject<void>(new Error('away')) : Promise.resolve();
+  const readyUnless = (name: Neighbour) => (): Promise<void> => {
+    if (fixture.hanging.has(name)) return new Promise(() => undefined);
+    return fixture.away.has(name) ? Promise.reject<void>(new Error('away')) : Promise.resolve();
+  };
   const open = async () => {
     const sessions = await openSessionStore({ target, key, idleMs, clock });
     const service = createConsoleService({
@@ -133,16 +146,21 @@ export async function openConsole(
           });
           return { status: answer.statusCode, body: answer.body };
         }),
-        ledger: answering('ledger', ({ pathname }, { method }) =>
-          Promise.resolve({ status: 200, body: JSON.stringify(fixture.ledger(pathname, method)) }),
-        ),
+        ledger: answering('ledger', async ({ pathname, search }, { method }) => {
+          const answer = await fixture.ledger(pathname, search, method);
+          return answer instanceof WholeAnswer ? answer : { status: 200, body: JSON.stringify(answer) };
+        }),
         policy: answering('policy', () =>
-          Promise.resolve({ status: 404, body: '{"error":"not_found","reason":"no"}' }),
+          Promise.resolve({ ...fixture.policies, body: JSON.stringify(fixture.policies.body) }),
         ),
         readiness: {
           'human review': readyUnless('hil'),
           ledger: readyUnless('ledger'),
+          brain: readyUnless('brain'),
+          'policy engine': readyUnless('policy'),
+          sandbox: readyUnless('sandbox'),
         },
+        limits,
       },
       clock,
     });
@@ -188,8 +206,11 @@ export async function openConsole(
       return current.service;
     },
     reached: [],
-    ledger: (path, method) => (method === 'POST' ? done(path) : path === '/verify' ? HOLDS : []),
+    ledger: (path, _search, method) => (method === 'POST' ? done(path) : path === '/verify' ? HOLDS : []),
+    policies: { status: 404, body: { error: 'not_found', reason: 'no' } },
+    streamed: () => null,
     away: new Set(),
+    hanging: new Set(),
     sender: ({ pending_id, decision, reason, decided_via, principal, decided_at, request_id, modification }) => {
       const first = decided.get(pending_id);
       if (first) return Promise.resolve({ outcome: 'refused', code: 'already_decided', settled: first });
@@ -238,13 +259,26 @@ export async function openConsole(
   return fixture;
 }
 
-type Neighbour = 'hil' | 'ledger' | 'policy';
+/** What a service answers, as it stands on the wire. */
+export class WholeAnswer {
+  constructor(
+    readonly status: number,
+    readonly body: string,
+  ) {}
+}
+
+export type Neighbour = 'hil' | 'ledger' | 'policy' | 'brain' | 'sandbox';
 
 interface Asked {
   readonly method: string;
   readonly headers?: Record<string, string>;
   readonly body?: string;
+  readonly signal?: AbortSignal;
 }
+
+/** No answer, until whoever asked gives up. */
+const silence = (signal: AbortSignal | undefined): Promise<never> =>
+  new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error)));
 
 const answerOf = ({
   statusCode,

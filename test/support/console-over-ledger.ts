@@ -118,7 +118,7 @@ export function consoleOverLedger(
           mode: 'operator-token',
           role: state.role,
         };
-        return Promise.resolve({ ...who, id: cookie, csrf: 'csrf' });
+        return Promise.resolve({ ...who, id: cookie, openedMs: 0, csrf: 'csrf' });
       },
       end: () => Promise.resolve(),
       endAllOf: () => Promise.resolve(),

@@ -30,9 +30,18 @@ export async function openConsole(options: {
   readonly tls?: ConsoleOptions['tls'];
   /** The neighbours' streams of events begin, and say nothing; without it there are none. */
   readonly streams?: boolean;
+  readonly trustedProxies?: readonly string[];
 }) {
   const directory = mkdtempSync(join(tmpdir(), 'gate-console-'));
-  const { signIn, decideToken, clock = Date.now, url = CONSOLE_AT, tls = null, streams = false } = options;
+  const {
+    signIn,
+    decideToken,
+    clock = Date.now,
+    url = CONSOLE_AT,
+    tls = null,
+    streams = false,
+    trustedProxies = [],
+  } = options;
   const sessions = await openSessionStore({
     target: { file: join(directory, 'console.db') },
     key: Buffer.alloc(32, 9),
@@ -69,6 +78,7 @@ export async function openConsole(options: {
     decideToken,
     url,
     sessionSeconds: 28_800,
+    trustedProxies,
     passkeyRequired: 'none',
     about: ABOUT,
     metrics: consoleMetrics(registry),

@@ -23,6 +23,8 @@ export interface OpenIdProvider {
   forge: Forge | null;
   /** Signs forged tokens with a key that is not the provider's, under the name of its own. */
   foreignKey: boolean;
+  /** What it does instead of answering; `null`: it answers. */
+  fault: 'hangs up' | 'answers 503' | null;
   /** How often its keys were read. */
   keysRead: number;
   /** How often a code was to be exchanged. */
@@ -40,7 +42,11 @@ export async function startOpenIdProvider(
   { signsOut = true }: { readonly signsOut?: boolean } = {},
 ): Promise<OpenIdProvider> {
   let handle: (request: IncomingMessage, response: ServerResponse) => void = () => undefined;
-  const server = createServer((request, response) => handle(request, response)).listen(0, '127.0.0.1');
+  const server = createServer((request, response) => {
+    if (provider.fault === 'hangs up') request.socket.destroy();
+    else if (provider.fault === 'answers 503') response.writeHead(503).end();
+    else handle(request, response);
+  }).listen(0, '127.0.0.1');
   await once(server, 'listening');
   const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   let rotations = 0;
@@ -67,6 +73,7 @@ export async function startOpenIdProvider(
     person: { sub: 'ada', claims: {} },
     forge: null,
     foreignKey: false,
+    fault: null,
     keysRead: 0,
     tokensAsked: 0,
     async rotate() {

@@ -38,6 +38,7 @@ describe('signing in with a name and a password', () => {
       tenant: 'acme',
       method: 'basic-admin',
       role: 'admin',
+      since_ms: expect.any(Number),
     });
   });
 
@@ -70,7 +71,7 @@ describe('signing in with a name and a password', () => {
 });
 
 describe('a session of the administrator', () => {
-  const session = { id: 's', csrf: 'c', subject: 'basic:root', tenant: 'acme', role: 'admin' };
+  const session = { id: 's', openedMs: 0, csrf: 'c', subject: 'basic:root', tenant: 'acme', role: 'admin' };
   const modeIn = async (): Promise<string> => {
     let opened = '';
     const signIn = modeOf(passwordHash);

@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
 import type { Person } from '../../../console/visit.js';
 import type { SignedIn } from '../../../adapters/console/session-store.js';
+import type { Opened } from '../../../adapters/console/signed-in.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import type { ReadinessChecks } from '../../plugins/health.js';
 
@@ -17,6 +18,8 @@ export interface Door {
   readonly accept: (reply: FastifyReply, who: SignedIn) => Promise<void>;
   /** Counts a failed attempt. */
   readonly failed: (request: FastifyRequest) => void;
+  /** Counts an attempt that the provider could not answer; no failure of whoever signs in. */
+  readonly providerAway: () => void;
   /** The page on which somebody signs in. */
   readonly page: (reply: FastifyReply, status: number, words?: string, wanted?: string) => FastifyReply;
   /** Whether somebody is signed in already. */
@@ -35,7 +38,7 @@ export interface SignInMode {
   readonly body: (refused: string | undefined, wanted: string) => VNode;
   readonly routes: (app: ServiceApp, door: Door) => void;
   /** Who a session is by what the settings say now, and what proves it; `null` for nobody any more. */
-  readonly personOf: (session: SignedIn) => { readonly person: Person; readonly proof: ReviewProof } | null;
+  readonly personOf: (session: Opened) => { readonly person: Person; readonly proof: ReviewProof } | null;
   /** Where each request has to prove anew who sends it: whether this one does, for the person of the session. */
   readonly isProvedBy?: (request: FastifyRequest, session: SignedIn) => Promise<boolean>;
   readonly readiness?: ReadinessChecks;

@@ -118,7 +118,7 @@ describe('signing in by a provider', () => {
 
   it('vouches for the person to the review service, and shows its token to no other', async () => {
     const browser = await signedIn();
-    expect(told()).toEqual({ subject: 'oidc:ada', tenant: 'acme', method: 'oidc', role: 'approver' });
+    expect(told()).toMatchObject({ subject: 'oidc:ada', tenant: 'acme', method: 'oidc', role: 'approver' });
     await browser.get('/audit');
     await browser.get('/');
     for (const { headers } of console.asked.hil) expect(headers['authorization']).toBe(`Bearer ${DECIDE}`);
@@ -240,6 +240,30 @@ describe('nobody is signed in', () => {
   });
 });
 
+describe('a provider that is away', () => {
+  it.each(['hangs up', 'answers 503'] as const)(
+    'is told, and counts as nobody’s failed attempt: it %s',
+    async (fault) => {
+      const browser = browserAt(console);
+      for (let tried = 0; tried < 11; tried += 1) {
+        const back = await atProvider(browser);
+        provider.fault = fault;
+        const answer = await browser.get(back);
+        provider.fault = null;
+        expect(answer.status).toBe(503);
+        expect(answer.text).toContain('The provider does not answer');
+        expect(await browser.me()).toBeNull();
+      }
+      await signedIn(browser);
+      const { values } = await console.registry.getSingleMetric('gate_console_auth_attempts_total')!.get();
+      expect(Object.fromEntries(values.map(({ labels, value }) => [labels['outcome'], value]))).toEqual({
+        provider_away: 11,
+        accepted: 1,
+      });
+    },
+  );
+});
+
 describe('a session by a provider', () => {
   it("ends at the provider's expiry, although it is used", async () => {
     provider.forge = (claims) => ({ ...claims, exp: Math.floor(Date.now() / 1000) + 300 });
@@ -252,11 +276,15 @@ describe('a session by a provider', () => {
 
   it('ends with the last group, and the review service is told', async () => {
     const browser = await signedIn();
+    const opened = told()?.since_ms;
+    aheadMs = 1;
     provider.person = { sub: 'ada', claims: { ...ADA, groups: [] } };
     const later = browserAt(console);
     expect(await later.get(await atProvider(later))).toMatchObject({ status: 401 });
     expect(await browser.me()).toBeNull();
     expect(told()).toMatchObject({ subject: 'oidc:ada', tenant: 'acme', role: 'none' });
+    // Later than the session: what is still on its way with that one gives nothing back.
+    expect(told()?.since_ms).toBeGreaterThan(opened ?? Number.NaN);
   });
 
   it('ends when its person signs in with another role, and not with the same', async () => {

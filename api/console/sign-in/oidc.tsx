@@ -11,7 +11,7 @@ import { roomFor } from '../../../domain/room-for.js';
 import { federation } from './federated.js';
 import type { Door, SignInMode } from './mode.js';
 import type { ProjectionRules } from './projection.js';
-import { providerFetch } from './provider-fetch.js';
+import { isProviderAway, providerFetch } from './provider-fetch.js';
 
 export interface OidcOptions {
   readonly issuer: string;
@@ -157,6 +157,15 @@ export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
       claimed = await claimsOf(request, from.seed);
     } catch (error) {
       request.log.warn({ reason: errorText(error) }, 'a sign-in by the provider was refused');
+      // Otherwise its outage would close the way for everybody of this address, for a minute after it is back.
+      if (isProviderAway(error)) {
+        door.providerAway();
+        return door.page(
+          reply,
+          503,
+          `The provider does not answer. Begin again in a moment. (${request.correlationId})`,
+        );
+      }
       return refuse('The provider did not prove who you are. Begin again.');
     }
     const said = (claim: string): unknown => (Object.hasOwn(claimed, claim) ? claimed[claim] : undefined);

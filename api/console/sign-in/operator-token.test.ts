@@ -48,6 +48,7 @@ describe('signing in with the token of an operator', () => {
   it('ends with the operator in the settings', () => {
     const session = {
       id: 's',
+      openedMs: 0,
       csrf: 'c',
       subject: 'operator:dev',
       tenant: 'acme',

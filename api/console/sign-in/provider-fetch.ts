@@ -3,7 +3,15 @@ import {
   createGuardedFetch,
   type GuardedFetch,
   type GuardedFetchOptions,
+  OutboundError,
 } from '../../../adapters/outbound/guarded-fetch.js';
+
+/** Whether a sign-in failed because the provider did not answer, or could not: no fault of whoever signs in. */
+export function isProviderAway(error: unknown): boolean {
+  for (let cause = error; cause instanceof Error; { cause } = cause)
+    if (cause instanceof OutboundError) return !cause.final;
+  return false;
+}
 
 /**
  * HTTP to a provider. The issuer's own address was named by the operator and may be private; wherever else the provider's configuration

@@ -1,13 +1,7 @@
 import { ROLES, type Role } from '../../../console/roles.js';
 import type { Person } from '../../../console/visit.js';
-import type { SignedIn } from '../../../adapters/console/session-store.js';
-import {
-  isSubjectOf,
-  type Vouched,
-  VOUCHED_METHODS,
-  type VouchedRole,
-  vouchingText,
-} from '../../../domain/review/vouching.js';
+import type { Opened } from '../../../adapters/console/signed-in.js';
+import { isSubjectOf, type Vouched, VOUCHED_METHODS, vouchingText } from '../../../domain/review/vouching.js';
 import type { ReviewProof } from './mode.js';
 
 type Method = Vouched['method'];
@@ -17,26 +11,25 @@ const isRole = (role: string): role is Role => (ROLES as readonly string[]).incl
 
 /** The person of a session that a way to sign in opened for which the console vouches, and the console's word for him. */
 export function vouchedPerson(
-  { subject, tenant, mode, role }: SignedIn,
+  { subject, tenant, mode, role, openedMs }: Opened,
   method: Method,
   decideToken: string,
 ): { readonly person: Person; readonly proof: ReviewProof } | null {
   if (mode !== method || !isRole(role) || !isSubjectOf(method, subject)) return null;
-  return { person: { subject, tenant, mode, role }, proof: proofOf({ subject, tenant, method, role }, decideToken) };
+  const word = { subject, tenant, method, role, since_ms: openedMs };
+  return { person: { subject, tenant, mode, role }, proof: proofOf(word, decideToken) };
 }
 
-/** The console's word that somebody may do nothing any more; `null` for people for whom it never vouched. */
+/** The console's word that somebody may do nothing any more from now on; `null` for people for whom it never vouched. */
 export const nothingMore = (
   { subject, tenant }: { readonly subject: string; readonly tenant: string },
   mode: string,
   decideToken: string | undefined,
-): ReviewProof | null => wordOf({ subject, tenant, mode, role: 'none' }, decideToken);
-
-const wordOf = (
-  { subject, tenant, mode, role }: { subject: string; tenant: string; mode: string; role: VouchedRole },
-  decideToken: string | undefined,
+  nowMs: number,
 ): ReviewProof | null =>
-  decideToken === undefined || !isMethod(mode) ? null : proofOf({ subject, tenant, method: mode, role }, decideToken);
+  decideToken === undefined || !isMethod(mode)
+    ? null
+    : proofOf({ subject, tenant, method: mode, role: 'none', since_ms: nowMs }, decideToken);
 
 const proofOf = (person: Vouched, decideToken: string): ReviewProof => ({
   authorization: `Bearer ${decideToken}`,

@@ -220,7 +220,7 @@ describe.each([...STORES, 'lite'] as const)('GET /stream/audit on %s', (kind) =>
     if (status === 400) expect((await connect('?tenant=a/b')).statusCode).toBe(400);
   });
 
-  it('takes 64 readers, and the next when one has gone', async () => {
+  it('takes 64 readers of all rows, and the next when one has gone', async () => {
     const readers = await Promise.all(Array.from({ length: 64 }, () => connect()));
     const refused = await connect();
     expect(refused.statusCode).toBe(429);
@@ -230,6 +230,12 @@ describe.each([...STORES, 'lite'] as const)('GET /stream/audit on %s', (kind) =>
       return statusCode !== 429 && statusCode;
     });
     expect(status).toBe(200);
+  }, 30_000);
+
+  it('has places for each tenant that no other tenant takes', async () => {
+    const some = await Promise.all(Array.from({ length: 33 }, () => connect('?tenant=acme')));
+    expect(some.filter(({ statusCode }) => statusCode === 429)).toHaveLength(1);
+    for (const query of ['?tenant=globex', '']) expect((await connect(query)).statusCode).toBe(200);
   }, 30_000);
 
   it('is 503 when the store is gone', async () => {

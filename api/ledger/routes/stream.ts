@@ -1,15 +1,15 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
-import { GateError } from '../../../domain/errors.js';
 import { countCommits, follow, pageTurns } from '../../../domain/evidence/reports/follow.js';
+import { createSharedPlaces } from '../../../domain/limits/shared-places.js';
 import type { ChainRows } from '../../../adapters/ledger/ledger-store.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { scopeOf, scopeQuery } from '../query.js';
 import { ANSWERS_EVENTS } from '../../plugins/openapi.js';
 
-/** Each stream holds a connection and a page of rows. */
-const MAX_STREAMS = 64;
+/** How many streams may be open: of a process, of a tenant, and of those that show every tenant's rows. Each holds a connection. */
+const SHARES = { process: 256, tenant: 32, everybody: 64 } as const;
 const RECONNECT_MS = 2_000;
 
 /**
@@ -31,6 +31,7 @@ export function streamRoutes({
   const commits = countCommits();
   const turn = pageTurns();
   writer.observe(commits.note);
+  const takePlace = createSharedPlaces();
   const open = new Set<AbortController>();
   // An open stream would keep the service from closing. Its client reconnects with the id it has.
   app.addHook('preClose', (done) => {
@@ -53,11 +54,18 @@ export function streamRoutes({
       },
     },
     async (request, reply) => {
-      if (open.size >= MAX_STREAMS)
-        throw new GateError('rate_limited', `${MAX_STREAMS} streams are open`, { fields: { retry_after_secs: 15 } });
+      const { tenant } = request.query;
+      // Nobody takes the places of the other tenants.
+      const leave = takePlace([
+        tenant === undefined ? ['every tenant', SHARES.everybody] : [`tenant ${tenant}`, SHARES.tenant],
+        ['this process', SHARES.process],
+      ]);
       const ended = new AbortController();
       open.add(ended);
-      ended.signal.addEventListener('abort', () => open.delete(ended));
+      ended.signal.addEventListener('abort', () => {
+        open.delete(ended);
+        leave();
+      });
       reply.raw.on('close', () => ended.abort());
       try {
         const { length } = await reader.head();

@@ -1,7 +1,8 @@
 import type { AgentActivity, FleetBehavioralDiff, SilentAgents } from '../../../contracts/ledger-reports.js';
 import { type Settled, settled } from '../../services.js';
 import { Bars, Shares } from '../../ui/charts.js';
-import { Empty, Foreign, OrAway, spanTold, Table, Time } from '../../ui/parts.js';
+import { spanTold } from '../../../domain/time-told.js';
+import { Empty, Foreign, OrAway, Table, Time } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
 import { addressOf } from '../audit/asked.js';
 

@@ -5,6 +5,7 @@ import { factOf } from '../../../domain/evidence/reports/report-rows.js';
 import { changesIn, summaryOf } from '../../../domain/evidence/reports/summaries.js';
 import { shownJson } from '../../../domain/shown-json.js';
 import { isAtLeast } from '../../roles.js';
+import { isUuid } from '../../../domain/uuid.js';
 import { type Settled, settled } from '../../services.js';
 import { Csrf, Empty, Facts, Foreign, ForeignBlock, Id, OrAway, Time } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
@@ -14,7 +15,6 @@ import { Again } from './again.js';
 /** Rows that the page tells; a call has a few, and one that was tried again and again has them all in the JSON. */
 const MOST_ROWS = 200;
 const MOST_CHARACTERS = 100_000;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** The story of one call, from the rows of the ledger, in the order of the chain. */
 export const CALL: Page = {
@@ -22,7 +22,7 @@ export const CALL: Page = {
   role: 'viewer',
   async show({ params, query, services, nowMs, person, csrf, about, has }) {
     const id = params['cid'] ?? '';
-    const isId = UUID.test(id);
+    const isId = isUuid(id);
     const [rows, review] = isId
       ? await Promise.all([
           settled('The ledger', services.ledger.call(id)),

@@ -2,11 +2,12 @@ import { randomUUID } from 'node:crypto';
 import { type PendingRequest, toolOf } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
+import { isUuid } from '../../../domain/uuid.js';
 import { Csrf, Empty, Foreign, ForeignBlock, Table } from '../../ui/parts.js';
 import type { Action, Form, Shown, Visit } from '../../visit.js';
 import { readable } from './arguments.js';
-import { approve, UUID } from './decide.js';
-import { queueShown, Severity } from './queue.js';
+import { approve } from './decide.js';
+import { inList, queueShown, Severity } from './queue.js';
 
 /** Calls that are decided on one page: as many as somebody reads. */
 const MOST = 50;
@@ -19,7 +20,7 @@ export const BULK: Action = {
   does: 'look at several calls at once before they are decided',
   async act(visit, form) {
     const decision = form.get('decision') === 'deny' ? 'deny' : 'approve';
-    const ids = [...new Set(form.all('id'))].filter((id) => UUID.test(id));
+    const ids = [...new Set(form.all('id'))].filter(isUuid);
     if (ids.length === 0) throw new GateError('invalid_request', 'no call is ticked');
     if (ids.length > MOST)
       throw new GateError('invalid_request', `${ids.length} calls are ticked: ${MOST} at most are decided at once`);
@@ -31,7 +32,7 @@ export const BULK: Action = {
       throw new GateError('invalid_request', 'they are calls of several tools: calls of one tool are approved at once');
     return confirmShown(visit, decision, readableHere, ids.length - readableHere.length);
   },
-  refused: (visit) => queueShown(visit, null),
+  refused: (visit, form) => queueShown(inList(visit, form), null, null, form),
 };
 
 /** What is approved among others: read as a whole, without a signature of its own, and not yet by this person. */
@@ -67,9 +68,9 @@ const deciding = (decision: Decision): Action => ({
         came.push({ id, error, isSent: true });
       }
     }
-    return cameShown(came);
+    return cameShown(visit, decision, came, rows, reason);
   },
-  refused: (visit) => queueShown(visit, null),
+  refused: (visit, form) => queueShown(visit, null, null, form),
 });
 
 export const BULK_APPROVE = deciding('approve');
@@ -89,7 +90,7 @@ function rowsOf(form: Form) {
   if (
     rows.length === 0 ||
     rows.length > MOST ||
-    rows.some(({ id, actionDigest, requestId }) => !UUID.test(id) || !UUID.test(requestId) || actionDigest === '')
+    rows.some(({ id, actionDigest, requestId }) => !isUuid(id) || !isUuid(requestId) || actionDigest === '')
   )
     throw new GateError('invalid_request', 'the form is not whole: load the page again. Nothing was decided');
   return rows;
@@ -135,14 +136,7 @@ function confirmShown(visit: Visit, decision: Decision, rows: readonly PendingRe
             </ol>
             <p>Each is decided by itself. One that somebody else decides first keeps that decision.</p>
             <p class="acts">
-              {decision === 'deny' && (
-                <>
-                  <label for="reason" class="vh">
-                    Reason, which their agents are told
-                  </label>
-                  <input id="reason" name="reason" maxLength={1000} placeholder="Reason, which their agents are told" />
-                </>
-              )}
+              {decision === 'deny' && <Reason typed="" />}
               <button class={decision === 'approve' ? 'act' : 'destroy'} type="submit">
                 {verb} {rows.length === 1 ? 'it' : `all ${rows.length}`}
               </button>{' '}
@@ -155,7 +149,24 @@ function confirmShown(visit: Visit, decision: Decision, rows: readonly PendingRe
   };
 }
 
-function cameShown(came: readonly Came[]): Shown {
+const Reason = ({ typed }: { readonly typed: string }) => (
+  <>
+    <label for="reason" class="vh">
+      Reason, which their agents are told
+    </label>
+    <input id="reason" name="reason" maxLength={1000} placeholder="Reason, which their agents are told" value={typed} />
+  </>
+);
+
+/** Of those that the review service did not answer for, a form sends the same decisions again: what it has taken stays as it is. */
+function cameShown(
+  visit: Visit,
+  decision: Decision,
+  came: readonly Came[],
+  rows: ReturnType<typeof rowsOf>,
+  reason: string,
+): Shown {
+  const left = came.filter((one) => 'error' in one && one.error.status >= 500).map(({ id }) => id);
   const done = came.filter((one) => 'row' in one).length;
   return {
     title: `${done} of ${came.length} decided`,
@@ -177,6 +188,22 @@ function cameShown(came: readonly Came[]): Shown {
             </tr>
           ))}
         </Table>
+        {left.length > 0 && (
+          <form method="post" action={`/hil/bulk/${decision}`}>
+            <Csrf token={visit.csrf} />
+            {rows
+              .filter(({ id }) => left.includes(id))
+              .map(({ id, actionDigest, requestId }) => (
+                <input key={id} type="hidden" name="row" value={`${id} ${actionDigest} ${requestId}`} />
+              ))}
+            <p class="acts">
+              {decision === 'deny' && <Reason typed={reason} />}
+              <button class={decision === 'approve' ? 'act' : 'destroy'} type="submit">
+                {decision === 'approve' ? 'Approve' : 'Deny'} the {left.length} without an answer
+              </button>
+            </p>
+          </form>
+        )}
         <p>
           <a href="/hil">To the queue</a>
         </p>

@@ -1,15 +1,15 @@
 import { assertionJson } from '../../../contracts/approval.js';
 import { MODIFICATION_CONTRACT, modificationDiff, type PendingRequest } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
+import { isUuid } from '../../../domain/uuid.js';
 import type { Deciding } from '../../services.js';
 import type { Action, Form, Visit } from '../../visit.js';
 import { readable } from './arguments.js';
 import { changesIn, modifyShown } from './modify.js';
-import { queueShown } from './queue.js';
+import { inList, queueShown } from './queue.js';
 
-export const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 function idOf({ params: { id = '' } }: Visit): string {
-  if (!UUID.test(id)) throw new GateError('not_found', 'There is no such call.');
+  if (!isUuid(id)) throw new GateError('not_found', 'There is no such call.');
   return id;
 }
 
@@ -17,7 +17,7 @@ function idOf({ params: { id = '' } }: Visit): string {
 function asShown(form: Form): Pick<Deciding, 'actionDigest' | 'requestId' | 'passkey'> {
   const requestId = form.get('request');
   const actionDigest = form.get('digest');
-  if (!UUID.test(requestId) || actionDigest === '')
+  if (!isUuid(requestId) || actionDigest === '')
     throw new GateError('invalid_request', 'the form is not whole: load the page again. Nothing was decided');
   return { actionDigest, requestId, ...signatureIn(form) };
 }
@@ -42,8 +42,8 @@ function signatureIn(form: Form): Pick<Deciding, 'passkey'> {
 const backTo = (visit: Visit, form: Form): string =>
   `/hil/${idOf(visit)}?${new URLSearchParams([...new URLSearchParams(form.get('list')), ['done', idOf(visit)]]).toString()}`;
 
-/** Who was faster, or what else became of it. The row says so, whatever the form was for. */
-const refused: Action['refused'] = async (visit) => queueShown(visit, idOf(visit));
+/** Who was faster, or what else became of it. The row says so, whatever the form was for; the list and what was typed stay. */
+const refused: Action['refused'] = async (visit, form) => queueShown(inList(visit, form), idOf(visit), null, form);
 
 /** Approves a call that could be read here as a whole. */
 export async function approve(
@@ -113,7 +113,7 @@ export const MODIFY: Action = {
   },
   refused: async (visit, form) => {
     const row = await visit.services.hil.row(idOf(visit));
-    return row?.status === 'pending' ? modifyShown(visit, row, form) : queueShown(visit, idOf(visit));
+    return row?.status === 'pending' ? modifyShown(visit, row, form) : refused(visit, form);
   },
 };
 

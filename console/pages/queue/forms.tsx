@@ -12,12 +12,15 @@ export function Forms({
   effect,
   visit,
   query,
+  reason,
 }: {
   readonly row: PendingRequest;
   /** What an approval does, in words. */
   readonly effect: string | null;
   readonly visit: Visit;
   readonly query: QueueQuery;
+  /** What was typed before, in a form that was refused. */
+  readonly reason: string;
 }) {
   const { person, csrf } = visit;
   if (!isAtLeast(person.role, 'approver'))
@@ -36,7 +39,7 @@ export function Forms({
       <input type="hidden" name="digest" value={row.original_payload_digest} />
       {/* The same form sent twice is one decision. */}
       <input type="hidden" name="request" value={randomUUID()} />
-      <input type="hidden" name="list" value={new URLSearchParams(listFields(query)).toString()} />
+      <ListFields query={query} />
     </>
   );
   return (
@@ -58,7 +61,13 @@ export function Forms({
         <label for="reason" class="vh">
           Reason, which its agent is told
         </label>
-        <input id="reason" name="reason" maxLength={1000} placeholder="Reason, which its agent is told" />
+        <input
+          id="reason"
+          name="reason"
+          maxLength={1000}
+          placeholder="Reason, which its agent is told"
+          value={reason}
+        />
         <button class="destroy" type="submit">
           Deny
         </button>
@@ -81,6 +90,11 @@ export function Forms({
     </section>
   );
 }
+
+/** The list beside a form, so that the page after it shows the same. */
+export const ListFields = ({ query }: { readonly query: QueueQuery }) => (
+  <input type="hidden" name="list" value={new URLSearchParams(listFields(query)).toString()} />
+);
 
 const listFields = ({ status, q, riskTier }: QueueQuery): Record<string, string> => ({
   ...(status !== 'pending' && { status }),

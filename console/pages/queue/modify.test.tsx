@@ -17,6 +17,7 @@ const rowWith = (args: object) =>
 const formWith = (fields: Readonly<Record<string, string>>): Form => ({
   all: (name) => (fields[name] === undefined ? [] : [fields[name]]),
   get: (name) => fields[name] ?? '',
+  names: () => Object.keys(fields),
 });
 const visitTo = (row: PendingRequest) =>
   ({

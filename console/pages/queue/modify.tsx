@@ -114,6 +114,7 @@ export function modifyShown(visit: Visit, row: PendingRequest, form: Form | null
             {leaves.map((leaf, at) => (
               <Field key={JSON.stringify(leaf.path)} leaf={leaf} at={at} typed={form?.all(`value.${at}`)[0]} />
             ))}
+            {form !== null && <input type="hidden" name="reason" value={form.get('reason')} />}
             <button class="act" type="submit">
               Look at the change
             </button>
@@ -214,7 +215,7 @@ function previewShown(
             form.all(`value.${at}`).map((typed) => <input key={at} type="hidden" name={`value.${at}`} value={typed} />),
           )}
           <label for="reason">Reason, which its agent is told</label>
-          <input id="reason" name="reason" maxLength={1000} />
+          <input id="reason" name="reason" maxLength={1000} value={form.get('reason')} />
           <button class="act" type="submit">
             Approve with this change
           </button>{' '}

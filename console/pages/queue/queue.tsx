@@ -3,19 +3,20 @@ import { sinceLastTold } from '../../../domain/review/since-last.js';
 import { deadlineOf } from '../../../domain/review/transitions.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
 import { predictionOf, reasonsOf } from '../../../domain/sandbox/told.js';
+import { isUuid } from '../../../domain/uuid.js';
 import { isAtLeast } from '../../roles.js';
 import { type QueuePage, type QueueQuery, type Settled, settled } from '../../services.js';
 import { Chain } from '../../ui/chain.js';
 import { Away, Csrf, Empty, Facts, Foreign, Id, OrAway, Time } from '../../ui/parts.js';
-import type { Notice, Page, Shown, Visit } from '../../visit.js';
+import { Typed } from '../../ui/typed.js';
+import type { Form, Notice, Page, Shown, Visit } from '../../visit.js';
 import { Arguments, Changed } from './arguments.js';
 import { type CameOfIt, cameOfIt, effectOf } from './came-of-it.js';
-import { Forms } from './forms.js';
+import { Forms, ListFields } from './forms.js';
 import { Similar } from './similar.js';
 
 const ROWS = 100;
 const STATUSES = ['pending', 'approved', 'denied', 'expired'] as const;
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /** What the list is asked for, from the address. What the address has wrong is left out. */
 export function queueQuery({ query }: Pick<Visit, 'query'>): QueueQuery {
@@ -33,7 +34,7 @@ export function queueQuery({ query }: Pick<Visit, 'query'>): QueueQuery {
 }
 
 /** The same list at another place: the address of a row, a page or a filter. */
-export function addressOf(path: string, query: QueueQuery, more: Readonly<Record<string, string>> = {}): string {
+export function listAddress(path: string, query: QueueQuery, more: Readonly<Record<string, string>> = {}): string {
   const { status, q, riskTier: risk, cursor } = query;
   const all = {
     ...(status !== 'pending' && { status }),
@@ -62,11 +63,23 @@ export const REVIEW: Page = {
   show: (visit) => queueShown(visit, visit.params['id'] ?? ''),
 };
 
-/** The list, and one row of it: the named one, or the first. */
-export async function queueShown(visit: Visit, id: string | null, notice: Notice | null = null): Promise<Shown> {
+/** The visit of a form, with the list as it was on the page of the form. */
+export const inList = (visit: Visit, form: Form): Visit => ({
+  ...visit,
+  query: Object.fromEntries(new URLSearchParams(form.get('list'))),
+});
+
+/** The list, and one row of it: the named one, or the first. `refused` is the form that was sent and refused. */
+export async function queueShown(
+  visit: Visit,
+  id: string | null,
+  notice: Notice | null = null,
+  refused: Form | null = null,
+): Promise<Shown> {
   const query = queueQuery(visit);
   const listed = await settled('The review service', visit.services.hil.summaries(query));
-  const first = id ?? (listed.ok ? (listed.value.items[0]?.id ?? null) : null);
+  const isListAlone = id === null && visit.query['part'] === 'rows';
+  const first = isListAlone ? null : (id ?? (listed.ok ? (listed.value.items[0]?.id ?? null) : null));
   const row = first === null ? null : await settled('The review service', rowOf(visit, first));
   const found = row?.ok ? row.value : null;
   const isDone = notice === null && found !== null && visit.query['done'] === found.id;
@@ -79,7 +92,7 @@ export async function queueShown(visit: Visit, id: string | null, notice: Notice
   const waiting = listed.ok ? listed.value.pending_count : 0;
   // Where the call was chosen by nobody it stays, decided: another one in its place would be under the hand that was about to decide.
   const chosen = found?.id ?? id;
-  const self = addressOf(chosen === null ? '/hil' : `/hil/${encodeURIComponent(chosen)}`, query);
+  const self = listAddress(chosen === null ? '/hil' : `/hil/${encodeURIComponent(chosen)}`, query);
   const missing = id !== null && row?.ok === true && found === null;
   return {
     title: found ? `${toolOf(found)}, ${found.status}` : waiting === 0 ? 'Nothing waits' : `${waiting} wait`,
@@ -93,11 +106,27 @@ export async function queueShown(visit: Visit, id: string | null, notice: Notice
             <Chain of={{ ok: true, value: broken }} nowMs={visit.nowMs} />
           </div>
         )}
-        <List visit={visit} listed={listed} query={query} selected={found?.id ?? null} />
+        <List
+          visit={visit}
+          listed={listed}
+          query={query}
+          selected={found?.id ?? null}
+          ticked={refused?.all('id') ?? []}
+        />
         <section class="detail" aria-label="The chosen call">
           {row && !row.ok && <Away service={row.service} why={row.why} />}
           {missing && <Empty>No such call waits or waited here, or its row is past its retention.</Empty>}
-          {found && lately && <Review row={found} lately={lately} effect={effect} visit={visit} query={query} />}
+          {found && lately && (
+            <Review
+              row={found}
+              lately={lately}
+              effect={effect}
+              visit={visit}
+              query={query}
+              reason={refused?.get('reason') ?? ''}
+            />
+          )}
+          {refused && found?.status !== 'pending' && <Typed form={refused} />}
           {row === null && <Empty>Choose a call in the list.</Empty>}
         </section>
       </div>
@@ -106,7 +135,7 @@ export async function queueShown(visit: Visit, id: string | null, notice: Notice
 }
 
 const rowOf = async ({ services: { hil } }: Visit, id: string): Promise<PendingRequest | null> =>
-  UUID.test(id) ? ((await hil.row(id)) ?? (await hil.byCorrelation(id))) : null;
+  isUuid(id) ? ((await hil.row(id)) ?? (await hil.byCorrelation(id))) : null;
 
 /** What a decision came to, read from the row: an address can claim anything. */
 function doneNotice(row: PendingRequest, came: CameOfIt | null): Notice | null {
@@ -151,11 +180,13 @@ function List({
   listed,
   query,
   selected,
+  ticked,
 }: {
   readonly visit: Visit;
   readonly listed: Settled<QueuePage>;
   readonly query: QueueQuery;
   readonly selected: string | null;
+  readonly ticked: readonly string[];
 }) {
   const picks = query.status === 'pending' && isAtLeast(visit.person.role, 'approver');
   return (
@@ -205,43 +236,45 @@ function List({
               <>
                 <form method="post" action="/hil/bulk">
                   <Csrf token={visit.csrf} />
-                  <ol class="rows" data-rows>
-                    {items.map((item) => (
-                      <li key={item.id} data-row={item.id}>
-                        {picks && (
-                          <label class="pick">
-                            <input type="checkbox" name="id" value={item.id} />
-                            <span class="vh">
-                              Choose <Foreign text={item.tool} /> for <Foreign text={item.agent_id} />
-                            </span>
-                          </label>
-                        )}
-                        <Row item={item} visit={visit} query={query} selected={item.id === selected} />
-                      </li>
-                    ))}
-                  </ol>
+                  <ListFields query={query} />
+                  <div data-rows>
+                    <ol class="rows">
+                      {items.map((item) => (
+                        <li key={item.id} data-row={item.id}>
+                          {picks && (
+                            <label class="pick">
+                              <input type="checkbox" name="id" value={item.id} checked={ticked.includes(item.id)} />
+                              <span class="vh">
+                                Choose <Foreign text={item.tool} /> for <Foreign text={item.agent_id} />
+                              </span>
+                            </label>
+                          )}
+                          <Row item={item} visit={visit} query={query} selected={item.id === selected} />
+                        </li>
+                      ))}
+                    </ol>
+                  </div>
                   <p data-next>
                     {next_cursor !== null && (
-                      <a href={addressOf('/hil', query, { cursor: next_cursor })} rel="next">
+                      <a href={listAddress('/hil', query, { cursor: next_cursor })} rel="next">
                         Next {ROWS}
                       </a>
                     )}
                   </p>
                   {picks && (
                     <p class="bulk-acts">
-                      <span class="dim">The chosen ones:</span>{' '}
                       <button type="submit" name="decision" value="approve">
-                        Approve…
+                        Approve ticked
                       </button>{' '}
                       <button type="submit" name="decision" value="deny">
-                        Deny…
+                        Deny ticked
                       </button>
                     </p>
                   )}
                 </form>
                 {query.cursor && (
                   <p>
-                    <a href={addressOf('/hil', { ...query, cursor: undefined })}>From the beginning</a>
+                    <a href={listAddress('/hil', { ...query, cursor: undefined })}>From the beginning</a>
                   </p>
                 )}
               </>
@@ -265,7 +298,7 @@ function Row({
   readonly selected: boolean;
 }) {
   return (
-    <a href={addressOf(`/hil/${item.id}`, query)} aria-current={selected ? 'true' : undefined}>
+    <a href={listAddress(`/hil/${item.id}`, query)} aria-current={selected ? 'true' : undefined}>
       <span class="what">
         <Foreign text={item.tool} /> <Severity of={item.severity} />
       </span>
@@ -308,12 +341,14 @@ function Review({
   effect,
   visit,
   query,
+  reason,
 }: {
   readonly row: PendingRequest;
   readonly lately: Settled<readonly PendingRequest[]>;
   readonly effect: string | null;
   readonly visit: Visit;
   readonly query: QueueQuery;
+  readonly reason: string;
 }) {
   const { nowMs } = visit;
   const due = deadlineOf(row);
@@ -376,7 +411,7 @@ function Review({
       </section>
       <Arguments row={row} />
       {row.modification_diff && <Changed row={row} />}
-      {row.status === 'pending' && <Forms row={row} effect={effect} visit={visit} query={query} />}
+      {row.status === 'pending' && <Forms row={row} effect={effect} visit={visit} query={query} reason={reason} />}
       <Similar row={row} lately={lately} visit={visit} />
       {row.since_last_call !== undefined && (
         <section aria-labelledby="since">

@@ -34,6 +34,12 @@ async function youShown(visit: Visit): Promise<Shown> {
           In a browser, or at a command line by <code>gate login</code>. What you do not know, end.
         </p>
         <Sessions of={open} visit={visit} />
+        <section hidden data-keys>
+          <h2>Keys</h2>
+          <label>
+            <input type="checkbox" /> Single keys work in this browser: j, k, a, d and others; <kbd>?</kbd> lists them
+          </label>
+        </section>
         {visit.has('passkeys') && (
           <>
             <h2>Passkeys</h2>

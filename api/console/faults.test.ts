@@ -1,0 +1,314 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { PendingRequest, SignedDecision } from '../../contracts/review.js';
+import { GateError } from '../../domain/errors.js';
+import type { DecisionOutcome } from '../../domain/review/ports.js';
+import { DECISION_TURNS } from '../../domain/review/decision-turns.js';
+import {
+  type ConsoleFixture,
+  type Neighbour,
+  openConsole,
+  type TestBrowser,
+  WholeAnswer,
+} from '../../test/support/console-over-hil.js';
+import { testRow } from '../../test/support/ledger.js';
+import { ledgerService, type TestLedgerService } from '../../test/support/ledger-service.js';
+import { eventually } from '../../test/support/waiting.js';
+import { ASK_LIMITS } from './services-over-http.js';
+
+/** What goes wrong around the console: a service that refuses connections, and one that takes what is asked and says nothing. */
+const SHORT = { readMs: 150, reportMs: 150, decideMs: 300, healthMs: 100, quietMs: 200 };
+const REQUEST = '00000000-0000-4000-8000-0000000000aa';
+const FAULTS = ['away', 'hanging'] as const;
+
+let limits: { -readonly [Limit in keyof typeof ASK_LIMITS]: number };
+let fixture: ConsoleFixture;
+let ledger: TestLedgerService;
+let browser: TestBrowser;
+let row: PendingRequest;
+beforeEach(async () => {
+  limits = { ...ASK_LIMITS };
+  fixture = await openConsole(undefined, { limits });
+  ledger = await ledgerService('sqlite', { ledger: { clock: () => fixture.hil.now } });
+  fixture.ledger = async (path, search) => {
+    const { status, bytes } = await ledger.call(`GET ${path}${search}`);
+    return new WholeAnswer(status, bytes.toString('utf8'));
+  };
+  fixture.policies = {
+    status: 200,
+    body: {
+      bundle: { schema_version: 1, version: '1', hash_sha256: 'a'.repeat(64), policy_count: 1 },
+      origin: {
+        directory: 'policies',
+        loaded_at: '2026-11-02',
+        wasm_sha256: 'b'.repeat(64),
+        opa_version: '1',
+        entrypoints: [],
+      },
+      policies: [],
+    },
+  };
+  row = await fixture.hil.park(1);
+  await ledger.ledger.append([
+    testRow({
+      correlation_id: row.correlation_id,
+      agent_id: 'payments-agent',
+      tenant: 'acme',
+      tool_name: 'wire_transfer',
+    }),
+  ]);
+  browser = await fixture.browser();
+});
+afterEach(async () => {
+  await fixture.close();
+  await ledger.close();
+});
+
+/** A row as the ledger answers it. */
+const someRow = async () => (await ledger.call<object[]>('GET /audit/*')).body[0];
+/** A fault that is met soon. */
+function happens(fault: (typeof FAULTS)[number], ...services: readonly Neighbour[]): void {
+  Object.assign(limits, SHORT);
+  for (const service of services) fixture[fault].add(service);
+}
+function ends(): void {
+  Object.assign(limits, ASK_LIMITS);
+  for (const fault of FAULTS) fixture[fault].clear();
+}
+const statusOf = async () => (await fixture.hil.reviews.get(row.id))?.status;
+const fieldsOf = (over: Readonly<Record<string, string>> = {}) => ({
+  digest: row.original_payload_digest,
+  request: REQUEST,
+  ...over,
+});
+/** What a page says of a service, with what it shows all the same. */
+const PAGES: readonly (readonly [path: string, service: Neighbour, says: RegExp, shows: RegExp])[] = [
+  ['/', 'hil', /The review service is away/, /name="q"/],
+  ['/hil', 'hil', /The review service is away/, /name="q"/],
+  ['/hil/:id', 'hil', /The review service is away/, /name="q"/],
+  ['/hil/:id', 'ledger', /payments-agent/, /data-decide="a"/],
+  ['/audit', 'ledger', /The ledger is away/, /name="agent"/],
+  ['/audit/hunt', 'ledger', /The ledger is away/, /name="signal"/],
+  ['/audit/agents/payments-agent/narrative', 'ledger', /The ledger is away/, /payments-agent/],
+  ['/audit/correlation/:cid', 'ledger', /The ledger is away/, /Decide it/],
+  ['/audit/correlation/:cid', 'hil', /The review service is away/, /proxy\.verdict/],
+  ['/agents', 'ledger', /The ledger is away/, /<h1>/],
+  ['/policies', 'policy', /The policy engine is away/, /<h1>/],
+  ['/policies', 'ledger', /The ledger is away/, /<h1>/],
+  [
+    '/health-of-services',
+    'hil',
+    /human review<\/th><td><span class="tag deny">away/,
+    /ledger<\/th><td><span class="tag allow"/,
+  ],
+  [
+    '/health-of-services',
+    'ledger',
+    /ledger<\/th><td><span class="tag deny">away/,
+    /human review<\/th><td><span class="tag allow"/,
+  ],
+  ['/health-of-services', 'brain', /brain<\/th><td><span class="tag deny">away/, /The chain holds/],
+  ['/health-of-services', 'sandbox', /sandbox<\/th><td><span class="tag deny">away/, /The chain holds/],
+  ['/health-of-services', 'policy', /policy engine<\/th><td><span class="tag deny">away/, /The chain holds/],
+];
+
+describe.each(FAULTS)('a service that is %s', (fault) => {
+  it.each(PAGES)('on %s: %s', async (path, service, says, shows) => {
+    const address = path.replace(':id', row.id).replace(':cid', row.correlation_id);
+    happens(fault, service);
+    const { status, text } = await browser.get(address);
+    expect(status).toBe(200);
+    expect(text).toMatch(says);
+    expect(text).toMatch(shows);
+    ends();
+    const back = await browser.get(address);
+    expect(back.text).not.toMatch(/is away|tag deny">away/);
+  });
+
+  it('ends no live page in silence: its stream is refused, and the browser comes back', async () => {
+    happens(fault, 'hil', 'ledger');
+    for (const path of ['/stream/hil', '/stream/audit'])
+      expect((await browser.get(path, { accept: 'text/event-stream' })).status).toBe(503);
+  });
+
+  it('is a refusal before anything of an export is sent', async () => {
+    happens(fault, 'ledger');
+    const { status, text } = await browser.get('/audit/export', { accept: 'application/json' });
+    expect([status, JSON.parse(text)]).toMatchObject([503, { error: 'console_neighbour_away' }]);
+  });
+
+  it('takes no decision: the page says so, what was typed stays, and the same form decides when it is back', async () => {
+    happens(fault, 'hil');
+    const refused = await browser.post(`/hil/${row.id}/deny`, fieldsOf({ reason: 'not this vendor' }));
+    expect(refused.status).toBe(503);
+    expect(refused.text).toContain('which may have taken the decision: look at the call before you decide again');
+    expect(refused.text).toContain('not this vendor');
+    expect(refused.text).not.toMatch(/class="notice good"|tag denied/);
+    expect(await statusOf()).toBe('pending');
+    ends();
+    expect((await browser.post(`/hil/${row.id}/deny`, fieldsOf({ reason: 'not this vendor' }))).status).toBe(303);
+    expect(await fixture.hil.reviews.get(row.id)).toMatchObject({
+      status: 'denied',
+      decision_reason: 'not this vendor',
+    });
+  });
+});
+
+describe('a ledger that is lost in the middle of an export', () => {
+  it('cuts it: its last line is missing', async () => {
+    const entry = await someRow();
+    const page = Array.from({ length: 500 }, (_, at) => ({ ...entry, seq: 1_000 - at }));
+    let asked = 0;
+    fixture.ledger = () => {
+      asked += 1;
+      if (asked === 2) {
+        happens('hanging', 'ledger');
+        return new Promise(() => undefined);
+      }
+      return page;
+    };
+    const address = await fixture.service.app.listen({ host: '127.0.0.1', port: 0 });
+    const headers = { cookie: `gate_console_session=${browser.cookie}`, host: 'localhost:8085' };
+    const answer = await fetch(`${address}/audit/export`, { headers });
+    expect(answer.status).toBe(200);
+    await expect(answer.text()).rejects.toThrow();
+    expect(asked).toBe(2);
+  });
+});
+
+describe('an export', () => {
+  it('of more than 50,000 rows says where it was cut, and the next one begins there', async () => {
+    const LENGTH = 50_700;
+    const entry = await someRow();
+    fixture.ledger = (_path, search) => {
+      const query = new URLSearchParams(search);
+      const before = Number(query.get('before') ?? LENGTH + 1);
+      return Array.from({ length: Math.min(Number(query.get('limit')), before - 1) }, (_, at) => ({
+        ...entry,
+        seq: before - 1 - at,
+      }));
+    };
+    const lines = async (address: string) => {
+      const { text } = await browser.get(address, { accept: 'application/json' });
+      return text.trimEnd().split('\n');
+    };
+    const first = await lines('/audit/export');
+    expect(first).toHaveLength(50_001);
+    const last = JSON.parse(first.at(-1) ?? '') as { before: number };
+    expect(last).toEqual({ export: 'cut', rows: 50_000, before: 701 });
+    const rest = await lines(`/audit/export?before=${last.before}`);
+    expect(rest.at(-1)).toBe('{"export":"complete","rows":700}');
+    expect(JSON.parse(rest[0] ?? '')).toMatchObject({ seq: 700 });
+  }, 60_000);
+});
+
+describe('a decision that is under way', () => {
+  const waiting: ((outcome: DecisionOutcome) => void)[] = [];
+  const applied = ({ decision, pending_id, decided_at, principal, request_id }: SignedDecision): DecisionOutcome => ({
+    outcome: 'applied',
+    settled: {
+      pending_id,
+      status: decision === 'deny' ? 'denied' : 'approved',
+      decided_at,
+      decided_by: principal.subject,
+      decision_reason: null,
+      decided_via: 'console',
+      principal,
+      request_id,
+    },
+  });
+
+  it('is waited for longer than HIL takes to say what became of it', () => {
+    expect(ASK_LIMITS.decideMs).toBe(45_000);
+    expect(ASK_LIMITS.decideMs).toBeGreaterThan(DECISION_TURNS.waitMs + DECISION_TURNS.turnMs);
+  });
+
+  it('and is late is not shown as done, nor as lost; it stands once it is taken', async () => {
+    let taken: SignedDecision | undefined;
+    limits.decideMs = SHORT.decideMs;
+    fixture.sender = (decision) => {
+      taken ??= decision;
+      return new Promise((resolve) => waiting.push(resolve));
+    };
+    const late = await browser.post(`/hil/${row.id}/approve`, fieldsOf());
+    expect(late.status).toBe(503);
+    expect(late.text).toContain('may have taken the decision: look at the call before you decide again');
+    expect(late.text).not.toMatch(/class="notice good"/);
+    expect(await statusOf()).toBe('pending');
+    if (!taken) throw new Error('nothing was sent');
+    for (const told of waiting.splice(0)) told(applied(taken));
+    await eventually('the row is approved', async () => (await statusOf()) === 'approved');
+    const { text } = await browser.get(`/hil/${row.id}`);
+    expect(text).toContain('class="tag approved"');
+  });
+
+  it.each([
+    ['the engine is away', new GateError('orchestrator_unavailable')],
+    ['its turn does not come', new GateError('decision_not_sent')],
+    ['its store does not answer', new GateError('store_unavailable')],
+  ])('is told, and not shown as done, where %s', async (_, error) => {
+    fixture.sender = () => Promise.reject(error);
+    for (const form of ['approve', 'deny']) {
+      const { status, text } = await browser.post(`/hil/${row.id}/${form}`, fieldsOf());
+      expect(status).toBe(503);
+      expect(text).toContain(error.code);
+      expect(text).toContain('data-decide="a"');
+      expect(text).not.toMatch(/class="notice good"/);
+    }
+    expect(await statusOf()).toBe('pending');
+  });
+
+  it('is one, however often its form is sent while the engine comes and goes', async () => {
+    const { sender } = fixture;
+    let sent = 0;
+    fixture.sender = async (decision) => {
+      sent += 1;
+      const outcome = await sender(decision);
+      // The engine took it, and the answer is lost.
+      if (sent === 1) throw new GateError('orchestrator_unavailable');
+      return outcome;
+    };
+    expect((await browser.post(`/hil/${row.id}/approve`, fieldsOf())).status).toBe(503);
+    await browser.post(`/hil/${row.id}/approve`, fieldsOf());
+    expect(await fixture.hil.reviews.get(row.id)).toMatchObject({ status: 'approved', decided_by: 'operator:dev' });
+  });
+});
+
+describe('the engine', () => {
+  it.each<[string, () => Promise<void>, RegExp]>([
+    ['away', () => Promise.reject(new Error('no engine here')), /nothing can be decided: no engine here/],
+    ['hanging', () => new Promise(() => undefined), /not known: |nothing can be decided: /],
+  ])('is named on the page of health where it is %s', async (_, orchestrator, says) => {
+    await fixture.hil.serve({ readiness: { orchestrator } });
+    const { text } = await browser.get('/health-of-services');
+    expect(text).toMatch(/workflow engine<\/th><td><span class="tag deny">away/);
+    expect(text).toMatch(says);
+    expect(text).toContain('The chain holds');
+  });
+
+  it('answers otherwise, and is not known while the review service is away', async () => {
+    expect((await browser.get('/health-of-services')).text).toMatch(
+      /workflow engine<\/th><td><span class="tag allow">answers/,
+    );
+    fixture.away.add('hil');
+    expect((await browser.get('/health-of-services')).text).toMatch(/workflow engine.*not known/);
+  });
+});
+
+describe('a stream that falls silent', () => {
+  it('ends, so that the page does not look live', async () => {
+    let isAborted = false;
+    limits.quietMs = SHORT.quietMs;
+    fixture.streamed = (signal) => {
+      signal.addEventListener('abort', () => (isAborted = true));
+      return Promise.resolve({ status: 200, body: silentAfter('id: 1\n\n') });
+    };
+    const { status, text } = await browser.get('/stream/hil', { accept: 'text/event-stream' });
+    expect([status, text]).toEqual([200, 'id: 1\n\n']);
+    expect(isAborted).toBe(true);
+  });
+});
+
+async function* silentAfter(text: string): AsyncGenerator<Uint8Array> {
+  yield Buffer.from(text);
+  await new Promise(() => undefined);
+}
