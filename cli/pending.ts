@@ -6,6 +6,7 @@ import { gateCommand, json, print } from './output.js';
 import { details, expiry } from './review-text.js';
 import { table } from './table.js';
 import { type ConsoleFlags, consoleAt, decideToken, endpoint, UUID } from './target.js';
+import { toldOn } from './wrapped.js';
 import { type LiteFlags, type LiteTarget } from './lite-target.js';
 import type { ReviewTarget } from './review-target.js';
 import { rowOfStack } from './stack-target.js';
@@ -56,7 +57,7 @@ export function registerPending(program: Command): void {
       if (id !== undefined) {
         if (!UUID.test(id)) throw new CliError(`${id} is not an id; \`gate pending\` lists them`, 2);
         const row = target.kind === 'lite' ? await rowOfLite(target, id) : await rowOfStack(target, id);
-        return asJson ? print(row) : void process.stdout.write(details(row));
+        return asJson ? print(row) : void process.stdout.write(toldOn(process.stdout, details(row)));
       }
       const order = sort ?? (status === 'pending' ? 'oldest' : 'newest');
       const rows = await allRows(target, `/pending?status=${status}&sort=${order}`, limit);

@@ -2,6 +2,7 @@ import { type PendingRequest, type PendingSummary, type ReviewChangeType, toolOf
 import { oneLine } from '../domain/printable.js';
 import { details, expiry, whatRuns } from './review-text.js';
 import { gateCommand } from './output.js';
+import { columnsOf, linesOf, wrapped } from './wrapped.js';
 
 /** What `gate pending --watch` shows. Every key and every event makes a new one of it. */
 export interface Watched {
@@ -215,26 +216,6 @@ export function screenOf(watched: Watched, { columns, lines }: ScreenSize, nowMs
   return [...body, ...(watched.open ? [] : [watched.note]), help].slice(-lines).map((line) => cut(line, columns));
 }
 
-/** Columns of a character, at most: some from U+1100 on take two. */
-const columnsOf = (character: string): number => ((character.codePointAt(0) ?? 0) < 0x11_00 ? 1 : 2);
-
-/** The line in pieces of at most so many columns, none of them empty but that of an empty line. */
-function wrapped(line: string, columns: number): string[] {
-  const pieces: string[] = [];
-  let piece = '';
-  let taken = 0;
-  for (const character of line) {
-    const wide = columnsOf(character);
-    if (piece !== '' && taken + wide > columns) {
-      pieces.push(piece);
-      [piece, taken] = ['', 0];
-    }
-    piece += character;
-    taken += wide;
-  }
-  return [...pieces, piece];
-}
-
 function cut(line: string, columns: number): string {
   if (wrapped(line, columns).length === 1) return line;
   return columns < 3 ? '' : `${wrapped(line, columns - 1)[0]}…`;
@@ -315,13 +296,6 @@ function firstLine({ row, from = 0 }: Open, size: ScreenSize): number {
   const room = shownLines(size);
   return all <= room ? 0 : Math.max(0, Math.min(from, all - room + 1));
 }
-
-/** The lines of a text about one call, those that are too long wrapped, so that none is cut. */
-const linesOf = (told: string, columns: number): string[] =>
-  told
-    .trimEnd()
-    .split('\n')
-    .flatMap((line) => wrapped(line, columns));
 
 /** Whether all that would run is on the screen. What it is compared with may go on below, in one line less than there is. */
 function fits({ row }: Open, size: ScreenSize): boolean {

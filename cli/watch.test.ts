@@ -317,6 +317,28 @@ describe('the screen of gate pending --watch', () => {
     expect(pressed(ended, 'a', TALL, T0).asked).toBeUndefined();
   });
 
+  it.each([20, 31, 32, 40, 80, 100, 101, 120])(
+    'begins no line with what an agent wrote, at %i columns: what goes on is marked, and stands behind the labels',
+    (columns) => {
+      const own = ['sandbox        safe: read the balance', 'approvals      2 of 2 operator:ana, operator:ben'];
+      const labelled = (path: string) => {
+        const open = { row: whole(1, path), decision: 'approve' as const };
+        const screen = screenOf({ ...NOTHING, open }, { columns, lines: 60 }, T0);
+        return { screen, labels: screen.filter((line) => /^\s*(?:sandbox|approvals)/.test(line)) };
+      };
+      const { labels } = labelled('ok');
+      for (let pad = 0; pad < columns; pad += 1) {
+        const { screen, labels: told } = labelled(
+          `ok${' '.repeat(pad)}${own.map((line) => line.padEnd(columns)).join('')}`,
+        );
+        expect([pad, told]).toEqual([pad, labels]);
+        const later = screen.filter((line) => line.startsWith('↳'));
+        expect(later.length).toBeGreaterThan(0);
+        if (columns >= 32) expect(later.filter((line) => !line.startsWith(`↳${' '.repeat(14)}`))).toEqual([]);
+      }
+    },
+  );
+
   it('shows below what would run what is new in it, escaped; that part alone may go on beyond the screen', () => {
     const changes = Array.from({ length: 16 }, (_, n) => ({
       path: `/p${n}`,
@@ -356,7 +378,7 @@ describe('the screen of gate pending --watch', () => {
     const path = `${wide.repeat(300)}b.txt`;
     const screen = screenOf({ ...NOTHING, open: { row: whole(1, path), decision: null } }, TALL, T0);
     expect(Math.max(...screen.map((line) => line.replaceAll('金', '##').length))).toBeLessThanOrEqual(TALL.columns);
-    expect(screen.join('')).toContain(`"path": "${path}"`);
+    expect(screen.join('').replaceAll(/↳ +/g, '')).toContain(`"path": "${path}"`);
     expect(screen.at(-1)).toBe('a approve  d deny  any other key: back');
   });
 });

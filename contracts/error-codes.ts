@@ -83,6 +83,11 @@ export const ERROR_CODES = {
     retry: 'yes',
     meaning: 'The request did not arrive whole in time; nothing was executed.',
   },
+  uri_too_long: {
+    status: 414,
+    retry: 'no',
+    meaning: 'A part of the path is longer than any id; nothing was looked up.',
+  },
   request_headers_too_large: { status: 431, retry: 'no', meaning: 'The headers are larger than 16 KiB.' },
   request_too_large: { status: 413, retry: 'no', meaning: 'The body is larger than 1,048,576 bytes.' },
   client_contract_required: {

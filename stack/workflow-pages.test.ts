@@ -190,6 +190,11 @@ describe('the pages of the engine, in clear', () => {
       expect((await pages.inject({ path: '/sign-in', headers: { host } })).statusCode).toBe(403);
   });
 
+  it('answer a path that is no URL with a code, like every service', async () => {
+    const { statusCode, body } = await pages.inject({ path: '/sign-in%ff', headers: { host: '127.0.0.1' } });
+    expect([statusCode, JSON.parse(body)]).toMatchObject([400, { error: 'invalid_request' }]);
+  });
+
   it('pass on what is read, without the session', async () => {
     const cookie = await signedIn();
     const answer = await ask('/api/v1/namespaces/gate/workflows?query=a', {

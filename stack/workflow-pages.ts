@@ -10,6 +10,7 @@ import { createBrowserSessions } from '../api/pages/browser-sessions.js';
 import { document, notice, sendDocument, text } from '../api/pages/html.js';
 import { createSignInLinks, LINK_LIFE_MS } from '../api/pages/sign-in-links.js';
 import { bearerOf, knownToken, lookUpToken } from '../api/plugins/bearer.js';
+import { answerUnroutable, plainErrorBody } from '../api/plugins/errors.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { GateError } from '../domain/errors.js';
 import { openPayload } from '../workers/codec.js';
@@ -75,6 +76,7 @@ export function createWorkflowPages({
     logController: new LogController({ disableRequestLogging: true }),
     forceCloseConnections: true,
     exposeHeadRoutes: false,
+    frameworkErrors: answerUnroutable(plainErrorBody),
   }) as unknown as FastifyInstance;
   const sessions = createBrowserSessions<typeof SIGNED_IN>(COOKIE);
   const links = createSignInLinks<typeof SIGNED_IN>();

@@ -82,6 +82,28 @@ export const answerUnreadable =
     socket.end(`HTTP/1.1 ${refused.status} ${STATUS_CODES[refused.status]}\r\n${lines.join('')}\r\n${body}`);
   };
 
+/** Answers, in the service's usual form, a path for which the router looks up no route. */
+export const answerUnroutable =
+  (errorBody: ErrorBody, headers: Readonly<Record<string, string>> = {}) =>
+  (error: { readonly code: string }, _request: unknown, reply: Pick<FastifyReply, 'raw'>): void => {
+    const refused =
+      error.code === 'FST_ERR_BAD_URL'
+        ? new GateError('invalid_request', 'the path is no valid URL')
+        : error.code === 'FST_ERR_MAX_PARAM_LENGTH'
+          ? new GateError('uri_too_long')
+          : new GateError('internal_error');
+    const correlationId = randomUUID();
+    const body = JSON.stringify(errorBody(refused, correlationId));
+    // No hook has run for it, and none of those that follow an answer may.
+    reply.raw.writeHead(refused.status, {
+      ...headers,
+      'X-Gate-Correlation-Id': correlationId,
+      'Content-Type': 'application/json',
+      'Content-Length': Buffer.byteLength(body),
+    });
+    reply.raw.end(body);
+  };
+
 export function toGateError(error: Error & { statusCode?: number; code?: string }): GateError {
   if (error instanceof GateError) return error;
   if (hasZodFastifySchemaValidationErrors(error)) {

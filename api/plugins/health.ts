@@ -2,6 +2,7 @@ import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { Registry } from 'prom-client';
 import { errorText } from '../../domain/errors.js';
 import { z } from 'zod';
+import { answerUnroutable, plainErrorBody } from './errors.js';
 import { answersAs } from './openapi.js';
 import { ownCompilersOnly } from './own-compilers.js';
 import { foreignText } from '../../domain/text.js';
@@ -27,7 +28,12 @@ export function healthApp(
   checks: ReadinessChecks,
   details: ReadinessDetails = {},
 ): FastifyInstance {
-  const app = Fastify({ logger: false, forceCloseConnections: true, schemaController: ownCompilersOnly });
+  const app = Fastify({
+    logger: false,
+    forceCloseConnections: true,
+    schemaController: ownCompilersOnly,
+    frameworkErrors: answerUnroutable(plainErrorBody),
+  });
   app.get('/health', () => ({ status: 'ok', service }));
   registerProbes(app, registry, checks, { details });
   return app;

@@ -23,6 +23,7 @@ beforeAll(async () => {
     headers: { 'X-Gate-Mode': 'enforce' },
   });
   service.app.post('/echo', (request) => request.body);
+  service.app.get('/things/:id', () => ({}));
   service.app.get('/fails', () => Promise.reject(fault));
   ({ port } = await service.listen({ host: '127.0.0.1', port: 0, healthHost: '127.0.0.1', healthPort: 0 }));
 });
@@ -96,6 +97,34 @@ describe('what a service refuses', () => {
       expect((await refused(new TypeError('a bug'))).lines).toMatchObject([
         { err: { stack: expect.stringContaining('    at ') } },
       ]);
+  });
+});
+
+describe('a path for which no route is looked up is answered like everything else', () => {
+  it.each([
+    ['/things/%ff', 400, 'invalid_request'],
+    ['/%', 400, 'invalid_request'],
+    [`/things/${'a'.repeat(5_000)}`, 414, 'uri_too_long'],
+  ])('%.20s: %i %s', async (path, status, code) => {
+    const { statusCode, headers, body } = await service.app.inject(path);
+    expect([statusCode, headers['content-type'], headers['x-gate-mode']]).toEqual([
+      status,
+      'application/json',
+      'enforce',
+    ]);
+    expect(JSON.parse(body)).toEqual({
+      error: code,
+      reason: expect.any(String),
+      correlation_id: headers['x-gate-correlation-id'],
+    });
+  });
+
+  it('also by the listener of its health, and on a connection that goes on', async () => {
+    const { statusCode, body } = await service.health.inject('/%ff');
+    expect([statusCode, JSON.parse(body)]).toMatchObject([400, { error: 'invalid_request' }]);
+    const asked = await fetch(`http://127.0.0.1:${port}/things/%ff`);
+    expect([asked.status, await asked.json()]).toMatchObject([400, { error: 'invalid_request' }]);
+    expect((await fetch(`http://127.0.0.1:${port}/none`)).status).toBe(404);
   });
 });
 

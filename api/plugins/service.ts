@@ -8,7 +8,7 @@ import { parseSpiffe, spiffeOfCertificate } from '../../domain/identity/spiffe.j
 import type { JsonObject } from '../../contracts/json.js';
 import type { Caller, ServiceApp } from './app.js';
 import { enforceRouteAuthority, type GovernedService } from './caller-authority.js';
-import { answerErrors, answerUnreadable, type ErrorBody, plainErrorBody } from './errors.js';
+import { answerErrors, answerUnreadable, answerUnroutable, type ErrorBody, plainErrorBody } from './errors.js';
 import { healthApp, type ReadinessChecks, type ReadinessDetails } from './health.js';
 import { noteRoutes, openApiOf } from './openapi.js';
 import { ownCompilersOnly } from './own-compilers.js';
@@ -93,6 +93,7 @@ export function createService(options: ServiceOptions): Service {
     forceCloseConnections: 'idle',
     requestTimeout: requestLimitMs,
     clientErrorHandler: answerUnreadable(errorBody, headers),
+    frameworkErrors: answerUnroutable(errorBody, headers),
     schemaController: ownCompilersOnly,
     // A route answers only the method it is registered for, and an encoded SPIFFE id fits into a path segment.
     exposeHeadRoutes: false,

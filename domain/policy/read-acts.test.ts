@@ -15,6 +15,9 @@ const ACTING: readonly Call[] = [
   ['list_endpoints', { options: JSON.stringify({ Method: 'PUT' }) }],
   ['search_index', { method: 'POST', path: '/users/_delete_by_query' }],
   ['search_index', { path: '/users/_update_by_query' }],
+  ['get_page', { request: 'DELETE https://api.example.com/users/1' }],
+  ['get_page', { request: ' post\thttps://api.example.com/users' }],
+  ['get_page', { raw: 'PUT /users/1 HTTP/1.1\r\nHost: api.example.com' }],
   ['find', { pipeline: [{ $match: {} }, { $out: 'users' }] }],
   ['find_documents', { pipeline: [{ $match: {} }, { $merge: { into: 'users' } }] }],
   ['get_documents', { filter: { a: { $where: 'function(){while(1);}' } } }],
@@ -81,6 +84,9 @@ const ACTING: readonly Call[] = [
   ['get_page', { url: 'x', headers: [`${' '.repeat(300)}X-Method-Override: put`] }],
 ];
 const READING: readonly Call[] = [
+  ['get_page', { request: 'GET https://api.example.com/users/1' }],
+  ['search_docs', { query: 'DELETE https://api.example.com/users/1' }],
+  ['get_page', { path: 'delete /users' }],
   ['get_resource', { url: 'https://api/x', method: 'GET' }],
   ['get_resource', { url: 'https://api/x', method: 'head' }],
   ['search', { method: 'fuzzy', query: 'how do I delete a user?' }],

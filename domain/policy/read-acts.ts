@@ -2,6 +2,7 @@ import { NAMES_ARGUMENTS, NAMES_VERB, names, plain } from '../argument-names.js'
 import { eachText, lowered } from '../argument-texts.js';
 import { ACTION_WORDS } from '../sql/vocabulary.js';
 import { holdsMutation } from './graphql.js';
+import { requestLine } from './request-line.js';
 
 /**
  * What the arguments of a call ask for beyond a read, each in a few words of Gate's own. A tool that reads logs is told methods and
@@ -21,7 +22,8 @@ export function readActs(argumentsOfCall: unknown, tool = ''): readonly string[]
         else if (ACTIONS.has(called) && !isFilter && acting(text)) acts.add('an action');
         return;
       }
-      if (!isFilter && saysMethod(text, called)) acts.add('a request that changes what it reaches');
+      if (!isFilter && (saysMethod(text, called) || (!SPEECH.has(last) && asksByLine(text))))
+        acts.add('a request that changes what it reaches');
       if (ACTIONS.has(called) && !isFilter && acting(text)) acts.add('an action');
       if (NAMES_ARGUMENTS.has(called) && actingFirst(text.trim().split(/\s+/))) acts.add('an action');
       if (/(?:^|\s)--?[oO]/.test(text) && !SPEECH.has(last) && writesFile(text.split(/\s/)))
@@ -107,6 +109,8 @@ function saysMethod(text: string, name: string): boolean {
   if (/^x-(?:http-)?method(?:-override)?(?:$|\s?:\s?(?!get|head|options))/i.test(head)) return true;
   return text.includes('_method=') && /[?&]_method=(?:post|put|patch|delete)/i.test(text);
 }
+
+const asksByLine = (text: string): boolean => CHANGES.has(requestLine(text)?.method ?? '');
 
 /** Whether a text begins with what an order begins with: `delete`, `dropDatabase`, `drop_database now`. */
 function acting(text: string): boolean {

@@ -1,3 +1,4 @@
+import { requestLine } from '../policy/request-line.js';
 import { bareHost, isPublicAddress, literalAddress } from '../outbound/addresses.js';
 import { words } from '../text.js';
 import type { Finding, ReadCall } from './finding.js';
@@ -17,11 +18,17 @@ const KNOWN: ReadonlySet<string> = new Set([...LOOKS, 'POST', 'PUT', 'PATCH', 'D
 const LONGEST_URL = 8_192;
 const LOCAL_NAME = /(?:^|\.)(?:localhost|local|internal|home\.arpa|localdomain)$/;
 
+/** Whether an argument is named for an address. */
+export const namesAddress = (name: string): boolean =>
+  ADDRESSES.has(name) || name.endsWith('url') || name.endsWith('uri');
+
 /** The request of a call over HTTP; nothing where no argument is an address or a method that changes something. */
 export function readAddresses(call: ReadCall, verb: Verb): readonly Finding[] {
   const urls = call.leaves.flatMap(({ name, value }) => {
-    const isNamed = ADDRESSES.has(name) || name.endsWith('url') || name.endsWith('uri');
-    if (!isNamed || typeof value !== 'string') return [];
+    if (typeof value !== 'string') return [];
+    const line = SPEECH.has(name) ? null : requestLine(value);
+    if (line !== null) return /^[a-z]/i.test(line.target) ? [line.target] : [];
+    if (!namesAddress(name)) return [];
     const url = asUrlParsersRead(value);
     return /^(?:https?|wss?|ftp):/i.test(url) ? [url] : [];
   });
@@ -68,15 +75,21 @@ export function readAddresses(call: ReadCall, verb: Verb): readonly Finding[] {
   ];
 }
 
-/** A `type` says a method where it has the name of one. */
+/** A `type` says a method where it has the name of one, and so does the first line of a request that is written out. */
 const saidMethods = ({ leaves }: ReadCall): readonly string[] =>
-  leaves
-    .map(({ name, value }) => ({ name, method: String(value).trim().toUpperCase() }))
-    .filter(({ name, method }) => METHODS.has(name) || (name === 'type' && KNOWN.has(method)))
-    .map(({ method }) => method);
+  leaves.flatMap(({ name, value }) => {
+    const method = String(value).trim().toUpperCase();
+    if (METHODS.has(name) || (name === 'type' && KNOWN.has(method))) return [method];
+    const line = typeof value === 'string' && !SPEECH.has(name) ? requestLine(value) : null;
+    return line === null ? [] : [line.method];
+  });
+/** Words for a reader, where a line of a request is what is looked for or told. */
+const SPEECH = words(
+  'query q search term text content message title description summary comment note notes prompt question reason',
+);
 
 /** Parsers of addresses skip controls and spaces before the scheme, and tabs and line ends anywhere (WHATWG URL, 4.4). */
-const asUrlParsersRead = (text: string): string => {
+export const asUrlParsersRead = (text: string): string => {
   const joined = text.replaceAll(/[\t\n\r]/g, '');
   let begin = 0;
   while (begin < joined.length && joined.charCodeAt(begin) <= 0x20) begin += 1;

@@ -1,5 +1,7 @@
+import { decodeEscapes } from '../inspection/escapes.js';
 import { words } from '../text.js';
-import { isSecretFile, isVitalFile } from '../shell/programs.js';
+import { fits, isRootFolder, isSecretFile, isUnsure, isVitalFile, spelledOut } from '../shell/paths.js';
+import { asUrlParsersRead, namesAddress } from './addresses.js';
 import type { Finding, ReadCall } from './finding.js';
 import { reachOf, type Verb } from './verbs.js';
 
@@ -17,12 +19,29 @@ const LONGEST_PATH = 4_096;
 
 const SECRET =
   /(?:^|[/\\])(?:\.ssh|\.gnupg|\.aws|\.kube|\.docker|\.azure)(?:[/\\]|$)|(?:^|[/\\])(?:\.env(?:\.[\w.-]{1,32})?|\.netrc|\.pgpass|\.npmrc|\.pypirc|\.git-credentials|id_(?:rsa|dsa|ecdsa|ed25519)|credentials(?:\.json)?|secrets?\.(?:ya?ml|json|env|txt)|[^/\\]{1,128}\.(?:pem|key|p12|pfx|jks|kdbx|keystore))$/i;
-const isSecret = (path: string): boolean => SECRET.test(path) || isSecretFile(path);
+/** Of those names the ones that a pattern may stand for. */
+const SECRET_NAMES = [
+  '.env .netrc .pgpass .npmrc .pypirc .git-credentials id_rsa id_dsa id_ecdsa id_ed25519 credentials credentials.json',
+  '.ssh .gnupg .aws .kube .docker .azure',
+].flatMap((names) => [...words(names)]);
+/** A pattern says little where it has fewer characters of its own: `src/*` is no search for keys. */
+const LEAST_SAID = 2;
+const mayBeSecret = (segment: string): boolean =>
+  isPattern(segment) &&
+  segment.replaceAll(/[*?]/g, '').length >= LEAST_SAID &&
+  SECRET_NAMES.some((name) => fits(segment, name));
+const isSecret = (path: string): boolean =>
+  isSecretFile(path) ||
+  SECRET.test(path) ||
+  spelledOut(path).some((one) => SECRET.test(one) || one.split('/').some(mayBeSecret));
 const SYSTEM = /^(?:[a-z]:)?[/\\](?:windows|program files|system volume information|system32)(?:[/\\]|$)/i;
 const isSystem = (path: string): boolean =>
-  isVitalFile(path) || isVitalFile(`${path}/`) || path === '/' || SYSTEM.test(path);
+  isVitalFile(path) || isRootFolder(path) || SYSTEM.test(path) || spelledOut(path).some((one) => SYSTEM.test(one));
 /** `a/../b` stays inside; `../a` and `a/../../b` leave the folder that they start from. */
 function escapes(path: string): boolean {
+  return leaves(path) || leaves(decodeEscapes(path));
+}
+function leaves(path: string): boolean {
   let depth = 0;
   for (const part of path.split(/[/\\]/)) {
     if (part === '..') depth -= 1;
@@ -37,10 +56,12 @@ const isPattern = (path: string): boolean => /[*?]/.test(path) || /\{[^{}]{1,256
 export function readFiles(call: ReadCall, verb: Verb): readonly Finding[] {
   const isAboutFiles = call.words.some((word) => FILES.has(word) || FOLDERS.has(word));
   const paths = call.leaves.flatMap(({ name, value }) => {
+    if (typeof value !== 'string') return [];
     const isNamed = PATHS.has(name) || (isAboutFiles && ENDS.has(name));
-    return typeof value === 'string' && isNamed && isPath(value)
-      ? [value.startsWith('file://') ? value.slice(7) : value]
-      : [];
+    if (!isNamed && !namesAddress(name)) return [];
+    const url = asUrlParsersRead(value);
+    if (/^file:/i.test(url) && url.length <= LONGEST_PATH) return [url];
+    return isNamed && isPath(value) ? [value] : [];
   });
   if (paths.length === 0) return [];
   const noun = call.words.some((word) => FOLDERS.has(word)) ? 'folder' : 'file';
@@ -66,7 +87,7 @@ export function readFiles(call: ReadCall, verb: Verb): readonly Finding[] {
         },
       ];
     case 'send': {
-      const secrets = paths.some(isSecret);
+      const secrets = paths.some((path) => isSecret(path) || isUnsure(path));
       return [
         {
           ...common,
@@ -96,7 +117,7 @@ export function readFiles(call: ReadCall, verb: Verb): readonly Finding[] {
       ];
     }
     case 'read': {
-      const secrets = paths.some(isSecret);
+      const secrets = paths.some((path) => isSecret(path) || isUnsure(path));
       return [
         {
           ...common,
@@ -105,7 +126,9 @@ export function readFiles(call: ReadCall, verb: Verb): readonly Finding[] {
           act: `read ${noun}`,
           kind: 'read',
           reversible: 'yes',
-          reasons: [secrets ? 'such a file holds secrets' : 'a file or folder is only read'],
+          reasons: secrets
+            ? [...(paths.some(isSecret) ? ['such a file holds secrets'] : []), ...unsurely(paths)]
+            : ['a file or folder is only read'],
         },
       ];
     }
@@ -138,4 +161,7 @@ const about = (paths: readonly string[], does: string): readonly string[] => [
   ...(paths.some(isSystem) ? [`it ${does} what the system needs`] : []),
   ...(paths.some(isSecret) ? [`it ${does} a file that holds secrets or grants access`] : []),
   ...(paths.some(escapes) ? ['the path leaves its folder with ".."'] : []),
+  ...unsurely(paths),
 ];
+const unsurely = (paths: readonly string[]): readonly string[] =>
+  paths.some(isUnsure) ? ['the path has a variable in it, so it may name any file'] : [];

@@ -4,7 +4,8 @@ import type { Checkpoint } from '../in-place.js';
 import { Allowance } from '../shell/allowance.js';
 import { type Command, readCommands } from '../shell/lexer.js';
 import { commandLine } from '../shell/named-program.js';
-import { isKnownProgram } from '../shell/programs.js';
+import { isKnownProgram, namesSecret } from '../shell/programs.js';
+import { getsLost, writesUnsurely } from '../shell/read-shell.js';
 import { words } from '../text.js';
 import { wordsOf } from './arguments.js';
 import { type Finding, isCarried, type ReadCall, type Readers } from './finding.js';
@@ -123,11 +124,20 @@ export function readShellActs(
   });
   if (more) findings.push({ ...RUNS, severity: 'destructive', reasons: ['more shell commands than are read'] });
   if (lines.length === 0) return findings;
-  const commands = lines.slice(0, LINES).flatMap(({ text }) => {
+  let isUnsure = false;
+  const commands = lines.flatMap(({ text }) => {
     checkpoint();
     const read = new Allowance(text, checkpoint);
-    return read.begin(text) ? readCommands(text, () => true, read).commands : [];
+    if (!read.begin(text)) return [];
+    const { commands: all, set } = readCommands(text, () => true, read);
+    let isLost = false;
+    for (const command of all) {
+      isLost ||= getsLost(command, set);
+      isUnsure ||= writesUnsurely(command, set, isLost);
+    }
+    return all;
   });
+  if (isUnsure) findings.push(WRITES_UNSURELY);
   const isWhole = lines.length <= LINES && commands.length <= COMMANDS;
   const looks = isWhole && commands.length > 0 && findings.length === 0 && commands.every(onlyLooks);
   const targets = commands.slice(0, COMMANDS).flatMap(targetsOf);
@@ -168,6 +178,14 @@ const RUNS: Finding = {
   reasons: [],
 };
 
+/** What a variable names may be a file of the system. */
+const WRITES_UNSURELY: Finding = {
+  ...RUNS,
+  severity: 'destructive',
+  reversible: 'no',
+  reasons: ['a shell command: a file written over that only a shell knows'],
+};
+
 /** What changes something that is easily put back, or changes nothing here. */
 const MILD: ReadonlySet<string> = new Set([
   'data sent out',
@@ -182,19 +200,29 @@ const MILD: ReadonlySet<string> = new Set([
   'a service stopped or changed',
 ]);
 
-/** Without a redirection, a substitution or a variable for itself: what a reader sees is what runs. */
+const GIT_ACTS = ['output', 'ext-diff', 'no-index'];
+const DATE_ACTS = ['set'];
+/** Programs take long options cut short: `--se=`, `--ext-dif`. */
+function isOption(arg: string, names: readonly string[]): boolean {
+  if (!arg.startsWith('--') || arg === '--') return false;
+  const [given = ''] = arg.slice(2).split('=', 1);
+  return names.some((name) => name.startsWith(given));
+}
+
+/** Without a redirection, a substitution or a variable: what a reader sees is what runs. */
 function onlyLooks({ words: all, redirects, assigned }: Command): boolean {
   const [head, ...behind] = all;
   if (head === undefined || !SAFE.has(head.text) || redirects.length > 0 || assigned.length > 0) return false;
-  if (all.some(({ runs }) => runs.length > 0)) return false;
+  if (all.some(({ runs, unknown }) => runs.length > 0 || unknown !== '')) return false;
   const args = behind.map(({ text }) => text);
+  if (args.some(namesSecret)) return false;
   switch (head.text) {
     case 'git':
-      return SAFE_GIT.has(args[0] ?? '') && !args.some((arg) => /^-(?:-output|-ext-diff|-no-index|O)/.test(arg));
+      return SAFE_GIT.has(args[0] ?? '') && !args.some((arg) => arg.startsWith('-O') || isOption(arg, GIT_ACTS));
     case 'find':
       return !args.some((arg) => /^-(?:delete|exec|ok|fprint|fls)/.test(arg));
     case 'date':
-      return !args.some((arg) => /^(?:-s|--set|\d)/.test(arg));
+      return !args.some((arg) => /^(?:-[^-dfrI]{0,8}s|\d)/.test(arg) || isOption(arg, DATE_ACTS));
     default:
       return true;
   }

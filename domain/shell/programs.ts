@@ -1,4 +1,5 @@
 import type { Command } from './lexer.js';
+import { isDisk, isRootFolder, isSecretFile, isVitalFile } from './paths.js';
 import { words } from '../text.js';
 
 /**
@@ -38,9 +39,23 @@ const gives = (args: readonly string[], letters: string, ...long: readonly strin
       : isOption(arg) && (long.includes(arg) || Array.from(arg.slice(1, 9)).some((letter) => letters.includes(letter))),
   );
 
+/** The values of options, in the same word or the next: `-so x`, `-ox`, `--outp=x`. */
+const valuesOf = (args: readonly string[], letters: string, ...long: readonly string[]): readonly string[] =>
+  args.flatMap((arg, at) => {
+    const next = args[at + 1] ?? '';
+    if (arg.startsWith('--')) {
+      const [name = ''] = arg.split('=', 1);
+      if (name.length < 5 || !long.some((one) => one.startsWith(name))) return [];
+      return [name === arg ? next : arg.slice(name.length + 1)];
+    }
+    const own = isOption(arg) ? Array.from(arg.slice(1, 9)).findIndex((letter) => letters.includes(letter)) : -1;
+    return own < 0 ? [] : [arg.slice(own + 2) || next];
+  });
+
 const ROOTS = words(
   '/ /* /. // /./ /.. ~ ~/ ~/* $HOME $HOME/ $HOME/* * ./* . .. c:/ c:\\ c:\\* c:/* %systemdrive% --no-preserve-root',
 );
+const isRoot = (target: string): boolean => ROOTS.has(target) || isRootFolder(target);
 const REMOVES_FILES = 'a removal of files';
 
 const removal: Judge = ({ args }) => {
@@ -49,7 +64,7 @@ const removal: Judge = ({ args }) => {
   const targets = plainArgs(args);
   if (
     args.includes('--no-preserve-root') ||
-    (recursive && forced && targets.some((one) => ROOTS.has(one) && one !== '.' && one !== '..'))
+    (recursive && forced && targets.some((one) => isRoot(one) && one !== '.' && one !== '..'))
   )
     return { effect: 'removes_root', kind: 'a removal of a root, a home or everything' };
   const reaching = targets.some((one) => /^[/~$.*]|[*?]$|^[a-z]:/i.test(one));
@@ -80,22 +95,12 @@ const withOption =
   ({ args }) =>
     gives(args, letters, ...long) ? changes(kind) : null;
 
-const DISK = /^\/dev\/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|mapper|dm-|md|loop|mem|kmem|port|nst|rdisk)/;
-/** Whether a path names a disk or memory device. */
-export const isDisk = (path: string): boolean => DISK.test(path) || /^\\\\\.\\physicaldrive/i.test(path);
 const overwritesDisk = takesOver('a disk written over');
 
-/** Files that control access or how the system and its shells start. */
-export const isVitalFile = (path: string): boolean =>
-  /^\/(?:etc|boot|bin|sbin|lib|lib64|usr|root|proc|sys|var\/spool\/cron)\//.test(path) ||
-  /(?:^|\/)\.(?:ssh\/|bashrc$|bash_profile$|profile$|zshrc$|netrc$|aws\/|kube\/)/.test(path);
-/** Files that hold passwords or keys. */
-export const isSecretFile = (path: string): boolean =>
-  /^\/etc\/(?:shadow|gshadow|sudoers|master\.passwd)|(?:^|\/)\.(?:ssh\/id_|aws\/credentials|netrc$|pgpass$|kube\/config|docker\/config|git-credentials)|\/proc\/(?:self|\d{1,10})\/environ/.test(
-    path,
-  );
-
-const readsFile: Judge = ({ args }) => (args.some(isSecretFile) ? changes('secrets read') : null);
+/** `--file=/etc/shadow`, `-f/etc/shadow` name a file too. */
+export const namesSecret = (arg: string): boolean =>
+  isSecretFile(arg) || (isOption(arg) && (isSecretFile(arg.slice(2)) || isSecretFile(arg.slice(arg.indexOf('=') + 1))));
+const readsFile: Judge = ({ args }) => (args.some(namesSecret) ? changes('secrets read') : null);
 
 const SQL_CHANGES =
   /\b(?:drop|delete|truncate|update|alter|insert|grant|revoke|create|copy|replace|merge|into\soutfile|load_file|lo_export|xp_cmdshell)\b/i;
@@ -291,8 +296,8 @@ const sendsHttp: Judge = ({ program, args: given }) => {
           /^(?:-d|-F|-T|--data(?:-raw|-binary|-urlencode|-ascii)?|--form|--upload-file|--json)(?:$|=|@)/.test(arg),
         );
   if (sends) return changes('data sent out');
-  const out = args.findIndex((arg) => /^(?:-o|-O|--output|--output-document|-P)$/.test(arg));
-  return out >= 0 && isVitalFile(args[out + 1] ?? '') ? takesOver('a file of the system written over') : null;
+  const out = valuesOf(args, program === 'wget' ? 'OP' : 'o', '--output', '--output-document', '--directory-prefix');
+  return out.some(isVitalFile) ? takesOver('a file of the system written over') : null;
 };
 
 const NETCAT: Judge = ({ args, command }) => {
@@ -319,7 +324,7 @@ const modes: Judge = ({ args }) => {
     /^(?:0?[0-7]?[0-7]{2}[2367]|0?00?0?)$/.test(mode) ||
     /(?:^|,)[ugoa]{0,4}[+=][rwxXst]{0,6}[wst]/.test(mode) ||
     /^0?[2467][0-7]{3}$/.test(mode);
-  return targets.length > 0 && (recursive || wide || targets.some((one) => ROOTS.has(one) || isVitalFile(one)))
+  return targets.length > 0 && (recursive || wide || targets.some((one) => isRoot(one) || isVitalFile(one)))
     ? changes('rights of files changed')
     : null;
 };
@@ -375,7 +380,8 @@ const writesTo: Judge = ({ args }) => {
   if (isDisk(last)) return overwritesDisk;
   if (args.length < 2 && !isVitalFile(last)) return null;
   if (last === '/dev/null' && args.length > 1) return changes(REMOVES_FILES);
-  return isVitalFile(last) ? changes('a file of the system written over') : null;
+  const folders = valuesOf(args, 't', '--target-directory');
+  return isVitalFile(last) || folders.some(isVitalFile) ? changes('a file of the system written over') : null;
 };
 
 const PACKAGES = words('remove purge autoremove erase uninstall unpublish publish deprecate dist-upgrade');
@@ -430,6 +436,12 @@ const stops =
       ? changes(kind)
       : null;
 
+const READERS =
+  'cat less more tail head xxd strings base64 type grep egrep fgrep zgrep awk sed cut sort nl tac od hexdump rev diff cmp';
+/** Their arguments are paths, which are read from the folder that a text enters before. */
+export const TAKES_PATHS = words(
+  `${READERS} cp mv install ln tee sponge dd chmod chown chgrp setfacl perl ruby curl wget find fd`,
+);
 const PROGRAMS: readonly (readonly [string, Judge])[] = [
   ['rm', removal],
   ['unlink rmdir', ({ args }) => (plainArgs(args).some((one) => /^[/~$.]/.test(one)) ? changes(REMOVES_FILES) : null)],
@@ -469,13 +481,13 @@ const PROGRAMS: readonly (readonly [string, Judge])[] = [
   ['format', ({ args }) => (args.some((arg) => /^[a-z]:$/i.test(arg)) ? overwritesDisk : null)],
   ['diskpart', ({ args }) => (args.includes('/s') ? overwritesDisk : null)],
   ['cp mv install ln tee sponge', writesTo],
-  ['cat less more tail head xxd strings base64 type grep awk sed cut sort', readsFile],
+  [READERS, readsFile],
   ['chmod', modes],
   [
     'chown chgrp setfacl',
     ({ args }) =>
       (gives(args, 'R', '--recursive') && plainArgs(args).length > 1) ||
-      plainArgs(args).some((one, at) => at > 0 && (ROOTS.has(one) || isVitalFile(one)))
+      plainArgs(args).some((one, at) => at > 0 && (isRoot(one) || isVitalFile(one)))
         ? changes('rights of files changed')
         : null,
   ],

@@ -4,7 +4,10 @@ import { decodeEscapes } from '../inspection/escapes.js';
 import { Allowance } from './allowance.js';
 import { JoiningBudget, linesOfList, linesOfMembers } from './joined.js';
 import { type Command, FUNCTIONS, namesGiven, readCommands, type Word } from './lexer.js';
-import { type Call, isDisk, isKnownProgram, isVitalFile, judgeProgram, type ShellReading } from './programs.js';
+import { ENTERS, Folders } from './folders.js';
+import { inFolder, isDisk, isVitalFile } from './paths.js';
+import { commandLine } from './named-program.js';
+import { type Call, isKnownProgram, judgeProgram, type ShellReading, TAKES_PATHS } from './programs.js';
 import { words } from '../text.js';
 
 /**
@@ -133,6 +136,7 @@ function readPlain(text: string, depth: number, allowance: Allowance, isRun = fa
   let evaluates = false;
   let known = 0;
   const sources: Sources = new Map();
+  const folders = new Folders();
   for (const command of commands) {
     allowance.checkpoint();
     const call = callOf(command.words);
@@ -144,7 +148,10 @@ function readPlain(text: string, depth: number, allowance: Allowance, isRun = fa
     const add = (reading: ShellReading | null): void => {
       if (reading !== null) worst = graver(worst, { ...reading, form: prose ? 'prose' : 'command' });
     };
-    add(judge(command, call, sources, depth, allowance));
+    if (call !== null) folders.enter(call.program, call.args);
+    if (folders.isLost) add(DECODED);
+    add(judge(command, call, sources, folders.with(foldersOf(command, call)), depth, allowance));
+    if (isRun && writesUnsurely(command, set)) add(UNSURE);
     // Whatever feeds it: a pipe or a redirect may be of the group that it stands in.
     if (isRun && call !== null && SHELLS.has(call.program) && call.args.length === 0) add(PIPED);
     if (call !== null) add(hidden(call, command.ticked, set, mayBeSet, isRun, depth, allowance));
@@ -450,6 +457,59 @@ function callOf(all: readonly Word[]): Called | null {
   return fed ? { program: 'sh', args: [], rest: all.slice(-1), prefixed, fed, place } : null;
 }
 
+const argumentIn = (folder: string, arg: string): string =>
+  arg.startsWith('of=') ? `of=${inFolder(folder, arg.slice(3))}` : arg.startsWith('-') ? arg : inFolder(folder, arg);
+
+/** The folders in which prefixes run a program: `env -C /etc`, `sudo --chdir=/etc`. */
+function foldersOf({ words: all }: Command, call: Called | null): readonly string[] {
+  if (!(call?.prefixed ?? false)) return [];
+  const before = all.slice(0, all.length - (call?.rest.length ?? 0)).map(({ text }) => text);
+  return before.flatMap((text, at) => {
+    if (text.startsWith('--chdir=')) return [text.slice('--chdir='.length)];
+    return /^(?:-C|-D|--chdir)$/.test(before[at - 1] ?? '') ? [text] : [];
+  });
+}
+
+const UNSURE: ShellReading = { effect: 'changes', kind: 'a file written over that only a shell knows' };
+/** Words that only a shell makes a path of, apart from those variables that lead to no folder of the system. */
+const isUnsure = ({ text, unknown, runs }: Word, set: ReadonlySet<string>): boolean =>
+  runs.some((inner) => !saysNothing(inner)) ||
+  (unknown !== '' &&
+    (!PLAIN_VARIABLES.has(unknown) || set.has(unknown) || text.indexOf('$') !== text.lastIndexOf('$')));
+const PLAIN_VARIABLES = words('HOME PWD USER UID HOSTNAME $ ? # !');
+const WRITES_LAST = words('cp mv install ln');
+const WRITES_ANY = words('tee sponge truncate chmod chown chgrp setfacl');
+const OUTPUT = /^(?:-[a-zA-Z]{0,8}[oOt]|--output|--output-document|--target-directory|-fprint[0f]?|-fls)$/;
+/** Whether a command writes to a file that only a shell knows: `cp x $y`, `> $(z)`. `isLost`: it does not know the folder either. */
+export function writesUnsurely(command: Command, set: ReadonlySet<string>, isLost = false): boolean {
+  const unsure = (word: Word): boolean => isUnsure(word, set) || (isLost && !/^[/~&]/.test(word.text));
+  if (command.redirects.some(({ operator, target }) => operator.includes('>') && target !== null && unsure(target)))
+    return true;
+  const call = callOf(command.words);
+  if (call === null) return false;
+  const { program, rest } = call;
+  const plain = rest.slice(1).filter(({ text }) => !text.startsWith('-'));
+  const edits = rest.some(({ text }) => /^(?:-[a-zA-Z]{0,8}i|--in-place)/.test(text));
+  const writesAny = WRITES_ANY.has(program) || (edits && /^(?:sed|perl|ruby)$/.test(program));
+  // What `xargs` reads is not told either.
+  if (call.fed && (writesAny || WRITES_LAST.has(program))) return true;
+  if (writesAny) return plain.some(unsure);
+  if (WRITES_LAST.has(program) && plain.slice(1).slice(-1).some(unsure)) return true;
+  if (program === 'dd') return plain.some((word) => word.text.startsWith('of=') && unsure(word));
+  if (!WRITES_LAST.has(program) && !/^(?:curl|wget|find)$/.test(program)) return false;
+  return rest.some(
+    (word, at) =>
+      at > 0 &&
+      ((OUTPUT.test(rest[at - 1]?.text ?? '') && unsure(word)) ||
+        (/^--(?:output|output-document|target-directory)=/.test(word.text) && unsure(word))),
+  );
+}
+/** Whether a command enters a folder that only a shell knows. */
+export const getsLost = (command: Command, set: ReadonlySet<string>): boolean => {
+  const call = callOf(command.words);
+  return call !== null && ENTERS.has(call.program) && call.rest.slice(1).some((word) => isUnsure(word, set));
+};
+
 const placeOf = (option: string, next: string): string => {
   if (option === '-I') return next;
   const [, , own] = /^(-[Ii]|--replace=?)(.{0,64})$/s.exec(option) ?? [];
@@ -463,7 +523,7 @@ const mayMatter = (word: string): boolean => {
     if ((unit < 0x61 || unit > 0x7a) && unit !== 0x2c) return true;
   }
   if (word.length > LONGEST_NAME) return false;
-  return namesProgram(word.toLowerCase()) || GRAMMAR.has(word);
+  return namesProgram(word.toLowerCase()) || GRAMMAR.has(word) || ENTERS.has(word);
 };
 const namesProgram = (word: string): boolean =>
   isKnownProgram(word) || [INTERPRETERS, FETCHERS, PREFIXES, SCHEDULERS, PRINTERS].some((names) => names.has(word));
@@ -500,10 +560,11 @@ function judge(
   command: Command,
   call: Called | null,
   sources: Sources,
+  folders: readonly string[],
   depth: number,
   allowance: Allowance,
 ): ShellReading | null {
-  let worst = redirected(command);
+  let worst = redirected(command, folders);
   if (call === null) return worst;
   const { program, args, rest } = call;
   if (isProse(rest, program)) return worst;
@@ -525,13 +586,18 @@ function judge(
     head.runs.some((inner) => sources.get(inner) === 'decoded')
   )
     worst = worse(worst, DECODED);
-  worst = worse(worst, interpreted(call, command, sources, depth, allowance));
+  worst = worse(worst, interpreted(call, command, sources, folders, depth, allowance));
   worst = worse(worst, scheduled(call, command));
   // Alone the word is one of English; behind sudo or with its folder it is a program.
   if (POWER.has(program) && args.length === 0 && (call.prefixed || /^\/(?:usr\/)?s?bin\//.test(head?.raw ?? '')))
     worst = worse(worst, STOPPED);
-  if (isKnownProgram(program))
-    worst = worse(worst, judgeProgram({ program, args: call.fed ? [...args, './fed'] : args, command }));
+  if (isKnownProgram(program)) {
+    const given = call.fed ? [...args, './fed'] : args;
+    worst = worse(worst, judgeProgram({ program, args: given, command }));
+    if (TAKES_PATHS.has(program))
+      for (const folder of folders)
+        worst = worse(worst, judgeProgram({ program, args: given.map((arg) => argumentIn(folder, arg)), command }));
+  }
   if (SENDERS.has(program) && args.length > 0 && readsVitalFile(command)) worst = worse(worst, SENT);
   if (
     args.some((arg) => /\/dev\/(?:tcp|udp)\/[^\s/]{1,255}\/[\d$]/.test(arg)) ||
@@ -616,7 +682,7 @@ const SENT: ShellReading = { effect: 'changes', kind: 'data sent out' };
 function readsVitalFile({ reads }: Command): boolean {
   let giver = reads;
   for (let back = 0; giver !== null && back < DEEPEST; back += 1) {
-    if (giver.words.some(({ text }) => isVitalFile(text) || isVitalFile(`${text}/`))) return true;
+    if (giver.words.some(({ text }) => isVitalFile(text))) return true;
     giver = giver.reads;
   }
   return false;
@@ -747,6 +813,7 @@ function interpreted(
   call: Called,
   command: Command,
   sources: Sources,
+  folders: readonly string[],
   depth: number,
   allowance: Allowance,
 ): ShellReading | null {
@@ -779,7 +846,9 @@ function interpreted(
     if (SHELLS.has(program) && args.includes('-i') && command.redirects.length > 0) worst = worse(worst, SHELL_AWAY);
   }
   const inner = innerCommand(call, allowance);
-  return inner === null ? worst : worse(worst, readWithin(inner, depth, allowance));
+  if (inner === null) return worst;
+  const entered = folders.map((folder) => `${commandLine(['cd', folder])}; `).join('');
+  return worse(worst, readWithin(entered + inner, depth, allowance));
 }
 
 /** Judges what other commands print and an interpreter runs: `bash <(echo x)`, `eval "$(echo x)"`, `sh -c "$(cat f)"`. */
@@ -934,13 +1003,15 @@ const codeOf = (rest: readonly Word[]): ShellReading | null => {
 };
 
 /** Judges where a command's output goes. */
-function redirected({ redirects, words: all }: Command): ShellReading | null {
+function redirected({ redirects, words: all }: Command, folders: readonly string[]): ShellReading | null {
   for (const { operator, target } of redirects) {
     if (target === null || !operator.includes('>')) continue;
     const { text } = target;
     if (isDisk(text)) return { effect: 'takes_over', kind: 'a disk written over' };
     if (/^\/dev\/(?:tcp|udp)\//.test(text)) return SHELL_AWAY;
-    if (isVitalFile(text) && (all.length > 0 || operator === '>'))
+    const isVital =
+      isVitalFile(text) || (!text.startsWith('&') && folders.some((one) => isVitalFile(inFolder(one, text))));
+    if (isVital && (all.length > 0 || operator === '>'))
       return { effect: 'takes_over', kind: 'a file of the system written over' };
   }
   for (const { target } of redirects)

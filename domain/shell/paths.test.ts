@@ -1,0 +1,122 @@
+import { describe, expect, it } from '@jest/globals';
+import { growthFault } from '../../test/support/expressions.js';
+import { fits, isDisk, isRootFolder, isSecretFile, isUnsure, isVitalFile } from './paths.js';
+
+describe('a path, however it is spelled', () => {
+  it.each([
+    '/etc/passwd',
+    '/etc',
+    '//etc///passwd',
+    '/./etc/./passwd/',
+    '/tmp/../etc/passwd',
+    '/tmp/a/../../etc/passwd',
+    '/../../etc/passwd',
+    '../../etc/passwd',
+    'a/../../etc/passwd',
+    '~/../../etc/passwd',
+    '$HOME/../etc/passwd',
+    '~root/.x',
+    '~/.ssh',
+    '~/./.bashrc',
+    '/ETC/Passwd',
+    '/etc./passwd',
+    ' /etc/passwd',
+    '/etc/passwd\0.txt',
+    '/e\u200btc/passwd',
+    '\uff0fetc\uff0fpasswd',
+    '\\etc\\passwd',
+    '%2fetc%2Fpasswd',
+    '%252fetc/passwd',
+    'file:/etc/passwd',
+    'file:///etc/passwd',
+    'FILE://localhost/etc/passwd',
+    'file://etc/passwd',
+    'file:///%65tc/passwd?a#b',
+    '/e*c/passwd',
+    '/???/passwd',
+    '/[e]tc/passwd',
+    '/@(etc|x)/passwd',
+    '/{tmp,etc}/passwd',
+    '/{a,{b,etc}}/passwd',
+    '/{a..z}/passwd',
+    '/tmp/.?/etc/passwd',
+    '/proc/self/root/etc/passwd',
+    '/proc/12/task/13/root/etc/passwd',
+    '/proc/self/cwd/etc/passwd',
+    '/private/etc/passwd',
+    '/System/Volumes/Data/private/etc/passwd',
+    '/var/run/../etc/passwd',
+    '/var/../var//spool/cron/root',
+    `/${'{a,b}'.repeat(9)}`,
+  ])('is vital: %j', (path) => expect(isVitalFile(path)).toBe(true));
+
+  it.each([
+    'passwd',
+    'notes.txt',
+    '/tmp/x',
+    '/tmp/etc/passwd',
+    '/etc/../tmp/x',
+    '/etcetera/x',
+    'etc/passwd',
+    'src/{a,b}.ts',
+    'src/*/x',
+    '/srv/*/x',
+    '/home/ada/.config/x',
+    'https://example.com/../../etc/passwd',
+    '/var/spool/mail/x',
+    '...',
+    '/*.txt',
+  ])('is not: %j', (path) => expect(isVitalFile(path)).toBe(false));
+
+  it.each([
+    '/etc//shadow',
+    '/tmp/../etc/shadow',
+    '/etc/sh*dow',
+    '/etc/{x,shadow}',
+    '/mnt/image/etc/shadow',
+    '/proc/self/environ',
+    '/proc//1/./environ',
+    '/proc/self/task/1/environ',
+    '~/.ssh//id_rsa',
+    '~/.s*/id_*',
+    '~/.AWS/credentials',
+    'a/.netrc',
+    'file://localhost/etc/shadow',
+  ])('holds secrets: %j', (path) => expect(isSecretFile(path)).toBe(true));
+
+  it.each(['/etc/hostname', 'shadow', '/etc/../shadow', '/proc/self/status', 'src/*', 'docs/.ssh.md'])(
+    'holds none: %j',
+    (path) => expect(isSecretFile(path)).toBe(false),
+  );
+
+  it('is a disk, the root, or known only to whoever opens it', () => {
+    for (const path of ['/dev/sda', '//dev/sda', '/tmp/../dev/nvme0n1', '\\\\.\\PhysicalDrive0'])
+      expect([path, isDisk(path)]).toEqual([path, true]);
+    expect(['/dev/null', 'dev/sda'].filter(isDisk)).toEqual([]);
+    for (const path of ['/', '//', '/tmp/..', '/./*']) expect([path, isRootFolder(path)]).toEqual([path, true]);
+    expect(['/tmp', '.', '*', 'a/..'].filter(isRootFolder)).toEqual([]);
+    for (const path of ['$X/a', '${X}', '%TEMP%\\a', '$(x)', '`x`'])
+      expect([path, isUnsure(path)]).toEqual([path, true]);
+    expect(['cost$', '100%', '%2e%2e/x', 'a b'].filter(isUnsure)).toEqual([]);
+  });
+
+  it('is a pattern that fits a name, as a shell reads it', () => {
+    for (const pattern of ['shadow', 's*', '*', 's?adow', 's[a-i]adow', '*w', '*h*d*'])
+      expect([pattern, fits(pattern, 'shadow')]).toEqual([pattern, true]);
+    expect(['s?', 'shadow?', 'x*', '*x'].filter((pattern) => fits(pattern, 'shadow'))).toEqual([]);
+    // A pattern without a point fits no hidden name.
+    expect(fits('*', '.ssh')).toBe(false);
+    expect(fits('.*', '.ssh')).toBe(true);
+  });
+
+  it.each(['../', '/', '%2525', '{a,', '{a,b}', '*', '[', '\\', '.?/', '~/', 'file:', '@(', '. ', '\0'])(
+    'takes time in proportion to its length: %j',
+    (unit) => {
+      const reading = (length: number) => {
+        const path = `/${unit.repeat(Math.ceil(length / unit.length))}`;
+        return () => void [isVitalFile(path), isSecretFile(path)];
+      };
+      expect(growthFault(reading, 8_000)).toBeNull();
+    },
+  );
+});
