@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../contracts/json.js';
+import { READ_METHODS } from './read-methods.js';
 
 export interface ControlMethod {
   /** Members that `params` may have. */
@@ -22,13 +23,16 @@ export const CONTROL_METHODS: ReadonlyMap<string, ControlMethod> = new Map([
   ['ping', method(false, [])],
   ['tools/list', method(true, ['cursor'])],
   ['resources/list', method(true, ['cursor'])],
+  ['resources/templates/list', method(true, ['cursor'])],
   ['prompts/list', method(true, ['cursor'])],
+  ['completion/complete', method(true, ['ref', 'argument', 'context'])],
+  ['logging/setLevel', method(false, ['level'])],
 ]);
 
 /** The methods that each capability promises. An agent is told of a capability only if Gate supports all of them. */
 const CAPABILITIES: Readonly<Record<string, readonly string[]>> = {
   tools: ['tools/list', 'tools/call'],
-  resources: ['resources/list', 'resources/read'],
+  resources: ['resources/list', 'resources/templates/list', 'resources/read'],
   prompts: ['prompts/list', 'prompts/get'],
   completions: ['completion/complete'],
   logging: ['logging/setLevel'],
@@ -40,7 +44,9 @@ const CAPABILITIES: Readonly<Record<string, readonly string[]>> = {
  */
 export function servedCapabilities(ofUpstream: JsonObject): JsonObject {
   const served = (name: string) =>
-    CAPABILITIES[name]?.every((asked) => asked === 'tools/call' || CONTROL_METHODS.has(asked)) ?? false;
+    CAPABILITIES[name]?.every(
+      (asked) => asked === 'tools/call' || READ_METHODS.has(asked) || CONTROL_METHODS.has(asked),
+    ) ?? false;
   return Object.fromEntries(
     Object.keys(CAPABILITIES)
       .filter((name) => Object.hasOwn(ofUpstream, name) && served(name))
