@@ -5,6 +5,7 @@ import type { Registry } from 'prom-client';
 import { z } from 'zod';
 import { plainErrorBody } from '../api/plugins/errors.js';
 import { registerProbes } from '../api/plugins/health.js';
+import { rpcAnswer } from '../api/proxy/rpc-answers.js';
 import { errorAnswer } from '../api/proxy/answers.js';
 import type { ServiceApp } from '../api/plugins/app.js';
 import { toolRoutes } from '../api/proxy/routes/tools.js';
@@ -80,6 +81,7 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     registry: options.registry,
     trustDomain: 'gate.local',
     resolveCaller: access.agentOf,
+    durableFromHere: options.durableFromHere,
     // In lite an id names a parked call whether it is the call's or its review's.
     lookUp: async (id) => {
       const found = await options.proxy.calls.find(id);
@@ -288,13 +290,19 @@ function toldInstead(
   request: FastifyRequest,
   reply: FastifyReply,
 ): string {
-  const { status, headers, body } = errorAnswer(undone, request.correlationId);
+  const answer = errorAnswer(undone, request.correlationId);
+  const { status, headers, body } = answer;
   const isPage = String(reply.getHeader('content-type')).startsWith('text/html');
   const type = reply.getHeader('content-type');
   void reply.code(status).headers(headers).removeHeader('content-length');
   if (isPage) {
     void reply.header('content-type', type);
     return refusalPage(mode, status, undone.message);
+  }
+  if (request.rpc) {
+    const told = rpcAnswer(request.rpc, answer);
+    void reply.code(told.status);
+    return told.body?.toString('utf8') ?? '';
   }
   const isProxys = typeof refusal === 'string' && refusal.includes('"reasoning":');
   return JSON.stringify(isProxys ? body : plainErrorBody(undone, request.correlationId));

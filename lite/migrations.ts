@@ -1,6 +1,7 @@
 import { callMigrations } from '../migrations/calls.js';
 import { hilMigrations } from '../migrations/hil.js';
 import { ledgerMigrations } from '../migrations/ledger.js';
+import { mcpSessionMigrations } from '../migrations/mcp-sessions.js';
 import { toolClassMigrations } from '../migrations/tool-classes.js';
 import { toolPinMigrations } from '../migrations/tool-pins.js';
 
@@ -11,4 +12,5 @@ export const liteMigrations = {
   hil: hilMigrations,
   pins: toolPinMigrations,
   tool_classes: toolClassMigrations,
+  mcp_sessions: mcpSessionMigrations,
 };

@@ -15,7 +15,7 @@ import type { LiteStores } from './stores.js';
 
 export interface LiteProxyOptions {
   readonly config: LiteConfig;
-  readonly stores: Pick<LiteStores, 'calls' | 'ledger'>;
+  readonly stores: Pick<LiteStores, 'calls' | 'ledger' | 'sessions'>;
   readonly keys: Pick<LiteKeys, 'signingKey'>;
   readonly ports: Pick<ActivityPorts, 'upstream' | 'verifyDecision'>;
   readonly hasTools: boolean;
@@ -31,11 +31,12 @@ const MAX_IN_FLIGHT = 2_000;
 /** The proxy's options, from lite's settings. */
 export function liteProxyOptions(options: LiteProxyOptions): LiteAppOptions['proxy'] {
   const { config, stores, keys, ports, hasTools, rateLimit, ...rest } = options;
-  const { calls, ledger } = stores;
+  const { calls, ledger, sessions } = stores;
   const allowlist = parseCallbackAllowlist(config.callbackAllowlist);
   return {
     ...rest,
     calls,
+    sessions,
     ledger,
     signer: createSigner(keys.signingKey),
     verifyDecision: ports.verifyDecision,

@@ -12,6 +12,7 @@ import type { EngineClient } from '../../workers/client.js';
 import type { ReadinessChecks } from './health.js';
 import type { Service, TlsMaterial } from './service.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
+import type { McpSessions } from '../../domain/mcp/session.js';
 import type { ToolPinStore } from '../../domain/tool-definitions/ports.js';
 
 /**
@@ -131,6 +132,7 @@ export interface CallStores {
   readonly calls: CallStore;
   readonly pins: ToolPinStore;
   readonly classes: BoundClasses;
+  readonly mcpSessions: McpSessions;
 }
 
 /** Parts shared by the services of one process. Each is opened at its first use, once per process, and closed by the process. */
