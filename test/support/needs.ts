@@ -5,6 +5,7 @@ export type Need =
   | 'go'
   | 'opa'
   | 'loop-device'
+  | 'node24'
   | 'openssl'
   | 'other-user'
   | 'prlimit'
