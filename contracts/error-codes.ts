@@ -82,6 +82,16 @@ export const ERROR_CODES = {
     meaning:
       'This agent has no such MCP session: it was ended, is too old, or is not its own. Send `initialize` again.',
   },
+  mcp_header_mismatch: {
+    status: 400,
+    retry: 'no',
+    meaning: 'A header that repeats what the body of an MCP request says is missing, or says something else.',
+  },
+  mcp_envelope_invalid: {
+    status: 400,
+    retry: 'no',
+    meaning: 'A request of the revision without sessions must say its revision and what its client can in `params._meta`.',
+  },
   protocol_version_unsupported: {
     status: 400,
     retry: 'no',
