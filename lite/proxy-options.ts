@@ -17,7 +17,7 @@ export interface LiteProxyOptions {
   readonly config: LiteConfig;
   readonly stores: Pick<LiteStores, 'calls' | 'ledger' | 'sessions'>;
   readonly keys: Pick<LiteKeys, 'signingKey'>;
-  readonly ports: Pick<ActivityPorts, 'upstream' | 'verifyDecision'>;
+  readonly ports: Pick<ActivityPorts, 'upstream' | 'talks' | 'verifyDecision'>;
   readonly hasTools: boolean;
   readonly runner: Pick<CallRunner, 'start'>;
   readonly rateLimit: ReturnType<typeof createRateLimit>;
@@ -41,6 +41,7 @@ export function liteProxyOptions(options: LiteProxyOptions): LiteAppOptions['pro
     signer: createSigner(keys.signingKey),
     verifyDecision: ports.verifyDecision,
     upstream: ports.upstream,
+    talks: ports.talks,
     velocity: { limit: config.velocityLimit, windowMs: config.velocityWindowSecs * 1000 },
     upstreamTimeoutMs: config.upstreamTimeoutSecs * 1000,
     ttlSecs: { auto: config.pendingTtlSecs, standard: config.pendingTtlSecs, strict: config.pendingTtlSecs },

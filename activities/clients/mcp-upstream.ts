@@ -3,7 +3,9 @@ import { setTimeout as after } from 'node:timers/promises';
 import { Agent, request as undiciRequest } from 'undici';
 import type { Json } from '../../contracts/json.js';
 import { callText, controlText, outgoingCall, outgoingControl } from '../../domain/mcp/outgoing.js';
-import { replyIn } from '../../domain/mcp/reply.js';
+import { errorText } from '../../domain/errors.js';
+import { membersOf, objectText, replyIn } from '../../domain/mcp/reply.js';
+import { ASKED_OF_CLIENTS, type Listener } from '../../domain/pipeline/call-talks.js';
 import type { Upstream, UpstreamCaller, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
 import {
   answerToServer,
@@ -31,6 +33,7 @@ export interface McpUpstreamOptions {
 interface Limits {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
+  readonly listener?: Listener | null;
 }
 interface Message {
   readonly id: string;
@@ -71,7 +74,11 @@ export function createMcpUpstream({
   const unproved = new WeakSet<UpstreamSession>();
 
   /** Sends one message over a session and answers what the server asks meanwhile. */
-  const say = (session: UpstreamSession | null, { id, text }: Message, limits: Limits): Promise<Posted> => {
+  const say = (
+    session: UpstreamSession | null,
+    { id, text }: Message,
+    { listener, ...limits }: Limits,
+  ): Promise<Posted> => {
     let answered = 0;
     return post({
       ...limits,
@@ -82,6 +89,11 @@ export function createMcpUpstream({
       maxBytes: maxResponseBytes,
       isAnswer(message) {
         if (message.get('id') === JSON.stringify(id) && !message.has('method')) return true;
+        if (listener && handedOn(message, id, listener)) return false;
+        if (listener && mayAsk(message) && (answered += 1) <= MAX_ANSWERS_TO_SERVER) {
+          void askedOfClient(message, listener, limits.timeoutMs).then((answer) => aside(session, answer));
+          return false;
+        }
         const answer = answerToServer(message);
         if (answer !== null && (answered += 1) <= MAX_ANSWERS_TO_SERVER) aside(session, answer);
         return false;
@@ -92,11 +104,11 @@ export function createMcpUpstream({
   const aside = (session: UpstreamSession | null, text: string): void =>
     void say(session, { id: randomUUID(), text }, { timeoutMs: ASIDE_LIMIT_MS }).catch(() => undefined);
 
-  async function open(): Promise<UpstreamSession> {
+  async function open({ client_can: can }: UpstreamCaller): Promise<UpstreamSession> {
     const untilMs = Date.now() + OPENING_LIMIT_MS;
     const limits = () => ({ timeoutMs: untilMs - Date.now() });
     const id = randomUUID();
-    const answer = await say(null, { id, text: introductionText(id) }, limits());
+    const answer = await say(null, { id, text: introductionText(id, undefined, can) }, limits());
     if (answer.kind === 'refused') throw new Error(`initialize was answered with HTTP ${answer.status}`);
     const reply = answer.kind === 'message' ? replyIn(answer.message, id, id) : null;
     if (answer.kind !== 'message' || !reply) throw new Error('initialize was not answered');
@@ -111,7 +123,7 @@ export function createMcpUpstream({
   /** The agent's session, if it opens in time. A session that opens too late is kept for the next call. */
   async function sessionBy(untilMs: number, caller: UpstreamCaller): Promise<UpstreamSession> {
     const late = new AbortController();
-    const session = sessions.of(caller, open);
+    const session = sessions.of(caller, () => open(caller));
     const timeout = after(Math.max(0, untilMs - Date.now()), undefined, { signal: late.signal }).then(() => {
       throw new Error('the request timed out before one stood');
     });
@@ -145,7 +157,7 @@ export function createMcpUpstream({
     caller: UpstreamCaller,
     callersId: Json | undefined,
     message: Message,
-    { timeoutMs, signal }: Limits,
+    { timeoutMs, signal, listener }: Limits,
   ): Promise<UpstreamOutcome> {
     const untilMs = Date.now() + timeoutMs;
     for (let tried = 1; ; tried += 1) {
@@ -157,7 +169,11 @@ export function createMcpUpstream({
       }
       let answer: Posted;
       try {
-        answer = await say(session, message, { timeoutMs: untilMs - Date.now(), ...(signal && { signal }) });
+        answer = await say(session, message, {
+          timeoutMs: untilMs - Date.now(),
+          ...(signal && { signal }),
+          ...(listener && { listener }),
+        });
       } catch (error) {
         if (surelyNotSent(error)) {
           await sessions.drop(caller, session);
@@ -188,7 +204,8 @@ export function createMcpUpstream({
   return {
     callTool(caller, request, limits) {
       const id = randomUUID();
-      return send(caller, request['id'], { id, text: callText(id, outgoingCall(request)) }, limits);
+      const text = callText(id, outgoingCall(request), limits.listener?.progress);
+      return send(caller, request['id'], { id, text }, limits);
     },
 
     async control(caller, request, limits) {
@@ -223,6 +240,45 @@ export function createMcpUpstream({
       await dispatcher.destroy().catch(() => undefined);
     },
   };
+}
+
+type ServerMessage = ReadonlyMap<string, string>;
+
+/** Hands on what the upstream says of this call, and of no other one. */
+function handedOn(message: ServerMessage, id: string, listener: Listener): boolean {
+  const params = message.get('params');
+  if (message.has('id') || params === undefined) return false;
+  switch (message.get('method')) {
+    case '"notifications/progress"':
+      if (!listener.progress || membersOf(params)?.get('progressToken') !== JSON.stringify(id)) return false;
+      listener.told('notifications/progress', params);
+      return true;
+    case '"notifications/message"':
+      listener.told('notifications/message', params);
+      return true;
+    default:
+      return false;
+  }
+}
+
+const methodOf = (message: ServerMessage): string => JSON.parse(message.get('method') ?? '""') as string;
+
+const mayAsk = (message: ServerMessage): boolean =>
+  message.has('id') && message.has('params') && ASKED_OF_CLIENTS.has(methodOf(message));
+
+/** The client's answer to a request of the upstream, under the upstream's id; a client that does not answer is an error of its own. */
+async function askedOfClient(message: ServerMessage, listener: Listener, timeoutMs: number): Promise<string> {
+  const answer = (member: string, text: string) =>
+    objectText([
+      ['jsonrpc', '"2.0"'],
+      ['id', message.get('id') as string],
+      [member, text],
+    ]);
+  try {
+    return answer(...(await listener.asked(methodOf(message), message.get('params') as string, timeoutMs)));
+  } catch (error) {
+    return answer('error', JSON.stringify({ code: -32_603, message: `Gate: ${errorText(error)}` }));
+  }
 }
 
 /** An HTTP answer is a result, even a refusal: the upstream took the request and answered. A redirect is not followed. */

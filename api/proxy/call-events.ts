@@ -2,7 +2,8 @@ import type { Json } from '../../contracts/json.js';
 import { GateError } from '../../domain/errors.js';
 import type { Caller } from '../plugins/app.js';
 import { type Answer, errorAnswer } from './answers.js';
-import type { CallHandler, Settled } from './calls.js';
+import type { CallHandler } from './calls.js';
+import type { Conversation } from './conversation.js';
 import { eventText, HEARTBEAT_MS, KEEP_ALIVE, placeText, within } from './event-streams.js';
 import { type RpcForm, rpcAnswer } from './rpc-answers.js';
 
@@ -18,6 +19,10 @@ export interface CallEventsOptions {
   /** Names the place to go on from; absent for clients that know no such events. */
   readonly place?: string;
   readonly progressToken?: string | number;
+  /** What the upstream says, where this process sends the call. */
+  readonly talk?: Conversation;
+  /** Called when nothing more is sent. */
+  readonly ended?: () => void;
   /** A call of which nothing is known by then is none. */
   readonly unknownAfterMs: number;
   readonly onDisk: () => (correlationId: string) => Promise<void>;
@@ -25,16 +30,17 @@ export interface CallEventsOptions {
 }
 
 const NEVER_BEGAN = 'no call of this agent under this id: it never began, and nothing was executed';
+const HEARD = Symbol('heard');
 
 /**
- * A call as an event stream: where to go on if it breaks, signs of life while a tool runs or a person thinks, and the one message that
- * answers it. The answer comes from the record, so a stream that begins again, in any replica, ends with the same message.
+ * A call as an event stream: where to go on if it breaks, what the upstream says meanwhile, signs of life while a tool runs or a person
+ * thinks, and the one message that answers it. The answer comes from the record, so a stream that begins again, in any replica, ends with
+ * the same message.
  */
 export async function* callEvents(options: CallEventsOptions): AsyncGenerator<string> {
-  const { correlationId, signal, place, progressToken } = options;
-  yield place === undefined ? KEEP_ALIVE : placeText(place);
-  let form = options.form;
-  let first = options.first;
+  const { correlationId, signal, place, progressToken, talk } = options;
+  let { form } = options;
+  let waits = options.first === undefined;
   let beats = 0;
   const sign = () =>
     progressToken === undefined
@@ -43,41 +49,48 @@ export async function* callEvents(options: CallEventsOptions): AsyncGenerator<st
           progressText(
             progressToken,
             (beats += 1),
-            `call ${correlationId} ${first ? 'is under way' : 'waits for a person'}`,
+            `call ${correlationId} ${waits ? 'waits for a person' : 'is under way'}`,
           ),
         );
   const messageOf = (answer: Answer) => eventText(rpcAnswer(form, answer).body?.toString('utf8') ?? '', place);
+  const unknownAt = Date.now() + options.unknownAfterMs;
+  let onDisk = options.onDisk();
+  /** The answer; `null` while there is none to send. */
+  const look = async (): Promise<Answer | null> => {
+    onDisk = options.onDisk();
+    const settled = await options.handler.settled(correlationId, options.caller, Date.now() + HEARTBEAT_MS);
+    if (settled === undefined && Date.now() >= unknownAt) throw new GateError('not_found', NEVER_BEGAN);
+    if (settled) form = { ...form, tool: isToolCall(settled.method) };
+    return settled?.answer ?? null;
+  };
   try {
-    const unknownAt = Date.now() + options.unknownAfterMs;
+    yield place === undefined ? KEEP_ALIVE : placeText(place);
+    let work = options.first?.then((answer) => (answer.status === 202 ? null : answer)) ?? look();
+    work.catch(() => undefined);
     while (!signal.aborted) {
-      const onDisk = options.onDisk();
-      let answer: Answer | null = null;
-      if (first) {
-        const got = await within(first, HEARTBEAT_MS, signal);
-        if (got) {
-          first = undefined;
-          if (got.value.status === 202) yield sign();
-          else answer = got.value;
-        } else if (!signal.aborted) yield sign();
-      } else {
-        const settled: Settled | null | undefined = await options.handler.settled(
-          correlationId,
-          options.caller,
-          Date.now() + HEARTBEAT_MS,
-        );
-        if (settled === undefined && Date.now() >= unknownAt) throw new GateError('not_found', NEVER_BEGAN);
-        if (settled) {
-          form = { ...form, tool: isToolCall(settled.method) };
-          answer = settled.answer;
-        } else if (!signal.aborted) yield sign();
+      for (const said of talk?.take() ?? []) yield eventText(said);
+      const next = talk ? Promise.race([work, talk.heard().then((): typeof HEARD => HEARD)]) : work;
+      const got = await within<Answer | null | typeof HEARD>(next, HEARTBEAT_MS, signal);
+      if (got?.value === HEARD) continue;
+      if (got?.value) {
+        const answer = got.value;
+        await onDisk(correlationId);
+        for (const said of talk?.take() ?? []) yield eventText(said);
+        yield messageOf(answer);
+        return;
       }
-      if (!answer) continue;
-      await onDisk(correlationId);
-      yield messageOf(answer);
-      return;
+      if (signal.aborted) return;
+      if (got) {
+        waits = true;
+        work = look();
+        work.catch(() => undefined);
+      }
+      yield sign();
     }
   } catch (error) {
     if (!signal.aborted) yield messageOf(errorAnswer(options.asGateError(error), correlationId));
+  } finally {
+    options.ended?.();
   }
 }
 

@@ -22,6 +22,7 @@ import { answerOf, type Answer, withDetail } from './answers.js';
 import type { AgentLimitsCheck, AskedAgain } from './agent-limits.js';
 import { rateLimited, type Refusals } from './refusals.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
+import type { UpstreamCaller } from '../../domain/pipeline/upstream.js';
 import type { CallRunner } from '../../domain/pipeline/call-runner.js';
 
 export interface CallHandlerOptions {
@@ -47,7 +48,7 @@ export interface CallHandlerOptions {
 }
 
 export interface ToolCallRequest {
-  readonly caller: Caller & { readonly tenant: string; readonly agent: string };
+  readonly caller: Caller & UpstreamCaller;
   readonly mcp: McpRequest & { readonly kind: 'tool' };
   readonly contract: CallContract;
   readonly idempotencyId: string;
@@ -211,6 +212,7 @@ export function createCallHandler(options: CallHandlerOptions) {
         upstream_timeout_ms: options.upstreamTimeoutMs,
         has_callback: request.callbackUrl !== null,
         ...(caller.namespace && { state_namespace: caller.namespace }),
+        ...(caller.client_can && { client_can: caller.client_can }),
         recent_request_count: 0,
         velocity_limit: options.velocity.limit,
       };

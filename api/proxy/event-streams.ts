@@ -30,7 +30,12 @@ export function createEventStreams(mostPerAgent: number) {
       const held = open.get(agent) ?? new Set<AbortController>();
       if (mostPerAgent > 0 && held.size >= mostPerAgent)
         throw new GateError('rate_limited', `${mostPerAgent} streams of this agent are open`, {
-          fields: { scope: 'agent', key: agent, retry_after_secs: Math.ceil(HEARTBEAT_MS / 1_000) },
+          fields: {
+            scope: 'agent',
+            key: agent,
+            retry_after_secs: Math.ceil(HEARTBEAT_MS / 1_000),
+            streams: mostPerAgent,
+          },
         });
       const place = new AbortController();
       open.set(agent, held.add(place));

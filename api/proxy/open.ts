@@ -56,6 +56,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       ...parts,
       calls,
       sessions,
+      talks: shared.talks,
       ledger,
       signer,
       verifyDecision,

@@ -1,5 +1,6 @@
 import { type ErrorCodeName, ERROR_CODES } from '../../contracts/error-codes.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
+import { withoutMembers } from '../../domain/mcp/reply.js';
 import type { Answer } from './answers.js';
 
 /** An answer whose body is written while it goes on. */
@@ -16,6 +17,8 @@ export interface RpcForm {
   readonly tool: boolean;
   /** Whether the agent and its session are known. Before, the HTTP status says what is wrong; afterwards the message does. */
   readonly admitted: boolean;
+  /** The revision without sessions says by HTTP too that a method is unknown. */
+  readonly stateless?: boolean;
   /** What the revision wants in each result. */
   readonly finish?: (text: string) => string;
 }
@@ -35,10 +38,15 @@ const RPC_CODES: Partial<Record<ErrorCodeName, number>> = {
   unsupported_method: -32_601,
   unjudged_field: -32_602,
   session_not_found: -32_001,
+  mcp_envelope_invalid: -32_602,
+  mcp_header_mismatch: -32_020,
+  protocol_version_unsupported: -32_022,
   pipeline_unavailable: -32_603,
   store_unavailable: -32_603,
 };
 const SERVER_ERROR = -32_000;
+/** Where a refused tool call has Gate's whole envelope (`_meta` of the Model Context Protocol). */
+const VERDICT_META = 'gate/verdict';
 
 /** These are faults of the request itself, so no model could do anything about them. */
 const OF_THE_REQUEST: ReadonlySet<string> = new Set(['invalid_mcp', 'unsupported_method', 'unjudged_field']);
@@ -52,13 +60,14 @@ export function rpcAnswer(form: RpcForm, answer: Answer): Answer & { readonly bo
   const { status, headers, body } = answer;
   if (body === null) return { status: 202, headers, body };
   if (Buffer.isBuffer(body)) {
-    const text = form.finish?.(body.toString('utf8'));
-    return { status: 200, headers, body: text === undefined ? body : Buffer.from(text) };
+    // Only Gate says what Gate's verdict was.
+    const text = withoutMembers(body.toString('utf8'), VERDICT_META);
+    return { status: 200, headers, body: Buffer.from(form.finish?.(text) ?? text) };
   }
   const said = messageOf(form, body);
   const text = JSON.stringify(said);
   return {
-    status: form.admitted ? 200 : status,
+    status: form.admitted ? (form.stateless && body['error'] === 'unsupported_method' ? 404 : 200) : status,
     headers: { ...headers, 'Content-Type': 'application/json' },
     body: Buffer.from('result' in said && form.finish ? form.finish(text) : text),
   };
@@ -73,7 +82,7 @@ function messageOf({ id, tool, admitted }: RpcForm, body: JsonObject): JsonObjec
       result: {
         content: [{ type: 'text', text: wordsOf(code, body) }],
         isError: true,
-        _meta: { 'gate/verdict': body },
+        _meta: { [VERDICT_META]: body },
       },
     };
   const named = code !== null && Object.hasOwn(RPC_CODES, code) ? RPC_CODES[code as ErrorCodeName] : undefined;

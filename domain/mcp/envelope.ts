@@ -49,7 +49,7 @@ const unsupported = (method: string) =>
  * is wrong.
  */
 export function parseMcpRequest(text: string): McpRequest {
-  const body = parseObject(text);
+  const body = readObject(text);
   const { method: given } = body;
   if (typeof given !== 'string' || given === '') throw invalid('`method` must be a non-empty string');
   if (given.length > MAX_METHOD) throw invalid(`\`method\` has more than ${MAX_METHOD} characters`);
@@ -96,7 +96,8 @@ export function requestIdIn(text: string): Json {
   }
 }
 
-function parseObject(text: string): JsonObject {
+/** The body as one strict JSON object. Throws `invalid_mcp`. */
+export function readObject(text: string): JsonObject {
   try {
     const value = parseStrictJson(text);
     if (Array.isArray(value)) throw invalid('a JSON-RPC batch is not accepted; send one request');

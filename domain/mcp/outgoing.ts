@@ -28,6 +28,7 @@ const META: ReadonlySet<string> = new Set([
   'io.modelcontextprotocol/protocolVersion',
   'io.modelcontextprotocol/clientInfo',
   'io.modelcontextprotocol/clientCapabilities',
+  'io.modelcontextprotocol/logLevel',
   'traceparent',
   'tracestate',
   'baggage',
@@ -74,9 +75,14 @@ export function outgoingControl({ method, params }: JsonObject): OutgoingControl
   };
 }
 
-/** The bytes of a call, derived only from Gate's own id and what was judged. */
-export const callText = (id: string, { method, params }: OutgoingCall): string =>
-  JSON.stringify({ jsonrpc: '2.0', id, method, params });
+/** The bytes of a call, derived only from Gate's own id and what was judged. The token of its progress is Gate's id too. */
+export const callText = (id: string, { method, params }: OutgoingCall, progress = false): string =>
+  JSON.stringify({
+    jsonrpc: '2.0',
+    id,
+    method,
+    params: { ...params, ...(progress && { _meta: { progressToken: id } }) },
+  });
 
 export const controlText = (id: string, { method, params }: OutgoingControl): string =>
   JSON.stringify({ jsonrpc: '2.0', id, method, ...(Object.keys(params).length > 0 && { params }) });

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { ClientCapability } from '../../contracts/call.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { GateError } from '../errors.js';
 import { SESSION_VERSIONS } from './protocol-versions.js';
@@ -8,6 +9,8 @@ export interface McpSession {
   readonly id: string;
   readonly protocolVersion: string;
   readonly openedMs: number;
+  /** What its client said it can be asked. */
+  readonly can: readonly ClientCapability[];
 }
 
 /** Whose session it is: the agent, whatever instance of it asks. */
@@ -53,8 +56,13 @@ export function mcpSessions({
     if (sealed.length > MAX_SEALED) return null;
     try {
       const text = keys.open(Buffer.from(sealed, 'base64url'), context(owner)).toString('utf8');
-      const [id, protocolVersion, openedMs] = JSON.parse(text) as [string, string, number];
-      return { id, protocolVersion, openedMs };
+      const [id, protocolVersion, openedMs, ...can] = JSON.parse(text) as [
+        string,
+        string,
+        number,
+        ...ClientCapability[],
+      ];
+      return { id, protocolVersion, openedMs, can };
     } catch {
       return null;
     }
@@ -70,9 +78,10 @@ export function mcpSessions({
 
   return {
     /** The value of `Mcp-Session-Id`: visible ASCII, a new one each time. `null` where the revision has no sessions. */
-    open(owner: SessionOwner, protocolVersion: string): string | null {
+    open(owner: SessionOwner, protocolVersion: string, can: readonly ClientCapability[] = []): string | null {
       if (!SESSION_VERSIONS.includes(protocolVersion)) return null;
-      return keys.seal(JSON.stringify([randomUUID(), protocolVersion, now()]), context(owner)).toString('base64url');
+      const content = JSON.stringify([randomUUID(), protocolVersion, now(), ...can]);
+      return keys.seal(content, context(owner)).toString('base64url');
     },
     find,
     /** Ends it in every replica. Calls that are under way go on: what they do is recorded all the same. */

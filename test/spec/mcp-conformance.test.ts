@@ -53,14 +53,6 @@ const SCENARIOS = [
 
 /** What is lost through Gate today, and why. Each entry fails the test as soon as it is not lost any more. */
 const LOST: Readonly<Partial<Record<(typeof SCENARIOS)[number], string>>> = {
-  // Gate tells nothing of what an upstream says while a call is under way.
-  'tools-call-with-logging': 'log messages during a call are not relayed',
-  'tools-call-with-progress': 'progress of the upstream is not relayed',
-  // Gate declares no capability of a client to the upstream, and answers its requests itself.
-  'tools-call-sampling': 'sampling is refused',
-  'tools-call-elicitation': 'elicitation is refused',
-  'elicitation-sep1034-defaults': 'elicitation is refused',
-  'elicitation-sep1330-enums': 'elicitation is refused',
   // What an upstream says outside of calls has no way to the agent.
   'resources-subscribe': 'subscriptions are refused',
   'resources-unsubscribe': 'subscriptions are refused',

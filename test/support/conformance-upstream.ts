@@ -25,10 +25,11 @@ const said = (...content: readonly object[]) => ({
   messages: content.map((one) => ({ role: 'user' as const, content: one as { type: 'text'; text: string } })),
 });
 
-/** Asks the person at the client. */
+/** Asks the person at the client, on the stream of the request that it belongs to, as the specification wants it. */
 async function elicited(context: ServerContext, message: string, properties: object, required?: readonly string[]) {
   const requestedSchema = { type: 'object', properties, ...(required && { required }) };
-  const { action, content } = await context.mcpReq.elicitInput({ message, requestedSchema } as never);
+  const params = { message, requestedSchema } as never;
+  const { action, content } = await context.mcpReq.send({ method: 'elicitation/create', params });
   return text(`Elicitation completed: action=${action}, content=${JSON.stringify(content ?? {})}`);
 }
 
@@ -89,9 +90,9 @@ function conformingServer(): McpServer {
     'test_sampling',
     { description: 'Conformance: asks the model of the client.', inputSchema: z.object({ prompt: z.string() }) },
     async ({ prompt }, { mcpReq }) => {
-      const { content } = await mcpReq.requestSampling({
-        messages: [{ role: 'user', content: { type: 'text', text: prompt } }],
-        maxTokens: 100,
+      const { content } = await mcpReq.send({
+        method: 'sampling/createMessage',
+        params: { messages: [{ role: 'user', content: { type: 'text', text: prompt } }], maxTokens: 100 },
       });
       return text(`LLM response: ${JSON.stringify(content)}`);
     },
