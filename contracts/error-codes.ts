@@ -90,7 +90,8 @@ export const ERROR_CODES = {
   mcp_envelope_invalid: {
     status: 400,
     retry: 'no',
-    meaning: 'A request of the revision without sessions must say its revision and what its client can in `params._meta`.',
+    meaning:
+      'A request of the revision without sessions must say its revision and what its client can in `params._meta`.',
   },
   protocol_version_unsupported: {
     status: 400,

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { setTimeout as after } from 'node:timers/promises';
 import { hostHeaderValidation, NodeStreamableHTTPServerTransport } from '@modelcontextprotocol/node';
 import {
   type CallToolResult,
@@ -12,6 +11,7 @@ import {
   type ServerContext,
 } from '@modelcontextprotocol/server';
 import { z } from 'zod';
+import { timePasses } from './waiting.js';
 
 /** The smallest images and sounds there are: one red pixel, and no sample at all. */
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8DwHwAFBQIAX8jx0gAAAABJRU5ErkJggg==';
@@ -68,7 +68,7 @@ function conformingServer(): McpServer {
   tool('test_tool_with_logging', async ({ mcpReq }) => {
     for (const words of ['Tool execution started', 'Tool processing data', 'Tool execution completed']) {
       await mcpReq.log('info', words);
-      await after(50);
+      await timePasses(50, 'the suite wants to hear them apart');
     }
     return text('Tool with logging executed successfully');
   });
@@ -77,13 +77,13 @@ function conformingServer(): McpServer {
     for (const progress of [0, 50, 100]) {
       if (progressToken !== undefined)
         await mcpReq.notify({ method: 'notifications/progress', params: { progressToken, progress, total: 100 } });
-      await after(50);
+      await timePasses(50, 'the suite wants to hear them apart');
     }
     return text('Tool with progress executed successfully');
   });
   // Long enough for a client to lose its connection in the middle.
   tool('test_reconnection', async () => {
-    await after(2_000);
+    await timePasses(2_000, 'the client has this long to lose its connection');
     return text('Reconnection test completed successfully');
   });
   server.registerTool(
