@@ -58,11 +58,11 @@ export function introducesItself(message: ReadonlyMap<string, string>): boolean 
 }
 
 /** Gate's answer to an agent's `initialize`: the tools behind Gate, and what of them Gate serves. */
-export function introductionFor(request: JsonObject, upstream: Introduction): string {
+export function introductionFor(request: JsonObject, upstream: Introduction, notifies = false): string {
   const { serverInfo, instructions } = upstream;
   const result = {
     protocolVersion: requestedVersion(request),
-    capabilities: servedCapabilities(upstream.capabilities),
+    capabilities: servedCapabilities(upstream.capabilities, notifies),
     serverInfo,
     ...(instructions !== undefined && { instructions }),
   };

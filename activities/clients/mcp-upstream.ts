@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as after } from 'node:timers/promises';
 import { Agent, request as undiciRequest } from 'undici';
+import { upTo } from '../../adapters/outbound/body.js';
 import type { Json } from '../../contracts/json.js';
 import { callText, controlText, outgoingCall, outgoingControl } from '../../domain/mcp/outgoing.js';
 import { errorText } from '../../domain/errors.js';
@@ -15,6 +16,7 @@ import {
   introductionIn,
   introductionText,
 } from './mcp-handshake.js';
+import { messagesIn } from './event-stream.js';
 import { type Posted, post } from './one-post.js';
 import { unknownOutcome } from './unknown-outcome.js';
 import { causeText, connectorThatTells, surelyNotSent } from './unsent.js';
@@ -43,6 +45,8 @@ interface Message {
 const OPENING_LIMIT_MS = 10_000;
 const ASIDE_LIMIT_MS = 5_000;
 const GOODBYE_LIMIT_MS = 1_000;
+/** How long a client may take to answer what it is asked outside of a call. */
+const ASKED_LIMIT_MS = 60_000;
 /** A server should not send requests to a client that declares no capability. If it does, it gets this many answers per request. */
 const MAX_ANSWERS_TO_SERVER = 16;
 
@@ -215,10 +219,37 @@ export function createMcpUpstream({
       }
       try {
         // Gate keeps the session with the upstream; the agent is told what that session negotiated.
-        const text = introductionFor(request, await sessionBy(Date.now() + limits.timeoutMs, caller));
+        const text = introductionFor(request, await sessionBy(Date.now() + limits.timeoutMs, caller), true);
         return { kind: 'reply', statusCode: 200, text, failed: false };
       } catch (error) {
         return { kind: 'not_sent', reason: causeText(error) };
+      }
+    },
+
+    async listen(caller, listener, signal) {
+      const session = await sessionBy(Date.now() + OPENING_LIMIT_MS, caller);
+      const { statusCode, headers, body } = await undiciRequest(url, {
+        method: 'GET',
+        headers: { ...headersOf(session), accept: 'text/event-stream' },
+        dispatcher,
+        headersTimeout: 0,
+        bodyTimeout: 0,
+        signal,
+      });
+      body.on('error', () => undefined);
+      if (statusCode !== 200 || !String(headers['content-type']).startsWith('text/event-stream'))
+        return void body.destroy();
+      let asked = 0;
+      for await (const data of messagesIn(upTo(maxResponseBytes, body as AsyncIterable<Buffer>))) {
+        const message = membersOf(data);
+        if (!message) continue;
+        if (announced(message, listener)) continue;
+        if (mayAsk(message) && (asked += 1) <= MAX_ANSWERS_TO_SERVER) {
+          void askedOfClient(message, listener, ASKED_LIMIT_MS).then((answer) => aside(session, answer));
+          continue;
+        }
+        const answer = answerToServer(message);
+        if (answer !== null) aside(session, answer);
       }
     },
 
@@ -259,6 +290,22 @@ function handedOn(message: ServerMessage, id: string, listener: Listener): boole
     default:
       return false;
   }
+}
+
+/** What an upstream may say outside of calls. */
+const ANNOUNCED: ReadonlySet<string> = new Set([
+  'notifications/message',
+  'notifications/resources/updated',
+  'notifications/resources/list_changed',
+  'notifications/tools/list_changed',
+  'notifications/prompts/list_changed',
+]);
+
+function announced(message: ServerMessage, listener: Listener): boolean {
+  const method = methodOf(message);
+  if (message.has('id') || !ANNOUNCED.has(method)) return false;
+  listener.told(method, message.get('params') ?? '{}');
+  return true;
 }
 
 const methodOf = (message: ServerMessage): string => JSON.parse(message.get('method') ?? '""') as string;

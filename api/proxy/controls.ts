@@ -1,6 +1,8 @@
+import { setTimeout as after } from 'node:timers/promises';
 import type { JsonObject } from '../../contracts/json.js';
 import { GateError } from '../../domain/errors.js';
 import type { McpRequest } from '../../domain/mcp/envelope.js';
+import type { Listener } from '../../domain/pipeline/call-talks.js';
 import type { Upstream } from '../../domain/pipeline/upstream.js';
 import { withoutClaim } from '../../domain/review/told-change.js';
 import type { AgentLimitsCheck } from './agent-limits.js';
@@ -20,6 +22,8 @@ export interface ControlOptions {
   /** Called before a control method is forwarded. Throws to refuse it. */
   readonly admitControl?: (caller: AgentCaller, method: string, correlationId: string) => Promise<void> | void;
 }
+
+const LISTEN_AGAIN_MS = 10_000;
 
 /** Methods without a verdict: counted, limited, forwarded. */
 export function createControls(options: ControlOptions) {
@@ -46,6 +50,15 @@ export function createControls(options: ControlOptions) {
         return { status: reply.statusCode, text: withoutClaim(reply.text), failed: reply.failed };
       if (reply.kind === 'not_sent') throw new GateError('upstream_unreachable', reply.reason);
       throw new GateError(reply.cause === 'timeout' ? 'upstream_timeout' : 'upstream_invalid_response', reply.reason);
+    },
+
+    /** Until the signal, what the upstream says outside of calls; a stream of it that ends is opened again. */
+    async listen(caller: AgentCaller, listener: Listener, signal: AbortSignal): Promise<void> {
+      while (options.upstream.listen && !signal.aborted) {
+        // An upstream that is away, or has no stream, is asked again later: its restart must not silence it for good.
+        await options.upstream.listen(caller, listener, signal).catch(() => undefined);
+        await after(LISTEN_AGAIN_MS, undefined, { signal, ref: false }).catch(() => undefined);
+      }
     },
 
     /** A request of the upstream that was handed on to the agent's client. */

@@ -47,7 +47,7 @@ describe('what an upstream says while a call is under way', () => {
     await expect(conversation(null).talk.asked('sampling/createMessage', '{}', 1)).rejects.toThrow('cannot be asked');
   });
 
-  it('ends after a thousand messages, and hands on none of more than 64 KiB', () => {
+  it('keeps a thousand messages for a slow client, and hands on none of more than 64 KiB', () => {
     const { talk } = conversation();
     talk.told('notifications/message', `{"data":"${'x'.repeat(65_536)}"}`);
     expect(talk.waiting()).toBe(false);

@@ -7,7 +7,7 @@ import type { ClientAnswer, Listener } from '../../domain/pipeline/call-talks.js
 import { withoutClaim } from '../../domain/review/told-change.js';
 import { within } from './event-streams.js';
 
-/** Beyond this nothing more is handed on of one call: a flood would fill memory while its client reads slowly. */
+/** More is not handed on while its client reads slowly: a flood would fill memory. */
 const MAX_QUEUED = 1_000;
 const MAX_TEXT = 65_536;
 
@@ -79,11 +79,10 @@ export function createConversation({
   readonly signal: AbortSignal;
 }): Conversation {
   let queued: string[] = [];
-  let given = 0;
   let wake: () => void = () => undefined;
   let heard: Promise<void> | null = null;
   const say = (message: string): boolean => {
-    if (signal.aborted || message.length > MAX_TEXT || (given += 1) > MAX_QUEUED) return false;
+    if (signal.aborted || message.length > MAX_TEXT || queued.length >= MAX_QUEUED) return false;
     queued.push(withoutClaim(message));
     wake();
     heard = null;

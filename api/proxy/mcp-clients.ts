@@ -22,8 +22,8 @@ import type { Answer } from './answers.js';
 import { callEvents, placeIn, placeOf } from './call-events.js';
 import { type CallHandler, correlationIdOf, type ToolCallRequest } from './calls.js';
 import type { ControlReply, ControlRequest, Controls } from './controls.js';
-import { clientAnswerIn, createClientAnswers, createConversation } from './conversation.js';
-import { type EventStreams, HEARTBEAT_MS, KEEP_ALIVE, within } from './event-streams.js';
+import { clientAnswerIn, type Conversation, createClientAnswers, createConversation } from './conversation.js';
+import { eventText, type EventStreams, HEARTBEAT_MS, KEEP_ALIVE, within } from './event-streams.js';
 import { type AgentCaller, bodyText, demoPrefixOf, header, takesStream } from './mcp-requests.js';
 import { agentKey } from './refusals.js';
 import { type RpcForm, rpcAnswer, type Streamed } from './rpc-answers.js';
@@ -98,11 +98,22 @@ export function createMcpClients(options: McpClientsOptions) {
       const caller = options.callerOf(request);
       checkVersion(request);
       await controls.admit(caller, 'GET /mcp', request.correlationId);
-      await sessions.find(sealed, caller);
+      const session = await sessions.find(sealed, caller);
       const last = header(request, 'last-event-id');
       const known = last === undefined ? null : placeIn(last);
       const held = streams.begin(agentKey(caller));
-      if (!known) return { ...held, events: quiet(held.signal) };
+      if (!known) {
+        const { correlationId } = request;
+        const talk = createConversation({
+          session: session.id,
+          progressToken: undefined,
+          answers,
+          onAsked: (method, given) => controls.handedOn(caller, method, correlationId, given),
+          signal: held.signal,
+        });
+        void controls.listen(asking(caller, session.can), talk, held.signal);
+        return { ...held, events: announcements(talk, held.signal) };
+      }
       const { correlationId, id } = known;
       request.correlationId = correlationId;
       const form = { id, tool: true, admitted: true };
@@ -319,13 +330,13 @@ const pong = (id: Json): ControlReply => ({
   failed: false,
 });
 
-/** A stream on which nothing is said yet. */
-async function* quiet(signal: AbortSignal): AsyncGenerator<string> {
-  const never = new Promise<never>(nothing);
+/** What an upstream says outside of calls, and signs of life. */
+async function* announcements(talk: Conversation, signal: AbortSignal): AsyncGenerator<string> {
   yield KEEP_ALIVE;
   while (!signal.aborted) {
-    await within(never, HEARTBEAT_MS, signal);
-    if (!signal.aborted) yield KEEP_ALIVE;
+    for (const said of talk.take()) yield eventText(said);
+    const heard = await within(talk.heard(), HEARTBEAT_MS, signal);
+    if (!heard && !signal.aborted) yield KEEP_ALIVE;
   }
 }
 

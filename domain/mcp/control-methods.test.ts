@@ -21,10 +21,15 @@ describe('the capabilities an agent is told of', () => {
       logging: {},
     });
     expect(servedCapabilities({ prompts: { listChanged: true } })).toEqual({ prompts: {} });
+    expect(servedCapabilities(everything, true)).toMatchObject({
+      tools: { listChanged: true },
+      resources: { subscribe: true },
+      prompts: {},
+    });
   });
 
   it('say nothing of a method that Gate refuses', () => {
-    for (const method of ['resources/subscribe', 'resources/unsubscribe', 'tasks/list', 'tasks/result']) {
+    for (const method of ['tasks/list', 'tasks/result', 'resources/watch']) {
       expect(CONTROL_METHODS.has(method)).toBe(false);
       expect(() => parseMcpRequest(JSON.stringify({ jsonrpc: '2.0', id: 1, method }))).toThrow('does not forward');
     }

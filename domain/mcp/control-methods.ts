@@ -24,6 +24,8 @@ export const CONTROL_METHODS: ReadonlyMap<string, ControlMethod> = new Map([
   ['tools/list', method(true, ['cursor'])],
   ['resources/list', method(true, ['cursor'])],
   ['resources/templates/list', method(true, ['cursor'])],
+  ['resources/subscribe', method(false, ['uri'])],
+  ['resources/unsubscribe', method(false, ['uri'])],
   ['prompts/list', method(true, ['cursor'])],
   ['completion/complete', method(true, ['ref', 'argument', 'context'])],
   ['logging/setLevel', method(false, ['level'])],
@@ -38,18 +40,31 @@ const CAPABILITIES: Readonly<Record<string, readonly string[]>> = {
   logging: ['logging/setLevel'],
 };
 
+/** What capabilities say of notifications, and the methods that go with them. */
+const NOTIFIED: Readonly<Record<string, readonly string[]>> = {
+  tools: ['listChanged'],
+  resources: ['listChanged', 'subscribe'],
+  prompts: ['listChanged'],
+};
+
 /**
- * The capabilities an agent is told of: those of its upstream that Gate supports completely. Notifications and tasks that some servers
- * declare inside them are left out, because Gate does not forward them.
+ * The capabilities an agent is told of: those of its upstream that Gate supports completely. What they say of notifications is kept where
+ * these are handed on; tasks and whatever else some servers declare is left out.
  */
-export function servedCapabilities(ofUpstream: JsonObject): JsonObject {
+export function servedCapabilities(ofUpstream: JsonObject, notifies = false): JsonObject {
   const served = (name: string) =>
     CAPABILITIES[name]?.every(
       (asked) => asked === 'tools/call' || READ_METHODS.has(asked) || CONTROL_METHODS.has(asked),
     ) ?? false;
+  const notified = (name: string) => {
+    const said = ofUpstream[name] as JsonObject | null;
+    return Object.fromEntries(
+      (NOTIFIED[name] ?? []).filter((member) => said?.[member] === true).map((one) => [one, true]),
+    );
+  };
   return Object.fromEntries(
     Object.keys(CAPABILITIES)
       .filter((name) => Object.hasOwn(ofUpstream, name) && served(name))
-      .map((name) => [name, {}]),
+      .map((name) => [name, notifies ? notified(name) : {}]),
   );
 }

@@ -210,7 +210,7 @@ describe('the JSON-RPC envelope', () => {
 
   it.each([
     'tools/delete',
-    'resources/subscribe',
+    'tasks/get',
     'Tools/Call',
     'tools/call ',
     'notifications',

@@ -42,5 +42,10 @@ export interface Upstream {
     request: JsonObject,
     limits: { timeoutMs: number },
   ): Promise<UpstreamOutcome | { kind: 'accepted' }>;
+  /**
+   * Tells the listener what the upstream says outside of calls over the agent's session, until the signal. Resolves earlier where it says
+   * nothing. Absent where it has no way to.
+   */
+  listen?(caller: UpstreamCaller, listener: Listener, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }

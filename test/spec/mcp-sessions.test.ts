@@ -78,7 +78,7 @@ const inSession = (session: string, body: unknown, headers: Record<string, strin
 describe('an unmodified MCP client, one address changed', () => {
   it('lists tools, calls one, pings, and ends its session', async () => {
     const agent = await client();
-    expect(agent.getServerCapabilities()).toEqual({ tools: {} });
+    expect(agent.getServerCapabilities()).toEqual({ tools: { listChanged: true } });
     expect((await agent.listTools()).tools.map(({ name }) => name)).toContain('wire_transfer');
     expect(await agent.ping()).toEqual({});
     const before = tools.state().counts['list_files'] ?? 0;

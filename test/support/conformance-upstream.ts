@@ -166,8 +166,19 @@ function conformingServer(): McpServer {
       ],
     }),
   );
-  for (const method of ['resources/subscribe', 'resources/unsubscribe'] as const)
-    server.server.setRequestHandler(method, () => ({}));
+  const watched = new Set<string>();
+  server.server.setRequestHandler('resources/subscribe', ({ params: { uri } }) => {
+    watched.add(uri);
+    return {};
+  });
+  server.server.setRequestHandler('resources/unsubscribe', ({ params: { uri } }) => {
+    watched.delete(uri);
+    return {};
+  });
+  tool('test_change_resource', async () => {
+    for (const uri of watched) await server.server.sendResourceUpdated({ uri });
+    return text(`told of ${watched.size}`);
+  });
 
   server.registerPrompt('test_simple_prompt', { description: 'Conformance: simple.' }, () =>
     said({ type: 'text', text: 'This is a simple prompt for testing.' }),
