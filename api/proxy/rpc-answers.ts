@@ -103,8 +103,10 @@ function wordsOf(code: string | null, body: JsonObject): string {
   }
   const known = Object.hasOwn(ERROR_CODES, code) ? ERROR_CODES[code as ErrorCodeName] : undefined;
   const hint = known && known.meaning !== reasoning ? ` ${known.meaning}` : '';
-  return `Gate: ${code}: ${wordOf(reasoning)}.${hint} ${call}`;
+  return `Gate: ${code}: ${sentence(wordOf(reasoning))}${hint} ${call}`;
 }
+
+const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
 
 const wordOf = (value: Json | undefined): string =>
   typeof value === 'string' || typeof value === 'number' ? String(value) : '';

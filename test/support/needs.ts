@@ -5,6 +5,7 @@ export type Need =
   | 'go'
   | 'opa'
   | 'loop-device'
+  | 'mcp-python'
   | 'node24'
   | 'openssl'
   | 'other-user'
