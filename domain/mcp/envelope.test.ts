@@ -208,17 +208,12 @@ describe('the JSON-RPC envelope', () => {
     expect(JSON.stringify(read.body.params)).toBe(JSON.stringify({ name: 'x', arguments: given }));
   });
 
-  it.each([
-    'tools/delete',
-    'tasks/get',
-    'Tools/Call',
-    'tools/call ',
-    'notifications',
-    '__proto__',
-    'constructor',
-  ])('does not know %j', (method) => {
-    expect(refused(text({ method })).code).toBe('unsupported_method');
-  });
+  it.each(['tools/delete', 'tasks/get', 'Tools/Call', 'tools/call ', 'notifications', '__proto__', 'constructor'])(
+    'does not know %j',
+    (method) => {
+      expect(refused(text({ method })).code).toBe('unsupported_method');
+    },
+  );
 
   it.each([1, 0, -5, Number.MAX_SAFE_INTEGER, 'a', ''])('echoes the id %j', (id) => {
     expect(parseMcpRequest(text({ id, method: 'ping' })).body.id).toBe(id);
