@@ -6,6 +6,7 @@ import { keepCanonical } from '../domain/crypto/digest.js';
 import { errorText } from '../domain/errors.js';
 import { lanesForPolicy } from '../domain/inspection/lane-table.js';
 import { judgeSiblings, siblingsOf } from '../domain/mcp/batch.js';
+import { READ_METHODS } from '../domain/mcp/read-methods.js';
 import type { Evaluated, Inspected } from '../domain/pipeline/pipeline.js';
 import { intentScore } from '../domain/pipeline/verdict.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
@@ -61,14 +62,26 @@ async function factsOf(
     velocity_limit: call.velocity_limit,
     brain_degraded: inspection === null,
     upstream: tools.upstream,
-    tool_classes: await tools.of(
-      call.tenant,
-      call.agent,
-      siblings.map(({ tool }) => tool),
+    tool_classes: listable(
+      call.method,
+      await tools.of(
+        call.tenant,
+        call.agent,
+        siblings.map(({ tool }) => tool),
+      ),
     ),
   };
   return { facts, siblings };
 }
+
+/** No list of tools shows the methods that read resources and prompts, so that says nothing against them. */
+const listable = <Fact extends { readonly suspended?: string | undefined }>(
+  method: string,
+  facts: Readonly<Record<string, Fact>>,
+): Readonly<Record<string, Fact>> =>
+  READ_METHODS.has(method)
+    ? Object.fromEntries(Object.entries(facts).filter(([, { suspended }]) => suspended !== 'not_listed'))
+    : facts;
 
 const evaluateWith = (
   policies: PolicyEvaluator,

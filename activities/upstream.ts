@@ -4,6 +4,7 @@ import { receiptSha256 } from '../domain/call-record/receipt.js';
 import { NotAsStaged, summarize, type RecordedOutcome } from '../domain/call-record/record.js';
 import { sha256Hex } from '../domain/crypto/digest.js';
 import { claimLimitOf, outOfTime } from '../domain/pipeline/pipeline.js';
+import type { CallTalks } from '../domain/pipeline/call-talks.js';
 import type { UnknownCause, Upstream } from '../domain/pipeline/upstream.js';
 import { toldOfChange } from '../domain/review/told-change.js';
 import { approvalFault, effectiveBody, type VerifyDecision } from '../domain/review/approval.js';
@@ -25,6 +26,7 @@ export function createUpstreamActivities({
   mayCall,
   reviews,
   rulesNow,
+  talks,
   now = Date.now,
 }: {
   calls: CallStore;
@@ -39,6 +41,8 @@ export function createUpstreamActivities({
   reviews: Pick<Reviews, 'assertOpen'>;
   /** Asks policy once more where its rules changed since an approved call was judged. */
   rulesNow: RulesNow;
+  /** Whoever holds the agent's request, where that is this process. */
+  talks?: CallTalks | undefined;
   now?: () => number;
 }) {
   const outcomeWithoutResult = (
@@ -179,6 +183,7 @@ export function createUpstreamActivities({
       const reply = await upstream.callTool(call, body, {
         timeoutMs: Math.max(1, call.upstream_timeout_ms - (now() - startedMs)),
         ...(signal && { signal }),
+        listener: talks?.listenerOf(correlationId) ?? null,
       });
       const timing = { duration_ms: now() - startedMs, at: new Date(now()).toISOString() };
       if (reply.kind === 'not_sent') return notRun(call.correlation_id, reply.reason, timing.duration_ms);

@@ -164,9 +164,20 @@ export const agentLimits = <Prefix extends string>(prefix: Prefix) => ({
     z.coerce.number().int().min(0).max(100_000_000_000).default(67_108_864),
     'Bytes of retained results one agent may be sent again per minute, and one result more; 0 turns the limit off.',
   ),
+  streamLimit: setting(
+    `${prefix}_STREAM_LIMIT`,
+    z.coerce.number().int().min(0).max(1_000_000).default(100),
+    'Event streams of MCP sessions one agent may have open at once; 0 turns the limit off.',
+  ),
 });
 export const agentLimitsOf = (config: {
   readonly controlLimit: number;
   readonly replayLimit: number;
   readonly replayBytes: number;
-}) => ({ controls: config.controlLimit, replays: config.replayLimit, replayedBytes: config.replayBytes });
+  readonly streamLimit: number;
+}) => ({
+  controls: config.controlLimit,
+  replays: config.replayLimit,
+  replayedBytes: config.replayBytes,
+  streams: config.streamLimit,
+});

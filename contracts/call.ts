@@ -12,6 +12,10 @@ export const SERVER_EXECUTION_CONTRACT = 'gate.server-execution/v1';
 export const REVIEW_CONTRACT = 'gate.review/v1';
 export type CallContract = typeof DECISION_CONTRACT | typeof SERVER_EXECUTION_CONTRACT | typeof REVIEW_CONTRACT;
 
+/** What an upstream may ask of an agent's client, by the names of the client's capabilities. */
+export const CLIENT_CAPABILITIES = ['elicitation', 'sampling'] as const;
+export type ClientCapability = (typeof CLIENT_CAPABILITIES)[number];
+
 export const mode = z.enum(['observe', 'enforce']);
 export type Mode = z.infer<typeof mode>;
 
@@ -46,6 +50,8 @@ export interface CallInput {
   readonly state_namespace?: StateNamespace;
   readonly recent_request_count: number;
   readonly velocity_limit: number;
+  /** What its client can be asked while the tool runs (`domain/pipeline/call-talks.ts`); absent where it can be asked nothing. */
+  readonly client_can?: readonly ClientCapability[];
   /** Task queue on which a parked call continues as a new run. Without it the call waits in the run that judged it. */
   readonly parked_task_queue?: string;
 }

@@ -77,7 +77,33 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'Gate is not called by this Host or from this Origin; list the name in GATE_LITE_ALLOWED_HOSTS.',
   },
-  method_not_allowed: { status: 405, retry: 'no', meaning: 'This address takes POST only; Gate opens no stream here.' },
+  method_not_allowed: {
+    status: 405,
+    retry: 'no',
+    meaning: 'Without a session this address takes POST only; `initialize` opens one.',
+  },
+  session_not_found: {
+    status: 404,
+    retry: 'no',
+    meaning:
+      'This agent has no such MCP session: it was ended, is too old, or is not its own. Send `initialize` again.',
+  },
+  mcp_header_mismatch: {
+    status: 400,
+    retry: 'no',
+    meaning: 'A header that repeats what the body of an MCP request says is missing, or says something else.',
+  },
+  mcp_envelope_invalid: {
+    status: 400,
+    retry: 'no',
+    meaning:
+      'A request of the revision without sessions must say its revision and what its client can in `params._meta`.',
+  },
+  protocol_version_unsupported: {
+    status: 400,
+    retry: 'no',
+    meaning: 'Gate does not speak the revision of MCP that MCP-Protocol-Version names.',
+  },
   request_timeout: {
     status: 408,
     retry: 'yes',

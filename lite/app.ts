@@ -5,6 +5,7 @@ import type { Registry } from 'prom-client';
 import { z } from 'zod';
 import { plainErrorBody } from '../api/plugins/errors.js';
 import { registerProbes } from '../api/plugins/health.js';
+import { rpcAnswer } from '../api/proxy/rpc-answers.js';
 import { errorAnswer } from '../api/proxy/answers.js';
 import type { ServiceApp } from '../api/plugins/app.js';
 import { toolRoutes } from '../api/proxy/routes/tools.js';
@@ -84,6 +85,7 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     registry: options.registry,
     trustDomain: 'gate.local',
     resolveCaller: access.agentOf,
+    durableFromHere: options.durableFromHere,
     // In lite an id names a parked call whether it is the call's or its review's.
     lookUp: async (id) => {
       const found = await options.proxy.calls.find(id);
@@ -222,10 +224,16 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
   }
 }
 
-/** Replaces a refusal that depended on something rolled back; in the same form: the proxy's envelope, or the plain one. */
+/** Replaces a refusal that depended on something rolled back; in the same form: an MCP client's, the proxy's envelope, or the plain one. */
 function toldInstead(undone: GateError, refusal: unknown, request: FastifyRequest, reply: FastifyReply): string {
-  const { status, headers, body } = errorAnswer(undone, request.correlationId);
+  const answer = errorAnswer(undone, request.correlationId);
+  const { status, headers, body } = answer;
   void reply.code(status).headers(headers).removeHeader('content-length');
+  if (request.rpc) {
+    const told = rpcAnswer(request.rpc, answer);
+    void reply.code(told.status);
+    return told.body?.toString('utf8') ?? '';
+  }
   const isProxys = typeof refusal === 'string' && refusal.includes('"reasoning":');
   return JSON.stringify(isProxys ? body : plainErrorBody(undone, request.correlationId));
 }

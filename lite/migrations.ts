@@ -2,6 +2,7 @@ import { callMigrations } from '../migrations/calls.js';
 import { consoleMigrations } from '../migrations/console.js';
 import { hilMigrations } from '../migrations/hil.js';
 import { ledgerMigrations } from '../migrations/ledger.js';
+import { mcpSessionMigrations } from '../migrations/mcp-sessions.js';
 import { toolClassMigrations } from '../migrations/tool-classes.js';
 import { toolPinMigrations } from '../migrations/tool-pins.js';
 
@@ -13,4 +14,5 @@ export const liteMigrations = {
   console: consoleMigrations,
   pins: toolPinMigrations,
   tool_classes: toolClassMigrations,
+  mcp_sessions: mcpSessionMigrations,
 };

@@ -12,6 +12,7 @@ import { parseCallbackAllowlist } from '../domain/outbound/callback-url.js';
 import { errorText } from '../domain/errors.js';
 import { createInspector } from '../domain/inspection/inspector.js';
 import type { Personas } from '../domain/inspection/personas.js';
+import { createCallTalks } from '../domain/pipeline/call-talks.js';
 import { noUpstream } from '../domain/pipeline/no-upstream.js';
 import type { PolicySet } from '../domain/policy/policy-set.js';
 import type { Analyzer } from '../domain/sandbox/analyze.js';
@@ -103,6 +104,7 @@ export function litePorts(options: LitePortsOptions) {
     },
     durableFromHere: () => file.durableFromHere(),
     upstream: upstream ?? noUpstream,
+    talks: createCallTalks(),
     ...(tools && { definitions: createReviewGuard(tools, pins, toolsName) }),
     mayCall,
     deliver: callbacks(config),

@@ -15,9 +15,9 @@ import type { LiteStores } from './stores.js';
 
 export interface LiteProxyOptions {
   readonly config: LiteConfig;
-  readonly stores: Pick<LiteStores, 'calls' | 'ledger'>;
+  readonly stores: Pick<LiteStores, 'calls' | 'ledger' | 'sessions'>;
   readonly keys: Pick<LiteKeys, 'signingKey'>;
-  readonly ports: Pick<ActivityPorts, 'upstream' | 'verifyDecision'>;
+  readonly ports: Pick<ActivityPorts, 'upstream' | 'talks' | 'verifyDecision'>;
   readonly hasTools: boolean;
   readonly runner: Pick<CallRunner, 'start'>;
   readonly rateLimit: ReturnType<typeof createRateLimit>;
@@ -31,15 +31,17 @@ const MAX_IN_FLIGHT = 2_000;
 /** The proxy's options, from lite's settings. */
 export function liteProxyOptions(options: LiteProxyOptions): LiteAppOptions['proxy'] {
   const { config, stores, keys, ports, hasTools, rateLimit, ...rest } = options;
-  const { calls, ledger } = stores;
+  const { calls, ledger, sessions } = stores;
   const allowlist = parseCallbackAllowlist(config.callbackAllowlist);
   return {
     ...rest,
     calls,
+    sessions,
     ledger,
     signer: createSigner(keys.signingKey),
     verifyDecision: ports.verifyDecision,
     upstream: ports.upstream,
+    talks: ports.talks,
     velocity: { limit: config.velocityLimit, windowMs: config.velocityWindowSecs * 1000 },
     upstreamTimeoutMs: config.upstreamTimeoutSecs * 1000,
     ttlSecs: { auto: config.pendingTtlSecs, standard: config.pendingTtlSecs, strict: config.pendingTtlSecs },

@@ -9,11 +9,13 @@ import { sealReviews } from '../adapters/review/seal-reviews.js';
 import type { ReviewTables } from '../adapters/review/tables.js';
 import type { Store } from '../adapters/store/database.js';
 import { openLocalFile } from '../adapters/store/local-file.js';
+import { endedSessionsOver, type EndedSessionTables } from '../adapters/mcp/ended-sessions.js';
 import { adoptClasses, toolClassStoreOver, type ToolClassTables } from '../adapters/tools/class-store.js';
 import { adoptPins, adoptSeen, toolPinStoreOver, type ToolPinTables } from '../adapters/tools/pin-store.js';
 import type { LiteConfig } from '../config/lite.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { boundToLedger } from '../domain/tool-classes/bound-to-ledger.js';
+import { mcpSessions } from '../domain/mcp/session.js';
 import { pinsLog } from '../domain/tool-definitions/watch.js';
 import { liteMigrations } from './migrations.js';
 
@@ -70,5 +72,6 @@ export async function openLiteStores({
   });
   const pins = toolPinStoreOver(file.store<ToolPinTables>(), { keys, upstream: toolsName, now });
   const classes = boundToLedger(toolClassStoreOver(file.store<ToolClassTables>(), keys), ledger, { graceMs: 0 });
-  return { file, ledger, calls, reviews, pins, classes };
+  const sessions = mcpSessions({ keys, store: endedSessionsOver(file.store<EndedSessionTables>(), { now }), now });
+  return { file, ledger, calls, reviews, pins, classes, sessions };
 }

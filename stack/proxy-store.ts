@@ -11,11 +11,14 @@ import { sealCalls } from '../adapters/call-record/seal-calls.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { openStore, type Store, type StoreTarget } from '../adapters/store/database.js';
 import { schemaOf } from '../adapters/store/schema.js';
+import { endedSessionsOver, type EndedSessionTables } from '../adapters/mcp/ended-sessions.js';
 import { adoptClasses, toolClassStoreOver, type ToolClassTables } from '../adapters/tools/class-store.js';
 import type { ToolClassStore } from '../domain/tool-classes/class-sets.js';
 import { adoptPins, adoptSeen, toolPinStoreOver, type ToolPinTables } from '../adapters/tools/pin-store.js';
+import { type McpSessions, mcpSessions } from '../domain/mcp/session.js';
 import { pinsLog } from '../domain/tool-definitions/watch.js';
 import { callMigrations } from '../migrations/calls.js';
+import { mcpSessionMigrations } from '../migrations/mcp-sessions.js';
 import { toolClassMigrations } from '../migrations/tool-classes.js';
 import { toolPinMigrations } from '../migrations/tool-pins.js';
 import { upstreamSessionMigrations } from '../migrations/upstream-sessions.js';
@@ -32,7 +35,7 @@ export const storeTarget = (
 
 /**
  * The store of the proxy and its worker: the calls, about which the ledger knows more than this store does, and in the same place the tools
- * that its agents saw first, what operators said of them, and the agents' sessions with the upstream. `upstream` is the name under which
+ * that its agents saw first, what operators said of them, the agents' sessions with the upstream, and those with Gate that they ended. `upstream` is the name under which
  * the tools are seen and classed. `calls.close` closes all of them.
  */
 export async function openProxyStore(
@@ -48,12 +51,18 @@ export async function openProxyStore(
   readonly pins: ToolPinStore;
   readonly classes: ToolClassStore;
   readonly sessionsWith: (url: string) => UpstreamSessions;
+  readonly mcpSessions: McpSessions;
 }> {
-  const store = await openStore<CallTables & ToolPinTables & UpstreamSessionTables>(target, callMigrations, {
-    pins: toolPinMigrations,
-    sessions: upstreamSessionMigrations,
-    tool_classes: toolClassMigrations,
-  });
+  const store = await openStore<CallTables & ToolPinTables & UpstreamSessionTables & EndedSessionTables>(
+    target,
+    callMigrations,
+    {
+      pins: toolPinMigrations,
+      sessions: upstreamSessionMigrations,
+      tool_classes: toolClassMigrations,
+      mcp_sessions: mcpSessionMigrations,
+    },
+  );
   try {
     await sealCalls(store as unknown as Store<CallTables>, keys, Date.now, (transaction) =>
       adoptPins(transaction as unknown as Kysely<ToolPinTables>, keys, logger && pinsLog(logger).onAdopted),
@@ -68,6 +77,10 @@ export async function openProxyStore(
     calls: callStoreOver(store as unknown as Store<CallTables>, { keys, ledger }),
     pins: toolPinStoreOver(store as unknown as Store<ToolPinTables>, { keys, upstream }),
     classes: toolClassStoreOver(store as unknown as Store<ToolClassTables>, keys),
+    mcpSessions: mcpSessions({
+      keys,
+      store: endedSessionsOver(store as unknown as Store<EndedSessionTables>),
+    }),
     sessionsWith: (url) => storedSessions(store as unknown as Store<UpstreamSessionTables>, { url, keys }),
   };
 }

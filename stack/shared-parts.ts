@@ -7,6 +7,7 @@ import { needed } from '../api/plugins/start.js';
 import type { Config } from '../config/env.js';
 import type { UPSTREAM_SETTINGS } from '../config/worker.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
+import { createCallTalks } from '../domain/pipeline/call-talks.js';
 import { noUpstream } from '../domain/pipeline/no-upstream.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
 import type { StoreTarget } from '../adapters/store/database.js';
@@ -53,7 +54,7 @@ export function sharedParts(options: SharedPartsOptions): SharedParts {
     onStop('upstream', 'the connections to tools', () => opened.close());
     return opened;
   });
-  return { engine, callStores: stores, upstream, toolsName };
+  return { engine, callStores: stores, upstream, talks: together ? createCallTalks() : undefined, toolsName };
 }
 
 /** The tools of the configured MCP server, or a stand-in that says that none is configured. */

@@ -29,6 +29,7 @@ import type { SignedDecision } from '../contracts/review.js';
 import type { VerdictEvidence } from '../domain/call-record/record.js';
 import type { DeliverCallback } from '../domain/outbound/ports.js';
 import type { Inspector } from '../domain/inspection/port.js';
+import type { CallTalks } from '../domain/pipeline/call-talks.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
 import type { Reviews } from '../domain/review/ports.js';
@@ -48,6 +49,8 @@ export interface ActivityPorts {
   readonly sandbox: Sandbox;
   readonly ledger: Ledger & HeldRows;
   readonly upstream: Upstream;
+  /** Whoever holds the requests of agents, where that is this process. */
+  readonly talks?: CallTalks | undefined;
   /** Binds reviews to the tool definitions at the time they were opened. */
   readonly definitions?: ReviewGuard;
   /** Absent where agents prove themselves by certificate and no list names them. */
@@ -140,6 +143,7 @@ export function createActivities(ports: ActivityPorts): GateActivities {
     ...createUpstreamActivities({
       calls,
       upstream: ports.upstream,
+      talks: ports.talks,
       definitions: ports.definitions,
       mayCall: ports.mayCall,
       reviews: ports.reviews,

@@ -119,6 +119,10 @@ export function detectUpstream(target: JsonUpstreamOptions): DetectedUpstream {
       const found = await upstream();
       return 'control' in found ? found.control(caller, request, limits) : found;
     },
+    async listen(caller, listener, signal) {
+      const found = await upstream();
+      if ('callTool' in found) await found.listen?.(caller, listener, signal);
+    },
     async close() {
       await known?.upstream.close();
       await dispatcher.destroy().catch(() => undefined);

@@ -1,6 +1,7 @@
 import { LATEST_PROTOCOL_VERSION, SUPPORTED_PROTOCOL_VERSIONS } from '@modelcontextprotocol/client';
 import { InitializeResultSchema } from '@modelcontextprotocol/core';
 import type { JsonObject } from '../../contracts/json.js';
+import type { ClientCapability } from '../../contracts/call.js';
 import { servedCapabilities } from '../../domain/mcp/control-methods.js';
 import { membersOf } from '../../domain/mcp/reply.js';
 
@@ -14,12 +15,20 @@ export interface Introduction {
 
 const CLIENT = { name: 'gate', version: '1' };
 
-export const introductionText = (id: string, protocolVersion: string = LATEST_PROTOCOL_VERSION): string =>
+export const introductionText = (
+  id: string,
+  protocolVersion: string = LATEST_PROTOCOL_VERSION,
+  can: readonly ClientCapability[] = [],
+): string =>
   JSON.stringify({
     jsonrpc: '2.0',
     id,
     method: 'initialize',
-    params: { protocolVersion, capabilities: {}, clientInfo: CLIENT },
+    params: {
+      protocolVersion,
+      capabilities: Object.fromEntries(can.map((name) => [name, {}])),
+      clientInfo: CLIENT,
+    },
   });
 export const INITIALIZED_TEXT = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' });
 export const cancelledText = (requestId: string): string =>
@@ -49,11 +58,11 @@ export function introducesItself(message: ReadonlyMap<string, string>): boolean 
 }
 
 /** Gate's answer to an agent's `initialize`: the tools behind Gate, and what of them Gate serves. */
-export function introductionFor(request: JsonObject, upstream: Introduction): string {
+export function introductionFor(request: JsonObject, upstream: Introduction, notifies = false): string {
   const { serverInfo, instructions } = upstream;
   const result = {
     protocolVersion: requestedVersion(request),
-    capabilities: servedCapabilities(upstream.capabilities),
+    capabilities: servedCapabilities(upstream.capabilities, notifies),
     serverInfo,
     ...(instructions !== undefined && { instructions }),
   };

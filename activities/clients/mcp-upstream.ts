@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as after } from 'node:timers/promises';
 import { Agent, request as undiciRequest } from 'undici';
+import { upTo } from '../../adapters/outbound/body.js';
 import type { Json } from '../../contracts/json.js';
 import { callText, controlText, outgoingCall, outgoingControl } from '../../domain/mcp/outgoing.js';
-import { replyIn } from '../../domain/mcp/reply.js';
+import { errorText } from '../../domain/errors.js';
+import { membersOf, objectText, replyIn } from '../../domain/mcp/reply.js';
+import { ASKED_OF_CLIENTS, type Listener } from '../../domain/pipeline/call-talks.js';
 import type { Upstream, UpstreamCaller, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
 import {
   answerToServer,
@@ -13,6 +16,7 @@ import {
   introductionIn,
   introductionText,
 } from './mcp-handshake.js';
+import { messagesIn } from './event-stream.js';
 import { type Posted, post } from './one-post.js';
 import { unknownOutcome } from './unknown-outcome.js';
 import { causeText, connectorThatTells, surelyNotSent } from './unsent.js';
@@ -31,6 +35,7 @@ export interface McpUpstreamOptions {
 interface Limits {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
+  readonly listener?: Listener | null;
 }
 interface Message {
   readonly id: string;
@@ -40,6 +45,8 @@ interface Message {
 const OPENING_LIMIT_MS = 10_000;
 const ASIDE_LIMIT_MS = 5_000;
 const GOODBYE_LIMIT_MS = 1_000;
+/** How long a client may take to answer what it is asked outside of a call. */
+const ASKED_LIMIT_MS = 60_000;
 /** A server should not send requests to a client that declares no capability. If it does, it gets this many answers per request. */
 const MAX_ANSWERS_TO_SERVER = 16;
 
@@ -71,7 +78,11 @@ export function createMcpUpstream({
   const unproved = new WeakSet<UpstreamSession>();
 
   /** Sends one message over a session and answers what the server asks meanwhile. */
-  const say = (session: UpstreamSession | null, { id, text }: Message, limits: Limits): Promise<Posted> => {
+  const say = (
+    session: UpstreamSession | null,
+    { id, text }: Message,
+    { listener, ...limits }: Limits,
+  ): Promise<Posted> => {
     let answered = 0;
     return post({
       ...limits,
@@ -82,6 +93,11 @@ export function createMcpUpstream({
       maxBytes: maxResponseBytes,
       isAnswer(message) {
         if (message.get('id') === JSON.stringify(id) && !message.has('method')) return true;
+        if (listener && handedOn(message, id, listener)) return false;
+        if (listener && mayAsk(message) && (answered += 1) <= MAX_ANSWERS_TO_SERVER) {
+          void askedOfClient(message, listener, limits.timeoutMs).then((answer) => aside(session, answer));
+          return false;
+        }
         const answer = answerToServer(message);
         if (answer !== null && (answered += 1) <= MAX_ANSWERS_TO_SERVER) aside(session, answer);
         return false;
@@ -92,11 +108,11 @@ export function createMcpUpstream({
   const aside = (session: UpstreamSession | null, text: string): void =>
     void say(session, { id: randomUUID(), text }, { timeoutMs: ASIDE_LIMIT_MS }).catch(() => undefined);
 
-  async function open(): Promise<UpstreamSession> {
+  async function open({ client_can: can }: UpstreamCaller): Promise<UpstreamSession> {
     const untilMs = Date.now() + OPENING_LIMIT_MS;
     const limits = () => ({ timeoutMs: untilMs - Date.now() });
     const id = randomUUID();
-    const answer = await say(null, { id, text: introductionText(id) }, limits());
+    const answer = await say(null, { id, text: introductionText(id, undefined, can) }, limits());
     if (answer.kind === 'refused') throw new Error(`initialize was answered with HTTP ${answer.status}`);
     const reply = answer.kind === 'message' ? replyIn(answer.message, id, id) : null;
     if (answer.kind !== 'message' || !reply) throw new Error('initialize was not answered');
@@ -111,7 +127,7 @@ export function createMcpUpstream({
   /** The agent's session, if it opens in time. A session that opens too late is kept for the next call. */
   async function sessionBy(untilMs: number, caller: UpstreamCaller): Promise<UpstreamSession> {
     const late = new AbortController();
-    const session = sessions.of(caller, open);
+    const session = sessions.of(caller, () => open(caller));
     const timeout = after(Math.max(0, untilMs - Date.now()), undefined, { signal: late.signal }).then(() => {
       throw new Error('the request timed out before one stood');
     });
@@ -145,7 +161,7 @@ export function createMcpUpstream({
     caller: UpstreamCaller,
     callersId: Json | undefined,
     message: Message,
-    { timeoutMs, signal }: Limits,
+    { timeoutMs, signal, listener }: Limits,
   ): Promise<UpstreamOutcome> {
     const untilMs = Date.now() + timeoutMs;
     for (let tried = 1; ; tried += 1) {
@@ -157,7 +173,11 @@ export function createMcpUpstream({
       }
       let answer: Posted;
       try {
-        answer = await say(session, message, { timeoutMs: untilMs - Date.now(), ...(signal && { signal }) });
+        answer = await say(session, message, {
+          timeoutMs: untilMs - Date.now(),
+          ...(signal && { signal }),
+          ...(listener && { listener }),
+        });
       } catch (error) {
         if (surelyNotSent(error)) {
           await sessions.drop(caller, session);
@@ -188,7 +208,8 @@ export function createMcpUpstream({
   return {
     callTool(caller, request, limits) {
       const id = randomUUID();
-      return send(caller, request['id'], { id, text: callText(id, outgoingCall(request)) }, limits);
+      const text = callText(id, outgoingCall(request), limits.listener?.progress);
+      return send(caller, request['id'], { id, text }, limits);
     },
 
     async control(caller, request, limits) {
@@ -198,10 +219,37 @@ export function createMcpUpstream({
       }
       try {
         // Gate keeps the session with the upstream; the agent is told what that session negotiated.
-        const text = introductionFor(request, await sessionBy(Date.now() + limits.timeoutMs, caller));
+        const text = introductionFor(request, await sessionBy(Date.now() + limits.timeoutMs, caller), true);
         return { kind: 'reply', statusCode: 200, text, failed: false };
       } catch (error) {
         return { kind: 'not_sent', reason: causeText(error) };
+      }
+    },
+
+    async listen(caller, listener, signal) {
+      const session = await sessionBy(Date.now() + OPENING_LIMIT_MS, caller);
+      const { statusCode, headers, body } = await undiciRequest(url, {
+        method: 'GET',
+        headers: { ...headersOf(session), accept: 'text/event-stream' },
+        dispatcher,
+        headersTimeout: 0,
+        bodyTimeout: 0,
+        signal,
+      });
+      body.on('error', () => undefined);
+      if (statusCode !== 200 || !String(headers['content-type']).startsWith('text/event-stream'))
+        return void body.destroy();
+      let asked = 0;
+      for await (const data of messagesIn(upTo(maxResponseBytes, body as AsyncIterable<Buffer>))) {
+        const message = membersOf(data);
+        if (!message) continue;
+        if (announced(message, listener)) continue;
+        if (mayAsk(message) && (asked += 1) <= MAX_ANSWERS_TO_SERVER) {
+          void askedOfClient(message, listener, ASKED_LIMIT_MS).then((answer) => aside(session, answer));
+          continue;
+        }
+        const answer = answerToServer(message);
+        if (answer !== null) aside(session, answer);
       }
     },
 
@@ -223,6 +271,61 @@ export function createMcpUpstream({
       await dispatcher.destroy().catch(() => undefined);
     },
   };
+}
+
+type ServerMessage = ReadonlyMap<string, string>;
+
+/** Hands on what the upstream says of this call, and of no other one. */
+function handedOn(message: ServerMessage, id: string, listener: Listener): boolean {
+  const params = message.get('params');
+  if (message.has('id') || params === undefined) return false;
+  switch (message.get('method')) {
+    case '"notifications/progress"':
+      if (!listener.progress || membersOf(params)?.get('progressToken') !== JSON.stringify(id)) return false;
+      listener.told('notifications/progress', params);
+      return true;
+    case '"notifications/message"':
+      listener.told('notifications/message', params);
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** What an upstream may say outside of calls. */
+const ANNOUNCED: ReadonlySet<string> = new Set([
+  'notifications/message',
+  'notifications/resources/updated',
+  'notifications/resources/list_changed',
+  'notifications/tools/list_changed',
+  'notifications/prompts/list_changed',
+]);
+
+function announced(message: ServerMessage, listener: Listener): boolean {
+  const method = methodOf(message);
+  if (message.has('id') || !ANNOUNCED.has(method)) return false;
+  listener.told(method, message.get('params') ?? '{}');
+  return true;
+}
+
+const methodOf = (message: ServerMessage): string => JSON.parse(message.get('method') ?? '""') as string;
+
+const mayAsk = (message: ServerMessage): boolean =>
+  message.has('id') && message.has('params') && ASKED_OF_CLIENTS.has(methodOf(message));
+
+/** The client's answer to a request of the upstream, under the upstream's id; a client that does not answer is an error of its own. */
+async function askedOfClient(message: ServerMessage, listener: Listener, timeoutMs: number): Promise<string> {
+  const answer = (member: string, text: string) =>
+    objectText([
+      ['jsonrpc', '"2.0"'],
+      ['id', message.get('id') as string],
+      [member, text],
+    ]);
+  try {
+    return answer(...(await listener.asked(methodOf(message), message.get('params') as string, timeoutMs)));
+  } catch (error) {
+    return answer('error', JSON.stringify({ code: -32_603, message: `Gate: ${errorText(error)}` }));
+  }
 }
 
 /** An HTTP answer is a result, even a refusal: the upstream took the request and answered. A redirect is not followed. */

@@ -17,7 +17,8 @@ export interface UpstreamSessions {
   own(): Promise<UpstreamSession[]>;
 }
 
-export const agentKey = ({ tenant, agent }: UpstreamCaller): string => `${tenant}/${agent}`;
+export const agentKey = ({ tenant, agent, client_can: can = [] }: UpstreamCaller): string =>
+  `${tenant}/${agent}${can.length > 0 ? `#${can.join('+')}` : ''}`;
 
 /** Sessions of one process, for compositions in which only one process talks to the upstream. */
 export function sessionsInMemory(max = 1_000): UpstreamSessions {

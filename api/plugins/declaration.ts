@@ -5,6 +5,7 @@ import type { MtlsStream } from '../../activities/clients/mtls-fetch.js';
 import type { ServiceFetch } from '../../activities/clients/service-client.js';
 import type { Config, GroupConfig, SettingGroups } from '../../config/env.js';
 import type { ENGINE_SETTINGS } from '../../config/shared.js';
+import type { CallTalks } from '../../domain/pipeline/call-talks.js';
 import type { Upstream } from '../../domain/pipeline/upstream.js';
 import type { StoreTarget } from '../../adapters/store/database.js';
 import type { BoundClasses } from '../../domain/tool-classes/bound-to-ledger.js';
@@ -12,6 +13,7 @@ import type { EngineClient } from '../../workers/client.js';
 import type { ReadinessChecks } from './health.js';
 import type { Service, TlsMaterial } from './service.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
+import type { McpSessions } from '../../domain/mcp/session.js';
 import type { ToolPinStore } from '../../domain/tool-definitions/ports.js';
 
 /**
@@ -131,6 +133,7 @@ export interface CallStores {
   readonly calls: CallStore;
   readonly pins: ToolPinStore;
   readonly classes: BoundClasses;
+  readonly mcpSessions: McpSessions;
 }
 
 /** Parts shared by the services of one process. Each is opened at its first use, once per process, and closed by the process. */
@@ -138,6 +141,8 @@ export interface SharedParts {
   engine(): Promise<EngineParts>;
   callStores(): Promise<CallStores>;
   upstream(): Promise<Upstream>;
+  /** Where the process that holds the requests of agents also sends their calls. */
+  readonly talks?: CallTalks | undefined;
   /** The upstream's name for tool pins and tool classes. */
   readonly toolsName: string;
 }

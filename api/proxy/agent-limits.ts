@@ -8,6 +8,8 @@ export interface AgentLimits {
   readonly replays: number;
   /** Bytes of retained answers that are sent again. */
   readonly replayedBytes: number;
+  /** Event streams that are open at once. */
+  readonly streams: number;
 }
 
 /** Who asks, and for what. */

@@ -13,8 +13,10 @@ import { type AgentLimits, createAgentLimits } from './agent-limits.js';
 import { errorAnswer } from './answers.js';
 import { createCallHandler, type CallHandlerOptions } from './calls.js';
 import { createControlLog } from './control-log.js';
+import { createEventStreams } from './event-streams.js';
 import { proxyMetrics } from './metrics.js';
 import { createRefusals } from './refusals.js';
+import { rpcAnswer } from './rpc-answers.js';
 import { registerManual } from './routes/manual.js';
 import { MAX_BODY_BYTES, registerMcp, send, type McpRouteOptions } from './routes/mcp.js';
 import { registerAuthorizations } from './routes/authorizations.js';
@@ -24,7 +26,7 @@ import { type ToolRouteOptions, toolRoutes } from './routes/tools.js';
 
 export interface ProxyOptions
   extends Omit<CallHandlerOptions, 'onAnswered' | 'onLimited' | 'refusals' | 'limits'>,
-    Omit<McpRouteOptions, 'handler' | 'limits' | 'controlLog'>,
+    Omit<McpRouteOptions, 'handler' | 'limits' | 'controlLog' | 'streams' | 'asGateError'>,
     Pick<PendingRouteOptions, 'lookUp' | 'pendingPaths'> {
   /** What one agent may do besides tool calls. */
   readonly agentLimits: AgentLimits;
@@ -92,6 +94,10 @@ export function createProxyService(options: ProxyOptions): Service {
     onLimited: metrics.limited,
   });
   metrics.watchInFlight(handler.inFlight);
+  const streams = createEventStreams(options.agentLimits.streams);
+  metrics.watchStreams(streams.count);
+  service.app.decorateRequest('rpc', null);
+  service.app.decorateRequest('streamed', false);
   metrics.watchStuck(async () => (await options.calls.setbacks.stuck()).calls);
 
   // A scope of its own: the proxy's errors have their own envelope, and its bodies are read as bytes.
@@ -111,14 +117,16 @@ export function createProxyService(options: ProxyOptions): Service {
         );
       if (known.code === 'pipeline_unavailable')
         metrics.unavailable(typeof known.fields.layer === 'string' ? known.fields.layer : 'proxy');
-      return send(reply, errorAnswer(known, request.correlationId));
+      const refusal = errorAnswer(known, request.correlationId);
+      return send(reply, request.rpc ? rpcAnswer(request.rpc, refusal) : refusal);
     });
     scope.addHook('onSend', (request, reply, payload, next) => {
       void reply.header('X-Gate-Correlation-Id', request.correlationId);
       next(null, payload);
     });
     scope.addHook('onResponse', (request, reply, next) => {
-      metrics.responded(request.routeOptions.url ?? 'unknown', reply.statusCode, reply.elapsedTime / 1000);
+      if (!request.streamed)
+        metrics.responded(request.routeOptions.url ?? 'unknown', reply.statusCode, reply.elapsedTime / 1000);
       const { caller } = request;
       request.log.info(
         {
@@ -133,7 +141,14 @@ export function createProxyService(options: ProxyOptions): Service {
       );
       next();
     });
-    registerMcp(scope as unknown as Service['app'], { ...options, handler, limits, controlLog });
+    registerMcp(scope as unknown as Service['app'], {
+      ...options,
+      handler,
+      limits,
+      controlLog,
+      streams,
+      asGateError: (error) => toGateError(error as FastifyError | GateError),
+    });
     registerManual(scope as unknown as Service['app']);
     registerPending(scope as unknown as Service['app'], { ...options, limits });
     registerAuthorizations(scope as unknown as Service['app'], { ...options, limits });

@@ -1,4 +1,10 @@
-import type { CallContract, CallInput, CallSummary, Mode } from '../../contracts/call.js';
+import {
+  type CallContract,
+  type CallInput,
+  type CallSummary,
+  type Mode,
+  REVIEW_CONTRACT,
+} from '../../contracts/call.js';
 import type { Ledger } from '../../contracts/ledger.js';
 import type { ApprovalTier } from '../../contracts/policy.js';
 import { closedIfOver } from '../../domain/call-record/expiry.js';
@@ -6,6 +12,7 @@ import { paramsSha256 } from '../../domain/call-record/params-digest.js';
 import type { CallRecord } from '../../domain/call-record/record.js';
 import { argumentsOf } from '../../domain/call-record/rows.js';
 import { TAMPERED } from '../../domain/call-record/transitions.js';
+import { agentIdentity } from '../../domain/mcp/session.js';
 import { canonicalDigest, keepCanonical, uuidFromDigest } from '../../domain/crypto/digest.js';
 import { ASK_AGAIN, GateError } from '../../domain/errors.js';
 import { batchTooLarge, callCount } from '../../domain/mcp/batch.js';
@@ -15,6 +22,7 @@ import { answerOf, type Answer, withDetail } from './answers.js';
 import type { AgentLimitsCheck, AskedAgain } from './agent-limits.js';
 import { rateLimited, type Refusals } from './refusals.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
+import type { UpstreamCaller } from '../../domain/pipeline/upstream.js';
 import type { CallRunner } from '../../domain/pipeline/call-runner.js';
 
 export interface CallHandlerOptions {
@@ -40,11 +48,17 @@ export interface CallHandlerOptions {
 }
 
 export interface ToolCallRequest {
-  readonly caller: Caller & { readonly tenant: string; readonly agent: string };
+  readonly caller: Caller & UpstreamCaller;
   readonly mcp: McpRequest & { readonly kind: 'tool' };
   readonly contract: CallContract;
   readonly idempotencyId: string;
   readonly callbackUrl: string | null;
+}
+
+/** A call that came to its end, and the method it was asked with. */
+export interface Settled {
+  readonly method: string;
+  readonly answer: Answer;
 }
 
 /** Extra time for the engine to deliver an answer after the last moment at which a call may begin. */
@@ -59,9 +73,7 @@ export function correlationIdOf({
   /** The first group of the call's id, by which the calls of a demonstration session are found. */
   readonly demoPrefix?: string | undefined;
 }): string {
-  // The instance in a SPIFFE id changes with every renewal, but the agent does not, so the ids of its calls must not change either.
-  const identity = caller.spiffe.replace(/\/instance\/[^/]*$/, '');
-  const id = uuidFromDigest('gate.call', caller.tenant, identity, idempotencyId);
+  const id = uuidFromDigest('gate.call', caller.tenant, agentIdentity(caller.spiffe), idempotencyId);
   return demoPrefix === undefined ? id : `${demoPrefix}${id.slice(8)}`;
 }
 
@@ -101,6 +113,32 @@ export function createCallHandler(options: CallHandlerOptions) {
 
   return {
     inFlight: () => inFlight,
+
+    /**
+     * The answer of this agent's own call, once it needs no person any more; at that time at the latest `null` while it waits, `undefined`
+     * where nothing is recorded of it. Only looks: nothing runs because of it. Throws `not_found` for another agent's call.
+     */
+    async settled(
+      correlationId: string,
+      caller: ToolCallRequest['caller'],
+      untilMs: number,
+    ): Promise<Settled | null | undefined> {
+      const found = await calls.waitFor(
+        correlationId,
+        (record) => record.state !== 'parked' && settledEnough(record),
+        untilMs,
+      );
+      if (!found) return undefined;
+      const { call } = found.evidence;
+      if (call.tenant !== caller.tenant || call.agent !== caller.agent || call.contract === REVIEW_CONTRACT)
+        throw new GateError('not_found', 'no call of this agent under this id');
+      const record = await closedIfOver(calls, found, now());
+      if (record.state === 'parked' || !settledEnough(record)) return null;
+      const retained = record.state === 'completed' ? await calls.result(correlationId) : null;
+      const answer = answerOf(record, retained, false);
+      if (!answer) return null;
+      return { method: call.method, answer: options.verboseVerdicts ? withDetail(answer, record) : answer };
+    },
 
     async handle(request: ToolCallRequest, correlationId: string): Promise<Answer> {
       const { mcp, contract } = request;
@@ -174,6 +212,7 @@ export function createCallHandler(options: CallHandlerOptions) {
         upstream_timeout_ms: options.upstreamTimeoutMs,
         has_callback: request.callbackUrl !== null,
         ...(caller.namespace && { state_namespace: caller.namespace }),
+        ...(caller.client_can && { client_can: caller.client_can }),
         recent_request_count: 0,
         velocity_limit: options.velocity.limit,
       };

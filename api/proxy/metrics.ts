@@ -78,6 +78,16 @@ export function proxyMetrics(registry: Registry) {
         },
       });
     },
+    watchStreams(read: () => number) {
+      new Gauge({
+        name: 'gate_proxy_mcp_streams',
+        help: 'Open event streams of MCP clients.',
+        registers,
+        collect() {
+          this.set(read());
+        },
+      });
+    },
     watchInFlight(read: () => number) {
       new Gauge({
         name: 'gate_proxy_calls_in_flight',

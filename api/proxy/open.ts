@@ -32,7 +32,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
   const signer = await readSigner(own.signingKeyFile);
   const verifyDecision = await decisionVerifier(own.decisionPublicKeyFile);
   const { ledger } = await parts.neighbour(LEDGER);
-  const { calls, pins, classes } = await shared.callStores();
+  const { calls, pins, classes, mcpSessions: sessions } = await shared.callStores();
   if (!parts.together)
     // The ledger may start later than the proxy; until then the tool of an unfinished change has to wait.
     classes
@@ -55,6 +55,8 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
     createProxyService({
       ...parts,
       calls,
+      sessions,
+      talks: shared.talks,
       ledger,
       signer,
       verifyDecision,

@@ -24,6 +24,7 @@ export const PROXY = declareService({
   async metrics(registry) {
     const metrics = (await import('./metrics.js')).proxyMetrics(registry);
     metrics.watchInFlight(() => 0);
+    metrics.watchStreams(() => 0);
     metrics.watchStuck(() => Promise.resolve(0));
   },
   open: () => import('./open.js'),

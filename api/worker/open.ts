@@ -91,6 +91,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       sandbox,
       ledger,
       upstream,
+      talks: shared.talks,
       definitions: createReviewGuard(upstream, pins, shared.toolsName),
       deliver: callbackDelivery(limits, own),
       runs: createRuns(engine.client),

@@ -10,6 +10,7 @@ import { fittingRow, sidecarText } from '../ledger/fitting-row.js';
 import { sidecarSha256 } from '../ledger/sidecar-digest.js';
 import type { CallRecord, StagedRequest } from './record.js';
 import { changedBody } from '../review/modification.js';
+import { argumentsOfRead } from '../mcp/read-methods.js';
 import { LEDGER_EVENT_OF } from '../review/transitions.js';
 import { TAMPERED } from './transitions.js';
 
@@ -397,9 +398,11 @@ function assertionOf(principal: Json): string {
   return text.length <= MAX_ASSERTION ? text : canonicalJson({ omitted_sha256: sha256Hex(text) });
 }
 
-/** `params.arguments` of a tool call; `{}` when absent. */
+/** What policy judged of a call as its arguments: `params.arguments` of a tool call, `{}` when absent; what a read asks for. */
 export function argumentsOf(body: JsonObject | undefined): JsonObject {
   const params = body?.params;
+  const read = argumentsOfRead(body?.method, params);
+  if (read) return read;
   const value = params && typeof params === 'object' && !Array.isArray(params) ? params.arguments : undefined;
   return value && typeof value === 'object' && !Array.isArray(value) ? value : {};
 }

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { GateError } from '../errors.js';
 import { type FieldOfNoLane, laneFields, united } from '../inspection/lane-table.js';
 import { sizeOf } from '../large.js';
+import { argumentsOfRead } from './read-methods.js';
 import type { InspectionResponse } from '../../contracts/inspection.js';
 import { jsonObject, type JsonObject } from '../../contracts/json.js';
 import {
@@ -89,11 +90,14 @@ export interface SiblingCall {
 }
 
 /**
- * The calls of a request: those of a batch, each with its own name and arguments, or the single call. A batch judged under its own name
+ * The calls of a request: those of a batch, each with its own name and arguments, or the single call. A read of a resource or a prompt is
+ * judged as a tool of its method's name. A batch judged under its own name
  * would let every forbidden call in it pass. A batch under another method is refused.
  */
 export function siblingsOf(method: string, tool: string, body: JsonObject): readonly SiblingCall[] {
   const params = objectOf(body['params']);
+  const read = argumentsOfRead(method, params);
+  if (read) return [{ method, tool, params: { name: method, arguments: read }, arguments: read }];
   if (method !== BATCH_METHOD) {
     if (isBatchInDisguise(tool, params['arguments'])) throw new GateError('invalid_mcp', BATCH_OUT_OF_PLACE);
     return [{ method, tool, params, arguments: objectOf(params['arguments']) }];

@@ -13,12 +13,23 @@ describe('the capabilities an agent is told of', () => {
       tasks: { list: {} },
       experimental: { x: {} },
     };
-    expect(servedCapabilities(everything)).toEqual({ tools: {} });
-    expect(servedCapabilities({ prompts: {} })).toEqual({});
+    expect(servedCapabilities(everything)).toEqual({
+      tools: {},
+      resources: {},
+      prompts: {},
+      completions: {},
+      logging: {},
+    });
+    expect(servedCapabilities({ prompts: { listChanged: true } })).toEqual({ prompts: {} });
+    expect(servedCapabilities(everything, true)).toMatchObject({
+      tools: { listChanged: true },
+      resources: { subscribe: true },
+      prompts: {},
+    });
   });
 
   it('say nothing of a method that Gate refuses', () => {
-    for (const method of ['resources/read', 'prompts/get', 'completion/complete', 'logging/setLevel', 'tasks/list']) {
+    for (const method of ['tasks/list', 'tasks/result', 'resources/watch']) {
       expect(CONTROL_METHODS.has(method)).toBe(false);
       expect(() => parseMcpRequest(JSON.stringify({ jsonrpc: '2.0', id: 1, method }))).toThrow('does not forward');
     }

@@ -1,4 +1,5 @@
 import type { JsonObject } from '../../contracts/json.js';
+import { READ_METHODS } from './read-methods.js';
 
 export interface ControlMethod {
   /** Members that `params` may have. */
@@ -22,28 +23,48 @@ export const CONTROL_METHODS: ReadonlyMap<string, ControlMethod> = new Map([
   ['ping', method(false, [])],
   ['tools/list', method(true, ['cursor'])],
   ['resources/list', method(true, ['cursor'])],
+  ['resources/templates/list', method(true, ['cursor'])],
+  ['resources/subscribe', method(false, ['uri'])],
+  ['resources/unsubscribe', method(false, ['uri'])],
   ['prompts/list', method(true, ['cursor'])],
+  ['completion/complete', method(true, ['ref', 'argument', 'context'])],
+  ['logging/setLevel', method(false, ['level'])],
 ]);
 
 /** The methods that each capability promises. An agent is told of a capability only if Gate supports all of them. */
 const CAPABILITIES: Readonly<Record<string, readonly string[]>> = {
   tools: ['tools/list', 'tools/call'],
-  resources: ['resources/list', 'resources/read'],
+  resources: ['resources/list', 'resources/templates/list', 'resources/read'],
   prompts: ['prompts/list', 'prompts/get'],
   completions: ['completion/complete'],
   logging: ['logging/setLevel'],
 };
 
+/** What capabilities say of notifications, and the methods that go with them. */
+const NOTIFIED: Readonly<Record<string, readonly string[]>> = {
+  tools: ['listChanged'],
+  resources: ['listChanged', 'subscribe'],
+  prompts: ['listChanged'],
+};
+
 /**
- * The capabilities an agent is told of: those of its upstream that Gate supports completely. Notifications and tasks that some servers
- * declare inside them are left out, because Gate does not forward them.
+ * The capabilities an agent is told of: those of its upstream that Gate supports completely. What they say of notifications is kept where
+ * these are handed on; tasks and whatever else some servers declare is left out.
  */
-export function servedCapabilities(ofUpstream: JsonObject): JsonObject {
+export function servedCapabilities(ofUpstream: JsonObject, notifies = false): JsonObject {
   const served = (name: string) =>
-    CAPABILITIES[name]?.every((asked) => asked === 'tools/call' || CONTROL_METHODS.has(asked)) ?? false;
+    CAPABILITIES[name]?.every(
+      (asked) => asked === 'tools/call' || READ_METHODS.has(asked) || CONTROL_METHODS.has(asked),
+    ) ?? false;
+  const notified = (name: string) => {
+    const said = ofUpstream[name] as JsonObject | null;
+    return Object.fromEntries(
+      (NOTIFIED[name] ?? []).filter((member) => said?.[member] === true).map((one) => [one, true]),
+    );
+  };
   return Object.fromEntries(
     Object.keys(CAPABILITIES)
       .filter((name) => Object.hasOwn(ofUpstream, name) && served(name))
-      .map((name) => [name, {}]),
+      .map((name) => [name, notifies ? notified(name) : {}]),
   );
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { JsonObject } from '../../contracts/json.js';
 import { GateError } from '../errors.js';
 import { batchTools, siblingsOf } from './batch.js';
 import { parseMcpRequest } from './envelope.js';
@@ -107,12 +108,41 @@ describe('the JSON-RPC envelope', () => {
     });
   });
 
-  it.each(['initialize', 'ping', 'tools/list', 'resources/list', 'prompts/list'])(
-    'reads %s as a control method',
-    (method) => {
-      expect(parseMcpRequest(text({ method }))).toMatchObject({ kind: 'control', method, notification: false });
-    },
-  );
+  it.each([
+    ['resources/read', { uri: 'file:///notes/todo.txt' }],
+    ['prompts/get', { name: 'summary', arguments: { of: 'notes' } }],
+  ])('reads %s as a call of its own name', (method, params) => {
+    expect(parseMcpRequest(text({ method, params }))).toMatchObject({ kind: 'tool', method, tool: method });
+    expect(refused(text({ method, params: { ...params, cursor: 'x' } })).code).toBe('unjudged_field');
+  });
+
+  it.each<[string, JsonObject | undefined, RegExp]>([
+    ['resources/read', undefined, /uri/],
+    ['resources/read', { uri: '' }, /uri/],
+    ['resources/read', { uri: 'x'.repeat(8_193) }, /uri/],
+    ['prompts/get', {}, /name/],
+    ['prompts/get', { name: 'n'.repeat(257) }, /name/],
+    ['prompts/get', { name: 'a', arguments: [] }, /arguments/],
+    ['prompts/get', { name: 'a', arguments: { deep: { er: 1 } } }, /object of strings/],
+  ])('refuses %s with the parameters %j', (method, params, why) => {
+    expect(refused(text({ method, ...(params && { params }) }))).toMatchObject({
+      code: 'invalid_mcp',
+      message: expect.stringMatching(why),
+    });
+  });
+
+  it.each([
+    'initialize',
+    'ping',
+    'tools/list',
+    'resources/list',
+    'resources/templates/list',
+    'prompts/list',
+    'completion/complete',
+    'logging/setLevel',
+  ])('reads %s as a control method', (method) => {
+    expect(parseMcpRequest(text({ method }))).toMatchObject({ kind: 'control', method, notification: false });
+  });
 
   it.each([
     ['list_tools', 'tools/list'],
@@ -178,7 +208,7 @@ describe('the JSON-RPC envelope', () => {
     expect(JSON.stringify(read.body.params)).toBe(JSON.stringify({ name: 'x', arguments: given }));
   });
 
-  it.each(['tools/delete', 'resources/read', 'Tools/Call', 'tools/call ', 'notifications', '__proto__', 'constructor'])(
+  it.each(['tools/delete', 'tasks/get', 'Tools/Call', 'tools/call ', 'notifications', '__proto__', 'constructor'])(
     'does not know %j',
     (method) => {
       expect(refused(text({ method })).code).toBe('unsupported_method');

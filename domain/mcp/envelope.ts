@@ -1,10 +1,11 @@
 import { JSONRPCNotificationSchema, JSONRPCRequestSchema } from '@modelcontextprotocol/core';
-import type { JsonObject } from '../../contracts/json.js';
+import type { Json, JsonObject } from '../../contracts/json.js';
 import { GateError } from '../errors.js';
 import { foreignText } from '../text.js';
 import { BATCH_METHOD, BATCH_OUT_OF_PLACE, batchFault, isBatchInDisguise } from './batch.js';
 import { CONTROL_METHODS } from './control-methods.js';
 import { unjudgedField } from './outgoing.js';
+import { READ_METHODS, readFault } from './read-methods.js';
 import { parseStrictJson, StrictJsonError } from './strict-json.js';
 
 /** A request of `POST /mcp`, parsed and classified (docs/architecture/requests-and-answers.md#order-of-gates). */
@@ -48,7 +49,7 @@ const unsupported = (method: string) =>
  * is wrong.
  */
 export function parseMcpRequest(text: string): McpRequest {
-  const body = parseObject(text);
+  const body = readObject(text);
   const { method: given } = body;
   if (typeof given !== 'string' || given === '') throw invalid('`method` must be a non-empty string');
   if (given.length > MAX_METHOD) throw invalid(`\`method\` has more than ${MAX_METHOD} characters`);
@@ -74,13 +75,29 @@ export function parseMcpRequest(text: string): McpRequest {
     if (fault !== null) throw invalid(fault);
     return { kind: 'tool', method, tool: BATCH_METHOD, body };
   }
+  if (READ_METHODS.has(method)) {
+    const fault = readFault(method, body.params);
+    if (fault !== null) throw invalid(fault);
+    return { kind: 'tool', method, tool: method, body };
+  }
   if (TOOL_METHODS.has(method)) return { kind: 'tool', method, tool: toolName(body), body };
   if (notification || CONTROL_METHODS.has(method))
     return { kind: 'control', method, body: { ...body, method }, notification };
   throw unsupported(method);
 }
 
-function parseObject(text: string): JsonObject {
+/** The id of a request that may be refused, so that its refusal can be matched; `null` when the text has none. */
+export function requestIdIn(text: string): Json {
+  try {
+    const { id } = JSON.parse(text) as { id?: unknown };
+    return typeof id === 'string' || Number.isSafeInteger(id) ? (id as Json) : null;
+  } catch {
+    return null;
+  }
+}
+
+/** The body as one strict JSON object. Throws `invalid_mcp`. */
+export function readObject(text: string): JsonObject {
   try {
     const value = parseStrictJson(text);
     if (Array.isArray(value)) throw invalid('a JSON-RPC batch is not accepted; send one request');

@@ -1,11 +1,12 @@
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { BATCH_METHOD } from './batch.js';
 import { CONTROL_METHODS } from './control-methods.js';
+import { READ_METHODS, argumentsOfRead } from './read-methods.js';
 
-/** A tool call as it is sent to the tools: only what was judged, shown and bound by the digest. */
+/** A call as it is sent to the upstream: only what was judged, shown and bound by the digest. */
 export interface OutgoingCall {
-  readonly name: string;
-  readonly arguments: JsonObject;
+  readonly method: string;
+  readonly params: JsonObject;
 }
 
 /** A control method as it is sent to the upstream. */
@@ -16,11 +17,22 @@ export interface OutgoingControl {
 
 const BODY: ReadonlySet<string> = new Set(['jsonrpc', 'id', 'method', 'params']);
 const CALL: ReadonlySet<string> = new Set(['name', 'arguments', '_meta']);
+const READS = new Map([...READ_METHODS].map(([method, members]) => [method, new Set([...members, '_meta'])]));
 /**
  * `_meta` is addressed to the receiver of the request, and that is Gate. Clients that want progress send a token with every call. Gate
  * accepts the token although it reports no progress: the digest covers it and the operator sees it, but it is not forwarded.
  */
-const META: ReadonlySet<string> = new Set(['progressToken']);
+const META: ReadonlySet<string> = new Set([
+  'progressToken',
+  // Who asks, in which revision (MCP 2026-07-28), and the trace it belongs to (W3C Trace Context).
+  'io.modelcontextprotocol/protocolVersion',
+  'io.modelcontextprotocol/clientInfo',
+  'io.modelcontextprotocol/clientCapabilities',
+  'io.modelcontextprotocol/logLevel',
+  'traceparent',
+  'tracestate',
+  'baggage',
+]);
 
 const isObject = (value: Json | undefined): value is JsonObject =>
   value !== null && typeof value === 'object' && !Array.isArray(value);
@@ -36,18 +48,20 @@ export function unjudgedField({ method, params, ...body }: JsonObject): string |
   if (beside !== undefined) return beside;
   // A batch has its own strict schema.
   if (!isObject(params) || method === BATCH_METHOD) return null;
-  const control = CONTROL_METHODS.get(method as string);
-  const within = outside(control ? control.params : CALL, params);
+  const known = CONTROL_METHODS.get(method as string)?.params ?? READS.get(method as string) ?? CALL;
+  const within = outside(known, params);
   if (within !== undefined) return `params.${within}`;
   const about = outside(META, params['_meta']);
   return about === undefined ? null : `params._meta.${about}`;
 }
 
 /** The only part of a judged request that may be sent. The spelling of the method and the caller's id stay here. */
-export function outgoingCall({ params }: JsonObject): OutgoingCall {
+export function outgoingCall({ method, params }: JsonObject): OutgoingCall {
+  const read = argumentsOfRead(method, params);
+  if (read) return { method: method as string, params: read };
   const { name, arguments: given } = isObject(params) ? params : {};
   if (typeof name !== 'string') throw new TypeError('a tool call without a name is never sent');
-  return { name, arguments: isObject(given) ? given : {} };
+  return { method: 'tools/call', params: { name, arguments: isObject(given) ? given : {} } };
 }
 
 export function outgoingControl({ method, params }: JsonObject): OutgoingControl {
@@ -61,13 +75,13 @@ export function outgoingControl({ method, params }: JsonObject): OutgoingControl
   };
 }
 
-/** The bytes of a tool call, derived only from Gate's own id and what was judged. */
-export const callText = (id: string, call: OutgoingCall): string =>
+/** The bytes of a call, derived only from Gate's own id and what was judged. The token of its progress is Gate's id too. */
+export const callText = (id: string, { method, params }: OutgoingCall, progress = false): string =>
   JSON.stringify({
     jsonrpc: '2.0',
     id,
-    method: 'tools/call',
-    params: { name: call.name, arguments: call.arguments },
+    method,
+    params: { ...params, ...(progress && { _meta: { progressToken: id } }) },
   });
 
 export const controlText = (id: string, { method, params }: OutgoingControl): string =>

@@ -1,9 +1,13 @@
 import type { JsonObject } from '../../contracts/json.js';
+import type { ClientCapability } from '../../contracts/call.js';
+import type { Listener } from './call-talks.js';
 
 /** Whose upstream session carries the request: one session per agent, never shared. */
 export interface UpstreamCaller {
   readonly tenant: string;
   readonly agent: string;
+  /** What the agent's client can be asked while a call is under way. Clients that differ in it have sessions of their own. */
+  readonly client_can?: readonly ClientCapability[];
 }
 
 /**
@@ -30,7 +34,7 @@ export interface Upstream {
   callTool(
     caller: UpstreamCaller,
     request: JsonObject,
-    limits: { timeoutMs: number; signal?: AbortSignal },
+    limits: { timeoutMs: number; signal?: AbortSignal; listener?: Listener | null },
   ): Promise<UpstreamOutcome>;
   /** A control method that is a request; notifications end at Gate. `accepted`: the upstream answered without a body. */
   control(
@@ -38,5 +42,10 @@ export interface Upstream {
     request: JsonObject,
     limits: { timeoutMs: number },
   ): Promise<UpstreamOutcome | { kind: 'accepted' }>;
+  /**
+   * Tells the listener what the upstream says outside of calls over the agent's session, until the signal. Resolves earlier where it says
+   * nothing. Absent where it has no way to.
+   */
+  listen?(caller: UpstreamCaller, listener: Listener, signal: AbortSignal): Promise<void>;
   close(): Promise<void>;
 }

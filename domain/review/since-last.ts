@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { ArgumentChange, PendingRequest, ShownValue, SinceLastCall } from '../../contracts/review.js';
 import { canonicalDigest } from '../crypto/digest.js';
+import { argumentsOfRead } from '../mcp/read-methods.js';
 import { foreignText } from '../text.js';
 
 /** Larger requests are not compared: opening two of them for every look would cost more than it tells. */
@@ -11,7 +12,9 @@ const MAX_VALUE = 160;
 const MAX_PATH = 200;
 
 /** What a tool would get of this request. */
-export function argumentsOf({ params = null }: JsonObject): Json {
+export function argumentsOf({ method, params = null }: JsonObject): Json {
+  const read = argumentsOfRead(method, params);
+  if (read) return read;
   const named =
     params !== null && typeof params === 'object' && !Array.isArray(params) ? params['arguments'] : undefined;
   return named ?? params;

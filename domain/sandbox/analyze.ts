@@ -4,6 +4,7 @@ import { unlimited, type Checkpoint } from '../in-place.js';
 import { toolTokens } from '../inspection/tool-shape.js';
 import { sizeOf } from '../large.js';
 import { BATCH_METHOD, siblingsOf } from '../mcp/batch.js';
+import { argumentsOfRead } from '../mcp/read-methods.js';
 import { readActs } from '../policy/read-acts.js';
 import { oneLine } from '../printable.js';
 import { clipped } from '../text.js';
@@ -66,6 +67,8 @@ function callsOf(method: string, params: unknown): readonly NamedCall[] | string
     } catch {
       return 'its batch cannot be read';
     }
+  const read = argumentsOfRead(method, params);
+  if (read) return [{ tool: method, arguments: read }];
   const { name } = params;
   if (name !== undefined && (typeof name !== 'string' || name.trim() === '')) return 'its tool has no name';
   if (name === undefined && TOOL_METHODS.has(method)) return 'its tool has no name';

@@ -62,7 +62,11 @@ export interface ToldText {
   readonly injected: readonly string[];
 }
 
-const LISTS: Readonly<Record<string, string>> = { 'prompts/list': 'prompts', 'resources/list': 'resources' };
+const LISTS: Readonly<Record<string, string>> = {
+  'prompts/list': 'prompts',
+  'resources/list': 'resources',
+  'resources/templates/list': 'resourceTemplates',
+};
 
 /** The parts of an answer, other than tools, that contain instructions to a model. */
 export function toldIn(method: string, answer: string): readonly ToldText[] {

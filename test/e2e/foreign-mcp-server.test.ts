@@ -72,7 +72,13 @@ describe("an MCP server that is not Gate's own, through Gate", () => {
       },
     });
     // Of what it can, what Gate serves whole.
-    expect(resultOf(hello)['capabilities']).toEqual({ tools: {} });
+    expect(Object.keys(resultOf(hello)['capabilities'] as JsonObject).toSorted()).toEqual([
+      'completions',
+      'logging',
+      'prompts',
+      'resources',
+      'tools',
+    ]);
     expect((await bot.send(rpc('notifications/initialized', undefined, undefined))).status).toBe(204);
     const { tools } = resultOf(await bot.control('tools/list')) as { tools: { name: string }[] };
     expect(tools.map(({ name }) => name)).toEqual(expect.arrayContaining(['echo', 'get-sum']));
@@ -146,25 +152,19 @@ describe("an MCP server that is not Gate's own, through Gate", () => {
     expect((await bot.call('echo', { message: 'second' })).text).toContain('Echo: second');
   });
 
-  it("the MCP SDK's own client works through Gate once its tool calls select a contract", async () => {
+  it("the MCP SDK's own client works through Gate with nothing but the address and its certificate", async () => {
     const { ca, cert, key } = await issueAgent(
       { stateDir: gate.stateDir, trustDomain: 'gate.local' },
       'acme',
       'sdk-bot',
     );
     const dispatcher = new Agent({ connect: { ca, cert, key } });
-    const selecting = async (url: string | URL, init?: RequestInit) => {
-      const headers = new Headers(init?.headers);
-      if (typeof init?.body === 'string' && (JSON.parse(init.body) as JsonObject).method === 'tools/call') {
-        headers.set('X-Gate-Server-Execution-Contract', 'gate.server-execution/v1');
-        headers.set('X-Gate-Idempotency-Id', randomUUID());
-      }
-      return undiciFetch(url, { ...(init as object), headers: [...headers], dispatcher });
-    };
+    const withCertificate = (url: string | URL, init?: RequestInit) =>
+      undiciFetch(url, { ...(init as object), headers: [...new Headers(init?.headers)], dispatcher });
     const client = new Client({ name: 'ordinary', version: '1' });
     await client.connect(
       new StreamableHTTPClientTransport(new URL(`${gate.development.proxy.url}/mcp`), {
-        fetch: selecting as unknown as FetchLike,
+        fetch: withCertificate as unknown as FetchLike,
       }),
     );
     expect(client.getServerVersion()?.name).toMatch(/everything/);
@@ -172,6 +172,22 @@ describe("an MCP server that is not Gate's own, through Gate", () => {
     expect(await client.callTool({ name: 'echo', arguments: { message: 'sdk' } })).toMatchObject({
       content: [{ text: 'Echo: sdk' }],
     });
+    const { resources } = await client.listResources();
+    const { contents } = await client.readResource({ uri: resources[0]?.uri ?? '' });
+    expect(contents).toHaveLength(1);
+    expect((await client.getPrompt({ name: 'simple-prompt' })).messages.length).toBeGreaterThan(0);
+
+    const progress: number[] = [];
+    const long = { name: 'trigger-long-running-operation', arguments: { duration: 1, steps: 4 } };
+    const asked = client.callTool(long, { onprogress: (one) => void progress.push(one.progress), timeout: 60_000 });
+    const parked = await eventually('the call waits', async () => {
+      const { body } = await gate.operator.request('GET', '/pending');
+      const rows = body as unknown as { correlation_id: string; agent_id: string }[];
+      return rows.find(({ agent_id: agent }) => agent.endsWith('sdk-bot'));
+    });
+    expect((await gate.operator.decide(parked.correlation_id, 'approve')).status).toBe(200);
+    expect(JSON.stringify(await asked)).toMatch(/completed/i);
+    expect(progress.length).toBeGreaterThan(1);
     await client.close();
     await dispatcher.destroy();
   });

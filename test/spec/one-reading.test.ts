@@ -130,7 +130,7 @@ describe.each(Object.entries(EDITIONS))('what a call asks of its store, %s', (_n
     });
     host = edition.host(calls, activities);
     const refusals = () => Promise.resolve();
-    const limits = { controls: 0, replays: 0, replayedBytes: 0 };
+    const limits = { controls: 0, replays: 0, replayedBytes: 0, streams: 0 };
     const handler = createCallHandler({
       calls,
       runner: host,

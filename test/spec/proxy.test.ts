@@ -300,7 +300,7 @@ describe('malformed bodies, 400', () => {
   });
 
   it('refuses a method it does not know', async () => {
-    for (const method of ['tools/delete', 'resources/read', 'execute', 'TOOLS/CALL', 'completion/complete']) {
+    for (const method of ['tools/delete', 'tasks/get', 'execute', 'TOOLS/CALL', 'sampling/createMessage']) {
       const reply = await bot.send(rpc(method, {}, 1));
       expect(reply.status).toBe(400);
       expect(reply.body).toMatchObject({ error: 'unsupported_method', layer: 'gateway' });

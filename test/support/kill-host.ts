@@ -315,7 +315,7 @@ export async function composeKillHost(
     ttlSecs: { auto: config.ttlSecs, standard: config.ttlSecs, strict: config.ttlSecs },
     maxInFlight: 1_000,
     limits: createAgentLimits({
-      limits: { controls: 0, replays: 0, replayedBytes: 0 },
+      limits: { controls: 0, replays: 0, replayedBytes: 0, streams: 0 },
       refusals: () => Promise.resolve(),
       onLimited: () => undefined,
       now: Date.now,

@@ -5,6 +5,8 @@ export type Need =
   | 'go'
   | 'opa'
   | 'loop-device'
+  | 'mcp-python'
+  | 'node24'
   | 'openssl'
   | 'other-user'
   | 'prlimit'

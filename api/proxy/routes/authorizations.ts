@@ -10,7 +10,8 @@ import type { Signer } from '../../../domain/identity/signer.js';
 import { approvalFault, type VerifyDecision } from '../../../domain/review/approval.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import type { AgentLimitsCheck } from '../agent-limits.js';
-import { agentOf, idOf } from './mcp.js';
+import { agentOf } from '../mcp-requests.js';
+import { idOf } from './mcp.js';
 import type { CallStore } from '../../../domain/call-record/ports.js';
 
 export interface AuthorizationRouteOptions {

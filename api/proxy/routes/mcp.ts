@@ -1,36 +1,31 @@
+import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Mode } from '../../../contracts/call.js';
-import { DECISION_CONTRACT, SERVER_EXECUTION_CONTRACT } from '../../../contracts/call.js';
+import { DECISION_CONTRACT, type Mode, SERVER_EXECUTION_CONTRACT } from '../../../contracts/call.js';
 import { GateError } from '../../../domain/errors.js';
 import { BATCH_METHOD } from '../../../domain/mcp/batch.js';
 import { selectContract, selectorOnControl } from '../../../domain/mcp/contract-selection.js';
-import { type McpRequest, parseMcpRequest } from '../../../domain/mcp/envelope.js';
-import type { Upstream } from '../../../domain/pipeline/upstream.js';
-import type { Caller, ServiceApp } from '../../plugins/app.js';
-import { withoutClaim } from '../../../domain/review/told-change.js';
-import type { AgentLimitsCheck } from '../agent-limits.js';
+import { parseMcpRequest } from '../../../domain/mcp/envelope.js';
+import type { ServiceApp } from '../../plugins/app.js';
 import type { Answer } from '../answers.js';
 import { type CallHandler, correlationIdOf } from '../calls.js';
-import type { ControlLog } from '../control-log.js';
-import { assertJudgedCredentials } from '../unjudged-credentials.js';
-import { manualUrl } from './manual.js';
+import { type ControlOptions, type ControlRequest, createControls } from '../controls.js';
+import { answerTo, createMcpClients, type McpClientsOptions } from '../mcp-clients.js';
+import { type AgentCaller, agentOf, bodyText, demoPrefixOf, header } from '../mcp-requests.js';
+import type { Streamed } from '../rpc-answers.js';
 import { MCP_DESCRIPTION } from './mcp-description.js';
+import { manualUrl } from './manual.js';
 
-export interface McpRouteOptions {
+export interface McpRouteOptions
+  extends ControlOptions,
+    Omit<McpClientsOptions, 'handler' | 'controls' | 'callerOf' | 'callbackOf'> {
   readonly handler: CallHandler;
-  readonly limits: AgentLimitsCheck;
-  readonly controlLog: ControlLog;
-  readonly upstream: Upstream;
   readonly mode: Mode;
   /** `https://…` without a path, as agents reach this listener; without it links begin with the `Host` of the request. */
   readonly publicUrl?: string;
-  readonly upstreamTimeoutMs: number;
   /** Returns the address in the form in which it will be used. Throws `callback_not_allowed` naming the rule. */
   readonly checkCallback: (url: string) => string;
   /** `tenant/agent` of the agents whose calls are the demonstration's. */
   readonly demoAgents?: ReadonlySet<string>;
-  /** Called before a control method is forwarded. Throws to refuse it. */
-  readonly admitControl?: (caller: AgentCaller, method: string, correlationId: string) => Promise<void> | void;
 }
 
 /** The largest request body. */
@@ -46,35 +41,42 @@ const MIGRATION = {
 };
 
 export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
-  const utf8 = new TextDecoder('utf-8', { fatal: true });
+  const { handler, streams } = options;
+  const controls = createControls(options);
+  const clients = createMcpClients({ ...options, controls, callerOf, callbackOf });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: MAX_BODY_BYTES }, (_request, body, done) =>
     done(null, body),
   );
+  // An open stream would keep the proxy from closing. Its client comes back to the place that it knows.
+  app.addHook('preClose', (done) => {
+    streams.close();
+    done();
+  });
 
   app.post('/mcp', { config: { described: MCP_DESCRIPTION } }, async (request, reply) =>
-    send(reply, await answer(request)),
+    deliver(reply, await answer(request)),
   );
-  // For an MCP client this means "no stream, and no session to end"; 404 would say that there is no MCP server.
-  app.route({
-    method: ['GET', 'DELETE'],
-    url: '/mcp',
-    handler: (_request, reply) => {
-      void reply.header('Allow', 'POST');
-      throw new GateError('method_not_allowed');
-    },
+  app.get('/mcp', async (request, reply) =>
+    deliver(reply, await clients.listen(request, sessionHeader(request, reply))),
+  );
+  app.delete('/mcp', async (request, reply) => {
+    await clients.end(request, sessionHeader(request, reply));
+    return reply.code(204).send();
   });
 
   // The order of these checks is part of the contract (docs/architecture/requests-and-answers.md#order-of-gates): 400, 413 and 426 before
   // 401, 401 before everything else.
-  async function answer(request: FastifyRequest): Promise<Answer> {
+  async function answer(request: FastifyRequest): Promise<Answer | Streamed> {
     const selected = selectContract({
       decision: header(request, 'x-gate-decision-contract'),
       serverExecution: header(request, 'x-gate-server-execution-contract'),
       legacy: header(request, 'x-gate-execution-contract'),
       idempotencyId: header(request, 'x-gate-idempotency-id'),
     });
-    const mcp = parseMcpRequest(text(request));
+    const ordinary = selected ? null : await clients.answer(request);
+    if (ordinary) return ordinary;
+    const mcp = parseMcpRequest(bodyText(request));
     const offered = demoPrefixOf(request);
     if (mcp.kind === 'tool' && !selected)
       throw new GateError('client_contract_required', undefined, {
@@ -83,90 +85,38 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
     if (mcp.method === BATCH_METHOD && selected?.contract === SERVER_EXECUTION_CONTRACT)
       throw new GateError('unsupported_method', 'a batch is judged and not executed: select gate.decision/v1');
     if (mcp.kind === 'control' && selected) throw selectorOnControl(selected);
-    const caller = withNamespace(agentOf(request));
+    const caller = callerOf(request);
     if (mcp.kind === 'control' || !selected) {
-      const { correlationId } = request;
-      await options.admitControl?.(caller, mcp.method, correlationId);
-      await options.limits.control({ caller, correlationId, name: mcp.method });
-      if (mcp.kind === 'control' && mcp.notification) return { status: 204, headers: {}, body: null };
-      return control(caller, mcp as McpRequest & { kind: 'control' }, correlationId);
+      const control = mcp as ControlRequest;
+      if (control.method === 'initialize') return clients.introduce(caller, control, request.correlationId);
+      await controls.admit(caller, control.method, request.correlationId);
+      if (control.notification) return answerTo(null);
+      return answerTo(await controls.forward(caller, control, request.correlationId));
     }
 
     const call = { caller, mcp, contract: selected.contract, idempotencyId: selected.idempotencyId };
     request.correlationId = correlationIdOf({ ...call, ...(caller.namespace === 'demo' && { demoPrefix: offered }) });
+    return handler.handle({ ...call, callbackUrl: callbackOf(request) }, request.correlationId);
+  }
+
+  function callbackOf(request: FastifyRequest): string | null {
     const callback = header(request, 'x-gate-callback-url');
-    return options.handler.handle(
-      { ...call, callbackUrl: callback === undefined ? null : options.checkCallback(callback) },
-      request.correlationId,
-    );
+    return callback === undefined ? null : options.checkCallback(callback);
   }
 
   /** The operator names the demonstration's agents; no request can make its caller one of them. */
-  const withNamespace = (caller: AgentCaller): AgentCaller =>
-    options.demoAgents?.has(`${caller.tenant}/${caller.agent}`) ? { ...caller, namespace: 'demo' } : caller;
-
-  function text(request: FastifyRequest): string {
-    if (!isJson(request.headers['content-type'] ?? ''))
-      throw new GateError('invalid_mcp', 'Invalid MCP request: Content-Type must be application/json, in UTF-8');
-    // The received bytes are the judged bytes; nothing here would decompress them.
-    if (request.headers['content-encoding'] !== undefined)
-      throw new GateError('invalid_mcp', 'Invalid MCP request: Content-Encoding is not accepted');
-    try {
-      return utf8.decode(request.body as Buffer);
-    } catch {
-      throw new GateError('invalid_mcp', 'Invalid MCP request: the body is not UTF-8');
-    }
-  }
-
-  async function control(
-    caller: AgentCaller,
-    { method, body }: McpRequest & { kind: 'control' },
-    correlationId: string,
-  ): Promise<Answer> {
-    const note = (answered: boolean) => options.controlLog.note({ caller, method, correlationId, answered });
-    const asking = options.upstream.control(caller, body, { timeoutMs: options.upstreamTimeoutMs });
-    const reply = await asking.catch((error: unknown) => {
-      note(false);
-      throw error;
-    });
-    if (reply.kind !== 'not_sent') note(reply.kind === 'accepted' || (reply.kind === 'reply' && !reply.failed));
-    if (reply.kind === 'accepted') return { status: 204, headers: {}, body: null };
-    if (reply.kind === 'reply')
-      return {
-        status: reply.statusCode,
-        headers: { 'Content-Type': 'application/json' },
-        body: Buffer.from(withoutClaim(reply.text)),
-      };
-    if (reply.kind === 'not_sent') throw new GateError('upstream_unreachable', reply.reason);
-    throw new GateError(reply.cause === 'timeout' ? 'upstream_timeout' : 'upstream_invalid_response', reply.reason);
+  function callerOf(request: FastifyRequest): AgentCaller {
+    const caller = agentOf(request);
+    return options.demoAgents?.has(`${caller.tenant}/${caller.agent}`) ? { ...caller, namespace: 'demo' } : caller;
   }
 }
 
-/** The demonstration session a call belongs to. Ignored from agents that are not the demonstration's. */
-function demoPrefixOf(request: FastifyRequest): string | undefined {
-  const offered = header(request, 'x-gate-demo-prefix');
-  if (offered !== undefined && !/^[0-9a-f]{8}$/.test(offered))
-    throw new GateError('invalid_mcp', 'Invalid MCP request: X-Gate-Demo-Prefix must be 8 hex digits in lower case');
-  return offered;
-}
-
-function isJson(contentType: string): boolean {
-  const [type = '', ...parameters] = contentType.toLowerCase().split(';');
-  const charset = parameters
-    .map((parameter) => /^charset\s*=\s*"?([^"\s]*)"?$/.exec(parameter.trim())?.[1])
-    .find(Boolean);
-  return type.trim() === 'application/json' && (charset === undefined || charset === 'utf-8' || charset === 'utf8');
-}
-
-type AgentCaller = Caller & { readonly tenant: string; readonly agent: string };
-
-/** Tenant and agent come from the verified certificate alone; a service or a short id is not an agent, and no agent has a credential that is not judged. */
-export function agentOf(request: FastifyRequest): AgentCaller {
-  const { caller } = request;
-  if (caller?.kind !== 'agent' || caller.tenant === undefined || caller.agent === undefined)
-    throw new GateError('unauthorized');
-  assertJudgedCredentials(request.headers);
-  return caller as AgentCaller;
+/** The session that a request without a body is about. For a client without one there is no stream, and no session to end. */
+function sessionHeader(request: FastifyRequest, reply: FastifyReply): string {
+  const sealed = header(request, 'mcp-session-id');
+  if (sealed !== undefined) return sealed;
+  void reply.header('Allow', 'POST');
+  throw new GateError('method_not_allowed');
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -177,13 +127,24 @@ export function idOf(path: string, whatIsMissing: string): string {
   return path;
 }
 
-function header(request: FastifyRequest, name: string): string | undefined {
-  const value = request.headers[name];
-  return Array.isArray(value) ? value.join(', ') : value;
-}
-
 export function send(reply: FastifyReply, { status, headers, body }: Answer): FastifyReply {
   void reply.code(status).header('X-Gate-Correlation-Id', reply.request.correlationId).headers(headers);
   if (body === null) return reply.send();
   return Buffer.isBuffer(body) ? reply.send(body) : reply.type('application/json').send(JSON.stringify(body));
+}
+
+/** Sends an answer, or begins its stream. A client that goes away gives its place back. */
+function deliver(reply: FastifyReply, answer: Answer | Streamed): FastifyReply {
+  if (!('events' in answer)) return send(reply, answer);
+  reply.request.streamed = true;
+  reply.raw.on('close', answer.end);
+  return reply
+    .code(200)
+    .headers({
+      'X-Gate-Correlation-Id': reply.request.correlationId,
+      'Content-Type': 'text/event-stream',
+      'Cache-Control': 'no-store',
+      'X-Accel-Buffering': 'no',
+    })
+    .send(Readable.from(answer.events, { objectMode: false }));
 }

@@ -7,7 +7,8 @@ import { GateError } from '../../../domain/errors.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { executionId } from '../../../domain/call-record/receipt.js';
 import type { AgentLimitsCheck } from '../agent-limits.js';
-import { agentOf, idOf } from './mcp.js';
+import { agentOf } from '../mcp-requests.js';
+import { idOf } from './mcp.js';
 import type { CallStore } from '../../../domain/call-record/ports.js';
 
 const UNKNOWN = 'no parked call under this id';

@@ -1,0 +1,121 @@
+import type { Json } from '../../contracts/json.js';
+import { GateError } from '../../domain/errors.js';
+import type { Caller } from '../plugins/app.js';
+import { type Answer, errorAnswer } from './answers.js';
+import type { CallHandler } from './calls.js';
+import type { Conversation } from './conversation.js';
+import { eventText, HEARTBEAT_MS, KEEP_ALIVE, placeText, within } from './event-streams.js';
+import { type RpcForm, rpcAnswer } from './rpc-answers.js';
+
+export interface CallEventsOptions {
+  readonly handler: Pick<CallHandler, 'settled'>;
+  readonly caller: Caller & { readonly tenant: string; readonly agent: string };
+  readonly correlationId: string;
+  readonly form: RpcForm;
+  /** Ends the stream; the call goes on. */
+  readonly signal: AbortSignal;
+  /** The first answer, where this request began the call. */
+  readonly first?: Promise<Answer>;
+  /** Names the place to go on from; absent for clients that know no such events. */
+  readonly place?: string;
+  readonly progressToken?: string | number;
+  /** What the upstream says, where this process sends the call. */
+  readonly talk?: Conversation;
+  /** Called when nothing more is sent. */
+  readonly ended?: () => void;
+  /** A call of which nothing is known by then is none. */
+  readonly unknownAfterMs: number;
+  readonly onDisk: () => (correlationId: string) => Promise<void>;
+  readonly asGateError: (error: unknown) => GateError;
+}
+
+const NEVER_BEGAN = 'no call of this agent under this id: it never began, and nothing was executed';
+const HEARD = Symbol('heard');
+
+/**
+ * A call as an event stream: where to go on if it breaks, what the upstream says meanwhile, signs of life while a tool runs or a person
+ * thinks, and the one message that answers it. The answer comes from the record, so a stream that begins again, in any replica, ends with
+ * the same message.
+ */
+export async function* callEvents(options: CallEventsOptions): AsyncGenerator<string> {
+  const { correlationId, signal, place, progressToken, talk } = options;
+  let { form } = options;
+  let waits = options.first === undefined;
+  let beats = 0;
+  const sign = () =>
+    progressToken === undefined
+      ? KEEP_ALIVE
+      : eventText(
+          progressText(
+            progressToken,
+            (beats += 1),
+            `call ${correlationId} ${waits ? 'waits for a person' : 'is under way'}`,
+          ),
+        );
+  const messageOf = (answer: Answer) => eventText(rpcAnswer(form, answer).body?.toString('utf8') ?? '', place);
+  const unknownAt = Date.now() + options.unknownAfterMs;
+  let onDisk = options.onDisk();
+  /** The answer; `null` while there is none to send. */
+  const look = async (): Promise<Answer | null> => {
+    onDisk = options.onDisk();
+    const settled = await options.handler.settled(correlationId, options.caller, Date.now() + HEARTBEAT_MS);
+    if (settled === undefined && Date.now() >= unknownAt) throw new GateError('not_found', NEVER_BEGAN);
+    if (settled) form = { ...form, tool: isToolCall(settled.method) };
+    return settled?.answer ?? null;
+  };
+  try {
+    yield place === undefined ? KEEP_ALIVE : placeText(place);
+    let work = options.first?.then((answer) => (answer.status === 202 ? null : answer)) ?? look();
+    work.catch(() => undefined);
+    while (!signal.aborted) {
+      for (const said of talk?.take() ?? []) yield eventText(said);
+      const next = talk ? Promise.race([work, talk.heard().then((): typeof HEARD => HEARD)]) : work;
+      const got = await within<Answer | null | typeof HEARD>(next, HEARTBEAT_MS, signal);
+      if (got?.value === HEARD) continue;
+      if (got?.value) {
+        const answer = got.value;
+        await onDisk(correlationId);
+        for (const said of talk?.take() ?? []) yield eventText(said);
+        yield messageOf(answer);
+        return;
+      }
+      if (signal.aborted) return;
+      if (got) {
+        waits = true;
+        work = look();
+        work.catch(() => undefined);
+      }
+      yield sign();
+    }
+  } catch (error) {
+    if (!signal.aborted) yield messageOf(errorAnswer(options.asGateError(error), correlationId));
+  } finally {
+    options.ended?.();
+  }
+}
+
+const isToolCall = (method: string): boolean => method === 'tools/call' || method === 'call_tool';
+
+const progressText = (progressToken: string | number, progress: number, message: string): string =>
+  JSON.stringify({
+    jsonrpc: '2.0',
+    method: 'notifications/progress',
+    params: { progressToken, progress, message },
+  });
+
+/** The place of a call in its stream: which call, and under which id its answer is expected. */
+export const placeOf = (correlationId: string, id: Json): string =>
+  Buffer.from(JSON.stringify([correlationId, id])).toString('base64url');
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+/** What a client names as the last event it has seen; `null` when that is no place of a call. */
+export function placeIn(lastEventId: string): { readonly correlationId: string; readonly id: string | number } | null {
+  try {
+    const [correlationId, id] = JSON.parse(Buffer.from(lastEventId, 'base64url').toString('utf8')) as unknown[];
+    if (typeof correlationId !== 'string' || !UUID.test(correlationId)) return null;
+    return typeof id === 'string' || Number.isSafeInteger(id) ? { correlationId, id: id as string | number } : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,84 @@
+import { GateError } from '../../domain/errors.js';
+
+/** How often a stream says something: below what proxies and clients wait for an idle connection (a minute, mostly). */
+export const HEARTBEAT_MS = 15_000;
+/** When a client whose stream broke may come back, in milliseconds. */
+const RECONNECT_MS = 1_000;
+
+export const KEEP_ALIVE = ': keep-alive\n\n';
+
+/** One event of a stream (HTML, section 9.2.6); each line of the text is a line of data. */
+export const eventText = (data: string, id?: string): string =>
+  `${id === undefined ? '' : `id: ${id}\n`}event: message\n${data
+    .split(/\r\n|\r|\n/)
+    .map((line) => `data: ${line}\n`)
+    .join('')}\n`;
+
+/** Says where a broken stream goes on, and nothing else. */
+export const placeText = (id: string): string => `retry: ${RECONNECT_MS}\nid: ${id}\ndata: \n\n`;
+
+/**
+ * The event streams of a proxy: so many per agent, and none that keeps the proxy from closing. `rate_limited` where an agent has all of
+ * its own.
+ */
+export function createEventStreams(mostPerAgent: number) {
+  const open = new Map<string, Set<AbortController>>();
+  let closing = false;
+  return {
+    /** `end` gives the place back; the signal says that the stream has to end. */
+    begin(agent: string): { readonly signal: AbortSignal; readonly end: () => void } {
+      const held = open.get(agent) ?? new Set<AbortController>();
+      if (mostPerAgent > 0 && held.size >= mostPerAgent)
+        throw new GateError('rate_limited', `${mostPerAgent} streams of this agent are open`, {
+          fields: {
+            scope: 'agent',
+            key: agent,
+            retry_after_secs: Math.ceil(HEARTBEAT_MS / 1_000),
+            streams: mostPerAgent,
+          },
+        });
+      const place = new AbortController();
+      open.set(agent, held.add(place));
+      if (closing) place.abort();
+      return {
+        signal: place.signal,
+        end() {
+          place.abort();
+          held.delete(place);
+          if (held.size === 0 && open.get(agent) === held) open.delete(agent);
+        },
+      };
+    },
+    /** Ends all of them; their clients come back, to another replica or after the restart. */
+    close(): void {
+      closing = true;
+      for (const held of open.values()) for (const place of held) place.abort();
+    },
+    count: (): number => [...open.values()].reduce((sum, held) => sum + held.size, 0),
+  };
+}
+export type EventStreams = ReturnType<typeof createEventStreams>;
+
+/** What comes of `work`, or `null` once the time is over or the stream has to end. Leaves no timer behind. */
+export async function within<Value>(
+  work: Promise<Value>,
+  ms: number,
+  signal?: AbortSignal,
+): Promise<{ readonly value: Value } | null> {
+  let timer: NodeJS.Timeout | undefined;
+  let stop: (() => void) | undefined;
+  try {
+    return await Promise.race([
+      work.then((value) => ({ value })),
+      new Promise<null>((resolve) => {
+        stop = () => resolve(null);
+        if (signal?.aborted) return stop();
+        signal?.addEventListener('abort', stop, { once: true });
+        timer = setTimeout(stop, ms);
+      }),
+    ]);
+  } finally {
+    clearTimeout(timer);
+    if (stop) signal?.removeEventListener('abort', stop);
+  }
+}

@@ -1,0 +1,56 @@
+import type { FastifyRequest } from 'fastify';
+import { GateError } from '../../domain/errors.js';
+import type { UpstreamCaller } from '../../domain/pipeline/upstream.js';
+import type { Caller } from '../plugins/app.js';
+import { assertJudgedCredentials } from './unjudged-credentials.js';
+
+export type AgentCaller = Caller & UpstreamCaller;
+
+/** Tenant and agent come from the verified certificate alone; a service or a short id is not an agent, and no agent has a credential that is not judged. */
+export function agentOf(request: FastifyRequest): AgentCaller {
+  const { caller } = request;
+  if (caller?.kind !== 'agent' || caller.tenant === undefined || caller.agent === undefined)
+    throw new GateError('unauthorized');
+  assertJudgedCredentials(request.headers);
+  return caller as AgentCaller;
+}
+
+export function header(request: FastifyRequest, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value.join(', ') : value;
+}
+
+const utf8 = new TextDecoder('utf-8', { fatal: true });
+
+/** The body of a request: JSON, in UTF-8. */
+export function bodyText(request: FastifyRequest): string {
+  if (!isJson(request.headers['content-type'] ?? ''))
+    throw new GateError('invalid_mcp', 'Invalid MCP request: Content-Type must be application/json, in UTF-8');
+  // The received bytes are the judged bytes; nothing here would decompress them.
+  if (request.headers['content-encoding'] !== undefined)
+    throw new GateError('invalid_mcp', 'Invalid MCP request: Content-Encoding is not accepted');
+  try {
+    return utf8.decode(request.body as Buffer);
+  } catch {
+    throw new GateError('invalid_mcp', 'Invalid MCP request: the body is not UTF-8');
+  }
+}
+
+function isJson(contentType: string): boolean {
+  const [type = '', ...parameters] = contentType.toLowerCase().split(';');
+  const charset = parameters
+    .map((parameter) => /^charset\s*=\s*"?([^"\s]*)"?$/.exec(parameter.trim())?.[1])
+    .find(Boolean);
+  return type.trim() === 'application/json' && (charset === undefined || charset === 'utf-8' || charset === 'utf8');
+}
+
+/** The demonstration session a call belongs to. Ignored from agents that are not the demonstration's. */
+export function demoPrefixOf(request: FastifyRequest): string | undefined {
+  const offered = header(request, 'x-gate-demo-prefix');
+  if (offered !== undefined && !/^[0-9a-f]{8}$/.test(offered))
+    throw new GateError('invalid_mcp', 'Invalid MCP request: X-Gate-Demo-Prefix must be 8 hex digits in lower case');
+  return offered;
+}
+
+export const takesStream = (request: FastifyRequest): boolean =>
+  (header(request, 'accept') ?? '').split(',').some((one) => one.split(';')[0]?.trim() === 'text/event-stream');

@@ -1,0 +1,45 @@
+import type { JsonObject } from '../../contracts/json.js';
+
+/**
+ * The methods that read something for a model and are calls: judged, recorded, limited and sent at most once, like a tool of the method's
+ * name whose arguments are these members of `params`. Only they are sent to the upstream.
+ */
+export const READ_METHODS: ReadonlyMap<string, readonly string[]> = new Map([
+  ['resources/read', ['uri']],
+  ['prompts/get', ['name', 'arguments']],
+]);
+
+/** RFC 3986 sets no limit; no address that a person can judge is longer. */
+const MAX_URI = 8_192;
+const MAX_NAME = 256;
+
+/** What is judged, shown and sent of such a request; `null` for any other method. */
+export function argumentsOfRead(method: unknown, params: unknown): JsonObject | null {
+  const members = typeof method === 'string' ? READ_METHODS.get(method) : undefined;
+  if (!members) return null;
+  const given = params !== null && typeof params === 'object' && !Array.isArray(params) ? (params as JsonObject) : {};
+  return Object.fromEntries(
+    members.flatMap((name) => {
+      const value = given[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+/** What is wrong with the `params` of a read; `null` when nothing is. */
+export function readFault(method: string, params: unknown): string | null {
+  const { uri, name, arguments: given } = argumentsOfRead(method, params) ?? {};
+  if (method === 'resources/read')
+    return isText(uri, MAX_URI) ? null : `\`params.uri\` must be a string of 1 to ${MAX_URI} characters`;
+  if (!isText(name, MAX_NAME)) return `\`params.name\` must be a string of 1 to ${MAX_NAME} characters`;
+  const texts =
+    given === undefined ||
+    (given !== null &&
+      typeof given === 'object' &&
+      !Array.isArray(given) &&
+      Object.values(given).every((value) => typeof value === 'string'));
+  return texts ? null : '`params.arguments` must be an object of strings';
+}
+
+const isText = (value: unknown, longest: number): boolean =>
+  typeof value === 'string' && value.length >= 1 && value.length <= longest;

@@ -1,0 +1,101 @@
+import { rm } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import type { JsonObject } from '../../contracts/json.js';
+import { type DemoUpstream, startDemoUpstream } from '../../demo/upstream/server.js';
+import { type LiteFixture, liteFolder, openLite } from '../support/lite.js';
+
+const META = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
+
+describe('a client of MCP 2026-07-28, which has no sessions', () => {
+  let folder: string;
+  let tools: DemoUpstream;
+  let gate: LiteFixture;
+  const sent: { method: string; session: string | null }[] = [];
+  beforeAll(async () => {
+    folder = await liteFolder();
+    tools = await startDemoUpstream({ port: 0, dataDir: folder });
+    gate = await openLite({ GATE_LITE_UPSTREAM_URL: tools.url, GATE_LITE_UPSTREAM_ADAPTER: 'mcp-jsonrpc-v1' });
+  });
+  afterAll(async () => {
+    await gate.close();
+    await tools.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const ask = (method: string, params: JsonObject = {}, headers: Record<string, string> = {}) =>
+    gate.send('POST', '/mcp', {
+      body: { jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: META } },
+      headers: {
+        accept: 'application/json, text/event-stream',
+        'mcp-protocol-version': '2026-07-28',
+        'mcp-method': method,
+        ...headers,
+      },
+    });
+
+  it('discovers the upstream, lists and calls its tools, and is told of a deny', async () => {
+    const client = new Client(
+      { name: 'an agent', version: '1' },
+      { versionNegotiation: { mode: { pin: '2026-07-28' } } },
+    );
+    await client.connect(
+      new StreamableHTTPClientTransport(new URL(`${gate.lite.url}/mcp`), {
+        fetch: (url, init) => {
+          const headers = new Headers(init?.headers);
+          sent.push({ method: headers.get('mcp-method') ?? '', session: headers.get('mcp-session-id') });
+          return fetch(url, init);
+        },
+      }),
+    );
+    expect((await client.listTools()).tools.map(({ name }) => name)).toContain('wire_transfer');
+    const answer = await client.callTool({ name: 'list_files', arguments: {} });
+    expect(JSON.stringify(answer.content)).toContain('README.txt');
+    const denied = await client.callTool({ name: 'delete_file', arguments: { path: 'a.txt' } });
+    expect([denied.isError, JSON.stringify(denied.content)]).toEqual([true, expect.stringContaining('policy_denied')]);
+    await client.close();
+    expect(sent.map(({ method }) => method)).toEqual(['server/discover', 'tools/list', 'tools/call', 'tools/call']);
+    expect(sent.every(({ session }) => session === null)).toBe(true);
+  });
+
+  it('makes each request a call of its own: ids of requests begin anew with each client', async () => {
+    const before = tools.state().counts['list_files'] ?? 0;
+    for (let time = 0; time < 2; time += 1) {
+      const { status, body } = await ask('tools/call', { name: 'list_files' }, { 'mcp-name': 'list_files' });
+      expect([status, body]).toMatchObject([200, { id: 1, result: { resultType: 'complete' } }]);
+    }
+    expect(tools.state().counts['list_files']).toBe(before + 2);
+  });
+
+  it.each<[string, JsonObject, Record<string, string>, number, number]>([
+    ['tools/call', { name: 'list_files' }, { 'mcp-name': 'read_file' }, 400, -32_020],
+    ['tools/call', { name: 'list_files' }, { 'mcp-name': 'list_files', 'mcp-method': 'tools/list' }, 400, -32_020],
+    ['tools/list', {}, { 'mcp-protocol-version': '2025-11-25' }, 400, -32_020],
+    ['tools/unheard-of', {}, {}, 404, -32_601],
+    ['ping', {}, {}, 404, -32_601],
+    ['logging/setLevel', { level: 'info' }, {}, 404, -32_601],
+    ['subscriptions/listen', {}, {}, 404, -32_601],
+  ])('is refused at %s with %j under %j', async (method, params, headers, status, code) => {
+    const effects = tools.state().effects.length;
+    const reply = await ask(method, params, headers);
+    expect([reply.status, reply.body]).toMatchObject([status, { id: 1, error: { code } }]);
+    expect(tools.state().effects.length).toBe(effects);
+  });
+
+  it('is refused in a revision that nobody speaks, with those that Gate does', async () => {
+    const body = {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/list',
+      params: { _meta: { ...META, 'io.modelcontextprotocol/protocolVersion': '2099-01-01' } },
+    };
+    const headers = { 'mcp-protocol-version': '2099-01-01', 'mcp-method': 'tools/list' };
+    expect(await gate.send('POST', '/mcp', { body, headers })).toMatchObject({
+      status: 400,
+      body: { error: { code: -32_022, data: { requested: '2099-01-01', supported: expect.any(Array) } } },
+    });
+  });
+});
