@@ -121,12 +121,10 @@ export function reviewParking(rows: ReviewRows, { quorum, escalateShare, assertO
     },
     withdraw,
     assertOpen,
-    assertStorable(review) {
+    async assertTakes(review, isThere) {
       const { sealing, keys, clock } = rows;
-      newRow(review, { sealing, keys, clock, quorum, escalateShare });
-    },
-    async assertRoom({ tenant, agent_id, request_payload }) {
-      await room?.assertFor({ tenant, agent_id, payload_bytes: Buffer.byteLength(JSON.stringify(request_payload)) });
+      const row = newRow(review, { sealing, keys, clock, quorum, escalateShare });
+      if (!isThere) await room?.assertFor(row);
     },
   };
 }

@@ -306,7 +306,6 @@ export function createMcpClients(options: McpClientsOptions) {
     return callEvents({ ...of, handler, unknownAfterMs, onDisk, asGateError: options.asGateError });
   }
 }
-export type McpClients = ReturnType<typeof createMcpClients>;
 
 const nothing = (): void => undefined;
 const ACCEPTED: Answer = { status: 202, headers: {}, body: null };

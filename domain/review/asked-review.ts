@@ -86,12 +86,11 @@ export function createAskForReview({
   };
 
   async function opened(...[review, asker]: Parameters<AskForReview>): ReturnType<AskForReview> {
-    // What would be refused begins no run.
-    reviews.parking.assertStorable(review);
     await reviews.parking.assertOpen(review.tenant);
     const there = await reviews.reads.byCorrelation(review.correlation_id, review.tenant);
-    if (!there) await reviews.parking.assertRoom(review);
-    else if (!isOf(there, review)) throw new GateError('pending_conflict');
+    // What would be refused begins no run.
+    await reviews.parking.assertTakes(review, there !== null);
+    if (there && !isOf(there, review)) throw new GateError('pending_conflict');
     const call = callOfReview(review, asker, clock());
     let created = false;
     try {

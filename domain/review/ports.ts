@@ -164,10 +164,11 @@ export interface ReviewParking {
   withdraw(correlationId: string, attemptMs?: number): Promise<void>;
   /** Throws `tenant_offboarded` where nothing of this tenant may be asked for, approved or run any more. */
   assertOpen(tenant: string): Promise<void>;
-  /** Throws `invalid_request` naming what of this review no store keeps. */
-  assertStorable(review: NewReview): void;
-  /** Throws `review_backlog_full` where a row of this agent with this request would be refused now. */
-  assertRoom(review: Pick<NewReview, 'tenant' | 'agent_id' | 'request_payload'>): Promise<void>;
+  /**
+   * Throws `invalid_request` naming what of this review no store keeps, and `review_backlog_full` where a row of this agent with this request
+   * would be refused now. `isThere`: it has a row already, which needs no room.
+   */
+  assertTakes(review: NewReview, isThere: boolean): Promise<void>;
 }
 
 /** How a wait goes on and ends. The workflow decides; these rows follow it. */

@@ -84,7 +84,7 @@ describe('a path, however it is spelled', () => {
     'file://localhost/etc/shadow',
   ])('holds secrets: %j', (path) => expect(isSecretFile(path)).toBe(true));
 
-  it.each(['/etc/hostname', 'shadow', '/etc/../shadow', '/proc/self/status', 'src/*', 'docs/.ssh.md'])(
+  it.each(['/etc/hostname', 'shadow', '/etc/../shadow', '/proc/self/status', 'src/*', 'notes/.ssh.md'])(
     'holds none: %j',
     (path) => expect(isSecretFile(path)).toBe(false),
   );
