@@ -45,7 +45,9 @@ export interface NotedRoute {
 /** Every route that is registered on `app` from now on; complete once it is ready. */
 export function noteRoutes(app: ServiceApp): readonly NotedRoute[] {
   const noted: NotedRoute[] = [];
-  app.addHook('onRoute', ({ method: methods, url, schema, config }) => {
+  app.addHook('onRoute', ({ method: methods, url, schema, config, constraints }) => {
+    // What only some readers get at an address is no part of what a program may ask there.
+    if (constraints !== undefined && Object.keys(constraints).length > 0) return;
     for (const method of [methods].flat()) noted.push({ method, url, schema: { ...schema, ...config?.described } });
   });
   return noted;
