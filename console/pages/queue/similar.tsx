@@ -22,7 +22,11 @@ export const Similar = ({
       {(decided) => {
         const alike = decided.filter((other) => other.id !== row.id && toolOf(other) === toolOf(row));
         return alike.length === 0 ? (
-          <p class="dim">None of its last {decided.length} decided calls was of this tool.</p>
+          <p class="dim">
+            {decided.length === 0
+              ? 'No call of this agent was decided yet.'
+              : `None of its last ${decided.length} decided calls was of this tool.`}
+          </p>
         ) : (
           <ul>
             {alike.slice(0, MOST).map((other) => (
