@@ -243,6 +243,11 @@ export function createReconcileActivities(options: ReconcileOptions) {
             .map((owed) => ({ id: owed.correlation_id, ms: 0, work: () => sayClosed(owed) })),
       };
 
+      // Once a pass; HIL that is away must not end it.
+      if (from === null)
+        await review.oweRowsAgain(progress).catch((error: unknown) => {
+          if (!isOutageOf('review', error)) throw error;
+        });
       for (const duty of DUTIES.slice(from ? DUTIES.indexOf(from.duty) : 0)) {
         const needed = NEEDED[duty] ?? [];
         const isAway = () => needed.some((neighbour) => away.has(neighbour));
