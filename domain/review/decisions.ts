@@ -147,7 +147,7 @@ export function createDecisions({
       if (decision.decision !== 'deny' && passkeys?.required(row) === true) throw new GateError('passkey_required');
       return null;
     }
-    if (!passkeys) throw new GateError('passkeys_not_set_up');
+    if (!passkeys) throw new GateError('passkeys_not_set_up', 'this edition has no passkeys: decide without one');
     const statement = approvalStatementOf(row, principal.subject, {
       decision: decision.decision,
       ...modificationOf(row, decision),
