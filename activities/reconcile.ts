@@ -243,10 +243,10 @@ export function createReconcileActivities(options: ReconcileOptions) {
             .map((owed) => ({ id: owed.correlation_id, ms: 0, work: () => sayClosed(owed) })),
       };
 
-      // Once a pass; HIL that is away must not end it.
+      // Once a pass, which HIL must not end: not when it is away, nor an earlier one that has no such list.
       if (from === null)
         await review.oweRowsAgain(progress).catch((error: unknown) => {
-          if (!isOutageOf('review', error)) throw error;
+          if (!(error instanceof GateError)) throw error;
         });
       for (const duty of DUTIES.slice(from ? DUTIES.indexOf(from.duty) : 0)) {
         const needed = NEEDED[duty] ?? [];

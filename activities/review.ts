@@ -326,10 +326,10 @@ export const createReviewActivities = ({
    */
   async oweRowsAgain(progress: () => void = () => undefined): Promise<void> {
     for (let after: UndecidedPlace = FIRST_ROW; ; ) {
-      progress();
       const rows = await reviews.undecided(after, UNDECIDED_PAGE);
       const last = rows.at(-1);
       if (!last) return;
+      progress();
       await calls.reviewsOwed(rows.map(({ correlation_id }) => correlation_id));
       after = { ms: last.ms, id: last.id };
     }
