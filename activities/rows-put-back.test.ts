@@ -24,7 +24,7 @@ describe("HIL's store, put back from a copy of before its calls were decided", (
       quorum: { strict: 2, risky: 1, destructive: 1 },
       clock: {
         now: () => nowMs,
-        sleep: (_ms, signal) => new Promise((over) => void signal?.addEventListener('abort', () => over())),
+        sleep: (_ms, signal) => new Promise((over) => signal.addEventListener('abort', () => over())),
       },
       runs: {
         status: (id) => Promise.resolve(id === waiting.correlation_id ? 'running' : 'closed'),

@@ -267,7 +267,7 @@ describe('HIL, opened with settings of its own', () => {
     const escalatesAt = async () => {
       const { id, created_at } = await parked();
       const { escalates_at: at } = (await ask('GET', `/pending/${id}`)).body;
-      return at == null ? null : Date.parse(String(at)) - Date.parse(created_at);
+      return typeof at === 'string' ? Date.parse(at) - Date.parse(created_at) : null;
     };
     expect(await escalatesAt()).toBe(100_000);
     await service.close();
