@@ -1,4 +1,4 @@
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ApprovalStatement, AssertionJson, PasskeyApproval } from '../contracts/approval.js';
 import type { CallInput } from '../contracts/call.js';
@@ -226,6 +226,20 @@ describe('a change that is made with a passkey', () => {
   });
 });
 
+describe('an edition without passkeys', () => {
+  it('says so to whoever sends one, and names no setting that it does not have', async () => {
+    const signed = device.get(challenge());
+    await gate.close();
+    gate = await openPipeline({ script: { tier: 'yellow' } });
+    [call, row] = await parkedCall();
+    await expect(decide(signed)).rejects.toMatchObject({
+      code: 'passkeys_not_set_up',
+      message: 'this edition has no passkeys: decide without one',
+    });
+    expect(await decide(undefined)).toMatchObject({ status: 'approved' });
+  });
+});
+
 describe('a call that two people must approve with their passkeys', () => {
   let bens: ReturnType<typeof softwareAuthenticator>;
   beforeEach(async () => {
@@ -278,6 +292,42 @@ describe('a call that two people must approve with their passkeys', () => {
         return { ...made, entry_hash: hashOfEntry(made) };
       });
     expect(approvalFindings(forged)).toMatchObject(short);
+  });
+
+  it('is not proved by one key under two names, in another encoding for the second', async () => {
+    await decide(device.get(challenge()));
+    await decide(bens.get(challenge('approve', row, BEN)), 'approve', row, { who: BEN });
+    await gate.host.idle();
+    const rows = await gate.rows(call.correlation_id);
+    const keyOf = (kind: string) => {
+      const { approval } = (rows.find(({ event_kind }) => event_kind === kind)?.policy_decision ?? {}) as {
+        approval: PasskeyApproval;
+      };
+      return Buffer.from(approval.passkey.public_key, 'base64url');
+    };
+    const usual = keyOf('hil.vote');
+    const other = compressed(usual);
+    const { response } = device.get(challenge('approve', row, BEN));
+    const forged = rows.map((entry) => {
+      if (entry.event_kind !== 'hil.approved') return entry;
+      const told = entry.policy_decision as { approval: PasskeyApproval };
+      const passkey = {
+        ...told.approval.passkey,
+        public_key: other.toString('base64url'),
+        client_data_json: response.clientDataJSON,
+        authenticator_data: response.authenticatorData,
+        signature: response.signature,
+      };
+      const made = { ...entry, policy_decision: { ...told, approval: { ...told.approval, passkey } } };
+      return { ...made, entry_hash: hashOfEntry(made as typeof entry) } as typeof entry;
+    });
+    const findings = approvalFindings(forged);
+    expect(findings).toMatchObject([{ fault: null }, { fault: 'it needs 2 people, and 1 signed' }]);
+    const usualSha = createHash('sha256').update(usual).digest('hex');
+    expect(findings.map(({ key_sha256 }) => key_sha256)).toEqual([usualSha, usualSha]);
+    // A key that is given by hand is compared in the same way.
+    expect(approvalFindings(rows, [other, keyOf('hil.approved')])).toMatchObject([{ fault: null }, { fault: null }]);
+    expect(approvalFindings(rows, [keyOf('hil.approved')])[0]?.fault).toMatch(/another key/);
   });
 
   it('is not proved by an approval beside a denial, however the rows name them', async () => {
@@ -514,3 +564,11 @@ describe('the rows of an approval, read by somebody who trusts nothing of Gate',
     ]);
   });
 });
+
+/** The same key of P-256 with its point compressed (SEC 1, 2.3.3): 26 bytes that name curve and algorithm, and the point. */
+function compressed(spki: Buffer): Buffer {
+  const point = spki.subarray(-65);
+  const bits = Buffer.concat([Buffer.from([0x03, 34, 0, 2 + ((point[64] ?? 0) & 1)]), point.subarray(1, 33)]);
+  const named = spki.subarray(2, -68);
+  return Buffer.concat([Buffer.from([0x30, named.length + bits.length]), named, bits]);
+}

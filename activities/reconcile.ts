@@ -243,6 +243,11 @@ export function createReconcileActivities(options: ReconcileOptions) {
             .map((owed) => ({ id: owed.correlation_id, ms: 0, work: () => sayClosed(owed) })),
       };
 
+      // Once a pass, which HIL must not end: not when it is away, nor an earlier one that has no such list.
+      if (from === null)
+        await review.oweRowsAgain(progress).catch((error: unknown) => {
+          if (!(error instanceof GateError)) throw error;
+        });
       for (const duty of DUTIES.slice(from ? DUTIES.indexOf(from.duty) : 0)) {
         const needed = NEEDED[duty] ?? [];
         const isAway = () => needed.some((neighbour) => away.has(neighbour));

@@ -26,7 +26,7 @@ import { otherCallThan, type VerifyDecision } from '../domain/review/approval.js
 import { uncarried } from '../domain/review/carried-change.js';
 import { shownDigestsOf } from '../domain/review/approval-challenge.js';
 import { changedBody } from '../domain/review/modification.js';
-import type { Reviews } from '../domain/review/ports.js';
+import type { Reviews, UndecidedPlace } from '../domain/review/ports.js';
 import { needsMoreEyes } from '../domain/review/quorum.js';
 import { type Cast, castVote } from '../domain/review/vote.js';
 import {
@@ -66,6 +66,10 @@ export type DecisionVerdict =
       /** When the record no longer waits: its present state. The waiting run continues from there. */
       readonly summary: CallSummary | null;
     };
+
+/** Rows that are compared with their records at once. */
+const UNDECIDED_PAGE = 500;
+const FIRST_ROW: UndecidedPlace = { ms: -1, id: '' };
 
 /** Less than the time after which a runner begins the next attempt: two attempts never park at once. */
 const OPEN_LIMIT_MS = 4_000;
@@ -314,6 +318,21 @@ export const createReviewActivities = ({
         if (!(error instanceof GateError) || error.status >= 500) throw error;
       });
     return summarize(record);
+  },
+
+  /**
+   * Owes the settlement of each row that waits although its call's record waits no more: HIL's store was put back from a copy, and what it was
+   * told since is owed again. `progress` is called for each page of rows. Safe to repeat.
+   */
+  async oweRowsAgain(progress: () => void = () => undefined): Promise<void> {
+    for (let after: UndecidedPlace = FIRST_ROW; ; ) {
+      const rows = await reviews.undecided(after, UNDECIDED_PAGE);
+      const last = rows.at(-1);
+      if (!last) return;
+      progress();
+      await calls.reviewsOwed(rows.map(({ correlation_id }) => correlation_id));
+      after = { ms: last.ms, id: last.id };
+    }
   },
 
   /**

@@ -85,6 +85,23 @@ describe('owners of agents', () => {
     expect(() => parseAgentOwners(text)).toThrow('an owner of an agent is written operator@tenant:agent');
   });
 
+  it('are people whom the console vouches for; a comma and a percent sign in a name are escaped', () => {
+    expect(parseAgentOwners('oidc:ada%2Cthe%252cfirst@example.com@acme:bot,saml:a%25b@acme:bot,dev@acme:bot')).toEqual([
+      { operator: 'oidc:ada,the%2cfirst@example.com', tenant: 'acme', agent: 'bot' },
+      { operator: 'saml:a%b', tenant: 'acme', agent: 'bot' },
+      { operator: 'dev', tenant: 'acme', agent: 'bot' },
+    ]);
+  });
+
+  it.each([
+    ['oidc:ada,the-first@acme:bot', /a comma in a name as %2C/],
+    ['oidc:a%20b@acme:bot', /of escapes only %2C .* and %25/],
+    ['oidc:half%@acme:bot', /of escapes only/],
+    [`oidc:${'a'.repeat(256)}@acme:bot`, /nobody has a name as long as that/],
+  ])('that cannot be meant are refused: %s', (text, why) => {
+    expect(() => parseAgentOwners(text)).toThrow(why);
+  });
+
   it.each(['eve@acme:bot', 'dev@globex:bot', 'Dev@acme:bot'])('that are no operators end the start: %s', (text) => {
     expect(agentOwnersFault(readHilConfig({ ...env, GATE_HIL_AGENT_OWNERS: text }))).toBe(
       `GATE_HIL_AGENT_OWNERS: ${text.split(':')[0]} is not among GATE_HIL_OPERATORS`,

@@ -53,7 +53,22 @@ export interface AgentOwner {
 }
 
 const OWNER =
-  /^([A-Za-z0-9._-]{1,63}|(?:oidc|saml|basic|mtls):[\x21-\x2b\x2d-\x7e]{1,255})@([A-Za-z0-9._-]{1,63}):([A-Za-z0-9._-]{1,63})$/;
+  /^([A-Za-z0-9._-]{1,63}|(?:oidc|saml|basic|mtls):[\x21-\x2b\x2d-\x7e]{1,765})@([A-Za-z0-9._-]{1,63}):([A-Za-z0-9._-]{1,63})$/;
+
+/** As HIL takes his name from the console. */
+const PERSON = /^(?:oidc|saml|basic|mtls):[\x21-\x7e]{1,255}$/;
+/** A provider may name people with the comma that separates entries, which then is written `%2C`, and a percent sign `%25`. */
+const ESCAPES: Readonly<Record<string, string>> = { '%2c': ',', '%25': '%' };
+
+function personOf(written: string): string {
+  if (!written.includes(':')) return written;
+  return written.replace(/%(?:[0-9A-Fa-f]{2})?/g, (escape) => {
+    const meant = ESCAPES[escape.toLowerCase()];
+    if (meant === undefined)
+      throw new Error(`${written}: of escapes only %2C (a comma) and %25 (a percent sign) are known`);
+    return meant;
+  });
+}
 
 /** `operator@tenant:agent[,…]`; one person may have several agents, and one agent several people. */
 export const parseAgentOwners = (text: string): readonly AgentOwner[] =>
@@ -64,8 +79,12 @@ export const parseAgentOwners = (text: string): readonly AgentOwner[] =>
     .map((entry) => {
       const [, operator, tenant, agent] = OWNER.exec(entry) ?? [];
       if (operator === undefined || tenant === undefined || agent === undefined)
-        throw new Error(`${entry}: an owner of an agent is written operator@tenant:agent`);
-      return { operator, tenant, agent };
+        throw new Error(
+          `${entry}: an owner of an agent is written operator@tenant:agent; a comma in a name as %2C, a percent sign as %25`,
+        );
+      const person = personOf(operator);
+      if (person.includes(':') && !PERSON.test(person)) throw new Error(`${entry}: nobody has a name as long as that`);
+      return { operator: person, tenant, agent };
     });
 
 /** An owner whom a typing error makes somebody else could approve for his own agent. */
@@ -165,7 +184,7 @@ export const HIL_SETTINGS = {
   agentOwners: setting(
     'GATE_HIL_AGENT_OWNERS',
     parsedBy(parseAgentOwners).default([]),
-    'Whose agents they are: operator@tenant:agent[,…]. Nobody approves or changes a call of an agent of his own.',
+    'Whose agents they are: operator@tenant:agent[,…]. In the name of somebody whom the console vouches for (oidc:…) a comma is written %2C and a percent sign %25. Nobody approves or changes a call of an agent of his own.',
   ),
   sessionKey: setting(
     'GATE_HIL_SESSION_KEY',

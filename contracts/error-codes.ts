@@ -586,7 +586,8 @@ export const ERROR_CODES = {
   passkeys_not_set_up: {
     status: 409,
     retry: 'no',
-    meaning: 'Passkeys belong to the address of the console, and none is set (GATE_CONSOLE_URL).',
+    meaning:
+      'Passkeys belong to the address of the console, and none is set (GATE_CONSOLE_URL), or this edition (lite) has no passkeys.',
   },
   passkeys_not_vouched: {
     status: 403,

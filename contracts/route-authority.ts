@@ -299,6 +299,8 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('hil', 'POST', '/pending/{id}/escalated', 'hil.pending.settle', proxy),
   // It asks whether a tenant may still have calls run, right before it runs one that a person approved.
   row('hil', 'GET', '/tenants/{tenant}/standing', 'hil.pending.settle', proxy),
+  // It compares the rows that nobody has decided with the records of their calls.
+  row('hil', 'GET', '/undecided', 'hil.pending.settle', proxy),
   // The pipeline asks for the approval of a call that policy put into the tier `auto`.
   row('hil', 'POST', '/pending/{id}/rule-decision', 'hil.pending.settle', proxy),
   // It opens what an approver changed: the engine carried it sealed with the key of its row.

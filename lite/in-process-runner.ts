@@ -376,6 +376,7 @@ export function createInProcessRunner({
   /** Appends rows that are due, and does what remains for decided calls, which may be over themselves. */
   async function goOnWithDues(): Promise<number> {
     let found = 0;
+    await activities.oweRowsAgain();
     for (const { correlation_id: correlationId } of await calls.rowsDue(clock.now() + 1, 1_000_000)) {
       if (runs.has(correlationId)) continue;
       inBackground(() => appendDurably(correlationId));
@@ -438,6 +439,17 @@ export function createInProcessRunner({
     }
   }
 
+  /** Nothing waits for this decision. The record says how its call ended, which its row may not show. */
+  async function overAlready({ correlation_id, pending_id }: SignedDecision): Promise<DecisionOutcome> {
+    const record = await opened(correlation_id);
+    const settled = record ? settledOf(record) : null;
+    return {
+      outcome: 'refused',
+      code: 'not_pending',
+      ...(settled?.pending_id === pending_id && { settled }),
+    };
+  }
+
   return {
     async start(call, deadlineMs) {
       const waiting = runOf(call);
@@ -451,7 +463,7 @@ export function createInProcessRunner({
 
     async decide(decision: SignedDecision): Promise<DecisionOutcome> {
       const run = runs.get(decision.correlation_id);
-      if (!run?.decide) return { outcome: 'refused', code: 'not_pending' };
+      if (!run?.decide) return overAlready(decision);
       // The record's compare-and-set picks the winner; this only wakes the call that waits.
       const verdict = await withItsRow(decision, run);
       if (verdict.applied && verdict.settled === null) return { outcome: 'voted', approvals: verdict.approvals };

@@ -19,12 +19,13 @@ import { uuidFromDigest } from '../domain/crypto/digest.js';
 import { ASK_AGAIN, errorText, GateError } from '../domain/errors.js';
 import { endedBefore } from '../domain/review/backlog.js';
 import { carried, type ChangeSeal, withChangeOf } from '../domain/review/carried-change.js';
-import type { DecisionOutcome, DecisionSender } from '../domain/review/ports.js';
+import type { DecisionOutcome, DecisionSender, RowSettler } from '../domain/review/ports.js';
 import { DECISION_REFUSALS, type DecisionRefusal } from '../domain/review/transitions.js';
 import { foreignText } from '../domain/text.js';
 import { callLine } from '../workflows/line.js';
 import { parkedQueueOf } from '../workflows/queues.js';
 import type { REVIEW } from '../workflows/review/messages.js';
+import { SETTLE_ROW } from '../workflows/settle-row/messages.js';
 import { answerUpdate, decideUpdate, FAILURES, TOOL_CALL, type ToolCall } from '../workflows/tool-call/messages.js';
 import type { EngineClient } from './client.js';
 import type { CallRunner } from '../domain/pipeline/call-runner.js';
@@ -221,6 +222,27 @@ export const createDecisionSender = (
     }
   },
 });
+
+/** Whoever decides waits for it. */
+const SETTLE_LIMIT_MS = 5_000;
+
+/** Has a worker settle the row of a call that is over: the worker alone can read the call's record. */
+export const createRowSettler =
+  ({ client, circuit }: Pick<EngineClient, 'client' | 'circuit'>, taskQueue: string): RowSettler =>
+  async (correlationId) => {
+    circuit.assertUp();
+    await circuit.whileUp(
+      client.withDeadline(Date.now() + SETTLE_LIMIT_MS, () =>
+        client.workflow.execute(SETTLE_ROW, {
+          taskQueue,
+          workflowId: `settle-row/${correlationId}`,
+          args: [correlationId],
+          workflowIdConflictPolicy: 'USE_EXISTING',
+          workflowExecutionTimeout: SETTLE_LIMIT_MS,
+        }),
+      ),
+    );
+  };
 
 /** The workflow accepted the decision but could not apply it to the call's record. */
 const isNotApplied = (error: unknown): boolean => error instanceof WorkflowUpdateFailedError && !refusalOf(error);

@@ -3,4 +3,5 @@ export { review } from './review/workflow.js';
 export { callback } from './callback/workflow.js';
 export { egress } from './egress/workflow.js';
 export { reconcile } from './reconcile/workflow.js';
+export { settleRow } from './settle-row/workflow.js';
 export { warmUp } from './warm-up/workflow.js';

@@ -122,6 +122,26 @@ describe.each(hosts)('the review rows as the pipeline needs them, %s', (_, host)
     });
   });
 
+  it('walks the rows that nobody has decided, by their deadlines, whosever they are', async () => {
+    const parked = [];
+    for (const [ttl_seconds, tenant] of [
+      [300, 'acme'],
+      [100, 'globex'],
+      [200, 'acme'],
+      [400, 'acme'],
+    ] as const)
+      parked.push(await reviews.createOnce({ ...review, correlation_id: randomUUID(), ttl_seconds, tenant }));
+    const [third, first, second, gone] = parked.map(({ id, correlation_id, created_at, ttl_seconds }) => ({
+      id,
+      correlation_id,
+      ms: Date.parse(created_at) + ttl_seconds * 1000,
+    }));
+    await reviews.withdraw(gone?.correlation_id ?? '');
+    expect(await reviews.undecided({ ms: -1, id: '' }, 2)).toEqual([first, second]);
+    expect(await reviews.undecided({ ms: second?.ms ?? 0, id: second?.id ?? '' }, 2)).toEqual([third]);
+    expect(await reviews.undecided({ ms: third?.ms ?? 0, id: third?.id ?? '' }, 2)).toEqual([]);
+  });
+
   it('opens what was changed in a call with the key of its row, and of no other row', async () => {
     const row = await reviews.createOnce(review);
     const other = await reviews.createOnce({ ...review, correlation_id: randomUUID() });

@@ -16,6 +16,9 @@ const row = z.looseObject({
 /** Less than the step that asks may take, so that the decider is told that it could not be opened. */
 const OPEN_MS = 2_000;
 const change = z.object({ diff: modificationDiff });
+const undecided = z.object({
+  rows: z.array(z.object({ id: z.uuid(), correlation_id: z.uuid(), ms: z.number().int() })),
+});
 const ruled = z.object({ decision: signedDecision.nullable() });
 
 /**
@@ -63,6 +66,11 @@ export function createHilClient({ timeoutMs = 5_000, ...options }: ServiceClient
       const path = `/pending/${encodeURIComponent(pendingId)}/opened-change`;
       const body = { sealed_diff: sealed };
       return (await ask(change, { method: 'POST', path, timeoutMs: Math.min(timeoutMs, OPEN_MS), body })).diff;
+    },
+
+    async undecided({ ms, id }, limit) {
+      const path = `/undecided?after_ms=${ms}&after_id=${encodeURIComponent(id)}&limit=${limit}`;
+      return (await ask(undecided, { method: 'GET', path, timeoutMs })).rows;
     },
 
     async escalated(id, at) {

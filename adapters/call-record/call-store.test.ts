@@ -627,6 +627,30 @@ describe.each([
       expect(await store.openCalls(clock + 10, 1)).toHaveLength(1);
     });
 
+    it("is again the review of each of the given calls that waits no more: HIL's rows may be of an earlier day", async () => {
+      const parked = async () => {
+        const { correlation_id: id } = await judged('decided');
+        await store.move(id, 'park', { pending_id: `of ${id}`, deadline_ms: T0 + MINUTE });
+        return id;
+      };
+      const [ended, other, waits] = [await parked(), await parked(), await parked()];
+      const { correlation_id: opening } = await judged('decided');
+      for (const id of [ended, other]) {
+        await store.move(id, 'expire', {});
+        await store.followedUp(id, 'review');
+      }
+      expect(await store.followUpsDue('review', T0 + MINUTE, 10)).toEqual([]);
+      // More than one question takes, with the ended one in the last of them.
+      await store.reviewsOwed([opening, waits, ...Array.from({ length: 1_200 }, () => randomUUID()), ended]);
+      const due = await store.followUpsDue('review', T0 + MINUTE, 10);
+      expect(due).toEqual([{ correlation_id: ended, due_ms: (await store.find(ended))?.updated_ms }]);
+      await store.reviewsOwed([ended]);
+      await store.reviewsOwed([]);
+      expect(await store.followUpsDue('review', T0 + MINUTE, 10)).toEqual(due);
+      await store.followedUp(ended, 'review');
+      expect(await store.followUpsDue('review', T0 + MINUTE, 10)).toEqual([]);
+    });
+
     it('survives a restart', async () => {
       const call = await judged('decided');
       await store.move(call.correlation_id, 'park', { pending_id: 'p', deadline_ms: T0 + MINUTE });

@@ -56,6 +56,14 @@ export const takeBackRecord = statement("delete from call_records where correlat
 export const selectResult = statement<{ result_sealed: Uint8Array | null }>(
   'select result_sealed from call_records where correlation_id = ?',
 );
+/** How many ids one of the two statements below takes; a shorter list repeats its last. */
+export const OWED_AT_ONCE = 500;
+const ENDED_UNOWED = `state not in ('decided', 'parked') and review_due_ms is null
+     and correlation_id in (${places(OWED_AT_ONCE)})`;
+export const selectUnowed = statement<{ correlation_id: string }>(
+  `select correlation_id from call_records where ${ENDED_UNOWED} limit 1`,
+);
+export const oweReviews = statement(`update call_records set review_due_ms = updated_ms where ${ENDED_UNOWED}`);
 export const anyRecord = statement<{ correlation_id: string }>('select correlation_id from call_records limit 1');
 
 export const selectTombstone = statement<{ digest: string }>(

@@ -481,6 +481,19 @@ export function storedCalls({
 
     followUpsDue: (what, sinceMs, limit, after = WALK_START) => dueCalls(what, sinceMs, limit, after),
 
+    async reviewsOwed(ids) {
+      const { OWED_AT_ONCE, selectUnowed, oweReviews } = statements;
+      for (let from = 0; from < ids.length; from += OWED_AT_ONCE) {
+        const those = Array.from({ length: OWED_AT_ONCE }, (_, at) => ids[Math.min(from + at, ids.length - 1)] ?? '');
+        // As a rule there is none, and nothing is written.
+        const some = await jobs.read(
+          () => get(selectUnowed, ...those),
+          (row) => row !== undefined,
+        );
+        if (some) await jobs.write(() => run(oweReviews, ...those), nothing);
+      }
+    },
+
     // If this write is lost, the duty is done once more, which is safe.
     followedUp: (correlationId, what) =>
       jobs.write(() => run(statements.clearFollowUp[what], correlationId), nothing, { durable: false }),

@@ -412,6 +412,26 @@ describe.each(STORES)('the review store on %s', (kind) => {
     });
   });
 
+  it('walks the rows that nobody has decided, by their deadlines, whosever they are', async () => {
+    const parked = [];
+    for (const [n, ttl_seconds, tenant] of [
+      [1, 300, 'acme'],
+      [2, 100, 'globex'],
+      [3, 200, 'acme'],
+      [4, 400, 'acme'],
+      [5, 500, 'acme'],
+    ] as const) {
+      const { row } = await store.createOnce(newReview({ correlation_id: correlation(n), ttl_seconds, tenant }));
+      parked.push({ id: row.id, correlation_id: row.correlation_id, ms: T0 + ttl_seconds * 1000 });
+    }
+    await store.settle(settled());
+    await store.withdraw(correlation(4));
+    const [, first, second, , third] = parked;
+    expect(await store.undecided({ ms: -1, id: '' }, 2)).toEqual([first, second]);
+    expect(await store.undecided({ ms: second?.ms ?? 0, id: second?.id ?? '' }, 2)).toEqual([third]);
+    expect(await store.undecided({ ms: third?.ms ?? 0, id: third?.id ?? '' }, 2)).toEqual([]);
+  });
+
   describe('a row ends with its call', () => {
     it('is pending past its deadline until its call says so; a day later it is expired, because its call is gone', async () => {
       const { row } = await store.createOnce(newReview());

@@ -19,6 +19,7 @@ import { reviewLists } from './lists.js';
 import { reviewNotes } from './notes.js';
 import { reviewParking } from './parking.js';
 import { passkeyStore } from './passkeys.js';
+import { reviewWalk } from './walk.js';
 import { vouchingStoreOver } from './vouching-store.js';
 import { reviewReads } from './reads.js';
 import { reviewRetention } from './retention.js';
@@ -80,6 +81,7 @@ export function reviewStoreOver(
     parking: reviewParking(rows, { quorum, escalateShare, assertOpen: tenants.assertOpen }),
     settling: reviewSettling(rows),
     lists: reviewLists(rows),
+    walk: reviewWalk(rows),
     notes: reviewNotes(rows),
     feed: {
       changes: () => reviewChanges({ ask, kind: store.kind, clock, heads: check.headsOf }),
@@ -127,9 +129,10 @@ export const reviewsOf = (
     parking,
     reads,
     settling,
+    walk,
     changeSeal,
     alarms,
-  }: Pick<OpenedReviews, 'parking' | 'reads' | 'settling' | 'changeSeal' | 'alarms'>,
+  }: Pick<OpenedReviews, 'parking' | 'reads' | 'settling' | 'walk' | 'changeSeal' | 'alarms'>,
   decideByRule: RuleDecision,
 ): Reviews => ({
   decideByRule,
@@ -139,6 +142,7 @@ export const reviewsOf = (
   settle: (settled) => settling.settle(settled),
   escalated: (id, at) => settling.escalated(id, at),
   assertOpen: (tenant) => parking.assertOpen(tenant),
+  undecided: (after, limit) => walk.undecided(after, limit),
   openedChange: (id, sealed) => changeSeal.opened(id, sealed),
   onTampered: (listener) => alarms.onTampered(listener),
 });

@@ -356,7 +356,9 @@ describe.each([
       await passkeys.begin({ ...begun, purpose: 'add' });
       const made = { ...dev, credential_id, public_key: `key of ${credential_id}`, counter: 0, created_ms: T0 };
       expect(await passkeys.complete(begun.id_sha256, made, purpose)).toBe(true);
-      expect(await passkeys.complete(begun.id_sha256, { ...made, credential_id: 'x' }, purpose)).toBe(false);
+      expect(
+        await passkeys.complete(begun.id_sha256, { ...made, credential_id: 'x', public_key: 'of x' }, purpose),
+      ).toBe(false);
     };
     const known = async () => (await passkeys.of(dev.tenant, dev.subject)).map(({ credential_id }) => credential_id);
     const recover = (token_sha256: string) => passkeys.recover({ ...dev, token_sha256, now: T0, most: 10 });

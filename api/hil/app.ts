@@ -13,7 +13,7 @@ import { createDecisionLinks } from '../../domain/review/decision-link.js';
 import type { QuorumRule } from '../../domain/review/quorum.js';
 import { createDecisionTurns, DECISION_TURNS } from '../../domain/review/decision-turns.js';
 import { createDecisions } from '../../domain/review/decisions.js';
-import type { DecisionSender, ReviewStarter, OpenedReviews } from '../../domain/review/ports.js';
+import type { DecisionSender, ReviewStarter, OpenedReviews, RowSettler } from '../../domain/review/ports.js';
 import { createPasskeys, type PasskeyRequired, relyingPartyOf } from '../../domain/review/passkeys.js';
 import { createRuleDecisions } from '../../domain/review/rule-decision.js';
 import { createVouchedPeople } from '../../domain/review/vouched-people.js';
@@ -50,6 +50,7 @@ export interface HilOptions {
     | 'parking'
     | 'settling'
     | 'lists'
+    | 'walk'
     | 'notes'
     | 'feed'
     | 'retention'
@@ -62,6 +63,8 @@ export interface HilOptions {
     | 'ready'
   >;
   readonly sender: DecisionSender;
+  /** For a row that waits although its call is over; it stays as it is when absent. */
+  readonly settleRow?: RowSettler;
   /** Starts what waits for the decision of a review without a call. */
   readonly starter: ReviewStarter;
   /** Ed25519 private key. The workers hold its public half. */
@@ -180,6 +183,7 @@ export function createHilService(options: HilOptions): Service {
   const decide = createDecisions({
     reviews,
     sender,
+    settleRow: options.settleRow,
     decisionKey,
     clock,
     decisionLifeMs,

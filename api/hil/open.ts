@@ -11,7 +11,7 @@ import { startRetention } from '../../adapters/review/retention-sweep.js';
 import { openReviewStore, reviewsOf } from '../../adapters/review/review-store.js';
 import { bringUpToDate } from '../../domain/review/restored-store.js';
 import { createRuleDecisions } from '../../domain/review/rule-decision.js';
-import { createDecisionSender } from '../../workers/call-runner.js';
+import { createDecisionSender, createRowSettler } from '../../workers/call-runner.js';
 import { createReviewStarter } from '../../workers/review-starter.js';
 import { engineAnswers } from '../../workers/readiness.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
@@ -97,6 +97,7 @@ export async function open({
           ...parts,
           reviews,
           sender: createDecisionSender(engine, reviews.changeSeal),
+          settleRow: createRowSettler(engine, engine.settings.taskQueue),
           starter: createReviewStarter(engine, engine.settings),
           decisionKey,
           quorum,

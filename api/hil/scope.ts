@@ -17,6 +17,8 @@ export interface ReviewScope {
   readonly decides: ((tenant: string) => DecisionPrincipal) | null;
   /** The channel of a decision that names none, and whether a decision may name one (docs/architecture/reviews.md#channels). */
   readonly channel: { readonly name: string; readonly fixed: boolean };
+  /** Whom the console vouches for; nobody where it is absent or `null`. */
+  readonly vouched?: Vouched | null;
 }
 
 /** The decider in this scope. Throws `unauthenticated` for callers that only read. */
@@ -35,9 +37,9 @@ export const scopeFirst =
 
 /** Refuses people whom the console vouches for as less than an administrator. An operator by token is one. */
 export const administratorsOnly =
-  (scopeOf: (request: FastifyRequest) => ServiceScope) =>
+  (scopeOf: (request: FastifyRequest) => ReviewScope) =>
   (request: FastifyRequest, _reply: unknown, done: () => void): void => {
-    const { vouched } = scopeOf(request);
+    const { vouched = null } = scopeOf(request);
     if (vouched !== null && vouched.role !== 'admin')
       throw new GateError('role_too_low', undefined, { fields: { required: 'admin', actual: vouched.role } });
     done();
@@ -49,7 +51,6 @@ export interface ServiceScope extends ReviewScope {
   readonly caller: Caller;
   /** The operator whose token the request carries; `null` without one. */
   readonly operator: Operator | null;
-  /** Whom the console vouches for; `null` where it vouches for nobody. */
   readonly vouched: Vouched | null;
 }
 

@@ -212,6 +212,30 @@ describe('a person whom the console vouches for', () => {
     });
   });
 
+  it.each(['apply', 'release'] as const)(
+    'puts no row under a legal hold, or out of it, but as an administrator: %s',
+    async (action) => {
+      const id = await parked();
+      const hold = (role: Vouched['role'], what: string, n: number) =>
+        ask('POST', `/admin/pending/${id}/legal-hold`, person('ada', role), {
+          body: {
+            operation_id: `00000000-0000-4000-9000-00000000000${n}`,
+            action: what,
+            hold_id: '00000000-0000-4000-9000-000000000100',
+            authority_reason_sha256: `sha256:${'0'.repeat(64)}`,
+          },
+        });
+      if (action === 'release') expect(await hold('admin', 'apply', 1)).toMatchObject({ status: 200 });
+      expect(await hold('approver', action, 2)).toMatchObject({
+        status: 403,
+        body: { error: 'role_too_low', required: 'admin', actual: 'approver' },
+      });
+      const { retention } = (await reviews.reads.get(id)) ?? {};
+      expect(retention?.legal_hold ?? null).toEqual(action === 'release' ? expect.anything() : null);
+      expect(await hold('admin', action, 3)).toMatchObject({ status: 200 });
+    },
+  );
+
   it('does not approve a call of an agent of his own', async () => {
     const agentOwners = [{ operator: 'oidc:ada', tenant: 'acme', agent: 'payments-agent' }];
     service = (await service.close(), start({ agentOwners }));

@@ -137,6 +137,11 @@ export interface CallStore {
   followUpsDue(what: FollowUp, sinceMs: number, limit: number, after?: WalkPlace): Promise<DueCall[]>;
   followedUp(correlationId: string, what: FollowUp): Promise<void>;
   /**
+   * HIL says that the rows of these calls wait. Those of them whose review is over are due for `review` again, since their record moved; as for
+   * every due date, what is settled then is what the record says.
+   */
+  reviewsOwed(correlationIds: readonly string[]): Promise<void>;
+  /**
    * Deletes hits outside every window, staged requests that never got a record, and records past retention; returns how many rows were
    * deleted. The id and digest of each record are kept for `TOMBSTONE_LIVES` times as long, so that the id does not execute again.
    */

@@ -20,7 +20,8 @@ const CALL: ReadonlySet<string> = new Set(['name', 'arguments', '_meta']);
 const READS = new Map([...READ_METHODS].map(([method, members]) => [method, new Set([...members, '_meta'])]));
 /**
  * `_meta` is addressed to the receiver of the request, and that is Gate. Clients that want progress send a token with every call. Gate
- * accepts the token although it reports no progress: the digest covers it and the operator sees it, but it is not forwarded.
+ * accepts the token although it reports no progress. It is not forwarded. The digest covers it, and the stored request of a call that waits has
+ * it (`request_payload`); what is shown to the operator are the tool and its arguments, which are all that runs.
  */
 const META: ReadonlySet<string> = new Set([
   'progressToken',

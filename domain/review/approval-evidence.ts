@@ -4,7 +4,7 @@ import type { Json, JsonObject } from '../../contracts/json.js';
 import type { LedgerEntry } from '../../contracts/ledger.js';
 import { canonicalDigest } from '../crypto/digest.js';
 import { entryFault } from '../ledger/entry-fault.js';
-import { circumstancesOf, passkeyFault } from './passkey-proof.js';
+import { circumstancesOf, passkeyFault, usualKey } from './passkey-proof.js';
 
 /** What one row of a decision proves. */
 export interface ApprovalFinding {
@@ -14,7 +14,7 @@ export interface ApprovalFinding {
   /** Why nothing is proved; `null` when the approver's passkey signed this very decision. */
   readonly fault: string | null;
   readonly credential_id: string | null;
-  /** SHA-256 of the public key (SubjectPublicKeyInfo), hex. */
+  /** SHA-256 of the public key (SubjectPublicKeyInfo in its one usual encoding, whatever the row has), hex; `null` for bytes that are no key. */
   readonly key_sha256: string | null;
   readonly origin: string | null;
   readonly counter: number | null;
@@ -69,18 +69,21 @@ function findingOf(row: LedgerEntry, rows: readonly LedgerEntry[], keys?: readon
   const read = passkeyApproval.safeParse(said);
   if (!read.success) return { ...found, ...nothing, fault: 'what was signed cannot be read' };
   const approval = read.data;
-  const spki = Buffer.from(approval.passkey.public_key, 'base64url');
+  // One key is one person, in whatever encoding it stands in a row.
+  const key = usualKey(Buffer.from(approval.passkey.public_key, 'base64url'));
   const fault =
     passkeyFault(approval) ??
     otherThan(approval, row, rows) ??
     entryFault(row) ??
-    (keys?.some((key) => spki.equals(key)) === false ? 'another key than those that were given signed it' : null);
+    (keys && !keys.some((given) => key !== null && usualKey(given)?.equals(key) === true)
+      ? 'another key than those that were given signed it'
+      : null);
   return {
     ...found,
     fault,
     statement: approval.statement,
     credential_id: approval.passkey.credential_id,
-    key_sha256: createHash('sha256').update(spki).digest('hex'),
+    key_sha256: key && createHash('sha256').update(key).digest('hex'),
     ...(fault === null ? circumstancesOf(approval) : { origin: null, counter: null }),
     shown_compared: fault === null && shownIn(row, rows).some(({ row_digest }) => row_digest !== undefined),
   };

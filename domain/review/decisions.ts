@@ -18,7 +18,7 @@ import type { DecisionTurns, Turn } from './decision-turns.js';
 import { modified, ModificationRefused } from './modification.js';
 import { ONE_APPROVER, type QuorumRule } from './quorum.js';
 import type { Passkeys } from './passkeys.js';
-import type { DecisionOutcome, DecisionSender, OpenedReviews } from './ports.js';
+import type { DecisionOutcome, DecisionSender, OpenedReviews, RowSettler } from './ports.js';
 import { storable } from './storable.js';
 import { DECISION_REFUSALS, type DecisionRefusal, isDecidedBy, isSettled, whyNotDecidable } from './transitions.js';
 import { settledView } from './review-view.js';
@@ -57,6 +57,8 @@ export type DecisionResult = 'applied' | 'failed' | Extract<DecisionOutcome, { o
 export interface DecisionsOptions {
   readonly reviews: Pick<OpenedReviews, 'reads' | 'settling' | 'ready' | 'parking'>;
   readonly sender: DecisionSender;
+  /** Absent where the sender says itself how a call ended. */
+  readonly settleRow?: RowSettler | undefined;
   readonly decisionKey: KeyObject;
   readonly clock: () => number;
   /** How long a signed decision may take to reach its workflow. */
@@ -85,6 +87,7 @@ export interface DecisionsOptions {
 export function createDecisions({
   reviews,
   sender,
+  settleRow,
   decisionKey,
   clock,
   decisionLifeMs,
@@ -144,7 +147,7 @@ export function createDecisions({
       if (decision.decision !== 'deny' && passkeys?.required(row) === true) throw new GateError('passkey_required');
       return null;
     }
-    if (!passkeys) throw new GateError('passkeys_not_set_up');
+    if (!passkeys) throw new GateError('passkeys_not_set_up', 'this edition has no passkeys: decide without one');
     const statement = approvalStatementOf(row, principal.subject, {
       decision: decision.decision,
       ...modificationOf(row, decision),
@@ -229,7 +232,7 @@ export function createDecisions({
       return now !== null && isSettled(now.status) ? now : settledView(row, outcome.settled);
     }
     if (outcome.settled) await settleAnyway(outcome.settled);
-    const stands = (await reviews.reads.get(row.id, row.tenant)) ?? row;
+    const stands = await standsNow(row, outcome);
     // With many decisions at once, or after a worker was lost, the sender learns only that the call no longer waits. This very decision may
     // have ended it.
     if (isDecidedBy(standing(stands), signed)) return stands;
@@ -248,6 +251,18 @@ export function createDecisions({
   const settleAnyway = async (settled: CarriedSettlement): Promise<void> => {
     if (isWhole(settled)) await reviews.settling.settle(settled).catch(() => undefined);
   };
+
+  /**
+   * The row after its call refused a decision. One that still waits although nothing waits for it comes from a copy of the store: the call's
+   * record knows how it ended.
+   */
+  async function standsNow(row: PendingRequest, { code, settled }: Refused): Promise<PendingRequest> {
+    const read = async () => (await reviews.reads.get(row.id, row.tenant)) ?? row;
+    const stands = await read();
+    if (stands.status !== 'pending' || code !== 'not_pending' || settled !== undefined || !settleRow) return stands;
+    await settleRow(row.correlation_id).catch(() => undefined);
+    return read();
+  }
 
   /** Shows with the row who has approved, as far as they still may. */
   async function countVotes(row: PendingRequest, approvals: readonly Approval[]): Promise<PendingRequest> {
@@ -274,6 +289,8 @@ export function createDecisions({
 }
 
 const AT_ONCE: Pick<DecisionTurns, 'take'> = { take: (work) => work({ waited: false, sends: () => undefined }) };
+
+type Refused = Extract<DecisionOutcome, { outcome: 'refused' }>;
 
 /** What is told of a call that is over, by a workflow that need not know how it ended. */
 const LATE: ReadonlySet<DecisionRefusal> = new Set(['not_pending', 'already_decided']);

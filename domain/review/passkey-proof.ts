@@ -78,6 +78,16 @@ function readClientData(raw: Buffer): z.infer<typeof clientData> | null {
 
 const belongsTo = (host: string, rpId: string): boolean => host === rpId || host.endsWith(`.${rpId}`);
 
+/**
+ * The key in the one encoding that every spelling of it has (SubjectPublicKeyInfo, DER): Node keeps a compressed point compressed, so it goes
+ * through its numbers. `null` for bytes that are no key Gate accepts.
+ */
+export function usualKey(spki: Uint8Array): Buffer | null {
+  const key = readKey(Buffer.from(spki).toString('base64url'));
+  if (key === null) return null;
+  return createPublicKey({ key: key.export({ format: 'jwk' }), format: 'jwk' }).export({ format: 'der', type: 'spki' });
+}
+
 /** ES256, EdDSA (Ed25519) or RS256. */
 function readKey(spki: string): KeyObject | null {
   try {

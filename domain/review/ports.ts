@@ -55,8 +55,22 @@ export interface Reviews {
   decideByRule(pendingId: string): Promise<SignedDecision | null>;
   /** The change of a decision that came through the engine (ChangeSeal). */
   openedChange(pendingId: string, sealed: string): Promise<ModificationDiff>;
+  /**
+   * Rows that nobody has decided, whoever's, by their deadlines; a page begins behind the row `after`. An empty page is the end. What the call
+   * of a row says is not asked here.
+   */
+  undecided(after: UndecidedPlace, limit: number): Promise<UndecidedRow[]>;
   /** Only when the store is in this process: called for each row that was just closed because Gate did not write it. */
   onTampered?(listener: (row: { readonly id: string; readonly correlation_id: string }, why: string) => void): void;
+}
+
+/** A place in the walk over undecided rows: the deadline of a row, and its id. */
+export interface UndecidedPlace {
+  readonly ms: number;
+  readonly id: string;
+}
+export interface UndecidedRow extends UndecidedPlace {
+  readonly correlation_id: string;
 }
 
 /** Starts what waits for the decision of a review that no call asked for (docs/architecture/reviews.md#a-review-without-a-call). */
@@ -96,6 +110,11 @@ export type DecisionOutcome =
 export interface DecisionSender {
   decide(decision: SignedDecision): Promise<DecisionOutcome>;
 }
+
+/**
+ * Has the row of a call that is over say what the call's record says; for a HIL that cannot read records. Rejects when that was not done in time.
+ */
+export type RowSettler = (correlationId: string) => Promise<void>;
 
 export interface ListReviews {
   readonly tenant: string | readonly string[];
@@ -212,6 +231,12 @@ export interface ReviewLists {
   backlog(): Promise<{ pending: number; oldest_created_ms: number | null }>;
 }
 
+/** Rows as they are compared with the records of their calls. */
+export interface ReviewWalk {
+  /** As the port `Reviews` has it. */
+  undecided(after: UndecidedPlace, limit: number): Promise<UndecidedRow[]>;
+}
+
 /** What people note on a row. */
 export interface ReviewNotes {
   /**
@@ -270,6 +295,7 @@ export interface OpenedReviews {
   readonly parking: ReviewParking;
   readonly settling: ReviewSettling;
   readonly lists: ReviewLists;
+  readonly walk: ReviewWalk;
   readonly notes: ReviewNotes;
   readonly feed: ReviewFeed;
   readonly retention: ReviewRetention;

@@ -7,6 +7,7 @@ import { CALLBACK } from '../../workflows/callback/messages.js';
 import { EGRESS } from '../../workflows/egress/messages.js';
 import { RECONCILE } from '../../workflows/reconcile/messages.js';
 import { REVIEW } from '../../workflows/review/messages.js';
+import { SETTLE_ROW } from '../../workflows/settle-row/messages.js';
 import { FAILURES, TOOL_CALL } from '../../workflows/tool-call/messages.js';
 import { WARM_UP } from '../../workflows/warm-up/messages.js';
 
@@ -37,7 +38,15 @@ describe('names of workflows, their messages and their failures stand in message
 
   it('each workflow is started under a name of its messages.ts, which is that of its code', () => {
     const exported = [...read('workflows/index.ts').matchAll(/export \{ (\w+) \} from '\.\/([\w-]+)\/workflow\.js'/g)];
-    expect(exported.map(([, name]) => name)).toEqual([TOOL_CALL, REVIEW, CALLBACK, EGRESS, RECONCILE, WARM_UP]);
+    expect(exported.map(([, name]) => name)).toEqual([
+      TOOL_CALL,
+      REVIEW,
+      CALLBACK,
+      EGRESS,
+      RECONCILE,
+      SETTLE_ROW,
+      WARM_UP,
+    ]);
     for (const [, , folder] of exported) expect(files).toContain(`workflows/${folder}/messages.ts`);
   });
 

@@ -237,6 +237,10 @@ export async function openPipeline({
         await reviews.escalated(id, at);
       },
       assertOpen: (tenant) => reviews.assertOpen(tenant),
+      async undecided(after, limit) {
+        if (script.hil === 'down') throw new GateError('pipeline_unavailable', 'hil is away');
+        return reviews.undecided(after, limit);
+      },
       openedChange(id, sealed) {
         if (script.hil === 'down') throw new GateError('pipeline_unavailable', 'hil is away');
         return reviews.changeSeal.opened(id, sealed);

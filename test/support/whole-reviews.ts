@@ -7,6 +7,7 @@ export type WholeReviews = OpenedReviews &
   OpenedReviews['parking'] &
   OpenedReviews['settling'] &
   OpenedReviews['lists'] &
+  OpenedReviews['walk'] &
   OpenedReviews['notes'] &
   OpenedReviews['feed'] &
   OpenedReviews['retention'] &
@@ -18,6 +19,7 @@ const wholeReviews = (opened: OpenedReviews): WholeReviews => ({
   ...opened.parking,
   ...opened.settling,
   ...opened.lists,
+  ...opened.walk,
   ...opened.notes,
   ...opened.feed,
   ...opened.retention,

@@ -8,7 +8,7 @@ import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { DefaultLogger, Runtime, type Worker } from '@temporalio/worker';
 import type { ParkedRoom } from '../../activities/parked-room.js';
 import type { GateActivities } from '../../workers/activities.js';
-import { createCallRunner, createDecisionSender } from '../../workers/call-runner.js';
+import { createCallRunner, createDecisionSender, createRowSettler } from '../../workers/call-runner.js';
 import { createEngineCircuit } from '../../workers/circuit.js';
 import type { ChangeSeal } from '../../domain/review/carried-change.js';
 import { createPayloadCodec } from '../../workers/codec.js';
@@ -16,7 +16,7 @@ import { createReviewStarter } from '../../workers/review-starter.js';
 import { forEngine } from '../../workers/worker.js';
 import { owedQueueOf, parkedQueueOf } from '../../workflows/queues.js';
 import { LeanWorker } from '../../workers/workflow-threads.js';
-import type { DecisionSender, ReviewStarter } from '../../domain/review/ports.js';
+import type { DecisionSender, ReviewStarter, RowSettler } from '../../domain/review/ports.js';
 import { findTemporal } from '../../stack/programs/find-program.js';
 import { SEARCH_ATTRIBUTES } from '../../stack/programs/search-attributes.js';
 import { bundleToFile, TEST_NAMESPACE } from './engine.js';
@@ -31,6 +31,7 @@ export interface WorkflowEnvironment {
   readonly runner: CallRunner;
   readonly sender: DecisionSender;
   readonly starter: ReviewStarter;
+  readonly settleRow: RowSettler;
   /** A worker on one more task queue, until the end. */
   serve(taskQueue: string): Promise<void>;
   /** Runs a history again over the same workflows; rejects where they would do something else. */
@@ -87,6 +88,7 @@ export async function openWorkflowEnvironment(
       { sealed: async (id, diff) => (seal ?? unchanged)().sealed(id, diff) },
     ),
     starter: createReviewStarter({ client, circuit }, { taskQueue: TASK_QUEUE }),
+    settleRow: createRowSettler({ client, circuit }, TASK_QUEUE),
     serve,
     replay: (history) => LeanWorker.runReplayHistory({ workflowBundle, dataConverter }, history),
     async close() {

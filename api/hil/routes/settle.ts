@@ -10,7 +10,17 @@ import type { RuleDecision } from '../../../domain/review/rule-decision.js';
 const Escalated = z.strictObject({ escalated_at: z.iso.datetime() });
 /** The largest change that the contract allows, with every character escaped, sealed and in base64, is about 600,000. */
 const MAX_SEALED_CHANGE = 1_000_000;
+/** Rows on one page of the walk over those that nobody has decided. */
+const MAX_UNDECIDED = 1_000;
 const SealedChange = z.strictObject({ sealed_diff: z.base64().max(MAX_SEALED_CHANGE) });
+const UndecidedQuery = z.object({
+  after_ms: z.coerce.number().int(),
+  after_id: z.union([z.literal(''), z.uuid()]),
+  limit: z.coerce.number().int().min(1).max(MAX_UNDECIDED),
+});
+const Undecided = z.object({
+  rows: z.array(z.object({ id: z.uuid(), correlation_id: z.uuid(), ms: z.number().int() })).max(MAX_UNDECIDED),
+});
 const WithdrawQuery = z.object({ attempt_ms: z.coerce.number().int().optional() });
 
 /**
@@ -23,7 +33,7 @@ export function settleRoutes(
     reviews,
     decideByRule,
   }: {
-    readonly reviews: Pick<OpenedReviews, 'parking' | 'settling' | 'changeSeal'>;
+    readonly reviews: Pick<OpenedReviews, 'parking' | 'settling' | 'walk' | 'changeSeal'>;
     readonly decideByRule: RuleDecision;
   },
 ): void {
@@ -37,6 +47,14 @@ export function settleRoutes(
     '/pending/:id/opened-change',
     { schema: { params: ById, body: SealedChange, response: { 200: z.object({ diff: modificationDiff }) } } },
     async (request) => ({ diff: await reviews.changeSeal.opened(request.params.id, request.body.sealed_diff) }),
+  );
+
+  app.get(
+    '/undecided',
+    { schema: { querystring: UndecidedQuery, response: { 200: Undecided } } },
+    async ({ query: { after_ms: ms, after_id: id, limit } }) => ({
+      rows: await reviews.walk.undecided({ ms, id }, limit),
+    }),
   );
 
   app.post(

@@ -1,0 +1,17 @@
+import type { ReviewWalk } from '../../domain/review/ports.js';
+import { statement } from '../store/statement.js';
+import type { ReviewRows } from './rows.js';
+
+/** In the order of the index `reviews_undecided`, whose condition is repeated here word for word, or SQLite would not use it. */
+const UNDECIDED = statement<{ id: string; correlation_id: string; ms: number | string }>(
+  `select id, correlation_id, deadline_ms as ms from reviews where status = 'pending' and withdrawn_at is null
+     and (deadline_ms, id) > (?, ?) order by deadline_ms, id limit ?`,
+);
+
+/** The walk over rows that nobody has decided. */
+export const reviewWalk = ({ ask }: Pick<ReviewRows, 'ask'>): ReviewWalk => ({
+  async undecided({ ms, id }, limit) {
+    const { rows } = await ask(UNDECIDED, ms, id, limit);
+    return rows.map((row) => ({ ...row, ms: Number(row.ms) }));
+  },
+});

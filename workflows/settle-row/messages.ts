@@ -1,0 +1,2 @@
+/** The workflow's type. */
+export const SETTLE_ROW = 'settleRow';
