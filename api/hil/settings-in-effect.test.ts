@@ -180,7 +180,13 @@ describe('HIL, opened with settings of its own', () => {
   }
   const decide = (id: string, decision: object, by: Asked) =>
     ask('POST', `/decide/${id}`, { ...by, body: { decision: 'approve', ...decision } });
-  const eve: Vouched = { subject: 'oidc:eve,the%2Cfirst', tenant: 'acme', method: 'oidc', role: 'approver' };
+  const eve: Vouched = {
+    subject: 'oidc:eve,the%2Cfirst',
+    tenant: 'acme',
+    method: 'oidc',
+    role: 'approver',
+    since_ms: 1,
+  };
   const bob: Vouched = { ...eve, subject: 'oidc:bob' };
 
   it('lets nobody approve a call of an agent of his own, also under a name with a comma', async () => {
