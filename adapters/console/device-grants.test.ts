@@ -5,7 +5,7 @@ import { openSessionStore, type SessionStore } from './session-store.js';
 
 const HOUR = 3_600_000;
 const WHO = { subject: 'oidc:ada', tenant: 'acme', mode: 'oidc', role: 'approver' };
-const anyone = () => true;
+const anyone = () => Promise.resolve(true);
 
 describe.each(STORES)('device grants on %s', (kind) => {
   let place: TestLedgerPlace;
@@ -92,7 +92,7 @@ describe.each(STORES)('device grants on %s', (kind) => {
   it('give nothing to somebody whom the settings do not know any more', async () => {
     const { deviceCode } = await allowed();
     now += POLL_SECS * 1_000;
-    expect(await sessions.grants.collect(deviceCode, () => false)).toEqual({ is: 'denied' });
+    expect(await sessions.grants.collect(deviceCode, () => Promise.resolve(false))).toEqual({ is: 'denied' });
   });
 
   it('give nothing that outlives a role which is lost in the same moment', async () => {
@@ -102,7 +102,7 @@ describe.each(STORES)('device grants on %s', (kind) => {
       const lost: Promise<void>[] = [];
       await sessions.grants.collect(deviceCode, () => {
         lost.push(sessions.endAllOf(WHO));
-        return true;
+        return Promise.resolve(true);
       });
       await Promise.all(lost);
       expect(await sessions.openOf(WHO)).toEqual([]);

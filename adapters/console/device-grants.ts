@@ -28,7 +28,7 @@ export interface DeviceGrants {
   /** Lets the device act for the person of the session, or refuses it. `false` where nobody waits under the code any more. */
   answer(userCode: string, by: { readonly session: string } | 'refused'): Promise<boolean>;
   /** The token, once, where somebody agreed whose session still stands and, by `stands`, still means somebody. */
-  collect(deviceCode: string, stands: (session: OpenSession) => boolean): Promise<Collected>;
+  collect(deviceCode: string, stands: (session: OpenSession) => Promise<boolean>): Promise<Collected>;
 }
 
 export interface GrantTable {
@@ -192,7 +192,7 @@ export function deviceGrants(options: DeviceGrantsOptions): DeviceGrants {
     collect,
   };
 
-  async function collect(deviceCode: string, stands: (session: OpenSession) => boolean): Promise<Collected> {
+  async function collect(deviceCode: string, stands: (session: OpenSession) => Promise<boolean>): Promise<Collected> {
     const row = DEVICE_CODE.test(deviceCode) ? await rowBy('id', derived('device code', deviceCode)) : null;
     if (row === null) return { is: 'unknown' };
     if (row.state === 'used') {
@@ -215,7 +215,7 @@ export function deviceGrants(options: DeviceGrantsOptions): DeviceGrants {
     if (isEarly) return { is: 'slow_down' };
     if (row.state !== 'approved' || row.session_id === null) return { is: 'pending' };
     const approvedBy = await sessionOf(row.session_id);
-    if (approvedBy === null || !stands(approvedBy)) return { is: 'denied' };
+    if (approvedBy === null || !(await stands(approvedBy))) return { is: 'denied' };
     const { token, id } = tokenOf();
     const untilMs = await asked(() =>
       db.transaction().execute(async (transaction) => {

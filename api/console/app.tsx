@@ -15,7 +15,7 @@ import { errorText, GateError } from '../../domain/errors.js';
 import type { PasskeyRequired } from '../../domain/review/passkeys.js';
 import { slidingBudget } from '../../domain/limits/sliding-budget.js';
 import type { SavedSearches } from '../../adapters/console/saved-searches.js';
-import type { Session, SessionStore } from '../../adapters/console/session-store.js';
+import type { OpenSession, Session, SessionStore } from '../../adapters/console/session-store.js';
 import { type AddressRules, isAllowedAddress } from '../pages/allowed-address.js';
 import { bearerOf } from '../plugins/bearer.js';
 import { plainErrorBody, retryAfterSecs, toGateError } from '../plugins/errors.js';
@@ -185,6 +185,11 @@ export function createConsoleService(options: ConsoleOptions): Service {
     if (session === null || found === null) return null;
     const isProved = signIn.isProvedBy === undefined || (await signIn.isProvedBy(request, session));
     return isProved ? { session, ...found } : null;
+  };
+  /** Whom a session that is no browser's names now. */
+  const entitledBy = async (session: OpenSession) => {
+    const found = signIn.personOf(session);
+    return found !== null && ((await signIn.entitles?.(session)) ?? true) ? found : null;
   };
   const enteredOf = async (request: FastifyRequest): Promise<Entered | null> => {
     const kept = request.cookies[COOKIE] ?? '';
@@ -362,7 +367,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     deviceFlow(app, {
       sessions,
       issuer: ({ headers: { host } }) => name?.origin ?? `${options.tls === null ? 'http' : 'https'}://${host}`,
-      stands: (session) => signIn.personOf(session) !== null,
+      stands: async (session) => (await entitledBy(session)) !== null,
       metrics,
       clock,
     });
@@ -370,7 +375,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
       async holder(request) {
         const token = bearerOf(request);
         const session = token === null ? null : await sessions.ofToken(token);
-        const found = session && signIn.personOf(session);
+        const found = session && (await entitledBy(session));
         return session && found && { session, ...found };
       },
       assertRole,

@@ -7,7 +7,7 @@ import type { SignInMode } from './sign-in/mode.js';
 
 export interface OwnSessionsOptions {
   readonly sessions: SessionStore;
-  readonly signIn: Pick<SignInMode, 'personOf'>;
+  readonly signIn: Pick<SignInMode, 'entitles' | 'personOf'>;
   readonly metrics: Pick<ConsoleMetrics, 'device'>;
   readonly clock: () => number;
 }
@@ -32,7 +32,11 @@ export function ownSessions({ sessions, signIn, metrics, clock }: OwnSessionsOpt
     };
     return {
       async open() {
-        const standing = (await sessions.openOf(session)).filter((one) => signIn.personOf(one) !== null);
+        const all = await sessions.openOf(session);
+        const stand = await Promise.all(
+          all.map(async (one) => signIn.personOf(one) !== null && ((await signIn.entitles?.(one)) ?? true)),
+        );
+        const standing = all.filter((_one, place) => stand[place]);
         return standing.map(({ id, kind, openedMs, seenMs, untilMs, askedFrom }) => ({
           id,
           kind,

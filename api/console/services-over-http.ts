@@ -193,7 +193,11 @@ export function servicesFor(
   };
   /** The review service has a connection to the engine; the console has none. */
   const engine = async (): Promise<string> => {
-    const { available, reason } = await askHil(orchestratorStanding, get('/orchestrator'), limits.healthMs);
+    const { available, reason } = await askHil(orchestratorStanding, get('/orchestrator'), limits.healthMs).catch(
+      (error: unknown) => {
+        throw new Error(`not known: ${errorText(error)}`);
+      },
+    );
     if (!available) throw new Error(`nothing can be decided: ${reason ?? 'it is away'}`);
     return 'answers';
   };

@@ -96,6 +96,7 @@ export async function openConsole(
       text: string,
       { method, headers, signal }: Partial<Asked> & { headers: Record<string, string>; signal: AbortSignal },
     ) => {
+      if (fixture.away.has(name)) throw new Error('connect ECONNREFUSED');
       if (fixture.hanging.has(name)) return silence(signal);
       const streamed = fixture.streamed(signal);
       if (streamed) return streamed;
@@ -236,7 +237,7 @@ export async function openConsole(
       const { deviceCode = '', userCode = '' } = (await grants.begin('192.0.2.7')) ?? {};
       const session = await current.sessions.of(await current.sessions.open({ subject, tenant, mode, role }));
       await grants.answer(userCode, { session: session?.id ?? '' });
-      const came = await grants.collect(deviceCode, () => true);
+      const came = await grants.collect(deviceCode, () => Promise.resolve(true));
       if (came.is !== 'given') throw new Error(`no token: ${came.is}`);
       return came.token;
     },

@@ -11,7 +11,7 @@ export interface DeviceFlowOptions {
   /** The console's own address, as this request reached it. */
   readonly issuer: (request: FastifyRequest) => string;
   /** Whether a session still means somebody. */
-  readonly stands: (session: OpenSession) => boolean;
+  readonly stands: (session: OpenSession) => Promise<boolean>;
   readonly metrics: Pick<ConsoleMetrics, 'device'>;
   readonly clock: () => number;
 }

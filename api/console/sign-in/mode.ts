@@ -41,6 +41,8 @@ export interface SignInMode {
   readonly personOf: (session: Opened) => { readonly person: Person; readonly proof: ReviewProof } | null;
   /** Where each request has to prove anew who sends it: whether this one does, for the person of the session. */
   readonly isProvedBy?: (request: FastifyRequest, session: SignedIn) => Promise<boolean>;
+  /** Where what a session was opened by may change without the settings: whether it is still so. Asked of whoever shows a token alone. */
+  readonly entitles?: (session: Opened) => Promise<boolean>;
   readonly readiness?: ReadinessChecks;
   /** Who a token of a program stands for, where this way has such tokens. */
   readonly personByToken?: (token: string) => { readonly person: Person; readonly proof: ReviewProof } | null;

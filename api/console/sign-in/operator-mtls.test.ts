@@ -156,6 +156,7 @@ function browserOf(name: string | null, cookies = new Map<string, string>()) {
   return {
     cookies,
     get: (path: string, headers = {}) => go('GET', path, undefined, headers),
+    post: (path: string, form: Record<string, string>) => go('POST', path, form),
     signIn: (headers = {}, wanted = '/audit') => go('POST', '/auth/certificate', { return_to: wanted }, headers),
     async me(): Promise<Record<string, unknown> | null> {
       const answer = await go('GET', '/auth/me');
@@ -197,7 +198,13 @@ describe('signing in with a certificate', () => {
       role: 'approver',
       mode: 'operator-mtls',
     });
-    expect(told()).toEqual({ subject: `mtls:${ADA}`, tenant: 'acme', method: 'operator-mtls', role: 'approver' });
+    expect(told()).toEqual({
+      subject: `mtls:${ADA}`,
+      tenant: 'acme',
+      method: 'operator-mtls',
+      role: 'approver',
+      since_ms: expect.any(Number),
+    });
   });
 
   it('goes on over connections that resume an earlier one', async () => {
@@ -331,6 +338,60 @@ describe('a session with a certificate', () => {
     expect(await browser.me()).not.toBeNull();
     await signedIn("another of ada's");
     expect(told()).not.toMatchObject({ role: 'none' });
+  });
+});
+
+describe('the token of a command line that somebody with a certificate let in', () => {
+  const FORM = { host: 'localhost:8085', 'content-type': 'application/x-www-form-urlencoded' };
+  const asks = async (url: string, fields: Record<string, string>) => {
+    const payload = new URLSearchParams({ client_id: 'gate-operator-cli', ...fields }).toString();
+    return (await console.service.app.inject({ method: 'POST', url, headers: FORM, payload })).json<
+      Record<string, string>
+    >();
+  };
+  const begun = () => asks('/oauth/device_authorization', { scope: 'gate.operator' });
+  const collected = (device_code: string) =>
+    asks('/oauth/token', { grant_type: 'urn:ietf:params:oauth:grant-type:device_code', device_code });
+  const allowed = async (browser: Browser, user_code: string) => {
+    const page = await browser.get(`/device?user_code=${user_code}`);
+    const csrf = /name="csrf" value="([^"]+)"/.exec(page.text)?.[1] ?? '';
+    expect((await browser.post('/device/allow', { csrf, user_code })).status).toBe(200);
+  };
+  async function tokenOf(browser: Browser): Promise<string> {
+    const { user_code = '', device_code = '' } = await begun();
+    await allowed(browser, user_code);
+    return (await collected(device_code))['access_token'] ?? '';
+  }
+  const standing = async (token: string) =>
+    (
+      await console.service.app.inject({
+        url: '/command-line/me',
+        headers: { host: 'localhost:8085', authorization: `Bearer ${token}` },
+      })
+    ).statusCode;
+
+  it.each<[string, () => void]>([
+    ['is taken out of the registry', () => register(entry('bob', { spiffe: 'spiffe://gate.local/operator/bob' }))],
+    ['is no longer active', () => register(entry('ada', { active: false }))],
+    ['has another role', () => register(entry('ada', { role: 'viewer' }))],
+    ['has another certificate', () => register(entry("another of ada's"))],
+    [
+      'ends sooner, and has',
+      () => (register(entry('ada', { expires_at: new Date(Date.now() + 60_000).toISOString() })), (aheadMs = 120_000)),
+    ],
+    ['cannot be read any more', () => writeFileSync(file, '[')],
+  ])('ends at its next request when his entry %s', async (_how, change) => {
+    const token = await tokenOf(await signedIn());
+    expect(await standing(token)).toBe(200);
+    change();
+    expect(await standing(token)).toBe(401);
+  });
+
+  it('is not given where his entry went between his word and the token', async () => {
+    const { user_code = '', device_code = '' } = await begun();
+    await allowed(await signedIn(), user_code);
+    register(entry('bob', { spiffe: 'spiffe://gate.local/operator/bob' }));
+    expect(await collected(device_code)).toMatchObject({ error: 'access_denied' });
   });
 });
 

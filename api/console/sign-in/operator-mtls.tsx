@@ -83,7 +83,11 @@ export async function openOperatorMtlsMode({
         role === operator.role
       );
     },
-    // Whether the entry is still the same is asked with the connection.
+    async entitles({ mode }) {
+      const entries = await registry.current();
+      return entries.some((of) => of.active && of.expiresMs > clock() && modeOf(of) === mode);
+    },
+    // Whether the entry is still the same is asked with the connection, and of a token by `entitles`.
     personOf: (session) =>
       session.mode.startsWith(`${NAME} `) ? vouchedPerson({ ...session, mode: NAME }, NAME, decideToken) : null,
     routes(app, door) {

@@ -10,6 +10,7 @@ export const SAVE_SEARCH: Action = {
   role: 'viewer',
   does: 'keep a search of the audit',
   async act({ services }, form) {
+    assertKeepable(form);
     const query = asked(queryIn(form));
     await services.searches.save({ name: nameIn(form), query });
     return addressOf('/audit', query);
@@ -22,6 +23,7 @@ export const FORGET_SEARCH: Action = {
   role: 'viewer',
   does: 'forget a search that was kept',
   async act({ services }, form) {
+    assertKeepable(form);
     // As it stands in an address: a page holds no character that nobody sees.
     await services.searches.forget(new URLSearchParams(`name=${form.get('name')}`).get('name') ?? '');
     return addressOf('/audit', asked(queryIn(form)));
@@ -36,5 +38,17 @@ function nameIn(form: Form): string {
   return name;
 }
 
-/** What the page said when the form was sent. */
-const queryIn = (form: Form): Record<string, string> => Object.fromEntries(new URLSearchParams(form.get('query')));
+/** More than any address of the page that a browser can send. */
+const MOST_QUERY = 4_096;
+
+/** What a form says comes back in the address of the next page, and in every page of whoever keeps it. */
+function assertKeepable(form: Form): void {
+  if (form.get('query').length > MOST_QUERY)
+    throw new GateError('invalid_request', `what is looked for has more than ${MOST_QUERY} characters`);
+}
+
+/** What the page said when the form was sent; nothing of what is too long to be an address. */
+function queryIn(form: Form): Record<string, string> {
+  const query = form.get('query');
+  return query.length > MOST_QUERY ? {} : Object.fromEntries(new URLSearchParams(query));
+}

@@ -59,6 +59,17 @@ describe('the searches that somebody keeps', () => {
     expect(await kept(await fixture.browser())).toEqual([['mine', '/audit?agent=a']]);
   });
 
+  it('are not kept where they are longer than any address, and what was typed does not come back as one', async () => {
+    const query = `agent=${'x'.repeat(1_000_000)}`;
+    for (const path of ['/audit/searches', '/audit/searches/forget']) {
+      const { status, text, headers } = await browser.post(path, { name: 'long', query });
+      expect([status, headers['location']]).toEqual([400, undefined]);
+      expect(text).toContain('more than 4096 characters');
+      expect(text.length).toBeLessThan(100_000);
+    }
+    expect(await kept()).toEqual([]);
+  });
+
   it('lead to the audit page alone, whatever a form said', async () => {
     await keep('mine', 'agent=a&next=https%3A%2F%2Fevil.example&before=7#x');
     await keep('other', '//evil.example/?a=1');
