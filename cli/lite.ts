@@ -159,7 +159,7 @@ export function readyPage(running: Lite, config: LiteConfig, child: string | und
 
 ${curl('X-Gate-Server-Execution-Contract: gate.server-execution/v1', 'TOOL', '{}')}
 
-  An MCP client sends these two headers with each call: docs/how-to/call-from-an-mcp-client.md
+  An MCP client needs no header, only the address: ${url}/mcp (docs/how-to/call-from-an-mcp-client.md)
   A tool that may change something waits until you class it: ${elsewhere}${gateCommand()} tools${endpoint}`
     : `An allow, a deny, and a call that waits for you:
 

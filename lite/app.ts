@@ -145,7 +145,13 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
       () => 'unavailable' as const,
     );
   // The process is up even if its file is not usable; the answer says whether it is.
-  app.get('/openapi.json', openApi);
+  const mayReadMetrics = (request: FastifyRequest): void => {
+    if (access.agents !== 'open') access.operatorOf(request);
+  };
+  app.get('/openapi.json', (request) => {
+    mayReadMetrics(request);
+    return openApi();
+  });
   app.get('/health', async () => ({ status: 'ok', mode, ledger: await ledgerState() }));
   registerProbes(
     app as never,
@@ -154,9 +160,7 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     // Agents use this listener too. Everybody may know that something is wrong; only an operator may see what, and the metrics.
     {
       details: { mode },
-      mayReadMetrics(request) {
-        if (access.agents !== 'open') access.operatorOf(request);
-      },
+      mayReadMetrics,
       showsDetails(request) {
         try {
           return access.operatorOf(request) !== null;

@@ -124,6 +124,8 @@ export function relay(
         .header('x-accel-buffering', 'no')
         .send(Readable.from(untilEnded(answer.body, ended, limits.quietMs), { objectMode: false }));
     } catch (error) {
+      // Whoever asked has gone, or may ask no more: nobody hears why.
+      if (ended.signal.aborted) return reply.hijack().raw.destroy();
       ended.abort();
       throw error instanceof GateError
         ? error

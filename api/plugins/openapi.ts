@@ -48,13 +48,19 @@ export function noteRoutes(app: ServiceApp): readonly NotedRoute[] {
   app.addHook('onRoute', ({ method: methods, url, schema, config, constraints }) => {
     // What only some readers get at an address is no part of what a program may ask there.
     if (constraints !== undefined && Object.keys(constraints).length > 0) return;
+    // The names of files say what is in them, and change with it.
+    if (url.startsWith('/static/')) return;
     for (const method of [methods].flat()) noted.push({ method, url, schema: { ...schema, ...config?.described } });
   });
   return noted;
 }
 
 /** The OpenAPI 3.1 document of a service (https://spec.openapis.org/oas/v3.1.1.html), from the schemas of its routes. */
-export async function openApiOf(service: string, routes: readonly NotedRoute[]): Promise<JsonObject> {
+export async function openApiOf(
+  service: string,
+  routes: readonly NotedRoute[],
+  { certificates }: { readonly certificates: boolean },
+): Promise<JsonObject> {
   // Loaded by the few who ask.
   const { default: swagger } = await import('@fastify/swagger');
   // The library describes the routes of a server that it was registered with first; this one is never asked anything.
@@ -63,10 +69,10 @@ export async function openApiOf(service: string, routes: readonly NotedRoute[]):
     openapi: {
       openapi: '3.1.0',
       info: { title: `Gate: ${service}`, version: '1', description: DESCRIPTION },
-      components: {
-        securitySchemes: { certificate: CERTIFICATE },
-      },
-      security: [{ certificate: [] }],
+      ...(certificates && {
+        components: { securitySchemes: { certificate: CERTIFICATE } },
+        security: [{ certificate: [] }],
+      }),
     },
     transform: createJsonSchemaTransform({ schemaRegistry: NAMED }),
     transformObject: createJsonSchemaTransformObject({ schemaRegistry: NAMED }),

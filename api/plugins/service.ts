@@ -145,7 +145,10 @@ export function createService(options: ServiceOptions): Service {
   if (options.governed) enforceRouteAuthority(app, options.governed);
   const health = healthApp(options.name, options.registry, options.readiness ?? {}, options.details);
   let described: Promise<JsonObject> | undefined;
-  const openApi = () => (described ??= openApiOf(options.name, routes));
+  const openApi = () =>
+    (described ??= openApiOf(options.name, routes, {
+      certificates: tls !== undefined && tls.clientCertificate !== 'none',
+    }));
   health.get('/openapi.json', openApi);
   return {
     name: options.name,

@@ -2,8 +2,11 @@ import { GateError } from '../../domain/errors.js';
 
 /** How often a stream says something: below what proxies and clients wait for an idle connection (a minute, mostly). */
 export const HEARTBEAT_MS = 15_000;
-/** When a client whose stream broke may come back, in milliseconds. */
-const RECONNECT_MS = 1_000;
+/**
+ * When a client whose stream broke may come back, in milliseconds. The SDKs' clients try twice at this distance and then give up: long enough
+ * for Gate to be started again.
+ */
+const RECONNECT_MS = 10_000;
 
 export const KEEP_ALIVE = ': keep-alive\n\n';
 

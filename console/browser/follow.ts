@@ -5,7 +5,8 @@ export type Came = 'here' | 'away' | 'signed out';
 
 /**
  * Follows a stream as long as the page is open, and asks for the page again when something came: never twice at once, so that an older
- * answer never replaces a newer one, and not more often than `everyMs`. Comes back after a lost connection, until nobody is signed in.
+ * answer never replaces a newer one, and not more often than `everyMs`. Comes back after a lost connection, until nobody is signed in. A page
+ * that nobody sees holds no connection: a browser has six for all pages of an address, and decisions need one too.
  */
 export function follow({
   address,
@@ -35,8 +36,11 @@ export function follow({
       else void now();
     }, everyMs);
   };
+  let open: EventSource | null = null;
   const connect = (): void => {
+    if (open || document.hidden) return;
     const stream = new EventSource(address);
+    open = stream;
     for (const event of events) stream.addEventListener(event, later);
     stream.addEventListener('open', () => {
       // What happened while nobody listened comes with the page.
@@ -48,12 +52,22 @@ export function follow({
       failures += 1;
       say('Not live: the connection was lost. Trying again; what is shown may be old.');
       if (stream.readyState !== EventSource.CLOSED) return;
+      if (open === stream) open = null;
       // A refusal ends the stream for the browser: the session is over, or Gate is being restarted.
       void now().then((came) => {
         if (came !== 'signed out') setTimeout(connect, Math.min(LONGEST_WAIT_MS, 1_000 * 2 ** Math.min(failures, 4)));
       });
     });
   };
+  document.addEventListener('visibilitychange', () => {
+    if (document.hidden) {
+      open?.close();
+      open = null;
+      return;
+    }
+    if (!open) later();
+    connect();
+  });
   connect();
 }
 

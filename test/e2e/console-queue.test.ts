@@ -94,6 +94,23 @@ inBrowser(`the queue of the console in a browser${needs('chromium', executable !
     expect(await stranger.getByRole('alert').textContent()).toContain('used already');
   }, 60_000);
 
+  it('decides beside more open tabs than a browser has connections: one that nobody sees holds none', async () => {
+    const row = await parked('tabs');
+    const page = await signedIn();
+    for (let tab = 0; tab < 7; tab += 1) {
+      const other = await page.context().newPage();
+      await other.goto(url(page, '/hil'));
+      // A browser without windows shows every page; another one hides all but one.
+      await other.evaluate(() => {
+        Object.defineProperty(document, 'hidden', { get: () => true });
+        document.dispatchEvent(new Event('visibilitychange'));
+      });
+    }
+    await page.goto(url(page, `/hil/${row.id}`));
+    await page.getByRole('button', { name: 'Deny', exact: true }).click();
+    expect(await notice(page).textContent()).toMatch(/denied/i);
+  }, 90_000);
+
   it('looks as the README shows it', async () => {
     await parked('release-bot', { path: 'releases/2026-11', force: true }, 'create_issue');
     await parked('research-bot', { channel: '#launch', text: 'We ship on Tuesday.' }, 'post_message');

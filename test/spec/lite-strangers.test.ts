@@ -30,10 +30,13 @@ const FOR_EVERYBODY = new Map<string, number>([
   ['GET /readyz', 200],
   ['GET /docs/select-a-contract', 200],
   // Pages lead to the sign-in, whose form anybody may see and fill in.
-  ...CONSOLE_ROUTES.filter((route) => /^(?:GET|POST) \/(?:$|hil|me$|audit$|policies|health-of|logout)/.test(route)).map(
-    (route) => [route, 303] as const,
-  ),
+  ...CONSOLE_ROUTES.filter((route) =>
+    /^(?:GET \/(?:$|hil|me$|audit$|policies|health-of)|POST \/logout)/.test(route),
+  ).map((route) => [route, 303] as const),
   ['GET /login', 200],
+  // For whoever is no browser the ledger is at these paths, which takes no such form.
+  ['POST /audit/searches', 404],
+  ['POST /audit/searches/forget', 404],
   ['GET /static/*', 404],
   ['GET /mcp', 405],
   ['DELETE /mcp', 405],
