@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { ServiceApp } from '../api/plugins/app.js';
+import { ANSWERS_PAGES } from '../api/plugins/openapi.js';
 import { isLedgers } from './ledger-routes.js';
 import type { ConsoleServiceOptions, LiteConsole } from './console-service.js';
 
@@ -100,6 +101,7 @@ export function consoleRoutes(app: ServiceApp, options: ConsoleServiceOptions): 
       url,
       onRequest: handed,
       handler,
+      config: ANSWERS_PAGES,
       ...(isLedgers(url) && { constraints: { reader: 'browser' } }),
     });
   }

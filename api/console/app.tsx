@@ -38,6 +38,7 @@ import { type NeighboursOver, servicesFor, tellStanding } from './services-over-
 import type { Door, ReviewProof, SignInMode } from './sign-in/mode.js';
 import { nothingMore } from './sign-in/vouching.js';
 import { ownPath } from './sign-in/own-path.js';
+import { ANSWERS_PAGES } from '../plugins/openapi.js';
 
 export interface ConsoleOptions {
   readonly logger: Logger;
@@ -386,14 +387,14 @@ export function createConsoleService(options: ConsoleOptions): Service {
   }
 
   for (const page of pages)
-    app.get(page.path, async (request, reply) => {
+    app.get(page.path, { config: ANSWERS_PAGES }, async (request, reply) => {
       const entered = await enteredOf(request);
       if (entered === null) return reply.redirect(signInFor(request), 303);
       assertRole(entered.person, page.role);
       return send(reply, await page.show(visitOf(request, entered)), entered);
     });
   for (const action of actions)
-    app.post(action.path, async (request, reply) => {
+    app.post(action.path, { config: ANSWERS_PAGES }, async (request, reply) => {
       const entered = await enteredOf(request);
       if (entered === null) {
         const words = 'You are not signed in any more: nothing was done.';

@@ -20,6 +20,19 @@ export const answersAs = (...types: readonly string[]): { readonly described: Fa
   },
 });
 
+/** For the `config` of a route for browsers: a page, and a page for refusals too where one is wanted. */
+export const ANSWERS_PAGES: { readonly described: FastifySchema } = {
+  described: {
+    response: {
+      '2XX': { description: 'The answer.', content: { '*/*': { schema: z.unknown() } } },
+      default: {
+        description: 'A refusal.',
+        content: { 'application/json': { schema: errorEnvelope }, 'text/html': { schema: z.string() } },
+      },
+    },
+  },
+};
+
 /** For the `config` of a route that answers with an event stream (https://html.spec.whatwg.org/multipage/server-sent-events.html). */
 export const ANSWERS_EVENTS = {
   described: {
@@ -120,6 +133,6 @@ function told(service: string, method: string, url: string, schema: FastifySchem
   return {
     ...schema,
     ...(row && { description: `Capability \`${row.capability}\`.` }),
-    response: { ...(schema.response ?? ANSWER), default: REFUSAL },
+    response: { default: REFUSAL, ...(schema.response ?? ANSWER) },
   } as FastifySchema;
 }
