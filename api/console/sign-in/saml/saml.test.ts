@@ -44,7 +44,7 @@ let logged: string;
 
 const clock = () => Date.now() + aheadMs;
 const openMemory = () => openSamlMemory({ target: { file: join(folder, 'saml.db') }, key: Buffer.alloc(32, 3), clock });
-const mode = (over: { readonly rules?: typeof RULES } = {}) =>
+const mode = (over: { readonly rules?: typeof RULES; readonly memory?: SamlMemory } = {}) =>
   openSamlMode({
     entityId: ENTITY,
     acsUrl: ACS,
@@ -162,7 +162,12 @@ describe('signing in by SAML', () => {
 
   it('vouches for the person to the review service, and shows its token to no other', async () => {
     const browser = await signedIn();
-    expect(told()).toEqual({ subject: 'saml:ada@acme.example', tenant: 'acme', method: 'saml', role: 'approver' });
+    expect(told()).toMatchObject({
+      subject: 'saml:ada@acme.example',
+      tenant: 'acme',
+      method: 'saml',
+      role: 'approver',
+    });
     await browser.get('/audit');
     for (const { headers } of console.asked.hil) expect(headers['authorization']).toBe(`Bearer ${DECIDE}`);
     expect(JSON.stringify(console.asked.others)).not.toContain(DECIDE);
@@ -577,6 +582,56 @@ describe('an answer', () => {
     expect(await browser.get('/auth/saml/login')).toMatchObject({ status: 429 });
     aheadMs = 61_000;
     expect(await browser.get('/auth/saml/login')).toMatchObject({ status: 303 });
+  });
+});
+
+describe('forty answers at once of one address, with a signature of a stranger', () => {
+  it('are looked at one after the other, ten of them', async () => {
+    const take = memory.take.bind(memory);
+    let looked = 0;
+    const slow: SamlMemory = {
+      ...memory,
+      async take(...of) {
+        looked += 1;
+        // As with a store on another machine: all the others are asked for meanwhile.
+        for (let turn = 0; turn < 100; turn += 1) await new Promise(setImmediate);
+        return take(...of);
+      },
+    };
+    const over = await openConsole({ signIn: await mode({ memory: slow }), decideToken: DECIDE, clock });
+    const ready = [];
+    for (let n = 0; n < 40; n += 1) {
+      const begins = browserAt(over, `10.0.0.${n}`);
+      const browser = browserAt(over, '10.0.1.1');
+      const form = provider.answer(await begun(begins), { by: stranger });
+      for (const [name, value] of begins.cookies) browser.cookies.set(name, value);
+      ready.push(() => sent(browser, form));
+    }
+    const answers = await Promise.all(ready.map((send) => send()));
+    await over.close();
+    expect(answers.map(({ status }) => status).sort()).toEqual([
+      ...Array.from({ length: 10 }, () => 401),
+      ...Array.from({ length: 30 }, () => 429),
+    ]);
+    expect(looked).toBe(10);
+  });
+});
+
+describe('an answer about somebody in many groups', () => {
+  const inGroups = (count: number): Forge => ({
+    answer: () => ({
+      attributes: { ...ADA, groups: [...Array.from({ length: count }, (_, n) => `g${n}`), 'approvers'] },
+    }),
+    before: (xml) =>
+      xml.replaceAll(
+        '<saml:AttributeValue>',
+        '<saml:AttributeValue xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:type="xs:string">',
+      ),
+  });
+
+  it('is taken with nearly five hundred of three attributes each, and not with more', async () => {
+    await signedIn(inGroups(470));
+    await refused(inGroups(500));
   });
 });
 

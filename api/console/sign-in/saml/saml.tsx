@@ -7,6 +7,7 @@ import { BEGUN_LIFE_MS, type SamlMemory } from '../../../../adapters/console/sam
 import { SignInByProvider } from '../../../../console/ui/sign-in.js';
 import { errorText, GateError } from '../../../../domain/errors.js';
 import { federation } from '../federated.js';
+import { oneAfterTheOther } from '../in-turn.js';
 import type { Door, SignInMode } from '../mode.js';
 import { ownPath } from '../own-path.js';
 import type { ProjectionRules } from '../projection.js';
@@ -90,14 +91,18 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
     return readAssertion(verified, { ...awaited, entityId, nowMs: clock() });
   }
 
-  async function enter(request: FastifyRequest, reply: FastifyReply, door: Door): Promise<FastifyReply> {
+  // One answer after the other: to verify takes the process, and many at once would pass before the first failure is counted.
+  const inTurn = oneAfterTheOther();
+
+  /** What an answer proves. Whoever proves nothing is refused before the next answer is looked at. */
+  async function prove(request: FastifyRequest, reply: FastifyReply, door: Door): Promise<Came> {
     door.throttle(request);
     const form = formOf(request);
     if (form === null) {
       door.failed(request);
       throw new GateError('invalid_request', 'The form of a SAML answer is SAMLResponse and RelayState, each once.');
     }
-    const refuse = (words: string): FastifyReply => people.refuse(request, reply, door, words);
+    const refuse = (words: string): Came => ({ refusal: people.refuse(request, reply, door, words) });
     const begun = await memory.take(form.relayState, request.cookies[COOKIE] ?? '');
     if (begun === null) return refuse('This sign-in was not begun in this browser, or took too long. Begin it again.');
     let proved: Said;
@@ -111,6 +116,15 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
       request.log.warn('a SAML assertion came a second time');
       return refuse(UNPROVED);
     }
+    return { proved, returnTo: begun.returnTo };
+  }
+
+  async function enter(request: FastifyRequest, reply: FastifyReply, door: Door): Promise<FastifyReply> {
+    // Whoever has failed too often already does not stand in the way of the others.
+    door.throttle(request);
+    const came = await inTurn(() => prove(request, reply, door));
+    if ('refusal' in came) return came.refusal;
+    const { proved, returnTo } = came;
     const values = (name: string): readonly string[] => proved.attributes.get(name) ?? [];
     const longest = clock() + options.sessionMs;
     return people.enter(request, reply, door, {
@@ -121,7 +135,7 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
         mfa: values(attributes.mfa),
       },
       endsMs: Math.min(proved.endsMs ?? longest, longest),
-      returnTo: begun.returnTo,
+      returnTo,
     });
   }
 
@@ -155,6 +169,9 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
     },
   };
 }
+
+/** What came of an answer. A reply alone would be waited for until it is sent. */
+type Came = { readonly refusal: FastifyReply } | { readonly proved: Said; readonly returnTo: string };
 
 const UNPROVED = 'The provider did not prove who you are. Begin again.';
 
