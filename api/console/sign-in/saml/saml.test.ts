@@ -617,6 +617,37 @@ describe('forty answers at once of one address, with a signature of a stranger',
   });
 });
 
+describe('sign-ins that one address begins', () => {
+  it('are twenty within a minute, and keep no other address out', async () => {
+    const victim = browserAt(console, '10.0.0.2');
+    const form = provider.answer(await begun(victim));
+    const browser = browserAt(console, '10.0.0.1');
+    for (let n = 0; n < 20; n += 1) await begun(browser);
+    const over = await browser.get('/auth/saml/login');
+    expect(over).toMatchObject({ status: 429, headers: { 'retry-after': '60' } });
+    expect(over.text).toContain('rate_limited');
+    expect(await sent(victim, form)).toMatchObject({ status: 303 });
+    aheadMs = 60_000;
+    await begun(browser);
+  });
+
+  it('and one over leaves nothing in the store', async () => {
+    const kept: string[] = [];
+    const counting: SamlMemory = {
+      ...memory,
+      begin: (relayState, of) => {
+        kept.push(relayState);
+        return memory.begin(relayState, of);
+      },
+    };
+    const over = await openConsole({ signIn: await mode({ memory: counting }), decideToken: DECIDE, clock });
+    const browser = browserAt(over);
+    await Promise.all(Array.from({ length: 40 }, () => browser.get('/auth/saml/login')));
+    await over.close();
+    expect(kept).toHaveLength(20);
+  });
+});
+
 describe('an answer about somebody in many groups', () => {
   const inGroups = (count: number): Forge => ({
     answer: () => ({

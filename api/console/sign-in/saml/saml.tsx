@@ -6,6 +6,7 @@ import type { Logger } from 'pino';
 import { BEGUN_LIFE_MS, type SamlMemory } from '../../../../adapters/console/saml-memory.js';
 import { SignInByProvider } from '../../../../console/ui/sign-in.js';
 import { errorText, GateError } from '../../../../domain/errors.js';
+import { slidingBudget } from '../../../../domain/limits/sliding-budget.js';
 import { federation } from '../federated.js';
 import { oneAfterTheOther } from '../in-turn.js';
 import type { Door, SignInMode } from '../mode.js';
@@ -42,6 +43,8 @@ const LONGEST_RESPONSE = 262_144;
 const BASE64 = /^[A-Za-z0-9+/\s]+={0,2}\s*$/;
 const LONGEST_METADATA = 1_048_576;
 const SKEW_MS = 60_000;
+/** Sign-ins that one address begins: the store keeps so many, and what is over pushes out the oldest of everybody. */
+const BEGUN = { count: 20, windowMs: 60_000 };
 
 /**
  * Sign-in by a SAML 2.0 identity provider that the console sends people to (docs/architecture/console.md#sign-in-by-saml). Throws when its
@@ -91,6 +94,7 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
     return readAssertion(verified, { ...awaited, entityId, nowMs: clock() });
   }
 
+  const begins = slidingBudget(BEGUN.count, BEGUN.windowMs);
   // One answer after the other: to verify takes the process, and many at once would pass before the first failure is counted.
   const inTurn = oneAfterTheOther();
 
@@ -155,6 +159,11 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
       });
       app.get('/auth/saml/login', async (request, reply) => {
         door.throttle(request);
+        const wait = begins.take(request.ip, 1, clock());
+        if (wait > 0)
+          throw new GateError('rate_limited', 'Too many sign-ins were begun from this address: wait a little.', {
+            fields: { retry_after_secs: wait },
+          });
         const kept = request.cookies[COOKIE] ?? '';
         // Two pages of one browser may both be on the way.
         const browser = COOKIE_FORM.test(kept) ? kept : newId();
