@@ -214,6 +214,11 @@ export function createConsoleService(options: ConsoleOptions): Service {
     }
   };
 
+  const tellNothingMore = async (who: { readonly subject: string; readonly tenant: string }): Promise<void> => {
+    const proof = nothingMore(who, signIn.name, options.decideToken, clock());
+    if (proof) await tell(proof, who.tenant);
+  };
+
   const visitOf = (request: FastifyRequest, { person, session, proof }: Entered): Visit => ({
     person,
     csrf: session.csrf,
@@ -312,8 +317,11 @@ export function createConsoleService(options: ConsoleOptions): Service {
     assertOwnOrigin,
     async lost(who) {
       await sessions.endAllOf(who);
-      const proof = nothingMore(who, signIn.name, options.decideToken, clock());
-      if (proof) await tell(proof, who.tenant);
+      await tellNothingMore(who);
+    },
+    async leftOthers(who) {
+      const tenants = await sessions.endElsewhere(who);
+      await Promise.all(tenants.map((tenant) => tellNothingMore({ subject: who.subject, tenant })));
     },
   };
   signIn.routes(app, door);

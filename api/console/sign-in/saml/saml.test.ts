@@ -26,7 +26,10 @@ const ACS = `${CONSOLE_AT}/auth/saml/acs`;
 const SESSION_MS = 3_600_000;
 const ADA = { tenant: ['acme'], groups: ['approvers'], factors: ['mfa'] };
 const RULES = {
-  tenantMap: new Map([['acme', 'acme']]),
+  tenantMap: new Map([
+    ['acme', 'acme'],
+    ['beta', 'beta'],
+  ]),
   adminGroups: ['admins'],
   approverGroups: ['approvers'],
   viewerGroups: ['viewers'],
@@ -106,11 +109,26 @@ async function refused(forge: Forge): Promise<string> {
   expect(browser.cookies.has('gate_console_session')).toBe(false);
   return text;
 }
-/** What HIL was told of people, the last of it. */
-const told = () => {
-  const header = console.asked.hil.filter(({ path }) => path === '/people/standing').at(-1)?.headers;
-  return readVouching(header?.['x-gate-decision-principal'] ?? '');
-};
+/** What HIL was told of people, the newest first. */
+const allTold = () =>
+  console.asked.hil
+    .filter(({ path }) => path === '/people/standing')
+    .map(({ headers }) => readVouching(headers['x-gate-decision-principal'] ?? ''))
+    .reverse();
+const told = () => allTold()[0] ?? null;
+const lastToldIn = (tenant: string) => allTold().find((word) => word?.tenant === tenant) ?? null;
+/** The token of a command line that somebody let act for him. */
+async function commandLineOf(browser: Browser): Promise<string> {
+  const { grants, of } = console.sessions;
+  const session = await of(browser.cookies.get('gate_console_session') ?? '');
+  const begun = await grants.begin('127.0.0.1');
+  if (session === null || begun === null) throw new Error('nothing began');
+  await grants.answer(begun.userCode, { session: session.id });
+  const came = await grants.collect(begun.deviceCode, () => true);
+  if (came.is !== 'given') throw new Error(came.is);
+  expect(await console.sessions.ofToken(came.token)).not.toBeNull();
+  return came.token;
+}
 
 describe('signing in by SAML', () => {
   it('leads from the page that was wanted to the provider and back to it', async () => {
@@ -689,6 +707,50 @@ describe('a session by SAML', () => {
     await refused({});
     expect(await browser.me()).toBeNull();
     expect(told()).toMatchObject({ subject: 'saml:ada@acme.example', role: 'none' });
+  });
+
+  it('ends when its person signs in for another tenant, in which alone he is then', async () => {
+    const [browser, other] = [await signedIn(), await signedIn()];
+    const token = await commandLineOf(browser);
+    aheadMs += 1_000;
+    provider.person = { nameId: 'ada@acme.example', attributes: { ...ADA, tenant: ['beta'] } };
+    const moved = await signedIn();
+    expect(await moved.me()).toMatchObject({ name: 'saml:ada@acme.example', tenant: 'beta', role: 'approver' });
+    expect(await browser.me()).toBeNull();
+    expect(await other.me()).toBeNull();
+    expect(await console.sessions.ofToken(token)).toBeNull();
+    expect(lastToldIn('acme')).toMatchObject({ subject: 'saml:ada@acme.example', role: 'none' });
+    expect(lastToldIn('beta')).toMatchObject({ subject: 'saml:ada@acme.example', role: 'approver' });
+    aheadMs += 1_000;
+    provider.person = { nameId: 'ada@acme.example', attributes: { ...ADA, tenant: ['acme'] } };
+    await signedIn();
+    expect(await moved.me()).toBeNull();
+    expect(lastToldIn('acme')).toMatchObject({ role: 'approver' });
+    expect(lastToldIn('beta')).toMatchObject({ role: 'none' });
+  });
+
+  it.each<[string, Partial<typeof ADA>]>([
+    ['no tenant', { tenant: [] }],
+    ['a tenant that is not here', { tenant: ['globex'] }],
+    ['another tenant and no group', { tenant: ['beta'], groups: [] }],
+    ['another tenant and no second factor', { tenant: ['beta'], factors: ['pwd'] }],
+  ])('ends with a refusal of its person: %s', async (_what, over) => {
+    const browser = await signedIn();
+    const token = await commandLineOf(browser);
+    aheadMs += 1_000;
+    provider.person = { nameId: 'ada@acme.example', attributes: { ...ADA, ...over } };
+    await refused({});
+    expect(await browser.me()).toBeNull();
+    expect(await console.sessions.ofToken(token)).toBeNull();
+    expect(lastToldIn('acme')).toMatchObject({ subject: 'saml:ada@acme.example', role: 'none' });
+  });
+
+  it("of one person goes on when another one's ends", async () => {
+    const browser = await signedIn();
+    provider.person = { nameId: 'bob', attributes: { ...ADA, tenant: ['beta'] } };
+    await signedIn();
+    expect(await browser.me()).toMatchObject({ tenant: 'acme' });
+    expect(lastToldIn('acme')).toMatchObject({ role: 'approver' });
   });
 
   it('ends here when its person signs out', async () => {
