@@ -301,9 +301,10 @@ export function createConsoleService(options: ConsoleOptions): Service {
     },
     providerAway: () => metrics.attempt('provider_away'),
     async accept(reply, who) {
-      // With two roles at once, the older one would be used where the newer one is not enough.
-      await sessions.endAllOf(who, { role: who.role });
       const kept = await sessions.open(who);
+      // With two roles at once, the older one would be used where the newer one is not enough. After it was opened, because of two sign-ins
+      // at once neither would find the other's session.
+      await sessions.endAllOf(who, { role: who.role });
       const entered = await enteredBy(kept, reply.request);
       if (entered) await tell(entered.proof, who.tenant);
       metrics.attempt('accepted');

@@ -73,6 +73,8 @@ export function federation(of: {
       }
       const { tenant, role } = who;
       await door.accept(reply, { subject, tenant, mode, role, endsMs });
+      // Once more: of two sign-ins at once neither found the other's session before.
+      await door.leftOthers({ subject, tenant });
       const principal = commitment(method, issuer, tenant, subject);
       logger.info(
         { event: 'federated_login', protocol: method, principal, tenant, role },

@@ -354,6 +354,34 @@ describe('a session by a provider', () => {
     expect(lastToldIn('acme')).toMatchObject({ subject: 'oidc:ada', role: 'none' });
   });
 
+  it.each([
+    ['tenant', { org_id: 'beta' }],
+    ['role', { groups: ['viewers'] }],
+  ])('does not stand beside one of another %s, also when both begin at once', async (_what, over) => {
+    const [one, other] = [browserAt(console), browserAt(console)];
+    const [first, second] = [await atProvider(one), await atProvider(other)];
+    let tokens = 0;
+    provider.forge = (claims) => {
+      tokens += 1;
+      return tokens === 1 ? claims : { ...claims, ...over };
+    };
+    const { open } = console.sessions;
+    const opening: (() => void)[] = [];
+    Object.assign(console.sessions, {
+      async open(who: Parameters<typeof open>[0]) {
+        // Neither opens before both are about to.
+        await new Promise<void>((go) => {
+          opening.push(go);
+          if (opening.length === 2) for (const each of opening) each();
+        });
+        return open(who);
+      },
+    });
+    await Promise.all([one.get(first), other.get(second)]);
+    expect(opening).toHaveLength(2);
+    expect([await one.me(), await other.me()]).toContain(null);
+  });
+
   it("of one person goes on when another one's ends", async () => {
     const browser = await signedIn();
     provider.person = { sub: 'bob', claims: { ...ADA, org_id: 'beta' } };
