@@ -512,7 +512,7 @@ describe('somebody for whom the console vouches', () => {
         });
       const [toHil, toLedger] = [console.asked.hil[0]?.headers, console.asked.others[0]?.headers];
       expect(toHil).toMatchObject({ authorization: `Bearer ${decideToken}`, 'x-gate-tenant-scope': 'acme' });
-      expect(readVouching(toHil?.['x-gate-decision-principal'] ?? '')).toEqual({
+      expect(readVouching(toHil?.['x-gate-decision-principal'] ?? '')).toMatchObject({
         subject: 'basic:ada',
         tenant: 'acme',
         method: 'basic-admin',

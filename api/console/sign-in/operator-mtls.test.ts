@@ -197,7 +197,7 @@ describe('signing in with a certificate', () => {
       role: 'approver',
       mode: 'operator-mtls',
     });
-    expect(told()).toEqual({ subject: `mtls:${ADA}`, tenant: 'acme', method: 'operator-mtls', role: 'approver' });
+    expect(told()).toMatchObject({ subject: `mtls:${ADA}`, tenant: 'acme', method: 'operator-mtls', role: 'approver' });
   });
 
   it('goes on over connections that resume an earlier one', async () => {
