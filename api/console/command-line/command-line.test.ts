@@ -505,6 +505,7 @@ describe('somebody for whom the console vouches', () => {
       await browser.post('/device/allow', { csrf: csrf ?? '', user_code });
       const { access_token = '' } = await send('/oauth/token', { ...GRANT, device_code });
       console.asked.hil.length = 0;
+      console.asked.others.length = 0;
       for (const path of ['hil/pending', 'ledger/audit/payments-agent'])
         await console.service.app.inject({
           url: `/command-line/${path}`,
