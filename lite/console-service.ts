@@ -147,6 +147,7 @@ function sessionsIn(
     open: (who) => onDisk(sessions.open(who)),
     end: (id) => onDisk(sessions.end(id)),
     endAllOf: (who, but) => onDisk(sessions.endAllOf(who, but)),
+    endElsewhere: (who) => onDisk(sessions.endElsewhere(who)),
     searches: {
       list: (of) => sessions.searches.list(of),
       save: (of, search) => onDisk(sessions.searches.save(of, search)),

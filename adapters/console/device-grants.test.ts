@@ -109,6 +109,20 @@ describe.each(STORES)('device grants on %s', (kind) => {
     }
   });
 
+  it('give nothing that outlives a tenant which is left in the same moment', async () => {
+    for (let round = 0; round < 20; round += 1) {
+      const { deviceCode } = await allowed();
+      now += POLL_SECS * 1_000;
+      const left: Promise<unknown>[] = [];
+      await sessions.grants.collect(deviceCode, () => {
+        left.push(sessions.endElsewhere({ subject: WHO.subject, tenant: 'beta' }));
+        return true;
+      });
+      await Promise.all(left);
+      expect(await sessions.openOf(WHO)).toEqual([]);
+    }
+  });
+
   it('that were refused say so, again and again', async () => {
     const { deviceCode, userCode } = await begun();
     expect(await sessions.grants.answer(userCode, 'refused')).toBe(true);

@@ -54,6 +54,28 @@ describe('the sessions of the console', () => {
     expect(await sessions.of(cookie)).toBeNull();
   });
 
+  it('end in every tenant but one, for one person, and it is said where there were some', async () => {
+    const inTenant = (tenant: string, subject = WHO.subject) => sessions.open({ ...WHO, subject, tenant });
+    const [acme, beta, gamma] = [await inTenant('acme'), await inTenant('beta'), await inTenant('gamma')];
+    const [again, other] = [await inTenant('beta'), await inTenant('beta', 'operator:second')];
+    const stands = async (cookie: string) => (await sessions.of(cookie)) !== null;
+    expect([...(await sessions.endElsewhere({ subject: WHO.subject, tenant: 'acme' }))].sort()).toEqual([
+      'beta',
+      'gamma',
+    ]);
+    for (const cookie of [beta, gamma, again]) expect(await stands(cookie)).toBe(false);
+    for (const cookie of [acme, other]) expect(await stands(cookie)).toBe(true);
+    expect(await sessions.endElsewhere({ subject: WHO.subject, tenant: null })).toEqual(['acme']);
+    expect(await stands(acme)).toBe(false);
+    expect(await stands(other)).toBe(true);
+  });
+
+  it('of which somebody else wrote the tenant name none when they end', async () => {
+    await sessions.open(WHO);
+    edit("update console_sessions set tenant = 'globex'");
+    expect(await sessions.endElsewhere({ subject: WHO.subject, tenant: null })).toEqual([]);
+  });
+
   it('still say who somebody is while their store takes no writes', async () => {
     const cookie = await sessions.open(WHO);
     edit("create trigger full before update on console_sessions begin select raise(abort, 'full'); end");

@@ -36,6 +36,8 @@ export interface SessionStore {
   endToken(token: string): Promise<void>;
   /** Ends every session of a person; with `but`, those of any other role. */
   endAllOf(who: Pick<SignedIn, 'subject' | 'tenant'>, but?: { readonly role: string }): Promise<void>;
+  /** Ends every session of a person in other tenants than this one (`null`: in all), and says in which there were some. */
+  endElsewhere(who: { readonly subject: string; readonly tenant: string | null }): Promise<readonly string[]>;
   /** What command lines ask for, and who gave it to them. */
   readonly grants: DeviceGrants;
   ready(): Promise<void>;
@@ -220,6 +222,16 @@ export function sessionStoreOver(
       // A token that one of these sessions is giving meanwhile is not seen by the first statement; after it none is given.
       await asked(() => all.execute());
       await asked(() => all.execute());
+    },
+    async endElsewhere({ subject, tenant }) {
+      const others = db
+        .deleteFrom('console_sessions')
+        .where('subject', '=', subject)
+        .$if(tenant !== null, (those) => those.where('tenant', '<>', tenant ?? ''))
+        .returningAll();
+      // Twice, as above.
+      const ended = [...(await asked(() => others.execute())), ...(await asked(() => others.execute()))];
+      return [...new Set(ended.filter((row) => isTheirs(macOf(row), row.mac)).map((row) => row.tenant))];
     },
     grants: deviceGrants({
       db: db as unknown as Kysely<GrantTable>,

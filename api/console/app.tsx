@@ -221,6 +221,11 @@ export function createConsoleService(options: ConsoleOptions): Service {
     }
   };
 
+  const tellNothingMore = async (who: { readonly subject: string; readonly tenant: string }): Promise<void> => {
+    const proof = nothingMore(who, signIn.name, options.decideToken, clock());
+    if (proof) await tell(proof, who.tenant);
+  };
+
   const visitOf = (request: FastifyRequest, { person, session, proof }: Entered): Visit => ({
     person,
     csrf: session.csrf,
@@ -303,9 +308,10 @@ export function createConsoleService(options: ConsoleOptions): Service {
     },
     providerAway: () => metrics.attempt('provider_away'),
     async accept(reply, who) {
-      // With two roles at once, the older one would be used where the newer one is not enough.
-      await sessions.endAllOf(who, { role: who.role });
       const kept = await sessions.open(who);
+      // With two roles at once, the older one would be used where the newer one is not enough. After it was opened, because of two sign-ins
+      // at once neither would find the other's session.
+      await sessions.endAllOf(who, { role: who.role });
       const entered = await enteredBy(kept, reply.request);
       if (entered) await tell(entered.proof, who.tenant);
       metrics.attempt('accepted');
@@ -319,8 +325,11 @@ export function createConsoleService(options: ConsoleOptions): Service {
     assertOwnOrigin,
     async lost(who) {
       await sessions.endAllOf(who);
-      const proof = nothingMore(who, signIn.name, options.decideToken, clock());
-      if (proof) await tell(proof, who.tenant);
+      await tellNothingMore(who);
+    },
+    async leftOthers(who) {
+      const tenants = await sessions.endElsewhere(who);
+      await Promise.all(tenants.map((tenant) => tellNothingMore({ subject: who.subject, tenant })));
     },
   };
   signIn.routes(app, door);

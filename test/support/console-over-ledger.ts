@@ -122,6 +122,7 @@ export function consoleOverLedger(
       },
       end: () => Promise.resolve(),
       endAllOf: () => Promise.resolve(),
+      endElsewhere: () => Promise.resolve([]),
       ofToken: () => Promise.resolve(null),
       openOf: () => Promise.resolve([]),
       endOf: () => Promise.resolve(false),

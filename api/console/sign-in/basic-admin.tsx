@@ -1,5 +1,6 @@
 import { compare, truncates } from 'bcryptjs';
 import { SignInByPassword } from '../../../console/ui/sign-in.js';
+import { oneAfterTheOther } from './in-turn.js';
 import { ownPath } from './own-path.js';
 import type { SignInMode } from './mode.js';
 import { openedIn, sessionMode } from './session-mode.js';
@@ -19,12 +20,7 @@ export function basicAdminMode(settings: {
   // A session names the password it was opened with, so that a new one ends it.
   const mode = sessionMode(NAME, passwordHash);
   // One comparison after the other: many at once would take the process, and pass before the first failure is counted.
-  let turn: Promise<unknown> = Promise.resolve();
-  const inTurn = <Value,>(work: () => Promise<Value>): Promise<Value> => {
-    const done = turn.then(work);
-    turn = done.catch(() => undefined);
-    return done;
-  };
+  const inTurn = oneAfterTheOther();
   /** Compares whatever the name is: the time does not tell whether it exists. */
   const isRight = async (name: unknown, password: unknown): Promise<boolean> => {
     const text = typeof password === 'string' && !truncates(password) ? password : '';

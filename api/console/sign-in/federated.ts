@@ -63,6 +63,8 @@ export function federation(of: {
       const subject = `${method}:${name}`;
       if (!isSubjectOf(method, subject) || endsMs <= of.clock()) return refuse(request, reply, door, NAMED_OTHERWISE);
       const who = project(words, rules);
+      // The provider says each time to which tenant somebody belongs: what he has open in another one is from before that, also where he is refused.
+      await door.leftOthers({ subject, tenant: who.tenant });
       if ('refused' in who) {
         // What he has open from before he lost it ends with it.
         if (who.tenant !== null) await door.lost({ subject, tenant: who.tenant });
@@ -71,6 +73,8 @@ export function federation(of: {
       }
       const { tenant, role } = who;
       await door.accept(reply, { subject, tenant, mode, role, endsMs });
+      // Once more: of two sign-ins at once neither found the other's session before.
+      await door.leftOthers({ subject, tenant });
       const principal = commitment(method, issuer, tenant, subject);
       logger.info(
         { event: 'federated_login', protocol: method, principal, tenant, role },

@@ -28,6 +28,8 @@ export interface Door {
   readonly assertOwnOrigin: (request: FastifyRequest) => void;
   /** Ends what somebody had open who does not get in any more, and tells the review service. */
   readonly lost: (who: Pick<SignedIn, 'subject' | 'tenant'>) => Promise<void>;
+  /** The same in every tenant but this one (`null`: in every one), for a way by which somebody belongs to one tenant at a time. */
+  readonly leftOthers: (who: { readonly subject: string; readonly tenant: string | null }) => Promise<void>;
 }
 
 /** One way to sign in. `choose.ts` makes the one that the settings name. */

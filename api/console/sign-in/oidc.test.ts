@@ -17,7 +17,10 @@ let aheadMs: number;
 let logged: string;
 
 const RULES = {
-  tenantMap: new Map([['acme', 'acme']]),
+  tenantMap: new Map([
+    ['acme', 'acme'],
+    ['beta', 'beta'],
+  ]),
   adminGroups: ['admins'],
   approverGroups: ['approvers'],
   viewerGroups: ['viewers'],
@@ -65,11 +68,26 @@ async function signedIn(browser = browserAt(console)): Promise<Browser> {
   expect(await browser.get(await atProvider(browser))).toMatchObject({ status: 303, location: '/audit' });
   return browser;
 }
-/** What HIL was told of people, the last of it. */
-const told = () => {
-  const header = console.asked.hil.filter(({ path }) => path === '/people/standing').at(-1)?.headers;
-  return readVouching(header?.['x-gate-decision-principal'] ?? '');
-};
+/** What HIL was told of people, the newest first. */
+const allTold = () =>
+  console.asked.hil
+    .filter(({ path }) => path === '/people/standing')
+    .map(({ headers }) => readVouching(headers['x-gate-decision-principal'] ?? ''))
+    .reverse();
+const told = () => allTold()[0] ?? null;
+const lastToldIn = (tenant: string) => allTold().find((word) => word?.tenant === tenant) ?? null;
+/** The token of a command line that somebody let act for him. */
+async function commandLineOf(browser: Browser): Promise<string> {
+  const { grants, of } = console.sessions;
+  const session = await of(browser.cookies.get('gate_console_session') ?? '');
+  const begun = await grants.begin('127.0.0.1');
+  if (session === null || begun === null) throw new Error('nothing began');
+  await grants.answer(begun.userCode, { session: session.id });
+  const came = await grants.collect(begun.deviceCode, () => true);
+  if (came.is !== 'given') throw new Error(came.is);
+  expect(await console.sessions.ofToken(came.token)).not.toBeNull();
+  return came.token;
+}
 
 describe('signing in by a provider', () => {
   it('leads from the page that was wanted to the provider and back to it', async () => {
@@ -297,6 +315,79 @@ describe('a session by a provider', () => {
     expect(await other.me()).toBeNull();
     expect(await viewer.me()).toMatchObject({ role: 'viewer' });
     expect(told()).toMatchObject({ role: 'viewer' });
+  });
+
+  it('ends when its person signs in for another tenant, in which alone he is then', async () => {
+    const [browser, other] = [await signedIn(), await signedIn()];
+    const token = await commandLineOf(browser);
+    aheadMs += 1_000;
+    provider.person = { sub: 'ada', claims: { ...ADA, org_id: 'beta' } };
+    const moved = await signedIn();
+    expect(await moved.me()).toMatchObject({ name: 'oidc:ada', tenant: 'beta', role: 'approver' });
+    expect(await browser.me()).toBeNull();
+    expect(await other.me()).toBeNull();
+    expect(await console.sessions.ofToken(token)).toBeNull();
+    expect(lastToldIn('acme')).toMatchObject({ subject: 'oidc:ada', role: 'none' });
+    expect(lastToldIn('beta')).toMatchObject({ subject: 'oidc:ada', role: 'approver' });
+    aheadMs += 1_000;
+    provider.person = { sub: 'ada', claims: { ...ADA, org_id: 'acme' } };
+    await signedIn();
+    expect(await moved.me()).toBeNull();
+    expect(lastToldIn('acme')).toMatchObject({ role: 'approver' });
+    expect(lastToldIn('beta')).toMatchObject({ role: 'none' });
+  });
+
+  it.each<[string, Partial<typeof ADA>]>([
+    ['no tenant', { org_id: '' }],
+    ['a tenant that is not here', { org_id: 'globex' }],
+    ['another tenant and no group', { org_id: 'beta', groups: [] }],
+    ['another tenant and no second factor', { org_id: 'beta', amr: ['pwd'] }],
+  ])('ends with a refusal of its person: %s', async (_what, over) => {
+    const browser = await signedIn();
+    const token = await commandLineOf(browser);
+    aheadMs += 1_000;
+    provider.person = { sub: 'ada', claims: { ...ADA, ...over } };
+    const later = browserAt(console);
+    expect(await later.get(await atProvider(later))).toMatchObject({ status: 401 });
+    expect(await browser.me()).toBeNull();
+    expect(await console.sessions.ofToken(token)).toBeNull();
+    expect(lastToldIn('acme')).toMatchObject({ subject: 'oidc:ada', role: 'none' });
+  });
+
+  it.each([
+    ['tenant', { org_id: 'beta' }],
+    ['role', { groups: ['viewers'] }],
+  ])('does not stand beside one of another %s, also when both begin at once', async (_what, over) => {
+    const [one, other] = [browserAt(console), browserAt(console)];
+    const [first, second] = [await atProvider(one), await atProvider(other)];
+    let tokens = 0;
+    provider.forge = (claims) => {
+      tokens += 1;
+      return tokens === 1 ? claims : { ...claims, ...over };
+    };
+    const { open } = console.sessions;
+    const opening: (() => void)[] = [];
+    Object.assign(console.sessions, {
+      async open(who: Parameters<typeof open>[0]) {
+        // Neither opens before both are about to.
+        await new Promise<void>((go) => {
+          opening.push(go);
+          if (opening.length === 2) for (const each of opening) each();
+        });
+        return open(who);
+      },
+    });
+    await Promise.all([one.get(first), other.get(second)]);
+    expect(opening).toHaveLength(2);
+    expect([await one.me(), await other.me()]).toContain(null);
+  });
+
+  it("of one person goes on when another one's ends", async () => {
+    const browser = await signedIn();
+    provider.person = { sub: 'bob', claims: { ...ADA, org_id: 'beta' } };
+    await signedIn();
+    expect(await browser.me()).toMatchObject({ tenant: 'acme' });
+    expect(lastToldIn('acme')).toMatchObject({ role: 'approver' });
   });
 
   it.each<[string, Partial<typeof RULES>]>([

@@ -26,7 +26,10 @@ const ACS = `${CONSOLE_AT}/auth/saml/acs`;
 const SESSION_MS = 3_600_000;
 const ADA = { tenant: ['acme'], groups: ['approvers'], factors: ['mfa'] };
 const RULES = {
-  tenantMap: new Map([['acme', 'acme']]),
+  tenantMap: new Map([
+    ['acme', 'acme'],
+    ['beta', 'beta'],
+  ]),
   adminGroups: ['admins'],
   approverGroups: ['approvers'],
   viewerGroups: ['viewers'],
@@ -44,7 +47,7 @@ let logged: string;
 
 const clock = () => Date.now() + aheadMs;
 const openMemory = () => openSamlMemory({ target: { file: join(folder, 'saml.db') }, key: Buffer.alloc(32, 3), clock });
-const mode = (over: { readonly rules?: typeof RULES } = {}) =>
+const mode = (over: { readonly rules?: typeof RULES; readonly memory?: SamlMemory } = {}) =>
   openSamlMode({
     entityId: ENTITY,
     acsUrl: ACS,
@@ -106,11 +109,26 @@ async function refused(forge: Forge): Promise<string> {
   expect(browser.cookies.has('gate_console_session')).toBe(false);
   return text;
 }
-/** What HIL was told of people, the last of it. */
-const told = () => {
-  const header = console.asked.hil.filter(({ path }) => path === '/people/standing').at(-1)?.headers;
-  return readVouching(header?.['x-gate-decision-principal'] ?? '');
-};
+/** What HIL was told of people, the newest first. */
+const allTold = () =>
+  console.asked.hil
+    .filter(({ path }) => path === '/people/standing')
+    .map(({ headers }) => readVouching(headers['x-gate-decision-principal'] ?? ''))
+    .reverse();
+const told = () => allTold()[0] ?? null;
+const lastToldIn = (tenant: string) => allTold().find((word) => word?.tenant === tenant) ?? null;
+/** The token of a command line that somebody let act for him. */
+async function commandLineOf(browser: Browser): Promise<string> {
+  const { grants, of } = console.sessions;
+  const session = await of(browser.cookies.get('gate_console_session') ?? '');
+  const begun = await grants.begin('127.0.0.1');
+  if (session === null || begun === null) throw new Error('nothing began');
+  await grants.answer(begun.userCode, { session: session.id });
+  const came = await grants.collect(begun.deviceCode, () => true);
+  if (came.is !== 'given') throw new Error(came.is);
+  expect(await console.sessions.ofToken(came.token)).not.toBeNull();
+  return came.token;
+}
 
 describe('signing in by SAML', () => {
   it('leads from the page that was wanted to the provider and back to it', async () => {
@@ -162,7 +180,12 @@ describe('signing in by SAML', () => {
 
   it('vouches for the person to the review service, and shows its token to no other', async () => {
     const browser = await signedIn();
-    expect(told()).toEqual({ subject: 'saml:ada@acme.example', tenant: 'acme', method: 'saml', role: 'approver' });
+    expect(told()).toMatchObject({
+      subject: 'saml:ada@acme.example',
+      tenant: 'acme',
+      method: 'saml',
+      role: 'approver',
+    });
     await browser.get('/audit');
     for (const { headers } of console.asked.hil) expect(headers['authorization']).toBe(`Bearer ${DECIDE}`);
     expect(JSON.stringify(console.asked.others)).not.toContain(DECIDE);
@@ -580,6 +603,87 @@ describe('an answer', () => {
   });
 });
 
+describe('forty answers at once of one address, with a signature of a stranger', () => {
+  it('are looked at one after the other, ten of them', async () => {
+    const take = memory.take.bind(memory);
+    let looked = 0;
+    const slow: SamlMemory = {
+      ...memory,
+      async take(...of) {
+        looked += 1;
+        // As with a store on another machine: all the others are asked for meanwhile.
+        for (let turn = 0; turn < 100; turn += 1) await new Promise(setImmediate);
+        return take(...of);
+      },
+    };
+    const over = await openConsole({ signIn: await mode({ memory: slow }), decideToken: DECIDE, clock });
+    const ready = [];
+    for (let n = 0; n < 40; n += 1) {
+      const begins = browserAt(over, `10.0.0.${n}`);
+      const browser = browserAt(over, '10.0.1.1');
+      const form = provider.answer(await begun(begins), { by: stranger });
+      for (const [name, value] of begins.cookies) browser.cookies.set(name, value);
+      ready.push(() => sent(browser, form));
+    }
+    const answers = await Promise.all(ready.map((send) => send()));
+    await over.close();
+    expect(answers.map(({ status }) => status).sort((one, other) => one - other)).toEqual([
+      ...Array.from({ length: 10 }, () => 401),
+      ...Array.from({ length: 30 }, () => 429),
+    ]);
+    expect(looked).toBe(10);
+  });
+});
+
+describe('sign-ins that one address begins', () => {
+  it('are twenty within a minute, and keep no other address out', async () => {
+    const victim = browserAt(console, '10.0.0.2');
+    const form = provider.answer(await begun(victim));
+    const browser = browserAt(console, '10.0.0.1');
+    for (let n = 0; n < 20; n += 1) await begun(browser);
+    const over = await browser.get('/auth/saml/login');
+    expect(over).toMatchObject({ status: 429, headers: { 'retry-after': '60' } });
+    expect(over.text).toContain('rate_limited');
+    expect(await sent(victim, form)).toMatchObject({ status: 303 });
+    aheadMs = 60_000;
+    await begun(browser);
+  });
+
+  it('and one over leaves nothing in the store', async () => {
+    const kept: string[] = [];
+    const counting: SamlMemory = {
+      ...memory,
+      begin: (relayState, of) => {
+        kept.push(relayState);
+        return memory.begin(relayState, of);
+      },
+    };
+    const over = await openConsole({ signIn: await mode({ memory: counting }), decideToken: DECIDE, clock });
+    const browser = browserAt(over);
+    await Promise.all(Array.from({ length: 40 }, () => browser.get('/auth/saml/login')));
+    await over.close();
+    expect(kept).toHaveLength(20);
+  });
+});
+
+describe('an answer about somebody in many groups', () => {
+  const inGroups = (count: number): Forge => ({
+    answer: () => ({
+      attributes: { ...ADA, groups: [...Array.from({ length: count }, (_, n) => `g${n}`), 'approvers'] },
+    }),
+    before: (xml) =>
+      xml.replaceAll(
+        '<saml:AttributeValue>',
+        '<saml:AttributeValue xmlns:xs="http://www.w3.org/2001/XMLSchema" xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance" xsi:type="xs:string">',
+      ),
+  });
+
+  it('is taken with nearly five hundred of three attributes each, and not with more', async () => {
+    await signedIn(inGroups(470));
+    await refused(inGroups(500));
+  });
+});
+
 describe('a session by SAML', () => {
   it('ends when the provider says, although it is used', async () => {
     const browser = await signedIn({ answer: () => ({ sessionEndsMs: Date.now() + 300_000 }) });
@@ -603,6 +707,50 @@ describe('a session by SAML', () => {
     await refused({});
     expect(await browser.me()).toBeNull();
     expect(told()).toMatchObject({ subject: 'saml:ada@acme.example', role: 'none' });
+  });
+
+  it('ends when its person signs in for another tenant, in which alone he is then', async () => {
+    const [browser, other] = [await signedIn(), await signedIn()];
+    const token = await commandLineOf(browser);
+    aheadMs += 1_000;
+    provider.person = { nameId: 'ada@acme.example', attributes: { ...ADA, tenant: ['beta'] } };
+    const moved = await signedIn();
+    expect(await moved.me()).toMatchObject({ name: 'saml:ada@acme.example', tenant: 'beta', role: 'approver' });
+    expect(await browser.me()).toBeNull();
+    expect(await other.me()).toBeNull();
+    expect(await console.sessions.ofToken(token)).toBeNull();
+    expect(lastToldIn('acme')).toMatchObject({ subject: 'saml:ada@acme.example', role: 'none' });
+    expect(lastToldIn('beta')).toMatchObject({ subject: 'saml:ada@acme.example', role: 'approver' });
+    aheadMs += 1_000;
+    provider.person = { nameId: 'ada@acme.example', attributes: { ...ADA, tenant: ['acme'] } };
+    await signedIn();
+    expect(await moved.me()).toBeNull();
+    expect(lastToldIn('acme')).toMatchObject({ role: 'approver' });
+    expect(lastToldIn('beta')).toMatchObject({ role: 'none' });
+  });
+
+  it.each<[string, Partial<typeof ADA>]>([
+    ['no tenant', { tenant: [] }],
+    ['a tenant that is not here', { tenant: ['globex'] }],
+    ['another tenant and no group', { tenant: ['beta'], groups: [] }],
+    ['another tenant and no second factor', { tenant: ['beta'], factors: ['pwd'] }],
+  ])('ends with a refusal of its person: %s', async (_what, over) => {
+    const browser = await signedIn();
+    const token = await commandLineOf(browser);
+    aheadMs += 1_000;
+    provider.person = { nameId: 'ada@acme.example', attributes: { ...ADA, ...over } };
+    await refused({});
+    expect(await browser.me()).toBeNull();
+    expect(await console.sessions.ofToken(token)).toBeNull();
+    expect(lastToldIn('acme')).toMatchObject({ subject: 'saml:ada@acme.example', role: 'none' });
+  });
+
+  it("of one person goes on when another one's ends", async () => {
+    const browser = await signedIn();
+    provider.person = { nameId: 'bob', attributes: { ...ADA, tenant: ['beta'] } };
+    await signedIn();
+    expect(await browser.me()).toMatchObject({ tenant: 'acme' });
+    expect(lastToldIn('acme')).toMatchObject({ role: 'approver' });
   });
 
   it('ends here when its person signs out', async () => {

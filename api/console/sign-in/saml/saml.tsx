@@ -6,7 +6,9 @@ import type { Logger } from 'pino';
 import { BEGUN_LIFE_MS, type SamlMemory } from '../../../../adapters/console/saml-memory.js';
 import { SignInByProvider } from '../../../../console/ui/sign-in.js';
 import { errorText, GateError } from '../../../../domain/errors.js';
+import { slidingBudget } from '../../../../domain/limits/sliding-budget.js';
 import { federation } from '../federated.js';
+import { oneAfterTheOther } from '../in-turn.js';
 import type { Door, SignInMode } from '../mode.js';
 import { ownPath } from '../own-path.js';
 import type { ProjectionRules } from '../projection.js';
@@ -41,6 +43,8 @@ const LONGEST_RESPONSE = 262_144;
 const BASE64 = /^[A-Za-z0-9+/\s]+={0,2}\s*$/;
 const LONGEST_METADATA = 1_048_576;
 const SKEW_MS = 60_000;
+/** Sign-ins that one address begins: the store keeps so many, and what is over pushes out the oldest of everybody. */
+const BEGUN = { count: 20, windowMs: 60_000 };
 
 /**
  * Sign-in by a SAML 2.0 identity provider that the console sends people to (docs/architecture/console.md#sign-in-by-saml). Throws when its
@@ -90,14 +94,19 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
     return readAssertion(verified, { ...awaited, entityId, nowMs: clock() });
   }
 
-  async function enter(request: FastifyRequest, reply: FastifyReply, door: Door): Promise<FastifyReply> {
+  const begins = slidingBudget(BEGUN.count, BEGUN.windowMs);
+  // One answer after the other: to verify takes the process, and many at once would pass before the first failure is counted.
+  const inTurn = oneAfterTheOther();
+
+  /** What an answer proves. Whoever proves nothing is refused before the next answer is looked at. */
+  async function prove(request: FastifyRequest, reply: FastifyReply, door: Door): Promise<Came> {
     door.throttle(request);
     const form = formOf(request);
     if (form === null) {
       door.failed(request);
       throw new GateError('invalid_request', 'The form of a SAML answer is SAMLResponse and RelayState, each once.');
     }
-    const refuse = (words: string): FastifyReply => people.refuse(request, reply, door, words);
+    const refuse = (words: string): Came => ({ refusal: people.refuse(request, reply, door, words) });
     const begun = await memory.take(form.relayState, request.cookies[COOKIE] ?? '');
     if (begun === null) return refuse('This sign-in was not begun in this browser, or took too long. Begin it again.');
     let proved: Said;
@@ -111,6 +120,15 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
       request.log.warn('a SAML assertion came a second time');
       return refuse(UNPROVED);
     }
+    return { proved, returnTo: begun.returnTo };
+  }
+
+  async function enter(request: FastifyRequest, reply: FastifyReply, door: Door): Promise<FastifyReply> {
+    // Whoever has failed too often already does not stand in the way of the others.
+    door.throttle(request);
+    const came = await inTurn(() => prove(request, reply, door));
+    if ('refusal' in came) return came.refusal;
+    const { proved, returnTo } = came;
     const values = (name: string): readonly string[] => proved.attributes.get(name) ?? [];
     const longest = clock() + options.sessionMs;
     return people.enter(request, reply, door, {
@@ -121,7 +139,7 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
         mfa: values(attributes.mfa),
       },
       endsMs: Math.min(proved.endsMs ?? longest, longest),
-      returnTo: begun.returnTo,
+      returnTo,
     });
   }
 
@@ -141,6 +159,11 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
       });
       app.get('/auth/saml/login', async (request, reply) => {
         door.throttle(request);
+        const wait = begins.take(request.ip, 1, clock());
+        if (wait > 0)
+          throw new GateError('rate_limited', 'Too many sign-ins were begun from this address: wait a little.', {
+            fields: { retry_after_secs: wait },
+          });
         const kept = request.cookies[COOKIE] ?? '';
         // Two pages of one browser may both be on the way.
         const browser = COOKIE_FORM.test(kept) ? kept : newId();
@@ -155,6 +178,9 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
     },
   };
 }
+
+/** What came of an answer. A reply alone would be waited for until it is sent. */
+type Came = { readonly refusal: FastifyReply } | { readonly proved: Said; readonly returnTo: string };
 
 const UNPROVED = 'The provider did not prove who you are. Begin again.';
 
