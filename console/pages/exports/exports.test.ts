@@ -204,9 +204,19 @@ describe('rows as CSV', () => {
     expect(lines[1]).toContain('"a,""b""\nc"');
   });
 
-  it.each(['=1+1', '+1', '-1', '@x', '\t=1', '\u0001=1', '  =1', '\uff1d1'])('run no formula: %j', async (words) => {
+  it.each(['=1+1', '+1', '-1', '@x', '\u0001=1', '  =1', '\uff1d1'])('run no formula: %j', async (words) => {
     await append({ reasoning: words, tool_name: null });
     const { text: file } = await page.get('/audit/export?as=csv');
     expect(file).toContain(`,'${words},`);
+  });
+
+  it.each([
+    ['x;=cmd|1', '"x;=cmd|1"'],
+    ['x\t=1+1', '"x\t=1+1"'],
+    ['\t=1', `"'\t=1"`],
+  ])('run none in a second cell either, where a spreadsheet divides at ; or a tab: %j', async (words, cell) => {
+    await append({ reasoning: words, tool_name: null });
+    const { text: file } = await page.get('/audit/export?as=csv');
+    expect(file).toContain(`,${cell},`);
   });
 });
