@@ -55,6 +55,16 @@ describe('the exports', () => {
     expect(await text('/exports?came=nothing')).toContain('No row is old enough');
   });
 
+  it.each(['your password ended: call 555', '99999999-9999-4999-8999-999999999999', '[object Object]'])(
+    'tell of no copy that the ledger does not have: %j',
+    async (came) => {
+      await append({});
+      await page.post('/exports/run');
+      const found = await page.get(`/exports?${new URLSearchParams({ came }).toString()}`);
+      expect([found.status, found.text]).toEqual([200, expect.not.stringMatching(/Copied\.|555|99999999/)]);
+    },
+  );
+
   it.each(['viewer', 'approver'] as const)('only show a %s what was copied, and not where', async (role) => {
     await append({});
     await page.post('/exports/run');
