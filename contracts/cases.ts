@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { tenantName } from './erasure.js';
 import { ledgerEntry } from './ledger.js';
+import { storableString } from './storable.js';
 
 export const caseStatus = z.enum(['open', 'contained', 'closed']);
 export type CaseStatus = z.infer<typeof caseStatus>;
@@ -10,9 +11,9 @@ export type CaseSeverity = z.infer<typeof caseSeverity>;
 
 /** Any RFC 3339 time; stored in the chain's spelling. */
 const time = z.iso.datetime({ offset: true }).transform((text) => new Date(text).toISOString());
-const actor = z.string().min(1).max(256);
-const agentIds = z.array(z.string().min(1).max(256)).max(1000);
-const correlationIds = z.array(z.string().min(1).max(64)).max(1000);
+const actor = storableString(1, 256);
+const agentIds = z.array(storableString(1, 256)).max(1000);
+const correlationIds = z.array(storableString(1, 64)).max(1000);
 
 export const caseEvent = z.object({ at: z.string(), kind: z.string(), actor: z.string(), detail: z.string() });
 export type CaseEvent = z.infer<typeof caseEvent>;
@@ -35,16 +36,16 @@ export type IncidentCase = z.infer<typeof incidentCase>;
 
 /** `actor` is the person behind the calling service, such as an operator of the console. Without it, the service is the actor. */
 export const openCase = z.object({
-  title: z.string().min(1).max(200),
+  title: storableString(1, 200),
   agent_ids: agentIds,
   correlation_ids: correlationIds,
   actor: actor.optional(),
 });
 export const addToTimeline = z.object({
   at: time,
-  kind: z.string().min(1).max(64),
+  kind: storableString(1, 64),
   actor,
-  detail: z.string().max(2000),
+  detail: storableString(0, 2000),
 });
 export const attachToCase = z.object({
   agent_ids: agentIds,
@@ -78,7 +79,7 @@ export const silenceEntry = z.object({
 export type SilenceEntry = z.infer<typeof silenceEntry>;
 /** An agent whose silence is expected. */
 export const allowSilence = z.object({
-  agent_id: z.string().min(1).max(256),
-  reason: z.string().max(512),
-  source: z.string().max(128),
+  agent_id: storableString(1, 256),
+  reason: storableString(0, 512),
+  source: storableString(0, 128),
 });

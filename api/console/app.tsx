@@ -13,6 +13,7 @@ import type { AboutConsole, Form, OwnSessions, Part, Person, Shown, Visit } from
 import { ERROR_CODES } from '../../contracts/error-codes.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import type { PasskeyRequired } from '../../domain/review/passkeys.js';
+import { countedAddress } from '../../domain/limits/counted-address.js';
 import { slidingBudget } from '../../domain/limits/sliding-budget.js';
 import type { SavedSearches } from '../../adapters/console/saved-searches.js';
 import type { OpenSession, Session, SessionStore } from '../../adapters/console/session-store.js';
@@ -295,7 +296,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
       // An image on any page could fail in the name of everybody at its reader's address. A browser says what it asks for.
       const { 'sec-fetch-site': site, 'sec-fetch-dest': dest } = request.headers;
       if (site === 'cross-site' && dest !== 'document') throw new GateError('csrf_failed');
-      const wait = failures.look(request.ip, clock());
+      const wait = failures.look(countedAddress(request.ip), clock());
       if (wait === 0) return;
       metrics.attempt('throttled');
       throw new GateError('rate_limited', 'Too many attempts to sign in failed from this address.', {
@@ -303,7 +304,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
       });
     },
     failed(request) {
-      failures.take(request.ip, 1, clock());
+      failures.take(countedAddress(request.ip), 1, clock());
       metrics.attempt('refused');
     },
     providerAway: () => metrics.attempt('provider_away'),

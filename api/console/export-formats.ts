@@ -37,7 +37,7 @@ const COLUMNS: readonly (readonly [string, (row: LedgerEntry) => Json | undefine
   ['entry_hash', ({ entry_hash }) => entry_hash],
 ];
 
-/** RFC 4180, for spreadsheets. What a row holds beside these columns is in the JSON lines. */
+/** RFC 4180, for spreadsheets; some of them divide cells at `;` or a tab as well. What a row holds beside these columns is in the JSON lines. */
 export const CSV: ExportFormat = {
   type: 'text/csv; charset=utf-8',
   filename: 'gate-audit.csv',
@@ -57,5 +57,5 @@ function cell(value: Json | undefined): string {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   const text = typeof value === 'string' ? value : JSON.stringify(value);
   const safe = /^[\s\p{Cc}]*[=+\-@\uff0b\uff0d\uff1d\uff20]/u.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+  return /[",;\t\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

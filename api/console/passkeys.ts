@@ -4,6 +4,7 @@ import { GateError } from '../../domain/errors.js';
 import type { ServiceApp } from '../plugins/app.js';
 import type { Over } from '../plugins/declaration.js';
 import { tenantHeader } from './tenant-scope.js';
+import { addressAt } from './address-at.js';
 import type { Entered, EnteredOf } from './entered.js';
 
 export interface PasskeyRelayOptions {
@@ -39,7 +40,7 @@ export function relayPasskeys(app: ServiceApp, { entered, assertOwn, hil }: Pass
     assertOwn(request, who);
     const cookies = new Map(kept.get(who.session.id));
     const { url, fetch } = await hil;
-    const answer = await fetch(new URL(path, url).href, {
+    const answer = await fetch(addressAt(url, path), {
       method: 'POST',
       headers: {
         ...who.proof,

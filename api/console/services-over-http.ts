@@ -28,6 +28,7 @@ import { BATCH_METHOD } from '../../domain/mcp/batch.js';
 import { endOf } from '../../domain/evidence/ended.js';
 import { within } from '../../domain/within.js';
 import type { Over } from '../plugins/declaration.js';
+import { addressAt } from './address-at.js';
 import type { ChainWatch } from './chain-health.js';
 import type { ReadinessChecks } from '../plugins/health.js';
 import type { OneAtATime } from './one-at-a-time.js';
@@ -141,14 +142,16 @@ export function servicesFor(
   const asking = (name: string, over: Promise<Over>, shown: Readonly<Record<string, string>> = {}) => {
     const headers = { ...shown, ...tenantHeader(tenant) };
     const away = (detail: string, cause?: unknown) => new GateError('console_neighbour_away', detail, { cause });
-    const asked = over.then((reached) => createServiceClient(name, reached, away));
+    const asked = over.then((at) => ({ url: at.url, ask: createServiceClient(name, at, away) }));
     return async <Type extends z.ZodType | null>(
       type: Type,
       question: { method: 'GET' | 'POST'; path: string; headers?: Record<string, string>; body?: object },
       timeoutMs = limits.readMs,
     ) => {
       // A service that is being started is one that does not answer.
-      const ask = await within(timeoutMs, asked, () => away(`${name} is not there yet`));
+      const { ask, url } = await within(timeoutMs, asked, () => away(`${name} is not there yet`));
+      // A name in the path leads nowhere else.
+      addressAt(url, question.path);
       return ask(type, { ...question, timeoutMs, headers: { ...headers, ...question.headers } });
     };
   };
@@ -180,7 +183,7 @@ export function servicesFor(
       throw error;
     }
   };
-  const callRows = (id: string) => askLedger(rows, get(`/audit/correlation/${id}`, ofTenant));
+  const callRows = (id: string) => askLedger(rows, get(`/audit/correlation/${encodeURIComponent(id)}`, ofTenant));
   const standingOf = async (name: string, check: () => Promise<string>): Promise<ServiceHealth> => {
     const began = performance.now();
     const told = (ok: boolean, words: string) => ({ name, ok, words, tookMs: Math.round(performance.now() - began) });
@@ -253,7 +256,7 @@ export function servicesFor(
       },
       rows: ({ agent, ...query }) =>
         askLedger(rows, get(`/audit/${encodeURIComponent(agent)}`, { ...ofTenant, ...query })),
-      maskedParams: (id) => askLedger(masked, get(`/audit/entry/${id}/masked-params`, ofTenant)),
+      maskedParams: (id) => askLedger(masked, get(`/audit/entry/${encodeURIComponent(id)}/masked-params`, ofTenant)),
       async inclusion(seq) {
         const proof = await unlessUnknown(askLedger(inclusionProof, get('/proof/inclusion', { seq })));
         // The route proves any row. Without its content nobody can say whose it is.

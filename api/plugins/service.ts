@@ -5,6 +5,7 @@ import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fas
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { parseSpiffe, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
+import { isAmong } from '../../domain/limits/counted-address.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type { Caller, ServiceApp } from './app.js';
 import { enforceRouteAuthority, type GovernedService } from './caller-authority.js';
@@ -97,7 +98,7 @@ export function createService(options: ServiceOptions): Service {
     schemaController: ownCompilersOnly,
     // A route answers only the method it is registered for, and an encoded SPIFFE id fits into a path segment.
     exposeHeadRoutes: false,
-    ...(options.trustedProxies && options.trustedProxies.length > 0 && { trustProxy: [...options.trustedProxies] }),
+    ...(options.trustedProxies && options.trustedProxies.length > 0 && { trustProxy: isAmong(options.trustedProxies) }),
     routerOptions: { maxParamLength: 1_024 },
     ...(!tls && { http: slowSenders }),
     ...(tls && {

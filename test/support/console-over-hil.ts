@@ -73,9 +73,21 @@ export interface ConsoleFixture {
 /** The console over the real review service, whose rows are in a file, and a ledger that answers what the test says. */
 export async function openConsole(
   assets: Assets = NO_ASSETS,
-  { about = ABOUT, limits = ASK_LIMITS }: { readonly about?: AboutConsole; readonly limits?: AskLimits } = {},
+  {
+    about = ABOUT,
+    limits = ASK_LIMITS,
+    consoleUrl,
+  }: {
+    readonly about?: AboutConsole;
+    readonly limits?: AskLimits;
+    /** Where passkeys belong; without it there are none. */
+    readonly consoleUrl?: string;
+  } = {},
 ): Promise<ConsoleFixture> {
-  const hil = await openHil('sqlite', { sender: { decide: (decision) => fixture.sender(decision) } });
+  const hil = await openHil('sqlite', {
+    sender: { decide: (decision) => fixture.sender(decision) },
+    ...(consoleUrl !== undefined && { consoleUrl }),
+  });
   const place = hil.place.target as { file: string };
   const target = { file: `${place.file}.console` };
   const idleMs = 3_600_000;
@@ -83,14 +95,17 @@ export async function openConsole(
   const clock = () => hil.now;
   let key: Uint8Array = Buffer.alloc(32, 9);
   let operators = CONSOLE_OPERATORS;
-  const answering = (name: Neighbour, answer: (url: URL, init: Asked) => Promise<{ status: number; body: string }>) => {
+  const answering = (
+    name: Neighbour,
+    answer: (url: URL, init: Asked) => Promise<{ status: number; body: string; setCookies?: readonly string[] }>,
+  ) => {
     const fetch = async (text: string, init: Asked) => {
       const url = new URL(text);
       fixture.reached.push(`${init.method} ${url.pathname}`);
       if (fixture.away.has(name)) throw new Error('connect ECONNREFUSED');
       if (fixture.hanging.has(name)) return silence(init.signal);
-      const { status, body } = await Promise.race([answer(url, init), silence(init.signal)]);
-      return { status, text: () => Promise.resolve(body) };
+      const { body, ...head } = await Promise.race([answer(url, init), silence(init.signal)]);
+      return { ...head, text: () => Promise.resolve(body) };
     };
     const stream = async (
       text: string,
@@ -145,7 +160,8 @@ export async function openConsole(
             headers: { ...headers, 'x-test-caller': 'console' },
             ...(body !== undefined && { payload: body }),
           });
-          return { status: answer.statusCode, body: answer.body };
+          const setCookies = [answer.headers['set-cookie'] ?? []].flat();
+          return { status: answer.statusCode, body: answer.body, setCookies };
         }),
         ledger: answering('ledger', async ({ pathname, search }, { method }) => {
           const answer = await fixture.ledger(pathname, search, method);

@@ -28,7 +28,7 @@ export interface ConsoleAnswer {
 }
 
 export interface ConsoleOverLedger {
-  /** A page or an answer for the operator of this tenant; `null`: nobody. */
+  /** A page or an answer for the operator of this tenant, whose name is also his token at the command line; `null`: nobody. */
   get(
     path: string,
     options?: { as?: 'acme' | 'globex' | null; headers?: Record<string, string> },
@@ -102,6 +102,21 @@ export function consoleOverLedger(
         },
       ),
     });
+  const sessionOf = (tenant: string) => {
+    const operator = OPERATORS.find((one) => one.tenant === tenant);
+    if (!isSignedIn || !operator) return null;
+    const who = { subject: `operator:${operator.name}`, tenant, mode: 'operator-token', role: state.role };
+    return {
+      ...who,
+      id: tenant,
+      openedMs: 0,
+      csrf: 'csrf',
+      kind: 'command-line',
+      askedFrom: null,
+      seenMs: 0,
+      untilMs: 60_000,
+    } as const;
+  };
   const service = createConsoleService({
     logger: pino({ level: 'silent' }),
     registry: new Registry(),
@@ -109,21 +124,11 @@ export function consoleOverLedger(
     tls: null,
     sessions: {
       open: () => Promise.resolve(''),
-      of: (cookie) => {
-        const operator = OPERATORS.find(({ tenant }) => tenant === cookie);
-        if (!isSignedIn || !operator) return Promise.resolve(null);
-        const who = {
-          subject: `operator:${operator.name}`,
-          tenant: operator.tenant,
-          mode: 'operator-token',
-          role: state.role,
-        };
-        return Promise.resolve({ ...who, id: cookie, openedMs: 0, csrf: 'csrf' });
-      },
+      of: (cookie) => Promise.resolve(sessionOf(cookie)),
       end: () => Promise.resolve(),
       endAllOf: () => Promise.resolve(),
       endElsewhere: () => Promise.resolve([]),
-      ofToken: () => Promise.resolve(null),
+      ofToken: (token) => Promise.resolve(sessionOf(token)),
       openOf: () => Promise.resolve([]),
       endOf: () => Promise.resolve(false),
       endToken: () => Promise.resolve(),

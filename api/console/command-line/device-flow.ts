@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { GRANT_LIFE_MS, POLL_SECS } from '../../../adapters/console/device-grants.js';
 import type { OpenSession, SessionStore } from '../../../adapters/console/session-store.js';
 import { GateError } from '../../../domain/errors.js';
+import { bareAddress, countedAddress } from '../../../domain/limits/counted-address.js';
 import { slidingBudget } from '../../../domain/limits/sliding-budget.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import type { ConsoleMetrics } from '../metrics.js';
@@ -50,8 +51,8 @@ export function deviceFlow(app: ServiceApp, options: DeviceFlowOptions): void {
   app.post(PATHS.begin, async (request) => {
     const form = formOf(request);
     if (form('scope') !== SCOPE) throw new GateError('invalid_scope');
-    const wait = begun.take(request.ip, 1, clock());
-    const grant = wait === 0 ? await sessions.grants.begin(request.ip) : null;
+    const wait = begun.take(countedAddress(request.ip), 1, clock());
+    const grant = wait === 0 ? await sessions.grants.begin(bareAddress(request.ip)) : null;
     if (grant === null)
       throw new GateError('rate_limited', 'Too many sign-ins have been begun and not ended: wait a little.', {
         fields: { retry_after_secs: wait === 0 ? 60 : wait },

@@ -6,6 +6,7 @@ import { GateError } from '../../../domain/errors.js';
 import { within } from '../../../domain/within.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import type { Over } from '../../plugins/declaration.js';
+import { addressAt } from '../address-at.js';
 import { relay } from '../review-events.js';
 import type { ReviewProof } from '../sign-in/mode.js';
 import { RELAYED, type RelayedRoute } from './relayed.js';
@@ -73,7 +74,7 @@ export function relayCommandLine(app: ServiceApp, { holder, assertRole, hil, led
           });
         try {
           const { url, fetch } = await within(route.timeoutMs, services[route.service], () => away());
-          const answer = await fetch(new URL(question.path, url).href, {
+          const answer = await fetch(addressAt(url, question.path), {
             method: route.method,
             headers: {
               ...(route.service === 'hil' && proof),

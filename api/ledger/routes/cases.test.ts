@@ -355,6 +355,8 @@ describe.each(STORES)('cases on %s', (kind) => {
     it('refuses an agent without a name, and anybody but the console; deep review may read', async () => {
       expect((await gate.call('POST /silence-allowlist', { ...entry, agent_id: '' })).status).toBe(400);
       expect((await gate.call('POST /silence-allowlist', { agent_id: 'a' })).status).toBe(400);
+      for (const field of ['agent_id', 'reason', 'source'])
+        expect((await gate.call('POST /silence-allowlist', { ...entry, [field]: 'a\0b' })).status).toBe(400);
       const as = 'service-deep-review';
       expect((await gate.call('GET /silence-allowlist', undefined, { as })).status).toBe(200);
       expect((await gate.call('POST /silence-allowlist', entry, { as })).status).toBe(403);

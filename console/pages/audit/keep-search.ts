@@ -1,3 +1,4 @@
+import { isStorable } from '../../../contracts/storable.js';
 import { GateError } from '../../../domain/errors.js';
 import type { Action, Form } from '../../visit.js';
 import { addressOf, asked } from './asked.js';
@@ -25,7 +26,7 @@ export const FORGET_SEARCH: Action = {
   async act({ services }, form) {
     assertKeepable(form);
     // As it stands in an address: a page holds no character that nobody sees.
-    await services.searches.forget(new URLSearchParams(`name=${form.get('name')}`).get('name') ?? '');
+    await services.searches.forget(kept(new URLSearchParams(`name=${form.get('name')}`).get('name') ?? ''));
     return addressOf('/audit', asked(queryIn(form)));
   },
   refused: (visit, form) => AUDIT.show({ ...visit, query: queryIn(form) }),
@@ -35,6 +36,11 @@ function nameIn(form: Form): string {
   const name = form.get('name').trim();
   if (name === '' || name.length > MOST_CHARACTERS)
     throw new GateError('invalid_request', `a search is kept under a name of 1 to ${MOST_CHARACTERS} characters`);
+  return kept(name);
+}
+
+function kept(name: string): string {
+  if (!isStorable(name)) throw new GateError('invalid_request', 'the name holds a character that no store keeps');
   return name;
 }
 

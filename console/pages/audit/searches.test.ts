@@ -90,6 +90,18 @@ describe('the searches that somebody keeps', () => {
     expect(await kept()).toEqual([]);
   });
 
+  it('are refused, kept or forgotten, under a name that not every store keeps', async () => {
+    for (const [path, name] of [
+      ['/audit/searches', 'a\0b'],
+      ['/audit/searches/forget', 'a%00b'],
+    ] as const) {
+      const refused = await browser.post(path, { name, query: 'agent=pay-bot' });
+      expect([path, refused.status, refused.text]).toEqual([path, 400, expect.stringContaining('invalid_request')]);
+      expect(refused.text).toContain('value="pay-bot"');
+    }
+    expect(await kept()).toEqual([]);
+  });
+
   it('are refused without a name, with a long one, and beyond fifty; what was asked stays', async () => {
     for (const name of [' ', 'x'.repeat(81)]) {
       const refused = await keep(name, 'agent=pay-bot');

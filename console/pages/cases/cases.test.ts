@@ -83,6 +83,9 @@ describe('a case', () => {
     ['status', { status: 'done' }, 'invalid_status'],
     ['note', { note: ' ' }, 'invalid_request'],
     ['note', { note: 'x'.repeat(2_001) }, 'invalid_request'],
+    ['note', { note: 'a\0b' }, 'invalid_request'],
+    ['attach', { agent: 'a\0b' }, 'invalid_request'],
+    ['attach', { call: 'a\0b' }, 'invalid_request'],
     ['attach', { agent: ' ' }, 'invalid_request'],
   ])('%s refuses %j with %s, on the page of the case, and changes nothing', async (path, fields, code) => {
     const id = await opened();
@@ -96,6 +99,14 @@ describe('a case', () => {
     const refused = await page.post('/cases', { title: ' ', agent: 'a bot' });
     expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('needs a title')]);
     expect(refused.text).toContain('>a bot</textarea>');
+    expect(await told('/cases')).toContain('No case.');
+  });
+
+  it('has no title, agent or call that not every store keeps', async () => {
+    for (const fields of [{ title: 'a\0b' }, { title: 'a', agent: 'a\0b' }, { title: 'a', call: 'a\0b' }]) {
+      const refused = await page.post('/cases', fields);
+      expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('invalid_request')]);
+    }
     expect(await told('/cases')).toContain('No case.');
   });
 

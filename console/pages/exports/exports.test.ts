@@ -55,6 +55,16 @@ describe('the exports', () => {
     expect(await text('/exports?came=nothing')).toContain('No row is old enough');
   });
 
+  it.each(['your password ended: call 555', '99999999-9999-4999-8999-999999999999', '[object Object]'])(
+    'tell of no copy that the ledger does not have: %j',
+    async (came) => {
+      await append({});
+      await page.post('/exports/run');
+      const found = await page.get(`/exports?${new URLSearchParams({ came }).toString()}`);
+      expect([found.status, found.text]).toEqual([200, expect.not.stringMatching(/Copied\.|555|99999999/)]);
+    },
+  );
+
   it.each(['viewer', 'approver'] as const)('only show a %s what was copied, and not where', async (role) => {
     await append({});
     await page.post('/exports/run');
@@ -204,9 +214,19 @@ describe('rows as CSV', () => {
     expect(lines[1]).toContain('"a,""b""\nc"');
   });
 
-  it.each(['=1+1', '+1', '-1', '@x', '\t=1', '\u0001=1', '  =1', '\uff1d1'])('run no formula: %j', async (words) => {
+  it.each(['=1+1', '+1', '-1', '@x', '\u0001=1', '  =1', '\uff1d1'])('run no formula: %j', async (words) => {
     await append({ reasoning: words, tool_name: null });
     const { text: file } = await page.get('/audit/export?as=csv');
     expect(file).toContain(`,'${words},`);
+  });
+
+  it.each([
+    ['x;=cmd|1', '"x;=cmd|1"'],
+    ['x\t=1+1', '"x\t=1+1"'],
+    ['\t=1', `"'\t=1"`],
+  ])('run none in a second cell either, where a spreadsheet divides at ; or a tab: %j', async (words, cell) => {
+    await append({ reasoning: words, tool_name: null });
+    const { text: file } = await page.get('/audit/export?as=csv');
+    expect(file).toContain(`,${cell},`);
   });
 });

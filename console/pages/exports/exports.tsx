@@ -1,7 +1,7 @@
 import type { ExportRecord } from '../../../contracts/ledger-export.js';
 import { GateError } from '../../../domain/errors.js';
 import { isAtLeast } from '../../roles.js';
-import { settled } from '../../services.js';
+import { settled, type Settled } from '../../services.js';
 import { Csrf, Empty, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
 import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
 import { exactWindow } from '../audit/asked.js';
@@ -60,9 +60,10 @@ function windowIn(form: Form): { readonly from: string; readonly to: string } {
 async function exportsShown({ services, person, csrf, query, nowMs }: Visit, form?: Form): Promise<Shown> {
   const done = await settled('The ledger', services.ledger.exports());
   const isAdmin = isAtLeast(person.role, 'admin');
+  const came = cameTold(query['came'], done);
   return {
     title: 'Exports',
-    ...(query['came'] && { notice: { kind: 'good', text: cameTold(query['came']) } as const }),
+    ...(came && { notice: { kind: 'good', text: came } as const }),
     body: (
       <section class="exports">
         <h1>Exports</h1>
@@ -121,14 +122,20 @@ async function exportsShown({ services, person, csrf, query, nowMs }: Visit, for
   };
 }
 
-const cameTold = (came: string) =>
-  came === 'nothing' ? (
-    'No row is old enough that was not copied before.'
-  ) : (
+/** What the last copy did. An address that somebody else made up tells of no copy that the ledger does not have. */
+function cameTold(
+  came: string | undefined,
+  done: Settled<Awaited<ReturnType<Visit['services']['ledger']['exports']>>>,
+) {
+  if (came === 'nothing') return 'No row is old enough that was not copied before.';
+  if (!done.ok || 'noPlace' in done.value) return null;
+  const record = done.value.find(({ snapshot_id }) => snapshot_id === came);
+  return record === undefined ? null : (
     <>
-      Copied. Snapshot <Id id={came} />.
+      Copied. Snapshot <Id id={record.snapshot_id} />.
     </>
   );
+}
 
 const OPTIONS = [
   ['compliance', 'the register of what the log holds by control'],
