@@ -116,7 +116,7 @@ describe.each(STORES)('device grants on %s', (kind) => {
       const left: Promise<unknown>[] = [];
       await sessions.grants.collect(deviceCode, () => {
         left.push(sessions.endElsewhere({ subject: WHO.subject, tenant: 'beta' }));
-        return true;
+        return Promise.resolve(true);
       });
       await Promise.all(left);
       expect(await sessions.openOf(WHO)).toEqual([]);

@@ -83,7 +83,7 @@ async function commandLineOf(browser: Browser): Promise<string> {
   const begun = await grants.begin('127.0.0.1');
   if (session === null || begun === null) throw new Error('nothing began');
   await grants.answer(begun.userCode, { session: session.id });
-  const came = await grants.collect(begun.deviceCode, () => true);
+  const came = await grants.collect(begun.deviceCode, () => Promise.resolve(true));
   if (came.is !== 'given') throw new Error(came.is);
   expect(await console.sessions.ofToken(came.token)).not.toBeNull();
   return came.token;
