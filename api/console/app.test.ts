@@ -472,6 +472,13 @@ function assertInert(page: string): void {
   expect(found(/[\p{Cf}\p{Cc}]/gu).filter((around) => !around.includes('\n'))).toEqual([]);
 }
 
+/** What the page of several decisions says of one call, without its markup. */
+const wordsOfRow = (page: string, id: string): string =>
+  (new RegExp(`<tr[^>]*data-came="${id}"[^>]*>(.*?)</tr>`, 's').exec(page)?.[1] ?? '')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ')
+    .trim();
+
 describe('several calls at once', () => {
   const parked = (count: number) => Promise.all(Array.from({ length: count }, (_, n) => fixture.hil.park(n + 1)));
   const rowFields = (text: string) => [...text.matchAll(/name="row" value="([^"]+)"/g)].map(([, value]) => value ?? '');
@@ -488,11 +495,33 @@ describe('several calls at once', () => {
     if (second) await (await fixture.browser()).post(`/hil/${second.id}/deny`, fieldsOf(second, { reason: 'no' }));
     const came = await browser.post('/hil/bulk/approve', { row: rowFields(look.text) });
     expect(came.text).toContain('2 of 3 took your decision.');
-    expect(came.text).toContain('already_decided');
+    const faster = wordsOfRow(came.text, second?.id ?? '');
+    expect(faster).toMatch(/^[0-9a-f]{8} wire_transfer payments-agent denied by operator:dev .*UTC\) \./);
+    expect(faster).toContain(
+      'It was decided or ended before. The first decision stands, and this one changed nothing. ( already_decided )',
+    );
     expect(await Promise.all(rows.map(statusOf))).toEqual(['approved', 'denied', 'approved']);
     expect((await browser.post('/hil/bulk/approve', { row: rowFields(look.text) })).text).toContain(
       '2 of 3 took your decision.',
     );
+  });
+
+  it('tell of those that were not sent because the session ended, and not that a service went away', async () => {
+    const rows = await parked(2);
+    const browser = await fixture.browser();
+    const look = await browser.post('/hil/bulk', { id: rows.map(({ id }) => id), decision: 'deny' });
+    const csrf = await browser.csrf();
+    const { sender } = fixture;
+    fixture.sender = (decision) => {
+      fixture.hil.now += 2 * 3_600_000;
+      return sender(decision);
+    };
+    const came = await browser.post('/hil/bulk/deny', { row: rowFields(look.text), csrf });
+    expect(came.text).toContain('1 of 2 took your decision.');
+    expect(wordsOfRow(came.text, rows[1]?.id ?? '')).toContain(
+      'not sent: you are not signed in any more ( unauthenticated )',
+    );
+    expect(came.text).not.toContain('went away');
   });
 
   it('are denied with one reason', async () => {
