@@ -681,6 +681,27 @@ describe('what an approval does', () => {
   });
 });
 
+describe('the list', () => {
+  const listOf = (text: string) => [...text.matchAll(/data-row="([^"]+)"/g)].map(([, id]) => id);
+
+  it('tells like calls apart: why each waits and its id, in the row and in the name of its box', async () => {
+    const one = await fixture.hil.park(1, { risk_summary: 'Review: the first\nof them' });
+    const two = await fixture.hil.park(2, { risk_summary: 'Review: the second' });
+    const { text } = await (await fixture.browser()).get('/hil');
+    for (const [row, words] of [
+      [one, 'Review: the first\\nof them'],
+      [two, 'Review: the second'],
+    ] as const) {
+      const item = new RegExp(`<li data-row="${row.id}">(.*?)</li>`, 's').exec(text)?.[1] ?? '';
+      const [box = '', link = ''] = item.split('</label>').map((part) => part.replace(/<[^>]*>/g, ''));
+      const short = row.id.slice(0, 8);
+      expect(box).toBe(`Choose wire_transfer for payments-agent, ${short}: ${words}`);
+      expect(link).toContain(words);
+      expect(link).toContain(`payments-agent ${short}`);
+    }
+  });
+});
+
 describe('a list of many calls', () => {
   it('comes in pages of a hundred by link, each row once', async () => {
     for (let n = 1; n <= 230; n += 1) await fixture.hil.park(n);

@@ -3,6 +3,7 @@ import { sinceLastTold } from '../../../domain/review/since-last.js';
 import { deadlineOf } from '../../../domain/review/transitions.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
 import { predictionOf, reasonsOf } from '../../../domain/sandbox/told.js';
+import { oneLine } from '../../../domain/printable.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { isAtLeast } from '../../roles.js';
 import { type QueuePage, type QueueQuery, type Settled, settled } from '../../services.js';
@@ -245,7 +246,8 @@ function List({
                             <label class="pick">
                               <input type="checkbox" name="id" value={item.id} checked={ticked.includes(item.id)} />
                               <span class="vh">
-                                Choose <Foreign text={item.tool} /> for <Foreign text={item.agent_id} />
+                                Choose <Foreign text={item.tool} /> for <Foreign text={item.agent_id} />,{' '}
+                                <Short id={item.id} />: <Foreign text={item.risk_summary} />
                               </span>
                             </label>
                           )}
@@ -310,7 +312,7 @@ function Row({
         )}
       </span>
       <span class="dim">
-        <Foreign text={item.agent_id} />
+        <Foreign text={item.agent_id} /> <Short id={item.id} />
         {item.required_approvers > 1 && (
           <>
             , {item.approvals_count} of {item.required_approvers}
@@ -344,6 +346,9 @@ function Review({
   reason,
 }: {
   readonly row: PendingRequest;
+      <span class="dim why" title={oneLine(item.risk_summary)}>
+        <Foreign text={item.risk_summary} />
+      </span>
   readonly lately: Settled<readonly PendingRequest[]>;
   readonly effect: string | null;
   readonly visit: Visit;
@@ -366,6 +371,9 @@ function Review({
             aria-label="Time left"
             data-due={due}
           />{' '}
+/** The beginning of an id: calls that are alike in all else are told apart by it, here and where several are decided. */
+const Short = ({ id }: { readonly id: string }) => <code>{id.slice(0, 8)}</code>;
+
           expires <Time iso={new Date(due).toISOString()} nowMs={nowMs} />
         </p>
       ) : (
