@@ -323,7 +323,7 @@ describe('what somebody typed', () => {
     const { status, text } = await browser.post(`/hil/${row.id}/deny`, fields);
     expect(status).toBe(409);
     expect(input(text)).toContain(`value="${SHOWN}"`);
-    expect(text).toContain('placeholder="Agent, tool, id or words" value="payments"');
+    expect(text).toContain('placeholder="Agent, words or a whole id" value="payments"');
   });
 
   it('can be copied where somebody else was faster', async () => {
@@ -698,6 +698,30 @@ describe('the list', () => {
       expect(box).toBe(`Choose wire_transfer for payments-agent, ${short}: ${words}`);
       expect(link).toContain(words);
       expect(link).toContain(`payments-agent ${short}`);
+    }
+  });
+
+  it.each(['id', 'correlation_id'] as const)('finds a call by its whole %s, whatever became of it', async (field) => {
+    const row = await fixture.hil.park(1);
+    await fixture.hil.park(2);
+    const browser = await fixture.browser();
+    const found = () => browser.get(`/hil?q=${encodeURIComponent(` ${row[field].toUpperCase()} `)}`);
+    expect(listOf((await found()).text)).toEqual([row.id]);
+    await fixture.hil.settle(row, { status: 'denied' });
+    const { text } = await found();
+    expect(listOf(text)).toEqual([row.id]);
+    expect(text).toContain('<span class="tag denied">denied</span>');
+    // Nobody decides it a second time, and how many wait is told all the same.
+    expect(text).not.toContain('type="checkbox"');
+    expect(text).toContain('<span class="count">1</span>');
+  });
+
+  it('finds nothing under the id of another tenant’s call, or of none, and says so', async () => {
+    const row = await fixture.hil.park(1, { tenant: 'globex' });
+    for (const id of [row.id, row.correlation_id, REQUEST]) {
+      const { text } = await (await fixture.browser()).get(`/hil?q=${id}`);
+      expect(listOf(text)).toEqual([]);
+      expect(text).toContain('No call has this id');
     }
   });
 });

@@ -1,9 +1,10 @@
 import { type PendingRequest, type PendingSummary, riskTier, toolOf } from '../../../contracts/review.js';
 import { sinceLastTold } from '../../../domain/review/since-last.js';
+import { summaryOf } from '../../../domain/review/summary.js';
 import { deadlineOf } from '../../../domain/review/transitions.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
-import { predictionOf, reasonsOf } from '../../../domain/sandbox/told.js';
 import { oneLine } from '../../../domain/printable.js';
+import { predictionOf, reasonsOf } from '../../../domain/sandbox/told.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { isAtLeast } from '../../roles.js';
 import { type QueuePage, type QueueQuery, type Settled, settled } from '../../services.js';
@@ -78,7 +79,7 @@ export async function queueShown(
   refused: Form | null = null,
 ): Promise<Shown> {
   const query = queueQuery(visit);
-  const listed = await settled('The review service', visit.services.hil.summaries(query));
+  const listed = await settled('The review service', asked(visit, query));
   const isListAlone = id === null && visit.query['part'] === 'rows';
   const first = isListAlone ? null : (id ?? (listed.ok ? (listed.value.items[0]?.id ?? null) : null));
   const row = first === null ? null : await settled('The review service', rowOf(visit, first));
@@ -132,6 +133,24 @@ export async function queueShown(
         </section>
       </div>
     ),
+/** The list; where a whole id is looked for, the call that has it as its own or as its correlation id, whatever became of it. */
+async function asked(visit: Visit, query: QueueQuery): Promise<QueuePage> {
+  const { hil } = visit.services;
+  const id = soughtId(query);
+  if (id === null) return hil.summaries(query);
+  const [row, { pending_count }] = await Promise.all([
+    rowOf(visit, id),
+    hil.summaries({ status: 'pending', sort: 'oldest', limit: 1 }),
+  ]);
+  return { items: row ? [summaryOf(row)] : [], next_cursor: null, pending_count };
+}
+
+/** The whole id that is looked for; `null` for anything else. */
+function soughtId({ q = '' }: QueueQuery): string | null {
+  const id = q.trim().toLowerCase();
+  return isUuid(id) ? id : null;
+}
+
   };
 }
 
@@ -188,6 +207,7 @@ function List({
   readonly query: QueueQuery;
   readonly selected: string | null;
   readonly ticked: readonly string[];
+  const isById = soughtId(query) !== null;
 }) {
   const picks = query.status === 'pending' && isAtLeast(visit.person.role, 'approver');
   return (
@@ -198,8 +218,8 @@ function List({
       </h1>
       <form class="filter" method="get" action="/hil" role="search">
         <label>
-          <span class="vh">Agent, tool, id or words</span>
-          <input name="q" type="search" placeholder="Agent, tool, id or words" value={query.q ?? ''} data-search />
+          <span class="vh">Agent, words or a whole id</span>
+          <input name="q" type="search" placeholder="Agent, words or a whole id" value={query.q ?? ''} data-search />
         </label>
         <label>
           <span class="vh">Status</span>
@@ -229,9 +249,11 @@ function List({
           {({ items, next_cursor }) =>
             items.length === 0 ? (
               <Empty>
-                {query.status === 'pending' && !query.q && !query.riskTier
-                  ? 'Nothing waits. A call that policy parks appears here by itself.'
-                  : 'None. Show another status, or take the filter away.'}
+                {isById
+                  ? 'No call has this id, or its row is past its retention.'
+                  : query.status === 'pending' && !query.q && !query.riskTier
+                    ? 'Nothing waits. A call that policy parks appears here by itself.'
+                    : 'None. Show another status, or take the filter away.'}
               </Empty>
             ) : (
               <>
@@ -242,7 +264,7 @@ function List({
                     <ol class="rows">
                       {items.map((item) => (
                         <li key={item.id} data-row={item.id}>
-                          {picks && (
+                          {picks && item.status === 'pending' && (
                             <label class="pick">
                               <input type="checkbox" name="id" value={item.id} checked={ticked.includes(item.id)} />
                               <span class="vh">
@@ -310,6 +332,12 @@ function Row({
         ) : (
           <Time iso={item.decided_at ?? item.created_at} nowMs={nowMs} />
         )}
+        {item.status !== query.status && (
+          <>
+            {' '}
+            <span class={`tag ${item.status}`}>{item.status}</span>
+          </>
+        )}
       </span>
       <span class="dim">
         <Foreign text={item.agent_id} /> <Short id={item.id} />
@@ -318,6 +346,9 @@ function Row({
             , {item.approvals_count} of {item.required_approvers}
           </>
         )}
+      <span class="dim why" title={oneLine(item.risk_summary)}>
+        <Foreign text={item.risk_summary} />
+      </span>
         {item.assigned_to && (
           <>
             , for <Foreign text={item.assigned_to} />
@@ -340,15 +371,15 @@ export const Severity = ({ of }: { readonly of: string | null }) =>
 function Review({
   row,
   lately,
+/** The beginning of an id: calls that are alike in all else are told apart by it, here and where several are decided. */
+const Short = ({ id }: { readonly id: string }) => <code>{id.slice(0, 8)}</code>;
+
   effect,
   visit,
   query,
   reason,
 }: {
   readonly row: PendingRequest;
-      <span class="dim why" title={oneLine(item.risk_summary)}>
-        <Foreign text={item.risk_summary} />
-      </span>
   readonly lately: Settled<readonly PendingRequest[]>;
   readonly effect: string | null;
   readonly visit: Visit;
@@ -371,9 +402,6 @@ function Review({
             aria-label="Time left"
             data-due={due}
           />{' '}
-/** The beginning of an id: calls that are alike in all else are told apart by it, here and where several are decided. */
-const Short = ({ id }: { readonly id: string }) => <code>{id.slice(0, 8)}</code>;
-
           expires <Time iso={new Date(due).toISOString()} nowMs={nowMs} />
         </p>
       ) : (
