@@ -724,6 +724,21 @@ describe('the list', () => {
       expect(text).toContain('No call has this id');
     }
   });
+
+  it.each([
+    ['pending', [0, 1, 2]],
+    ['denied', [2, 1, 0]],
+  ] as const)('knows where a call stood that is not in it any more: %s', async (status, places) => {
+    const rows = [await fixture.hil.park(10), await fixture.hil.park(20), await fixture.hil.park(30)];
+    const listed = [await fixture.hil.park(15), await fixture.hil.park(25)];
+    for (const row of status === 'denied' ? listed : rows) await fixture.hil.settle(row, { status: 'denied' });
+    const browser = await fixture.browser();
+    for (const [at, row] of rows.entries()) {
+      const { text } = await browser.get(`/hil/${row.id}?status=${status}`);
+      expect(listOf(text)).toHaveLength(2);
+      expect(text).toContain(`data-place="${places[at]}"`);
+    }
+  });
 });
 
 describe('a list of many calls', () => {

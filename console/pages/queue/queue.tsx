@@ -108,13 +108,7 @@ export async function queueShown(
             <Chain of={{ ok: true, value: broken }} nowMs={visit.nowMs} />
           </div>
         )}
-        <List
-          visit={visit}
-          listed={listed}
-          query={query}
-          selected={found?.id ?? null}
-          ticked={refused?.all('id') ?? []}
-        />
+        <List visit={visit} listed={listed} query={query} selected={found} ticked={refused?.all('id') ?? []} />
         <section class="detail" aria-label="The chosen call">
           {row && !row.ok && <Away service={row.service} why={row.why} />}
           {missing && <Empty>No such call waits or waited here, or its row is past its retention.</Empty>}
@@ -133,6 +127,12 @@ export async function queueShown(
         </section>
       </div>
     ),
+  };
+}
+
+const rowOf = async ({ services: { hil } }: Visit, id: string): Promise<PendingRequest | null> =>
+  isUuid(id) ? ((await hil.row(id)) ?? (await hil.byCorrelation(id))) : null;
+
 /** The list; where a whole id is looked for, the call that has it as its own or as its correlation id, whatever became of it. */
 async function asked(visit: Visit, query: QueueQuery): Promise<QueuePage> {
   const { hil } = visit.services;
@@ -150,12 +150,6 @@ function soughtId({ q = '' }: QueueQuery): string | null {
   const id = q.trim().toLowerCase();
   return isUuid(id) ? id : null;
 }
-
-  };
-}
-
-const rowOf = async ({ services: { hil } }: Visit, id: string): Promise<PendingRequest | null> =>
-  isUuid(id) ? ((await hil.row(id)) ?? (await hil.byCorrelation(id))) : null;
 
 /** What a decision came to, read from the row: an address can claim anything. */
 function doneNotice(row: PendingRequest, came: CameOfIt | null): Notice | null {
@@ -205,15 +199,15 @@ function List({
   readonly visit: Visit;
   readonly listed: Settled<QueuePage>;
   readonly query: QueueQuery;
-  readonly selected: string | null;
+  readonly selected: PendingRequest | null;
   readonly ticked: readonly string[];
-  const isById = soughtId(query) !== null;
 }) {
   const picks = query.status === 'pending' && isAtLeast(visit.person.role, 'approver');
   return (
     <section class="list" aria-label="Calls">
       <h1>
         {query.status === 'pending' ? 'Waiting' : `${query.status[0]?.toUpperCase()}${query.status.slice(1)}`}{' '}
+  const isById = soughtId(query) !== null;
         {listed.ok && query.status === 'pending' && <span class="count">{listed.value.pending_count}</span>}
       </h1>
       <form class="filter" method="get" action="/hil" role="search">
@@ -260,7 +254,7 @@ function List({
                 <form method="post" action="/hil/bulk">
                   <Csrf token={visit.csrf} />
                   <ListFields query={query} />
-                  <div data-rows>
+                  <div data-rows data-place={selected ? placeIn(items, selected, query) : undefined}>
                     <ol class="rows">
                       {items.map((item) => (
                         <li key={item.id} data-row={item.id}>
@@ -273,7 +267,7 @@ function List({
                               </span>
                             </label>
                           )}
-                          <Row item={item} visit={visit} query={query} selected={item.id === selected} />
+                          <Row item={item} visit={visit} query={query} selected={item.id === selected?.id} />
                         </li>
                       ))}
                     </ol>
@@ -314,6 +308,15 @@ function Row({
   item,
   visit: { nowMs },
   query,
+/** How many rows stand before a call's place in the list, where the keys go on from when it was decided and is not in the list any more. */
+function placeIn(items: readonly PendingSummary[], { created_at, id }: PendingRequest, { sort }: QueueQuery): number {
+  const isBefore = (item: PendingSummary): boolean => {
+    const [one, other] = [`${item.created_at} ${item.id}`, `${created_at} ${id}`];
+    return sort === 'oldest' ? one < other : one > other;
+  };
+  return items.filter(isBefore).length;
+}
+
   selected,
 }: {
   readonly item: PendingSummary;
@@ -329,26 +332,26 @@ function Row({
       <span class="when">
         {item.status === 'pending' ? (
           <Time iso={item.expires_at} nowMs={nowMs} />
-        ) : (
-          <Time iso={item.decided_at ?? item.created_at} nowMs={nowMs} />
-        )}
         {item.status !== query.status && (
           <>
             {' '}
             <span class={`tag ${item.status}`}>{item.status}</span>
           </>
         )}
+        ) : (
+          <Time iso={item.decided_at ?? item.created_at} nowMs={nowMs} />
+        )}
       </span>
       <span class="dim">
         <Foreign text={item.agent_id} /> <Short id={item.id} />
         {item.required_approvers > 1 && (
           <>
-            , {item.approvals_count} of {item.required_approvers}
-          </>
-        )}
       <span class="dim why" title={oneLine(item.risk_summary)}>
         <Foreign text={item.risk_summary} />
       </span>
+            , {item.approvals_count} of {item.required_approvers}
+          </>
+        )}
         {item.assigned_to && (
           <>
             , for <Foreign text={item.assigned_to} />
@@ -368,12 +371,12 @@ export const Severity = ({ of }: { readonly of: string | null }) =>
   of === null ? <span class="tag unscored">no report</span> : <span class={`tag ${of}`}>{of}</span>;
 
 /** Everything about a decision. */
-function Review({
-  row,
-  lately,
 /** The beginning of an id: calls that are alike in all else are told apart by it, here and where several are decided. */
 const Short = ({ id }: { readonly id: string }) => <code>{id.slice(0, 8)}</code>;
 
+function Review({
+  row,
+  lately,
   effect,
   visit,
   query,
