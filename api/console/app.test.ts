@@ -676,8 +676,48 @@ describe('what an approval does', () => {
     expect(await told([EXECUTED])).toEqual({ before: undefined, kind: 'good', after: '' });
   });
 
-  it('a denial waits for nothing', async () => {
-    expect(await told([EXECUTED], 'denied')).toMatchObject({ kind: 'bad', after: '' });
+  it('a denial waits for nothing, and is what its person wanted', async () => {
+    expect(await told([EXECUTED], 'denied')).toMatchObject({ kind: 'good', after: '' });
+  });
+});
+
+describe('the notice after a denial', () => {
+  const noticeOf = (text: string) =>
+    /<p class="notice (\w+)"[^>]*>(.*?)<\/p>/s
+      .exec(text)
+      ?.map((part) => part.replace(/<[^>]*>/g, ''))
+      .slice(1);
+
+  it('is good to who denied, and begins as a sentence', async () => {
+    const row = await fixture.hil.park(1);
+    const browser = await fixture.browser();
+    const { headers } = await browser.post(`/hil/${row.id}/deny`, fieldsOf(row));
+    expect(noticeOf((await browser.get(String(headers['location']))).text)).toEqual([
+      'good',
+      expect.stringMatching(/^Denied: wire_transfer for payments-agent, by operator:dev/),
+    ]);
+  });
+
+  it.each([
+    ['somebody else', { by: 'operator:second' }],
+    [
+      'policy, of the change that was to be approved',
+      {
+        by: 'operator:dev',
+        modification: {
+          diff: {
+            contract: 'gate.hil.modification-diff/v1' as const,
+            replacements: [{ path: ['amount'], value: 2 }],
+          },
+          reviewed_digest: '0'.repeat(64),
+        },
+      },
+    ],
+  ])('is bad where it was %s', async (_, ended) => {
+    const row = await fixture.hil.park(1);
+    await fixture.hil.settle(row, { status: 'denied', ...ended });
+    const { text } = await (await fixture.browser()).get(`/hil/${row.id}?done=${row.id}`);
+    expect(noticeOf(text)).toEqual(['bad', expect.stringMatching(/^Denied: /)]);
   });
 });
 

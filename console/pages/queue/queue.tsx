@@ -98,7 +98,7 @@ export async function queueShown(
   const missing = id !== null && row?.ok === true && found === null;
   return {
     title: found ? `${toolOf(found)}, ${found.status}` : waiting === 0 ? 'Nothing waits' : `${waiting} wait`,
-    notice: notice ?? (isDone ? doneNotice(found, came) : null),
+    notice: notice ?? (isDone ? doneNotice(found, came, visit.person.subject) : null),
     ...(missing && { status: 404 }),
     body: (
       <div class={id === null ? 'queue' : 'queue one'} data-live="/stream/hil" data-self={self}>
@@ -152,7 +152,7 @@ function soughtId({ q = '' }: QueueQuery): string | null {
 }
 
 /** What a decision came to, read from the row: an address can claim anything. */
-function doneNotice(row: PendingRequest, came: CameOfIt | null): Notice | null {
+function doneNotice(row: PendingRequest, came: CameOfIt | null, by: string): Notice | null {
   const call = (
     <>
       <Foreign text={toolOf(row)} /> for <Foreign text={row.agent_id} />
@@ -172,11 +172,13 @@ function doneNotice(row: PendingRequest, came: CameOfIt | null): Notice | null {
         };
   }
   const changed = row.modification_diff ? ' with changed arguments' : '';
+  // Who denies gets what was asked for; who meant something else is told so.
+  const isDenial = row.status === 'denied' && row.decided_by === by && !row.modification_diff;
   return {
-    kind: came?.kind ?? (row.status === 'approved' ? 'good' : 'bad'),
+    kind: came?.kind ?? (row.status === 'approved' || isDenial ? 'good' : 'bad'),
     text: (
       <>
-        {row.status === 'approved' ? `Approved${changed}` : row.status}: {call}
+        {row.status === 'approved' ? `Approved${changed}` : capitalized(row.status)}: {call}
         {row.decided_by && (
           <>
             , by <Foreign text={row.decided_by} />
@@ -188,6 +190,8 @@ function doneNotice(row: PendingRequest, came: CameOfIt | null): Notice | null {
     ),
   };
 }
+
+const capitalized = (word: string): string => `${word[0]?.toUpperCase() ?? ''}${word.slice(1)}`;
 
 function List({
   visit,
@@ -203,11 +207,11 @@ function List({
   readonly ticked: readonly string[];
 }) {
   const picks = query.status === 'pending' && isAtLeast(visit.person.role, 'approver');
+  const isById = soughtId(query) !== null;
   return (
     <section class="list" aria-label="Calls">
       <h1>
-        {query.status === 'pending' ? 'Waiting' : `${query.status[0]?.toUpperCase()}${query.status.slice(1)}`}{' '}
-  const isById = soughtId(query) !== null;
+        {query.status === 'pending' ? 'Waiting' : capitalized(query.status)}{' '}
         {listed.ok && query.status === 'pending' && <span class="count">{listed.value.pending_count}</span>}
       </h1>
       <form class="filter" method="get" action="/hil" role="search">
@@ -304,10 +308,6 @@ function List({
   );
 }
 
-function Row({
-  item,
-  visit: { nowMs },
-  query,
 /** How many rows stand before a call's place in the list, where the keys go on from when it was decided and is not in the list any more. */
 function placeIn(items: readonly PendingSummary[], { created_at, id }: PendingRequest, { sort }: QueueQuery): number {
   const isBefore = (item: PendingSummary): boolean => {
@@ -317,6 +317,10 @@ function placeIn(items: readonly PendingSummary[], { created_at, id }: PendingRe
   return items.filter(isBefore).length;
 }
 
+function Row({
+  item,
+  visit: { nowMs },
+  query,
   selected,
 }: {
   readonly item: PendingSummary;
@@ -328,27 +332,27 @@ function placeIn(items: readonly PendingSummary[], { created_at, id }: PendingRe
     <a href={listAddress(`/hil/${item.id}`, query)} aria-current={selected ? 'true' : undefined}>
       <span class="what">
         <Foreign text={item.tool} /> <Severity of={item.severity} />
-      </span>
-      <span class="when">
-        {item.status === 'pending' ? (
-          <Time iso={item.expires_at} nowMs={nowMs} />
         {item.status !== query.status && (
           <>
             {' '}
             <span class={`tag ${item.status}`}>{item.status}</span>
           </>
         )}
+      </span>
+      <span class="when">
+        {item.status === 'pending' ? (
+          <Time iso={item.expires_at} nowMs={nowMs} />
         ) : (
           <Time iso={item.decided_at ?? item.created_at} nowMs={nowMs} />
         )}
+      </span>
+      <span class="dim why" title={oneLine(item.risk_summary)}>
+        <Foreign text={item.risk_summary} />
       </span>
       <span class="dim">
         <Foreign text={item.agent_id} /> <Short id={item.id} />
         {item.required_approvers > 1 && (
           <>
-      <span class="dim why" title={oneLine(item.risk_summary)}>
-        <Foreign text={item.risk_summary} />
-      </span>
             , {item.approvals_count} of {item.required_approvers}
           </>
         )}
@@ -367,13 +371,13 @@ function placeIn(items: readonly PendingSummary[], { created_at, id }: PendingRe
   );
 }
 
+/** The beginning of an id: calls that are alike in all else are told apart by it, here and where several are decided. */
+const Short = ({ id }: { readonly id: string }) => <code>{id.slice(0, 8)}</code>;
+
 export const Severity = ({ of }: { readonly of: string | null }) =>
   of === null ? <span class="tag unscored">no report</span> : <span class={`tag ${of}`}>{of}</span>;
 
 /** Everything about a decision. */
-/** The beginning of an id: calls that are alike in all else are told apart by it, here and where several are decided. */
-const Short = ({ id }: { readonly id: string }) => <code>{id.slice(0, 8)}</code>;
-
 function Review({
   row,
   lately,
