@@ -323,7 +323,7 @@ describe('what somebody typed', () => {
     const { status, text } = await browser.post(`/hil/${row.id}/deny`, fields);
     expect(status).toBe(409);
     expect(input(text)).toContain(`value="${SHOWN}"`);
-    expect(text).toContain('placeholder="Agent, words or a whole id" value="payments"');
+    expect(text).toContain('placeholder="Agent, tool, words or a whole id" value="payments"');
   });
 
   it('can be copied where somebody else was faster', async () => {

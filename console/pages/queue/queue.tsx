@@ -216,8 +216,14 @@ function List({
       </h1>
       <form class="filter" method="get" action="/hil" role="search">
         <label>
-          <span class="vh">Agent, words or a whole id</span>
-          <input name="q" type="search" placeholder="Agent, words or a whole id" value={query.q ?? ''} data-search />
+          <span class="vh">Agent, tool, words or a whole id</span>
+          <input
+            name="q"
+            type="search"
+            placeholder="Agent, tool, words or a whole id"
+            value={query.q ?? ''}
+            data-search
+          />
         </label>
         <label>
           <span class="vh">Status</span>
