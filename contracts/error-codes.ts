@@ -465,7 +465,11 @@ export const ERROR_CODES = {
     meaning: 'The severity of a case is serious, death or critical_infra.',
   },
   not_found: { status: 404, retry: 'no', meaning: 'There is no such object for this caller.' },
-  already_decided: { status: 409, retry: 'no', meaning: 'The first decision stands; the body shows it.' },
+  already_decided: {
+    status: 409,
+    retry: 'no',
+    meaning: 'It was decided or ended before. The first decision stands, and this one changed nothing.',
+  },
   pending_expired: { status: 409, retry: 'no', meaning: 'The deadline has passed; the row is closed.' },
   operation_conflict: {
     status: 409,

@@ -1,4 +1,5 @@
-import type { ReviewOrder, ReviewStatus } from '../../contracts/review.js';
+import type { JsonObject } from '../../contracts/json.js';
+import { type ReviewOrder, type ReviewStatus, toolOf } from '../../contracts/review.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { cursorOf, type Place, placeOf } from '../../domain/review/cursor.js';
 import type { SummariesQuery, SummaryPage } from '../../domain/review/ports.js';
@@ -11,7 +12,15 @@ import { waitingCount } from './waiting.js';
 /** What a filter looks at. */
 type Looked = Pick<
   StoredReview,
-  'id' | 'created_ms' | 'deadline_ms' | 'status' | 'agent_id' | 'method' | 'risk_summary' | 'annotations'
+  | 'id'
+  | 'created_ms'
+  | 'deadline_ms'
+  | 'status'
+  | 'agent_id'
+  | 'method'
+  | 'minimized_payload'
+  | 'risk_summary'
+  | 'annotations'
 >;
 
 /** Rows that are read at a time where a filter may drop most of them. */
@@ -93,9 +102,19 @@ function wanted({ status, q, risk_tier }: SummariesQuery, now: number): (row: Lo
     if (risk_tier !== undefined && tierOf(row) !== risk_tier) return false;
     return (
       text === undefined ||
-      [row.agent_id, row.method, row.risk_summary].some((field) => field.toLowerCase().includes(text))
+      [row.agent_id, row.method, row.risk_summary].some((field) => field.toLowerCase().includes(text)) ||
+      toolIn(row).toLowerCase().includes(text)
     );
   };
+}
+
+/** The tool that the row is shown with. */
+function toolIn({ minimized_payload, method }: Looked): string {
+  try {
+    return toolOf({ request_payload: JSON.parse(minimized_payload) as JsonObject, method });
+  } catch {
+    return '';
+  }
 }
 
 /** The severity that the sandbox predicts. Rows are not verified here: the annotations of one that somebody edited may be anything. */
@@ -116,7 +135,7 @@ function pageStatement(sort: ReviewOrder, ranges: number, after: boolean): State
   if (known) return known;
   const [behind, direction] = sort === 'newest' ? ['<', 'desc'] : ['>', 'asc'];
   const ordered = `order by created_ms ${direction}, id ${direction} limit ?`;
-  const range = `select id, created_ms, deadline_ms, status, agent_id, method, risk_summary, annotations from reviews
+  const range = `select id, created_ms, deadline_ms, status, agent_id, method, minimized_payload, risk_summary, annotations from reviews
     where tenant = ? and status = ? and withdrawn_at is null${after ? ` and (created_ms, id) ${behind} (?, ?)` : ''} ${ordered}`;
   const all = Array.from({ length: ranges }, (_, index) => `select * from (${range}) as range_${index}`);
   const made = statement<Looked>(`${all.join(' union all ')} ${ordered}`);

@@ -323,7 +323,7 @@ describe('what somebody typed', () => {
     const { status, text } = await browser.post(`/hil/${row.id}/deny`, fields);
     expect(status).toBe(409);
     expect(input(text)).toContain(`value="${SHOWN}"`);
-    expect(text).toContain('placeholder="Agent, tool, id or words" value="payments"');
+    expect(text).toContain('placeholder="Agent, tool, words or a whole id" value="payments"');
   });
 
   it('can be copied where somebody else was faster', async () => {
@@ -472,6 +472,13 @@ function assertInert(page: string): void {
   expect(found(/[\p{Cf}\p{Cc}]/gu).filter((around) => !around.includes('\n'))).toEqual([]);
 }
 
+/** What the page of several decisions says of one call, without its markup. */
+const wordsOfRow = (page: string, id: string): string =>
+  (new RegExp(`<tr[^>]*data-came="${id}"[^>]*>(.*?)</tr>`, 's').exec(page)?.[1] ?? '')
+    .replace(/<[^>]*>/g, ' ')
+    .replace(/\s+/g, ' ')
+    .trim();
+
 describe('several calls at once', () => {
   const parked = (count: number) => Promise.all(Array.from({ length: count }, (_, n) => fixture.hil.park(n + 1)));
   const rowFields = (text: string) => [...text.matchAll(/name="row" value="([^"]+)"/g)].map(([, value]) => value ?? '');
@@ -488,11 +495,33 @@ describe('several calls at once', () => {
     if (second) await (await fixture.browser()).post(`/hil/${second.id}/deny`, fieldsOf(second, { reason: 'no' }));
     const came = await browser.post('/hil/bulk/approve', { row: rowFields(look.text) });
     expect(came.text).toContain('2 of 3 took your decision.');
-    expect(came.text).toContain('already_decided');
+    const faster = wordsOfRow(came.text, second?.id ?? '');
+    expect(faster).toMatch(/^[0-9a-f]{8} wire_transfer payments-agent denied by operator:dev .*UTC\) \./);
+    expect(faster).toContain(
+      'It was decided or ended before. The first decision stands, and this one changed nothing. ( already_decided )',
+    );
     expect(await Promise.all(rows.map(statusOf))).toEqual(['approved', 'denied', 'approved']);
     expect((await browser.post('/hil/bulk/approve', { row: rowFields(look.text) })).text).toContain(
       '2 of 3 took your decision.',
     );
+  });
+
+  it('tell of those that were not sent because the session ended, and not that a service went away', async () => {
+    const rows = await parked(2);
+    const browser = await fixture.browser();
+    const look = await browser.post('/hil/bulk', { id: rows.map(({ id }) => id), decision: 'deny' });
+    const csrf = await browser.csrf();
+    const { sender } = fixture;
+    fixture.sender = (decision) => {
+      fixture.hil.now += 2 * 3_600_000;
+      return sender(decision);
+    };
+    const came = await browser.post('/hil/bulk/deny', { row: rowFields(look.text), csrf });
+    expect(came.text).toContain('1 of 2 took your decision.');
+    expect(wordsOfRow(came.text, rows[1]?.id ?? '')).toContain(
+      'not sent: you are not signed in any more ( unauthenticated )',
+    );
+    expect(came.text).not.toContain('went away');
   });
 
   it('are denied with one reason', async () => {
@@ -647,8 +676,108 @@ describe('what an approval does', () => {
     expect(await told([EXECUTED])).toEqual({ before: undefined, kind: 'good', after: '' });
   });
 
-  it('a denial waits for nothing', async () => {
-    expect(await told([EXECUTED], 'denied')).toMatchObject({ kind: 'bad', after: '' });
+  it('a denial waits for nothing, and is what its person wanted', async () => {
+    expect(await told([EXECUTED], 'denied')).toMatchObject({ kind: 'good', after: '' });
+  });
+});
+
+describe('the notice after a denial', () => {
+  const noticeOf = (text: string) =>
+    /<p class="notice (\w+)"[^>]*>(.*?)<\/p>/s
+      .exec(text)
+      ?.map((part) => part.replace(/<[^>]*>/g, ''))
+      .slice(1);
+
+  it('is good to who denied, and begins as a sentence', async () => {
+    const row = await fixture.hil.park(1);
+    const browser = await fixture.browser();
+    const { headers } = await browser.post(`/hil/${row.id}/deny`, fieldsOf(row));
+    expect(noticeOf((await browser.get(String(headers['location']))).text)).toEqual([
+      'good',
+      expect.stringMatching(/^Denied: wire_transfer for payments-agent, by operator:dev/),
+    ]);
+  });
+
+  it.each([
+    ['somebody else', { by: 'operator:second' }],
+    [
+      'policy, of the change that was to be approved',
+      {
+        by: 'operator:dev',
+        modification: {
+          diff: {
+            contract: 'gate.hil.modification-diff/v1' as const,
+            replacements: [{ path: ['amount'], value: 2 }],
+          },
+          reviewed_digest: '0'.repeat(64),
+        },
+      },
+    ],
+  ])('is bad where it was %s', async (_, ended) => {
+    const row = await fixture.hil.park(1);
+    await fixture.hil.settle(row, { status: 'denied', ...ended });
+    const { text } = await (await fixture.browser()).get(`/hil/${row.id}?done=${row.id}`);
+    expect(noticeOf(text)).toEqual(['bad', expect.stringMatching(/^Denied: /)]);
+  });
+});
+
+describe('the list', () => {
+  const listOf = (text: string) => [...text.matchAll(/data-row="([^"]+)"/g)].map(([, id]) => id);
+
+  it('tells like calls apart: why each waits and its id, in the row and in the name of its box', async () => {
+    const one = await fixture.hil.park(1, { risk_summary: 'Review: the first\nof them' });
+    const two = await fixture.hil.park(2, { risk_summary: 'Review: the second' });
+    const { text } = await (await fixture.browser()).get('/hil');
+    for (const [row, words] of [
+      [one, 'Review: the first\\nof them'],
+      [two, 'Review: the second'],
+    ] as const) {
+      const item = new RegExp(`<li data-row="${row.id}">(.*?)</li>`, 's').exec(text)?.[1] ?? '';
+      const [box = '', link = ''] = item.split('</label>').map((part) => part.replace(/<[^>]*>/g, ''));
+      const short = row.id.slice(0, 8);
+      expect(box).toBe(`Choose wire_transfer for payments-agent, ${short}: ${words}`);
+      expect(link).toContain(words);
+      expect(link).toContain(`payments-agent ${short}`);
+    }
+  });
+
+  it.each(['id', 'correlation_id'] as const)('finds a call by its whole %s, whatever became of it', async (field) => {
+    const row = await fixture.hil.park(1);
+    await fixture.hil.park(2);
+    const browser = await fixture.browser();
+    const found = () => browser.get(`/hil?q=${encodeURIComponent(` ${row[field].toUpperCase()} `)}`);
+    expect(listOf((await found()).text)).toEqual([row.id]);
+    await fixture.hil.settle(row, { status: 'denied' });
+    const { text } = await found();
+    expect(listOf(text)).toEqual([row.id]);
+    expect(text).toContain('<span class="tag denied">denied</span>');
+    // Nobody decides it a second time, and how many wait is told all the same.
+    expect(text).not.toContain('type="checkbox"');
+    expect(text).toContain('<span class="count">1</span>');
+  });
+
+  it('finds nothing under the id of another tenant’s call, or of none, and says so', async () => {
+    const row = await fixture.hil.park(1, { tenant: 'globex' });
+    for (const id of [row.id, row.correlation_id, REQUEST]) {
+      const { text } = await (await fixture.browser()).get(`/hil?q=${id}`);
+      expect(listOf(text)).toEqual([]);
+      expect(text).toContain('No call has this id');
+    }
+  });
+
+  it.each([
+    ['pending', [0, 1, 2]],
+    ['denied', [2, 1, 0]],
+  ] as const)('knows where a call stood that is not in it any more: %s', async (status, places) => {
+    const rows = [await fixture.hil.park(10), await fixture.hil.park(20), await fixture.hil.park(30)];
+    const listed = [await fixture.hil.park(15), await fixture.hil.park(25)];
+    for (const row of status === 'denied' ? listed : rows) await fixture.hil.settle(row, { status: 'denied' });
+    const browser = await fixture.browser();
+    for (const [at, row] of rows.entries()) {
+      const { text } = await browser.get(`/hil/${row.id}?status=${status}`);
+      expect(listOf(text)).toHaveLength(2);
+      expect(text).toContain(`data-place="${places[at]}"`);
+    }
   });
 });
 

@@ -79,11 +79,12 @@ const ACTS: Readonly<Record<string, () => void>> = {
   '?': help,
 };
 
-/** Opens the next row of the list, from the chosen one. */
-function move(by: number): void {
+/** Opens the next row of the list, from the chosen one, or from where it stood before it was decided. */
+function move(by: 1 | -1): void {
   const rows = [...document.querySelectorAll<HTMLAnchorElement>('[data-row] > a')];
   const at = rows.findIndex((row) => row.getAttribute('aria-current') === 'true');
-  const next = rows[at === -1 ? 0 : at + by];
+  const place = Number(document.querySelector<HTMLElement>('[data-place]')?.dataset['place'] ?? 0);
+  const next = rows[at !== -1 ? at + by : by === 1 ? place : place - 1];
   if (next) location.assign(next.href);
 }
 

@@ -6,7 +6,7 @@ export interface RuleMetadata {
   readonly rule: string;
   readonly title: string | null;
   readonly description: string | null;
-  /** The reason given to a call; `%s` stands for what the rule fills in. */
+  /** The reason given to a call, whole; `%s` stands for what the rule fills in. */
   readonly reason: string | null;
 }
 
@@ -52,16 +52,50 @@ function annotated(text: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** The string in a rule that starts like a reason: the reason itself, or what it is formatted or joined from. */
+/** Strings, raw strings, comments, names (with their path), and every other sign by itself. */
+const TOKENS = /"(?:[^"\\]|\\.)*"|`[^`]*`|#[^\n]*|[A-Za-z_][\w.]*|[^\s]/g;
+const REASON = /^"(?:Violation|Review): /;
+
+/** The string in a rule that starts like a reason: the reason itself, what it is formatted from, or all that it is joined from. */
 function reasonIn(rule: string): string | null {
-  for (const [quoted] of rule.matchAll(/"(?:Violation|Review): (?:[^"\\]|\\.)*"/g)) {
-    try {
-      return JSON.parse(quoted) as string;
-    } catch {
-      // Rego has escapes that JSON does not; such a reason is left out here.
-    }
+  const tokens = (rule.match(TOKENS) ?? []).filter((token) => !token.startsWith('#'));
+  for (const [at, token] of tokens.entries()) {
+    const words = REASON.test(token) ? literal(token) : null;
+    if (words === null) continue;
+    const [name, open, separator = '', comma, list] = tokens.slice(Math.max(0, at - 5), at);
+    if (`${name}${open}${comma}${list}` !== 'concat(,[') return words;
+    return elementsFrom(tokens, at).join(literal(separator) ?? PLACE);
   }
   return null;
+}
+
+const PLACE = '%s';
+const DEPTH: Readonly<Record<string, number>> = { '(': 1, '[': 1, '{': 1, ')': -1, ']': -1, '}': -1 };
+
+/** The elements of a list up to its end: what a literal says, and a place for everything else. */
+function elementsFrom(tokens: readonly string[], begin: number): readonly string[] {
+  const elements: string[][] = [[]];
+  let depth = 0;
+  for (const token of tokens.slice(begin)) {
+    depth += DEPTH[token] ?? 0;
+    if (depth < 0) break;
+    if (token === ',' && depth === 0) elements.push([]);
+    else elements.at(-1)?.push(token);
+  }
+  // A comma may stand after the last one.
+  return elements
+    .filter(({ length }) => length > 0)
+    .map(([first = '', ...more]) => (more.length === 0 ? literal(first) : null) ?? PLACE);
+}
+
+/** What a string in quotes says; null for anything else, also with an escape of Rego that JSON does not have. */
+function literal(token: string): string | null {
+  if (!token.startsWith('"')) return null;
+  try {
+    return JSON.parse(token) as string;
+  } catch {
+    return null;
+  }
 }
 
 /** The rule from its head to the closing bracket at the beginning of a line, or only the head. */

@@ -101,10 +101,9 @@ inBrowser(`the queue of the console in a browser${needs('chromium', executable !
       const other = await page.context().newPage();
       await other.goto(url(page, '/hil'));
       // A browser without windows shows every page; another one hides all but one.
-      await other.evaluate(() => {
-        Object.defineProperty(document, 'hidden', { get: () => true });
-        document.dispatchEvent(new Event('visibilitychange'));
-      });
+      await other.evaluate(
+        "Object.defineProperty(document, 'hidden', { get: () => true }); document.dispatchEvent(new Event('visibilitychange'))",
+      );
     }
     await page.goto(url(page, `/hil/${row.id}`));
     await page.getByRole('button', { name: 'Deny', exact: true }).click();

@@ -86,7 +86,7 @@ inBrowser(`the console of lite in a browser${needs('chromium', executable !== nu
       await page.getByLabel('Operator token').press('Enter');
       await page.getByLabel('Reason, which its agent is told').fill('not this vendor');
       await page.getByLabel('Reason, which its agent is told').press('Enter');
-      expect(await notice().textContent()).toContain('denied: wire_transfer for anonymous');
+      expect(await notice().textContent()).toMatch(/^Denied: wire_transfer for anonymous/);
       expect(await detail().textContent()).toContain('not this vendor');
       expect(tools.executed).toHaveLength(0);
     }, 90_000);
@@ -117,6 +117,24 @@ inBrowser(`the console of lite in a browser${needs('chromium', executable !== nu
     });
     await page.getByText('What you typed is still here.').waitFor();
     expect(await page.getByLabel('Reason, which its agent is told').inputValue()).toBe('half a rea');
+  }, 90_000);
+
+  it('goes on by keys from the call that was decided: j to the next one, k to the one before', async () => {
+    await open();
+    const ids = [await parked({ amount: 1 }), await parked({ amount: 2 }), await parked({ amount: 3 })];
+    await signIn();
+    await page.goto(`${gate.lite.url}/hil/${ids[1]}`);
+    const opens = (id: string | undefined) => page.locator(`[data-review="${id}"]`).waitFor();
+    for (const [key, at] of [
+      ['j', 2],
+      ['k', 0],
+    ] as const) {
+      await page.keyboard.press('d');
+      await page.keyboard.press('Enter');
+      await page.locator('article .tag.denied').waitFor();
+      await page.keyboard.press(key);
+      await opens(ids[at]);
+    }
   }, 90_000);
 
   it('shows that a call expired while somebody looks at it', async () => {

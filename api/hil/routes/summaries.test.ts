@@ -148,13 +148,19 @@ describe.each(STORES)('GET /pending/summaries on %s', (kind) => {
   it.each([
     ['the agent', 'MENTS-AG', [1]],
     ['the method', 'custom', [2]],
+    ['the tool', 'archive_', [3]],
     ['the summary of the risk, in any case of any script', 'äRger', [3]],
     ['no pattern but a text', '%', []],
     ['nothing', 'nothing', []],
+    ['an argument', 'kept_for', []],
   ])('q finds a part of %s', async (_what, q, expected) => {
     await hil.park(1);
     await hil.park(2, { agent_id: 'b', method: 'custom/method' });
-    await hil.park(3, { agent_id: 'b', risk_summary: 'großer Ärger' });
+    await hil.park(3, {
+      agent_id: 'b',
+      risk_summary: 'großer Ärger',
+      request_payload: { method: 'tools/call', params: { name: 'Archive_mail', arguments: { kept_for: 1 } } },
+    });
     const page = await list({ q });
     expect([numbers(page), page.next_cursor, page.pending_count]).toEqual([expected, null, 3]);
   });

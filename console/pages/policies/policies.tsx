@@ -75,7 +75,7 @@ function Rules({ list, verdicts }: { readonly list: PolicyList; readonly verdict
               {title ?? <code>{rule}</code>}
               {description && <p class="dim">{description}</p>}
             </td>
-            <td>{reason && <Foreign text={reason} />}</td>
+            <td>{reason && <Foreign text={reason.replaceAll('%s', '…')} />}</td>
             <td class="number">{spokenTold(reason, spoken)}</td>
           </tr>
         )),

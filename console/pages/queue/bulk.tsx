@@ -3,7 +3,8 @@ import { type PendingRequest, toolOf } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
 import { isUuid } from '../../../domain/uuid.js';
-import { Csrf, Empty, Foreign, ForeignBlock, Table } from '../../ui/parts.js';
+import { settled } from '../../services.js';
+import { Csrf, Empty, Foreign, ForeignBlock, Table, Time } from '../../ui/parts.js';
 import type { Action, Form, Shown, Visit } from '../../visit.js';
 import { readable } from './arguments.js';
 import { approve } from './decide.js';
@@ -65,7 +66,7 @@ const deciding = (decision: Decision): Action => ({
       } catch (error) {
         if (!(error instanceof GateError)) throw error;
         if (error.status >= 500) away = error;
-        came.push({ id, error, isSent: true });
+        came.push({ id, error, isSent: true, stands: away === null ? await asItStands(visit, id) : null });
       }
     }
     return cameShown(visit, decision, came, rows, reason);
@@ -76,10 +77,20 @@ const deciding = (decision: Decision): Action => ({
 export const BULK_APPROVE = deciding('approve');
 export const BULK_DENY = deciding('deny');
 
-/** What became of one of them. */
+/** What became of one of them. `stands`: the row of a refused one, where it could be read again. */
 type Came =
   | { readonly id: string; readonly row: PendingRequest }
-  | { readonly id: string; readonly error: GateError; readonly isSent: boolean };
+  | { readonly id: string; readonly error: GateError; readonly isSent: true; readonly stands: PendingRequest | null }
+  | { readonly id: string; readonly error: GateError; readonly isSent: false };
+
+/** The row of a refused decision, which says who was faster; without it the refusal is told alone. */
+async function asItStands({ services: { hil } }: Visit, id: string): Promise<PendingRequest | null> {
+  const row = await settled('The review service', hil.row(id));
+  return row.ok ? row.value : null;
+}
+
+/** The row that is known of it. */
+const knownOf = (one: Came): PendingRequest | null => ('row' in one ? one.row : one.isSent ? one.stands : null);
 
 /** The calls of the form: each with the digest that was shown, and an id that makes a second click the same decision. */
 function rowsOf(form: Form) {
@@ -182,9 +193,8 @@ function cameShown(
                   <code>{one.id.slice(0, 8)}</code>
                 </a>
               </td>
-              <td>{'row' in one && <Foreign text={toolOf(one.row)} />}</td>
-              <td>{'row' in one && <Foreign text={one.row.agent_id} />}</td>
-              <td>{'row' in one ? <Standing row={one.row} /> : <Refused {...one} />}</td>
+              <Whose row={knownOf(one)} />
+              <td>{'row' in one ? <Standing row={one.row} /> : <Refused of={one} nowMs={visit.nowMs} />}</td>
             </tr>
           ))}
         </Table>
@@ -221,9 +231,44 @@ const Standing = ({ row }: { readonly row: PendingRequest }) =>
     <span class={`tag ${row.status}`}>{row.status}</span>
   );
 
-const Refused = ({ error, isSent }: { readonly error: GateError; readonly isSent: boolean }) => (
+const Whose = ({ row }: { readonly row: PendingRequest | null }) => (
   <>
-    {isSent ? <Foreign text={error.message} /> : 'not sent: the review service went away before it'} (
-    <code>{error.code}</code>)
+    <td>{row && <Foreign text={toolOf(row)} />}</td>
+    <td>{row && <Foreign text={row.agent_id} />}</td>
   </>
 );
+
+function Refused({ of, nowMs }: { readonly of: Exclude<Came, { row: PendingRequest }>; readonly nowMs: number }) {
+  const row = knownOf(of);
+  return (
+    <>
+      {row && row.status !== 'pending' && (
+        <>
+          <span class={`tag ${row.status}`}>{row.status}</span>
+          {row.decided_by && (
+            <>
+              {' '}
+              by <Foreign text={row.decided_by} />
+            </>
+          )}
+          {row.decided_at && (
+            <>
+              {' '}
+              <Time iso={row.decided_at} nowMs={nowMs} />
+            </>
+          )}
+          .{' '}
+        </>
+      )}
+      {of.isSent ? (
+        <Foreign text={of.error.message} />
+      ) : (
+        <>
+          not sent:{' '}
+          {of.error.status >= 500 ? 'the review service went away before it' : <Foreign text={of.error.message} />}
+        </>
+      )}{' '}
+      (<code>{of.error.code}</code>)
+    </>
+  );
+}

@@ -1,7 +1,9 @@
 import { type PendingRequest, type PendingSummary, riskTier, toolOf } from '../../../contracts/review.js';
 import { sinceLastTold } from '../../../domain/review/since-last.js';
+import { summaryOf } from '../../../domain/review/summary.js';
 import { deadlineOf } from '../../../domain/review/transitions.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
+import { oneLine } from '../../../domain/printable.js';
 import { predictionOf, reasonsOf } from '../../../domain/sandbox/told.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { isAtLeast } from '../../roles.js';
@@ -77,7 +79,7 @@ export async function queueShown(
   refused: Form | null = null,
 ): Promise<Shown> {
   const query = queueQuery(visit);
-  const listed = await settled('The review service', visit.services.hil.summaries(query));
+  const listed = await settled('The review service', asked(visit, query));
   const isListAlone = id === null && visit.query['part'] === 'rows';
   const first = isListAlone ? null : (id ?? (listed.ok ? (listed.value.items[0]?.id ?? null) : null));
   const row = first === null ? null : await settled('The review service', rowOf(visit, first));
@@ -96,7 +98,7 @@ export async function queueShown(
   const missing = id !== null && row?.ok === true && found === null;
   return {
     title: found ? `${toolOf(found)}, ${found.status}` : waiting === 0 ? 'Nothing waits' : `${waiting} wait`,
-    notice: notice ?? (isDone ? doneNotice(found, came) : null),
+    notice: notice ?? (isDone ? doneNotice(found, came, visit.person.subject) : null),
     ...(missing && { status: 404 }),
     body: (
       <div class={id === null ? 'queue' : 'queue one'} data-live="/stream/hil" data-self={self}>
@@ -106,13 +108,7 @@ export async function queueShown(
             <Chain of={{ ok: true, value: broken }} nowMs={visit.nowMs} />
           </div>
         )}
-        <List
-          visit={visit}
-          listed={listed}
-          query={query}
-          selected={found?.id ?? null}
-          ticked={refused?.all('id') ?? []}
-        />
+        <List visit={visit} listed={listed} query={query} selected={found} ticked={refused?.all('id') ?? []} />
         <section class="detail" aria-label="The chosen call">
           {row && !row.ok && <Away service={row.service} why={row.why} />}
           {missing && <Empty>No such call waits or waited here, or its row is past its retention.</Empty>}
@@ -137,8 +133,26 @@ export async function queueShown(
 const rowOf = async ({ services: { hil } }: Visit, id: string): Promise<PendingRequest | null> =>
   isUuid(id) ? ((await hil.row(id)) ?? (await hil.byCorrelation(id))) : null;
 
+/** The list; where a whole id is looked for, the call that has it as its own or as its correlation id, whatever became of it. */
+async function asked(visit: Visit, query: QueueQuery): Promise<QueuePage> {
+  const { hil } = visit.services;
+  const id = soughtId(query);
+  if (id === null) return hil.summaries(query);
+  const [row, { pending_count }] = await Promise.all([
+    rowOf(visit, id),
+    hil.summaries({ status: 'pending', sort: 'oldest', limit: 1 }),
+  ]);
+  return { items: row ? [summaryOf(row)] : [], next_cursor: null, pending_count };
+}
+
+/** The whole id that is looked for; `null` for anything else. */
+function soughtId({ q = '' }: QueueQuery): string | null {
+  const id = q.trim().toLowerCase();
+  return isUuid(id) ? id : null;
+}
+
 /** What a decision came to, read from the row: an address can claim anything. */
-function doneNotice(row: PendingRequest, came: CameOfIt | null): Notice | null {
+function doneNotice(row: PendingRequest, came: CameOfIt | null, by: string): Notice | null {
   const call = (
     <>
       <Foreign text={toolOf(row)} /> for <Foreign text={row.agent_id} />
@@ -158,11 +172,13 @@ function doneNotice(row: PendingRequest, came: CameOfIt | null): Notice | null {
         };
   }
   const changed = row.modification_diff ? ' with changed arguments' : '';
+  // Who denies gets what was asked for; who meant something else is told so.
+  const isDenial = row.status === 'denied' && row.decided_by === by && !row.modification_diff;
   return {
-    kind: came?.kind ?? (row.status === 'approved' ? 'good' : 'bad'),
+    kind: came?.kind ?? (row.status === 'approved' || isDenial ? 'good' : 'bad'),
     text: (
       <>
-        {row.status === 'approved' ? `Approved${changed}` : row.status}: {call}
+        {row.status === 'approved' ? `Approved${changed}` : capitalized(row.status)}: {call}
         {row.decided_by && (
           <>
             , by <Foreign text={row.decided_by} />
@@ -175,6 +191,8 @@ function doneNotice(row: PendingRequest, came: CameOfIt | null): Notice | null {
   };
 }
 
+const capitalized = (word: string): string => `${word[0]?.toUpperCase() ?? ''}${word.slice(1)}`;
+
 function List({
   visit,
   listed,
@@ -185,20 +203,27 @@ function List({
   readonly visit: Visit;
   readonly listed: Settled<QueuePage>;
   readonly query: QueueQuery;
-  readonly selected: string | null;
+  readonly selected: PendingRequest | null;
   readonly ticked: readonly string[];
 }) {
   const picks = query.status === 'pending' && isAtLeast(visit.person.role, 'approver');
+  const isById = soughtId(query) !== null;
   return (
     <section class="list" aria-label="Calls">
       <h1>
-        {query.status === 'pending' ? 'Waiting' : `${query.status[0]?.toUpperCase()}${query.status.slice(1)}`}{' '}
+        {query.status === 'pending' ? 'Waiting' : capitalized(query.status)}{' '}
         {listed.ok && query.status === 'pending' && <span class="count">{listed.value.pending_count}</span>}
       </h1>
       <form class="filter" method="get" action="/hil" role="search">
         <label>
-          <span class="vh">Agent, tool, id or words</span>
-          <input name="q" type="search" placeholder="Agent, tool, id or words" value={query.q ?? ''} data-search />
+          <span class="vh">Agent, tool, words or a whole id</span>
+          <input
+            name="q"
+            type="search"
+            placeholder="Agent, tool, words or a whole id"
+            value={query.q ?? ''}
+            data-search
+          />
         </label>
         <label>
           <span class="vh">Status</span>
@@ -228,28 +253,31 @@ function List({
           {({ items, next_cursor }) =>
             items.length === 0 ? (
               <Empty>
-                {query.status === 'pending' && !query.q && !query.riskTier
-                  ? 'Nothing waits. A call that policy parks appears here by itself.'
-                  : 'None. Show another status, or take the filter away.'}
+                {isById
+                  ? 'No call has this id, or its row is past its retention.'
+                  : query.status === 'pending' && !query.q && !query.riskTier
+                    ? 'Nothing waits. A call that policy parks appears here by itself.'
+                    : 'None. Show another status, or take the filter away.'}
               </Empty>
             ) : (
               <>
                 <form method="post" action="/hil/bulk">
                   <Csrf token={visit.csrf} />
                   <ListFields query={query} />
-                  <div data-rows>
+                  <div data-rows data-place={selected ? placeIn(items, selected, query) : undefined}>
                     <ol class="rows">
                       {items.map((item) => (
                         <li key={item.id} data-row={item.id}>
-                          {picks && (
+                          {picks && item.status === 'pending' && (
                             <label class="pick">
                               <input type="checkbox" name="id" value={item.id} checked={ticked.includes(item.id)} />
                               <span class="vh">
-                                Choose <Foreign text={item.tool} /> for <Foreign text={item.agent_id} />
+                                Choose <Foreign text={item.tool} /> for <Foreign text={item.agent_id} />,{' '}
+                                <Short id={item.id} />: <Foreign text={item.risk_summary} />
                               </span>
                             </label>
                           )}
-                          <Row item={item} visit={visit} query={query} selected={item.id === selected} />
+                          <Row item={item} visit={visit} query={query} selected={item.id === selected?.id} />
                         </li>
                       ))}
                     </ol>
@@ -286,6 +314,15 @@ function List({
   );
 }
 
+/** How many rows stand before a call's place in the list, where the keys go on from when it was decided and is not in the list any more. */
+function placeIn(items: readonly PendingSummary[], { created_at, id }: PendingRequest, { sort }: QueueQuery): number {
+  const isBefore = (item: PendingSummary): boolean => {
+    const [one, other] = [`${item.created_at} ${item.id}`, `${created_at} ${id}`];
+    return sort === 'oldest' ? one < other : one > other;
+  };
+  return items.filter(isBefore).length;
+}
+
 function Row({
   item,
   visit: { nowMs },
@@ -301,6 +338,12 @@ function Row({
     <a href={listAddress(`/hil/${item.id}`, query)} aria-current={selected ? 'true' : undefined}>
       <span class="what">
         <Foreign text={item.tool} /> <Severity of={item.severity} />
+        {item.status !== query.status && (
+          <>
+            {' '}
+            <span class={`tag ${item.status}`}>{item.status}</span>
+          </>
+        )}
       </span>
       <span class="when">
         {item.status === 'pending' ? (
@@ -309,8 +352,11 @@ function Row({
           <Time iso={item.decided_at ?? item.created_at} nowMs={nowMs} />
         )}
       </span>
+      <span class="dim why" title={oneLine(item.risk_summary)}>
+        <Foreign text={item.risk_summary} />
+      </span>
       <span class="dim">
-        <Foreign text={item.agent_id} />
+        <Foreign text={item.agent_id} /> <Short id={item.id} />
         {item.required_approvers > 1 && (
           <>
             , {item.approvals_count} of {item.required_approvers}
@@ -330,6 +376,9 @@ function Row({
     </a>
   );
 }
+
+/** The beginning of an id: calls that are alike in all else are told apart by it, here and where several are decided. */
+const Short = ({ id }: { readonly id: string }) => <code>{id.slice(0, 8)}</code>;
 
 export const Severity = ({ of }: { readonly of: string | null }) =>
   of === null ? <span class="tag unscored">no report</span> : <span class={`tag ${of}`}>{of}</span>;
