@@ -70,7 +70,8 @@ export const modificationDiff = z.strictObject({
               .string()
               .min(1)
               .max(64)
-              .regex(/^[^~/\p{Cc}]+$/u, 'has a character that no path may have')
+              .regex(/^[^~/]+$/, 'has a character that no path may have')
+              .refine((part) => !/\p{Cc}/u.test(part), 'has a character that no path may have')
               .refine((segment) => segment !== '__proto__', 'is not a name that can be replaced'),
           )
           .min(1)
