@@ -147,7 +147,7 @@ inBrowser(`the queue of the console in a browser${needs('chromium', executable !
       await page.goto(url(page, `/hil/${row.id}`));
       await page.getByLabel('Reason, which its agent is told').fill('not this vendor');
       await page.getByRole('button', { name: 'Deny', exact: true }).click();
-      expect(await notice(page).textContent()).toContain('denied');
+      expect(await notice(page).textContent()).toContain(`Denied: wire_transfer for ${agent}`);
       expect(await gate.operator.rowOf(row.correlation_id)).toMatchObject({
         status: 'denied',
         decision_reason: 'not this vendor',
