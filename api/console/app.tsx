@@ -38,7 +38,6 @@ import { relayReviewEvents } from './review-events.js';
 import { type NeighboursOver, servicesFor, tellStanding } from './services-over-http.js';
 import type { Door, ReviewProof, SignInMode } from './sign-in/mode.js';
 import { nothingMore } from './sign-in/vouching.js';
-import { ownPath } from './sign-in/own-path.js';
 import { ANSWERS_PAGES } from '../plugins/openapi.js';
 
 export interface ConsoleOptions {
@@ -406,11 +405,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
   for (const action of actions)
     app.post(action.path, { config: ANSWERS_PAGES }, async (request, reply) => {
       const entered = await enteredOf(request);
-      if (entered === null) {
-        const words = 'You are not signed in any more: nothing was done.';
-        if (!wantsPage(request)) throw new GateError('unauthenticated', words);
-        return door.page(reply, 401, words, cameFrom(request));
-      }
+      if (entered === null) throw new GateError('unauthenticated', 'You are not signed in any more: nothing was done.');
       assertOwnForm(request, entered);
       assertRole(entered.person, action.role);
       const visit = visitOf(request, entered);
@@ -441,13 +436,6 @@ const download = (reply: FastifyReply, { type, filename, headers, body }: Downlo
     .headers(headers)
     .header('content-disposition', `attachment; filename="${filename}"`)
     .send(Readable.from(body, { objectMode: false }));
-
-/** The page of this console on which a form stood. */
-const cameFrom = ({ headers: { referer } }: FastifyRequest): string => {
-  if (referer === undefined || !URL.canParse(referer)) return '/';
-  const { pathname, search } = new URL(referer);
-  return ownPath(pathname + search);
-};
 
 const wantsPage = ({ headers }: FastifyRequest): boolean => headers.accept?.includes('text/html') ?? false;
 

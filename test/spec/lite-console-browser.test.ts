@@ -91,13 +91,14 @@ inBrowser(`the console of lite in a browser${needs('chromium', executable !== nu
       expect(tools.executed).toHaveLength(0);
     }, 90_000);
 
-    it('leads whoever was signed out to the sign-in, and back to the call', async () => {
+    it('leads whoever was signed out to the sign-in', async () => {
       await open({ javaScriptEnabled });
       const id = await parked();
       await signIn();
       await page.goto(`${gate.lite.url}/hil/${id}`);
       await page.context().clearCookies();
       await page.getByRole('button', { name: 'Approve', exact: true }).click();
+      await page.locator('main a[href="/login"]').click();
       await page.getByLabel('Operator token').waitFor();
       expect(tools.executed).toHaveLength(0);
     }, 90_000);
