@@ -1,16 +1,13 @@
 import type { FastifyRequest } from 'fastify';
 import { caseReport } from '../../console/pages/cases/report.js';
 import type { Services } from '../../console/services.js';
-import type { Person } from '../../console/visit.js';
 import type { CaseWithEvidence } from '../../contracts/cases.js';
 import { GateError } from '../../domain/errors.js';
 import type { ServiceApp } from '../plugins/app.js';
-import type { ReviewProof } from './sign-in/mode.js';
+import type { Entered } from './entered.js';
+import { isUuid } from '../../domain/uuid.js';
 
-interface Who {
-  readonly person: Person;
-  readonly proof: ReviewProof;
-}
+type Who = Pick<Entered, 'person' | 'proof'>;
 
 export interface CaseFilesOptions {
   readonly entered: (request: FastifyRequest) => Promise<Who | null>;
@@ -18,15 +15,13 @@ export interface CaseFilesOptions {
   readonly clock: () => number;
 }
 
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
 /** A case as files: all of it as JSON, and one page in words. Made anew each time. */
 export function answerCases(app: ServiceApp, { entered, services, clock }: CaseFilesOptions): void {
   const found = async (request: FastifyRequest): Promise<CaseWithEvidence> => {
     const who = await entered(request);
     if (who === null) throw new GateError('unauthenticated', 'You are not signed in any more: load the page.');
     const { id } = request.params as { id: string };
-    const known = UUID.test(id) ? await services(who).ledger.case(id) : null;
+    const known = isUuid(id) ? await services(who).ledger.case(id) : null;
     if (known === null) throw new GateError('case_not_found');
     return known;
   };

@@ -10,6 +10,7 @@ import { type ConsoleOptions, createConsoleService } from '../../api/console/app
 import { consoleMetrics } from '../../api/console/metrics.js';
 import type { SignInMode } from '../../api/console/sign-in/mode.js';
 import { ABOUT } from './about-console.js';
+import { readVouching } from '../../domain/review/vouching.js';
 
 /** What the console asked another service. */
 export interface Asked {
@@ -137,4 +138,27 @@ export function browserAt(
       return status === 200 ? (JSON.parse(text) as Record<string, unknown>) : null;
     },
   };
+}
+
+type OpenedConsole = Awaited<ReturnType<typeof openConsole>>;
+
+/** What HIL was told of people, the newest first. */
+export const toldOf = ({ asked }: Pick<OpenedConsole, 'asked'>) =>
+  asked.hil
+    .filter(({ path }) => path === '/people/standing')
+    .map(({ headers }) => readVouching(headers['x-gate-decision-principal'] ?? ''))
+    .reverse();
+
+/** The token of a command line that whoever is signed in there let act for him. */
+export async function commandLineOf(
+  { sessions }: Pick<OpenedConsole, 'sessions'>,
+  browser: ReturnType<typeof browserAt>,
+) {
+  const session = await sessions.of(browser.cookies.get('gate_console_session') ?? '');
+  const begun = await sessions.grants.begin('127.0.0.1');
+  if (session === null || begun === null) throw new Error('nothing began');
+  await sessions.grants.answer(begun.userCode, { session: session.id });
+  const came = await sessions.grants.collect(begun.deviceCode, () => Promise.resolve(true));
+  if (came.is !== 'given' || (await sessions.ofToken(came.token)) === null) throw new Error(`no token: ${came.is}`);
+  return came.token;
 }

@@ -11,6 +11,7 @@ import { relay } from '../review-events.js';
 import type { ReviewProof } from '../sign-in/mode.js';
 import { RELAYED, type RelayedRoute } from './relayed.js';
 import { tenantHeader } from '../tenant-scope.js';
+import { isUuid } from '../../../domain/uuid.js';
 
 interface Holder {
   readonly session: OpenSession;
@@ -30,7 +31,6 @@ export interface CommandLineOptions {
 const AT = '/command-line';
 /** Written into the decisions that are made here. */
 const CHANNEL = 'command-line';
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /**
  * What the command line asks as the person who let it (docs/architecture/console.md#the-command-line). It is passed on as it stands, with what
@@ -113,7 +113,7 @@ function questionOf({ service, path, query, method }: RelayedRoute, request: Fas
   if (service === 'ledger' && tenant !== null) asked.set('tenant', tenant);
   const to = path.replaceAll(/:(id|agent)/g, (_, name: string) => {
     const value = params[name] ?? '';
-    if (name === 'id' && !UUID.test(value)) throw new GateError('not_found', 'There is no such call.');
+    if (name === 'id' && !isUuid(value)) throw new GateError('not_found', 'There is no such call.');
     return encodeURIComponent(value);
   });
   return { path: `${to}?${asked.toString()}`, ...(method === 'POST' ? decisionIn(request) : NOTHING_MORE) };

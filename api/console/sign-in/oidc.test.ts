@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { readVouching } from '../../../domain/review/vouching.js';
-import { browserAt, CONSOLE_AT, openConsole } from '../../../test/support/console.js';
+import { commandLineOf, toldOf, browserAt, CONSOLE_AT, openConsole } from '../../../test/support/console.js';
 import { type Forge, type OpenIdProvider, startOpenIdProvider } from '../../../test/support/openid-provider.js';
 import { openOidcMode } from './oidc.js';
 import { ownPath } from './own-path.js';
@@ -68,26 +67,8 @@ async function signedIn(browser = browserAt(console)): Promise<Browser> {
   expect(await browser.get(await atProvider(browser))).toMatchObject({ status: 303, location: '/audit' });
   return browser;
 }
-/** What HIL was told of people, the newest first. */
-const allTold = () =>
-  console.asked.hil
-    .filter(({ path }) => path === '/people/standing')
-    .map(({ headers }) => readVouching(headers['x-gate-decision-principal'] ?? ''))
-    .reverse();
-const told = () => allTold()[0] ?? null;
-const lastToldIn = (tenant: string) => allTold().find((word) => word?.tenant === tenant) ?? null;
-/** The token of a command line that somebody let act for him. */
-async function commandLineOf(browser: Browser): Promise<string> {
-  const { grants, of } = console.sessions;
-  const session = await of(browser.cookies.get('gate_console_session') ?? '');
-  const begun = await grants.begin('127.0.0.1');
-  if (session === null || begun === null) throw new Error('nothing began');
-  await grants.answer(begun.userCode, { session: session.id });
-  const came = await grants.collect(begun.deviceCode, () => Promise.resolve(true));
-  if (came.is !== 'given') throw new Error(came.is);
-  expect(await console.sessions.ofToken(came.token)).not.toBeNull();
-  return came.token;
-}
+const told = () => toldOf(console)[0] ?? null;
+const lastToldIn = (tenant: string) => toldOf(console).find((word) => word?.tenant === tenant) ?? null;
 
 describe('signing in by a provider', () => {
   it('leads from the page that was wanted to the provider and back to it', async () => {
@@ -319,7 +300,7 @@ describe('a session by a provider', () => {
 
   it('ends when its person signs in for another tenant, in which alone he is then', async () => {
     const [browser, other] = [await signedIn(), await signedIn()];
-    const token = await commandLineOf(browser);
+    const token = await commandLineOf(console, browser);
     aheadMs += 1_000;
     provider.person = { sub: 'ada', claims: { ...ADA, org_id: 'beta' } };
     const moved = await signedIn();
@@ -344,7 +325,7 @@ describe('a session by a provider', () => {
     ['another tenant and no second factor', { org_id: 'beta', amr: ['pwd'] }],
   ])('ends with a refusal of its person: %s', async (_what, over) => {
     const browser = await signedIn();
-    const token = await commandLineOf(browser);
+    const token = await commandLineOf(console, browser);
     aheadMs += 1_000;
     provider.person = { sub: 'ada', claims: { ...ADA, ...over } };
     const later = browserAt(console);

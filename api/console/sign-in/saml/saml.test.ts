@@ -4,8 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { openSamlMemory, type SamlMemory } from '../../../../adapters/console/saml-memory.js';
-import { readVouching } from '../../../../domain/review/vouching.js';
-import { browserAt, CONSOLE_AT, openConsole } from '../../../../test/support/console.js';
+import { commandLineOf, toldOf, browserAt, CONSOLE_AT, openConsole } from '../../../../test/support/console.js';
 import {
   type Answer,
   EXCLUSIVE,
@@ -109,26 +108,8 @@ async function refused(forge: Forge): Promise<string> {
   expect(browser.cookies.has('gate_console_session')).toBe(false);
   return text;
 }
-/** What HIL was told of people, the newest first. */
-const allTold = () =>
-  console.asked.hil
-    .filter(({ path }) => path === '/people/standing')
-    .map(({ headers }) => readVouching(headers['x-gate-decision-principal'] ?? ''))
-    .reverse();
-const told = () => allTold()[0] ?? null;
-const lastToldIn = (tenant: string) => allTold().find((word) => word?.tenant === tenant) ?? null;
-/** The token of a command line that somebody let act for him. */
-async function commandLineOf(browser: Browser): Promise<string> {
-  const { grants, of } = console.sessions;
-  const session = await of(browser.cookies.get('gate_console_session') ?? '');
-  const begun = await grants.begin('127.0.0.1');
-  if (session === null || begun === null) throw new Error('nothing began');
-  await grants.answer(begun.userCode, { session: session.id });
-  const came = await grants.collect(begun.deviceCode, () => Promise.resolve(true));
-  if (came.is !== 'given') throw new Error(came.is);
-  expect(await console.sessions.ofToken(came.token)).not.toBeNull();
-  return came.token;
-}
+const told = () => toldOf(console)[0] ?? null;
+const lastToldIn = (tenant: string) => toldOf(console).find((word) => word?.tenant === tenant) ?? null;
 
 describe('signing in by SAML', () => {
   it('leads from the page that was wanted to the provider and back to it', async () => {
@@ -711,7 +692,7 @@ describe('a session by SAML', () => {
 
   it('ends when its person signs in for another tenant, in which alone he is then', async () => {
     const [browser, other] = [await signedIn(), await signedIn()];
-    const token = await commandLineOf(browser);
+    const token = await commandLineOf(console, browser);
     aheadMs += 1_000;
     provider.person = { nameId: 'ada@acme.example', attributes: { ...ADA, tenant: ['beta'] } };
     const moved = await signedIn();
@@ -736,7 +717,7 @@ describe('a session by SAML', () => {
     ['another tenant and no second factor', { tenant: ['beta'], factors: ['pwd'] }],
   ])('ends with a refusal of its person: %s', async (_what, over) => {
     const browser = await signedIn();
-    const token = await commandLineOf(browser);
+    const token = await commandLineOf(console, browser);
     aheadMs += 1_000;
     provider.person = { nameId: 'ada@acme.example', attributes: { ...ADA, ...over } };
     await refused({});
