@@ -125,7 +125,7 @@ async function recordOfLostRule(): Promise<void> {
   try {
     const gate = bench.gate();
     const call = { key: randomUUID(), arguments: { approval_tier: 'auto' } };
-    const before = await gate.start({ script: { tier: 'yellow' }, kill: { step: 'decideByRule', when: 'before' } });
+    const before = await gate.start({ script: { tier: 'yellow' }, kills: [{ step: 'decideByRule', when: 'before' }] });
     void before.call(call).catch(() => undefined);
     await before.ended;
     const host = await gate.start();

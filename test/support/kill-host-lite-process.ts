@@ -54,7 +54,7 @@ serveHost(async (config) => {
     compose(given, durable) {
       ports = given;
       settledOnDisk = durable;
-      const here = killSwitch(config.kill, durable);
+      const here = killSwitch(config, durable);
       points = here;
       const { upstream } = given;
       return watched(
