@@ -73,7 +73,7 @@ function settingsPage(): string {
         ),
         section('gate prepare database', { database: PREPARE_SETTINGS.database }),
         section('gate prepare engine', { engine: PREPARE_SETTINGS.engine }),
-        `## Read elsewhere\n\nBy commands, scripts and containers. No secret is among them.\n\n${table(
+        `## Read elsewhere\n\nBy commands, scripts and containers. None is a secret, but the token of the sample client.\n\n${table(
           ['Variable', 'Read by', 'Default', 'Meaning'],
           READ_ELSEWHERE.map(({ variable, readBy, fallback, meaning }) => [
             `\`${variable}\``,

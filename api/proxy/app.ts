@@ -21,8 +21,10 @@ import { registerManual } from './routes/manual.js';
 import { MAX_BODY_BYTES, registerMcp, send, type McpRouteOptions } from './routes/mcp.js';
 import { registerAuthorizations } from './routes/authorizations.js';
 import { type PendingRouteOptions, registerPending } from './routes/pending.js';
+import { registerResourceMetadata } from './routes/resource-metadata.js';
 import { type PinRouteOptions, pinRoutes } from './routes/pins.js';
 import { type ToolRouteOptions, toolRoutes } from './routes/tools.js';
+import { challengeOf, identifyByToken, type TokenCallersOptions } from './token-callers.js';
 
 export interface ProxyOptions
   extends Omit<CallHandlerOptions, 'onAnswered' | 'onLimited' | 'refusals' | 'limits'>,
@@ -44,6 +46,8 @@ export interface ProxyOptions
   readonly signer: Signer;
   /** Checks HIL's signature before an authorization is signed because of it. */
   readonly verifyDecision: VerifyDecision;
+  /** Agents may come with access tokens of an issuer. */
+  readonly byToken?: Omit<TokenCallersOptions, 'trustDomain'> | undefined;
 }
 
 /** The ingress: the only public entry of the data plane. It asks for a client certificate and checks it in code, after 400, 413 and 426. */
@@ -101,7 +105,9 @@ export function createProxyService(options: ProxyOptions): Service {
   metrics.watchStuck(async () => (await options.calls.setbacks.stuck()).calls);
 
   // A scope of its own: the proxy's errors have their own envelope, and its bodies are read as bytes.
+  const { byToken, trustDomain } = options;
   void service.app.register((scope, _options, done) => {
+    identifyByToken(scope as unknown as Service['app'], byToken && { ...byToken, trustDomain });
     scope.setErrorHandler((error: FastifyError | GateError, request, reply) => {
       const known = toGateError(error);
       if (known.status >= 500)
@@ -117,6 +123,8 @@ export function createProxyService(options: ProxyOptions): Service {
         );
       if (known.code === 'pipeline_unavailable')
         metrics.unavailable(typeof known.fields.layer === 'string' ? known.fields.layer : 'proxy');
+      const challenge = byToken ? challengeOf(known, byToken.tokens) : null;
+      if (challenge !== null) void reply.header('WWW-Authenticate', challenge);
       const refusal = errorAnswer(known, request.correlationId);
       return send(reply, request.rpc ? rpcAnswer(request.rpc, refusal) : refusal);
     });
@@ -150,6 +158,7 @@ export function createProxyService(options: ProxyOptions): Service {
       asGateError: (error) => toGateError(error as FastifyError | GateError),
     });
     registerManual(scope as unknown as Service['app']);
+    registerResourceMetadata(scope as unknown as Service['app'], byToken?.tokens.rules);
     registerPending(scope as unknown as Service['app'], { ...options, limits });
     registerAuthorizations(scope as unknown as Service['app'], { ...options, limits });
     done();
