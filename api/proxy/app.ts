@@ -17,6 +17,7 @@ import { createEventStreams } from './event-streams.js';
 import { proxyMetrics } from './metrics.js';
 import { createRefusals } from './refusals.js';
 import { rpcAnswer } from './rpc-answers.js';
+import { registerKeySet } from './routes/key-set.js';
 import { registerManual } from './routes/manual.js';
 import { MAX_BODY_BYTES, registerMcp, send, type McpRouteOptions } from './routes/mcp.js';
 import { registerAuthorizations } from './routes/authorizations.js';
@@ -158,6 +159,7 @@ export function createProxyService(options: ProxyOptions): Service {
       asGateError: (error) => toGateError(error as FastifyError | GateError),
     });
     registerManual(scope as unknown as Service['app']);
+    registerKeySet(scope as unknown as Service['app'], options.signer);
     registerResourceMetadata(scope as unknown as Service['app'], byToken?.tokens.rules);
     registerPending(scope as unknown as Service['app'], { ...options, limits });
     registerAuthorizations(scope as unknown as Service['app'], { ...options, limits });
