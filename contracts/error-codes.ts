@@ -55,6 +55,12 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'A contract selector belongs to a tool call, not to a control method.',
   },
+  decision_handle_unknown: {
+    status: 409,
+    retry: 'no',
+    meaning:
+      'The handle is not that of this call: send both pending headers as the 202 gave them, with the same body and id. Nothing was judged.',
+  },
   callback_not_allowed: {
     status: 400,
     retry: 'no',

@@ -198,6 +198,7 @@ const layerOf = (code: ErrorCodeName): string => {
   if (
     code === 'rate_limited' ||
     code.endsWith('_conflict') ||
+    code === 'decision_handle_unknown' ||
     code === 'pipeline_unavailable' ||
     code === 'store_unavailable'
   )

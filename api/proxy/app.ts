@@ -11,6 +11,7 @@ import type { ReadinessChecks } from '../plugins/health.js';
 import { createService, type Service, type ServiceOptions, type TlsMaterial } from '../plugins/service.js';
 import { type AgentLimits, createAgentLimits } from './agent-limits.js';
 import { errorAnswer } from './answers.js';
+import { createAuthorizer } from './authorizer.js';
 import { createCallHandler, type CallHandlerOptions } from './calls.js';
 import { createControlLog } from './control-log.js';
 import { createEventStreams } from './event-streams.js';
@@ -29,7 +30,7 @@ import { challengeOf, identifyByToken, type TokenCallersOptions } from './token-
 
 export interface ProxyOptions
   extends Omit<CallHandlerOptions, 'onAnswered' | 'onLimited' | 'refusals' | 'limits'>,
-    Omit<McpRouteOptions, 'handler' | 'limits' | 'controlLog' | 'streams' | 'asGateError'>,
+    Omit<McpRouteOptions, 'handler' | 'authorizer' | 'limits' | 'controlLog' | 'streams' | 'asGateError'>,
     Pick<PendingRouteOptions, 'lookUp' | 'pendingPaths'> {
   /** What one agent may do besides tool calls. */
   readonly agentLimits: AgentLimits;
@@ -98,6 +99,7 @@ export function createProxyService(options: ProxyOptions): Service {
     },
     onLimited: metrics.limited,
   });
+  const authorizer = createAuthorizer({ ...options, limits });
   metrics.watchInFlight(handler.inFlight);
   const streams = createEventStreams(options.agentLimits.streams);
   metrics.watchStreams(streams.count);
@@ -153,6 +155,7 @@ export function createProxyService(options: ProxyOptions): Service {
     registerMcp(scope as unknown as Service['app'], {
       ...options,
       handler,
+      authorizer,
       limits,
       controlLog,
       streams,
@@ -162,7 +165,7 @@ export function createProxyService(options: ProxyOptions): Service {
     registerKeySet(scope as unknown as Service['app'], options.signer);
     registerResourceMetadata(scope as unknown as Service['app'], byToken?.tokens.rules);
     registerPending(scope as unknown as Service['app'], { ...options, limits });
-    registerAuthorizations(scope as unknown as Service['app'], { ...options, limits });
+    registerAuthorizations(scope as unknown as Service['app'], { limits, authorizer });
     done();
   });
   const { tools } = options;
