@@ -61,6 +61,22 @@ export const ERROR_CODES = {
     meaning:
       'The handle is not that of this call: send both pending headers as the 202 gave them, with the same body and id. Nothing was judged.',
   },
+  certificate_required: {
+    status: 403,
+    retry: 'no',
+    meaning:
+      'A receipt is signed with the key of the certificate that the call came with; send it over a connection with that one.',
+  },
+  execution_receipt_invalid: {
+    status: 400,
+    retry: 'no',
+    meaning: 'The receipt is not recorded, and `reasoning` says which part of it does not hold.',
+  },
+  execution_receipt_conflict: {
+    status: 409,
+    retry: 'no',
+    meaning: 'Another receipt of this call is recorded; it stays.',
+  },
   callback_not_allowed: {
     status: 400,
     retry: 'no',

@@ -191,7 +191,13 @@ export function errorAnswer(error: GateError, correlationId: string): Answer & {
 }
 
 const layerOf = (code: ErrorCodeName): string => {
-  if (code === 'unauthorized' || code === 'credential_not_judged' || code === 'credentials_disagree') return 'identity';
+  if (
+    code === 'unauthorized' ||
+    code === 'credential_not_judged' ||
+    code === 'credentials_disagree' ||
+    code === 'certificate_required'
+  )
+    return 'identity';
   if (code.startsWith('token_')) return 'identity';
   if (code.startsWith('upstream_')) return 'upstream';
   if (code === 'review_backlog_full' || code === 'tenant_offboarded') return 'hil';

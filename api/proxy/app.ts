@@ -18,6 +18,7 @@ import { createEventStreams } from './event-streams.js';
 import { proxyMetrics } from './metrics.js';
 import { createRefusals } from './refusals.js';
 import { rpcAnswer } from './rpc-answers.js';
+import { registerExecutionReceipts } from './routes/execution-receipts.js';
 import { registerKeySet } from './routes/key-set.js';
 import { registerManual } from './routes/manual.js';
 import { MAX_BODY_BYTES, registerMcp, send, type McpRouteOptions } from './routes/mcp.js';
@@ -166,6 +167,7 @@ export function createProxyService(options: ProxyOptions): Service {
     registerResourceMetadata(scope as unknown as Service['app'], byToken?.tokens.rules);
     registerPending(scope as unknown as Service['app'], { ...options, limits });
     registerAuthorizations(scope as unknown as Service['app'], { limits, authorizer });
+    registerExecutionReceipts(scope as unknown as Service['app'], { ...options, limits });
     done();
   });
   const { tools } = options;
