@@ -19,6 +19,7 @@ import {
   setting,
 } from './env.js';
 import { volumeFault } from './data-volume.js';
+import { accessTokenFaults, accessTokenSettings } from './access-tokens.js';
 import { agentLimits, callbackBoundaries, demoAgents, escalateShare, parsedBy, reviewLimits } from './shared.js';
 
 /** Who may call: one entry of `GATE_LITE_AGENTS`. */
@@ -141,6 +142,7 @@ export const LITE_SETTINGS = {
     'Several agents: tenant/agent:token,…; beats the single token.',
     { secret: true },
   ),
+  ...accessTokenSettings('GATE_LITE'),
   decideToken: setting(
     'GATE_LITE_DECIDE_TOKEN',
     z.string().min(1).optional(),
@@ -280,6 +282,8 @@ export function readLiteConfig(env: Env, volume: (folder: string) => string | nu
     );
   const given: Env = { ...env, GATE_LITE_MODE: env.GATE_LITE_MODE ?? env.GATE_MODE };
   const config = readConfig('lite', LITE_SETTINGS, given);
+  const halfSet = accessTokenFaults('GATE_LITE', config, { tenantsKnown: true }).filter((each) => each !== null);
+  if (halfSet.length > 0) throw new ConfigError('lite', halfSet);
   const fault = config.profile === 'hosted' ? hostedFault(config, given, volume) : developerFault(config);
   if (fault !== null) throw new ConfigError('lite', [fault]);
   return config;
@@ -288,8 +292,8 @@ export function readLiteConfig(env: Env, volume: (folder: string) => string | nu
 function developerFault(config: LiteConfig): string | null {
   if (sharesToken(config)) return 'GATE_LITE_DECIDE_TOKEN: an agent has the same token; whoever asks must not decide';
   if (isLoopback(config.host)) return null;
-  if (!config.token && !config.agents)
-    return 'GATE_LITE_HOST: others could call as anybody; set GATE_LITE_TOKEN or GATE_LITE_AGENTS, or listen on 127.0.0.1';
+  if (!config.token && !config.agents && !config.oauthIssuer)
+    return 'GATE_LITE_HOST: others could call as anybody; set GATE_LITE_TOKEN or GATE_LITE_AGENTS (or GATE_LITE_OAUTH_ISSUER), or listen on 127.0.0.1';
   if (!config.decideToken && !config.deciders)
     return 'GATE_LITE_HOST: others could decide; set GATE_LITE_DECIDE_TOKEN or GATE_LITE_DECIDERS, or listen on 127.0.0.1';
   for (const [variables, tokens] of [
@@ -336,6 +340,7 @@ function hostedFault(config: LiteConfig, env: Env, volume: (folder: string) => s
   ] as const) {
     const given = [single, several].filter((variable) => written(env, variable) !== undefined);
     const [variable] = given;
+    if (variable === undefined && single === 'GATE_LITE_TOKEN' && config.oauthIssuer !== undefined) continue;
     if (variable === undefined) return refuse(`set ${single} or ${several}`);
     if (given.length > 1) return refuse(`set ${single} or ${several}, not both`);
     if (

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { mode } from '../contracts/call.js';
 import { DEFAULT_TTL_SECONDS } from '../domain/review/transitions.js';
+import { accessTokenSettings } from './access-tokens.js';
 import { csv, onOff, seconds, setting } from './env.js';
 import { listenerSettings } from './listener.js';
 import { agentLimits, callbackBoundaries, demoAgents } from './shared.js';
@@ -16,6 +17,7 @@ export const PROXY_SETTINGS = {
       .optional(),
     'Address by which agents reach this listener, such as `https://gate.example:8443`: links in answers begin with it. Without it they begin with the `Host` of the request.',
   ),
+  ...accessTokenSettings('GATE_PROXY'),
   mode: setting(
     'GATE_MODE',
     mode.default('enforce'),

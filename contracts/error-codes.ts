@@ -55,6 +55,28 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'A contract selector belongs to a tool call, not to a control method.',
   },
+  decision_handle_unknown: {
+    status: 409,
+    retry: 'no',
+    meaning:
+      'The handle is not that of this call: send both pending headers as the 202 gave them, with the same body and id. Nothing was judged.',
+  },
+  certificate_required: {
+    status: 403,
+    retry: 'no',
+    meaning:
+      'A receipt is signed with the key of the certificate that the call came with; send it over a connection with that one.',
+  },
+  execution_receipt_invalid: {
+    status: 400,
+    retry: 'no',
+    meaning: 'The receipt is not recorded, and `reasoning` says which part of it does not hold.',
+  },
+  execution_receipt_conflict: {
+    status: 409,
+    retry: 'no',
+    meaning: 'Another receipt of this call is recorded; it stays.',
+  },
   callback_not_allowed: {
     status: 400,
     retry: 'no',
@@ -64,7 +86,33 @@ export const ERROR_CODES = {
     status: 401,
     retry: 'no',
     meaning:
-      'Present the client certificate of an agent, signed by the trusted CA; in lite the bearer token of an agent.',
+      'Present the client certificate of an agent, signed by the trusted CA, or an access token of the configured issuer; in lite the bearer token of an agent.',
+  },
+  token_invalid: {
+    status: 401,
+    retry: 'no',
+    meaning: 'The access token does not hold, and `reasoning` says what; ask the issuer for another one.',
+  },
+  credentials_disagree: {
+    status: 401,
+    retry: 'no',
+    meaning: 'Certificate and access token are not of one agent; send one of them, or both of the same.',
+  },
+  token_scope_insufficient: {
+    status: 403,
+    retry: 'no',
+    meaning: 'The access token holds, but has not every scope that Gate asks for; ask the issuer for one that has.',
+  },
+  token_agent_unknown: {
+    status: 403,
+    retry: 'no',
+    meaning:
+      'The access token holds, but its claims name no tenant and agent here; an operator maps them (GATE_PROXY_OAUTH_*).',
+  },
+  token_keys_unavailable: {
+    status: 503,
+    retry: 'after_wait',
+    meaning: "The issuer's keys cannot be had, so nothing can be said about the access token; nothing was executed.",
   },
   credential_not_judged: {
     status: 403,

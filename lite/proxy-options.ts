@@ -24,6 +24,8 @@ export interface LiteProxyOptions {
   readonly callDeadlineMs: number;
   readonly onFirstAnswer: (record: CallRecord) => void;
   readonly now: () => number;
+  /** Agents may come with access tokens of an issuer, in the header that also holds the tokens of settings. */
+  readonly byToken?: LiteAppOptions['proxy']['byToken'];
 }
 
 const MAX_IN_FLIGHT = 2_000;

@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import pino, { type Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Found } from '../activities/clients/detected-upstream.js';
+import { openAccessTokens } from '../adapters/identity/access-tokens.js';
 import { loadPersonas } from '../adapters/inspection/persona-files.js';
 import type { LedgerInFile } from '../adapters/ledger/ledger-in-file.js';
 import { loadPolicySet } from '../adapters/policy/load-policy-set.js';
@@ -11,6 +12,7 @@ import { logStream } from '../adapters/store/log-stream.js';
 import type { TokenHolder } from '../api/console/sign-in/operator-token.js';
 import { createSignInLinks } from '../api/pages/sign-in-links.js';
 import { createRefusals } from '../api/proxy/refusals.js';
+import { accessTokenRules } from '../config/access-tokens.js';
 import type { LiteConfig } from '../config/lite.js';
 import { purgeTimes } from '../domain/call-record/purge-times.js';
 import { isLoopback } from '../domain/outbound/loopback.js';
@@ -97,6 +99,8 @@ export async function startLite({
     loadPersonas(),
     loadAnalyzer(),
   ]);
+  const rules = accessTokenRules(config);
+  const tokens = rules && (await openAccessTokens(rules, { now }));
   const keys = liteKeys(ledgerFile, config.keys);
   const toolsName = upstreamName({
     name: config.upstreamName,
@@ -122,7 +126,7 @@ export async function startLite({
   const disk = createOnDisk({ file, calls, queued: metrics.queued });
   const { told } = disk;
   const own = config.decideToken || config.deciders ? null : ownDecideToken(ledgerFile);
-  const access = createAccess(config, config.decideToken ?? own?.token ?? '', keys.fingerprintKey);
+  const access = createAccess(config, config.decideToken ?? own?.token ?? '', keys.fingerprintKey, rules);
   const links = createSignInLinks<TokenHolder>(now);
 
   // Tools, and the activities over their ports.
@@ -219,6 +223,7 @@ export async function startLite({
       callDeadlineMs,
       now,
       hasTools: upstream !== null,
+      ...(tokens && { byToken: { tokens, sharesHeader: true } }),
       runner: disk.starting(runner),
       rateLimit: createRateLimit({
         config,
@@ -249,6 +254,7 @@ export async function startLite({
     await runner.close();
     await judging.close();
     await upstream?.close();
+    await tokens?.close();
     await file.close();
     throw sqliteFault(error) > 0
       ? new GateError('store_unavailable', `${ledgerFile}: ${storeFaultText(error)}`, { cause: error })
@@ -289,6 +295,7 @@ export async function startLite({
       await notices?.close();
       await calls.close();
       await upstream?.close();
+      await tokens?.close();
       serving = false;
       const left = await file.close();
       if (left !== null)

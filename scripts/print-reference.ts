@@ -73,7 +73,7 @@ function settingsPage(): string {
         ),
         section('gate prepare database', { database: PREPARE_SETTINGS.database }),
         section('gate prepare engine', { engine: PREPARE_SETTINGS.engine }),
-        `## Read elsewhere\n\nBy commands, scripts and containers. No secret is among them.\n\n${table(
+        `## Read elsewhere\n\nBy commands, scripts and containers. None is a secret, but the token of the sample client.\n\n${table(
           ['Variable', 'Read by', 'Default', 'Meaning'],
           READ_ELSEWHERE.map(({ variable, readBy, fallback, meaning }) => [
             `\`${variable}\``,
@@ -134,6 +134,8 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
     'Nobody had decided about the call at a share of its time (`GATE_HIL_SLA_ESCALATE_FRACTION`); it still waits.',
   'hil.assigned': null,
   'upstream.outcome': 'What execution came to; `stage` is `completed`, `failed`, `uncertain` or `not_run`.',
+  'execution.completed':
+    'The host of a decision says, signed with the key of its certificate, that it executed the call; the digests of request, result and receipt, and both signatures.',
   'call.aborted': 'Reconciliation closed a call that could not end by itself; nothing was executed.',
   'call.abandoned': 'The call could not begin before its caller had given up; nothing was executed.',
   'alarm.forged_decision': 'A decision reached the workflow that HIL had not signed. The row stayed pending.',

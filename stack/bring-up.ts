@@ -38,6 +38,7 @@ export interface BringUp {
   readonly pki: DevPki;
   readonly operatorToken: string;
   readonly secondOperatorToken: string;
+  readonly tokenIssuer?: DevelopmentFile['token_issuer'];
   readonly starting: EngineStart;
   readonly voice: Voice;
   /** Releases the state folder. */
@@ -206,7 +207,7 @@ const answersAtOnce = ({ client, circuit }: Pick<EngineClient, 'client' | 'circu
         );
 
 function developmentFile(
-  { config, pki, operatorToken, secondOperatorToken }: BringUp,
+  { config, pki, operatorToken, secondOperatorToken, tokenIssuer }: BringUp,
   engine: Pick<Engine, 'address' | 'uiUrl'>,
   at: {
     readonly toolsUrl: string;
@@ -240,6 +241,7 @@ function developmentFile(
       key: agent.keyFile,
       agent_spiffe: agent.spiffe,
     },
+    ...(tokenIssuer && { token_issuer: tokenIssuer }),
     console_workload: { cert: pki.services.console.certFile, key: pki.services.console.keyFile },
     proxy_workload: { cert: pki.services.proxy.certFile, key: pki.services.proxy.keyFile },
     operator_token: operatorToken,

@@ -8,6 +8,7 @@ import { isLoopback } from '../domain/outbound/loopback.js';
 import { tightenFile } from '../adapters/store/durable-file.js';
 import { diskFault, nearestThere, writeIn } from '../adapters/store/writable.js';
 import { DEMO_AGENTS, ensureDevelopmentPki, ensureDevelopmentSecrets } from './certificates/dev-pki.js';
+import { ensureTokenIssuer } from './certificates/token-issuer.js';
 import { madeEnvironment } from './certificates/made-secrets.js';
 import { unknownSettings } from './unknown-settings.js';
 import type { Stack } from './development-file.js';
@@ -43,9 +44,11 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
   }
   const pki = await ensureDevelopmentPki({ stateDir, trustDomain: shared.trustDomain });
   const secrets = await ensureDevelopmentSecrets({ stateDir });
+  const tokenIssuer = await ensureTokenIssuer({ stateDir, env });
   const config = readStartConfig({
     ...madeEnvironment(secrets),
     ...consoleAddress(env),
+    ...tokenIssuer?.settings,
     GATE_LEDGER_EXPORT_DIR: join(stateDir, 'data', 'cold'),
     // An operator with his own tools also has his own calls, so no demonstration calls are printed.
     ...(env.GATE_UPSTREAM_URL === undefined && { GATE_DEMO_AGENTS: DEMO_AGENTS.join(',') }),
@@ -73,6 +76,7 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
       pki,
       operatorToken,
       secondOperatorToken,
+      tokenIssuer: tokenIssuer?.named,
       starting,
       voice,
       release,

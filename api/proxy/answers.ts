@@ -191,12 +191,20 @@ export function errorAnswer(error: GateError, correlationId: string): Answer & {
 }
 
 const layerOf = (code: ErrorCodeName): string => {
-  if (code === 'unauthorized' || code === 'credential_not_judged') return 'identity';
+  if (
+    code === 'unauthorized' ||
+    code === 'credential_not_judged' ||
+    code === 'credentials_disagree' ||
+    code === 'certificate_required'
+  )
+    return 'identity';
+  if (code.startsWith('token_')) return 'identity';
   if (code.startsWith('upstream_')) return 'upstream';
   if (code === 'review_backlog_full' || code === 'tenant_offboarded') return 'hil';
   if (
     code === 'rate_limited' ||
     code.endsWith('_conflict') ||
+    code === 'decision_handle_unknown' ||
     code === 'pipeline_unavailable' ||
     code === 'store_unavailable'
   )

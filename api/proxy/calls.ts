@@ -17,6 +17,7 @@ import { canonicalDigest, keepCanonical, uuidFromDigest } from '../../domain/cry
 import { ASK_AGAIN, GateError } from '../../domain/errors.js';
 import { batchTooLarge, callCount } from '../../domain/mcp/batch.js';
 import type { McpRequest } from '../../domain/mcp/envelope.js';
+import type { PendingHandle } from '../../domain/mcp/pending-handle.js';
 import type { Caller } from '../plugins/app.js';
 import { answerOf, type Answer, withDetail } from './answers.js';
 import type { AgentLimitsCheck, AskedAgain } from './agent-limits.js';
@@ -53,6 +54,8 @@ export interface ToolCallRequest {
   readonly contract: CallContract;
   readonly idempotencyId: string;
   readonly callbackUrl: string | null;
+  /** Asks what came of a call that waited, and begins none. */
+  readonly resumes?: PendingHandle | null;
 }
 
 /** A call that came to its end, and the method it was asked with. */
@@ -176,6 +179,8 @@ export function createCallHandler(options: CallHandlerOptions) {
     if (known) await limits.replay(again);
     // The digest of a tampered record proves nothing, so every request under its id gets the same answer.
     if (known && known.state !== TAMPERED && known.digest !== digest) throw conflict();
+    if (request.resumes && !isHandleOf(request.resumes, known))
+      throw new GateError('decision_handle_unknown', undefined, { fields: { contract, executable: false } });
     if (known && known.state !== 'decided') return fromRecord(known, again);
 
     const { limit, windowMs } = options.velocity;
@@ -282,4 +287,9 @@ export function createCallHandler(options: CallHandlerOptions) {
     });
   }
 }
+/** A tampered record has an answer of its own, whatever is shown. */
+const isHandleOf = ({ pendingId, payloadSha256 }: PendingHandle, record: CallRecord | null): boolean =>
+  record !== null &&
+  (record.state === TAMPERED || (record.pending_id === pendingId && record.digest === payloadSha256));
+
 export type CallHandler = ReturnType<typeof createCallHandler>;

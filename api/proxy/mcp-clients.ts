@@ -101,7 +101,8 @@ export function createMcpClients(options: McpClientsOptions) {
       const session = await sessions.find(sealed, caller);
       const last = header(request, 'last-event-id');
       const known = last === undefined ? null : placeIn(last);
-      const held = streams.begin(agentKey(caller));
+      // A call was let in when it was asked for; who only listens is asked for a token again when the last one is over.
+      const held = streams.begin(agentKey(caller), known ? undefined : caller.validToMs);
       if (!known) {
         const { correlationId } = request;
         const talk = createConversation({

@@ -6,9 +6,10 @@ import { assertJudgedCredentials } from './unjudged-credentials.js';
 
 export type AgentCaller = Caller & UpstreamCaller;
 
-/** Tenant and agent come from the verified certificate alone; a service or a short id is not an agent, and no agent has a credential that is not judged. */
+/** Tenant and agent come from the verified certificate or access token alone; a service or a short id is not an agent, and no agent has a credential that is not judged. */
 export function agentOf(request: FastifyRequest): AgentCaller {
-  const { caller } = request;
+  const { caller, tokenFault } = request;
+  if (tokenFault) throw tokenFault;
   if (caller?.kind !== 'agent' || caller.tenant === undefined || caller.agent === undefined)
     throw new GateError('unauthorized');
   assertJudgedCredentials(request.headers);

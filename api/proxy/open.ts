@@ -1,10 +1,12 @@
 import type { Config } from '../../config/env.js';
 import type { Operator } from '../../config/hil.js';
 import type { PROXY_SETTINGS } from '../../config/proxy.js';
+import { accessTokenRules } from '../../config/access-tokens.js';
 import { agentLimitsOf } from '../../config/shared.js';
 import { checkCallbackUrl, parseCallbackAllowlist } from '../../domain/outbound/callback-url.js';
 import { errorText } from '../../domain/errors.js';
 import type { PolicySet } from '../../domain/policy/policy-set.js';
+import { openAccessTokens } from '../../adapters/identity/access-tokens.js';
 import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
 import { toolClassing } from '../../domain/tool-classes/tool-classes.js';
 import { toolPinning } from '../../domain/tool-definitions/pinning.js';
@@ -51,9 +53,13 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
   const allowlist = parseCallbackAllowlist(own.callbackAllowlist);
   if (own.verboseVerdicts)
     logger.warn('GATE_PROXY_VERBOSE_VERDICTS is on: denials tell a caller what each detector saw');
+  const rules = accessTokenRules(own);
+  const tokens = rules && (await needed('the access tokens', openAccessTokens(rules)));
+  if (tokens) parts.onStop('connections', 'the keys of access tokens', () => tokens.close());
   const service = () =>
     createProxyService({
       ...parts,
+      ...(tokens && { byToken: { tokens } }),
       calls,
       sessions,
       talks: shared.talks,

@@ -1,3 +1,4 @@
+import { accessTokenFaults } from '../../config/access-tokens.js';
 import { proxyOperators } from '../../config/hil.js';
 import { PROXY_SETTINGS } from '../../config/proxy.js';
 import { CALL_STORE_SETTINGS } from '../../config/shared.js';
@@ -18,6 +19,7 @@ export const PROXY = declareService({
     operators: { operators: proxyOperators },
     own: PROXY_SETTINGS,
   },
+  faults: ({ own }) => accessTokenFaults('GATE_PROXY', own),
   engine: true,
   stores: ['calls'],
   neighbours: [LEDGER, HIL, WORKER],

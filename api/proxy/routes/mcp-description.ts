@@ -8,6 +8,8 @@ export const MCP_DESCRIPTION = {
     'X-Gate-Decision-Contract': z.literal(DECISION_CONTRACT).optional(),
     'X-Gate-Server-Execution-Contract': z.literal(SERVER_EXECUTION_CONTRACT).optional(),
     'X-Gate-Idempotency-Id': z.uuid().optional().describe('Names the call. Needed beside either contract.'),
+    'X-Gate-Pending-Id': z.uuid().optional().describe('Of the 202 that a decision is resumed after, with the other.'),
+    'X-Gate-Pending-Payload-Sha256': z.string().optional().describe('Of that 202 too.'),
     'X-Gate-Callback-Url': z.url().optional().describe('Is told what came of a call that waits for a person.'),
   }),
   body: z.looseObject({

@@ -1,12 +1,15 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { JsonObject } from '../../../contracts/json.js';
 import { DECISION_CONTRACT, type Mode, SERVER_EXECUTION_CONTRACT } from '../../../contracts/call.js';
 import { GateError } from '../../../domain/errors.js';
 import { BATCH_METHOD } from '../../../domain/mcp/batch.js';
 import { selectContract, selectorOnControl } from '../../../domain/mcp/contract-selection.js';
 import { parseMcpRequest } from '../../../domain/mcp/envelope.js';
+import { pendingHandleOf } from '../../../domain/mcp/pending-handle.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import type { Answer } from '../answers.js';
+import type { Authorizer } from '../authorizer.js';
 import { type CallHandler, correlationIdOf } from '../calls.js';
 import { type ControlOptions, type ControlRequest, createControls } from '../controls.js';
 import { answerTo, createMcpClients, type McpClientsOptions } from '../mcp-clients.js';
@@ -19,6 +22,7 @@ export interface McpRouteOptions
   extends ControlOptions,
     Omit<McpClientsOptions, 'handler' | 'controls' | 'callerOf' | 'callbackOf'> {
   readonly handler: CallHandler;
+  readonly authorizer: Authorizer;
   readonly mode: Mode;
   /** `https://…` without a path, as agents reach this listener; without it links begin with the `Host` of the request. */
   readonly publicUrl?: string;
@@ -74,6 +78,13 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
       legacy: header(request, 'x-gate-execution-contract'),
       idempotencyId: header(request, 'x-gate-idempotency-id'),
     });
+    const resumes = pendingHandleOf(
+      {
+        pendingId: header(request, 'x-gate-pending-id'),
+        payloadSha256: header(request, 'x-gate-pending-payload-sha256'),
+      },
+      selected,
+    );
     const ordinary = selected ? null : await clients.answer(request);
     if (ordinary) return ordinary;
     const mcp = parseMcpRequest(bodyText(request));
@@ -96,7 +107,17 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
 
     const call = { caller, mcp, contract: selected.contract, idempotencyId: selected.idempotencyId };
     request.correlationId = correlationIdOf({ ...call, ...(caller.namespace === 'demo' && { demoPrefix: offered }) });
-    return handler.handle({ ...call, callbackUrl: callbackOf(request) }, request.correlationId);
+    const answered = await handler.handle(
+      { ...call, callbackUrl: callbackOf(request), resumes },
+      request.correlationId,
+    );
+    // A host that comes back for its decision may then execute: it gets what says so, signed.
+    return resumes && answered.status === 200 ? authorized(answered, caller, request.correlationId) : answered;
+  }
+
+  async function authorized(answer: Answer, caller: AgentCaller, correlationId: string): Promise<Answer> {
+    const signed = await options.authorizer(correlationId, { caller, correlationId, name: 'resume' });
+    return { ...answer, body: { ...(answer.body as JsonObject), ...signed } };
   }
 
   function callbackOf(request: FastifyRequest): string | null {
