@@ -132,6 +132,11 @@ export const ERROR_CODES = {
   policy_denied: { status: 403, retry: 'no', meaning: 'Inspection or policy refused the call; `reasons` says why.' },
   review_denied: { status: 403, retry: 'no', meaning: 'An operator denied the call.' },
   review_expired: { status: 403, retry: 'no', meaning: 'Nobody decided in time; nothing was executed.' },
+  call_withdrawn: {
+    status: 403,
+    retry: 'no',
+    meaning: 'The agent withdrew the call while it waited; nothing was executed.',
+  },
   // Idempotency and execution.
   decision_idempotency_conflict: {
     status: 409,
