@@ -1,6 +1,7 @@
 import { type ErrorCodeName, ERROR_CODES } from '../../contracts/error-codes.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { withoutMembers } from '../../domain/mcp/reply.js';
+import { adviceOf } from './advice.js';
 import type { Answer } from './answers.js';
 
 /** An answer whose body is written while it goes on. */
@@ -73,8 +74,10 @@ export function rpcAnswer(form: RpcForm, answer: Answer): Answer & { readonly bo
   };
 }
 
-function messageOf({ id, tool, admitted }: RpcForm, body: JsonObject): JsonObject {
-  const code = typeof body['error'] === 'string' ? body['error'] : null;
+function messageOf({ id, tool, admitted }: RpcForm, given: JsonObject): JsonObject {
+  const code = typeof given['error'] === 'string' ? given['error'] : null;
+  const advice = adviceOf(code);
+  const body = advice ? { ...given, advice } : given;
   if (tool && admitted && !OF_THE_REQUEST.has(code ?? ''))
     return {
       jsonrpc: '2.0',
@@ -103,7 +106,8 @@ function wordsOf(code: string | null, body: JsonObject): string {
   }
   const known = Object.hasOwn(ERROR_CODES, code) ? ERROR_CODES[code as ErrorCodeName] : undefined;
   const hint = known && known.meaning !== reasoning ? ` ${known.meaning}` : '';
-  return `Gate: ${code}: ${sentence(wordOf(reasoning))}${hint} ${call}`;
+  const allowed = wordOf((body['advice'] as JsonObject | undefined)?.['allowed']);
+  return `Gate: ${code}: ${sentence(wordOf(reasoning))}${hint}${allowed && ` Allowed: ${allowed}`} ${call}`;
 }
 
 const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);

@@ -56,6 +56,10 @@ describe('a client of MCP 2026-07-28, which has no sessions', () => {
     expect(JSON.stringify(answer.content)).toContain('README.txt');
     const denied = await client.callTool({ name: 'delete_file', arguments: { path: 'a.txt' } });
     expect([denied.isError, JSON.stringify(denied.content)]).toEqual([true, expect.stringContaining('policy_denied')]);
+    expect(denied._meta?.['gate/verdict']).toMatchObject({
+      reasons: expect.any(Array),
+      advice: { retry: 'no', person_can_help: false, allowed: expect.any(String) },
+    });
     await client.close();
     expect(sent.map(({ method }) => method)).toEqual(['server/discover', 'tools/list', 'tools/call', 'tools/call']);
     expect(sent.every(({ session }) => session === null)).toBe(true);
