@@ -88,6 +88,16 @@ export const ERROR_CODES = {
     meaning:
       'This agent has no such MCP session: it was ended, is too old, or is not its own. Send `initialize` again.',
   },
+  task_not_found: {
+    status: 404,
+    retry: 'no',
+    meaning: 'This agent has no such task: it is too old, is not its own, or never was.',
+  },
+  task_not_cancellable: {
+    status: 409,
+    retry: 'no',
+    meaning: 'Only a call that waits for a person can be withdrawn: this one is over, or may already be at its tool.',
+  },
   mcp_header_mismatch: {
     status: 400,
     retry: 'no',

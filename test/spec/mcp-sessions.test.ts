@@ -78,7 +78,10 @@ const inSession = (session: string, body: unknown, headers: Record<string, strin
 describe('an unmodified MCP client, one address changed', () => {
   it('lists tools, calls one, pings, and ends its session', async () => {
     const agent = await client();
-    expect(agent.getServerCapabilities()).toEqual({ tools: { listChanged: true } });
+    expect(agent.getServerCapabilities()).toEqual({
+      tools: { listChanged: true },
+      tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } },
+    });
     expect((await agent.listTools()).tools.map(({ name }) => name)).toContain('wire_transfer');
     expect(await agent.ping()).toEqual({});
     const before = tools.state().counts['list_files'] ?? 0;
@@ -194,7 +197,7 @@ describe('a session', () => {
     const session = await openSession();
     const reply = await inSession(session, { jsonrpc: '2.0', id: 'q', method: 'tools/unheard-of', params: {} });
     expect(reply).toMatchObject({ status: 200, body: { id: 'q', error: { code: -32_601 } } });
-    const unjudged = { ...listFiles(), params: { name: 'list_files', task: { ttl: 1 } } };
+    const unjudged = { ...listFiles(), params: { name: 'list_files', priority: 1 } };
     expect((await inSession(session, unjudged)).body).toMatchObject({ id: 1, error: { code: -32_602 } });
     expect(await inSession(session, '{"jsonrpc":"2.0","id":1')).toMatchObject({
       status: 400,
