@@ -7,6 +7,7 @@ import { GateError } from '../../domain/errors.js';
 import { BATCH_METHOD } from '../../domain/mcp/batch.js';
 import { type McpRequest, parseMcpRequest, readObject, requestIdIn } from '../../domain/mcp/envelope.js';
 import { RESUMABLE_FROM, SESSION_VERSIONS } from '../../domain/mcp/protocol-versions.js';
+import { keyedRequest } from '../../domain/mcp/idempotency-key.js';
 import type { McpSession, McpSessions } from '../../domain/mcp/session.js';
 import {
   checkStateless,
@@ -21,6 +22,7 @@ import {
   servesTasks,
   TASK_METHODS,
   type TaskStore,
+  underId,
   withTasks,
   withTaskSupport,
 } from '../../domain/mcp/tasks.js';
@@ -152,7 +154,7 @@ export function createMcpClients(options: McpClientsOptions) {
       }
       const { correlationId, id } = known;
       request.correlationId = correlationId;
-      const form = { id, tool: true, admitted: true };
+      const form = { id, tool: true, admitted: true, finish: underId(id) };
       return { ...held, events: events({ caller, correlationId, form, place: last as string, signal: held.signal }) };
     },
   };
@@ -207,13 +209,11 @@ export function createMcpClients(options: McpClientsOptions) {
     const called = await calledBy(request, agent, mcp, { form: request.rpc, tasksServed });
     if (!('call' in called)) return called;
     const { mcp: known, form: admitted } = called.call;
-    const idempotencyId = uuidFromDigest(
-      'gate.mcp-call',
-      session.id,
-      JSON.stringify(form.id),
-      canonicalDigest(known.body),
-    );
-    const call = callOf(request, agent, known, { idempotencyId, offered });
+    const keyed = keyedRequest(known.body);
+    const idempotencyId = keyed
+      ? uuidFromDigest('gate.mcp-key', keyed.key)
+      : uuidFromDigest('gate.mcp-call', session.id, JSON.stringify(form.id), canonicalDigest(known.body));
+    const call = callOf(request, agent, keyed ? { ...known, body: keyed.body } : known, { idempotencyId, offered });
     if (asksForTask(known.body)) {
       // Who asks for a handle could not read a result of the tool.
       request.rpc = { ...admitted, tool: false };
@@ -224,7 +224,7 @@ export function createMcpClients(options: McpClientsOptions) {
     const resumable = session.protocolVersion >= RESUMABLE_FROM;
     return answered(request, {
       call,
-      form: admitted,
+      form: keyed ? { ...admitted, finish: underId(form.id) } : admitted,
       session: session.id,
       progressToken: progressTokenOf(known.body),
       ...(resumable && { place: placeOf(request.correlationId, form.id) }),
@@ -292,10 +292,13 @@ export function createMcpClients(options: McpClientsOptions) {
     }
     const called = await calledBy(request, caller, withoutTasks(mcp), { form, tasksServed: false });
     if (!('call' in called)) return called;
-    // Nothing but a contract header could say that two requests are one: ids of requests begin anew with each client.
+    // Ids of requests begin anew with each client, so only a key of the client's own says that two requests are one.
     const { mcp: known, form: admitted } = called.call;
-    const call = callOf(request, caller, known, { idempotencyId: randomUUID(), offered });
-    return answered(request, { call, form: admitted, progressToken: progressTokenOf(known.body) });
+    const keyed = keyedRequest(known.body);
+    const idempotencyId = keyed ? uuidFromDigest('gate.mcp-key', keyed.key) : randomUUID();
+    const call = callOf(request, caller, keyed ? { ...known, body: keyed.body } : known, { idempotencyId, offered });
+    const finish = keyed ? (answer: string) => form.finish(underId(id)(answer)) : form.finish;
+    return answered(request, { call, form: { ...admitted, finish }, progressToken: progressTokenOf(known.body) });
   }
 
   /** What is no call is answered here. */

@@ -4,6 +4,7 @@ import { GateError } from '../errors.js';
 import { foreignText } from '../text.js';
 import { BATCH_METHOD, BATCH_OUT_OF_PLACE, batchFault, isBatchInDisguise } from './batch.js';
 import { CONTROL_METHODS } from './control-methods.js';
+import { idempotencyKeyFault } from './idempotency-key.js';
 import { unjudgedField } from './outgoing.js';
 import { READ_METHODS, readFault } from './read-methods.js';
 import { parseStrictJson, StrictJsonError } from './strict-json.js';
@@ -46,8 +47,8 @@ const unsupported = (method: string) =>
 
 /**
  * Parses the body of `POST /mcp`. A control method comes back under its present name, in the body too, so that later code sees one
- * spelling. A tool call keeps its spelling, because the digest binds it. `ofClient` reads also what only ordinary MCP clients may ask: tasks.
- * Throws GateError `invalid_mcp` or `unsupported_method` with what
+ * spelling. A tool call keeps its spelling, because the digest binds it. `ofClient` reads also what only ordinary MCP clients may ask: tasks,
+ * and a key under which the call may be sent again. Throws GateError `invalid_mcp` or `unsupported_method` with what
  * is wrong.
  */
 export function parseMcpRequest(text: string, { ofClient = false }: { readonly ofClient?: boolean } = {}): McpRequest {
@@ -73,7 +74,7 @@ export function parseMcpRequest(text: string, { ofClient = false }: { readonly o
       { fields: { field: foreignText(field, 64) } },
     );
   if (ofClient) {
-    const fault = taskFault(method, body.params);
+    const fault = idempotencyKeyFault(body.params) ?? taskFault(method, body.params);
     if (fault !== null) throw invalid(fault);
   }
   if (method === BATCH_METHOD) {

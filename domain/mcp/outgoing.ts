@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { BATCH_METHOD } from './batch.js';
 import { CONTROL_METHODS } from './control-methods.js';
+import { IDEMPOTENCY_KEY } from './idempotency-key.js';
 import { READ_METHODS, argumentsOfRead } from './read-methods.js';
 import { TASK_METHODS } from './tasks.js';
 
@@ -18,7 +19,7 @@ export interface OutgoingControl {
 
 const BODY: ReadonlySet<string> = new Set(['jsonrpc', 'id', 'method', 'params']);
 const CALL: ReadonlySet<string> = new Set(['name', 'arguments', '_meta']);
-/** What only an ordinary MCP client may add: whoever selects a contract has handles of its own. */
+/** What only an ordinary MCP client may add: whoever selects a contract has a header for one, and no task. */
 const CLIENTS_CALL: ReadonlySet<string> = new Set([...CALL, 'task']);
 const READS = new Map([...READ_METHODS].map(([method, members]) => [method, new Set([...members, '_meta'])]));
 /**
@@ -37,6 +38,7 @@ const META: ReadonlySet<string> = new Set([
   'tracestate',
   'baggage',
 ]);
+const CLIENTS_META: ReadonlySet<string> = new Set([...META, IDEMPOTENCY_KEY]);
 
 const isObject = (value: Json | undefined): value is JsonObject =>
   value !== null && typeof value === 'object' && !Array.isArray(value);
@@ -60,7 +62,7 @@ export function unjudgedField({ method, params, ...body }: JsonObject, ofClient 
     (ofClient ? (TASK_METHODS.get(name) ?? CLIENTS_CALL) : CALL);
   const within = outside(known, params);
   if (within !== undefined) return `params.${within}`;
-  const about = outside(META, params['_meta']);
+  const about = outside(ofClient ? CLIENTS_META : META, params['_meta']);
   return about === undefined ? null : `params._meta.${about}`;
 }
 

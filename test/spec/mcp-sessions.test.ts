@@ -233,6 +233,21 @@ describe('a client that asks again because no answer came', () => {
     expect(tools.state().counts['list_files']).toBe(before + 6);
   });
 
+  it('gets it in another session too, under a key of its own', async () => {
+    const before = tools.state().counts['list_files'] ?? 0;
+    const keyed = (id: number) => ({
+      ...listFiles(id),
+      params: { name: 'list_files', arguments: {}, _meta: { 'gate/idempotency-key': 'monthly-report' } },
+    });
+    const [first, second] = [await openSession(), await openSession()];
+    expect((await inSession(first, keyed(1))).body).toMatchObject({ id: 1, result: { content: expect.any(Array) } });
+    expect((await inSession(second, keyed(2))).body).toMatchObject({ id: 2, result: { content: expect.any(Array) } });
+    expect(tools.state().counts['list_files']).toBe(before + 1);
+    // Who selects a contract has a header for it, and one key is enough.
+    const headers = { 'X-Gate-Decision-Contract': 'gate.decision/v1', 'X-Gate-Idempotency-Id': randomUUID() };
+    expect((await inSession(first, keyed(3), headers)).body).toMatchObject({ error: 'unjudged_field' });
+  });
+
   it('hangs up while a person decides, comes back to the place it knows, and gets the one answer', async () => {
     const session = await openSession();
     const transfer = { name: 'wire_transfer', arguments: { from: 'operating', to: 'vendor', amount: 27 } };
