@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { mode } from '../contracts/call.js';
 import { DEFAULT_TTL_SECONDS } from '../domain/review/transitions.js';
 import { accessTokenSettings } from './access-tokens.js';
+import { consoleUrl } from './console.js';
 import { csv, onOff, seconds, setting } from './env.js';
 import { listenerSettings } from './listener.js';
 import { agentLimits, callbackBoundaries, demoAgents } from './shared.js';
@@ -18,6 +19,11 @@ export const PROXY_SETTINGS = {
     'Address by which agents reach this listener, such as `https://gate.example:8443`: links in answers begin with it. Without it they begin with the `Host` of the request.',
   ),
   ...accessTokenSettings('GATE_PROXY'),
+  consoleUrl: setting(
+    'GATE_CONSOLE_URL',
+    consoleUrl,
+    'Where people open the console: links to decisions lead there, and MCP clients that open addresses are asked to show their user where his call is decided. Without it links have no address, and nobody is asked.',
+  ),
   mode: setting(
     'GATE_MODE',
     mode.default('enforce'),

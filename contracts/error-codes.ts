@@ -136,6 +136,16 @@ export const ERROR_CODES = {
     meaning:
       'This agent has no such MCP session: it was ended, is too old, or is not its own. Send `initialize` again.',
   },
+  task_not_found: {
+    status: 404,
+    retry: 'no',
+    meaning: 'This agent has no such task: it is too old, is not its own, or never was.',
+  },
+  task_not_cancellable: {
+    status: 409,
+    retry: 'no',
+    meaning: 'Only a call that waits for a person can be withdrawn: this one is over, or may already be at its tool.',
+  },
   mcp_header_mismatch: {
     status: 400,
     retry: 'no',
@@ -180,6 +190,11 @@ export const ERROR_CODES = {
   policy_denied: { status: 403, retry: 'no', meaning: 'Inspection or policy refused the call; `reasons` says why.' },
   review_denied: { status: 403, retry: 'no', meaning: 'An operator denied the call.' },
   review_expired: { status: 403, retry: 'no', meaning: 'Nobody decided in time; nothing was executed.' },
+  call_withdrawn: {
+    status: 403,
+    retry: 'no',
+    meaning: 'The agent withdrew the call while it waited; nothing was executed.',
+  },
   // Idempotency and execution.
   decision_idempotency_conflict: {
     status: 409,

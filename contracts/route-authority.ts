@@ -306,6 +306,8 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   // It opens what an approver changed: the engine carried it sealed with the key of its row.
   row('hil', 'POST', '/pending/{id}/opened-change', 'hil.pending.settle', proxy),
   row('hil', 'DELETE', '/pending/by-correlation/{correlation_id}', 'hil.pending.withdraw', proxy),
+  // An agent withdraws its own call that waits; the proxy has verified whose it is.
+  row('hil', 'POST', '/pending/by-correlation/{correlation_id}/withdrawal', 'hil.pending.withdraw', proxy),
   // Somebody else allows an approver to replace lost passkeys.
   row('hil', 'POST', '/auth/enrollment/recoveries', 'hil.auth.ceremony', console),
   // The console says what somebody may do now whom it vouches for, also where he may do nothing any more.

@@ -31,6 +31,7 @@ import { startChores } from './chores.js';
 import { type Clock, machineClock } from './clock.js';
 import { ownDecideToken, type OwnDecideToken } from './decide-token.js';
 import { decidedOnDisk } from './decided-on-disk.js';
+import { createWithdrawals } from '../domain/review/withdrawal.js';
 import { createInProcessRunner } from './in-process-runner.js';
 import { liteKeys } from './keys.js';
 import { listenOn } from './listen.js';
@@ -225,6 +226,13 @@ export async function startLite({
       hasTools: upstream !== null,
       ...(tokens && { byToken: { tokens, sharesHeader: true } }),
       runner: disk.starting(runner),
+      withdrawCall: createWithdrawals({
+        reviews,
+        sender: runner,
+        decisionKey: keys.decisionKey,
+        clock: now,
+        decisionLifeMs: 10_000,
+      }),
       rateLimit: createRateLimit({
         config,
         refusals: createRefusals({ ledger, now }),

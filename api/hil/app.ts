@@ -16,6 +16,7 @@ import { createDecisions } from '../../domain/review/decisions.js';
 import type { DecisionSender, ReviewStarter, OpenedReviews, RowSettler } from '../../domain/review/ports.js';
 import { createPasskeys, type PasskeyRequired, relyingPartyOf } from '../../domain/review/passkeys.js';
 import { createRuleDecisions } from '../../domain/review/rule-decision.js';
+import { createWithdrawals } from '../../domain/review/withdrawal.js';
 import { createVouchedPeople } from '../../domain/review/vouched-people.js';
 import { createTenantLifecycle } from '../../domain/review/tenant-lifecycle.js';
 import { errorHandler, plainErrorBody } from '../plugins/errors.js';
@@ -232,6 +233,7 @@ export function createHilService(options: HilOptions): Service {
   settleRoutes(service.app, {
     reviews,
     decideByRule: createRuleDecisions({ reviews, decisionKey, clock, decisionLifeMs }),
+    withdrawCall: createWithdrawals({ reviews, sender, decisionKey, clock, decisionLifeMs }),
   });
   return service;
 }

@@ -2,6 +2,7 @@ import type { JsonObject } from '../../contracts/json.js';
 import { ERROR_CODES, type ErrorCodeName } from '../../contracts/error-codes.js';
 import type { CallRecord } from '../../domain/call-record/record.js';
 import { executionId } from '../../domain/call-record/receipt.js';
+import { WITHDRAWN_BY_AGENT } from '../../domain/review/transitions.js';
 import { ASK_AGAIN, GateError } from '../../domain/errors.js';
 import { eachLane } from '../../domain/inspection/lane-table.js';
 import { RETRY_AFTER_SECS, retryAfterSecs } from '../plugins/errors.js';
@@ -31,6 +32,8 @@ export function answerOf(record: CallRecord, result: Buffer | null, replayed: bo
         : {};
   switch (record.state) {
     case 'denied':
+      if (isWithdrawn(record))
+        return refusal(record, 'call_withdrawn', 'withdrawn', 'proxy', ['the agent withdrew its call']);
       return record.decision
         ? refusal(record, 'review_denied', 'review_denied', 'hil', [
             record.decision.reason ?? 'an operator denied the call',
@@ -106,6 +109,10 @@ export function answerOf(record: CallRecord, result: Buffer | null, replayed: bo
       return null;
   }
 }
+
+/** Whether the agent took its call back while it waited. */
+export const isWithdrawn = ({ decision }: CallRecord): boolean =>
+  decision?.status === 'denied' && decision.decided_by === WITHDRAWN_BY_AGENT;
 
 /** Nothing was executed; the same action may be requested again under a new id, after a wait. */
 const ANOTHER_LATER: ReadonlySet<ErrorCodeName> = new Set(['call_abandoned', 'attempt_not_begun']);

@@ -114,8 +114,27 @@ export function createCallHandler(options: CallHandlerOptions) {
     return options.verboseVerdicts ? withDetail(answer, record) : answer;
   };
 
+  /** This agent's own call, closed if its time is over. Throws `not_found` for another agent's. */
+  const own = (found: CallRecord, caller: ToolCallRequest['caller']): Promise<CallRecord> => {
+    const { call } = found.evidence;
+    if (call.tenant !== caller.tenant || call.agent !== caller.agent || call.contract === REVIEW_CONTRACT)
+      throw new GateError('not_found', 'no call of this agent under this id');
+    return closedIfOver(calls, found, now());
+  };
+
   return {
     inFlight: () => inFlight,
+
+    /** This agent's own call as it stands; `null` while nothing is recorded of it. Throws `not_found` for another agent's call. */
+    async standing(correlationId: string, caller: ToolCallRequest['caller']): Promise<CallRecord | null> {
+      const found = await calls.find(correlationId);
+      return found && own(found, caller);
+    },
+
+    /** Resolves once something is recorded of the call; at that time at the latest. */
+    async recorded(correlationId: string, untilMs: number): Promise<void> {
+      await calls.waitFor(correlationId, () => true, untilMs);
+    },
 
     /**
      * The answer of this agent's own call, once it needs no person any more; at that time at the latest `null` while it waits, `undefined`
@@ -132,15 +151,15 @@ export function createCallHandler(options: CallHandlerOptions) {
         untilMs,
       );
       if (!found) return undefined;
-      const { call } = found.evidence;
-      if (call.tenant !== caller.tenant || call.agent !== caller.agent || call.contract === REVIEW_CONTRACT)
-        throw new GateError('not_found', 'no call of this agent under this id');
-      const record = await closedIfOver(calls, found, now());
+      const record = await own(found, caller);
       if (record.state === 'parked' || !settledEnough(record)) return null;
       const retained = record.state === 'completed' ? await calls.result(correlationId) : null;
       const answer = answerOf(record, retained, false);
       if (!answer) return null;
-      return { method: call.method, answer: options.verboseVerdicts ? withDetail(answer, record) : answer };
+      return {
+        method: record.evidence.call.method,
+        answer: options.verboseVerdicts ? withDetail(answer, record) : answer,
+      };
     },
 
     async handle(request: ToolCallRequest, correlationId: string): Promise<Answer> {

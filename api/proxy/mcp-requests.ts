@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import type { JsonObject } from '../../contracts/json.js';
 import { GateError } from '../../domain/errors.js';
 import type { UpstreamCaller } from '../../domain/pipeline/upstream.js';
 import type { Caller } from '../plugins/app.js';
@@ -55,3 +56,10 @@ export function demoPrefixOf(request: FastifyRequest): string | undefined {
 
 export const takesStream = (request: FastifyRequest): boolean =>
   (header(request, 'accept') ?? '').split(',').some((one) => one.split(';')[0]?.trim() === 'text/event-stream');
+
+/** Under which the client of a request wants to hear of its progress. */
+export function progressTokenOf({ params }: JsonObject): string | number | undefined {
+  const meta = (params as JsonObject | undefined)?.['_meta'] as JsonObject | undefined;
+  const token = meta?.['progressToken'];
+  return typeof token === 'string' || typeof token === 'number' ? token : undefined;
+}

@@ -34,7 +34,8 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
   const signer = await readSigner(own.signingKeyFile);
   const verifyDecision = await decisionVerifier(own.decisionPublicKeyFile);
   const { ledger } = await parts.neighbour(LEDGER);
-  const { calls, pins, classes, mcpSessions: sessions } = await shared.callStores();
+  const { withdrawCall } = await parts.neighbour(HIL);
+  const { calls, pins, classes, mcpSessions: sessions, mcpTasks: tasks } = await shared.callStores();
   if (!parts.together)
     // The ledger may start later than the proxy; until then the tool of an unfinished change has to wait.
     classes
@@ -62,6 +63,9 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       ...(tokens && { byToken: { tokens } }),
       calls,
       sessions,
+      tasks,
+      withdrawCall,
+      ...(own.consoleUrl !== undefined && { consoleOf: () => own.consoleUrl }),
       talks: shared.talks,
       ledger,
       signer,

@@ -36,6 +36,24 @@ export function membersOf(text: string, ofTwo: 'refused' | 'last' = 'refused'): 
   return members;
 }
 
+/** The elements of a JSON list, each with its original text; `null` for anything else, and for more levels than `membersOf` reads. */
+export function elementsOf(text: string): readonly string[] | null {
+  try {
+    if (!Array.isArray(JSON.parse(text))) return null;
+  } catch {
+    return null;
+  }
+  const elements: string[] = [];
+  for (let at = afterSpace(text, afterSpace(text, 0) + 1); text[at] !== ']'; at = afterSpace(text, at)) {
+    if (text[at] === ',') at = afterSpace(text, at + 1);
+    const end = endOfValue(text, at);
+    if (end === TOO_DEEP) return null;
+    elements.push(text.slice(at, end));
+    at = end;
+  }
+  return elements;
+}
+
 /**
  * The text without the members of this name, at every level, twice in one object, and however escapes spell it; everything else stays to the
  * last character. The text must be valid JSON.

@@ -12,9 +12,9 @@ import type { Answer } from '../answers.js';
 import type { Authorizer } from '../authorizer.js';
 import { type CallHandler, correlationIdOf } from '../calls.js';
 import { type ControlOptions, type ControlRequest, createControls } from '../controls.js';
-import { answerTo, createMcpClients, type McpClientsOptions } from '../mcp-clients.js';
+import { createMcpClients, type McpClientsOptions } from '../mcp-clients.js';
 import { type AgentCaller, agentOf, bodyText, demoPrefixOf, header } from '../mcp-requests.js';
-import type { Streamed } from '../rpc-answers.js';
+import { answerTo, type Streamed } from '../rpc-answers.js';
 import { MCP_DESCRIPTION } from './mcp-description.js';
 import { manualUrl } from './manual.js';
 
