@@ -11,7 +11,9 @@ import { logStream } from '../adapters/store/log-stream.js';
 import type { TokenHolder } from '../api/console/sign-in/operator-token.js';
 import { createSignInLinks } from '../api/pages/sign-in-links.js';
 import { createRefusals } from '../api/proxy/refusals.js';
+import type { Env } from '../config/env.js';
 import type { LiteConfig } from '../config/lite.js';
+import { upstreamsShown } from '../config/upstreams.js';
 import { purgeTimes } from '../domain/call-record/purge-times.js';
 import { isLoopback } from '../domain/outbound/loopback.js';
 import { errorText, GateError } from '../domain/errors.js';
@@ -47,6 +49,8 @@ export interface LiteOptions {
   readonly config: LiteConfig;
   /** An MCP server to run as a child instead of calling one by its address. */
   readonly child?: ToolsChild | undefined;
+  /** Where the secrets of several upstreams are. */
+  readonly env?: Env;
   readonly logger?: Logger;
   readonly clock?: Clock;
   /** For tests of a full disk. */
@@ -100,6 +104,7 @@ export async function startLite({
   const keys = liteKeys(ledgerFile, config.keys);
   const toolsName = upstreamName({
     name: config.upstreamName,
+    several: config.upstreams !== undefined,
     url: config.upstreamUrl,
     command: child && [child.command, ...child.args],
   });
@@ -127,7 +132,7 @@ export async function startLite({
 
   // Tools, and the activities over their ports.
   let stopping = false;
-  const tools = await upstreamOf(config, child, logger, () => stopping);
+  const tools = await upstreamOf(config, child, logger, () => stopping, options.env ?? process.env);
   const { ports, upstream, judging } = litePorts({
     config,
     stores,
@@ -275,7 +280,10 @@ export async function startLite({
     found,
     resumed,
   };
-  const shownUpstream = child?.command ?? (config.upstreamUrl ? new URL(config.upstreamUrl).origin : null);
+  const shownUpstream =
+    child?.command ??
+    (config.upstreams && upstreamsShown(config.upstreams)) ??
+    (config.upstreamUrl ? new URL(config.upstreamUrl).origin : null);
   sayReady(logger, config, { ...started, upstream: shownUpstream });
   return {
     ...started,

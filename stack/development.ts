@@ -48,7 +48,8 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
     ...consoleAddress(env),
     GATE_LEDGER_EXPORT_DIR: join(stateDir, 'data', 'cold'),
     // An operator with his own tools also has his own calls, so no demonstration calls are printed.
-    ...(env.GATE_UPSTREAM_URL === undefined && { GATE_DEMO_AGENTS: DEMO_AGENTS.join(',') }),
+    ...(env.GATE_UPSTREAM_URL === undefined &&
+      env.GATE_UPSTREAMS === undefined && { GATE_DEMO_AGENTS: DEMO_AGENTS.join(',') }),
     ...env,
     GATE_STATE_DIR: stateDir,
   });
@@ -75,6 +76,7 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
       secondOperatorToken,
       starting,
       voice,
+      env,
       release,
       signal,
     });

@@ -22,6 +22,7 @@ import { MAX_BODY_BYTES, registerMcp, send, type McpRouteOptions } from './route
 import { registerAuthorizations } from './routes/authorizations.js';
 import { type PendingRouteOptions, registerPending } from './routes/pending.js';
 import { type PinRouteOptions, pinRoutes } from './routes/pins.js';
+import { upstreamReadiness } from './upstream-readiness.js';
 import { type ToolRouteOptions, toolRoutes } from './routes/tools.js';
 
 export interface ProxyOptions
@@ -61,6 +62,7 @@ export function createProxyService(options: ProxyOptions): Service {
     details: { mode: options.mode },
     readiness: {
       ...options.readiness,
+      ...upstreamReadiness(options.upstream),
       call_store: () => options.calls.ready(),
       ledger_rows: async () => {
         const dueMs = await options.calls.oldestRowsDueMs();

@@ -1,6 +1,7 @@
 import { proxyOperators } from '../../config/hil.js';
 import { PROXY_SETTINGS } from '../../config/proxy.js';
 import { CALL_STORE_SETTINGS } from '../../config/shared.js';
+import { upstreamsFault } from '../../config/upstreams.js';
 import { UPSTREAM_SETTINGS } from '../../config/worker.js';
 import { HIL } from '../hil/service.js';
 import { LEDGER } from '../ledger/service.js';
@@ -18,6 +19,7 @@ export const PROXY = declareService({
     operators: { operators: proxyOperators },
     own: PROXY_SETTINGS,
   },
+  faults: ({ upstream }) => [upstreamsFault(upstream)],
   engine: true,
   stores: ['calls'],
   neighbours: [LEDGER, HIL, WORKER],

@@ -1,10 +1,11 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { DECISION_CONTRACT, type Mode, SERVER_EXECUTION_CONTRACT } from '../../../contracts/call.js';
 import { GateError } from '../../../domain/errors.js';
 import { BATCH_METHOD } from '../../../domain/mcp/batch.js';
-import { selectContract, selectorOnControl } from '../../../domain/mcp/contract-selection.js';
-import { parseMcpRequest } from '../../../domain/mcp/envelope.js';
+import { type SelectedContract, selectContract, selectorOnControl } from '../../../domain/mcp/contract-selection.js';
+import { type McpRequest, parseMcpRequest, readObject } from '../../../domain/mcp/envelope.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import type { Answer } from '../answers.js';
 import { type CallHandler, correlationIdOf } from '../calls.js';
@@ -12,7 +13,7 @@ import { type ControlOptions, type ControlRequest, createControls } from '../con
 import { answerTo, createMcpClients, type McpClientsOptions } from '../mcp-clients.js';
 import { type AgentCaller, agentOf, bodyText, demoPrefixOf, header } from '../mcp-requests.js';
 import type { Streamed } from '../rpc-answers.js';
-import { MCP_DESCRIPTION } from './mcp-description.js';
+import { MCP_DESCRIPTION, TOOL_DESCRIPTION } from './mcp-description.js';
 import { manualUrl } from './manual.js';
 
 export interface McpRouteOptions
@@ -57,6 +58,17 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
   app.post('/mcp', { config: { described: MCP_DESCRIPTION } }, async (request, reply) =>
     deliver(reply, await answer(request)),
   );
+  app.post(
+    '/tool/:name',
+    { config: { described: TOOL_DESCRIPTION }, schema: { params: ToolName } },
+    async (request, reply) => {
+      const selected = selectedBy(request);
+      return deliver(
+        reply,
+        await judged(request, selected, toolRequest(request.params.name, bodyText(request), selected)),
+      );
+    },
+  );
   app.get('/mcp', async (request, reply) =>
     deliver(reply, await clients.listen(request, sessionHeader(request, reply))),
   );
@@ -68,15 +80,12 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
   // The order of these checks is part of the contract (docs/architecture/requests-and-answers.md#order-of-gates): 400, 413 and 426 before
   // 401, 401 before everything else.
   async function answer(request: FastifyRequest): Promise<Answer | Streamed> {
-    const selected = selectContract({
-      decision: header(request, 'x-gate-decision-contract'),
-      serverExecution: header(request, 'x-gate-server-execution-contract'),
-      legacy: header(request, 'x-gate-execution-contract'),
-      idempotencyId: header(request, 'x-gate-idempotency-id'),
-    });
+    const selected = selectedBy(request);
     const ordinary = selected ? null : await clients.answer(request);
-    if (ordinary) return ordinary;
-    const mcp = parseMcpRequest(bodyText(request));
+    return ordinary ?? judged(request, selected, parseMcpRequest(bodyText(request)));
+  }
+
+  async function judged(request: FastifyRequest, selected: SelectedContract | null, mcp: McpRequest): Promise<Answer> {
     const offered = demoPrefixOf(request);
     if (mcp.kind === 'tool' && !selected)
       throw new GateError('client_contract_required', undefined, {
@@ -109,6 +118,28 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
     const caller = agentOf(request);
     return options.demoAgents?.has(`${caller.tenant}/${caller.agent}`) ? { ...caller, namespace: 'demo' } : caller;
   }
+}
+
+const selectedBy = (request: FastifyRequest): SelectedContract | null =>
+  selectContract({
+    decision: header(request, 'x-gate-decision-contract'),
+    serverExecution: header(request, 'x-gate-server-execution-contract'),
+    legacy: header(request, 'x-gate-execution-contract'),
+    idempotencyId: header(request, 'x-gate-idempotency-id'),
+  });
+
+const ToolName = z.object({ name: z.string() });
+
+/**
+ * A tool call in its short form, as the JSON-RPC request that the SDKs send for it: its id is the idempotency id. So a call is the same call at
+ * both addresses, and gets one answer.
+ */
+function toolRequest(name: string, args: string, selected: SelectedContract | null): McpRequest {
+  // Alone it is one object, so that nothing in it reaches beyond `arguments`.
+  readObject(args);
+  const id = JSON.stringify(selected?.idempotencyId ?? '');
+  const params = `{"name":${JSON.stringify(name)},"arguments":${args}}`;
+  return parseMcpRequest(`{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":${params}}`);
 }
 
 /** The session that a request without a body is about. For a client without one there is no stream, and no session to end. */
