@@ -132,7 +132,12 @@ export async function startLite({
 
   // Tools, and the activities over their ports.
   let stopping = false;
-  const tools = await upstreamOf(config, child, logger, () => stopping, options.env ?? process.env);
+  const tools = await upstreamOf(config, child, logger, () => stopping, options.env ?? process.env).catch(
+    async (error: unknown) => {
+      await file.close();
+      throw error;
+    },
+  );
   const { ports, upstream, judging } = litePorts({
     config,
     stores,

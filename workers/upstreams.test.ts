@@ -10,6 +10,7 @@ import type { JsonObject } from '../contracts/json.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
 import { startTokenIssuer } from '../test/support/token-issuer.js';
 import { SMALL_TOOLS, upstreamsFile } from '../test/support/upstreams-file.js';
+import { sessionsInMemory } from '../activities/clients/upstream-sessions.js';
 import { openUpstreams } from './upstreams.js';
 
 const BOT = { tenant: 'acme', agent: 'bot' };
@@ -164,6 +165,24 @@ describe('a command', () => {
       { name: 'bank', fault: null },
     ]);
   });
+});
+
+it('sessions that several processes share are of one upstream each, also where two have one address', async () => {
+  const url = await echo();
+  const shared: string[] = [];
+  const entries = [
+    { name: 'one', url },
+    { name: 'two', url },
+  ];
+  const upstream = await openUpstreams(readUpstreams(upstreamsFile(folder, ...entries)), {
+    env: {},
+    sessionsWith(of) {
+      shared.push(of);
+      return sessionsInMemory();
+    },
+  });
+  closing.push(() => upstream.close());
+  expect(shared).toEqual([`one ${url}`, `two ${url}`]);
 });
 
 it('a start without a secret that the file names is refused with the path of each', async () => {
