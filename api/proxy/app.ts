@@ -98,6 +98,8 @@ export function createProxyService(options: ProxyOptions): Service {
   metrics.watchInFlight(handler.inFlight);
   const streams = createEventStreams(options.agentLimits.streams);
   metrics.watchStreams(streams.count);
+  const { standings } = options.upstream;
+  if (standings) metrics.watchUpstreams(standings);
   service.app.decorateRequest('rpc', null);
   service.app.decorateRequest('streamed', false);
   metrics.watchStuck(async () => (await options.calls.setbacks.stuck()).calls);

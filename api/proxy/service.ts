@@ -27,6 +27,7 @@ export const PROXY = declareService({
     const metrics = (await import('./metrics.js')).proxyMetrics(registry);
     metrics.watchInFlight(() => 0);
     metrics.watchStreams(() => 0);
+    metrics.watchUpstreams(() => []);
     metrics.watchStuck(() => Promise.resolve(0));
   },
   open: () => import('./open.js'),
