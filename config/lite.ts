@@ -21,6 +21,7 @@ import {
 import { volumeFault } from './data-volume.js';
 import { accessTokenFaults, accessTokenSettings } from './access-tokens.js';
 import { agentLimits, callbackBoundaries, demoAgents, escalateShare, parsedBy, reviewLimits } from './shared.js';
+import { type UpstreamEntry, upstreamsFault, upstreamsSetting } from './upstreams.js';
 
 /** Who may call: one entry of `GATE_LITE_AGENTS`. */
 export interface AgentToken {
@@ -99,6 +100,7 @@ export const LITE_SETTINGS = {
     httpUrl.optional(),
     'Where the tools are. Without it calls are judged under gate.decision/v1, and executions are refused unjudged.',
   ),
+  upstreams: upstreamsSetting,
   upstreamName: setting(
     'GATE_LITE_UPSTREAM_NAME',
     z.string().min(1).max(200).optional(),
@@ -284,7 +286,9 @@ export function readLiteConfig(env: Env, volume: (folder: string) => string | nu
   const config = readConfig('lite', LITE_SETTINGS, given);
   const halfSet = accessTokenFaults('GATE_LITE', config, { tenantsKnown: true }).filter((each) => each !== null);
   if (halfSet.length > 0) throw new ConfigError('lite', halfSet);
-  const fault = config.profile === 'hosted' ? hostedFault(config, given, volume) : developerFault(config);
+  const fault =
+    upstreamsFault(config) ??
+    (config.profile === 'hosted' ? hostedFault(config, given, volume) : developerFault(config));
   if (fault !== null) throw new ConfigError('lite', [fault]);
   return config;
 }
@@ -363,9 +367,8 @@ function hostedFault(config: LiteConfig, env: Env, volume: (folder: string) => s
     return refuse('GATE_LITE_LEDGER must be a file beneath /data, written without . or ..');
   const data = volume(DATA);
   if (data !== null) return refuse(`GATE_LITE_LEDGER: ${DATA} ${data}`);
-  const upstream = upstreamFault(config.upstreamUrl);
-  if (upstream !== null) return refuse(`GATE_LITE_UPSTREAM_URL ${upstream}`);
-  if (config.upstreamAdapter !== 'mcp-jsonrpc-v1') return refuse('GATE_LITE_UPSTREAM_ADAPTER must be mcp-jsonrpc-v1');
+  const upstream = config.upstreams ? upstreamsHostedFault(config.upstreams) : oneUpstreamFault(config);
+  if (upstream !== null) return refuse(upstream);
   if (config.upstreamTimeoutSecs > 30) return refuse('GATE_LITE_UPSTREAM_TIMEOUT_SECS must be at most 30');
   if (config.callbackAllowPrivate.length > 0) return refuse('GATE_LITE_CALLBACK_ALLOW_PRIVATE must be empty');
   return null;
@@ -380,6 +383,21 @@ function written(env: Env, variable: string): string | undefined {
 const DATA = `${sep}data`;
 const beneathData = (file: string): boolean =>
   isAbsolute(file) && normalize(file) === file && file.startsWith(`${DATA}${sep}`) && file.length > DATA.length + 1;
+
+function oneUpstreamFault({ upstreamUrl, upstreamAdapter }: LiteConfig): string | null {
+  const fault = upstreamFault(upstreamUrl);
+  if (fault !== null) return `GATE_LITE_UPSTREAM_URL ${fault}`;
+  return upstreamAdapter === 'mcp-jsonrpc-v1' ? null : 'GATE_LITE_UPSTREAM_ADAPTER must be mcp-jsonrpc-v1';
+}
+
+/** What holds for the address of one upstream holds for each of several. A command would run beside the ledger and its keys. */
+function upstreamsHostedFault(upstreams: readonly UpstreamEntry[]): string | null {
+  const faults = upstreams.map((entry, at) => {
+    const fault = 'command' in entry ? 'must not be a command' : upstreamFault(entry.url);
+    return fault === null ? null : `GATE_UPSTREAMS: upstreams[${at}] ${fault}`;
+  });
+  return faults.find((fault) => fault !== null) ?? null;
+}
 
 function upstreamFault(text: string | undefined): string | null {
   if (text === undefined) return 'is not set';

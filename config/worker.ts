@@ -2,9 +2,11 @@ import { z } from 'zod';
 import { seconds, setting } from './env.js';
 import { healthSettings } from './listener.js';
 import { PROXY_SETTINGS } from './proxy.js';
+import { upstreamsSetting } from './upstreams.js';
 
 /** Where the tools are: the worker calls them, and the proxy forwards control methods to them. */
 export const UPSTREAM_SETTINGS = {
+  upstreams: upstreamsSetting,
   upstreamUrl: setting(
     'GATE_UPSTREAM_URL',
     z.url({ protocol: /^https?$/, message: 'must be an http(s):// URL' }).optional(),

@@ -13,6 +13,7 @@ import { operatorRoutes } from '../api/hil/app.js';
 import { decisionOf, mayDecide } from '../api/hil/routes/decide.js';
 import { ById, PendingRow } from '../api/hil/routes/schemas.js';
 import { namedTenant } from '../api/hil/scope.js';
+import { upstreamReadiness } from '../api/proxy/upstream-readiness.js';
 import { createProxyService, type ProxyOptions } from '../api/proxy/app.js';
 import type { Mode } from '../contracts/call.js';
 import type { PendingRequest } from '../contracts/review.js';
@@ -156,7 +157,12 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
   registerProbes(
     app as never,
     options.registry,
-    { ledger: () => ledger.ready(), calls: () => options.proxy.calls.ready(), policy: () => options.policies.ready() },
+    {
+      ledger: () => ledger.ready(),
+      calls: () => options.proxy.calls.ready(),
+      policy: () => options.policies.ready(),
+      ...upstreamReadiness(options.proxy.upstream),
+    },
     // Agents use this listener too. Everybody may know that something is wrong; only an operator may see what, and the metrics.
     {
       details: { mode },

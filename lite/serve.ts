@@ -13,7 +13,9 @@ import type { TokenHolder } from '../api/console/sign-in/operator-token.js';
 import { createSignInLinks } from '../api/pages/sign-in-links.js';
 import { createRefusals } from '../api/proxy/refusals.js';
 import { accessTokenRules } from '../config/access-tokens.js';
+import type { Env } from '../config/env.js';
 import type { LiteConfig } from '../config/lite.js';
+import { upstreamsShown } from '../config/upstreams.js';
 import { purgeTimes } from '../domain/call-record/purge-times.js';
 import { isLoopback } from '../domain/outbound/loopback.js';
 import { errorText, GateError } from '../domain/errors.js';
@@ -50,6 +52,8 @@ export interface LiteOptions {
   readonly config: LiteConfig;
   /** An MCP server to run as a child instead of calling one by its address. */
   readonly child?: ToolsChild | undefined;
+  /** Where the secrets of several upstreams are. */
+  readonly env?: Env;
   readonly logger?: Logger;
   readonly clock?: Clock;
   /** For tests of a full disk. */
@@ -105,6 +109,7 @@ export async function startLite({
   const keys = liteKeys(ledgerFile, config.keys);
   const toolsName = upstreamName({
     name: config.upstreamName,
+    several: config.upstreams !== undefined,
     url: config.upstreamUrl,
     command: child && [child.command, ...child.args],
   });
@@ -132,7 +137,12 @@ export async function startLite({
 
   // Tools, and the activities over their ports.
   let stopping = false;
-  const tools = await upstreamOf(config, child, logger, () => stopping);
+  const tools = await upstreamOf(config, child, logger, () => stopping, options.env ?? process.env).catch(
+    async (error: unknown) => {
+      await file.close();
+      throw error;
+    },
+  );
   const { ports, upstream, judging } = litePorts({
     config,
     stores,
@@ -289,7 +299,10 @@ export async function startLite({
     found,
     resumed,
   };
-  const shownUpstream = child?.command ?? (config.upstreamUrl ? new URL(config.upstreamUrl).origin : null);
+  const shownUpstream =
+    child?.command ??
+    (config.upstreams && upstreamsShown(config.upstreams)) ??
+    (config.upstreamUrl ? new URL(config.upstreamUrl).origin : null);
   sayReady(logger, config, { ...started, upstream: shownUpstream });
   return {
     ...started,

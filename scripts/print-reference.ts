@@ -249,7 +249,7 @@ function routesPage(): string {
       'Who may call what between services ([authority table](../architecture/identity-and-routes.md#authority-table)): the caller is known by its certificate and looked up before the body is read. Every',
       'service also answers `GET /health`, `GET /readyz`, `GET /metrics` and `GET /openapi.json` (as in [docs/openapi](../openapi)) on its plain health port.',
       '',
-      'What agents ask of the proxy is no part of the table: they call `POST /mcp`, `GET /pending/{correlation_id}` and `GET /authorizations/{correlation_id}` on it',
+      'What agents ask of the proxy is no part of the table: they call `POST /mcp`, `POST /tool/{name}`, `GET /pending/{correlation_id}` and `GET /authorizations/{correlation_id}` on it',
       'with their own certificate and see their own calls only. `GET /docs/select-a-contract` is the page that a refused client needs, for everybody.',
       '',
       sections.join('\n\n'),

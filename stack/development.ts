@@ -51,7 +51,8 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
     ...tokenIssuer?.settings,
     GATE_LEDGER_EXPORT_DIR: join(stateDir, 'data', 'cold'),
     // An operator with his own tools also has his own calls, so no demonstration calls are printed.
-    ...(env.GATE_UPSTREAM_URL === undefined && { GATE_DEMO_AGENTS: DEMO_AGENTS.join(',') }),
+    ...(env.GATE_UPSTREAM_URL === undefined &&
+      env.GATE_UPSTREAMS === undefined && { GATE_DEMO_AGENTS: DEMO_AGENTS.join(',') }),
     ...env,
     GATE_STATE_DIR: stateDir,
   });
@@ -79,6 +80,7 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
       tokenIssuer: tokenIssuer?.named,
       starting,
       voice,
+      env,
       release,
       signal,
     });

@@ -26,6 +26,7 @@ import { registerAuthorizations } from './routes/authorizations.js';
 import { type PendingRouteOptions, registerPending } from './routes/pending.js';
 import { registerResourceMetadata } from './routes/resource-metadata.js';
 import { type PinRouteOptions, pinRoutes } from './routes/pins.js';
+import { upstreamReadiness } from './upstream-readiness.js';
 import { type ToolRouteOptions, toolRoutes } from './routes/tools.js';
 import { challengeOf, identifyByToken, type TokenCallersOptions } from './token-callers.js';
 
@@ -68,6 +69,7 @@ export function createProxyService(options: ProxyOptions): Service {
     details: { mode: options.mode },
     readiness: {
       ...options.readiness,
+      ...upstreamReadiness(options.upstream),
       call_store: () => options.calls.ready(),
       ledger_rows: async () => {
         const dueMs = await options.calls.oldestRowsDueMs();
@@ -104,6 +106,8 @@ export function createProxyService(options: ProxyOptions): Service {
   metrics.watchInFlight(handler.inFlight);
   const streams = createEventStreams(options.agentLimits.streams);
   metrics.watchStreams(streams.count);
+  const { standings } = options.upstream;
+  if (standings) metrics.watchUpstreams(standings);
   service.app.decorateRequest('rpc', null);
   service.app.decorateRequest('streamed', false);
   metrics.watchStuck(async () => (await options.calls.setbacks.stuck()).calls);

@@ -6,6 +6,7 @@ import {
   WORKER_HEALTH_SETTINGS,
   WORKER_SETTINGS,
 } from '../../config/worker.js';
+import { upstreamsFault } from '../../config/upstreams.js';
 import { BRAIN } from '../brain/service.js';
 import { HIL } from '../hil/service.js';
 import { LEDGER } from '../ledger/service.js';
@@ -29,7 +30,7 @@ export const WORKER = declareService({
     egress: EGRESS_SETTINGS,
   },
   apart: { health: WORKER_HEALTH_SETTINGS },
-  faults: ({ egress }) => [egressFault(egress)],
+  faults: ({ egress, upstream }) => [egressFault(egress), upstreamsFault(upstream)],
   engine: true,
   stores: ['calls'],
   neighbours: [BRAIN, POLICY_ENGINE, LEDGER, HIL, SANDBOX],

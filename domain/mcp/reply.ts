@@ -92,6 +92,21 @@ const spells = (text: string, plain: string): boolean =>
   text === plain ||
   (text.includes('\\') && text.length <= 6 * plain.length && JSON.stringify(JSON.parse(text)) === plain);
 
+/** The items of a JSON array, each with its original text; `null` for anything else, and where one is nested too deep. The text must be valid JSON. */
+export function itemsOf(text: string): readonly string[] | null {
+  const begin = afterSpace(text, 0);
+  if (text[begin] !== '[') return null;
+  const items: string[] = [];
+  for (let at = afterSpace(text, begin + 1); text[at] !== ']'; at = afterSpace(text, at)) {
+    if (text[at] === ',') at = afterSpace(text, at + 1);
+    const end = endOfValue(text, at);
+    if (end === TOO_DEEP) return null;
+    items.push(text.slice(at, end));
+    at = end;
+  }
+  return items;
+}
+
 export const objectText = (members: Iterable<readonly [string, string]>): string =>
   `{${[...members].map(([name, value]) => `${JSON.stringify(name)}:${value}`).join(',')}}`;
 

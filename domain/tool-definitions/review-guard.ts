@@ -24,7 +24,10 @@ export interface ReviewGuard {
   fault(call: ReviewedCall, reviewed: ReviewedDefinition | undefined, leftMs: number): Promise<string | null>;
 }
 
-type Seen = ReturnType<typeof nothingSeen>;
+type Seen = ReturnType<typeof nothingSeen> & {
+  /** Some of the tools are not in it, because an upstream did not list its own. */
+  partial?: true;
+};
 
 /** The tool-call workflow gives an activity at least this much beyond the call's own time. */
 const LIST_LIMIT_MS = 5_000;
@@ -64,7 +67,7 @@ export function createReviewGuard(
   /** The upstream's current tools. Throws when it does not list them in time. */
   async function listed(call: ReviewedCall, limitMs: number): Promise<Seen> {
     const untilMs = Date.now() + limitMs;
-    const seen = nothingSeen();
+    const seen: Seen = nothingSeen();
     let cursor: string | null = null;
     for (let pages = 0; pages < MAX_PAGES; pages += 1) {
       const request = {
@@ -77,6 +80,7 @@ export function createReviewGuard(
       const page = reply.kind === 'reply' ? toolPageOf(reply.text) : null;
       if (!page) throw new Error('the upstream does not list its tools');
       addPage(seen, page);
+      if (reply.kind === 'reply' && reply.partial) seen.partial = true;
       for (const { sha256, description } of page.tools)
         descriptions.set(sha256, foreignText(description, DESCRIPTION_UNITS));
       cursor = page.nextCursor;
@@ -140,7 +144,9 @@ export function createReviewGuard(
       if (bound === null) return null;
       let found: readonly string[];
       try {
-        found = digestsOf(await listed(call, Math.min(LIST_LIMIT_MS, leftMs)), call.tool);
+        const seen = await listed(call, Math.min(LIST_LIMIT_MS, leftMs));
+        found = digestsOf(seen, call.tool);
+        if (found.length === 0 && seen.partial) throw new Error('an upstream does not list its tools');
       } catch {
         return 'the definition of the tool cannot be compared with the one the call was reviewed under: the upstream does not list its tools';
       }

@@ -55,6 +55,8 @@ interface Walk {
   readonly from: string | null;
   next: string | null;
   pages: number;
+  /** A page of it lacked the tools of an upstream that did not answer. */
+  partial: boolean;
   /** Findings so far, which become one row together with those of the next pages. */
   untold: readonly NewLedgerRow[];
 }
@@ -87,7 +89,12 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
         const text = reply.kind === 'reply' ? reply.text : null;
         poisoned =
           method === 'tools/list'
-            ? await look(caller, request, text === null ? null : toolPageOf(text))
+            ? await look(
+                caller,
+                request,
+                text === null ? null : toolPageOf(text),
+                reply.kind === 'reply' && reply.partial,
+              )
             : text !== null && (await listen(caller, method, text));
       } catch (error) {
         options.onFault(error);
@@ -122,7 +129,12 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
   }
 
   /** True when something is wrong with what was seen of this list so far. */
-  async function look(owner: PinOwner, request: JsonObject, page: ToolPage | null): Promise<boolean> {
+  async function look(
+    owner: PinOwner,
+    request: JsonObject,
+    page: ToolPage | null,
+    partial: boolean | undefined,
+  ): Promise<boolean> {
     const key = `${owner.tenant}/${owner.agent}`;
     const walk = walkOf(key, cursorOf(request));
     const known = walks.get(key);
@@ -139,13 +151,14 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
     if (!page) return false;
     walk.next = page.nextCursor;
     walk.pages += 1;
+    walk.partial ||= partial === true;
     const within = walk.pages <= MAX_PAGES;
     if (walk.pages === MAX_PAGES + 1) options.onTooLong(owner, MAX_PAGES);
     const { seen } = walk;
     addPage(seen, page);
     if (walk.pages >= MAX_PAGES) walk.seen = nothingSeen();
     const ended = walk.next === null;
-    const whole = ended && within && walk.from === null;
+    const whole = ended && within && walk.from === null && !walk.partial;
     if (ended) walks.delete(key);
     else walks.set(key, walk);
 
@@ -182,7 +195,7 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
   function walkOf(key: string, cursor: string | null): Walk {
     const known = walks.get(key);
     if (cursor !== null && known?.next === cursor) return known;
-    return { seen: nothingSeen(), from: cursor, next: null, pages: 0, untold: [] };
+    return { seen: nothingSeen(), from: cursor, next: null, pages: 0, partial: false, untold: [] };
   }
 }
 
