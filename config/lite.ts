@@ -19,6 +19,7 @@ import {
   setting,
 } from './env.js';
 import { volumeFault } from './data-volume.js';
+import { probeSettings } from './probes.js';
 import { agentLimits, callbackBoundaries, demoAgents, escalateShare, parsedBy, reviewLimits } from './shared.js';
 
 /** Who may call: one entry of `GATE_LITE_AGENTS`. */
@@ -198,6 +199,7 @@ export const LITE_SETTINGS = {
     'Signs callbacks (HMAC-SHA256 in X-Gate-Signature).',
     { secret: true },
   ),
+  ...probeSettings('GATE_LITE'),
   webhookUrl: setting(
     'GATE_LITE_WEBHOOK_URL',
     httpUrl.optional(),

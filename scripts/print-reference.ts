@@ -133,7 +133,8 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
   'hil.escalated':
     'Nobody had decided about the call at a share of its time (`GATE_HIL_SLA_ESCALATE_FRACTION`); it still waits.',
   'hil.assigned': null,
-  'upstream.outcome': 'What execution came to; `stage` is `completed`, `failed`, `uncertain` or `not_run`.',
+  'upstream.outcome':
+    'What execution came to; `stage` is `completed`, `failed`, `uncertain` or `not_run`. A look of a probe at an uncertain call is `probed`; `reconciled` says who ended the uncertainty.',
   'call.aborted': 'Reconciliation closed a call that could not end by itself; nothing was executed.',
   'call.abandoned': 'The call could not begin before its caller had given up; nothing was executed.',
   'alarm.forged_decision': 'A decision reached the workflow that HIL had not signed. The row stayed pending.',

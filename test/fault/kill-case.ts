@@ -19,6 +19,7 @@ export async function runKillCase(bench: FaultBench, given: KillCase): Promise<v
   const call = {
     key,
     callback: true,
+    ...('tool' in story && { tool: story.tool }),
     ...('arguments' in story && { arguments: story.arguments }),
   };
   const asks = (host: RunningHost): Promise<Told> => ('asks' in story ? host.ask({ key }) : host.call(call));
@@ -35,11 +36,24 @@ export async function runKillCase(bench: FaultBench, given: KillCase): Promise<v
     expect(await diedWithin(before, LIMIT_MS)).toBe('SIGKILL');
 
     if ('awaySecs' in story) await timePasses(story.awaySecs * 1_000, 'the deadline passes while nothing runs');
-    const after = await gate.start({ script: { tier: story.otherwise } });
+    // Whoever was to start a probe may have died: the schedule finds that.
+    const after = await gate.start({
+      script: { tier: story.otherwise },
+      ...('settles' in story && { reconcileEverySecs: 1 }),
+    });
     await asks(after);
     const operator = given.operatorThen ?? story.operator;
     let again: Told | null = null;
     if (operator) for (const by of approvers) again = await decideWhenVisible(after, key, operator, by);
+    if ('settles' in story) {
+      const ends: readonly (string | null)[] = story.settles;
+      await until(
+        'a probe has settled it',
+        () => after.state({ key }),
+        ({ state }) => ends.includes(state),
+        LIMIT_MS,
+      );
+    }
     const seen = await settled(after, key, LIMIT_MS);
 
     const ends = endsOf(given, bench.kind);

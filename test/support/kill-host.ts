@@ -14,6 +14,8 @@ import type { SignedDecision } from '../../contracts/review.js';
 import { type KeyRing, keyRing } from '../../domain/crypto/key-ring.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import type { Verifier } from '../../domain/ledger/verifier.js';
+import type { Probing } from '../../domain/probes/ports.js';
+import { parseProbes } from '../../domain/probes/probes.js';
 import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
 import { decisionVerifierFor, signDecision } from '../../domain/review/decision-signature.js';
 import { createRuleDecisions } from '../../domain/review/rule-decision.js';
@@ -24,6 +26,7 @@ import { reviewsOf } from '../../adapters/review/review-store.js';
 import type { SandboxReport } from '../../contracts/sandbox.js';
 import { noToolClasses } from '../../domain/tool-classes/port.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../../workers/activities.js';
+import { PROBES_FILE } from './kill-host-tools.js';
 import { decisionOf, inspectionOf } from './pipeline-fixture.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
 import type { LedgerReader } from '../../domain/ledger/ports.js';
@@ -44,6 +47,7 @@ export type Step =
   | 'escalateReview'
   | 'expireReview'
   | 'callUpstream'
+  | 'probeCall'
   | 'tryAppendRows'
   | 'settleReviewRow'
   | 'deliver';
@@ -179,6 +183,8 @@ export interface HostCommands {
   rowsDue(): Promise<boolean>;
 }
 
+export const KILL_PROBES = parseProbes(PROBES_FILE);
+
 /** A call with the argument `approval_tier: strict` needs two people. */
 export const TWO_FOR_STRICT = { strict: 2, risky: 1, destructive: 1 };
 
@@ -264,6 +270,7 @@ export async function composeKillHost(
   config: KillHostConfig,
   { calls, ledger, reviews, durable, beforeCommit }: HostStores,
   runs: Runs,
+  probing: Probing | undefined,
   host: (parts: KillHostParts) => Promise<HostHalf>,
 ): Promise<HostCommands> {
   const script = { ...config.script };
@@ -294,6 +301,11 @@ export async function composeKillHost(
             if (!response.ok) throw new Error(`the callback's receiver answered ${response.status}`);
           },
           verifyDecision: decisionVerifierFor(createPublicKey(decisionKey)),
+          probes: {
+            of: KILL_PROBES,
+            askUrl: () => Promise.reject(new Error('no address is asked here')),
+            ...(probing && { probing }),
+          },
           reconcile: { graceMs: config.reconcileGraceMs, retentionMs: 30 * 86_400_000, windowMs: 60_000 },
         },
         script,
@@ -538,6 +550,7 @@ const WATCHED: readonly Step[] = [
   'escalateReview',
   'expireReview',
   'callUpstream',
+  'probeCall',
   'tryAppendRows',
   'settleReviewRow',
   'deliver',
