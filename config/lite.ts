@@ -20,6 +20,7 @@ import {
 } from './env.js';
 import { volumeFault } from './data-volume.js';
 import { accessTokenFaults, accessTokenSettings } from './access-tokens.js';
+import { probeSettings } from './probes.js';
 import { agentLimits, callbackBoundaries, demoAgents, escalateShare, parsedBy, reviewLimits } from './shared.js';
 import { type UpstreamEntry, upstreamsFault, upstreamsSetting } from './upstreams.js';
 
@@ -202,6 +203,7 @@ export const LITE_SETTINGS = {
     'Signs callbacks (HMAC-SHA256 in X-Gate-Signature).',
     { secret: true },
   ),
+  ...probeSettings('GATE_LITE'),
   webhookUrl: setting(
     'GATE_LITE_WEBHOOK_URL',
     httpUrl.optional(),

@@ -211,6 +211,17 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'The tool may or may not have run; Gate will never run it again under this id.',
   },
+  reconciled_not_run: {
+    status: 409,
+    retry: 'no',
+    meaning:
+      'The answer of the attempt was lost, and a probe or a person established afterwards that the tool did not run; use a new idempotency id.',
+  },
+  not_uncertain: {
+    status: 409,
+    retry: 'no',
+    meaning: 'The outcome of this call is known (`state`); there is nothing to settle.',
+  },
   call_aborted: {
     status: 503,
     retry: 'no',

@@ -329,4 +329,8 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('proxy', 'GET', '/pins/{agent}', 'proxy.tool-pin.read', console),
   row('proxy', 'POST', '/pins/accept', 'proxy.tool-pin.manage', console),
   row('proxy', 'POST', '/pins/forget', 'proxy.tool-pin.manage', console),
+  // The calls of unknown outcome, which operators settle by what they find out.
+  row('proxy', 'GET', '/uncertain', 'proxy.uncertain.read', console),
+  row('proxy', 'GET', '/uncertain/{correlation_id}', 'proxy.uncertain.read', console),
+  row('proxy', 'POST', '/uncertain/{correlation_id}/settle', 'proxy.uncertain.settle', console),
 ];

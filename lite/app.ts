@@ -9,6 +9,7 @@ import { rpcAnswer } from '../api/proxy/rpc-answers.js';
 import { errorAnswer } from '../api/proxy/answers.js';
 import type { ServiceApp } from '../api/plugins/app.js';
 import { toolRoutes } from '../api/proxy/routes/tools.js';
+import { uncertainRoutes } from '../api/proxy/routes/uncertain.js';
 import { operatorRoutes } from '../api/hil/app.js';
 import { decisionOf, mayDecide } from '../api/hil/routes/decide.js';
 import { ById, PendingRow } from '../api/hil/routes/schemas.js';
@@ -24,6 +25,7 @@ import type { PolicySet } from '../domain/policy/policy-set.js';
 import type { Decision } from '../domain/review/decisions.js';
 import type { Operator } from '../domain/operator.js';
 import type { LocalFile } from '../adapters/store/local-file.js';
+import type { UncertainCalls } from '../domain/probes/uncertain-calls.js';
 import type { ToolClassing } from '../domain/tool-classes/tool-classes.js';
 import type { Access } from './access.js';
 import { isAllowedAddress } from '../api/pages/allowed-address.js';
@@ -58,6 +60,7 @@ export interface LiteAppOptions {
   readonly allowedHosts: readonly string[];
   readonly loopback: boolean;
   readonly classing: ToolClassing;
+  readonly uncertain: UncertainCalls;
   readonly proxy: Omit<
     ProxyOptions,
     'logger' | 'registry' | 'trustDomain' | 'tls' | 'resolveCaller' | 'readiness' | 'mode'
@@ -195,7 +198,8 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
   const ledgerReads = ledgerRoutes(app, { ...options, headers: { 'X-Gate-Mode': mode } });
 
   void app.register((scope, _options, done) => {
-    toolRoutes(scope as never, { classing: options.classing, operatorOf: classerOf });
+    toolRoutes(scope as never, { classing: options.classing, operatorOf });
+    uncertainRoutes(scope as never, { uncertain: options.uncertain, operatorOf });
     done();
   });
 
@@ -211,8 +215,8 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
   });
   return app;
 
-  /** Whoever may decide may class. */
-  function classerOf(request: FastifyRequest): Operator {
+  /** Whoever may decide may class a tool, and settle a call. */
+  function operatorOf(request: FastifyRequest): Operator {
     const operator = access.operatorOf(request);
     const named = namedTenant(request);
     const known = access.tenants.join(', ');

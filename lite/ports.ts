@@ -34,6 +34,7 @@ export interface LitePortsOptions {
   readonly policies: PolicySet;
   readonly personas: Personas;
   readonly analyze: Analyzer;
+  readonly probes: ActivityPorts['probes'];
   readonly tools: LiteTools | null;
   readonly toolsName: string;
   readonly mayCall: MayCall;
@@ -61,6 +62,7 @@ export function litePorts(options: LitePortsOptions) {
     policies,
     personas,
     analyze,
+    probes,
     tools,
     toolsName,
     mayCall,
@@ -108,6 +110,7 @@ export function litePorts(options: LitePortsOptions) {
     ...(tools && { definitions: createReviewGuard(tools, pins, toolsName) }),
     mayCall,
     deliver: callbacks(config),
+    probes,
     runs: { status: () => Promise.resolve('running'), end: () => Promise.resolve() },
     verifyDecision: decisionVerifierFor(createPublicKey(keys.decisionKey)),
     reconcile: { graceMs: 60_000, retentionMs: 30 * DAY_MS, windowMs: config.velocityWindowSecs * 1000 },

@@ -22,6 +22,7 @@ import { errorText, GateError } from '../domain/errors.js';
 import { CHAIN_VERSION } from '../domain/ledger/canonical-bytes.js';
 import { createDecisions } from '../domain/review/decisions.js';
 import { sqliteFault, storeFaultText } from '../domain/store-faults.js';
+import { uncertainCalls } from '../domain/probes/uncertain-calls.js';
 import { toolClassing } from '../domain/tool-classes/tool-classes.js';
 import { upstreamName } from '../domain/tool-classes/upstream-name.js';
 import type { ServiceApp } from '../api/plugins/app.js';
@@ -43,6 +44,7 @@ import { createNotices } from './notices.js';
 import { createOnDisk } from './on-disk.js';
 import { policyFolder } from './policy-folder.js';
 import { litePorts } from './ports.js';
+import { liteProbes } from './probes.js';
 import { liteProxyOptions } from './proxy-options.js';
 import { createRateLimit } from './rate-limit.js';
 import { openLiteStores } from './stores.js';
@@ -113,6 +115,7 @@ export async function startLite({
     url: config.upstreamUrl,
     command: child && [child.command, ...child.args],
   });
+  const probes = liteProbes(config, policies, toolsName);
   const { maxPages, beforeCommit } = options;
   const stores = await openLiteStores({
     file: ledgerFile,
@@ -150,6 +153,7 @@ export async function startLite({
     policies,
     personas,
     analyze,
+    probes,
     tools,
     toolsName,
     mayCall: access.mayCall,
@@ -165,6 +169,7 @@ export async function startLite({
     logger,
     clock,
     onResumed: metrics.reconciled,
+    ...(probes && { probed: (tool: string) => probes.of.has(tool) }),
     durableFromHere: () => file.durableFromHere(),
   });
   let serving = false;
@@ -226,6 +231,8 @@ export async function startLite({
       ruleOn: (tool) => policies.ruleOn(tool),
       now,
     }),
+    // Its row is appended by whoever runs the calls.
+    uncertain: uncertainCalls({ calls, appendRows: () => Promise.resolve(), now }),
     proxy: liteProxyOptions({
       config,
       stores,

@@ -2,6 +2,7 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig, type Env } from '../config/env.js';
+import { PROJECT_ROOT } from '../config/project-root.js';
 import { SHARED_SETTINGS } from '../config/shared.js';
 import { errorText } from '../domain/errors.js';
 import { isLoopback } from '../domain/outbound/loopback.js';
@@ -52,7 +53,11 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
     GATE_LEDGER_EXPORT_DIR: join(stateDir, 'data', 'cold'),
     // An operator with his own tools also has his own calls, so no demonstration calls are printed.
     ...(env.GATE_UPSTREAM_URL === undefined &&
-      env.GATE_UPSTREAMS === undefined && { GATE_DEMO_AGENTS: DEMO_AGENTS.join(',') }),
+      env.GATE_UPSTREAMS === undefined && {
+        GATE_DEMO_AGENTS: DEMO_AGENTS.join(','),
+        // Its tools can be asked what became of an order.
+        GATE_PROBES: join(PROJECT_ROOT, 'demo', 'probes.json'),
+      }),
     ...env,
     GATE_STATE_DIR: stateDir,
   });

@@ -90,6 +90,10 @@ export function answerOf(record: CallRecord, result: Buffer | null, replayed: bo
         record.outcome?.error ?? 'the outcome is not known',
       ]);
     case 'not_run':
+      if (record.outcome?.code === 'reconciled_not_run')
+        return refusal(record, 'reconciled_not_run', 'error', 'proxy', [
+          record.outcome.error ?? 'the call did not run',
+        ]);
       if (record.outcome?.code === 'attempt_not_begun')
         return refusal(record, 'attempt_not_begun', 'error', 'engine', [record.outcome.error ?? 'nothing was sent']);
       if (record.outcome?.code)

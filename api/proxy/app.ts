@@ -29,6 +29,7 @@ import { type PinRouteOptions, pinRoutes } from './routes/pins.js';
 import { upstreamReadiness } from './upstream-readiness.js';
 import { type ToolRouteOptions, toolRoutes } from './routes/tools.js';
 import { challengeOf, identifyByToken, type TokenCallersOptions } from './token-callers.js';
+import { type UncertainRouteOptions, uncertainRoutes } from './routes/uncertain.js';
 
 export interface ProxyOptions
   extends Omit<CallHandlerOptions, 'onAnswered' | 'onLimited' | 'refusals' | 'limits'>,
@@ -44,8 +45,8 @@ export interface ProxyOptions
   readonly readiness?: ReadinessChecks;
   /** Called with each record when its first answer leaves, not at replays. */
   readonly onFirstAnswer?: (record: CallRecord) => void;
-  /** The routes for tool classes, unless the composition registers its own. */
-  readonly tools?: ToolRouteOptions & PinRouteOptions;
+  /** The routes for operators, unless the composition registers its own. */
+  readonly tools?: ToolRouteOptions & PinRouteOptions & UncertainRouteOptions;
   /** Signs authorizations of `gate.decision/v1`. */
   readonly signer: Signer;
   /** Checks HIL's signature before an authorization is signed because of it. */
@@ -181,6 +182,7 @@ export function createProxyService(options: ProxyOptions): Service {
       enforceRouteAuthority(scope as unknown as Service['app'], 'proxy');
       toolRoutes(scope as unknown as Service['app'], tools);
       pinRoutes(scope as unknown as Service['app'], tools);
+      uncertainRoutes(scope as unknown as Service['app'], tools);
       done();
     });
   return service;

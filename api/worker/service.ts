@@ -1,4 +1,5 @@
 import { EGRESS_SETTINGS, egressFault } from '../../config/egress.js';
+import { PROBE_SETTINGS } from '../../config/probes.js';
 import { CALL_STORE_SETTINGS } from '../../config/shared.js';
 import {
   CALL_LIMIT_SETTINGS,
@@ -28,6 +29,7 @@ export const WORKER = declareService({
     limits: CALL_LIMIT_SETTINGS,
     own: WORKER_SETTINGS,
     egress: EGRESS_SETTINGS,
+    probes: PROBE_SETTINGS,
   },
   apart: { health: WORKER_HEALTH_SETTINGS },
   faults: ({ egress, upstream }) => [egressFault(egress), upstreamsFault(upstream)],

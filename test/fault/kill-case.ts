@@ -15,7 +15,7 @@ export function batchesOf(cases: readonly KillCase[]): readonly (readonly KillCa
   for (const given of cases) {
     const { ttlSecs, ...story }: (typeof STORIES)[keyof typeof STORIES] = STORIES[given.story];
     const alone = given.when === 'unsynced' || 'awaySecs' in story;
-    const alike = `${ttlSecs} ${'escalateShare' in story}`;
+    const alike = `${ttlSecs} ${'escalateShare' in story} ${'settles' in story}`;
     let batch = alone ? undefined : open.get(alike);
     if (!batch || batch.length === TOGETHER) {
       batches.push((batch = []));
@@ -58,7 +58,11 @@ export async function playTogether(bench: FaultBench, cases: readonly KillCase[]
     const reached = new Set(gate.reached());
 
     if ('awaySecs' in settings) await timePasses(settings.awaySecs * 1_000, 'the deadline passes while nothing runs');
-    const after = await gate.start({ script: { tiers: tiers('otherwise') } });
+    // Whoever was to start a probe may have died: the schedule finds that.
+    const after = await gate.start({
+      script: { tiers: tiers('otherwise') },
+      ...('settles' in settings && { reconcileEverySecs: 1 }),
+    });
     let entries = 0;
     await Promise.all(
       stories.map(async ({ given, key }) => {
@@ -91,6 +95,15 @@ async function endsRight(bench: FaultBench, after: RunningHost, given: KillCase,
     const operator = given.operatorThen ?? story.operator;
     let again: Told | null = null;
     if (operator) for (const by of approversOf(given)) again = await decideWhenVisible(after, key, operator, by);
+    if ('settles' in story) {
+      const states: readonly (string | null)[] = story.settles;
+      await until(
+        'a probe has settled it',
+        () => after.state({ key }),
+        ({ state }) => states.includes(state),
+        LIMIT_MS,
+      );
+    }
     const seen = await settled(after, key, LIMIT_MS);
 
     const ends = endsOf(given, bench.kind);
@@ -126,7 +139,12 @@ async function endsRight(bench: FaultBench, after: RunningHost, given: KillCase,
 function asks(host: RunningHost, key: string, { story: name }: KillCase): Promise<Told> {
   const story = STORIES[name];
   if ('asks' in story) return host.ask({ key });
-  return host.call({ key, callback: true, ...('arguments' in story && { arguments: story.arguments }) });
+  return host.call({
+    key,
+    callback: true,
+    ...('tool' in story && { tool: story.tool }),
+    ...('arguments' in story && { arguments: story.arguments }),
+  });
 }
 
 /** The first decides alone, except where the story needs more. */

@@ -17,6 +17,8 @@ import type { SignedDecision } from '../../contracts/review.js';
 import { type KeyRing, keyRing } from '../../domain/crypto/key-ring.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import type { Verifier } from '../../domain/ledger/verifier.js';
+import type { Probing } from '../../domain/probes/ports.js';
+import { parseProbes } from '../../domain/probes/probes.js';
 import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
 import { decisionVerifierFor, signDecision } from '../../domain/review/decision-signature.js';
 import { createRuleDecisions } from '../../domain/review/rule-decision.js';
@@ -27,6 +29,7 @@ import { reviewsOf } from '../../adapters/review/review-store.js';
 import type { SandboxReport } from '../../contracts/sandbox.js';
 import { noToolClasses } from '../../domain/tool-classes/port.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../../workers/activities.js';
+import { PROBES_FILE } from './kill-host-tools.js';
 import { decisionOf, inspectionOf } from './pipeline-fixture.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
 import type { LedgerReader } from '../../domain/ledger/ports.js';
@@ -47,6 +50,7 @@ export type Step =
   | 'escalateReview'
   | 'expireReview'
   | 'callUpstream'
+  | 'probeCall'
   | 'tryAppendRows'
   | 'settleReviewRow'
   | 'deliver';
@@ -186,6 +190,8 @@ export interface HostCommands {
   verify(): Promise<{ valid: boolean; entries: number }>;
   rowsDue(): Promise<boolean>;
 }
+
+export const KILL_PROBES = parseProbes(PROBES_FILE);
 
 /** A call with the argument `approval_tier: strict` needs two people. */
 export const TWO_FOR_STRICT = { strict: 2, risky: 1, destructive: 1 };
@@ -335,6 +341,7 @@ export async function composeKillHost(
   config: KillHostConfig,
   { calls, ledger, reviews, durable, beforeCommit }: HostStores,
   runs: Runs,
+  probing: Probing | undefined,
   host: (parts: KillHostParts) => Promise<HostHalf>,
 ): Promise<HostCommands> {
   const script = { ...config.script };
@@ -365,6 +372,11 @@ export async function composeKillHost(
             if (!response.ok) throw new Error(`the callback's receiver answered ${response.status}`);
           },
           verifyDecision: decisionVerifierFor(createPublicKey(decisionKey)),
+          probes: {
+            of: KILL_PROBES,
+            askUrl: () => Promise.reject(new Error('no address is asked here')),
+            ...(probing && { probing }),
+          },
           reconcile: { graceMs: config.reconcileGraceMs, retentionMs: 30 * 86_400_000, windowMs: 60_000 },
         },
         script,
@@ -609,6 +621,7 @@ const WATCHED: readonly Step[] = [
   'escalateReview',
   'expireReview',
   'callUpstream',
+  'probeCall',
   'tryAppendRows',
   'settleReviewRow',
   'deliver',

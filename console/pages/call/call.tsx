@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from '../../../contracts/json.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import type { PendingRequest } from '../../../contracts/review.js';
+import { isLook } from '../../../domain/evidence/ended.js';
 import { factOf } from '../../../domain/evidence/reports/report-rows.js';
 import { changesIn, summaryOf } from '../../../domain/evidence/reports/summaries.js';
 import { shownJson } from '../../../domain/shown-json.js';
@@ -87,7 +88,12 @@ function Call({ rows, nowMs }: { readonly rows: readonly LedgerEntry[]; readonly
   const verdict = newest(rows, 'proxy.verdict');
   const inspection = newest(rows, 'brain.inspection');
   const policy = newest(rows, 'policy.evaluated');
-  const ended = newest(rows, 'upstream.outcome', 'call.aborted', 'call.abandoned');
+  const ended = newest(
+    rows.filter((row) => !isLook(row)),
+    'upstream.outcome',
+    'call.aborted',
+    'call.abandoned',
+  );
   const changed = newest(rows, 'hil.modified');
   const [first] = rows;
   const spoke = [

@@ -78,7 +78,12 @@ function verdictSummary(reportRow: ReportRow, tool: string): string {
 }
 
 function executionSummary({ decision, reasoning }: ReportRow, tool: string): string {
+  const by = decision?.['reconciled'];
+  if (typeof by === 'string')
+    return `a ${by === 'probe' ? 'probe' : 'person'} established that ${tool} ${decision?.['stage'] === 'completed' ? 'ran' : 'did not run'}${because(reasoning)}`;
   switch (decision?.['stage']) {
+    case 'probed':
+      return `a probe looked whether ${tool} ran${because(reasoning)}`;
     case 'completed':
       return `${tool} was executed`;
     case 'failed':
