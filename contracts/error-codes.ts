@@ -225,6 +225,12 @@ export const ERROR_CODES = {
     retry: 'yes',
     meaning: 'Somebody else classed a tool at the same moment; nothing was changed.',
   },
+  egress_blocked: {
+    status: 403,
+    retry: 'no',
+    meaning:
+      'The tool ran, and policy withholds what it answered. Asking again for the same call gives this answer; a new call would run the tool again.',
+  },
   tool_definition_poisoned: {
     status: 502,
     retry: 'no',

@@ -16,6 +16,7 @@ export const EVENT_KINDS = [
   'hil.escalated',
   'hil.assigned',
   'upstream.outcome',
+  'response.inspected',
   'call.aborted',
   'call.abandoned',
   'alarm.forged_decision',

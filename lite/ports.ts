@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { AlarmKind, OnAlarm } from '../activities/ledger.js';
 import type { MayCall } from '../activities/upstream.js';
 import { inspectLargeInThreads } from '../adapters/inspection/inspection-threads.js';
+import { scanResponses } from '../adapters/inspection/response-threads.js';
 import { createLocalEvaluator } from '../adapters/policy/local-evaluator.js';
 import { createRuleDecisions } from '../domain/review/rule-decision.js';
 import { createLocalSandbox } from '../adapters/sandbox/local-sandbox.js';
@@ -19,6 +20,8 @@ import type { Analyzer } from '../domain/sandbox/analyze.js';
 import { decisionVerifierFor } from '../domain/review/decision-signature.js';
 import { operatorsClasses } from '../domain/tool-classes/tool-classes.js';
 import { createReviewGuard } from '../domain/tool-definitions/review-guard.js';
+import { withJudgedTalk } from '../domain/responses/judged-talk.js';
+import { createResponseJudge, unjudgedLog } from '../domain/responses/judge.js';
 import { toolWatchLog, watchToolDefinitions } from '../domain/tool-definitions/watch.js';
 import type { ActivityPorts } from '../workers/activities.js';
 import type { LiteKeys } from './keys.js';
@@ -72,11 +75,13 @@ export function litePorts(options: LitePortsOptions) {
   } = options;
   const { file, ledger, calls, reviews, pins, classes } = stores;
   const watch = { pins, ledger, block: config.blockPoisonedDefinitions, ...toolWatchLog(logger) };
-  const upstream = tools && watchToolDefinitions(tools, watch);
+  const observed = config.mode === 'observe' || config.egressMode === 'observe';
+  const upstream = tools && watchToolDefinitions(withJudgedTalk(tools, observed), watch);
   const unreadable = (error: unknown) =>
     logger.error({ reason: errorText(error) }, 'the classes of the tools cannot be read: every tool waits');
   const evaluator = createLocalEvaluator(policies);
   const sandbox = createLocalSandbox(analyze);
+  const scanner = scanResponses();
   const inspector = inspectLargeInThreads(createInspector({ personas }), { personas });
   const ports: ActivityPorts = {
     calls,
@@ -105,6 +110,13 @@ export function litePorts(options: LitePortsOptions) {
     durableFromHere: () => file.durableFromHere(),
     upstream: upstream ?? noUpstream,
     talks: createCallTalks(),
+    responses: createResponseJudge({
+      scanner,
+      policy: { evaluateEgress: async (question) => policies.egress(question) },
+      mode: config.egressMode,
+      dataTools: config.egressScanTools,
+      onUnjudged: unjudgedLog(logger),
+    }),
     ...(tools && { definitions: createReviewGuard(tools, pins, toolsName) }),
     mayCall,
     deliver: callbacks(config),
@@ -120,10 +132,12 @@ export function litePorts(options: LitePortsOptions) {
     judging: {
       warm() {
         inspector.warm();
+        scanner.warm();
         evaluator.warm();
       },
       async close() {
         await inspector.close();
+        await scanner.close();
         await evaluator.close();
         await sandbox.close();
       },

@@ -134,6 +134,8 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
     'Nobody had decided about the call at a share of its time (`GATE_HIL_SLA_ESCALATE_FRACTION`); it still waits.',
   'hil.assigned': null,
   'upstream.outcome': 'What execution came to; `stage` is `completed`, `failed`, `uncertain` or `not_run`.',
+  'response.inspected':
+    'What was found in an answer of a tool, a resource or a prompt and done with it: `released` is `as_is`, `marked`, `sanitized` or `withheld`, `would` what observe mode let pass. Classes, rules and digests, never what was found.',
   'call.aborted': 'Reconciliation closed a call that could not end by itself; nothing was executed.',
   'call.abandoned': 'The call could not begin before its caller had given up; nothing was executed.',
   'alarm.forged_decision': 'A decision reached the workflow that HIL had not signed. The row stayed pending.',

@@ -6,6 +6,7 @@ import { checkCallbackUrl, parseCallbackAllowlist } from '../../domain/outbound/
 import { errorText } from '../../domain/errors.js';
 import type { PolicySet } from '../../domain/policy/policy-set.js';
 import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
+import { withJudgedTalk } from '../../domain/responses/judged-talk.js';
 import { toolClassing } from '../../domain/tool-classes/tool-classes.js';
 import { toolPinning } from '../../domain/tool-definitions/pinning.js';
 import { toolWatchLog, watchToolDefinitions } from '../../domain/tool-definitions/watch.js';
@@ -51,6 +52,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
   const allowlist = parseCallbackAllowlist(own.callbackAllowlist);
   if (own.verboseVerdicts)
     logger.warn('GATE_PROXY_VERBOSE_VERDICTS is on: denials tell a caller what each detector saw');
+  const observed = own.mode === 'observe' || own.egressMode === 'observe';
   const service = () =>
     createProxyService({
       ...parts,
@@ -61,7 +63,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       signer,
       verifyDecision,
       runner: createCallRunner(engine, engine.settings.taskQueue, { park: engine.settings.park }),
-      upstream: watchToolDefinitions(upstream, {
+      upstream: watchToolDefinitions(withJudgedTalk(upstream, observed), {
         pins,
         ledger,
         block: own.blockPoisonedDefinitions,

@@ -1,9 +1,11 @@
 import type { Client } from '@temporalio/client';
 import type { Registry } from 'prom-client';
 import { createCallbackSender } from '../../activities/clients/callback-sender.js';
+import { insist } from '../../activities/insisting.js';
 import { createEgressActivities, type EgressActivities } from '../../activities/egress.js';
 import { type EGRESS_SETTINGS, sinksOf } from '../../config/egress.js';
 import type { Config } from '../../config/env.js';
+import type { RESPONSE_SETTINGS } from '../../config/responses.js';
 import type { CALL_STORE_SETTINGS } from '../../config/shared.js';
 import type {
   CALL_LIMIT_SETTINGS,
@@ -15,6 +17,7 @@ import type { EgressSource } from '../../contracts/ledger-egress.js';
 import { parseCallbackAllowlist } from '../../domain/outbound/callback-url.js';
 import type { DeliverCallback } from '../../domain/outbound/ports.js';
 import { errorText } from '../../domain/errors.js';
+import { createResponseJudge, unjudgedLog } from '../../domain/responses/judge.js';
 import { operatorsClasses } from '../../domain/tool-classes/tool-classes.js';
 import { createReviewGuard } from '../../domain/tool-definitions/review-guard.js';
 import { createActivities } from '../../workers/activities.js';
@@ -44,6 +47,7 @@ interface Settings {
   readonly callStore: Config<typeof CALL_STORE_SETTINGS>;
   readonly upstream: Config<typeof UPSTREAM_SETTINGS>;
   readonly limits: Config<typeof CALL_LIMIT_SETTINGS>;
+  readonly responses: Config<typeof RESPONSE_SETTINGS>;
   readonly egress: Config<typeof EGRESS_SETTINGS>;
   readonly health?: Config<typeof WORKER_HEALTH_SETTINGS>;
 }
@@ -92,6 +96,14 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       ledger,
       upstream,
       talks: shared.talks,
+      responses: createResponseJudge({
+        // The tool has run: a restart of Brain or policy costs nobody its answer.
+        scanner: { scanResponse: (request) => insist(() => brain.scanResponse(request)) },
+        policy: { evaluateEgress: (question) => insist(() => policies.evaluateEgress(question)) },
+        mode: config.responses.egressMode,
+        dataTools: config.responses.egressScanTools,
+        onUnjudged: unjudgedLog(logger),
+      }),
       definitions: createReviewGuard(upstream, pins, shared.toolsName),
       deliver: callbackDelivery(limits, own),
       runs: createRuns(engine.client),

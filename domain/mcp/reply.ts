@@ -112,14 +112,15 @@ function isError(text: string): boolean {
 
 const isSpace = (code: number): boolean => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 
-function afterSpace(text: string, from: number): number {
+/** The index of the first character from `from` on that is no white space of JSON. */
+export function afterSpace(text: string, from: number): number {
   let at = from;
   while (isSpace(text.charCodeAt(at))) at += 1;
   return at;
 }
 
 /** The index after a string that begins at `from`. */
-function endOfString(text: string, from: number): number {
+export function endOfString(text: string, from: number): number {
   for (let at = from + 1; ; at += 1) {
     if (text[at] === '\\') at += 1;
     else if (text[at] === '"') return at + 1;
