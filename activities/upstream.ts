@@ -167,6 +167,8 @@ export function createUpstreamActivities({
         const words = `agent ${call.agent} of tenant ${call.tenant} is not among those that may call any more`;
         return notRun(correlationId, words, null, 'agent_standing_changed');
       }
+      const held = (await definitions?.held(call)) ?? null;
+      if (held !== null) return notRun(correlationId, held, null, 'tool_quarantined');
       // Right before the attempt: the tool must still be what the operator read. This check uses the call's own time.
       const { decision, evidence } = claimed.record;
       const changed =

@@ -19,7 +19,7 @@ import {
   setting,
 } from './env.js';
 import { volumeFault } from './data-volume.js';
-import { responseSettings } from './responses.js';
+import { quarantineSetting, responseSettings } from './responses.js';
 import { agentLimits, callbackBoundaries, demoAgents, escalateShare, parsedBy, reviewLimits } from './shared.js';
 
 /** Who may call: one entry of `GATE_LITE_AGENTS`. */
@@ -221,6 +221,7 @@ export const LITE_SETTINGS = {
     onOff,
     'Answers 502 to a list of tools that changed since it was pinned or that instructs a model; without it that is recorded only.',
   ),
+  quarantineDefinitions: quarantineSetting('GATE_LITE'),
   ...responseSettings('GATE_LITE'),
   allowedHosts: setting(
     'GATE_LITE_ALLOWED_HOSTS',

@@ -3,7 +3,7 @@ import { mode } from '../contracts/call.js';
 import { DEFAULT_TTL_SECONDS } from '../domain/review/transitions.js';
 import { csv, onOff, seconds, setting } from './env.js';
 import { listenerSettings } from './listener.js';
-import { RESPONSE_SETTINGS } from './responses.js';
+import { quarantineSetting, RESPONSE_SETTINGS } from './responses.js';
 import { agentLimits, callbackBoundaries, demoAgents } from './shared.js';
 
 /** Settings of the proxy process. The reference page is printed from these meanings. */
@@ -42,6 +42,7 @@ export const PROXY_SETTINGS = {
     onOff,
     'Answers 502 instead of a list of tools that changed since an agent saw it first, or that holds instructions to a model.',
   ),
+  quarantineDefinitions: quarantineSetting('GATE_PROXY'),
   egressMode: RESPONSE_SETTINGS.egressMode,
   velocityLimit: setting(
     'GATE_VELOCITY_LIMIT',

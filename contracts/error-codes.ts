@@ -237,6 +237,12 @@ export const ERROR_CODES = {
     meaning:
       'The definitions of the tools changed since they were pinned, or instruct a model; the operator looks at them and accepts them.',
   },
+  tool_quarantined: {
+    status: 403,
+    retry: 'no',
+    meaning:
+      'The definition of the tool is new, changed or instructs a model, and waits for an operator to accept it (`gate pins diff`); nothing was executed.',
+  },
   tool_definition_changed: {
     status: 403,
     retry: 'no',

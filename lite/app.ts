@@ -8,6 +8,7 @@ import { registerProbes } from '../api/plugins/health.js';
 import { rpcAnswer } from '../api/proxy/rpc-answers.js';
 import { errorAnswer } from '../api/proxy/answers.js';
 import type { ServiceApp } from '../api/plugins/app.js';
+import { pinRoutes } from '../api/proxy/routes/pins.js';
 import { toolRoutes } from '../api/proxy/routes/tools.js';
 import { operatorRoutes } from '../api/hil/app.js';
 import { decisionOf, mayDecide } from '../api/hil/routes/decide.js';
@@ -24,6 +25,7 @@ import type { Decision } from '../domain/review/decisions.js';
 import type { Operator } from '../domain/operator.js';
 import type { LocalFile } from '../adapters/store/local-file.js';
 import type { ToolClassing } from '../domain/tool-classes/tool-classes.js';
+import type { ToolPinning } from '../domain/tool-definitions/pinning.js';
 import type { Access } from './access.js';
 import { isAllowedAddress } from '../api/pages/allowed-address.js';
 import { consoleRoutes } from './console.js';
@@ -57,6 +59,7 @@ export interface LiteAppOptions {
   readonly allowedHosts: readonly string[];
   readonly loopback: boolean;
   readonly classing: ToolClassing;
+  readonly pinning: ToolPinning;
   readonly proxy: Omit<
     ProxyOptions,
     'logger' | 'registry' | 'trustDomain' | 'tls' | 'resolveCaller' | 'readiness' | 'mode'
@@ -190,6 +193,7 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
 
   void app.register((scope, _options, done) => {
     toolRoutes(scope as never, { classing: options.classing, operatorOf: classerOf });
+    pinRoutes(scope as never, { pinning: options.pinning, operatorOf: classerOf });
     done();
   });
 
@@ -205,7 +209,7 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
   });
   return app;
 
-  /** Whoever may decide may class. */
+  /** Whoever may decide may class, and accept what tools say of themselves. */
   function classerOf(request: FastifyRequest): Operator {
     const operator = access.operatorOf(request);
     const named = namedTenant(request);

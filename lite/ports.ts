@@ -74,7 +74,8 @@ export function litePorts(options: LitePortsOptions) {
     now,
   } = options;
   const { file, ledger, calls, reviews, pins, classes } = stores;
-  const watch = { pins, ledger, block: config.blockPoisonedDefinitions, ...toolWatchLog(logger) };
+  const { blockPoisonedDefinitions: block, quarantineDefinitions: quarantine } = config;
+  const watch = { pins, ledger, block, quarantine, ...toolWatchLog(logger) };
   const observed = config.mode === 'observe' || config.egressMode === 'observe';
   const upstream = tools && watchToolDefinitions(withJudgedTalk(tools, observed), watch);
   const unreadable = (error: unknown) =>
@@ -117,7 +118,7 @@ export function litePorts(options: LitePortsOptions) {
       dataTools: config.egressScanTools,
       onUnjudged: unjudgedLog(logger),
     }),
-    ...(tools && { definitions: createReviewGuard(tools, pins, toolsName) }),
+    ...(tools && { definitions: createReviewGuard(tools, pins, toolsName, quarantine) }),
     mayCall,
     deliver: callbacks(config),
     runs: { status: () => Promise.resolve('running'), end: () => Promise.resolve() },

@@ -19,6 +19,7 @@ import { CHAIN_VERSION } from '../domain/ledger/canonical-bytes.js';
 import { createDecisions } from '../domain/review/decisions.js';
 import { sqliteFault, storeFaultText } from '../domain/store-faults.js';
 import { toolClassing } from '../domain/tool-classes/tool-classes.js';
+import { toolPinning } from '../domain/tool-definitions/pinning.js';
 import { upstreamName } from '../domain/tool-classes/upstream-name.js';
 import type { ServiceApp } from '../api/plugins/app.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../workers/activities.js';
@@ -211,6 +212,7 @@ export async function startLite({
       ruleOn: (tool) => policies.ruleOn(tool),
       now,
     }),
+    pinning: toolPinning({ pins, ledger }),
     proxy: liteProxyOptions({
       config,
       stores,

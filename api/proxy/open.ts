@@ -67,6 +67,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
         pins,
         ledger,
         block: own.blockPoisonedDefinitions,
+        quarantine: own.quarantineDefinitions,
         ...toolWatchLog(logger),
       }),
       tools: {

@@ -104,7 +104,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
         dataTools: config.responses.egressScanTools,
         onUnjudged: unjudgedLog(logger),
       }),
-      definitions: createReviewGuard(upstream, pins, shared.toolsName),
+      definitions: createReviewGuard(upstream, pins, shared.toolsName, limits.quarantineDefinitions),
       deliver: callbackDelivery(limits, own),
       runs: createRuns(engine.client),
       verifyDecision,

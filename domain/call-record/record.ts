@@ -85,7 +85,12 @@ export interface ChangedCall {
 export interface RecordedOutcome {
   readonly stage: 'completed' | 'failed' | 'uncertain' | 'not_run' | 'aborted' | 'abandoned' | 'tampered';
   /** Why it was not run, when the caller is told more than that nothing was sent. */
-  readonly code?: 'tool_definition_changed' | 'policy_changed' | 'agent_standing_changed' | 'attempt_not_begun';
+  readonly code?:
+    | 'tool_definition_changed'
+    | 'tool_quarantined'
+    | 'policy_changed'
+    | 'agent_standing_changed'
+    | 'attempt_not_begun';
   /** For an uncertain call, why no answer was read. Absent when the attempt itself was lost, and in older records. */
   readonly cause?: UnknownCause;
   /** HTTP status of the answer that is retained. */

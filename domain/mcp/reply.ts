@@ -36,6 +36,21 @@ export function membersOf(text: string, ofTwo: 'refused' | 'last' = 'refused'): 
   return members;
 }
 
+/** The items of a JSON array, each with its original text; `null` for anything else. The text must be valid JSON. */
+export function itemsOf(text: string): readonly string[] | null {
+  let at = afterSpace(text, 0);
+  if (text[at] !== '[') return null;
+  const items: string[] = [];
+  for (at = afterSpace(text, at + 1); text[at] !== ']'; at = afterSpace(text, at)) {
+    if (text[at] === ',') at = afterSpace(text, at + 1);
+    const end = endOfValue(text, at);
+    if (end === TOO_DEEP) return null;
+    items.push(text.slice(at, end));
+    at = end;
+  }
+  return items;
+}
+
 /**
  * The text without the members of this name, at every level, twice in one object, and however escapes spell it; everything else stays to the
  * last character. The text must be valid JSON.
