@@ -94,6 +94,7 @@ describe('an answer of a tool is judged before anything of it is kept', () => {
     const { status, text, row, record } = await ended();
     expect([status, record.outcome?.inspected?.released]).toEqual([200, released]);
     expect(text.includes(ORDER)).toBe(action !== 'sanitize');
+    expect(text.includes('[Gate ')).toBe(action === 'mark');
     expect(row).toMatchObject({ signal, authorized: true, policy_decision: { released } });
   });
 
