@@ -21,6 +21,7 @@ import {
 import { volumeFault } from './data-volume.js';
 import { accessTokenFaults, accessTokenSettings } from './access-tokens.js';
 import { probeSettings } from './probes.js';
+import { quarantineSetting, responseSettings } from './responses.js';
 import { agentLimits, callbackBoundaries, demoAgents, escalateShare, parsedBy, reviewLimits } from './shared.js';
 import { type UpstreamEntry, upstreamsFault, upstreamsSetting } from './upstreams.js';
 
@@ -226,6 +227,8 @@ export const LITE_SETTINGS = {
     onOff,
     'Answers 502 to a list of tools that changed since it was pinned or that instructs a model; without it that is recorded only.',
   ),
+  quarantineDefinitions: quarantineSetting('GATE_LITE'),
+  ...responseSettings('GATE_LITE'),
   allowedHosts: setting(
     'GATE_LITE_ALLOWED_HOSTS',
     csv,

@@ -5,6 +5,7 @@ import { accessTokenSettings } from './access-tokens.js';
 import { consoleUrl } from './console.js';
 import { csv, onOff, seconds, setting } from './env.js';
 import { listenerSettings } from './listener.js';
+import { quarantineSetting, RESPONSE_SETTINGS } from './responses.js';
 import { agentLimits, callbackBoundaries, demoAgents } from './shared.js';
 
 /** Settings of the proxy process. The reference page is printed from these meanings. */
@@ -49,6 +50,8 @@ export const PROXY_SETTINGS = {
     onOff,
     'Answers 502 instead of a list of tools that changed since an agent saw it first, or that holds instructions to a model.',
   ),
+  quarantineDefinitions: quarantineSetting('GATE_PROXY'),
+  egressMode: RESPONSE_SETTINGS.egressMode,
   velocityLimit: setting(
     'GATE_VELOCITY_LIMIT',
     z.coerce.number().int().min(0).max(1_000_000).default(100),

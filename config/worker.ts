@@ -25,7 +25,8 @@ export const UPSTREAM_SETTINGS = {
   ),
 } as const;
 
-const { callbackAllowlist, callbackAllowPrivate, velocityWindowSecs, upstreamTimeoutSecs } = PROXY_SETTINGS;
+const { callbackAllowlist, callbackAllowPrivate, velocityWindowSecs, upstreamTimeoutSecs, quarantineDefinitions } =
+  PROXY_SETTINGS;
 
 /** What proxy and worker must agree on about a call. */
 export const CALL_LIMIT_SETTINGS = {
@@ -33,6 +34,7 @@ export const CALL_LIMIT_SETTINGS = {
   callbackAllowPrivate,
   velocityWindowSecs,
   upstreamTimeoutSecs,
+  quarantineDefinitions,
 } as const;
 
 /** Settings of the worker: how decisions are verified, and how broken calls are closed. */

@@ -299,11 +299,23 @@ export const ERROR_CODES = {
     retry: 'yes',
     meaning: 'Somebody else classed a tool at the same moment; nothing was changed.',
   },
+  egress_blocked: {
+    status: 403,
+    retry: 'no',
+    meaning:
+      'The tool ran, and policy withholds what it answered. Asking again for the same call gives this answer; a new call would run the tool again.',
+  },
   tool_definition_poisoned: {
     status: 502,
     retry: 'no',
     meaning:
       'The definitions of the tools changed since they were pinned, or instruct a model; the operator looks at them and accepts them.',
+  },
+  tool_quarantined: {
+    status: 403,
+    retry: 'no',
+    meaning:
+      'The definition of the tool is new, changed or instructs a model, and waits for an operator to accept it (`gate pins diff`); nothing was executed.',
   },
   tool_definition_changed: {
     status: 403,

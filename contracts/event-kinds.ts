@@ -17,6 +17,7 @@ export const EVENT_KINDS = [
   'hil.assigned',
   'upstream.outcome',
   'execution.completed',
+  'response.inspected',
   'call.aborted',
   'call.abandoned',
   'alarm.forged_decision',

@@ -239,7 +239,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   later('policy-engine', 'GET', '/policies/{name}/versions/{version}', 'policy.read', console),
   later('policy-engine', 'POST', '/admin/tenants/{tenant}/lifecycle', 'policy.tenant.saga', console),
   row('policy-engine', 'POST', '/evaluate', 'policy.evaluate', console, proxy),
-  later('policy-engine', 'POST', '/evaluate-egress', 'policy.evaluate', console, proxy),
+  row('policy-engine', 'POST', '/evaluate-egress', 'policy.evaluate', console, proxy),
   later('policy-engine', 'POST', '/policies', 'policy.manage', console),
   later('policy-engine', 'POST', '/policies/categories/{domain}/activate', 'policy.manage', console),
   later('policy-engine', 'POST', '/policies/categories/{domain}/deactivate', 'policy.manage', console),
@@ -318,6 +318,8 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('hil', 'POST', '/pending/{id}/approval-challenge', 'hil.decision.execute', console),
   // The brain is on the private service network (docs/architecture/identity-and-routes.md#surfaces); its callers are in the table too.
   row('brain', 'POST', '/inspect', 'brain.inspect', console, proxy),
+  // Looks at what a tool answered.
+  row('brain', 'POST', '/scan-response', 'brain.inspect', console, proxy),
   // What a call that waits for review would do.
   row('sandbox', 'POST', '/analyze', 'sandbox.analyze', proxy),
   // The operators' classes of the tools behind the proxy. The proxy's other routes are for agents.

@@ -8,6 +8,7 @@ import { registerProbes } from '../api/plugins/health.js';
 import { rpcAnswer } from '../api/proxy/rpc-answers.js';
 import { errorAnswer } from '../api/proxy/answers.js';
 import type { ServiceApp } from '../api/plugins/app.js';
+import { pinRoutes } from '../api/proxy/routes/pins.js';
 import { toolRoutes } from '../api/proxy/routes/tools.js';
 import { uncertainRoutes } from '../api/proxy/routes/uncertain.js';
 import { operatorRoutes } from '../api/hil/app.js';
@@ -27,6 +28,7 @@ import type { Operator } from '../domain/operator.js';
 import type { LocalFile } from '../adapters/store/local-file.js';
 import type { UncertainCalls } from '../domain/probes/uncertain-calls.js';
 import type { ToolClassing } from '../domain/tool-classes/tool-classes.js';
+import type { ToolPinning } from '../domain/tool-definitions/pinning.js';
 import type { Access } from './access.js';
 import { isAllowedAddress } from '../api/pages/allowed-address.js';
 import { consoleRoutes } from './console.js';
@@ -61,6 +63,7 @@ export interface LiteAppOptions {
   readonly loopback: boolean;
   readonly classing: ToolClassing;
   readonly uncertain: UncertainCalls;
+  readonly pinning: ToolPinning;
   readonly proxy: Omit<
     ProxyOptions,
     'logger' | 'registry' | 'trustDomain' | 'tls' | 'resolveCaller' | 'readiness' | 'mode'
@@ -199,6 +202,7 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
 
   void app.register((scope, _options, done) => {
     toolRoutes(scope as never, { classing: options.classing, operatorOf });
+    pinRoutes(scope as never, { pinning: options.pinning, operatorOf });
     uncertainRoutes(scope as never, { uncertain: options.uncertain, operatorOf });
     done();
   });
@@ -215,7 +219,7 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
   });
   return app;
 
-  /** Whoever may decide may class a tool, and settle a call. */
+  /** Whoever may decide may class a tool, settle a call, and accept what tools say of themselves. */
   function operatorOf(request: FastifyRequest): Operator {
     const operator = access.operatorOf(request);
     const named = namedTenant(request);

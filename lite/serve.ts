@@ -24,6 +24,7 @@ import { createDecisions } from '../domain/review/decisions.js';
 import { sqliteFault, storeFaultText } from '../domain/store-faults.js';
 import { uncertainCalls } from '../domain/probes/uncertain-calls.js';
 import { toolClassing } from '../domain/tool-classes/tool-classes.js';
+import { toolPinning } from '../domain/tool-definitions/pinning.js';
 import { upstreamName } from '../domain/tool-classes/upstream-name.js';
 import type { ServiceApp } from '../api/plugins/app.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../workers/activities.js';
@@ -233,6 +234,7 @@ export async function startLite({
     }),
     // Its row is appended by whoever runs the calls.
     uncertain: uncertainCalls({ calls, appendRows: () => Promise.resolve(), now }),
+    pinning: toolPinning({ pins, ledger }),
     proxy: liteProxyOptions({
       config,
       stores,

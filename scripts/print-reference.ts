@@ -137,6 +137,8 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
     'What execution came to; `stage` is `completed`, `failed`, `uncertain` or `not_run`. A look of a probe at an uncertain call is `probed`; `reconciled` says who ended the uncertainty.',
   'execution.completed':
     'The host of a decision says, signed with the key of its certificate, that it executed the call; the digests of request, result and receipt, and both signatures.',
+  'response.inspected':
+    'What was found in an answer of a tool, a resource or a prompt and done with it: `released` is `as_is`, `marked`, `sanitized` or `withheld`, `would` what observe mode let pass. Classes, rules and digests, never what was found.',
   'call.aborted': 'Reconciliation closed a call that could not end by itself; nothing was executed.',
   'call.abandoned': 'The call could not begin before its caller had given up; nothing was executed.',
   'alarm.forged_decision': 'A decision reached the workflow that HIL had not signed. The row stayed pending.',

@@ -32,6 +32,7 @@ import type { DeliverCallback } from '../domain/outbound/ports.js';
 import type { Inspector } from '../domain/inspection/port.js';
 import type { CallTalks } from '../domain/pipeline/call-talks.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
+import type { ResponseJudge } from '../domain/responses/judge.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
 import type { AskUrl, Probing } from '../domain/probes/ports.js';
 import type { Probes } from '../domain/probes/probes.js';
@@ -54,6 +55,8 @@ export interface ActivityPorts {
   readonly upstream: Upstream;
   /** Whoever holds the requests of agents, where that is this process. */
   readonly talks?: CallTalks | undefined;
+  /** Judges what tools answer. */
+  readonly responses?: ResponseJudge;
   /** Binds reviews to the tool definitions at the time they were opened. */
   readonly definitions?: ReviewGuard;
   /** Absent where agents prove themselves by certificate and no list names them. */
@@ -158,6 +161,7 @@ export function createActivities(ports: ActivityPorts): GateActivities {
       calls,
       upstream: ports.upstream,
       talks: ports.talks,
+      responses: ports.responses,
       definitions: ports.definitions,
       mayCall: ports.mayCall,
       reviews: ports.reviews,

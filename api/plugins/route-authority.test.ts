@@ -30,6 +30,7 @@ import { type ToolPinTables, toolPinStoreOver } from '../../adapters/tools/pin-s
 import { toolPinning } from '../../domain/tool-definitions/pinning.js';
 import { pinRoutes } from '../proxy/routes/pins.js';
 import { uncertainRoutes } from '../proxy/routes/uncertain.js';
+import { scanResponse } from '../../domain/responses/scan-response.js';
 import { toolRoutes } from '../proxy/routes/tools.js';
 import { createHilService } from '../hil/app.js';
 import { createLedgerService } from '../ledger/app.js';
@@ -148,7 +149,11 @@ beforeAll(async () => {
     ...common(),
     policies: await loadPolicySet({ directory: shippedPolicyDirectory() }),
   });
-  running.brain = createBrainService({ ...common(), inspector: createInspector({ personas: await loadPersonas() }) });
+  running.brain = createBrainService({
+    ...common(),
+    inspector: createInspector({ personas: await loadPersonas() }),
+    scanner: { scanResponse: async (request) => scanResponse(request) },
+  });
   // Only the operators' routes of the proxy; its other routes are for agents.
   const calls = await openStore<ToolClassTables & ToolPinTables>({ file: join(folder, 'calls.db') }, callMigrations, {
     tool_classes: toolClassMigrations,

@@ -68,6 +68,10 @@ export function answerOf(record: CallRecord, result: Buffer | null, replayed: bo
         body: { contract: call.contract, decision: 'allow', correlation_id: record.correlation_id, executable: false },
       };
     case 'completed':
+      if (record.outcome?.inspected?.released === 'withheld')
+        return refusal(record, 'egress_blocked', 'denied', 'egress', [
+          `the tool ran, and its answer is withheld: ${record.outcome.inspected.reason}`,
+        ]);
       return {
         status: record.outcome?.status_code ?? 200,
         headers: {

@@ -8,6 +8,7 @@ import { errorText } from '../../domain/errors.js';
 import { openAccessTokens } from '../../adapters/identity/access-tokens.js';
 import { uncertainCalls } from '../../domain/probes/uncertain-calls.js';
 import { createLedgerActivities } from '../../activities/ledger.js';
+import { withJudgedTalk } from '../../domain/responses/judged-talk.js';
 import { toolClassing } from '../../domain/tool-classes/tool-classes.js';
 import { toolPinning } from '../../domain/tool-definitions/pinning.js';
 import { toolWatchLog, watchToolDefinitions } from '../../domain/tool-definitions/watch.js';
@@ -57,6 +58,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
   const rules = accessTokenRules(own);
   const tokens = rules && (await needed('the access tokens', openAccessTokens(rules)));
   if (tokens) parts.onStop('connections', 'the keys of access tokens', () => tokens.close());
+  const observed = own.mode === 'observe' || own.egressMode === 'observe';
   const service = () =>
     createProxyService({
       ...parts,
@@ -71,10 +73,11 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       signer,
       verifyDecision,
       runner: createCallRunner(engine, engine.settings.taskQueue, { park: engine.settings.park }),
-      upstream: watchToolDefinitions(upstream, {
+      upstream: watchToolDefinitions(withJudgedTalk(upstream, observed), {
         pins,
         ledger,
         block: own.blockPoisonedDefinitions,
+        quarantine: own.quarantineDefinitions,
         ...toolWatchLog(logger),
       }),
       tools: {

@@ -2,10 +2,12 @@ import type { Client } from '@temporalio/client';
 import type { Registry } from 'prom-client';
 import { createCallbackSender } from '../../activities/clients/callback-sender.js';
 import { createProbeUrl } from '../../activities/clients/probe-url.js';
+import { insist } from '../../activities/insisting.js';
 import { createEgressActivities, type EgressActivities } from '../../activities/egress.js';
 import { type EGRESS_SETTINGS, sinksOf } from '../../config/egress.js';
 import type { Config } from '../../config/env.js';
 import type { PROBE_SETTINGS } from '../../config/probes.js';
+import type { RESPONSE_SETTINGS } from '../../config/responses.js';
 import type { CALL_STORE_SETTINGS } from '../../config/shared.js';
 import type {
   CALL_LIMIT_SETTINGS,
@@ -18,6 +20,7 @@ import { parseCallbackAllowlist } from '../../domain/outbound/callback-url.js';
 import type { DeliverCallback } from '../../domain/outbound/ports.js';
 import { errorText } from '../../domain/errors.js';
 import { checkedProbes } from '../../domain/probes/named.js';
+import { createResponseJudge, unjudgedLog } from '../../domain/responses/judge.js';
 import { operatorsClasses } from '../../domain/tool-classes/tool-classes.js';
 import { createReviewGuard } from '../../domain/tool-definitions/review-guard.js';
 import { createActivities } from '../../workers/activities.js';
@@ -49,6 +52,7 @@ interface Settings {
   readonly callStore: Config<typeof CALL_STORE_SETTINGS>;
   readonly upstream: Config<typeof UPSTREAM_SETTINGS>;
   readonly limits: Config<typeof CALL_LIMIT_SETTINGS>;
+  readonly responses: Config<typeof RESPONSE_SETTINGS>;
   readonly egress: Config<typeof EGRESS_SETTINGS>;
   readonly probes: Config<typeof PROBE_SETTINGS>;
   readonly health?: Config<typeof WORKER_HEALTH_SETTINGS>;
@@ -104,7 +108,15 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       ledger,
       upstream,
       talks: shared.talks,
-      definitions: createReviewGuard(upstream, pins, shared.toolsName),
+      responses: createResponseJudge({
+        // The tool has run: a restart of Brain or policy costs nobody its answer.
+        scanner: { scanResponse: (request) => insist(() => brain.scanResponse(request)) },
+        policy: { evaluateEgress: (question) => insist(() => policies.evaluateEgress(question)) },
+        mode: config.responses.egressMode,
+        dataTools: config.responses.egressScanTools,
+        onUnjudged: unjudgedLog(logger),
+      }),
+      definitions: createReviewGuard(upstream, pins, shared.toolsName, limits.quarantineDefinitions),
       deliver: callbackDelivery(limits, own),
       probes: probes && {
         of: probes.of,

@@ -1,5 +1,6 @@
 import { EGRESS_SETTINGS, egressFault } from '../../config/egress.js';
 import { PROBE_SETTINGS } from '../../config/probes.js';
+import { RESPONSE_SETTINGS } from '../../config/responses.js';
 import { CALL_STORE_SETTINGS } from '../../config/shared.js';
 import {
   CALL_LIMIT_SETTINGS,
@@ -27,6 +28,7 @@ export const WORKER = declareService({
     callStore: CALL_STORE_SETTINGS,
     upstream: UPSTREAM_SETTINGS,
     limits: CALL_LIMIT_SETTINGS,
+    responses: RESPONSE_SETTINGS,
     own: WORKER_SETTINGS,
     egress: EGRESS_SETTINGS,
     probes: PROBE_SETTINGS,

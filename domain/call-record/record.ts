@@ -6,6 +6,7 @@ import type { ApprovalTier, PolicyDecision, PolicyInput } from '../../contracts/
 import type { Approval, DecisionPrincipal, SignedDecision } from '../../contracts/review.js';
 import type { UnknownCause } from '../pipeline/upstream.js';
 import type { Verdict } from '../pipeline/verdict.js';
+import type { RecordedInspection } from '../responses/judge.js';
 import type { RecordedVote } from '../review/quorum.js';
 
 /** Why the verdict is what it is: everything that a ledger row or a replay needs. Stored sealed. */
@@ -120,6 +121,7 @@ export interface RecordedOutcome {
   /** Why it was not run, when the caller is told more than that nothing was sent. */
   readonly code?:
     | 'tool_definition_changed'
+    | 'tool_quarantined'
     | 'policy_changed'
     | 'agent_standing_changed'
     | 'attempt_not_begun'
@@ -133,6 +135,8 @@ export interface RecordedOutcome {
   readonly result_sha256: string | null;
   /** SHA-256 of the receipt, 64 hex digits; absent when no answer is retained. */
   readonly receipt_sha256?: string;
+  /** What was found in the answer and done with it. Absent where nothing was found, and in older records. */
+  readonly inspected?: RecordedInspection;
   readonly error: string | null;
   readonly at: string;
   /** The looks of a probe, in their order, at a call whose outcome is unknown or was. */

@@ -13,6 +13,7 @@ import { changedBody } from '../review/modification.js';
 import { argumentsOfRead } from '../mcp/read-methods.js';
 import { LEDGER_EVENT_OF } from '../review/transitions.js';
 import { TAMPERED } from './transitions.js';
+import { responseRow } from './response-row.js';
 
 /**
  * The id of a call's row: the same event of the same call is one row, however often it is appended
@@ -334,6 +335,11 @@ export function rowsOf(
         : []),
     ];
     rows.push(...all.slice(held.get(kind) ?? 0).map((made) => made()));
+    const { inspected } = outcome;
+    if (inspected && !held.has('response.inspected')) {
+      const { authorized, reasoning, signal, said } = responseRow(inspected, outcome.result_sha256);
+      rows.push(row('response.inspected', authorized, reasoning, said, { ...changed?.params, signal }));
+    }
   }
   return rows;
 }

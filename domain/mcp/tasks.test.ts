@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { elementsOf } from './reply.js';
+import { itemsOf } from './reply.js';
 import { asksForTask, resultOfTask, servesTasks, taskFault, underId, withTasks, withTaskSupport } from './tasks.js';
 
 const answer = (result: string) => `{"jsonrpc":"2.0","id":1,"result":${result}}`;
@@ -65,9 +65,9 @@ describe('tasks of MCP', () => {
 
 describe('the elements of a list', () => {
   it('are given as they are written', () => {
-    expect(elementsOf(' [ 1.10 , {"a":[1,2]},"x,]" , [] ] ')).toEqual(['1.10', '{"a":[1,2]}', '"x,]"', '[]']);
-    expect(elementsOf('[]')).toEqual([]);
-    for (const other of ['{}', '1', '[1', '']) expect(elementsOf(other)).toBeNull();
-    expect(elementsOf(`[${'['.repeat(600)}${']'.repeat(600)}]`)).toBeNull();
+    expect(itemsOf(' [ 1.10 , {"a":[1,2]},"x,]" , [] ] ')).toEqual(['1.10', '{"a":[1,2]}', '"x,]"', '[]']);
+    expect(itemsOf('[]')).toEqual([]);
+    for (const other of ['{}', '1', '']) expect(itemsOf(other)).toBeNull();
+    expect(itemsOf(`[${'['.repeat(600)}${']'.repeat(600)}]`)).toBeNull();
   });
 });

@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from '../../contracts/json.js';
-import { elementsOf, membersOf, objectText } from './reply.js';
+import { itemsOf, membersOf, objectText } from './reply.js';
 
 /**
  * Tasks of MCP (revision 2025-11-25, `basic/utilities/tasks`): a client that adds `task` to a tool call gets a handle at once, and the
@@ -94,7 +94,7 @@ export function withTasks(introduction: string): string {
 export function withTaskSupport(list: string): string {
   const message = membersOf(list);
   const result = membersOf(message?.get('result') ?? '');
-  const tools = elementsOf(result?.get('tools') ?? '');
+  const tools = itemsOf(result?.get('tools') ?? '');
   if (!message || !result || !tools) return list;
   const told = tools.map((tool) => {
     const members = membersOf(tool);

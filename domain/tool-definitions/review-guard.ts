@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import type { ReviewedDefinition } from '../call-record/record.js';
 import type { Upstream, UpstreamCaller } from '../pipeline/upstream.js';
+import { nearestNames } from '../nearest-names.js';
 import { foreignText } from '../text.js';
-import { addPage, digestsOf, nothingSeen, toolPageOf } from './definitions.js';
+import { addPage, digestsOf, heldBack, nothingSeen, toolPageOf } from './definitions.js';
 import type { ToolPinStore } from './ports.js';
 
 /** A call whose review is opened, or that was approved. */
@@ -22,6 +23,8 @@ export interface ReviewGuard {
   ): Promise<{ readonly reviewed: ReviewedDefinition; readonly told: string; readonly says: readonly string[] }>;
   /** Why an approved call must not run; `null` when it may. Lists the tools again, within the time left for the call. */
   fault(call: ReviewedCall, reviewed: ReviewedDefinition | undefined, leftMs: number): Promise<string | null>;
+  /** Why no call of this tool may run now, whatever its verdict: its definition is quarantined. */
+  held(call: ReviewedCall): Promise<string | null>;
 }
 
 type Seen = ReturnType<typeof nothingSeen> & {
@@ -43,11 +46,18 @@ const DESCRIBED_AGAIN_AFTER_MS = 30_000;
 const MAX_PAGES = 100;
 const SHOWN_DIGITS = 16;
 
+/** The listed names that the caller, or whoever made it call, may have meant to be taken for. */
+function likeness(tool: string, names: Iterable<string>): string {
+  const near = nearestNames(tool, names).map((name) => JSON.stringify(foreignText(name, 100)));
+  return near.length === 0 ? '' : `; the name is like ${near.join(', ')}`;
+}
+
 export function createReviewGuard(
   upstream: Pick<Upstream, 'control'>,
   pins: Pick<ToolPinStore, 'seen' | 'read'>,
   /** The name under which this upstream's tools are classed and pinned. */
   upstreamName: string,
+  quarantine = false,
 ): ReviewGuard {
   /**
    * Lists asked for on behalf of an agent a moment ago, for all of its calls that are parked meanwhile. The review of each is bound to what
@@ -117,7 +127,7 @@ export function createReviewGuard(
       if (sha256 === undefined)
         return {
           reviewed: { sha256: null, upstream: upstreamName },
-          told: `definition of the tool UNLISTED: ${shown} tells none`,
+          told: `definition of the tool UNLISTED: ${shown} tells none${likeness(call.tool, seen.keys())}`,
           says: [],
         };
       const known = pinned.digests.get(call.tool);
@@ -133,6 +143,13 @@ export function createReviewGuard(
         told: `definition of the tool ${sha256.slice(0, SHOWN_DIGITS)} of ${shown}: ${how}`,
         says: await saysOf(call, sha256),
       };
+    },
+
+    async held(call) {
+      if (!quarantine) return null;
+      const [seen, pinned] = await Promise.all([pins.seen(call), pins.read(call)]);
+      const why = heldBack(pinned, call.tool, seen.get(call.tool));
+      return why && `the tool ${foreignText(call.tool, 200)} is in quarantine: ${why}`;
     },
 
     async fault(call, reviewed, leftMs) {

@@ -14,6 +14,8 @@ export interface EditionOptions {
   /** The agent's name in the full stack; lite's is nobody's. */
   readonly agent: string;
   readonly blocks?: boolean;
+  /** More settings, by what stands behind `GATE_PROXY_` or `GATE_LITE_`. */
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 /** One edition of Gate before some tools, as an agent and an operator meet it. */
@@ -30,13 +32,17 @@ export interface Edition {
   stop(): Promise<void>;
 }
 
+const under = (prefix: string, settings: Readonly<Record<string, string>> = {}): Record<string, string> =>
+  Object.fromEntries(Object.entries(settings).map(([name, value]) => [prefix + name, value]));
+
 async function openStack(options: EditionOptions): Promise<Edition> {
-  const { url, upstreams, secrets, folder: stateDir, agent, blocks } = options;
+  const { url, upstreams, secrets, folder: stateDir, agent, blocks, settings } = options;
   const env = {
     ...(url !== undefined && { GATE_UPSTREAM_URL: url }),
     ...(upstreams !== undefined && { GATE_UPSTREAMS: upstreams }),
     ...secrets,
     ...(blocks && { GATE_PROXY_BLOCK_POISONED_DEFINITIONS: 'true' }),
+    ...under('GATE_PROXY_', settings),
   };
   const stack = await startStack({ env, stateDir });
   return {
@@ -54,13 +60,14 @@ async function openStack(options: EditionOptions): Promise<Edition> {
 }
 
 async function openLiteEdition(options: EditionOptions): Promise<Edition> {
-  const { url, upstreams, secrets, folder, blocks } = options;
+  const { url, upstreams, secrets, folder, blocks, settings } = options;
   const gate = await openLite(
     {
       ...(url !== undefined && { GATE_LITE_UPSTREAM_URL: url }),
       ...(upstreams !== undefined && { GATE_UPSTREAMS: upstreams }),
       GATE_LITE_UPSTREAM_ADAPTER: 'mcp-jsonrpc-v1',
       ...(blocks && { GATE_LITE_BLOCK_POISONED_DEFINITIONS: 'true' }),
+      ...under('GATE_LITE_', settings),
     },
     { folder, ...(secrets && { env: secrets }) },
   );
