@@ -308,6 +308,12 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('hil', 'DELETE', '/pending/by-correlation/{correlation_id}', 'hil.pending.withdraw', proxy),
   // Somebody else allows an approver to replace lost passkeys.
   row('hil', 'POST', '/auth/enrollment/recoveries', 'hil.auth.ceremony', console),
+  // People who have a passkey and no token: invited by their administrator, registered and signed in by what they hold.
+  row('hil', 'POST', '/auth/enrollment/invitations', 'hil.auth.ceremony', console),
+  row('hil', 'POST', '/auth/enrollment/removals', 'hil.auth.ceremony', console),
+  row('hil', 'POST', '/auth/people/register/start', 'hil.auth.ceremony', console),
+  row('hil', 'POST', '/auth/people/register/finish', 'hil.auth.ceremony', console),
+  row('hil', 'POST', '/auth/people/login/start', 'hil.auth.ceremony', console),
   // The console says what somebody may do now whom it vouches for, also where he may do nothing any more.
   row('hil', 'POST', '/people/standing', 'hil.decision.execute', console),
   // Why nothing can be decided, where nothing can.

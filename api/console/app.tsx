@@ -321,6 +321,8 @@ export function createConsoleService(options: ConsoleOptions): Service {
     },
     page: (reply, status, words, wanted = '/') =>
       send(reply, { title: 'Sign in', body: signIn.body(words, wanted) }, null, status),
+    show: (reply, shown) => send(reply, shown, null),
+    isSecure: cookie.secure,
     isIn: async (request) => (await enteredOf(request)) !== null,
     assertOwnOrigin,
     async lost(who) {
@@ -349,7 +351,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     return reply.clearCookie(COOKIE, cookie).redirect(to, 303);
   });
 
-  if (has('passkeys')) relayPasskeys(app, { entered: enteredOf, assertOwn: assertOwnForm, hil: neighbours.hil });
+  if (has('passkeys')) relayPasskeys(app, { entered: enteredOf, assertOwn: assertOwnForm, assertRole, hil: neighbours.hil });
   const { limits } = neighbours;
   relayReviewEvents(app, { entered: enteredOf, stands: standsFor, hil: neighbours.hil, limits });
   answerLedger(app, {

@@ -40,7 +40,14 @@ export async function open({ config: { own, signIn }, ...parts }: Opening<Consol
   const metrics = consoleMetrics(parts.registry);
   const way = await needed(
     NEEDED[signIn.mode],
-    chooseSignIn({ signIn, own, samlMemory, trusted: metrics.operatorTrust, logger: parts.logger }),
+    chooseSignIn({
+      signIn,
+      own,
+      samlMemory,
+      trusted: metrics.operatorTrust,
+      hil: parts.over(HIL),
+      logger: parts.logger,
+    }),
   );
   const assets = await needed('the files of the console', readAssets());
   const tls = await needed('the certificate of the console', certificate(own, signIn, parts));
@@ -88,6 +95,7 @@ const NEEDED: Readonly<Record<SignInConfig['mode'], string>> = {
   oidc: 'GATE_CONSOLE_OIDC_ISSUER',
   saml: 'GATE_CONSOLE_SAML_IDP_METADATA_URL',
   'operator-mtls': 'GATE_CONSOLE_OPERATORS_FILE',
+  webauthn: 'GATE_CONSOLE_PASSKEY_TENANT',
 };
 
 /** What browsers see; `null` for HTTP on this machine alone. */
