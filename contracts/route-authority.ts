@@ -233,7 +233,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   row('policy-engine', 'GET', '/policies', 'policy.read', console),
   later('policy-engine', 'GET', '/policies/templates', 'policy.read', console),
   later('policy-engine', 'GET', '/policies/templates/{name}', 'policy.read', console),
-  later('policy-engine', 'GET', '/policies/{name}', 'policy.read', console),
+  row('policy-engine', 'GET', '/policies/{name}', 'policy.read', console),
   later('policy-engine', 'GET', '/policies/{name}/diff', 'policy.read', console),
   later('policy-engine', 'GET', '/policies/{name}/versions', 'policy.read', console),
   later('policy-engine', 'GET', '/policies/{name}/versions/{version}', 'policy.read', console),

@@ -42,6 +42,7 @@ export const CONSOLE_ROUTES = [
   'GET /api/chain-status',
   'GET /agents',
   'GET /policies',
+  'GET /policies/:name',
   'GET /health-of-services',
   'GET /me',
   'POST /me/end',

@@ -12,6 +12,7 @@ import { LEDGER } from '../ledger/service.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
 import { needed } from '../plugins/start.js';
 import { POLICY_ENGINE } from '../policy/service.js';
+import { PROXY } from '../proxy/service.js';
 import { SANDBOX } from '../sandbox/service.js';
 import { aboutConsole, type ConsoleSettings } from './about.js';
 import { type ConsoleOptions, createConsoleService } from './app.js';
@@ -81,6 +82,7 @@ export async function open({ config: { own, signIn }, ...parts }: Opening<Consol
               'policy engine': parts.readinessOf(POLICY_ENGINE),
               sandbox: parts.readinessOf(SANDBOX),
             },
+            seen: { proxy: parts.readinessOf(PROXY) },
           },
         }),
         own,

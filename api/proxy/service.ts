@@ -21,11 +21,14 @@ export const PROXY = declareService({
   engine: true,
   stores: ['calls'],
   neighbours: [LEDGER, HIL, WORKER],
+  dispensable: true,
   async metrics(registry) {
     const metrics = (await import('./metrics.js')).proxyMetrics(registry);
     metrics.watchInFlight(() => 0);
     metrics.watchStreams(() => 0);
     metrics.watchStuck(() => Promise.resolve(0));
   },
+  // Only asked whether it answers.
+  remote: () => Promise.resolve({ connect: () => null }),
   open: () => import('./open.js'),
 });

@@ -14,7 +14,7 @@ import { Typed } from '../../ui/typed.js';
 import type { Form, Notice, Page, Shown, Visit } from '../../visit.js';
 import { Arguments, Changed } from './arguments.js';
 import { type CameOfIt, cameOfIt, effectOf } from './came-of-it.js';
-import { Forms, ListFields } from './forms.js';
+import { Forms, fresh, ListFields } from './forms.js';
 import { Similar } from './similar.js';
 
 const ROWS = 100;
@@ -474,23 +474,25 @@ function Review({
           </ul>
         </section>
       )}
-      <Facts
-        of={[
-          ...((row.required_approvers ?? 1) > 1 ? [['Approvals', approvalsTold(row, nowMs)] as const] : []),
-          ...(visit.person.tenant === null ? [['Tenant', <Foreign text={row.tenant} />] as const] : []),
-          ['Assigned to', row.assigned_to ? <Foreign text={row.assigned_to} /> : 'nobody'],
-          ['Asked', <Time iso={row.created_at} nowMs={nowMs} />],
-          ['Identity', row.agent_spiffe ? <Foreign text={row.agent_spiffe} /> : 'none'],
-          ['Tier', row.approval_tier ?? 'standard'],
-          [
-            'Call',
-            <>
-              <Id id={row.correlation_id} /> <a href={`/audit/correlation/${row.correlation_id}`}>its story</a>
-            </>,
-          ],
-          ['Digest', <Id id={row.original_payload_digest} />],
-        ]}
-      />
+      <div {...fresh('facts', [row.assigned_to, row.approvals])}>
+        <Facts
+          of={[
+            ...((row.required_approvers ?? 1) > 1 ? [['Approvals', approvalsTold(row, nowMs)] as const] : []),
+            ...(visit.person.tenant === null ? [['Tenant', <Foreign text={row.tenant} />] as const] : []),
+            ['Assigned to', row.assigned_to ? <Foreign text={row.assigned_to} /> : 'nobody'],
+            ['Asked', <Time iso={row.created_at} nowMs={nowMs} />],
+            ['Identity', row.agent_spiffe ? <Foreign text={row.agent_spiffe} /> : 'none'],
+            ['Tier', row.approval_tier ?? 'standard'],
+            [
+              'Call',
+              <>
+                <Id id={row.correlation_id} /> <a href={`/audit/correlation/${row.correlation_id}`}>its story</a>
+              </>,
+            ],
+            ['Digest', <Id id={row.original_payload_digest} />],
+          ]}
+        />
+      </div>
     </article>
   );
 }
