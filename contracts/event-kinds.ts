@@ -18,6 +18,7 @@ export const EVENT_KINDS = [
   'upstream.outcome',
   'call.aborted',
   'call.abandoned',
+  'callback.delivered',
   'alarm.forged_decision',
   'alarm.row_conflict',
   'alarm.reconciled',

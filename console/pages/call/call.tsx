@@ -118,6 +118,7 @@ function Call({
   const undelivered = rows.filter(
     (row) => row.event_kind === 'alarm.call_stuck' && row.policy_decision?.['duty'] === 'callback',
   );
+  const delivered = rows.filter((row) => row.event_kind === 'callback.delivered');
   const told = ended?.policy_decision;
   return (
     <>
@@ -191,6 +192,12 @@ function Call({
         ) : (
           <p class="dim">None yet: nothing ran, or it has not ended.</p>
         )}
+        {delivered.map((row) => (
+          <p key={row.id}>
+            The caller's callback address was told <Time iso={row.timestamp} nowMs={nowMs} />:{' '}
+            <Foreign text={textOf(row.policy_decision?.['status'])} />.
+          </p>
+        ))}
         {undelivered.map((row) => (
           <p key={row.id} class="notice bad">
             A message to the caller's callback address was given up <Time iso={row.timestamp} nowMs={nowMs} />:{' '}
