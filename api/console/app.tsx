@@ -61,6 +61,8 @@ export interface ConsoleOptions {
   /** What everybody who is signed in has to know on every page. */
   readonly standing?: readonly string[];
   readonly sessionSeconds: number;
+  /** Tells the cookie from that of another console of the same host; the ports of one share their cookies. Without it the host is its own. */
+  readonly instance?: string | undefined;
   /** Who may say for whom it asks. */
   readonly trustedProxies?: readonly string[];
   readonly passkeyRequired: PasskeyRequired;
@@ -70,7 +72,8 @@ export interface ConsoleOptions {
   readonly clock?: () => number;
 }
 
-const COOKIE = 'gate_console_session';
+/** The session's cookie, or how its name begins where the host has several consoles. */
+const SESSION_COOKIE = 'gate_console_session';
 /** Failed attempts to sign in, of one address. */
 const ATTEMPTS = { count: 10, windowMs: 60_000 };
 /** What the largest form holds: every changed argument of a call. */
@@ -147,6 +150,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
   const failures = slidingBudget(ATTEMPTS.count, ATTEMPTS.windowMs);
   const name = url === undefined ? null : new URL(url);
   const address = options.address ?? { allowedHosts: name === null ? [] : [name.hostname], loopback: name === null };
+  const cookieName = options.instance === undefined ? SESSION_COOKIE : `${SESSION_COOKIE}_${options.instance}`;
   const cookie = {
     path: '/',
     httpOnly: true,
@@ -194,20 +198,20 @@ export function createConsoleService(options: ConsoleOptions): Service {
     return found !== null && ((await signIn.entitles?.(session)) ?? true) ? found : null;
   };
   const enteredOf = async (request: FastifyRequest): Promise<Entered | null> => {
-    const kept = request.cookies[COOKIE] ?? '';
+    const kept = request.cookies[cookieName] ?? '';
     const entered = await enteredBy(kept, request);
     if (entered?.session.isRenewed) renewed.set(request, kept);
     return entered;
   };
   /** Whether the session of a request still stands; to look does not renew it. */
   const standsFor = async (request: FastifyRequest): Promise<boolean> =>
-    (await enteredBy(request.cookies[COOKIE] ?? '', request, { renews: false })) !== null;
+    (await enteredBy(request.cookies[cookieName] ?? '', request, { renews: false })) !== null;
   // What the browser keeps lives as long as the session.
   const renewed = new WeakMap<FastifyRequest, string>();
   app.addHook('onSend', (request, reply, payload, done) => {
     const kept = renewed.get(request);
     if (kept !== undefined && reply.getHeader('set-cookie') === undefined)
-      void reply.header('set-cookie', app.serializeCookie(COOKIE, kept, { ...cookie, maxAge: options.sessionSeconds }));
+      void reply.header('set-cookie', app.serializeCookie(cookieName, kept, { ...cookie, maxAge: options.sessionSeconds }));
     done(null, payload);
   });
 
@@ -317,7 +321,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
       metrics.attempt('accepted');
       // So that whoever decides now is told where the chain does not hold; nobody waits for it.
       reached.chain.health().catch(() => undefined);
-      reply.setCookie(COOKIE, kept, { ...cookie, maxAge: options.sessionSeconds });
+      reply.setCookie(cookieName, kept, { ...cookie, maxAge: options.sessionSeconds });
     },
     page: (reply, status, words, wanted = '/') =>
       send(reply, { title: 'Sign in', body: signIn.body(words, wanted) }, null, status),
@@ -339,7 +343,9 @@ export function createConsoleService(options: ConsoleOptions): Service {
     const entered = await enteredOf(request);
     if (entered === null) throw new GateError('unauthenticated');
     const { subject, tenant, role, mode } = entered.person;
-    return { authenticated: true, name: subject, role, tenant, mode };
+    const { untilMs, endsMs } = entered.session;
+    const expires_at = new Date(Math.min(untilMs, endsMs ?? untilMs)).toISOString();
+    return { authenticated: true, name: subject, role, tenant, mode, expires_at };
   });
   app.post('/logout', async (request, reply) => {
     const entered = await enteredOf(request);
@@ -348,7 +354,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
       await sessions.end(entered.session.id);
     }
     const to = entered === null ? '/login' : (signIn.leave?.address() ?? '/login');
-    return reply.clearCookie(COOKIE, cookie).redirect(to, 303);
+    return reply.clearCookie(cookieName, cookie).redirect(to, 303);
   });
 
   if (has('passkeys')) relayPasskeys(app, { entered: enteredOf, assertOwn: assertOwnForm, assertRole, hil: neighbours.hil });

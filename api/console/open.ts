@@ -17,6 +17,7 @@ import { SANDBOX } from '../sandbox/service.js';
 import { aboutConsole, type ConsoleSettings } from './about.js';
 import { type ConsoleOptions, createConsoleService } from './app.js';
 import { readAssets } from './assets.js';
+import { instanceOf } from './instance.js';
 import { consoleMetrics } from './metrics.js';
 import { chooseSignIn } from './sign-in/choose.js';
 
@@ -67,6 +68,9 @@ export async function open({ config: { own, signIn }, ...parts }: Opening<Consol
           decideToken: signIn.decideToken,
           url: own.url,
           sessionSeconds: own.sessionSeconds,
+          // A host of its own has one console; the names of this machine may have several.
+          instance:
+            own.url === undefined || isLoopback(new URL(own.url).hostname) ? instanceOf(own.sessionKey) : undefined,
           trustedProxies: own.trustedProxies,
           passkeyRequired: own.passkeyRequired,
           metrics,
