@@ -53,6 +53,8 @@ export interface RowsQuery {
   readonly agent: string;
   readonly limit: number;
   readonly before?: number | undefined;
+  /** The oldest place that is looked at. */
+  readonly seqFrom?: number | undefined;
   readonly verdict?: string | undefined;
   readonly methods?: string | undefined;
   readonly tool?: string | undefined;

@@ -8,8 +8,8 @@ import { within } from '../../domain/within.js';
 import type { Over } from '../plugins/declaration.js';
 
 const FRESH_MS = 300_000;
-/** How long a page waits for a walk. */
-const PATIENCE_MS = 1_500;
+/** How long a page waits for a walk: that of a long chain takes many seconds, and the page shows everything else within one. */
+const PATIENCE_MS = 300;
 /** A walk reads the whole chain. */
 const WALK_LIMIT_MS = 600_000;
 

@@ -257,8 +257,8 @@ export function servicesFor(
           await sleep(LOOK_EVERY_MS);
         }
       },
-      rows: ({ agent, ...query }) =>
-        askLedger(rows, get(`/audit/${encodeURIComponent(agent)}`, { ...ofTenant, ...query })),
+      rows: ({ agent, seqFrom, ...query }) =>
+        askLedger(rows, get(`/audit/${encodeURIComponent(agent)}`, { ...ofTenant, ...query, seq_from: seqFrom })),
       maskedParams: (id) => askLedger(masked, get(`/audit/entry/${encodeURIComponent(id)}/masked-params`, ofTenant)),
       async inclusion(seq) {
         const proof = await unlessUnknown(askLedger(inclusionProof, get('/proof/inclusion', { seq })));

@@ -6,6 +6,7 @@ import { Empty, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
 import { addressOf, rowsAsked } from './asked.js';
 import { Choice, Kinds, Window } from './fields.js';
+import { type Found, searched } from './search.js';
 import { Searches } from './searches.js';
 
 const ROWS = 100;
@@ -26,15 +27,14 @@ export const AUDIT: Page = {
     const { asked, query } = rowsAsked(address, nowMs);
     const chain = settled('The ledger', services.ledger.chain());
     let refused: GateError | null = null;
-    let rows: Settled<readonly LedgerEntry[]> = { ok: true, value: [] };
+    let rows: Settled<Found> = { ok: true, value: { rows: [], lookedDownTo: null } };
     try {
-      rows = await settled('The ledger', services.ledger.rows({ ...query, limit: ROWS }));
+      rows = await settled('The ledger', searched(services.ledger, { ...query, limit: ROWS }));
     } catch (error) {
       if (!(error instanceof GateError)) throw error;
       refused = error;
     }
     const isNewest = query.before === undefined && query.to === undefined;
-    const oldest = rows.ok ? rows.value.at(-1) : undefined;
     const one = asked.agent !== undefined && !asked.agent.includes('*') ? asked.agent : null;
     return {
       title: 'Audit',
@@ -96,11 +96,11 @@ export const AUDIT: Page = {
           </p>
           <Searches kept={await kept} asked={asked} csrf={csrf} />
           <OrAway of={rows}>
-            {(found) => (
+            {({ rows: found, lookedDownTo }) => (
               <div {...(isNewest && !refused && { 'data-tail': '/stream/audit' })}>
                 <p class="live dim" role="status" aria-live="polite" data-tail-status />
                 <div data-tail-rows data-newest={found[0]?.seq ?? 0}>
-                  {found.length === 0 ? (
+                  {found.length === 0 && lookedDownTo === null ? (
                     refused === null && <Empty>No rows. Take the filter away, or let an agent call something.</Empty>
                   ) : (
                     <Rows rows={found} nowMs={nowMs} />
@@ -109,9 +109,17 @@ export const AUDIT: Page = {
                 <p>
                   {query.before !== undefined && <a href={addressOf('/audit', asked)}>Newest</a>}{' '}
                   {found.length === ROWS && (
-                    <a href={addressOf('/audit', { ...asked, before: oldest?.seq })} rel="next">
+                    <a href={addressOf('/audit', { ...asked, before: found.at(-1)?.seq })} rel="next">
                       Older
                     </a>
+                  )}
+                  {lookedDownTo !== null && (
+                    <>
+                      {found.length === 0 ? 'None' : 'No more'} down to row {lookedDownTo}, where this search ends.{' '}
+                      <a href={addressOf('/audit', { ...asked, before: lookedDownTo })} rel="next">
+                        Look further back
+                      </a>
+                    </>
                   )}
                 </p>
               </div>
