@@ -6,6 +6,7 @@ import { freePort } from '../../stack/programs/free-port.js';
 import { chromiumPath, openBrowser } from '../support/browser.js';
 import { type ConsoleFixture, openConsole } from '../support/console-over-hil.js';
 import { needs } from '../support/needs.js';
+import { watchedPage } from '../support/watched-page.js';
 
 const executable = chromiumPath();
 const inBrowser = executable === null ? describe.skip : describe;
@@ -15,6 +16,7 @@ inBrowser(`signing in by a passkey in a browser${needs('chromium', executable !=
   let fixture: ConsoleFixture;
   let browser: Browser;
   let address: string;
+  const complaints: string[] = [];
   beforeAll(async () => {
     browser = await openBrowser(executable ?? '');
     const port = await freePort();
@@ -34,9 +36,8 @@ inBrowser(`signing in by a passkey in a browser${needs('chromium', executable !=
 
   /** A browser on somebody's device, which keeps passkeys and knows its owner, or not. */
   const device = async (isUserVerified = true) => {
-    const context = await browser.newContext();
-    const page = await context.newPage();
-    const devtools = await context.newCDPSession(page);
+    const page = await watchedPage(browser, complaints);
+    const devtools = await page.context().newCDPSession(page);
     await devtools.send('WebAuthn.enable');
     const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
       options: {
@@ -98,5 +99,6 @@ inBrowser(`signing in by a passkey in a browser${needs('chromium', executable !=
     await signIn(ben.page, 'ana');
     await ben.page.getByText(/^Not done/).waitFor();
     expect(new URL(ben.page.url()).pathname).toBe('/login');
+    expect(complaints).toEqual([]);
   }, 120_000);
 });

@@ -11,6 +11,7 @@ import { needs } from '../support/needs.js';
 import { pictured } from '../support/pictures.js';
 import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
 import { eventually, timePasses } from '../support/waiting.js';
+import { watchedPage } from '../support/watched-page.js';
 
 const executable = chromiumPath();
 const inBrowser = executable === null ? describe.skip : describe;
@@ -52,13 +53,8 @@ inBrowser(`the queue of the console in a browser${needs('chromium', executable !
     through,
     ...options
   }: BrowserContextOptions & { as?: string; through?: number } = {}) => {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
-    contexts.push(context);
-    const page = await context.newPage();
-    page.on('pageerror', (error) => void complaints.push(error.message));
-    page.on('console', (message) => {
-      if (/Content Security Policy/.test(message.text())) complaints.push(message.text());
-    });
+    const page = await watchedPage(browser, complaints, options);
+    contexts.push(page.context());
     const link = new URL(await linkFor(as));
     if (through !== undefined) link.port = String(through);
     await page.goto(link.href);
@@ -417,7 +413,6 @@ inBrowser(`the queue of the console in a browser${needs('chromium', executable !
     const words = '</script><img src=x onerror=alert(1)>\u202e\u0007';
     const row = await parked('hostile', { from: 'operating', to: words, amount: 1, [`k<b>`]: 'x'.repeat(2_000) });
     const page = await signedIn();
-    page.on('dialog', (dialog) => void complaints.push(dialog.message()));
     for (const path of [
       `/hil/${row.id}`,
       `/hil/${row.id}/modify`,

@@ -2,7 +2,8 @@ import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { GateError } from '../../../domain/errors.js';
 import { settled, type Settled } from '../../services.js';
 import { Chain } from '../../ui/chain.js';
-import { Empty, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
+import { Entries } from '../../ui/entries.js';
+import { Empty, Foreign, OrAway } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
 import { addressOf, rowsAsked } from './asked.js';
 import { Choice, Kinds, Window } from './fields.js';
@@ -103,7 +104,7 @@ export const AUDIT: Page = {
                   {found.length === 0 && lookedDownTo === null ? (
                     refused === null && <Empty>No rows. Take the filter away, or let an agent call something.</Empty>
                   ) : (
-                    <Rows rows={found} nowMs={nowMs} />
+                    <Entries label="Rows" rows={found} nowMs={nowMs} agent={agentLink} />
                   )}
                 </div>
                 <p>
@@ -131,48 +132,9 @@ export const AUDIT: Page = {
   },
 };
 
-const Rows = ({ rows, nowMs }: { readonly rows: readonly LedgerEntry[]; readonly nowMs: number }) => (
-  <Table label="Rows" heads={[{ number: 'Row' }, 'When', 'What', 'Agent', 'Tool', 'Outcome', 'Call']}>
-    {rows.map((row) => (
-      <tr key={row.id}>
-        <td class="number">{row.seq}</td>
-        <td>
-          <Time iso={row.timestamp} nowMs={nowMs} />
-        </td>
-        <td>
-          <code>
-            <Foreign text={row.event_kind ?? row.method} />
-          </code>
-        </td>
-        <td>
-          <a href={addressOf('/audit', { agent: row.agent_id })}>
-            <Foreign text={row.agent_id} />
-          </a>
-        </td>
-        <td>{row.tool_type && <Foreign text={row.tool_type} />}</td>
-        <td>
-          <Outcome row={row} />
-        </td>
-        <td>
-          {row.correlation_id && (
-            <a href={`/audit/correlation/${encodeURIComponent(row.correlation_id)}`}>
-              <Id id={row.correlation_id} short />
-            </a>
-          )}
-        </td>
-      </tr>
-    ))}
-  </Table>
+/** Whose row it is leads to all of them. */
+const agentLink = ({ agent_id: agent }: LedgerEntry) => (
+  <a href={addressOf('/audit', { agent })}>
+    <Foreign text={agent} />
+  </a>
 );
-
-/** The outcome of a verdict, or how far an execution came. */
-export function Outcome({ row: { policy_decision: decision } }: { readonly row: LedgerEntry }) {
-  const said = decision?.['outcome'] ?? decision?.['stage'];
-  if (typeof said !== 'string') return null;
-  const tone = { completed: 'allow', failed: 'deny', uncertain: 'park', rate_limited: 'deny' }[said] ?? said;
-  return (
-    <span class={`tag ${/^[a-z_]{1,32}$/.test(tone) ? tone : ''}`}>
-      <Foreign text={said} />
-    </span>
-  );
-}

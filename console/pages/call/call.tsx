@@ -8,9 +8,9 @@ import { shownJson } from '../../../domain/shown-json.js';
 import { isAtLeast } from '../../roles.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { type Settled, settled } from '../../services.js';
+import { Outcome } from '../../ui/entries.js';
 import { Csrf, Empty, Facts, Foreign, ForeignBlock, Id, OrAway, Time } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
-import { Outcome } from '../audit/audit.js';
 import { policyAddress, type RulePlace, rulesThatSay } from '../policies/policy.js';
 import { Again } from './again.js';
 
