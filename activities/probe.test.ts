@@ -129,10 +129,10 @@ describe('a call whose answer was lost', () => {
       state: 'completed',
       outcome: { reconciled: { by: 'probe', decided_by: PROBE }, lost: { stage: 'uncertain' } },
     });
-    const told = answerOf(after, await gate.calls.result(call.correlation_id), true);
+    const told = known(answerOf(after, await gate.calls.result(call.correlation_id), true));
     expect(told).toMatchObject({ status: 200, headers: { 'X-Gate-Server-Execution-Replayed': 'true' } });
-    expect(told?.headers).not.toHaveProperty('X-Gate-Server-Execution-Receipt-Sha256');
-    expect(JSON.parse((told?.body as Buffer).toString())).toMatchObject({
+    expect(told.headers).not.toHaveProperty('X-Gate-Server-Execution-Receipt-Sha256');
+    expect(JSON.parse((told.body as Buffer).toString())).toMatchObject({
       id: 1,
       result: { isError: false, _meta: { 'gate/reconciled': { stage: 'completed', by: 'probe' } } },
     });

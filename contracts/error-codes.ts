@@ -683,7 +683,7 @@ export const ERROR_CODES = {
     status: 403,
     retry: 'no',
     meaning:
-      'Passkeys belong to operators by token: whom the console vouches for has none. Sign in as an operator of GATE_HIL_OPERATORS.',
+      'Passkeys belong to operators by token, and to people who sign in by one: whom the console vouches for has none. Sign in as an operator of GATE_HIL_OPERATORS.',
   },
   passkey_session_required: {
     status: 403,
@@ -697,6 +697,11 @@ export const ERROR_CODES = {
       'The token of recovery is not yours, was used, is over, or others were tried too often. Ask for another one.',
   },
   passkey_known: { status: 409, retry: 'no', meaning: 'This passkey is registered already.' },
+  person_known: {
+    status: 409,
+    retry: 'no',
+    meaning: 'Somebody of this name has a passkey already: allow a new one for him, or take him out first.',
+  },
   ceremony_not_found: {
     status: 404,
     retry: 'no',

@@ -20,6 +20,7 @@ export const EVENT_KINDS = [
   'response.inspected',
   'call.aborted',
   'call.abandoned',
+  'callback.delivered',
   'alarm.forged_decision',
   'alarm.row_conflict',
   'alarm.reconciled',

@@ -233,7 +233,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   row('policy-engine', 'GET', '/policies', 'policy.read', console),
   later('policy-engine', 'GET', '/policies/templates', 'policy.read', console),
   later('policy-engine', 'GET', '/policies/templates/{name}', 'policy.read', console),
-  later('policy-engine', 'GET', '/policies/{name}', 'policy.read', console),
+  row('policy-engine', 'GET', '/policies/{name}', 'policy.read', console),
   later('policy-engine', 'GET', '/policies/{name}/diff', 'policy.read', console),
   later('policy-engine', 'GET', '/policies/{name}/versions', 'policy.read', console),
   later('policy-engine', 'GET', '/policies/{name}/versions/{version}', 'policy.read', console),
@@ -310,6 +310,12 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('hil', 'POST', '/pending/by-correlation/{correlation_id}/withdrawal', 'hil.pending.withdraw', proxy),
   // Somebody else allows an approver to replace lost passkeys.
   row('hil', 'POST', '/auth/enrollment/recoveries', 'hil.auth.ceremony', console),
+  // People who have a passkey and no token: invited by their administrator, registered and signed in by what they hold.
+  row('hil', 'POST', '/auth/enrollment/invitations', 'hil.auth.ceremony', console),
+  row('hil', 'POST', '/auth/enrollment/removals', 'hil.auth.ceremony', console),
+  row('hil', 'POST', '/auth/people/register/start', 'hil.auth.ceremony', console),
+  row('hil', 'POST', '/auth/people/register/finish', 'hil.auth.ceremony', console),
+  row('hil', 'POST', '/auth/people/login/start', 'hil.auth.ceremony', console),
   // The console says what somebody may do now whom it vouches for, also where he may do nothing any more.
   row('hil', 'POST', '/people/standing', 'hil.decision.execute', console),
   // Why nothing can be decided, where nothing can.

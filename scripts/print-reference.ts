@@ -142,6 +142,8 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
   'call.aborted': 'Reconciliation closed a call that could not end by itself; nothing was executed.',
   'call.abandoned': 'The call could not begin before its caller had given up; nothing was executed.',
   'alarm.forged_decision': 'A decision reached the workflow that HIL had not signed. The row stayed pending.',
+  'callback.delivered':
+    "The caller's callback address took the message about how a review ended. Where the ledger was away just then there is no such row.",
   'alarm.row_conflict': 'Somebody sent other content under the id of an entry that exists. The entry stayed as it was.',
   'alarm.record_tampered':
     'The stored record of a call was not what Gate wrote; `reasoning` says what did not hold. The call is closed: nothing runs under its id any more.',

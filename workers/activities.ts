@@ -148,6 +148,7 @@ export function createActivities(ports: ActivityPorts): GateActivities {
     deliver: ports.deliver,
     durableFromHere: ports.durableFromHere,
     reportStuck: rows.reportStuck,
+    reportDelivered: rows.reportDelivered,
   });
   return {
     ...createInspectionActivities({ calls, opened, inspector: ports.inspector }),

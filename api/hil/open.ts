@@ -112,6 +112,7 @@ export async function open({
           chats: { slackSecret: told.slackSigningSecret, teamsSecret: told.teamsSigningSecret },
           operators: own.operators,
           decideToken: own.decideToken,
+          bootstrapToken: own.bootstrapToken,
           vouchedSeconds: own.vouchedSeconds,
           agentOwners: own.agentOwners,
           sessionKey: own.sessionKey,

@@ -24,6 +24,7 @@ export const PROXY = declareService({
   engine: true,
   stores: ['calls'],
   neighbours: [LEDGER, HIL, WORKER],
+  dispensable: true,
   async metrics(registry) {
     const metrics = (await import('./metrics.js')).proxyMetrics(registry);
     metrics.watchInFlight(() => 0);
@@ -31,5 +32,7 @@ export const PROXY = declareService({
     metrics.watchUpstreams(() => []);
     metrics.watchStuck(() => Promise.resolve(0));
   },
+  // Only asked whether it answers.
+  remote: () => Promise.resolve({ connect: () => null }),
   open: () => import('./open.js'),
 });

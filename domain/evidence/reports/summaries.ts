@@ -53,6 +53,8 @@ export function summaryOf(reportRow: ReportRow): string {
       return `nobody decided about ${tool} in time; it was not executed`;
     case 'upstream.outcome':
       return executionSummary(reportRow, tool);
+    case 'callback.delivered':
+      return `the caller's callback address was told: ${quoted(text(decision?.['status']) ?? 'ended', 40)}`;
     case 'call.aborted':
     case 'call.abandoned':
       return `${tool} was closed without being executed${because(reasoning)}`;
