@@ -562,7 +562,9 @@ export function killable(ports: ActivityPorts, script: HostScript, points: KillS
         if (script.policy === 'down') throw new Error('policy is away');
         await points.at('callUpstream', 'rules asked');
         const given = input.arguments ?? {};
-        const said = decisionOf(tierOf(given) ?? script.tiers[String(given['key'])] ?? script.tier);
+        const { key } = given;
+        const own = typeof key === 'string' ? script.tiers[key] : undefined;
+        const said = decisionOf(tierOf(given) ?? own ?? script.tier);
         const { approval_tier: tier } = given;
         return tier === 'strict' || tier === 'auto' ? { ...said, approval_tier: tier } : said;
       },
