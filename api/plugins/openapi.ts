@@ -25,7 +25,10 @@ export const ANSWERS_PAGES: { readonly described: FastifySchema } = {
   described: {
     response: {
       '2XX': { description: 'The answer.', content: { '*/*': { schema: z.unknown() } } },
-      '3XX': { description: 'What a form asked for is done, or somebody has to sign in: the page to go to.' },
+      '3XX': {
+        description: 'What a form asked for is done, or somebody has to sign in: `Location` is the page to go to.',
+        content: { '*/*': { schema: z.unknown() } },
+      },
       default: {
         description: 'A refusal.',
         content: { 'application/json': { schema: errorEnvelope }, 'text/html': { schema: z.string() } },
