@@ -1,6 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { growthFault } from '../../test/support/expressions.js';
-import { fits, isDisk, isRootFolder, isSecretFile, isUnsure, isVitalFile } from './paths.js';
+import { Allowance } from './allowance.js';
+import { isUnsure } from './paths.js';
+import { fits as fitsSegment, segmentOf } from './patterns.js';
+
+const isVitalFile = (path: string) => new Allowance().paths.isVitalFile(path);
+const isSecretFile = (path: string) => new Allowance().paths.isSecretFile(path);
+const isDisk = (path: string) => new Allowance().paths.isDisk(path);
+const isRootFolder = (path: string) => new Allowance().paths.isRootFolder(path);
+const fits = (pattern: string, name: string) => fitsSegment(segmentOf(pattern), name);
 
 describe('a path, however it is spelled', () => {
   it.each([
