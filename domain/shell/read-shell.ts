@@ -157,7 +157,7 @@ function readPlain(text: string, depth: number, allowance: Allowance, isRun = fa
     add(judge(command, call, sources, folders, depth, allowance));
     // From here on: where it makes the link itself, the name is still its own.
     if (call !== null) folders.link(call.program, call.args);
-    if (isRun && writesUnsurely(command, set)) add(UNSURE);
+    if ((isRun || mayBeginAtRoot(command, allowance.paths)) && writesUnsurely(command, set)) add(UNSURE);
     // Whatever feeds it: a pipe or a redirect may be of the group that it stands in.
     if (isRun && call !== null && SHELLS.has(call.program) && call.args.length === 0) add(PIPED);
     if (call !== null) add(hidden(call, command.ticked, set, mayBeSet, isRun, depth, allowance));
@@ -527,6 +527,11 @@ export function writesUnsurely(command: Command, set: ReadonlySet<string>, isLos
         (/^--(?:output|output-document|target-directory)=/.test(word.text) && unsure(word))),
   );
 }
+/** `${PWD:0:1}etc/passwd`: whether what is left of a value may make a path of the system of the words behind it. */
+const mayBeginAtRoot = ({ words: all, redirects }: Command, paths: Paths): boolean =>
+  [...all, ...redirects.map(({ target }) => target)].some(
+    (word) => (word?.operated ?? false) && paths.isVitalFile(`/${word?.bare ?? ''}`),
+  );
 /** Whether a command enters a folder that only a shell knows. */
 export const getsLost = (command: Command, set: ReadonlySet<string>): boolean => {
   const call = callOf(command.words);
