@@ -49,9 +49,10 @@ export class Folders {
     if (program !== 'ln') return;
     const [target, name] = args.filter((arg) => !/^-./.test(arg));
     if (target === undefined || !this.paths.isVitalFolder(target)) return;
-    const own = (name ?? target).replace(/\/+$/, '');
-    const link = name === undefined || /^\.{0,2}$/.test(own) ? own.slice(own.lastIndexOf('/') + 1) : own;
-    if (this.#links.size < MOST && target.length <= LONGEST) this.#links.set(link.replace(/^\.\//, ''), target);
+    const isInPlace = name === undefined || name === '.' || name === './';
+    const parts = (isInPlace ? target : name).split('/').filter((part) => part !== '' && part !== '.');
+    const link = isInPlace ? (parts.at(-1) ?? '') : `${name.startsWith('/') ? '/' : ''}${parts.join('/')}`;
+    if (this.#links.size < MOST && target.length <= LONGEST) this.#links.set(link, target);
     else this.#isLost = true;
   }
 

@@ -23,7 +23,7 @@ export const segmentOf = (text: string): Segment => ({ text, pattern: patternOf(
 function patternOf(text: string): string | null {
   if (!/[*?[]|[@!+]\(/.test(text)) return null;
   if (text.length > LONGEST_PATTERN) return '*';
-  return withoutBrackets(text.replace(GROUP, '*')).replaceAll(/\*{2,}/g, '*');
+  return withoutBrackets(text.replace(GROUP, '*'));
 }
 
 /** A list of characters counts as any of them, and brackets that are no plain list, `[[:alpha:]]`, `[]e]`, as anything. */

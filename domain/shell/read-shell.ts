@@ -475,8 +475,8 @@ function takesValue(valued: ReadonlySet<string>, option: string): boolean {
 
 /** `of=x`, `--output=x`: only what stands behind the name is a path. */
 const argumentIn = (view: View, arg: string): string => {
-  const [, name, path] = /^((?:if|of|--[a-z-]{1,32})=)(.*)$/s.exec(arg) ?? [];
-  if (name !== undefined && path !== undefined) return name + view(path);
+  const name = /^(?:if|of|--[a-z-]{1,32})=/.exec(arg)?.[0];
+  if (name !== undefined) return name + view(arg.slice(name.length));
   return arg.startsWith('-') ? arg : view(arg);
 };
 
@@ -485,8 +485,8 @@ function foldersOf({ words: all }: Command, call: Called | null): readonly strin
   if (!(call?.prefixed ?? false)) return [];
   const before = all.slice(0, all.length - (call?.rest.length ?? 0)).map(({ text }) => text);
   return before.flatMap((text, at) => {
-    const [, own] = /^(?:--c[hdir]{0,4}=|-[a-zA-Z0-9]{0,8}?[CD])(.*)$/s.exec(text) ?? [];
-    if (own !== undefined && own !== '') return [own];
+    const option = /^(?:--c[hdir]{0,4}=|-[a-zA-Z0-9]{0,8}?[CD])/.exec(text)?.[0];
+    if (option !== undefined && option !== text) return [text.slice(option.length)];
     return /^(?:-[a-zA-Z0-9]{0,8}[CD]|--c[hdir]{0,4})$/.test(before[at - 1] ?? '') ? [text] : [];
   });
 }
