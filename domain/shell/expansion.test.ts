@@ -17,7 +17,7 @@ const cpuOf = (text: string): number => {
   return user / 1_000;
 };
 /** Without a bound on what is expanded, 511 characters take 2,600 ms and 911 take 9,900. */
-const MOST_MS = 1_200;
+const MOST_MS = 500;
 
 describe('what paths of a text stand for', () => {
   it.each([
@@ -69,7 +69,10 @@ describe('what paths of a text stand for', () => {
   });
 
   it('waits where it is more than the allowance has', () => {
-    expect(read({ path: EXPANDING }).worst).toBe('takes_over');
+    const allowance = new Allowance({ path: EXPANDING });
+    expect(read({ path: EXPANDING }, allowance).worst).toBe('takes_over');
+    // Spent, up to less than one more spelling of the path.
+    expect(allowance.read).toBeGreaterThan((1 << 18) - 8 * EXPANDING.length);
   });
 
   it('ends where its time is over, within one command too', () => {
