@@ -1,5 +1,6 @@
 import { requestLine } from '../policy/request-line.js';
 import { bareHost, isPublicAddress, literalAddress } from '../outbound/addresses.js';
+import { isAddress } from '../shell/paths.js';
 import { words } from '../text.js';
 import type { Finding, ReadCall } from './finding.js';
 import type { Verb } from './verbs.js';
@@ -29,13 +30,19 @@ export function readAddresses(call: ReadCall, verb: Verb): readonly Finding[] {
     const line = SPEECH.has(name) ? null : requestLine(value);
     if (line !== null) return /^[a-z]/i.test(line.target) ? [line.target] : [];
     if (!namesAddress(name)) return [];
-    const url = asUrlParsersRead(value);
-    return /^(?:https?|wss?|ftp):/i.test(url) ? [url] : [];
+    const url = addressOf(asUrlParsersRead(value));
+    return url === null ? [] : [url];
   });
   // Without a whole address a method that changes something still says what is asked for: host and path may stand apart.
   if (urls.length === 0 && !saidMethods(call).some((method) => KNOWN.has(method) && !LOOKS.has(method))) return [];
   const method = methodOf(call, verb);
-  const inside = urls.flatMap((url) => insideOf(url));
+  // A resource has an address of its server's own making.
+  const isOwn = call.tool.startsWith('resources/');
+  const inside = urls.flatMap((url) => {
+    if (isStore(url)) return [];
+    if (isOpened(url)) return insideOf(url);
+    return isOwn ? [] : [OPENS_ANYTHING, ...insideOf(url)];
+  });
   const apart = call.leaves.flatMap(({ name, value }) => (PARTS.has(name) && typeof value === 'string' ? [value] : []));
   const common = { targets: (urls.length > 0 ? urls : apart).map((url) => withoutPassword(url.slice(0, LONGEST_URL))) };
   if (method === 'DELETE')
@@ -75,6 +82,26 @@ export function readAddresses(call: ReadCall, verb: Verb): readonly Finding[] {
   ];
 }
 
+const OPENS_ANYTHING = 'the address is of a kind that may be opened as anything';
+const WEB = /^(?:https?|wss?|ftp):/i;
+/** Nothing is opened for these, or only what they hold themselves. */
+const HOLDS_ITSELF = /^(?:mailto|tel|data|about|urn|blob):/i;
+const isOpened = (url: string): boolean => WEB.test(url) || isAddress(url);
+/** What stands for a host there is the name of a bucket. */
+const isStore = (url: string): boolean => /^(?:s3|gs):\/\//i.test(url) && isAddress(url);
+
+/** What an argument for addresses leads to: its address, with the scheme that clients put before one without; null where it is none. */
+function addressOf(text: string): string | null {
+  if (/^file:/i.test(text) || HOLDS_ITSELF.test(text)) return null;
+  if (/^[/\\]{2}/.test(text)) return `http:${text}`;
+  if (/^(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\]):\d{1,5}(?:[/?#]|$)/i.test(text)) return `http://${text}`;
+  if (/^[a-z][a-z0-9+.-]{1,31}:/i.test(text)) return text;
+  const [host = ''] = text.split(/[/?#]/, 1);
+  return host.toLowerCase() === 'localhost' || (/[.:]/.test(host) && literalAddress(host) !== null)
+    ? `http://${text}`
+    : null;
+}
+
 /** A `type` says a method where it has the name of one, and so does the first line of a request that is written out. */
 const saidMethods = ({ leaves }: ReadCall): readonly string[] =>
   leaves.flatMap(({ name, value }) => {
@@ -83,6 +110,11 @@ const saidMethods = ({ leaves }: ReadCall): readonly string[] =>
     const line = typeof value === 'string' && !SPEECH.has(name) ? requestLine(value) : null;
     return line === null ? [] : [line.method];
   });
+export const isPartOfAddress = (name: string): boolean => PARTS.has(name) || namesAddress(name);
+export const isSpeech = (name: string): boolean => SPEECH.has(name) || BODIES.has(name) || TEXTS.has(name);
+const TEXTS = words(
+  'contents pattern patterns regex oldstring newstring oldtext newtext snippet command cmd script code sql',
+);
 /** Words for a reader, where a line of a request is what is looked for or told. */
 const SPEECH = words(
   'query q search term text content message title description summary comment note notes prompt question reason',

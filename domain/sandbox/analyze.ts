@@ -18,7 +18,7 @@ import { readSqlActs, takesSql } from './sql.js';
 import { byName, verbOf } from './verbs.js';
 
 /** Changes with every change of what is reported for some call. */
-export const ANALYZER_VERSION = 'gate-sandbox/4';
+export const ANALYZER_VERSION = 'gate-sandbox/5';
 
 /** Characters and values of the parameters beyond which a call is not analysed. */
 export const LARGEST_ANALYZED = 65_536;
@@ -99,7 +99,7 @@ function analyzeOne(
   const shell = readShellActs(call, sql.length > 0 ? [] : lines, readers, checkpoint);
   const addresses = readAddresses(call, verb);
   // What is fetched from an address to a path is written there.
-  const files = readFiles(call, addresses.length > 0 && verb === 'read' ? 'write' : verb);
+  const files = readFiles(call, addresses.length > 0 && verb === 'read' ? 'write' : verb, checkpoint);
   const paid = readMoney(call, verb, readers);
   const findings = [...shell, ...sql, ...addresses, ...files, ...(paid ? [paid.finding] : [])];
   const own = byName(call, verb);

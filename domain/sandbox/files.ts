@@ -1,42 +1,32 @@
+import type { Checkpoint } from '../in-place.js';
 import { decodeEscapes } from '../inspection/escapes.js';
 import { words } from '../text.js';
-import { fits, isRootFolder, isSecretFile, isUnsure, isVitalFile, spelledOut } from '../shell/paths.js';
-import { asUrlParsersRead, namesAddress } from './addresses.js';
+import { Allowance } from '../shell/allowance.js';
+import { Folders } from '../shell/folders.js';
+import { hasOtherScheme, isAddress, isUnsure, type Paths } from '../shell/paths.js';
+import { asUrlParsersRead, isPartOfAddress, isSpeech, namesAddress } from './addresses.js';
+import type { Leaf } from './arguments.js';
 import type { Finding, ReadCall } from './finding.js';
 import { reachOf, type Verb } from './verbs.js';
 
 const PATHS = words(
-  `path paths file files filename filenames filepath filepaths src dst srcpath dstpath sourcepath destinationpath targetpath oldpath newpath
-  frompath topath directory directories dir dirs folder folders folderpath dirpath localpath remotepath sourcefile destinationfile
-  targetfile outputfile inputfile outputpath inputpath relativepath absolutepath fullpath`,
+  `path paths file files filename filenames filepath filepaths src dst dest srcpath dstpath destpath sourcepath destinationpath targetpath
+  oldpath newpath frompath topath directory directories dir dirs folder folders folderpath dirpath localpath remotepath sourcefile
+  destinationfile targetfile outputfile inputfile outputpath inputpath outputdir relativepath absolutepath fullpath fname`,
 );
 /** The two ends of a move, where the name of the tool says that it is one of files. */
-const ENDS = words('source destination from to target name');
+const ENDS = words('source destination from to target name pathname location output input');
+/** What a path beside it may start from. */
+const BASES = words(
+  `cwd root base basedir basepath basedirectory rootdir rootpath rootdirectory workdir workingdir workingdirectory workspace parent
+  parentpath parentdir prefix directory dir folder dirpath folderpath location path`,
+);
 const FILES = words('file document');
 const FOLDERS = words('directory folder dir');
-/** No path is longer on Linux. */
-const LONGEST_PATH = 4_096;
+/** A path by its look, whatever its argument is called. */
+const LOOKS_LIKE_PATH = /^(?:[/\\~]|\.{1,2}[/\\]|[a-z]:[/\\]|file:)/i;
 
-const SECRET =
-  /(?:^|[/\\])(?:\.ssh|\.gnupg|\.aws|\.kube|\.docker|\.azure)(?:[/\\]|$)|(?:^|[/\\])(?:\.env(?:\.[\w.-]{1,32})?|\.netrc|\.pgpass|\.npmrc|\.pypirc|\.git-credentials|id_(?:rsa|dsa|ecdsa|ed25519)|credentials(?:\.json)?|secrets?\.(?:ya?ml|json|env|txt)|[^/\\]{1,128}\.(?:pem|key|p12|pfx|jks|kdbx|keystore))$/i;
-/** Of those names the ones that a pattern may stand for. */
-const SECRET_NAMES = [
-  '.env .netrc .pgpass .npmrc .pypirc .git-credentials id_rsa id_dsa id_ecdsa id_ed25519 credentials credentials.json',
-  '.ssh .gnupg .aws .kube .docker .azure',
-].flatMap((names) => [...words(names)]);
-/** A pattern says little where it has fewer characters of its own: `src/*` is no search for keys. */
-const LEAST_SAID = 2;
-const mayBeSecret = (segment: string): boolean =>
-  isPattern(segment) &&
-  segment.replaceAll(/[*?]/g, '').length >= LEAST_SAID &&
-  SECRET_NAMES.some((name) => fits(segment, name));
-const isSecret = (path: string): boolean =>
-  isSecretFile(path) ||
-  SECRET.test(path) ||
-  spelledOut(path).some((one) => SECRET.test(one) || one.split('/').some(mayBeSecret));
 const SYSTEM = /^(?:[a-z]:)?[/\\](?:windows|program files|system volume information|system32)(?:[/\\]|$)/i;
-const isSystem = (path: string): boolean =>
-  isVitalFile(path) || isRootFolder(path) || SYSTEM.test(path) || spelledOut(path).some((one) => SYSTEM.test(one));
 /** `a/../b` stays inside; `../a` and `a/../../b` leave the folder that they start from. */
 function escapes(path: string): boolean {
   return leaves(path) || leaves(decodeEscapes(path));
@@ -52,17 +42,63 @@ function leaves(path: string): boolean {
 }
 const isPattern = (path: string): boolean => /[*?]/.test(path) || /\{[^{}]{1,256},/.test(path);
 
-/** The files of a call and what is done to them; nothing where no argument is a path. */
-export function readFiles(call: ReadCall, verb: Verb): readonly Finding[] {
+/** The paths of a call, and those that its arguments make of a folder and a name. */
+function pathsOf(call: ReadCall, judged: Judged): readonly string[] {
   const isAboutFiles = call.words.some((word) => FILES.has(word) || FOLDERS.has(word));
-  const paths = call.leaves.flatMap(({ name, value }) => {
-    if (typeof value !== 'string') return [];
-    const isNamed = PATHS.has(name) || (isAboutFiles && ENDS.has(name));
-    if (!isNamed && !namesAddress(name)) return [];
+  const isNamed = ({ name }: Leaf): boolean => PATHS.has(name) || (isAboutFiles && ENDS.has(name));
+  const isByLook = ({ name, value }: Leaf): boolean =>
+    typeof value === 'string' &&
+    LOOKS_LIKE_PATH.test(value) &&
+    !isSpeech(name) &&
+    !isPartOfAddress(name) &&
+    (isAboutFiles || judged.isSystem(value) || judged.isSecret(value));
+  const found: string[] = [];
+  const names: string[] = [];
+  const folders = new Folders(judged.paths);
+  const bases: string[] = [];
+  for (const leaf of call.leaves) {
+    const { name, value } = leaf;
+    if (typeof value !== 'string') continue;
     const url = asUrlParsersRead(value);
-    if (/^file:/i.test(url) && url.length <= LONGEST_PATH) return [url];
-    return isNamed && isPath(value) ? [value] : [];
-  });
+    if (/^file:/i.test(url) && (isNamed(leaf) || namesAddress(name))) found.push(url);
+    else if (isPath(value)) {
+      if (BASES.has(name)) bases.push(value);
+      if (isNamed(leaf)) names.push(value);
+      if (isNamed(leaf) || isByLook(leaf)) found.push(value);
+    }
+  }
+  // Twice, because nobody knows which of them starts from which.
+  for (const base of [...bases, ...bases]) folders.enter('cd', [base]);
+  const joined = folders
+    .views()
+    .flatMap((view) => names.map(view).filter((path) => judged.isSystem(path) || judged.isSecret(path)));
+  if (folders.isLost) judged.isLost = true;
+  return [...new Set([...found, ...joined])];
+}
+
+/** What is asked of the paths of one call. */
+class Judged {
+  /** There are more folders than are joined with names. */
+  isLost = false;
+  constructor(readonly paths: Paths) {}
+
+  isSecret(path: string): boolean {
+    return this.paths.isSecretFile(path);
+  }
+  isSystem(path: string): boolean {
+    return (
+      this.paths.isVitalFile(path) ||
+      this.paths.isRootFolder(path) ||
+      SYSTEM.test(path) ||
+      (this.paths.spelledOut(path)?.some((one) => SYSTEM.test(one)) ?? true)
+    );
+  }
+}
+
+/** The files of a call and what is done to them; nothing where no argument is a path. */
+export function readFiles(call: ReadCall, verb: Verb, checkpoint: Checkpoint): readonly Finding[] {
+  const judged = new Judged(new Allowance(call.arguments, checkpoint).paths);
+  const paths = pathsOf(call, judged);
   if (paths.length === 0) return [];
   const noun = call.words.some((word) => FOLDERS.has(word)) ? 'folder' : 'file';
   const reach = reachOf(call);
@@ -83,11 +119,12 @@ export function readFiles(call: ReadCall, verb: Verb): readonly Finding[] {
           act: `delete ${noun}`,
           kind: 'delete',
           reversible: 'no',
-          reasons: ['a file or folder is removed', ...spread, ...about(paths, 'removes')],
+          reasons: ['a file or folder is removed', ...spread, ...about(paths, judged, 'removes')],
         },
       ];
     case 'send': {
-      const secrets = paths.some((path) => isSecret(path) || isUnsure(path));
+      const secrets =
+        judged.isLost || paths.some((path) => judged.isSecret(path) || isUnsure(path) || hasOtherScheme(path));
       return [
         {
           ...common,
@@ -96,14 +133,14 @@ export function readFiles(call: ReadCall, verb: Verb): readonly Finding[] {
           act: `send ${noun}`,
           kind: 'send',
           reversible: 'no',
-          reasons: ['what is sent cannot be called back', ...about(paths, 'sends'), ...spread],
+          reasons: ['what is sent cannot be called back', ...about(paths, judged, 'sends'), ...spread],
         },
       ];
     }
     case 'write':
     case 'copy':
     case 'pay': {
-      const faults = about(paths, 'writes');
+      const faults = about(paths, judged, 'writes');
       return [
         {
           ...common,
@@ -117,7 +154,8 @@ export function readFiles(call: ReadCall, verb: Verb): readonly Finding[] {
       ];
     }
     case 'read': {
-      const secrets = paths.some((path) => isSecret(path) || isUnsure(path));
+      const secrets =
+        judged.isLost || paths.some((path) => judged.isSecret(path) || isUnsure(path) || hasOtherScheme(path));
       return [
         {
           ...common,
@@ -127,13 +165,17 @@ export function readFiles(call: ReadCall, verb: Verb): readonly Finding[] {
           kind: 'read',
           reversible: 'yes',
           reasons: secrets
-            ? [...(paths.some(isSecret) ? ['such a file holds secrets'] : []), ...unsurely(paths)]
+            ? [
+                ...(paths.some((path) => judged.isSecret(path)) ? ['such a file holds secrets'] : []),
+                ...(paths.some(hasOtherScheme) ? ['it has an address that may be opened as anything'] : []),
+                ...unsurely(paths, judged),
+              ]
             : ['a file or folder is only read'],
         },
       ];
     }
     default: {
-      const faults = about(paths, 'touches');
+      const faults = about(paths, judged, 'touches');
       return [
         {
           ...common,
@@ -151,17 +193,17 @@ export function readFiles(call: ReadCall, verb: Verb): readonly Finding[] {
 
 const MOVES = words('move rename');
 const MAKES = words('create mkdir make touch add upload');
-const isPath = (text: string): boolean =>
-  text.trim() !== '' &&
-  text.length <= LONGEST_PATH &&
-  !text.includes('\n') &&
-  !/^(?!file:)[a-z][a-z0-9+.-]{1,31}:\/\//i.test(text);
+const isPath = (text: string): boolean => text.trim() !== '' && !text.includes('\n') && !isRemote(text);
+/** Unless it leaves the address with "..", if a program takes it for a path. */
+const isRemote = (text: string): boolean => isAddress(text) && !escapes(text);
 
-const about = (paths: readonly string[], does: string): readonly string[] => [
-  ...(paths.some(isSystem) ? [`it ${does} what the system needs`] : []),
-  ...(paths.some(isSecret) ? [`it ${does} a file that holds secrets or grants access`] : []),
+const about = (paths: readonly string[], judged: Judged, does: string): readonly string[] => [
+  ...(paths.some((path) => judged.isSystem(path)) ? [`it ${does} what the system needs`] : []),
+  ...(paths.some((path) => judged.isSecret(path)) ? [`it ${does} a file that holds secrets or grants access`] : []),
   ...(paths.some(escapes) ? ['the path leaves its folder with ".."'] : []),
-  ...unsurely(paths),
+  ...unsurely(paths, judged),
 ];
-const unsurely = (paths: readonly string[]): readonly string[] =>
-  paths.some(isUnsure) ? ['the path has a variable in it, so it may name any file'] : [];
+const unsurely = (paths: readonly string[], judged: Judged): readonly string[] => [
+  ...(paths.some(isUnsure) ? ['the path has a variable in it, so it may name any file'] : []),
+  ...(judged.isLost ? ['more folders are named than are read'] : []),
+];

@@ -4,7 +4,8 @@ import type { Checkpoint } from '../in-place.js';
 import { Allowance } from '../shell/allowance.js';
 import { type Command, readCommands } from '../shell/lexer.js';
 import { commandLine } from '../shell/named-program.js';
-import { isKnownProgram, namesSecret } from '../shell/programs.js';
+import type { Paths } from '../shell/paths.js';
+import { isKnownProgram, readsSecrets } from '../shell/programs.js';
 import { getsLost, writesUnsurely } from '../shell/read-shell.js';
 import { words } from '../text.js';
 import { wordsOf } from './arguments.js';
@@ -85,6 +86,8 @@ const SAFE = words(
   `ls cat pwd echo head tail grep egrep fgrep find wc stat date whoami id uname uptime df du which cd cut tr nl diff cmp basename dirname
   realpath readlink printf true false git`,
 );
+/** They tell of files, and nothing that is in them. */
+const TELLS_NAMES = words('ls pwd echo find stat date whoami id uname uptime df du which cd basename dirname realpath');
 const SAFE_GIT = words('status log diff show blame shortlog rev-parse describe ls-files');
 
 /** The commands in the arguments, each as a shell reads it. */
@@ -139,7 +142,11 @@ export function readShellActs(
   });
   if (isUnsure) findings.push(WRITES_UNSURELY);
   const isWhole = lines.length <= LINES && commands.length <= COMMANDS;
-  const looks = isWhole && commands.length > 0 && findings.length === 0 && commands.every(onlyLooks);
+  const looks =
+    isWhole &&
+    commands.length > 0 &&
+    findings.length === 0 &&
+    commands.every((command) => onlyLooks(command, allowance.paths));
   const targets = commands.slice(0, COMMANDS).flatMap(targetsOf);
   const recursive = commands.some(({ words: all }) =>
     all.slice(1).some(({ text }) => /^(?:-[a-zA-Z]{0,8}[rR][a-zA-Z]{0,8}|--recursive)$/.test(text)),
@@ -210,12 +217,12 @@ function isOption(arg: string, names: readonly string[]): boolean {
 }
 
 /** Without a redirection, a substitution or a variable: what a reader sees is what runs. */
-function onlyLooks({ words: all, redirects, assigned }: Command): boolean {
+function onlyLooks({ words: all, redirects, assigned }: Command, paths: Paths): boolean {
   const [head, ...behind] = all;
   if (head === undefined || !SAFE.has(head.text) || redirects.length > 0 || assigned.length > 0) return false;
   if (all.some(({ runs, unknown }) => runs.length > 0 || unknown !== '')) return false;
   const args = behind.map(({ text }) => text);
-  if (args.some(namesSecret)) return false;
+  if (!TELLS_NAMES.has(head.text) && readsSecrets({ program: head.text, args, paths })) return false;
   switch (head.text) {
     case 'git':
       return SAFE_GIT.has(args[0] ?? '') && !args.some((arg) => arg.startsWith('-O') || isOption(arg, GIT_ACTS));

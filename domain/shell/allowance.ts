@@ -1,5 +1,6 @@
 import { type Checkpoint, unlimited } from '../in-place.js';
 import { budgetFor } from '../large.js';
+import { Paths } from './paths.js';
 
 /**
  * What may be inserted into a text, for the variables that it sets and the arguments that it is given together: `$a` and `$1`, two
@@ -11,6 +12,9 @@ const TIMES_AGAIN = 8;
 const TIMES_AGAIN_JOINED = 2;
 /** Characters that a request may have read again besides. */
 const MOST_AGAIN = 65_536;
+
+/** A character of a path is compared with every name that is known. */
+const TIMES_A_PATH = 8;
 
 /** Characters of each of its own that a request may have read in all, however they are put together and decoded; past them it waits. */
 const TIMES_ITS_SIZE = 64;
@@ -26,6 +30,8 @@ export class Allowance {
   #isSpent = false;
   #read = 0;
   readonly #most: number;
+  /** What the paths of the request name. */
+  readonly paths = new Paths((length) => this.mayExpand(length));
 
   /** `checkpoint` is called between the pieces of the reading, which ends with what it throws. */
   constructor(
@@ -65,6 +71,11 @@ export class Allowance {
     this.#again -= length;
     if (this.#again < 0) this.#isSpent = true;
     return !this.#isSpent && this.#reads(length);
+  }
+
+  /** Whether so many more characters of what paths stand for, their braces, patterns and spellings, may be read. */
+  mayExpand(length: number): boolean {
+    return this.#reads(TIMES_A_PATH * length);
   }
 
   #reads(length: number): boolean {

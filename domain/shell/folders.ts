@@ -1,17 +1,27 @@
 import { words } from '../text.js';
-import { inFolder, isVitalFolder, spelledOut } from './paths.js';
+import { inFolder, type Paths } from './paths.js';
 
 export const ENTERS = words('cd pushd chdir set-location sl');
 const MOST = 8;
 const LONGEST = 256;
 
+/** An argument as it is read from some folder. */
+export type View = (path: string) => string;
+
 /**
  * The folders that a text enters in which a file is vital or holds secrets by its name alone: `cd /etc; cat shadow`. It is not known which
- * of them a shell is in, because a group has a folder of its own, so later commands are read in each of them.
+ * of them a shell is in, because a group has a folder of its own, so later commands are read in each of them. Links to such folders that the
+ * text makes are names of them.
  */
 export class Folders {
   #isLost = false;
   readonly #entered = new Set<string>();
+  readonly #links = new Map<string, string>();
+  /** From where to where, which leads nowhere else the second time. */
+  readonly #followed = new Set<string>();
+  #searched: readonly string[] = [];
+
+  constructor(private readonly paths: Paths) {}
 
   /** The text entered more folders than are followed. */
   get isLost(): boolean {
@@ -23,16 +33,61 @@ export class Folders {
       ? args.find((arg) => !/^[-/+]?$|^-[a-zA-Z]|^--$/.test(arg) || arg === '/')
       : undefined;
     if (target === undefined) return;
-    for (const from of ['', ...this.#entered])
-      for (const folder of spelledOut(from === '' ? target : inFolder(from, target))) {
-        if (!isVitalFolder(folder) || this.#entered.has(folder)) continue;
-        if (this.#entered.size < MOST && folder.length <= LONGEST) this.#entered.add(folder);
-        else this.#isLost = true;
-      }
+    const before = ['', ...this.#searched, ...this.#entered];
+    for (const one of new Set([target, this.#linked(target)])) for (const from of before) this.#follow(from, one);
+  }
+
+  /** `CDPATH=/`: where a shell looks for the folder that it is to enter. */
+  search(word: string): void {
+    if (!word.startsWith('CDPATH=')) return;
+    const places = word.slice('CDPATH='.length).split(':', MOST);
+    this.#searched = [...new Set([...this.#searched, ...places])].filter((place) => place !== '').slice(0, MOST);
+  }
+
+  /** `ln -s /etc e` */
+  link(program: string, args: readonly string[]): void {
+    if (program !== 'ln') return;
+    const [target, name] = args.filter((arg) => !/^-./.test(arg));
+    if (target === undefined || !this.paths.isVitalFolder(target)) return;
+    const isInPlace = name === undefined || name === '.' || name === './';
+    const parts = (isInPlace ? target : name).split('/').filter((part) => part !== '' && part !== '.');
+    const link = isInPlace ? (parts.at(-1) ?? '') : `${name.startsWith('/') ? '/' : ''}${parts.join('/')}`;
+    if (this.#links.size < MOST && target.length <= LONGEST) this.#links.set(link, target);
+    else this.#isLost = true;
+  }
+
+  /** How a path may be read, besides as it is written; `others` are folders that the command itself is in. */
+  views(others: readonly string[] = []): readonly View[] {
+    const folders = [...this.#entered, ...others].map(
+      (folder): View =>
+        (path) =>
+          inFolder(folder, path),
+    );
+    return this.#links.size === 0 ? folders : [...folders, (path) => this.#linked(path)];
   }
 
   /** These and others. */
   with(others: readonly string[]): readonly string[] {
     return others.length === 0 ? [...this.#entered] : [...this.#entered, ...others];
+  }
+
+  #follow(from: string, target: string): void {
+    const way = `${from}\n${target}`;
+    if (this.#isLost || this.#followed.has(way)) return;
+    this.#followed.add(way);
+    const folders = this.paths.spelledOut(from === '' ? target : inFolder(from, target));
+    if (folders === null) this.#isLost = true;
+    for (const folder of folders ?? []) {
+      if (!this.paths.isVitalFolder(folder) || this.#entered.has(folder)) continue;
+      if (this.#entered.size < MOST && folder.length <= LONGEST) this.#entered.add(folder);
+      else this.#isLost = true;
+    }
+  }
+
+  #linked(path: string): string {
+    const own = path.replace(/^\.\//, '');
+    for (const [name, target] of this.#links)
+      if (own === name || own.startsWith(`${name}/`)) return target + own.slice(name.length);
+    return path;
   }
 }

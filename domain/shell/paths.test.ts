@@ -1,6 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { growthFault } from '../../test/support/expressions.js';
-import { fits, isDisk, isRootFolder, isSecretFile, isUnsure, isVitalFile } from './paths.js';
+import { Allowance } from './allowance.js';
+import { isUnsure } from './paths.js';
+import { fits as fitsSegment, segmentOf } from './patterns.js';
+
+const isVitalFile = (path: string) => new Allowance().paths.isVitalFile(path);
+const isSecretFile = (path: string) => new Allowance().paths.isSecretFile(path);
+const isDisk = (path: string) => new Allowance().paths.isDisk(path);
+const isRootFolder = (path: string) => new Allowance().paths.isRootFolder(path);
+const fits = (pattern: string, name: string) => fitsSegment(segmentOf(pattern), name);
 
 describe('a path, however it is spelled', () => {
   it.each([
@@ -48,6 +56,22 @@ describe('a path, however it is spelled', () => {
     '/var/run/../etc/passwd',
     '/var/../var//spool/cron/root',
     `/${'{a,b}'.repeat(9)}`,
+    '/[[:alpha:]]tc/passwd',
+    '/[]e]tc/passwd',
+    '/[!]a]tc/passwd',
+    '/bin/../local/bin/x',
+    '/lib/../local/bin/sudo',
+    '/dev/fd/../root/etc/passwd',
+    'ab://../../../etc/passwd',
+    'https://example.com/../../../etc/passwd',
+    "/e''tc/passwd",
+    '/e\\tc/passwd',
+    '/lib32/x',
+    '~/.zshenv',
+    '~/.bash_login',
+    '~/.config/autostart/x.desktop',
+    '~/.config/systemd/user/x.service',
+    'a/.git/hooks/pre-commit',
   ])('is vital: %j', (path) => expect(isVitalFile(path)).toBe(true));
 
   it.each([
@@ -66,6 +90,9 @@ describe('a path, however it is spelled', () => {
     '/var/spool/mail/x',
     '...',
     '/*.txt',
+    'app/[...slug]/page.tsx',
+    '.git/HEAD',
+    'https://example.com/a/../etc/passwd',
   ])('is not: %j', (path) => expect(isVitalFile(path)).toBe(false));
 
   it.each([
@@ -82,17 +109,48 @@ describe('a path, however it is spelled', () => {
     '~/.AWS/credentials',
     'a/.netrc',
     'file://localhost/etc/shadow',
+    'jar:file:///etc/shadow!/x',
+    'php://filter/resource=/etc/shadow',
+    '/[[:alpha:]]tc/shadow',
+    '/dev/fd/../environ',
+    '/dev/sda',
+    '/dev/mem',
+    '/etc/ssh/ssh_host_rsa_key',
+    '/run/secrets/db',
+    '/var/run/secrets/kubernetes.io/serviceaccount/token',
+    '.env',
+    'a/.env.production',
+    'server.pem',
+    '~/.gnupg/x',
+    '.ssh/known_hosts',
+    'credentials',
   ])('holds secrets: %j', (path) => expect(isSecretFile(path)).toBe(true));
 
-  it.each(['/etc/hostname', 'shadow', '/etc/../shadow', '/proc/self/status', 'src/*', 'notes/.ssh.md'])(
-    'holds none: %j',
-    (path) => expect(isSecretFile(path)).toBe(false),
-  );
+  it.each([
+    '/etc/hostname',
+    'shadow',
+    '/etc/../shadow',
+    '/proc/self/status',
+    'src/*',
+    'notes/.ssh.md',
+    '.env.example',
+    'src/ssh/client.ts',
+    '/run/app/x',
+    'app/[[...slug]]/page.tsx',
+  ])('holds none: %j', (path) => expect(isSecretFile(path)).toBe(false));
 
   it('is a disk, the root, or known only to whoever opens it', () => {
-    for (const path of ['/dev/sda', '//dev/sda', '/tmp/../dev/nvme0n1', '\\\\.\\PhysicalDrive0'])
+    for (const path of [
+      '/dev/sda',
+      '//dev/sda',
+      '/tmp/../dev/nvme0n1',
+      '\\\\.\\PhysicalDrive0',
+      '/d?v/sda',
+      '/dev/s[d]a',
+      '/proc/self/root/dev/sda',
+    ])
       expect([path, isDisk(path)]).toEqual([path, true]);
-    expect(['/dev/null', 'dev/sda'].filter(isDisk)).toEqual([]);
+    expect(['/dev/null', 'dev/sda', '/dev/shm', '/dev/tty?'].filter(isDisk)).toEqual([]);
     for (const path of ['/', '//', '/tmp/..', '/./*']) expect([path, isRootFolder(path)]).toEqual([path, true]);
     expect(['/tmp', '.', '*', 'a/..'].filter(isRootFolder)).toEqual([]);
     for (const path of ['$X/a', '${X}', '%TEMP%\\a', '$(x)', '`x`'])

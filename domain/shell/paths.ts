@@ -1,244 +1,180 @@
-import { decodeEscapes } from '../inspection/escapes.js';
 import { words } from '../text.js';
+import { fits, fitsAny, mayBegin, type Segment } from './patterns.js';
+import { type MayRead, type Place, placesOf } from './places.js';
 
-/**
- * What a path names, however it is spelled. Every spelling that some program, shell or system reads as the path counts, because nobody knows
- * which of them reads it. Takes linear time, never throws, and looks at no disk: of links only those that every system has are known.
- */
-
-/** Nothing above the folder that a path starts from is known, so what leaves it counts as a path from the root. */
-interface Place {
-  /** In lower case, because some file systems ignore case. A segment may be a pattern. */
-  readonly segments: readonly string[];
-  readonly isRooted: boolean;
-}
-
-/** Spellings of one path that are looked at. One with more counts as the worst. */
-const SPELLINGS = 32;
-/** No longer name is a file on any system; a longer pattern counts as one that fits. */
-const LONGEST_PATTERN = 255;
-const INVISIBLE = /[\p{Default_Ignorable_Code_Point}\p{Cf}]/gu;
-
-const BELOW_ROOT = [...words('etc boot bin sbin lib lib64 usr root proc sys')];
+const BELOW_ROOT = words('etc boot bin sbin lib lib32 lib64 libx32 usr root proc sys');
 const VITAL_FOLDERS = words('.ssh .aws .kube');
-const VITAL_FILES = words('.bashrc .bash_profile .profile .zshrc .netrc');
+/** What shells and sessions run when they start. */
+const VITAL_FILES = words(
+  `.bashrc .bash_profile .bash_login .bash_logout .profile .zshrc .zshenv .zprofile .zlogin .zlogout .xprofile .xsession .xinitrc
+  .pam_environment .netrc`,
+);
+const VITAL_WITHIN: readonly (readonly [folder: string, name: string])[] = [
+  ['.config', 'autostart'],
+  ['.config', 'systemd'],
+  ['.git', 'hooks'],
+];
 const SYSTEM_SECRETS = words('shadow gshadow sudoers master.passwd');
 /** Behind what folder which names hold secrets, each by its beginning. */
 const SECRETS: readonly (readonly [folder: string, name: string])[] = [
   ...[...SYSTEM_SECRETS].map((name) => ['etc', name] as const),
-  ['.ssh', 'id_'],
-  ['.aws', 'credentials'],
-  ['.kube', 'config'],
-  ['.docker', 'config'],
+  ['ssh', 'ssh_host_'],
+  ['run', 'secrets'],
 ];
-const SECRET_FILES = words('.netrc .pgpass .git-credentials');
-const DISK = /^dev\/(?:sd|hd|vd|xvd|nvme|mmcblk|disk|mapper|dm-|md|loop|mem|kmem|port|nst|rdisk)/;
+const SECRET_FOLDERS = words('.ssh .gnupg .aws .kube .docker .azure');
+const SECRET_FILES = words(
+  `.env .netrc .pgpass .npmrc .pypirc .git-credentials id_rsa id_dsa id_ecdsa id_ed25519 credentials credentials.json`,
+);
+const SECRET_FILE =
+  /^(?:\.env\.(?!(?:example|sample|template|dist)$)[\w.-]{1,32}|secrets?\.(?:ya?ml|json|env|txt)|.{1,128}\.(?:pem|key|p12|pfx|jks|kdbx|keystore))$/s;
+/** A pattern says little where it has fewer characters of its own: `src/*` is no search for keys. */
+const LEAST_SAID = 2;
+const DISKS = [...words('sd hd vd xvd nvme mmcblk disk mapper dm- md loop mem kmem port nst rdisk')];
+const HOMES = words('~ $home ${home} %userprofile%');
 
-/** Whether a path names a file that controls access or how the system and its shells start, or the folder of such files. */
-export const isVitalFile = (path: string): boolean => isOf(path, isVital);
-/** Whether a path names a file that holds passwords or keys. */
-export const isSecretFile = (path: string): boolean => isOf(path, isSecret);
-/** Whether a path names a disk or memory device. */
-export const isDisk = (path: string): boolean =>
-  /^\\\\\.\\physicaldrive/i.test(path) ||
-  isOf(path, ({ segments, isRooted }) => isRooted && DISK.test(segments.slice(0, 2).join('/')));
-/** Whether a path names the root, or everything in it. */
-export const isRootFolder = (path: string): boolean =>
-  /^[/\\]/.test(path) && isOf(path, ({ segments: [first = '*', second] }) => first === '*' && second === undefined);
-
-/** The same path as every reader may have it, as one text each: `/etc/passwd`, `c:/windows`, `~/.ssh`. */
-export const spelledOut = (path: string): readonly string[] =>
-  (placesOf(path) ?? []).map(({ segments, isRooted }) => `${isRooted ? '/' : ''}${segments.join('/')}`);
+/** Schemes of addresses that no program opens as files of its own machine. */
+const ADDRESS =
+  /^(?:https?|wss?|ftps?|sftp|ssh|git(?:\+(?:https?|ssh))?|s3|gs|rediss?|postgres(?:ql)?|mysql|mongodb(?:\+srv)?|amqps?):\/\/[^/.\\]/i;
+const SCHEME = /^[a-z][a-z0-9+.-]{1,31}:/i;
+export const isAddress = (text: string): boolean => ADDRESS.test(text);
+/** Whether a text begins like an address that may be opened as anything: `gopher://x`, `php://filter`, `jar:file:/x`. */
+export const hasOtherScheme = (text: string): boolean =>
+  SCHEME.test(text) && /^[^:]{1,32}:(?:\/\/|[a-z]{2,16}:)/i.test(text) && !isAddress(text) && !/^file:/i.test(text);
 
 /** Whether only whoever opens it knows what a path names: `$DIR/a`, `%TEMP%\a`, `$(x)/a`. */
 export const isUnsure = (path: string): boolean => /\$[\w{(@*!?#$-]|%[A-Za-z_]\w{0,63}%|`/.test(path);
 
-/** Whether what lies in a folder may be vital or hold secrets by its name alone. */
-export const isVitalFolder = (folder: string): boolean =>
-  isVitalFile(folder) || isSecretFile(`${folder}/config`) || isOf(`${folder}/`, mayLeadToVital);
-const mayLeadToVital = ({ segments: [first, second = 'spool'], isRooted }: Place): boolean =>
-  isRooted && (first === undefined || (fits(first, 'var') && fits(second, 'spool')));
+/** What a shell has for the folder that it is in, was in, or has put aside; the folder of a process. */
+const STANDS_FOR_FOLDER = /^(?:~[+-]?\d{0,9}(?<=[-+\d])|\/proc\/(?:self|\d{1,9})\/cwd)(?=\/|$)/;
+export const namesEntered = (path: string): boolean => STANDS_FOR_FOLDER.test(path);
 
 /** A path as it is from a folder. */
-export const inFolder = (folder: string, path: string): string =>
-  /^(?:[/\\~]|[a-z]:|file:)/i.test(path) ? path : `${folder}/${path}`;
+export const inFolder = (folder: string, path: string): string => {
+  const stands = STANDS_FOR_FOLDER.exec(path)?.[0];
+  if (stands !== undefined) return folder + path.slice(stands.length);
+  return /^(?:[/\\~]|[a-z]:|file:)/i.test(path) ? path : `${folder}/${path}`;
+};
 
-const isVital = ({ segments, isRooted }: Place): boolean =>
+interface Known {
+  readonly places: readonly Place[] | null;
+  readonly answers: Map<Holds, boolean>;
+}
+type Holds = (place: Place) => boolean;
+
+/**
+ * What paths name, however they are spelled. Every spelling that some program, shell or system reads as the path counts, because nobody knows
+ * which of them reads it. Each path is read once, and what it expands to is paid for: a path that cannot be read counts as the worst.
+ */
+export class Paths {
+  readonly #known = new Map<string, Known>();
+
+  constructor(private readonly mayRead: MayRead) {}
+
+  /** A file that controls access or how the system and its shells start, or the folder of such files. */
+  isVitalFile(path: string): boolean {
+    return this.#isOf(path, isVital);
+  }
+  /** A file that holds passwords or keys. */
+  isSecretFile(path: string): boolean {
+    return this.#isOf(path, isSecret) || this.isDisk(path);
+  }
+  /** A folder below which such files lie. */
+  isSecretFolder(path: string): boolean {
+    return this.#isOf(path, holdsSecrets) || this.isSecretFile(path);
+  }
+  /** A disk or memory device. */
+  isDisk(path: string): boolean {
+    return /^\\\\\.\\physicaldrive/i.test(path) || this.#isOf(path, isDisk);
+  }
+  /** The root, or everything in it. */
+  isRootFolder(path: string): boolean {
+    return /^[/\\]/.test(path) && this.#isOf(path, isRoot);
+  }
+  /** Whether what lies in a folder may be vital or hold secrets by its name alone. */
+  isVitalFolder(folder: string): boolean {
+    return this.isVitalFile(folder) || this.isSecretFolder(folder) || this.#isOf(`${folder}/`, mayLeadToVital);
+  }
+
+  /** The same path as every reader may have it, as one text each: `/etc/passwd`, `c:/windows`, `~/.ssh`. Null where it cannot be read. */
+  spelledOut(path: string): readonly string[] | null {
+    const { places } = this.#read(path);
+    return (
+      places?.map(({ segments, isRooted }) => `${isRooted ? '/' : ''}${segments.map(({ text }) => text).join('/')}`) ??
+      null
+    );
+  }
+
+  #isOf(path: string, holds: Holds): boolean {
+    // From here on it has a way out of its server's name, if some program takes it for a path.
+    const isRemote = isAddress(path);
+    if (isRemote && !path.includes('..')) return false;
+    const { places, answers } = this.#read(path);
+    if (places === null) return true;
+    const known = answers.get(holds);
+    if (known !== undefined) return known;
+    const answer = places.some((place) => (!isRemote || place.isRooted) && holds(place));
+    answers.set(holds, answer);
+    return answer;
+  }
+
+  #read(path: string): Known {
+    const known = this.#known.get(path);
+    if (known !== undefined) return known;
+    const read: Known = { places: placesOf(path, this.mayRead), answers: new Map() };
+    this.#known.set(path, read);
+    return read;
+  }
+}
+
+const isVital: Holds = ({ segments, isRooted }) =>
   (isRooted &&
-    (BELOW_ROOT.some((name) => fits(segments[0], name)) ||
+    (fitsAny(segments[0], BELOW_ROOT) ||
       (fits(segments[0], 'var') && fits(segments[1], 'spool') && fits(segments[2], 'cron')))) ||
   segments.some(
     (segment, at) =>
-      segment.startsWith('.') &&
-      (anyFits(segment, VITAL_FOLDERS) || (at === segments.length - 1 && anyFits(segment, VITAL_FILES))),
+      isHidden(segment) &&
+      (fitsAny(segment, VITAL_FOLDERS) ||
+        VITAL_WITHIN.some(([folder, name]) => fits(segment, folder) && fits(segments[at + 1], name)) ||
+        (at === segments.length - 1 && fitsAny(segment, VITAL_FILES))),
   ) ||
-  segments[0] === '~root';
+  segments[0]?.text === '~root';
+const isHidden = ({ text }: Segment): boolean => text.startsWith('.');
 
-const isSecret = ({ segments }: Place): boolean =>
+const mayLeadToVital: Holds = ({ segments, isRooted }) => {
+  const [first, second] = segments;
+  if (VITAL_WITHIN.some(([folder]) => fits(segments.at(-1), folder))) return true;
+  if (!isRooted) return false;
+  return first === undefined || (fits(first, 'var') && (second === undefined || fits(second, 'spool')));
+};
+
+const isSecret: Holds = ({ segments }) =>
   segments.some((segment, at) => {
     const next = segments[at + 1];
-    if (next === undefined) return segment.startsWith('.') && anyFits(segment, SECRET_FILES);
-    if (SECRETS.some(([folder, name]) => fits(segment, folder) && (next.startsWith(name) || fits(next, name))))
+    if (says(segment) && fitsAny(segment, SECRET_FOLDERS)) return true;
+    if (next === undefined) return says(segment) && (fitsAny(segment, SECRET_FILES) || SECRET_FILE.test(segment.text));
+    if (SECRETS.some(([folder, name]) => fits(segment, folder) && (fits(next, name) || isBegun(next, name))))
       return true;
-    // The names of keys: `~/.ssh/*`, `~/.ssh/id*`.
-    if (fits(segment, '.ssh') && KEYS.some((name) => fits(next, name))) return true;
     return fits(segment, 'proc') && segments.slice(at + 2, at + 5).some((last) => fits(last, 'environ'));
   });
-const KEYS = ['id_rsa', 'id_dsa', 'id_ecdsa', 'id_ed25519'];
+/** `shadow-`, `ssh_host_*`. */
+const isBegun = (segment: Segment, name: string): boolean =>
+  segment.pattern === null || says(segment) ? mayBegin(segment, name) : false;
+const says = ({ text, pattern }: Segment): boolean =>
+  pattern === null || text.replaceAll(/[*?]/g, '').length >= LEAST_SAID;
 
-function isOf(path: string, holds: (place: Place) => boolean): boolean {
-  if (!/[/\\.%~&]|[^\0-\x7f]/.test(path) || isAddress(path)) return false;
-  return placesOf(path)?.some(holds) ?? true;
-}
-const isAddress = (path: string): boolean => /^(?!file:)[a-z][a-z0-9+.-]{1,31}:\/\//i.test(path);
-
-/** Null where the path has more spellings than are looked at. */
-function placesOf(path: string): readonly Place[] | null {
-  const spellings = new Set<string>();
-  const add = (text: string): void => {
-    spellings.add(text);
-    // Behind this a program written in C sees nothing.
-    if (text.includes('\0')) spellings.add(text.slice(0, text.indexOf('\0')));
-  };
-  add(path);
-  const visible = /[^\x21-\x7e]/.test(path) ? path.normalize('NFKC').replaceAll(INVISIBLE, '').trim() : path;
-  add(visible);
-  if (/[%&\\]/.test(visible)) add(decodeEscapes(visible));
-  for (const text of spellings) if (text.includes('\\')) add(text.replaceAll('\\', '/'));
-  for (const text of spellings) for (const local of localOf(text)) add(local);
-  const expanded: string[] = [];
-  for (const text of spellings) {
-    const alternatives = withoutBraces(text);
-    if (alternatives === null || expanded.length + alternatives.length > SPELLINGS * 4) return null;
-    expanded.push(...alternatives);
-  }
-  const places = expanded.map((text) => placeOf(text, false));
-  // To some shells `.?` and `.*` are the folder above too.
-  for (const text of expanded) if (/(?:^|\/)\.[*?.[]/.test(text)) places.push(placeOf(text, true));
-  return places;
-}
-
-/** What a `file:` URL names: behind its host, or as a tool has it that cuts off `file://`; with a query and without. */
-function localOf(text: string): readonly string[] {
-  const scheme = /^\s{0,16}file:/i.exec(text)?.[0];
-  if (scheme === undefined) return [];
-  const behind = text.slice(scheme.length);
-  const slashes = /^\/{0,2}/.exec(behind)?.[0].length ?? 0;
-  const host = slashes === 2 ? behind.indexOf('/', 2) : 0;
-  const whole = [`/${behind.slice(slashes)}`, ...(host > 0 ? [behind.slice(host)] : [])];
-  return whole.flatMap((one) => [one, one.slice(0, Math.max(0, one.search(/[?#]|$/)))]);
-}
-
-/** The words that a shell makes of a path with `{a,b}` in it; `{1..9}` may be anything. */
-function withoutBraces(text: string): readonly string[] | null {
-  const done: string[] = [];
-  const open = [text];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const braces = bracesIn(next);
-    if (braces === null) done.push(next);
-    else {
-      const [from, to] = braces;
-      const inner = next.slice(from + 1, to);
-      const parts = inner.includes(',') ? inner.split(',') : ['*'];
-      if (done.length + open.length + parts.length > SPELLINGS) return null;
-      for (const part of parts) open.push(next.slice(0, from) + part + next.slice(to + 1));
-    }
-  }
-  return done;
-}
-
-/** Where the first innermost braces are that a shell expands. */
-function bracesIn(text: string): readonly [from: number, to: number] | null {
-  let from = -1;
-  let expands = false;
-  for (let at = text.indexOf('{'); at >= 0 && at < text.length; at += 1) {
-    const sign = text[at] as string;
-    if (sign === '{') [from, expands] = [text[at - 1] === '$' ? -1 : at, false];
-    else if (/\s/.test(sign)) from = -1;
-    else if (sign === ',' || (sign === '.' && text[at + 1] === '.')) expands = true;
-    else if (sign === '}') {
-      if (from >= 0 && expands) return [from, at];
-      from = -1;
-    }
-  }
-  return null;
-}
-
-const SHARE = /^\/\/[^/]{1,255}\/([a-z])\$(?=\/|$)/i;
-const DEVICE = /^\/\/[?.]\/(?:globalroot\/)?(?=[a-z]:)/i;
-
-function placeOf(text: string, dotsGoUp: boolean): Place {
-  const path = text.toLowerCase().replace(DEVICE, '').replace(SHARE, '$1:');
-  let isRooted = path.startsWith('/');
-  const kept: string[] = [];
-  for (const segment of path.split('/')) {
-    const name = trimmed(segment);
-    if (name === '' || name === '.') continue;
-    if (name === '..' || (dotsGoUp && /^\.[*?.[]/.test(name) && fits(name, '..'))) {
-      const last = kept.at(-1);
-      if (last !== undefined && /^[a-z]:$/.test(last)) continue;
-      kept.pop();
-      if (last === undefined || (kept.length === 0 && /^[~$]/.test(last))) isRooted = true;
-      continue;
-    }
-    kept.push(name);
-    if (isRooted) isRooted = follow(kept);
-  }
-  return { segments: kept, isRooted };
-}
-
-/** Windows leaves out points and blanks at the end of a name. */
-const trimmed = (segment: string): string => {
-  const least = segment.startsWith('..') ? 2 : 1;
-  let end = segment.length;
-  while (end > least && (segment[end - 1] === '.' || segment[end - 1] === ' ')) end -= 1;
-  return segment.slice(0, end);
+/** The root and homes, and what lies in them and has secrets. */
+const holdsSecrets: Holds = ({ segments, isRooted }) => {
+  const [first, second, third] = segments;
+  if (first === undefined) return isRooted;
+  if (second === undefined && (HOMES.has(first.text) || first.text.startsWith('~'))) return true;
+  if (!isRooted) return false;
+  if (fits(first, 'home')) return third === undefined;
+  if (second === undefined) return fitsAny(first, HOLDS_SECRETS);
+  return fits(first, 'etc') && fits(second, 'ssh') && third === undefined;
 };
+const HOLDS_SECRETS = words('etc root proc run users');
 
-/** Goes through the links that every system has, and says whether the path still starts at the root. */
-function follow(kept: string[]): boolean {
-  const [first, second, third] = kept;
-  const { length } = kept;
-  // The root, and the folder where the process is, which may be the root.
-  if (
-    first === 'proc' &&
-    ((length === 3 && /^(?:root|cwd)$/.test(third ?? '')) || (length === 5 && kept[4] === 'root'))
-  )
-    kept.length = 0;
-  else if (length === 2 && first === 'private' && /^(?:etc|var|tmp)$/.test(second ?? '')) kept.shift();
-  else if (length === 2 && first === 'var' && second === 'run') kept.shift();
-  else if (length === 3 && kept.join('/') === 'system/volumes/data') kept.length = 0;
-  else if (length === 2 && /^(?:mnt|cygdrive)$/.test(first ?? '') && /^[a-z]$/.test(second ?? '')) {
-    kept.splice(0, 2, `${second ?? ''}:`);
-    return false;
-  }
-  return true;
-}
-
-const anyFits = (pattern: string, names: ReadonlySet<string>): boolean => {
-  if (!isPattern(pattern)) return names.has(pattern);
-  for (const name of names) if (fits(pattern, name)) return true;
-  return false;
-};
-const isPattern = (segment: string): boolean => /[*?[]|[@!+]\(/.test(segment);
-
-/** Whether a segment of a path may be this name: it is the name, or a pattern of a shell that fits it. */
-export function fits(segment: string | undefined, name: string): boolean {
-  if (segment === undefined) return false;
-  if (!isPattern(segment)) return segment === name;
-  if (segment.length > LONGEST_PATTERN) return true;
-  // What stands in brackets counts as any character, and a group of alternatives as anything.
-  const pattern = segment.replace(/[@!+*?]\(.{0,255}/s, '*').replaceAll(/\[[^\]]{1,64}\]/g, '?');
-  // A pattern fits no hidden name, unless it has the point itself.
-  if (name.startsWith('.') && !pattern.startsWith('.')) return false;
-  let reached = [true, ...Array.from(name, () => false)];
-  for (const sign of pattern) {
-    const next = reached.map(() => false);
-    for (let at = 0; at < reached.length; at += 1) {
-      if (sign === '*') next[at] = (reached[at] ?? false) || (next[at - 1] ?? false);
-      else if (at > 0) next[at] = (reached[at - 1] ?? false) && (sign === '?' || sign === name[at - 1]);
-    }
-    reached = next;
-  }
-  return reached.at(-1) ?? false;
-}
+const isDisk: Holds = ({ segments: [first, second], isRooted }) =>
+  isRooted && fits(first, 'dev') && DISKS.some((name) => mayBegin(second, name));
+const isRoot: Holds = ({ segments: [first, second] }) =>
+  second === undefined && (first === undefined || first.text === '*');

@@ -1,5 +1,5 @@
 import type { Command } from './lexer.js';
-import { isDisk, isRootFolder, isSecretFile, isVitalFile } from './paths.js';
+import type { Paths } from './paths.js';
 import { words } from '../text.js';
 
 /**
@@ -20,6 +20,7 @@ export interface Call {
   readonly program: string;
   readonly args: readonly string[];
   readonly command: Command;
+  readonly paths: Paths;
 }
 
 type Judge = (call: Call) => ShellReading | null;
@@ -55,16 +56,16 @@ const valuesOf = (args: readonly string[], letters: string, ...long: readonly st
 const ROOTS = words(
   '/ /* /. // /./ /.. ~ ~/ ~/* $HOME $HOME/ $HOME/* * ./* . .. c:/ c:\\ c:\\* c:/* %systemdrive% --no-preserve-root',
 );
-const isRoot = (target: string): boolean => ROOTS.has(target) || isRootFolder(target);
+const isRoot = (target: string, paths: Paths): boolean => ROOTS.has(target) || paths.isRootFolder(target);
 const REMOVES_FILES = 'a removal of files';
 
-const removal: Judge = ({ args }) => {
+const removal: Judge = ({ args, paths }) => {
   const recursive = gives(args, 'rR', '--recursive', '-recurse', '-r');
   const forced = gives(args, 'f', '--force', '-force');
   const targets = plainArgs(args);
   if (
     args.includes('--no-preserve-root') ||
-    (recursive && forced && targets.some((one) => isRoot(one) && one !== '.' && one !== '..'))
+    (recursive && forced && targets.some((one) => isRoot(one, paths) && one !== '.' && one !== '..'))
   )
     return { effect: 'removes_root', kind: 'a removal of a root, a home or everything' };
   const reaching = targets.some((one) => /^[/~$.*]|[*?]$|^[a-z]:/i.test(one));
@@ -97,10 +98,30 @@ const withOption =
 
 const overwritesDisk = takesOver('a disk written over');
 
+/** Programs whose first word is what they look for, unless an option has it. */
+const SEEKERS = words('grep egrep fgrep zgrep rg ag ack');
+const SOUGHT = /^(?:-[a-zA-Z]{0,8}[ef]|--(?:regexp|file)(?:=|$))/;
+const RECURSES = /^(?:-[a-zA-Z]{0,8}[rR]|--(?:dereference-)?recursive$)/;
+const RECURSIVE = words('rg ag ack');
+
 /** `--file=/etc/shadow`, `-f/etc/shadow` name a file too. */
-export const namesSecret = (arg: string): boolean =>
-  isSecretFile(arg) || (isOption(arg) && (isSecretFile(arg.slice(2)) || isSecretFile(arg.slice(arg.indexOf('=') + 1))));
-const readsFile: Judge = ({ args }) => (args.some(namesSecret) ? changes('secrets read') : null);
+const namesOf = (arg: string): readonly string[] =>
+  isOption(arg) ? [arg, arg.slice(2), arg.slice(arg.indexOf('=') + 1)] : [arg];
+/** Whether a program that reads files reads some that hold secrets, or all in a folder that has such. */
+export function readsSecrets({ program, args, paths }: Omit<Call, 'command'>): boolean {
+  const first =
+    SEEKERS.has(program) && !args.some((arg) => SOUGHT.test(arg)) ? args.findIndex((arg) => !isOption(arg)) : -1;
+  const isRecursive =
+    RECURSIVE.has(program) || (/^(?:[ef]?grep|zgrep|diff)$/.test(program) && args.some((arg) => RECURSES.test(arg)));
+  return args.some(
+    (arg, at) =>
+      at !== first &&
+      namesOf(arg).some(
+        (one) => paths.isSecretFile(one) || (isRecursive && !isOption(one) && paths.isSecretFolder(one)),
+      ),
+  );
+}
+const readsFile: Judge = (call) => (readsSecrets(call) ? changes('secrets read') : null);
 
 const SQL_CHANGES =
   /\b(?:drop|delete|truncate|update|alter|insert|grant|revoke|create|copy|replace|merge|into\soutfile|load_file|lo_export|xp_cmdshell)\b/i;
@@ -273,7 +294,7 @@ const infrastructure: Judge = ({ args }) => {
   return plain[0] === 'stack' && plain[1] === 'rm' ? kind : null;
 };
 
-const sendsHttp: Judge = ({ program, args: given }) => {
+const sendsHttp: Judge = ({ program, args: given, paths }) => {
   // curl takes short options together: -sX DELETE, -sXDELETE. The method is the first word of the others.
   const args = given.map((arg) => (program === 'curl' ? arg.replace(/^-[a-zA-WYZ0-9#]{1,16}X/, '-X') : arg));
   if (
@@ -297,7 +318,8 @@ const sendsHttp: Judge = ({ program, args: given }) => {
         );
   if (sends) return changes('data sent out');
   const out = valuesOf(args, program === 'wget' ? 'OP' : 'o', '--output', '--output-document', '--directory-prefix');
-  return out.some(isVitalFile) ? takesOver('a file of the system written over') : null;
+  const folders = valuesOf(args, '', '--output-dir');
+  return [...out, ...folders].some((one) => paths.isVitalFile(one)) ? takesOver(WRITES_SYSTEM) : null;
 };
 
 const NETCAT: Judge = ({ args, command }) => {
@@ -316,7 +338,7 @@ const power: Judge = ({ program, args }) =>
     ? changes('a machine stopped or restarted')
     : null;
 
-const modes: Judge = ({ args }) => {
+const modes: Judge = ({ args, paths }) => {
   const recursive = gives(args, 'R', '--recursive');
   const plain = args.filter((arg) => !/^-R|^--|^-[cfvR]{1,6}$/.test(arg));
   const [mode = '', ...targets] = plain;
@@ -324,14 +346,15 @@ const modes: Judge = ({ args }) => {
     /^(?:0?[0-7]?[0-7]{2}[2367]|0?00?0?)$/.test(mode) ||
     /(?:^|,)[ugoa]{0,4}[+=][rwxXst]{0,6}[wst]/.test(mode) ||
     /^0?[2467][0-7]{3}$/.test(mode);
-  return targets.length > 0 && (recursive || wide || targets.some((one) => isRoot(one) || isVitalFile(one)))
+  return targets.length > 0 &&
+    (recursive || wide || targets.some((one) => isRoot(one, paths) || paths.isVitalFile(one)))
     ? changes('rights of files changed')
     : null;
 };
 
 const find: Judge = (call) => {
-  const { args } = call;
-  const printed = args.some((arg, at) => /^-f(?:print[0f]?|ls)$/.test(arg) && isVitalFile(args[at + 1] ?? ''));
+  const { args, paths } = call;
+  const printed = args.some((arg, at) => /^-f(?:print[0f]?|ls)$/.test(arg) && paths.isVitalFile(args[at + 1] ?? ''));
   return printed ? takesOver('a file of the system written over') : removesFound(call);
 };
 const removesFound: Judge = ({ args }) =>
@@ -368,21 +391,43 @@ const powershell: Judge = ({ args }) => {
   return POWERSHELL_CHANGES.test(text) ? changes('a change of a Windows machine') : null;
 };
 
-const dd: Judge = ({ args }) => {
-  const out = args.find((arg) => arg.startsWith('of='))?.slice(3) ?? '';
-  if (isDisk(out)) return overwritesDisk;
-  return isVitalFile(out) ? takesOver('a file of the system written over') : null;
+const WRITES_SYSTEM = 'a file of the system written over';
+const dd: Judge = ({ args, paths }) => {
+  const valueOf = (name: string) => args.find((arg) => arg.startsWith(name))?.slice(name.length) ?? '';
+  const out = valueOf('of=');
+  if (paths.isDisk(out)) return overwritesDisk;
+  if (paths.isVitalFile(out)) return takesOver(WRITES_SYSTEM);
+  return paths.isSecretFile(valueOf('if=')) ? changes('secrets read') : null;
 };
 
-const onDisk: Judge = ({ args }) => (args.some(isDisk) ? overwritesDisk : null);
-const writesTo: Judge = ({ args }) => {
-  const last = plainArgs(args).at(-1) ?? '';
-  if (isDisk(last)) return overwritesDisk;
-  if (args.length < 2 && !isVitalFile(last)) return null;
+const onDisk: Judge = ({ args, paths }) => (args.some((arg) => paths.isDisk(arg)) ? overwritesDisk : null);
+const writesTo: Judge = ({ program, args, paths }) => {
+  const plain = plainArgs(args);
+  const last = plain.at(-1) ?? '';
+  const isVital = (one: string): boolean => paths.isVitalFile(one);
+  if (paths.isDisk(last)) return overwritesDisk;
+  if (args.length < 2 && !isVital(last)) return null;
   if (last === '/dev/null' && args.length > 1) return changes(REMOVES_FILES);
-  const folders = valuesOf(args, 't', '--target-directory');
-  return isVitalFile(last) || folders.some(isVitalFile) ? changes('a file of the system written over') : null;
+  // What is moved is missing where it was.
+  const written = [...(program === 'mv' ? plain : [last]), ...valuesOf(args, 't', '--target-directory')];
+  return written.some(isVital) ? changes(WRITES_SYSTEM) : null;
 };
+
+/** Programs that write where an option says, or where their last word does. */
+const writesBehind =
+  (letters: string, ...long: readonly string[]): Judge =>
+  ({ args, paths }) =>
+    valuesOf(args, letters, ...long).some((one) => paths.isVitalFile(one)) ? changes(WRITES_SYSTEM) : null;
+const writesLast: Judge = ({ args, paths }) => {
+  const plain = plainArgs(args);
+  return plain.length > 1 && paths.isVitalFile(plain.at(-1) ?? '') ? changes(WRITES_SYSTEM) : null;
+};
+const makes: Judge = ({ args, paths }) =>
+  plainArgs(args).some((one) => paths.isVitalFile(one)) ? changes(WRITES_SYSTEM) : null;
+const unpacks: Judge = (call) =>
+  call.args.some((arg) => /^-?[a-zA-Z]{0,8}x|^--(?:extract|get)$/.test(arg))
+    ? writesBehind('C', '--directory', '--one-top-level')(call)
+    : null;
 
 const PACKAGES = words('remove purge autoremove erase uninstall unpublish publish deprecate dist-upgrade');
 const packages: Judge = ({ args }) => {
@@ -410,12 +455,13 @@ const throughAnother = (args: readonly string[]): boolean =>
     const value = arg.startsWith('--rsh=') ? arg.slice('--rsh='.length) : apart ? (args[at + 1] ?? 'ssh') : 'ssh';
     return !/^(?:\S{0,64}\/)?ssh(?:\s|$)/.test(value) || /proxycommand|localcommand|[;&|`$]/i.test(value);
   });
-const copiesOut: Judge = ({ program, args }) => {
+const copiesOut: Judge = ({ program, args, paths }) => {
   if (program === 'rsync' && throughAnother(args)) return takesOver('a command inside of another one');
   if (program === 'rsync' && args.some((arg) => arg.startsWith('--delete') || arg === '--remove-source-files'))
     return changes(REMOVES_FILES);
   const [first = ''] = plainArgs(args);
   const last = plainArgs(args).at(-1) ?? '';
+  if (plainArgs(args).length > 1 && paths.isVitalFile(last)) return changes(WRITES_SYSTEM);
   // Behind a path of Unix, one letter is no drive.
   if (first.startsWith('/') && /^[a-z]:/i.test(last)) return changes('data sent out');
   return plainArgs(args).length > 1 && /^[\w.-]{1,64}@?[\w.-]{0,253}:(?!\\)/.test(last) && !/^[a-z]:/i.test(last)
@@ -440,7 +486,8 @@ const READERS =
   'cat less more tail head xxd strings base64 type grep egrep fgrep zgrep awk sed cut sort nl tac od hexdump rev diff cmp';
 /** Their arguments are paths, which are read from the folder that a text enters before. */
 export const TAKES_PATHS = words(
-  `${READERS} cp mv install ln tee sponge dd chmod chown chgrp setfacl perl ruby curl wget find fd`,
+  `${READERS} rg ag ack cp mv install ln tee sponge dd chmod chown chgrp setfacl perl ruby curl wget find fd mkdir touch mkfifo mknod split
+  csplit tar bsdtar unzip scp rsync`,
 );
 const PROGRAMS: readonly (readonly [string, Judge])[] = [
   ['rm', removal],
@@ -463,8 +510,8 @@ const PROGRAMS: readonly (readonly [string, Judge])[] = [
   ['find fd', find],
   [
     'shred srm',
-    ({ args }) =>
-      args.some(isDisk)
+    ({ args, paths }) =>
+      args.some((arg) => paths.isDisk(arg))
         ? overwritesDisk
         : plainArgs(args).length > 0 && (args.length > 1 || args.some((arg) => /[/.]/.test(arg)))
           ? changes(REMOVES_FILES)
@@ -481,13 +528,18 @@ const PROGRAMS: readonly (readonly [string, Judge])[] = [
   ['format', ({ args }) => (args.some((arg) => /^[a-z]:$/i.test(arg)) ? overwritesDisk : null)],
   ['diskpart', ({ args }) => (args.includes('/s') ? overwritesDisk : null)],
   ['cp mv install ln tee sponge', writesTo],
-  [READERS, readsFile],
+  ['mkdir touch mkfifo mknod', makes],
+  ['split csplit', writesLast],
+  ['sort', writesBehind('o', '--output')],
+  ['tar bsdtar', unpacks],
+  ['unzip 7z', writesBehind('d')],
+  [`${READERS} rg ag ack`, readsFile],
   ['chmod', modes],
   [
     'chown chgrp setfacl',
-    ({ args }) =>
+    ({ args, paths }) =>
       (gives(args, 'R', '--recursive') && plainArgs(args).length > 1) ||
-      plainArgs(args).some((one, at) => at > 0 && (isRoot(one) || isVitalFile(one)))
+      plainArgs(args).some((one, at) => at > 0 && (isRoot(one, paths) || paths.isVitalFile(one)))
         ? changes('rights of files changed')
         : null,
   ],
@@ -783,8 +835,8 @@ const PROGRAMS: readonly (readonly [string, Judge])[] = [
   ['perl ruby lua', codeRunner('eE')],
   [
     'perl ruby',
-    ({ args }) =>
-      args.some((arg) => /^-[a-z]{0,4}i/.test(arg)) && args.some(isVitalFile)
+    ({ args, paths }) =>
+      args.some((arg) => /^-[a-z]{0,4}i/.test(arg)) && args.some((arg) => paths.isVitalFile(arg))
         ? changes('a file of the system written over')
         : null,
   ],
@@ -831,8 +883,9 @@ const PROGRAMS: readonly (readonly [string, Judge])[] = [
   ],
   [
     'sed',
-    ({ args }) =>
-      (gives(args, 'i', '--in-place') && args.some(isVitalFile)) || args.some((arg) => /^\d{0,4}e\s/.test(arg))
+    ({ args, paths }) =>
+      (gives(args, 'i', '--in-place') && args.some((arg) => paths.isVitalFile(arg))) ||
+      args.some((arg) => /^\d{0,4}e\s/.test(arg))
         ? changes('a file of the system written over')
         : null,
   ],

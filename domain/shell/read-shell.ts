@@ -4,8 +4,8 @@ import { decodeEscapes } from '../inspection/escapes.js';
 import { Allowance } from './allowance.js';
 import { JoiningBudget, linesOfList, linesOfMembers } from './joined.js';
 import { type Command, FUNCTIONS, namesGiven, readCommands, type Word } from './lexer.js';
-import { ENTERS, Folders } from './folders.js';
-import { inFolder, isDisk, isVitalFile } from './paths.js';
+import { ENTERS, Folders, type View } from './folders.js';
+import { namesEntered, type Paths } from './paths.js';
 import { commandLine } from './named-program.js';
 import { type Call, isKnownProgram, judgeProgram, type ShellReading, TAKES_PATHS } from './programs.js';
 import { words } from '../text.js';
@@ -136,7 +136,7 @@ function readPlain(text: string, depth: number, allowance: Allowance, isRun = fa
   let evaluates = false;
   let known = 0;
   const sources: Sources = new Map();
-  const folders = new Folders();
+  const folders = new Folders(allowance.paths);
   for (const command of commands) {
     allowance.checkpoint();
     const call = callOf(command.words);
@@ -148,10 +148,16 @@ function readPlain(text: string, depth: number, allowance: Allowance, isRun = fa
     const add = (reading: ShellReading | null): void => {
       if (reading !== null) worst = graver(worst, { ...reading, form: prose ? 'prose' : 'command' });
     };
-    if (call !== null) folders.enter(call.program, call.args);
+    for (const { name, value } of command.assigned) folders.search(`${name}=${value}`);
+    if (call !== null) {
+      if (EXPORTERS.has(call.program)) for (const arg of call.args) folders.search(arg);
+      folders.enter(call.program, call.args);
+    }
     if (folders.isLost) add(DECODED);
-    add(judge(command, call, sources, folders.with(foldersOf(command, call)), depth, allowance));
-    if (isRun && writesUnsurely(command, set)) add(UNSURE);
+    add(judge(command, call, sources, folders, depth, allowance));
+    // From here on: where it makes the link itself, the name is still its own.
+    if (call !== null) folders.link(call.program, call.args);
+    if ((isRun || mayBeginAtRoot(command, allowance.paths)) && writesUnsurely(command, set)) add(UNSURE);
     // Whatever feeds it: a pipe or a redirect may be of the group that it stands in.
     if (isRun && call !== null && SHELLS.has(call.program) && call.args.length === 0) add(PIPED);
     if (call !== null) add(hidden(call, command.ticked, set, mayBeSet, isRun, depth, allowance));
@@ -374,7 +380,7 @@ const baseName = (word: Pick<Word, 'raw' | 'text'>): string => {
     .toLowerCase();
 };
 
-interface Called extends Omit<Call, 'command'> {
+interface Called extends Pick<Call, 'program' | 'args'> {
   /** The words from the program on. */
   readonly rest: readonly Word[];
   readonly prefixed: boolean;
@@ -445,7 +451,7 @@ function callOf(all: readonly Word[]): Called | null {
     while (at < all.length) {
       const { text } = all[at] as Word;
       if (FEEDERS.has(program)) place ||= placeOf(text, all[at + 1]?.text ?? '');
-      if (valued.has(text)) at += 2;
+      if (takesValue(valued, text)) at += 2;
       else if (text.startsWith('-') || /^[A-Za-z_]\w{0,63}=/.test(text)) at += 1;
       else if (own > 0) {
         own -= 1;
@@ -457,23 +463,39 @@ function callOf(all: readonly Word[]): Called | null {
   return fed ? { program: 'sh', args: [], rest: all.slice(-1), prefixed, fed, place } : null;
 }
 
-const argumentIn = (folder: string, arg: string): string =>
-  arg.startsWith('of=') ? `of=${inFolder(folder, arg.slice(3))}` : arg.startsWith('-') ? arg : inFolder(folder, arg);
+/** `-u`, `-nu`, `--us`: whether the value of an option is the next word. */
+function takesValue(valued: ReadonlySet<string>, option: string): boolean {
+  if (valued.has(option)) return true;
+  if (/^--[a-z]/.test(option) && !option.includes('=')) return [...valued].some((one) => one.startsWith(option));
+  return (
+    /^-[a-zA-Z0-9]{2,8}$/.test(option) &&
+    Array.from(option.slice(1)).findIndex((one) => valued.has(`-${one}`)) === option.length - 2
+  );
+}
+
+/** `of=x`, `--output=x`: only what stands behind the name is a path. */
+const argumentIn = (view: View, arg: string): string => {
+  const name = /^(?:if|of|--[a-z-]{1,32})=/.exec(arg)?.[0];
+  if (name !== undefined) return name + view(arg.slice(name.length));
+  return arg.startsWith('-') ? arg : view(arg);
+};
 
 /** The folders in which prefixes run a program: `env -C /etc`, `sudo --chdir=/etc`. */
 function foldersOf({ words: all }: Command, call: Called | null): readonly string[] {
   if (!(call?.prefixed ?? false)) return [];
   const before = all.slice(0, all.length - (call?.rest.length ?? 0)).map(({ text }) => text);
   return before.flatMap((text, at) => {
-    if (text.startsWith('--chdir=')) return [text.slice('--chdir='.length)];
-    return /^(?:-C|-D|--chdir)$/.test(before[at - 1] ?? '') ? [text] : [];
+    const option = /^(?:--c[hdir]{0,4}=|-[a-zA-Z0-9]{0,8}?[CD])/.exec(text)?.[0];
+    if (option !== undefined && option !== text) return [text.slice(option.length)];
+    return /^(?:-[a-zA-Z0-9]{0,8}[CD]|--c[hdir]{0,4})$/.test(before[at - 1] ?? '') ? [text] : [];
   });
 }
 
 const UNSURE: ShellReading = { effect: 'changes', kind: 'a file written over that only a shell knows' };
 /** Words that only a shell makes a path of, apart from those variables that lead to no folder of the system. */
-const isUnsure = ({ text, unknown, runs }: Word, set: ReadonlySet<string>): boolean =>
+const isUnsure = ({ text, unknown, runs, operated }: Word, set: ReadonlySet<string>): boolean =>
   runs.some((inner) => !saysNothing(inner)) ||
+  operated ||
   (unknown !== '' &&
     (!PLAIN_VARIABLES.has(unknown) || set.has(unknown) || text.indexOf('$') !== text.lastIndexOf('$')));
 const PLAIN_VARIABLES = words('HOME PWD USER UID HOSTNAME $ ? # !');
@@ -482,7 +504,8 @@ const WRITES_ANY = words('tee sponge truncate chmod chown chgrp setfacl');
 const OUTPUT = /^(?:-[a-zA-Z]{0,8}[oOt]|--output|--output-document|--target-directory|-fprint[0f]?|-fls)$/;
 /** Whether a command writes to a file that only a shell knows: `cp x $y`, `> $(z)`. `isLost`: it does not know the folder either. */
 export function writesUnsurely(command: Command, set: ReadonlySet<string>, isLost = false): boolean {
-  const unsure = (word: Word): boolean => isUnsure(word, set) || (isLost && !/^[/~&]/.test(word.text));
+  const unsure = (word: Word): boolean =>
+    isUnsure(word, set) || (isLost && (!/^[/~&]/.test(word.text) || namesEntered(word.text)));
   if (command.redirects.some(({ operator, target }) => operator.includes('>') && target !== null && unsure(target)))
     return true;
   const call = callOf(command.words);
@@ -504,6 +527,11 @@ export function writesUnsurely(command: Command, set: ReadonlySet<string>, isLos
         (/^--(?:output|output-document|target-directory)=/.test(word.text) && unsure(word))),
   );
 }
+/** `${PWD:0:1}etc/passwd`: whether what is left of a value may make a path of the system of the words behind it. */
+const mayBeginAtRoot = ({ words: all, redirects }: Command, paths: Paths): boolean =>
+  [...all, ...redirects.map(({ target }) => target)].some(
+    (word) => (word?.operated ?? false) && paths.isVitalFile(`/${word?.bare ?? ''}`),
+  );
 /** Whether a command enters a folder that only a shell knows. */
 export const getsLost = (command: Command, set: ReadonlySet<string>): boolean => {
   const call = callOf(command.words);
@@ -560,11 +588,14 @@ function judge(
   command: Command,
   call: Called | null,
   sources: Sources,
-  folders: readonly string[],
+  entered: Folders,
   depth: number,
   allowance: Allowance,
 ): ShellReading | null {
-  let worst = redirected(command, folders);
+  const own = foldersOf(command, call);
+  const [folders, views] = [entered.with(own), entered.views(own)];
+  const { paths } = allowance;
+  let worst = redirected(command, views, allowance);
   if (call === null) return worst;
   const { program, args, rest } = call;
   if (isProse(rest, program)) return worst;
@@ -593,12 +624,16 @@ function judge(
     worst = worse(worst, STOPPED);
   if (isKnownProgram(program)) {
     const given = call.fed ? [...args, './fed'] : args;
-    worst = worse(worst, judgeProgram({ program, args: given, command }));
+    worst = worse(worst, judgeProgram({ program, args: given, command, paths }));
     if (TAKES_PATHS.has(program))
-      for (const folder of folders)
-        worst = worse(worst, judgeProgram({ program, args: given.map((arg) => argumentIn(folder, arg)), command }));
+      for (const view of views) {
+        allowance.checkpoint();
+        // Without a folder some programs read the one that they are in.
+        const seen = [...given.map((arg) => argumentIn(view, arg)), ...(readsHere(program, args) ? [view('.')] : [])];
+        worst = worse(worst, judgeProgram({ program, args: seen, command, paths }));
+      }
   }
-  if (SENDERS.has(program) && args.length > 0 && readsVitalFile(command)) worst = worse(worst, SENT);
+  if (SENDERS.has(program) && args.length > 0 && readsVitalFile(command, paths)) worst = worse(worst, SENT);
   if (
     args.some((arg) => /\/dev\/(?:tcp|udp)\/[^\s/]{1,255}\/[\d$]/.test(arg)) ||
     args.some((arg) => arg.startsWith('stratum+'))
@@ -676,13 +711,17 @@ const isPattern = ({ text, raw, quoted }: Word): boolean =>
   text !== '[[' &&
   /[*?]|\[[^\]]|\{[^}]{0,64}(?:,|\.\.)|^\{\}$/.test(text);
 
+/** They look through the folder that they are in where no other is named. */
+const SEARCHES = words('grep egrep fgrep zgrep rg ag ack');
+const readsHere = (program: string, args: readonly string[]): boolean =>
+  SEARCHES.has(program) && args.filter((arg) => !arg.startsWith('-')).length <= 1;
 const SENDERS = words('nc ncat netcat nc.traditional nc.openbsd socat curl telnet ssh');
 const SENT: ShellReading = { effect: 'changes', kind: 'data sent out' };
 /** Whether what a command reads comes from a file of the system: `cat /etc/passwd | base64 | nc host 1`. */
-function readsVitalFile({ reads }: Command): boolean {
+function readsVitalFile({ reads }: Command, paths: Paths): boolean {
   let giver = reads;
   for (let back = 0; giver !== null && back < DEEPEST; back += 1) {
-    if (giver.words.some(({ text }) => isVitalFile(text))) return true;
+    if (giver.words.some(({ text }) => paths.isVitalFile(text))) return true;
     giver = giver.reads;
   }
   return false;
@@ -1003,14 +1042,18 @@ const codeOf = (rest: readonly Word[]): ShellReading | null => {
 };
 
 /** Judges where a command's output goes. */
-function redirected({ redirects, words: all }: Command, folders: readonly string[]): ShellReading | null {
+function redirected(
+  { redirects, words: all }: Command,
+  views: readonly View[],
+  { paths }: Allowance,
+): ShellReading | null {
   for (const { operator, target } of redirects) {
     if (target === null || !operator.includes('>')) continue;
     const { text } = target;
-    if (isDisk(text)) return { effect: 'takes_over', kind: 'a disk written over' };
+    if (paths.isDisk(text)) return { effect: 'takes_over', kind: 'a disk written over' };
     if (/^\/dev\/(?:tcp|udp)\//.test(text)) return SHELL_AWAY;
     const isVital =
-      isVitalFile(text) || (!text.startsWith('&') && folders.some((one) => isVitalFile(inFolder(one, text))));
+      paths.isVitalFile(text) || (!text.startsWith('&') && views.some((view) => paths.isVitalFile(view(text))));
     if (isVital && (all.length > 0 || operator === '>'))
       return { effect: 'takes_over', kind: 'a file of the system written over' };
   }
@@ -1028,7 +1071,7 @@ function forkBomb(command: Command, functions: ReadonlySet<string>): ShellReadin
 }
 
 /** Detects `curl -o a.sh http://... && sh a.sh`. Records the names of downloaded files in `files`. */
-function runsWhatItFetched({ program, args }: Omit<Call, 'command'>, files: Set<string>): boolean {
+function runsWhatItFetched({ program, args }: Pick<Call, 'program' | 'args'>, files: Set<string>): boolean {
   const names = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
   if (/^(?:curl|wget|aria2c|fetch|certutil)$/.test(program)) {
     args.forEach((arg, at) => {
