@@ -5,6 +5,7 @@ import type { CallInput } from '../contracts/call.js';
 import type { Json, JsonObject } from '../contracts/json.js';
 import type { ModificationDiff, PendingRequest } from '../contracts/review.js';
 import type { LedgerEntry } from '../contracts/ledger.js';
+import { limitedRow } from '../domain/call-record/rows.js';
 import { hashOfEntry } from '../domain/ledger/entry-fault.js';
 import { approvalFindings } from '../domain/review/approval-evidence.js';
 import { approvalStatementOf, challengeOf } from '../domain/review/approval-challenge.js';
@@ -13,6 +14,7 @@ import type { QuorumRule } from '../domain/review/quorum.js';
 import { createPasskeys, type Passkeys } from '../domain/review/passkeys.js';
 import { type AssertionFaults, softwareAuthenticator } from '../test/support/authenticator.js';
 import { openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
+import { type AlarmKind, alarmRow } from './ledger.js';
 
 const CONSOLE = { rpId: 'console.example', origin: 'https://console.example' };
 const ANA = { subject: 'operator:ana', tenant: 'acme' };
@@ -411,6 +413,64 @@ describe('a call that two people must approve with their passkeys', () => {
       await expect(decide(signed, 'approve', row, { who: BEN })).rejects.toMatchObject({ code: 'passkey_refused' });
     await gate.host.idle();
     expect([(await gate.calls.find(call.correlation_id))?.state, gate.executed.length]).toEqual(['parked', 0]);
+  });
+});
+
+describe('an approval with other rows under the id of its call', () => {
+  const findings = async () => approvalFindings(await gate.rows(call.correlation_id));
+  beforeEach(async () => {
+    await decide(device.get(challenge()));
+    await gate.host.idle();
+  });
+
+  it.each<AlarmKind>([
+    'alarm.call_stuck',
+    'alarm.forged_decision',
+    'alarm.review_tampered',
+    'alarm.reconciled',
+    'alarm.row_refused',
+    'alarm.record_tampered',
+  ])('is proved beside %s, which Gate writes in its own name', async (kind) => {
+    const of = { correlation_id: call.correlation_id, tenant: 'acme', reasoning: 'somebody must look', detail: {} };
+    await gate.ledger.append([alarmRow({ ...of, kind })]);
+    expect(await gate.kinds(call.correlation_id)).toContain(kind);
+    expect(await findings()).toMatchObject([{ event: 'hil.approved', fault: null }]);
+  });
+
+  it('is proved beside a request for another tool that limits refused under the same id', async () => {
+    await gate.ledger.append([
+      limitedRow({
+        correlationId: call.correlation_id,
+        atMs: Date.now(),
+        tenant: 'acme',
+        agent: call.agent,
+        spiffe: call.agent_spiffe,
+        tool: 'another_tool',
+        reason: 'too many requests',
+        limits: { limit: 1 },
+      }),
+    ]);
+    expect(await findings()).toMatchObject([{ event: 'hil.approved', fault: null }]);
+  });
+
+  it.each<[string, Partial<LedgerEntry>, RegExp]>([
+    ['does not tell what ran', { tool_params_sha256: null }, /upstream\.outcome it is not told which request ran/],
+    ['does not tell which tool ran', { tool_name: null }, /upstream\.outcome it is not told which tool ran/],
+    ['tells of another tool', { tool_name: 'another_tool' }, /another tool/],
+    ['tells of another agent', { agent_id: 'somebody-else' }, /another agent/],
+  ])('is not proved where the row of the outcome %s, with or without a hash that fits', async (_, lie, why) => {
+    const rows = await gate.rows(call.correlation_id);
+    const told = (mend: (row: LedgerEntry) => LedgerEntry) =>
+      approvalFindings(rows.map((each) => (each.event_kind === 'upstream.outcome' ? mend({ ...each, ...lie }) : each)));
+    expect(told((each) => ({ ...each, entry_hash: hashOfEntry(each) }))[0]?.fault).toMatch(why);
+    expect(told((each) => each)[0]?.fault).not.toBeNull();
+  });
+
+  it('is not proved where the row of the outcome is not what its hash says', async () => {
+    const rows = (await gate.rows(call.correlation_id)).map((each) =>
+      each.event_kind === 'upstream.outcome' ? { ...each, reasoning: 'as somebody wants it' } : each,
+    );
+    expect(approvalFindings(rows)[0]?.fault).toMatch(/upstream\.outcome proves nothing/);
   });
 });
 
