@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { BATCH_METHOD } from '../../../contracts/call-methods.js';
 import { DECISION_CONTRACT, type Mode, SERVER_EXECUTION_CONTRACT } from '../../../contracts/call.js';
 import { GateError } from '../../../domain/errors.js';
-import { BATCH_METHOD } from '../../../domain/mcp/batch.js';
 import { selectContract, selectorOnControl } from '../../../domain/mcp/contract-selection.js';
 import { parseMcpRequest } from '../../../domain/mcp/envelope.js';
 import type { ServiceApp } from '../../plugins/app.js';
