@@ -112,10 +112,13 @@ export function passkeyStore(options: PasskeyStandingsOptions): PasskeyStore {
         return {
           counts: { registered: true, credentials: [...kept, credential_id], recovery_sha256 },
           beside: [
-            db.deleteFrom('passkey_ceremonies').where('id_sha256', '=', id_sha256),
             ...(replaces
-              ? [db.deleteFrom('passkeys').where('tenant', '=', tenant).where('subject', '=', subject)]
-              : []),
+              ? [
+                  // Also what a session that was stolen with the lost passkey began.
+                  db.deleteFrom('passkey_ceremonies').where('tenant', '=', tenant).where('subject', '=', subject),
+                  db.deleteFrom('passkeys').where('tenant', '=', tenant).where('subject', '=', subject),
+                ]
+              : [db.deleteFrom('passkey_ceremonies').where('id_sha256', '=', id_sha256)]),
             db.insertInto('passkeys').values({ ...passkey, mac }),
           ],
         };

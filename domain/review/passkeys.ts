@@ -77,7 +77,8 @@ export interface PasskeyStore {
   /** False when it was over already. */
   end(idSha256: string): Promise<boolean>;
   /**
-   * Ends the registration and stores its passkey, of a recovery as the person's only one; all or nothing. False when it was over already;
+   * Ends the registration and stores its passkey, of a recovery as the person's only one, which ends every other ceremony of his; all or
+   * nothing. False when it was over already;
    * `passkey_known` also for its key under another id, `passkey_session_required` for a `first` that is none any more.
    */
   complete(idSha256: string, passkey: StoredPasskey, purpose: RegistrationPurpose): Promise<boolean>;
@@ -253,6 +254,12 @@ export function createPasskeys(options: PasskeysOptions): Passkeys {
           throw new GateError('recovery_refused');
       }
       const { ceremony, challenge } = await begin(who, purpose);
+      // A recovery ends what was begun before it, so what this session begins now must not be after it.
+      if (purpose === 'add')
+        await sessionOf(session, who).catch(async (over: unknown) => {
+          await store.end(sha256Hex(ceremony));
+          throw over;
+        });
       const { generateRegistrationOptions } = await webauthn();
       const publicKey = await generateRegistrationOptions({
         rpName: 'Gate',
