@@ -89,17 +89,6 @@ export function passkeyStore(options: PasskeyStandingsOptions): PasskeyStore {
       const replaces = purpose === 'recover';
       const mac = keys.authenticate(authenticated(passkey), MAC_USE);
       const { credential_id, tenant, subject } = passkey;
-      const taken = await asked(() =>
-        db
-          .selectFrom('passkeys')
-          .select('credential_id')
-          // One key is one person, under whatever id.
-          .where(({ eb, or }) =>
-            or([eb('credential_id', '=', credential_id), eb('public_key', '=', passkey.public_key)]),
-          )
-          .executeTakeFirst(),
-      );
-      if (taken) throw new GateError('passkey_known');
       return standings.change({ tenant, subject }, async ({ whole, registered, credentials, recovery_sha256 }) => {
         // Begun before the first was made, it would be the second, and nobody's session asked for it.
         if (purpose === 'first' && registered) throw new GateError('passkey_session_required');
@@ -108,6 +97,17 @@ export function passkeyStore(options: PasskeyStandingsOptions): PasskeyStore {
           db.selectFrom('passkey_ceremonies').select('id_sha256').where('id_sha256', '=', id_sha256).executeTakeFirst(),
         );
         if (!begun) return null;
+        const taken = await asked(() =>
+          db
+            .selectFrom('passkeys')
+            .select('credential_id')
+            // One key is one person, under whatever id and in whatever encoding.
+            .where(({ eb, or }) =>
+              or([eb('credential_id', '=', credential_id), eb('key_sha256', '=', passkey.key_sha256)]),
+            )
+            .executeTakeFirst(),
+        );
+        if (taken) throw new GateError('passkey_known');
         const kept = replaces ? [] : credentials;
         return {
           counts: { registered: true, credentials: [...kept, credential_id], recovery_sha256 },
@@ -203,7 +203,7 @@ export function passkeyStore(options: PasskeyStandingsOptions): PasskeyStore {
   };
 }
 
-type Stored = ReviewTables['passkeys'];
+type Stored = Omit<ReviewTables['passkeys'], 'key_sha256'>;
 
 const ceremonyText = (of: Omit<Ceremony, 'purpose'> & { readonly purpose: string }): string =>
   JSON.stringify([

@@ -38,6 +38,11 @@ export interface StoredPasskey {
   readonly created_ms: number;
 }
 
+export interface NewPasskey extends StoredPasskey {
+  /** SHA-256 of the key as SubjectPublicKeyInfo in its one usual encoding, hex: COSE has several of one key. */
+  readonly key_sha256: string;
+}
+
 /**
  * What a ceremony is for: a person's first passkey, one beside others, one in place of those that were lost, or a session.
  */
@@ -81,7 +86,7 @@ export interface PasskeyStore {
    * nothing. False when it was over already;
    * `passkey_known` also for its key under another id, `passkey_session_required` for a `first` that is none any more.
    */
-  complete(idSha256: string, passkey: StoredPasskey, purpose: RegistrationPurpose): Promise<boolean>;
+  complete(idSha256: string, passkey: NewPasskey, purpose: RegistrationPurpose): Promise<boolean>;
   /** In place of an earlier one of the same person. */
   allowRecovery(recovery: Recovery): Promise<void>;
   /** Uses the token up. False where it is not the person's, is over, or others were tried too often. */
@@ -295,7 +300,7 @@ export function createPasskeys(options: PasskeysOptions): Passkeys {
       }).catch(refusedWith);
       if (!verified) throw new GateError('passkey_refused', 'the attestation does not hold');
       const { id: credential_id, publicKey, counter } = registrationInfo.credential;
-      await spkiOf(publicKey);
+      const spki = await spkiOf(publicKey);
       const passkey = {
         credential_id,
         tenant,
@@ -303,6 +308,7 @@ export function createPasskeys(options: PasskeysOptions): Passkeys {
         public_key: Buffer.from(publicKey).toString('base64url'),
         counter,
         created_ms: now,
+        key_sha256: sha256Hex(Buffer.from(spki, 'base64url')),
       };
       if (!(await store.complete(id, passkey, begun.purpose))) throw new GateError('ceremony_not_found');
       return credential_id;

@@ -131,13 +131,16 @@ describe('registering a passkey', () => {
     expect(await hil.reviews.passkeys.of('acme', 'operator:dev')).toHaveLength(1);
   });
 
-  it('takes no key under another id: one key is one person', async () => {
+  it.each([
+    ['', {}],
+    [', in another encoding', { yFirst: true }],
+  ])('takes no key under another id%s: one key is one person', async (_, encoding) => {
     const keys = authenticatorKeys();
     const mine = softwareAuthenticator(CONSOLE, keys);
     const one = await start();
     expect((await finish(one.cookie, mine.create(one.publicKey.challenge))).status).toBe(200);
     const two = await start({ tenant: 'globex', token: OTHER_OPERATOR });
-    const again = softwareAuthenticator(CONSOLE, keys).create(two.publicKey.challenge);
+    const again = softwareAuthenticator(CONSOLE, keys).create(two.publicKey.challenge, encoding);
     expect(again.id).not.toBe(mine.id);
     expect(await finish(two.cookie, again, { tenant: 'globex', token: OTHER_OPERATOR })).toMatchObject({
       status: 409,
