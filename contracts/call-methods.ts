@@ -1,7 +1,7 @@
 import type { JsonObject } from './json.js';
 
 /** The methods that read something for a model and are calls: judged, recorded, limited and sent at most once. */
-export const READ_CALLS = ['resources/read', 'prompts/get'] as const;
+const READ_CALLS = ['resources/read', 'prompts/get'] as const;
 export type ReadCall = (typeof READ_CALLS)[number];
 
 /**
