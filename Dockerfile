@@ -28,6 +28,7 @@ COPY bin ./bin
 COPY policies ./policies
 COPY docs/how-to/select-a-contract.md ./docs/how-to/select-a-contract.md
 COPY personas ./personas
+COPY demo/probes.json ./demo/probes.json
 # Fresh volumes mounted here belong to the user below.
 RUN mkdir -p /data /state && chown node:node /data /state
 USER node

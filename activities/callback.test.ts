@@ -20,6 +20,7 @@ function setting(send: () => Promise<void>, ledgerIsThere = true) {
   const activities = createCallbackActivities({
     calls,
     deliver: send,
+    reportDelivered: (id, status) => Promise.resolve(void told.push(`${id} was told: ${status}`)),
     reportStuck: (_id, duty, reason) => (told.push(`${duty}: ${reason}`), Promise.resolve(ledgerIsThere)),
   });
   return { activities, done, told };
@@ -27,9 +28,9 @@ function setting(send: () => Promise<void>, ledgerIsThere = true) {
 
 describe('a callback', () => {
   it('that arrived is owed no longer', async () => {
-    const { activities, done } = setting(() => Promise.resolve());
+    const { activities, done, told } = setting(() => Promise.resolve());
     await activities.deliver('c');
-    expect(done).toEqual(['callback of c']);
+    expect([done, told]).toEqual([['callback of c'], ['c was told: denied']]);
   });
 
   it('that was refused for good is owed until somebody was told', async () => {

@@ -13,6 +13,8 @@ export interface CallbackActivityOptions {
   readonly durableFromHere?: (() => () => Promise<void>) | undefined;
   /** Counts and logs the delivery and writes its row; false when the ledger does not accept the row now. */
   readonly reportStuck: (correlationId: string, duty: 'callback', reason: string) => Promise<boolean>;
+  /** Writes the row of a delivery, where the ledger takes it now. */
+  readonly reportDelivered: (correlationId: string, status: string) => Promise<void>;
 }
 
 export const createCallbackActivities = ({
@@ -20,6 +22,7 @@ export const createCallbackActivities = ({
   deliver: send,
   durableFromHere,
   reportStuck,
+  reportDelivered,
 }: CallbackActivityOptions) => ({
   /**
    * Reports how a parked call was settled to its caller's address (docs/architecture/reviews.md#callbacks). Delivery is at least once; the
@@ -51,6 +54,8 @@ export const createCallbackActivities = ({
       if (!(error as { final?: boolean }).final) throw error;
       throw new GateError('callback_not_allowed', (error as Error).message, { cause: error });
     }
+    // Before it is owed no longer: a repeat adds no second row, and a failure here sends nothing again.
+    await reportDelivered(correlationId, status);
     await calls.followedUp(correlationId, 'callback');
   },
 

@@ -151,6 +151,31 @@ export function createLedgerActivities({
       );
     },
 
+    /**
+     * Says that a callback arrived. Best effort: what was sent is not sent again because the ledger is away, and the row then is missing. A
+     * repeat adds no second one.
+     */
+    async reportDelivered(correlationId: string, status: string): Promise<void> {
+      const call = (await calls.find(correlationId).catch(() => null))?.evidence.call;
+      if (!call) return;
+      const row = fittingRow({
+        id: uuidFromDigest('gate.callback', correlationId, status),
+        agent_id: 'gate-proxy',
+        method: 'callback.delivered',
+        event_kind: 'callback.delivered',
+        intent_category: 'Privileged Action',
+        authorized: true,
+        reasoning: `the caller was told that its review ended: ${status}`,
+        policy_decision: { status },
+        state_namespace: call.state_namespace ?? 'operator',
+        correlation_id: correlationId,
+        tenant: call.tenant,
+      });
+      await within(waitForLedgerMs, ledger.append([row]), () => new Error('the ledger did not answer in time')).catch(
+        () => undefined,
+      );
+    },
+
     /** Appends the rows or throws; the engine retries it until the ledger takes them. Safe to repeat. */
     async appendRows(correlationId: string): Promise<void> {
       try {

@@ -8,6 +8,7 @@ import { errorText, GateError } from '../domain/errors.js';
 import { within } from '../domain/within.js';
 import { APPROVED_CLAIM_LIMIT_MS } from '../domain/pipeline/pipeline.js';
 import { foreignText } from '../domain/text.js';
+import type { Probing } from '../domain/probes/ports.js';
 import { isOver } from '../domain/review/transitions.js';
 import type { CallbackActivities } from './callback.js';
 import { alarmRow, type LedgerActivities, type OnAlarm, raise } from './ledger.js';
@@ -47,6 +48,8 @@ export interface ReconcileOptions {
   readonly review: ReviewActivities;
   readonly rows: LedgerActivities;
   readonly callback: Pick<CallbackActivities, 'deliver' | 'giveUpCallback'>;
+  /** Has calls of unknown outcome probed; absent where no tool has a probe. */
+  readonly probing?: Probing | undefined;
   /** How long after its deadline a call may stand before reconciliation closes it. */
   readonly graceMs: number;
   readonly retentionMs: number;
@@ -73,6 +76,7 @@ const NEEDED: Readonly<Partial<Record<Duty, readonly Neighbour[]>>> = {
   open: ['engine', 'ledger'],
   rows: ['ledger'],
   review: ['review'],
+  probe: ['engine'],
   alarm: ['ledger'],
 };
 
@@ -235,6 +239,16 @@ export function createReconcileActivities(options: ReconcileOptions) {
             ms,
             work: () => tellCaller(id),
           })),
+        // Without any patience: where its workflow runs already, it goes on; where that was lost, another one does.
+        probe: async (after) => {
+          const { probing } = options;
+          if (!probing) return [];
+          return (await calls.followUpsDue('probe', now(), PAGE, after)).map(({ correlation_id: id, due_ms: ms }) => ({
+            id,
+            ms,
+            work: () => probing.begin(id),
+          }));
+        },
         alarm: async ({ id: after }) =>
           [...setbacks.values()]
             .filter(({ duty, correlation_id: id }) => duty === 'alarm' && id > after)

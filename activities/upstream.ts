@@ -6,6 +6,8 @@ import { sha256Hex } from '../domain/crypto/digest.js';
 import { claimLimitOf, outOfTime } from '../domain/pipeline/pipeline.js';
 import type { CallTalks } from '../domain/pipeline/call-talks.js';
 import type { UnknownCause, Upstream } from '../domain/pipeline/upstream.js';
+import { withheldText } from '../domain/responses/withheld.js';
+import type { JudgedResponse, ResponseJudge } from '../domain/responses/judge.js';
 import { toldOfChange } from '../domain/review/told-change.js';
 import { approvalFault, effectiveBody, type VerifyDecision } from '../domain/review/approval.js';
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
@@ -27,6 +29,7 @@ export function createUpstreamActivities({
   reviews,
   rulesNow,
   talks,
+  responses,
   now = Date.now,
 }: {
   calls: CallStore;
@@ -43,6 +46,8 @@ export function createUpstreamActivities({
   rulesNow: RulesNow;
   /** Whoever holds the agent's request, where that is this process. */
   talks?: CallTalks | undefined;
+  /** Judges what the tool answers; absent where a test asks nothing of it. */
+  responses?: ResponseJudge | undefined;
   now?: () => number;
 }) {
   const outcomeWithoutResult = (
@@ -162,6 +167,8 @@ export function createUpstreamActivities({
         const words = `agent ${call.agent} of tenant ${call.tenant} is not among those that may call any more`;
         return notRun(correlationId, words, null, 'agent_standing_changed');
       }
+      const held = (await definitions?.held(call)) ?? null;
+      if (held !== null) return notRun(correlationId, held, null, 'tool_quarantined');
       // Right before the attempt: the tool must still be what the operator read. This check uses the call's own time.
       const { decision, evidence } = claimed.record;
       const changed =
@@ -180,22 +187,28 @@ export function createUpstreamActivities({
           return notRun(correlationId, words, null, 'attempt_not_begun');
         }
       }
+      const heard = talks?.listenerOf(correlationId) ?? null;
+      const talk = heard && responses ? responses.listening(call, heard) : null;
       const reply = await upstream.callTool(call, body, {
         timeoutMs: Math.max(1, call.upstream_timeout_ms - (now() - startedMs)),
         ...(signal && { signal }),
-        listener: talks?.listenerOf(correlationId) ?? null,
+        listener: talk?.listener ?? heard,
       });
       const timing = { duration_ms: now() - startedMs, at: new Date(now()).toISOString() };
       if (reply.kind === 'not_sent') return notRun(call.correlation_id, reply.reason, timing.duration_ms);
       if (reply.kind === 'unknown')
         return lose(correlationId, reply.reason, { durationMs: timing.duration_ms, cause: reply.cause });
-      const result = Buffer.from(toldOfChange(reply.text, claimed.record), 'utf8');
+      // Nothing of the answer is kept before it is judged: after a crash here its outcome is unknown, and nobody is given what nobody looked at.
+      const judged: JudgedResponse = (await responses?.judge(call, reply.text, talk?.heard())) ?? { text: reply.text };
+      const released = judged.text ?? withheldText(request.body['id'], correlationId);
+      const result = Buffer.from(toldOfChange(released, claimed.record), 'utf8');
       const outcome: RecordedOutcome = {
         ...timing,
         stage: reply.failed ? 'failed' : 'completed',
         status_code: reply.statusCode,
         result_sha256: sha256Hex(result),
         receipt_sha256: receiptSha256(call, { submitted: request.body, effective: body }, result, reply.statusCode),
+        ...(judged.inspected && { inspected: judged.inspected }),
         error: null,
       };
       // The tool has run: what it answered is worth a few more tries. The same result is stored once.

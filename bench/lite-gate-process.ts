@@ -7,7 +7,15 @@ import { answerQuestions, ownCpuMs } from './child.js';
 /** The lite edition as the command starts it, in a process of its own. */
 let running: Lite | undefined;
 const answers = {
-  async start({ upstream, ledger }: { upstream: string; ledger: string }): Promise<string> {
+  async start({
+    upstream,
+    ledger,
+    env = {},
+  }: {
+    upstream: string;
+    ledger: string;
+    env?: Record<string, string>;
+  }): Promise<string> {
     const config = readLiteConfig({
       GATE_LITE_PORT: '0',
       GATE_LITE_LEDGER: ledger,
@@ -16,6 +24,7 @@ const answers = {
       GATE_LITE_VELOCITY_LIMIT: '0',
       GATE_LITE_MAX_PARKED_CALLS: '1000000',
       GATE_LITE_MAX_PARKED_BYTES: '10000000000',
+      ...env,
     });
     running = await startLite({ config, logger: pino({ level: 'silent' }) });
     return running.url;

@@ -68,6 +68,8 @@ const DUE_SECS = 60;
 /** Falls due within the minute, as the goal says. Where parking is slower, several minutes of it are given the same minute of deadlines. */
 const DUE_GOAL = 1_000;
 const MOST_DUE_STARTS = 4;
+/** Parking is spread over its minute in pieces of this length, so that deadlines of several minutes together pass evenly too. */
+const DUE_SLICE_MS = 2_000;
 /** One minute of parking, and the start before it. */
 const DUE_START_SECS = DUE_SECS + 15;
 const DUE_LIMIT_MS = 120_000;
@@ -144,8 +146,7 @@ export async function runReviewBench({ parks, minutes, say }: ReviewBenchOptions
       gate = await startWaitingGate(stage, ttlSecs);
       if (minute === 0) await cameBack(gate, performance.now() - asked);
       await sleep(Math.max(0, dueFrom - ttlSecs * 1000 - Date.now()));
-      const pressed = await pressCalls(stage, parkedCall(gate), CALLERS, DUE_SECS * 1000, DUE_GOAL - due);
-      due += pressed.answers['202'] ?? 0;
+      due += await parkEvenly(stage, gate, DUE_GOAL / minutesOfParking);
     }
     say(`${due} fall due within a minute`);
     const denies: Pressed[] = [];
@@ -252,3 +253,17 @@ const oldestDueMs = (gate: GateSide, fromMs: number): number => {
   const oldest = numberIn(gate, 'hil.db', `select min(deadline_ms) as n ${DUE_ROWS}`, ...dueMinute(fromMs));
   return Number.isNaN(oldest) ? 0 : Math.max(0, Date.now() - oldest);
 };
+
+/** Parks about so many calls in one minute, at an even rate; how many were parked. */
+async function parkEvenly(stage: Stage, gate: GateSide, goal: number): Promise<number> {
+  const slices = (DUE_SECS * 1000) / DUE_SLICE_MS;
+  const begun = performance.now();
+  let parked = 0;
+  for (let slice = 1; slice <= slices; slice += 1) {
+    const missing = Math.round((goal * slice) / slices) - parked;
+    const pressed = await pressCalls(stage, parkedCall(gate), CALLERS, DUE_SLICE_MS, Math.max(1, missing));
+    parked += pressed.answers['202'] ?? 0;
+    await sleep(Math.max(0, begun + slice * DUE_SLICE_MS - performance.now()));
+  }
+  return parked;
+}

@@ -9,17 +9,24 @@ import { LITE_KINDS, runLiteBench } from './lite.js';
 import { runLiteWriterBench } from './lite-writer.js';
 import { describeMachine } from './machine.js';
 import { runParksBench } from './parks.js';
+import { PROXY_KINDS, runProxyBench } from './proxy.js';
 import { runReviewBench } from './review.js';
 import { runReviewListsBench } from './review-lists.js';
 import { writeReport } from './report.js';
+import { runSoak } from './soak.js';
 import { runStartBench } from './start.js';
 
-const USAGE = `usage: npm run bench -- [calls|start|lite|lite-writer|parks|ledger|ledger-reads|review|review-lists|console] [options]
+const USAGE = `usage: npm run bench -- [calls|proxy|start|lite|lite-writer|parks|ledger|ledger-reads|review|review-lists|console] [options]
   calls    Gate over bare workflows of the same shape (default)
     --rounds N      rounds per kind and side (6)
     --seconds S     length of a round, at concurrency 1 and at 16 each (3)
     --kinds A,B     of ${CALL_KINDS.join(', ')}
     --other DIR     another built copy of Gate, measured in the same run
+  proxy    what both editions add to a request over asking the same tools directly
+    --rounds N      rounds per kind and side (6)
+    --seconds S     length of a round, at concurrency 1 and at 16 each (3)
+    --kinds A,B     of ${PROXY_KINDS.join(', ')}
+    --soak MINUTES  instead: so long at 70 % of the load, with memory and errors
   start    from the command to ready, and the first call after it, over the engine alone
     --rounds N      starts of each side (6)
     --other DIR     another built copy of Gate, measured in the same run
@@ -63,6 +70,7 @@ const { values, positionals } = parseArgs({
     parks: { type: 'string' },
     minutes: { type: 'string', default: '90' },
     modes: { type: 'string', default: 'stay,continue' },
+    soak: { type: 'string' },
     help: { type: 'boolean', short: 'h', default: false },
   },
 });
@@ -80,6 +88,15 @@ async function run(what: string): Promise<void> {
       ...(values.other !== undefined && { other: values.other }),
       say,
     });
+  if (what === 'proxy') {
+    if (values.soak !== undefined) return runSoak({ minutes: Number(values.soak), say });
+    return runProxyBench({
+      rounds: Number(values.rounds),
+      roundMs: Number(values.seconds ?? '3') * 1000,
+      kinds: kindsOf(PROXY_KINDS),
+      say,
+    });
+  }
   if (what === 'start') {
     const { machine, rows } = await runStartBench({
       rounds: Number(values.rounds),

@@ -25,6 +25,9 @@ export interface Stage {
   readonly engine: TemporalServer;
   readonly engineFile: string;
   readonly load: Child<LoadQuestions>;
+  /** The tools behind every side. */
+  readonly upstreamUrl: string;
+  readonly upstreamPid: number;
   startBare(): Promise<Child<BareQuestions>>;
   /** `directory`: the root of another built copy of Gate, to compare two versions in one run. */
   startGate(name: string, options?: { env?: NodeJS.ProcessEnv; directory?: string }): Promise<GateSide>;
@@ -61,6 +64,8 @@ export async function openStage(say: (line: string) => void): Promise<Stage> {
       engine,
       engineFile: join(folder, 'data', 'temporal.db'),
       load,
+      upstreamUrl,
+      upstreamPid: upstream.pid,
       close,
       async startBare() {
         const bare = startChildProcess<BareQuestions>('bare-process.js');

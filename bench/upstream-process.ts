@@ -44,7 +44,11 @@ const resultOf = ({ method, params }: Message): object =>
         capabilities: { tools: {} },
         serverInfo: { name: 'bench-tools', version: '1' },
       }
-    : { content: [{ type: 'text', text: 'notes.txt' }] };
+    : method === 'tools/list'
+      ? { tools: TOOLS.map((name) => ({ name, description: name, inputSchema: { type: 'object' } })) }
+      : { content: [{ type: 'text', text: 'notes.txt' }] };
+
+const TOOLS = ['list_files', 'read_file', 'delete_file', 'wire_transfer'];
 
 answerQuestions(answers, async () => {
   server?.closeAllConnections();

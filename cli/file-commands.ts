@@ -5,6 +5,7 @@ export const OPERATOR_COMMANDS: Commands = {
   pending: async () => (await import('./pending.js')).registerPending,
   approvals: async () => (await import('./approvals.js')).registerApprovals,
   tools: async () => (await import('./tools.js')).registerTools,
+  uncertain: async () => (await import('./uncertain.js')).registerUncertain,
   decide: async () => (await import('./decide.js')).registerDecide,
   audit: async () => (await import('./audit.js')).registerAudit,
   narrative: async () => (await import('./narrative.js')).registerNarrative,

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { Option, type Command } from 'commander';
 import { ConfigError, type Env } from '../config/env.js';
 import { unknownVariables, variablesOf } from '../config/unknown-settings.js';
+import { upstreamsShown } from '../config/upstreams.js';
 import { flagOf, isSwitch, LITE_SETTINGS, type LiteConfig } from '../config/lite.js';
 import type { Lite } from '../lite/serve.js';
 import { withLock } from './ledger-file.js';
@@ -51,8 +52,11 @@ async function runLite(command: string[], given: Given, ofEditions?: () => Promi
   if (unknownToLite(process.env).length > 0)
     for (const line of ((await ofEditions?.()) ?? unknownToLite)(process.env)) process.stderr.write(`gate: ${line}\n`);
   const [name, ...args] = command;
-  if (name !== undefined && config.upstreamUrl)
-    throw new CliError('an upstream is either a URL or a command; give one of --upstream and --', 2);
+  if (name !== undefined && (config.upstreamUrl ?? config.upstreams))
+    throw new CliError(
+      'an upstream is a URL, a command or a file of several; give one of --upstream, -- and --upstreams',
+      2,
+    );
   // Asked again, it ends at once: at any moment from here on, also right after it was asked the first time.
   let stopping = false;
   const stopAsked = new Promise<string>((asked) => {
@@ -70,6 +74,7 @@ async function runLite(command: string[], given: Given, ofEditions?: () => Promi
   await withLock(config.ledger, async () => {
     const running = await startLite({
       config,
+      env,
       child: name === undefined ? undefined : { command: name, args, env: childEnv(process.env) },
     });
     say(readyPage(running, config, name === undefined ? undefined : shownCommand(command), isNew));
@@ -131,7 +136,10 @@ const childEnv = (env: Env): Record<string, string> =>
 /** The first page for a new user: addresses, who may call and decide, and a first call that works as printed. */
 export function readyPage(running: Lite, config: LiteConfig, child: string | undefined, isNew = false): string {
   const { access, policies, resumed, url } = running;
-  const tools = child ?? (config.upstreamUrl && shownAddress(config.upstreamUrl));
+  const tools =
+    child ??
+    (config.upstreams && upstreamsShown(config.upstreams)) ??
+    (config.upstreamUrl && shownAddress(config.upstreamUrl));
   const warnings = [
     config.verboseVerdicts &&
       'verbose verdicts are ON: denials tell a caller what each detector saw (GATE_LITE_VERBOSE_VERDICTS)',

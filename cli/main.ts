@@ -9,6 +9,7 @@ process.exitCode = await runCommand(process.argv, {
   doctor: async () => (await import('./doctor.js')).registerDoctor,
   prepare: async () => (await import('./prepare.js')).registerPrepare,
   'dev-pki': async () => (await import('./dev-pki.js')).registerDevPki,
+  token: async () => (await import('./token.js')).registerToken,
   console: async () => (await import('./console.js')).registerConsole,
   login: async () => (await import('./login.js')).registerLogin,
   logout: async () => (await import('./logout.js')).registerLogout,

@@ -107,7 +107,7 @@ ${call(own, 'TOOL', '{}')}
   return `
 Gate is ready (${(tookMs / 1000).toFixed(1)} s, ${stack.mode ?? 'enforce'})${stack.mode === 'observe' ? observed('GATE_MODE') : ''}
 
-  proxy      ${url}/mcp   agents call here, with their certificate
+  proxy      ${url}/mcp   agents call here, with their certificate${stack.token_issuer ? `, or a token (${gate} token prints one)` : ''}
   console    ${link ?? `${stack.console.url}   ${gate} console prints a link that signs you in`}
   review     ${stack.hil.url}   for ${gate} pending and decide
   ledger     ${stack.ledger.url}

@@ -36,6 +36,7 @@ const mtls = {
   GATE_CONSOLE_OPERATORS_FILE: 'operators.json',
   GATE_CONSOLE_OPERATOR_CA_FILE: 'operators.pem',
 };
+const webauthn = { GATE_CONSOLE_AUTH: 'webauthn', GATE_CONSOLE_PASSKEY_TENANT: 'acme' };
 const faultsOf = (env: Record<string, string | undefined>, over: Partial<typeof own> = {}) =>
   signInFaults(readConfig('console', SIGN_IN_SETTINGS, env), { ...own, ...over }).filter((fault) => fault !== null);
 
@@ -45,6 +46,7 @@ describe('the settings of the sign-in', () => {
     ['oidc', oidc],
     ['saml', saml],
     ['operator-mtls', mtls],
+    ['webauthn', webauthn],
   ])('are whole: %s', (_mode, env) => {
     expect(faultsOf(env)).toEqual([]);
   });
@@ -56,7 +58,7 @@ describe('the settings of the sign-in', () => {
   it.each(
     [
       ...Object.keys(basic).map((variable) => [variable, basic] as const),
-      ...[oidc, saml, mtls].flatMap((env) =>
+      ...[oidc, saml, mtls, webauthn].flatMap((env) =>
         Object.keys(env)
           .filter((variable) => !variable.includes('FEDERATED'))
           .map((variable) => [variable, env] as const),
@@ -98,6 +100,13 @@ describe('the settings of the sign-in', () => {
 
   it('ask for HTTPS before answers of SAML go to other machines', () => {
     const at = (url: string) => faultsOf({ ...saml, GATE_CONSOLE_SAML_ACS_URL: `${url}/auth/saml/acs` }, { url });
+    expect(at('http://gate.example')).toEqual([expect.stringMatching(/^GATE_CONSOLE_URL: must be https/)]);
+    expect(at('http://localhost:8085')).toEqual([]);
+  });
+
+  it('ask for the address to which passkeys belong, over HTTPS', () => {
+    const at = (url: string | undefined) => faultsOf(webauthn, { url } as typeof own);
+    expect(at(undefined)).toEqual([expect.stringMatching(/^GATE_CONSOLE_URL: is not set/)]);
     expect(at('http://gate.example')).toEqual([expect.stringMatching(/^GATE_CONSOLE_URL: must be https/)]);
     expect(at('http://localhost:8085')).toEqual([]);
   });

@@ -5,7 +5,7 @@ import { type Config, csv, onOff, setting } from './env.js';
 import { decideTokenText } from './hil.js';
 import { parsedBy } from './shared.js';
 
-export const SIGN_IN_MODES = ['operator-token', 'basic-admin', 'oidc', 'saml', 'operator-mtls'] as const;
+export const SIGN_IN_MODES = ['operator-token', 'basic-admin', 'oidc', 'saml', 'operator-mtls', 'webauthn'] as const;
 
 const tenantName = z
   .string()
@@ -33,13 +33,18 @@ export const SIGN_IN_SETTINGS = {
   mode: setting(
     'GATE_CONSOLE_AUTH',
     z.enum(SIGN_IN_MODES).default('operator-token'),
-    'How people sign in at the console: operator-token (GATE_HIL_OPERATORS), basic-admin (one name and password), oidc (an OpenID provider), saml (a SAML 2.0 identity provider), operator-mtls (a certificate).',
+    'How people sign in at the console: operator-token (GATE_HIL_OPERATORS), basic-admin (one name and password), oidc (an OpenID provider), saml (a SAML 2.0 identity provider), operator-mtls (a certificate), webauthn (a passkey).',
   ),
   decideToken: setting(
     'GATE_HIL_DECIDE_TOKEN',
     decideTokenText,
-    'What proves to the review service that the console vouches for somebody: the same there. Needed for every way to sign in but operator-token.',
+    'What proves to the review service that the console vouches for somebody: the same there. Needed for basic-admin, oidc, saml and operator-mtls; the other ways prove people by what they hold.',
     { secret: true },
+  ),
+  passkeyTenant: setting(
+    'GATE_CONSOLE_PASSKEY_TENANT',
+    tenantName.optional(),
+    'For webauthn: the tenant of everybody who signs in.',
   ),
   adminUser: setting(
     'GATE_CONSOLE_ADMIN_USER',
@@ -177,6 +182,12 @@ export function signInFaults(config: SignInConfig, own: Own): readonly (string |
       ? `${variable}: is not set, and GATE_CONSOLE_AUTH=${mode} needs it`
       : null;
   if (mode === 'operator-token') return [needs('GATE_HIL_OPERATORS', own.operators)];
+  if (mode === 'webauthn')
+    return [
+      needs('GATE_CONSOLE_PASSKEY_TENANT', config.passkeyTenant),
+      needs('GATE_CONSOLE_URL', own.url),
+      unsafeAddress('GATE_CONSOLE_URL', own.url),
+    ];
   const vouches = needs('GATE_HIL_DECIDE_TOKEN', config.decideToken);
   if (mode === 'basic-admin')
     return [

@@ -1,4 +1,4 @@
-import { isIP } from 'node:net';
+import { BlockList, isIP } from 'node:net';
 import { z } from 'zod';
 import { isLoopback } from '../domain/outbound/loopback.js';
 import { type Config, csv, seconds, setting } from './env.js';
@@ -9,12 +9,19 @@ import { parsedBy } from './shared.js';
 /** Where people open the console. The review service makes links to it, and passkeys belong to it. */
 export const consoleUrl = z.url({ protocol: /^https?$/, message: 'must be an http(s):// URL' }).optional();
 
+/** The addresses of IPv4 within IPv6. */
+const MAPPED = new BlockList();
+MAPPED.addSubnet('::ffff:0:0', 96, 'ipv6');
+
 /** An address, or a range that is not everybody. */
 function isProxy(text: string): boolean {
   const [address = '', prefix, ...more] = text.split('/');
   const bits = { 0: 0, 4: 32, 6: 128 }[isIP(address)] ?? 0;
   if (bits === 0 || more.length > 0) return false;
-  return prefix === undefined || (/^\d{1,3}$/.test(prefix) && Number(prefix) >= 8 && Number(prefix) <= bits);
+  if (prefix === undefined) return true;
+  // `::ffff:0.0.0.0/96` is every IPv4 address.
+  const shared = bits === 128 && MAPPED.check(address, 'ipv6') ? 96 : 0;
+  return /^\d{1,3}$/.test(prefix) && Number(prefix) >= shared + 8 && Number(prefix) <= bits;
 }
 
 export const CONSOLE_SETTINGS = {

@@ -28,6 +28,12 @@ export const READ_ELSEWHERE: readonly ReadElsewhere[] = [
   },
   { variable: 'PATH', readBy: 'gate start, gate doctor', fallback: 'none', meaning: 'Where both are looked for.' },
   {
+    variable: 'GATE_TOKEN',
+    readBy: 'docs/how-to/mcp-client.mjs',
+    fallback: 'none',
+    meaning: 'The access token with which that client calls, such as `gate token` prints.',
+  },
+  {
     variable: 'GATE_LITE_URL',
     readBy: 'commands that ask a running Gate',
     fallback: 'the running stack of this folder',

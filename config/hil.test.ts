@@ -86,9 +86,14 @@ describe('owners of agents', () => {
   });
 
   it('are people whom the console vouches for; a comma and a percent sign in a name are escaped', () => {
-    expect(parseAgentOwners('oidc:ada%2Cthe%252cfirst@example.com@acme:bot,saml:a%25b@acme:bot,dev@acme:bot')).toEqual([
+    expect(
+      parseAgentOwners(
+        'oidc:ada%2Cthe%252cfirst@example.com@acme:bot,saml:a%25b@acme:bot,webauthn:ben@acme:bot,dev@acme:bot',
+      ),
+    ).toEqual([
       { operator: 'oidc:ada,the%2cfirst@example.com', tenant: 'acme', agent: 'bot' },
       { operator: 'saml:a%b', tenant: 'acme', agent: 'bot' },
+      { operator: 'webauthn:ben', tenant: 'acme', agent: 'bot' },
       { operator: 'dev', tenant: 'acme', agent: 'bot' },
     ]);
   });

@@ -53,10 +53,10 @@ export interface AgentOwner {
 }
 
 const OWNER =
-  /^([A-Za-z0-9._-]{1,63}|(?:oidc|saml|basic|mtls):[\x21-\x2b\x2d-\x7e]{1,765})@([A-Za-z0-9._-]{1,63}):([A-Za-z0-9._-]{1,63})$/;
+  /^([A-Za-z0-9._-]{1,63}|(?:oidc|saml|basic|mtls|webauthn):[\x21-\x2b\x2d-\x7e]{1,765})@([A-Za-z0-9._-]{1,63}):([A-Za-z0-9._-]{1,63})$/;
 
 /** As HIL takes his name from the console. */
-const PERSON = /^(?:oidc|saml|basic|mtls):[\x21-\x7e]{1,255}$/;
+const PERSON = /^(?:oidc|saml|basic|mtls|webauthn):[\x21-\x7e]{1,255}$/;
 /** A provider may name people with the comma that separates entries, which then is written `%2C`, and a percent sign `%25`. */
 const ESCAPES: Readonly<Record<string, string>> = { '%2c': ',', '%25': '%' };
 
@@ -173,7 +173,13 @@ export const HIL_SETTINGS = {
   decideToken: setting(
     'GATE_HIL_DECIDE_TOKEN',
     decideTokenText,
-    'What proves that the console vouches for people who signed in by a provider or a password: at least 32 bytes, the same as at the console. Without it only operators by token decide.',
+    'What proves that the console vouches for people who signed in by a provider (OpenID or SAML), a certificate or a password: at least 32 bytes, the same as at the console. Without it only operators by token and people with a passkey of their own decide.',
+    { secret: true },
+  ),
+  bootstrapToken: setting(
+    'GATE_HIL_BOOTSTRAP_TOKEN',
+    decideTokenText,
+    'Where people sign in at the console by a passkey alone: registers the first administrator, once for as long as the store lives. At least 32 bytes; take it out afterwards.',
     { secret: true },
   ),
   vouchedSeconds: setting(

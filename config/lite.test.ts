@@ -197,6 +197,26 @@ describe('the hosted profile', () => {
     expect(() => readLiteConfig(env, mounted)).toThrow(words);
   });
 
+  it.each([
+    ['a command', { name: 'files', command: ['node'] }, /GATE_UPSTREAMS: upstreams\[1\] must not be a command$/],
+    ['an address in clear', { name: 'files', url: 'http://tools.gate.dev/mcp' }, /upstreams\[1\] must be https$/],
+    [
+      'a private address',
+      { name: 'files', url: 'https://10.0.0.7/mcp' },
+      /upstreams\[1\] names an address that is not public$/,
+    ],
+    ['only public addresses', { name: 'files', url: 'https://files.gate.dev/mcp' }, null],
+  ])('several upstreams with %s', (_case, entry, words) => {
+    const folder = mkdtempSync(join(tmpdir(), 'gate-lite-config-'));
+    const file = join(folder, 'upstreams.json');
+    writeFileSync(file, JSON.stringify({ upstreams: [{ name: 'bank', url: 'https://bank.gate.dev/mcp' }, entry] }));
+    const { GATE_LITE_UPSTREAM_URL: _url, GATE_LITE_UPSTREAM_ADAPTER: _adapter, ...others } = HOSTED;
+    const read = () => readLiteConfig({ ...others, GATE_UPSTREAMS: file }, mounted);
+    if (words) expect(read).toThrow(words);
+    else expect(read().upstreams).toHaveLength(2);
+    rmSync(folder, { recursive: true });
+  });
+
   it('refuses in a fixed order: the first fault is the one that is named', () => {
     const faults = { GATE_LITE_MODE: 'observe', GATE_LITE_RATE_LIMIT_QPS: '0', GATE_LITE_UPSTREAM_ADAPTER: 'raw-json' };
     expect(() => readLiteConfig({ ...HOSTED, ...faults }, mounted)).toThrow(

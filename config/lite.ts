@@ -19,7 +19,11 @@ import {
   setting,
 } from './env.js';
 import { volumeFault } from './data-volume.js';
+import { accessTokenFaults, accessTokenSettings } from './access-tokens.js';
+import { probeSettings } from './probes.js';
+import { quarantineSetting, responseSettings } from './responses.js';
 import { agentLimits, callbackBoundaries, demoAgents, escalateShare, parsedBy, reviewLimits } from './shared.js';
+import { type UpstreamEntry, upstreamsFault, upstreamsSetting } from './upstreams.js';
 
 /** Who may call: one entry of `GATE_LITE_AGENTS`. */
 export interface AgentToken {
@@ -98,6 +102,7 @@ export const LITE_SETTINGS = {
     httpUrl.optional(),
     'Where the tools are. Without it calls are judged under gate.decision/v1, and executions are refused unjudged.',
   ),
+  upstreams: upstreamsSetting,
   upstreamName: setting(
     'GATE_LITE_UPSTREAM_NAME',
     z.string().min(1).max(200).optional(),
@@ -141,6 +146,7 @@ export const LITE_SETTINGS = {
     'Several agents: tenant/agent:token,…; beats the single token.',
     { secret: true },
   ),
+  ...accessTokenSettings('GATE_LITE'),
   decideToken: setting(
     'GATE_LITE_DECIDE_TOKEN',
     z.string().min(1).optional(),
@@ -198,6 +204,7 @@ export const LITE_SETTINGS = {
     'Signs callbacks (HMAC-SHA256 in X-Gate-Signature).',
     { secret: true },
   ),
+  ...probeSettings('GATE_LITE'),
   webhookUrl: setting(
     'GATE_LITE_WEBHOOK_URL',
     httpUrl.optional(),
@@ -220,6 +227,8 @@ export const LITE_SETTINGS = {
     onOff,
     'Answers 502 to a list of tools that changed since it was pinned or that instructs a model; without it that is recorded only.',
   ),
+  quarantineDefinitions: quarantineSetting('GATE_LITE'),
+  ...responseSettings('GATE_LITE'),
   allowedHosts: setting(
     'GATE_LITE_ALLOWED_HOSTS',
     csv,
@@ -280,7 +289,11 @@ export function readLiteConfig(env: Env, volume: (folder: string) => string | nu
     );
   const given: Env = { ...env, GATE_LITE_MODE: env.GATE_LITE_MODE ?? env.GATE_MODE };
   const config = readConfig('lite', LITE_SETTINGS, given);
-  const fault = config.profile === 'hosted' ? hostedFault(config, given, volume) : developerFault(config);
+  const halfSet = accessTokenFaults('GATE_LITE', config, { tenantsKnown: true }).filter((each) => each !== null);
+  if (halfSet.length > 0) throw new ConfigError('lite', halfSet);
+  const fault =
+    upstreamsFault(config) ??
+    (config.profile === 'hosted' ? hostedFault(config, given, volume) : developerFault(config));
   if (fault !== null) throw new ConfigError('lite', [fault]);
   return config;
 }
@@ -288,8 +301,8 @@ export function readLiteConfig(env: Env, volume: (folder: string) => string | nu
 function developerFault(config: LiteConfig): string | null {
   if (sharesToken(config)) return 'GATE_LITE_DECIDE_TOKEN: an agent has the same token; whoever asks must not decide';
   if (isLoopback(config.host)) return null;
-  if (!config.token && !config.agents)
-    return 'GATE_LITE_HOST: others could call as anybody; set GATE_LITE_TOKEN or GATE_LITE_AGENTS, or listen on 127.0.0.1';
+  if (!config.token && !config.agents && !config.oauthIssuer)
+    return 'GATE_LITE_HOST: others could call as anybody; set GATE_LITE_TOKEN or GATE_LITE_AGENTS (or GATE_LITE_OAUTH_ISSUER), or listen on 127.0.0.1';
   if (!config.decideToken && !config.deciders)
     return 'GATE_LITE_HOST: others could decide; set GATE_LITE_DECIDE_TOKEN or GATE_LITE_DECIDERS, or listen on 127.0.0.1';
   for (const [variables, tokens] of [
@@ -336,6 +349,7 @@ function hostedFault(config: LiteConfig, env: Env, volume: (folder: string) => s
   ] as const) {
     const given = [single, several].filter((variable) => written(env, variable) !== undefined);
     const [variable] = given;
+    if (variable === undefined && single === 'GATE_LITE_TOKEN' && config.oauthIssuer !== undefined) continue;
     if (variable === undefined) return refuse(`set ${single} or ${several}`);
     if (given.length > 1) return refuse(`set ${single} or ${several}, not both`);
     if (
@@ -358,9 +372,8 @@ function hostedFault(config: LiteConfig, env: Env, volume: (folder: string) => s
     return refuse('GATE_LITE_LEDGER must be a file beneath /data, written without . or ..');
   const data = volume(DATA);
   if (data !== null) return refuse(`GATE_LITE_LEDGER: ${DATA} ${data}`);
-  const upstream = upstreamFault(config.upstreamUrl);
-  if (upstream !== null) return refuse(`GATE_LITE_UPSTREAM_URL ${upstream}`);
-  if (config.upstreamAdapter !== 'mcp-jsonrpc-v1') return refuse('GATE_LITE_UPSTREAM_ADAPTER must be mcp-jsonrpc-v1');
+  const upstream = config.upstreams ? upstreamsHostedFault(config.upstreams) : oneUpstreamFault(config);
+  if (upstream !== null) return refuse(upstream);
   if (config.upstreamTimeoutSecs > 30) return refuse('GATE_LITE_UPSTREAM_TIMEOUT_SECS must be at most 30');
   if (config.callbackAllowPrivate.length > 0) return refuse('GATE_LITE_CALLBACK_ALLOW_PRIVATE must be empty');
   return null;
@@ -375,6 +388,21 @@ function written(env: Env, variable: string): string | undefined {
 const DATA = `${sep}data`;
 const beneathData = (file: string): boolean =>
   isAbsolute(file) && normalize(file) === file && file.startsWith(`${DATA}${sep}`) && file.length > DATA.length + 1;
+
+function oneUpstreamFault({ upstreamUrl, upstreamAdapter }: LiteConfig): string | null {
+  const fault = upstreamFault(upstreamUrl);
+  if (fault !== null) return `GATE_LITE_UPSTREAM_URL ${fault}`;
+  return upstreamAdapter === 'mcp-jsonrpc-v1' ? null : 'GATE_LITE_UPSTREAM_ADAPTER must be mcp-jsonrpc-v1';
+}
+
+/** What holds for the address of one upstream holds for each of several. A command would run beside the ledger and its keys. */
+function upstreamsHostedFault(upstreams: readonly UpstreamEntry[]): string | null {
+  const faults = upstreams.map((entry, at) => {
+    const fault = 'command' in entry ? 'must not be a command' : upstreamFault(entry.url);
+    return fault === null ? null : `GATE_UPSTREAMS: upstreams[${at}] ${fault}`;
+  });
+  return faults.find((fault) => fault !== null) ?? null;
+}
 
 function upstreamFault(text: string | undefined): string | null {
   if (text === undefined) return 'is not set';

@@ -1,8 +1,11 @@
 import { z } from 'zod';
 import { mode } from '../contracts/call.js';
 import { DEFAULT_TTL_SECONDS } from '../domain/review/transitions.js';
+import { accessTokenSettings } from './access-tokens.js';
+import { consoleUrl } from './console.js';
 import { csv, onOff, seconds, setting } from './env.js';
 import { listenerSettings } from './listener.js';
+import { quarantineSetting, RESPONSE_SETTINGS } from './responses.js';
 import { agentLimits, callbackBoundaries, demoAgents } from './shared.js';
 
 /** Settings of the proxy process. The reference page is printed from these meanings. */
@@ -15,6 +18,12 @@ export const PROXY_SETTINGS = {
       .refine((url) => new URL(url).pathname === '/', 'has no path')
       .optional(),
     'Address by which agents reach this listener, such as `https://gate.example:8443`: links in answers begin with it. Without it they begin with the `Host` of the request.',
+  ),
+  ...accessTokenSettings('GATE_PROXY'),
+  consoleUrl: setting(
+    'GATE_CONSOLE_URL',
+    consoleUrl,
+    'Where people open the console: links to decisions lead there, and MCP clients that open addresses are asked to show their user where his call is decided. Without it links have no address, and nobody is asked.',
   ),
   mode: setting(
     'GATE_MODE',
@@ -41,6 +50,8 @@ export const PROXY_SETTINGS = {
     onOff,
     'Answers 502 instead of a list of tools that changed since an agent saw it first, or that holds instructions to a model.',
   ),
+  quarantineDefinitions: quarantineSetting('GATE_PROXY'),
+  egressMode: RESPONSE_SETTINGS.egressMode,
   velocityLimit: setting(
     'GATE_VELOCITY_LIMIT',
     z.coerce.number().int().min(0).max(1_000_000).default(100),

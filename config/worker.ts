@@ -2,9 +2,11 @@ import { z } from 'zod';
 import { seconds, setting } from './env.js';
 import { healthSettings } from './listener.js';
 import { PROXY_SETTINGS } from './proxy.js';
+import { upstreamsSetting } from './upstreams.js';
 
 /** Where the tools are: the worker calls them, and the proxy forwards control methods to them. */
 export const UPSTREAM_SETTINGS = {
+  upstreams: upstreamsSetting,
   upstreamUrl: setting(
     'GATE_UPSTREAM_URL',
     z.url({ protocol: /^https?$/, message: 'must be an http(s):// URL' }).optional(),
@@ -23,7 +25,8 @@ export const UPSTREAM_SETTINGS = {
   ),
 } as const;
 
-const { callbackAllowlist, callbackAllowPrivate, velocityWindowSecs, upstreamTimeoutSecs } = PROXY_SETTINGS;
+const { callbackAllowlist, callbackAllowPrivate, velocityWindowSecs, upstreamTimeoutSecs, quarantineDefinitions } =
+  PROXY_SETTINGS;
 
 /** What proxy and worker must agree on about a call. */
 export const CALL_LIMIT_SETTINGS = {
@@ -31,6 +34,7 @@ export const CALL_LIMIT_SETTINGS = {
   callbackAllowPrivate,
   velocityWindowSecs,
   upstreamTimeoutSecs,
+  quarantineDefinitions,
 } as const;
 
 /** Settings of the worker: how decisions are verified, and how broken calls are closed. */

@@ -18,6 +18,7 @@ import { HUNT } from './pages/hunt/hunt.js';
 import { NARRATIVE } from './pages/narrative/narrative.js';
 import { HEALTH } from './pages/health/health.js';
 import { POLICIES } from './pages/policies/policies.js';
+import { POLICY } from './pages/policies/policy.js';
 import { BULK, BULK_APPROVE, BULK_DENY } from './pages/queue/bulk.js';
 import { APPROVE, ASSIGN, DENY, MODIFY } from './pages/queue/decide.js';
 import { MODIFY_FORM, PREVIEW } from './pages/queue/modify.js';
@@ -43,6 +44,7 @@ export const PAGES: readonly Page[] = [
   CASE,
   AGENTS_PAGE,
   POLICIES,
+  POLICY,
   EXPORTS,
   COMPLIANCE,
   TENANTS,

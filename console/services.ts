@@ -1,6 +1,6 @@
 import type { AssertionJson } from '../contracts/approval.js';
 import type { VerifiedDecisionLink } from '../contracts/decision-link.js';
-import type { PolicyDecision, PolicyList } from '../contracts/policy.js';
+import type { PolicyDecision, PolicyFileShown, PolicyList } from '../contracts/policy.js';
 import type { PendingRequest, PendingSummary } from '../contracts/review.js';
 import type { CaseStatus, CaseWithEvidence, IncidentCase } from '../contracts/cases.js';
 import type { ComplianceRegister } from '../contracts/compliance.js';
@@ -53,6 +53,8 @@ export interface RowsQuery {
   readonly agent: string;
   readonly limit: number;
   readonly before?: number | undefined;
+  /** The oldest place that is looked at. */
+  readonly seqFrom?: number | undefined;
   readonly verdict?: string | undefined;
   readonly methods?: string | undefined;
   readonly tool?: string | undefined;
@@ -109,7 +111,13 @@ export interface ChainHealth {
   readonly length: number;
   readonly head_hash: string | null;
   readonly checked_at: string;
-  readonly checkpoint: { readonly origin: string; readonly size: number; readonly root: string } | null;
+  readonly checkpoint: {
+    readonly origin: string;
+    readonly size: number;
+    readonly root: string;
+    /** Whose cosignature the ledger has of it, and when they signed. */
+    readonly witnesses: readonly { readonly name: string; readonly signed_at: string }[];
+  } | null;
 }
 
 /** The other services as one person may ask them. Each throws `GateError`: a refusal, or `console_neighbour_away` for one that is away. */
@@ -182,6 +190,8 @@ export interface Services {
   readonly policy: {
     /** The rules that judge now. */
     list(): Promise<PolicyList>;
+    /** One of their files; `null` where there is none of that name. */
+    file(name: string): Promise<PolicyFileShown | null>;
   };
   /** Whether each service answers, and is ready. */
   health(): Promise<readonly ServiceHealth[]>;

@@ -84,7 +84,29 @@ const operatorName = z.string().regex(/^[A-Za-z0-9._-]{1,63}$/);
 /** The body of `POST /auth/login/start` and of `POST /auth/enrollment/recoveries`: an operator's name. */
 export const namedOperator = z.strictObject({ name: operatorName });
 
-export const loggedIn = z.strictObject({ ok: z.literal(true), name: z.string() });
+/** How somebody is called who has a passkey and no token. Lower case: two spellings would be two people. */
+export const passkeyName = z.string().regex(/^[a-z0-9._-]{1,63}$/);
+export const namedPerson = z.strictObject({ name: passkeyName });
+/** The body of `POST /auth/people/register/start`: with the token of an invitation, of a recovery, or of the first administrator. */
+export const startWithToken = z.strictObject({
+  name: passkeyName,
+  token: z.string().min(1).max(512),
+  display_name: z.string().min(1).max(128).optional(),
+});
+
+/** What a passkey alone gives somebody: who was invited approves, and who was first also invites. */
+export const PASSKEY_ROLES = ['approver', 'admin'] as const;
+export type PasskeyRole = (typeof PASSKEY_ROLES)[number];
+const passkeyRole = z.enum(PASSKEY_ROLES);
+
+/** With role and end of the session for somebody who has no token; what an operator may do is not the passkey's to say. */
+export const loggedIn = z.strictObject({
+  ok: z.literal(true),
+  name: z.string(),
+  role: passkeyRole.optional(),
+  expires_at: z.iso.datetime().optional(),
+});
+export const personRemoved = z.strictObject({ ok: z.literal(true), name: z.string() });
 /** `ended`: whether there was a session to end. */
 export const loggedOut = z.strictObject({ ok: z.literal(true), ended: z.boolean() });
 
@@ -94,6 +116,7 @@ export const passkeyIdentity = z.strictObject({
   name: z.string(),
   tenant: z.string(),
   method: z.literal('webauthn'),
+  role: passkeyRole.optional(),
   expires_at: z.string(),
 });
 

@@ -55,6 +55,28 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'A contract selector belongs to a tool call, not to a control method.',
   },
+  decision_handle_unknown: {
+    status: 409,
+    retry: 'no',
+    meaning:
+      'The handle is not that of this call: send both pending headers as the 202 gave them, with the same body and id. Nothing was judged.',
+  },
+  certificate_required: {
+    status: 403,
+    retry: 'no',
+    meaning:
+      'A receipt is signed with the key of the certificate that the call came with; send it over a connection with that one.',
+  },
+  execution_receipt_invalid: {
+    status: 400,
+    retry: 'no',
+    meaning: 'The receipt is not recorded, and `reasoning` says which part of it does not hold.',
+  },
+  execution_receipt_conflict: {
+    status: 409,
+    retry: 'no',
+    meaning: 'Another receipt of this call is recorded; it stays.',
+  },
   callback_not_allowed: {
     status: 400,
     retry: 'no',
@@ -64,7 +86,33 @@ export const ERROR_CODES = {
     status: 401,
     retry: 'no',
     meaning:
-      'Present the client certificate of an agent, signed by the trusted CA; in lite the bearer token of an agent.',
+      'Present the client certificate of an agent, signed by the trusted CA, or an access token of the configured issuer; in lite the bearer token of an agent.',
+  },
+  token_invalid: {
+    status: 401,
+    retry: 'no',
+    meaning: 'The access token does not hold, and `reasoning` says what; ask the issuer for another one.',
+  },
+  credentials_disagree: {
+    status: 401,
+    retry: 'no',
+    meaning: 'Certificate and access token are not of one agent; send one of them, or both of the same.',
+  },
+  token_scope_insufficient: {
+    status: 403,
+    retry: 'no',
+    meaning: 'The access token holds, but has not every scope that Gate asks for; ask the issuer for one that has.',
+  },
+  token_agent_unknown: {
+    status: 403,
+    retry: 'no',
+    meaning:
+      'The access token holds, but its claims name no tenant and agent here; an operator maps them (GATE_PROXY_OAUTH_*).',
+  },
+  token_keys_unavailable: {
+    status: 503,
+    retry: 'after_wait',
+    meaning: "The issuer's keys cannot be had, so nothing can be said about the access token; nothing was executed.",
   },
   credential_not_judged: {
     status: 403,
@@ -87,6 +135,16 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning:
       'This agent has no such MCP session: it was ended, is too old, or is not its own. Send `initialize` again.',
+  },
+  task_not_found: {
+    status: 404,
+    retry: 'no',
+    meaning: 'This agent has no such task: it is too old, is not its own, or never was.',
+  },
+  task_not_cancellable: {
+    status: 409,
+    retry: 'no',
+    meaning: 'Only a call that waits for a person can be withdrawn: this one is over, or may already be at its tool.',
   },
   mcp_header_mismatch: {
     status: 400,
@@ -132,6 +190,11 @@ export const ERROR_CODES = {
   policy_denied: { status: 403, retry: 'no', meaning: 'Inspection or policy refused the call; `reasons` says why.' },
   review_denied: { status: 403, retry: 'no', meaning: 'An operator denied the call.' },
   review_expired: { status: 403, retry: 'no', meaning: 'Nobody decided in time; nothing was executed.' },
+  call_withdrawn: {
+    status: 403,
+    retry: 'no',
+    meaning: 'The agent withdrew the call while it waited; nothing was executed.',
+  },
   // Idempotency and execution.
   decision_idempotency_conflict: {
     status: 409,
@@ -147,6 +210,17 @@ export const ERROR_CODES = {
     status: 409,
     retry: 'no',
     meaning: 'The tool may or may not have run; Gate will never run it again under this id.',
+  },
+  reconciled_not_run: {
+    status: 409,
+    retry: 'no',
+    meaning:
+      'The answer of the attempt was lost, and a probe or a person established afterwards that the tool did not run; use a new idempotency id.',
+  },
+  not_uncertain: {
+    status: 409,
+    retry: 'no',
+    meaning: 'The outcome of this call is known (`state`); there is nothing to settle.',
   },
   call_aborted: {
     status: 503,
@@ -225,11 +299,23 @@ export const ERROR_CODES = {
     retry: 'yes',
     meaning: 'Somebody else classed a tool at the same moment; nothing was changed.',
   },
+  egress_blocked: {
+    status: 403,
+    retry: 'no',
+    meaning:
+      'The tool ran, and policy withholds what it answered. Asking again for the same call gives this answer; a new call would run the tool again.',
+  },
   tool_definition_poisoned: {
     status: 502,
     retry: 'no',
     meaning:
       'The definitions of the tools changed since they were pinned, or instruct a model; the operator looks at them and accepts them.',
+  },
+  tool_quarantined: {
+    status: 403,
+    retry: 'no',
+    meaning:
+      'The definition of the tool is new, changed or instructs a model, and waits for an operator to accept it (`gate pins diff`); nothing was executed.',
   },
   tool_definition_changed: {
     status: 403,
@@ -597,7 +683,7 @@ export const ERROR_CODES = {
     status: 403,
     retry: 'no',
     meaning:
-      'Passkeys belong to operators by token: whom the console vouches for has none. Sign in as an operator of GATE_HIL_OPERATORS.',
+      'Passkeys belong to operators by token, and to people who sign in by one: whom the console vouches for has none. Sign in as an operator of GATE_HIL_OPERATORS.',
   },
   passkey_session_required: {
     status: 403,
@@ -611,6 +697,11 @@ export const ERROR_CODES = {
       'The token of recovery is not yours, was used, is over, or others were tried too often. Ask for another one.',
   },
   passkey_known: { status: 409, retry: 'no', meaning: 'This passkey is registered already.' },
+  person_known: {
+    status: 409,
+    retry: 'no',
+    meaning: 'Somebody of this name has a passkey already: allow a new one for him, or take him out first.',
+  },
   ceremony_not_found: {
     status: 404,
     retry: 'no',

@@ -163,6 +163,8 @@ export type PolicyDecision = z.infer<typeof policyDecision>;
 
 const ruleFacts = z.object({
   rule: z.string(),
+  /** The line of the file at which it begins, its metadata included; the first is 1. */
+  line: z.int().min(1),
   title: z.string().nullable(),
   description: z.string().nullable(),
   reason: z.string().nullable(),
@@ -185,6 +187,10 @@ const policyRow = z.object({
   bytes: z.number().int(),
   rules: z.array(ruleFacts),
 });
+
+/** The answer of `GET /policies/{name}`: a file with its text. */
+export const policyFile = policyRow.extend({ current_body: z.string(), current_body_sha256: z.string() });
+export type PolicyFileShown = z.infer<typeof policyFile>;
 
 /** The answer of `GET /policies`: what this process has loaded and judges with. */
 export const policyList = z.object({

@@ -45,7 +45,7 @@ export const decisionPrincipal = z.object({
   method: z.string(),
   credential: z.string(),
   /** `null` where Gate itself decided by a rule. */
-  credential_kind: z.enum(['console-bearer']).nullable(),
+  credential_kind: z.enum(['console-bearer', 'session-cookie']).nullable(),
 });
 export type DecisionPrincipal = z.infer<typeof decisionPrincipal>;
 

@@ -233,13 +233,13 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   row('policy-engine', 'GET', '/policies', 'policy.read', console),
   later('policy-engine', 'GET', '/policies/templates', 'policy.read', console),
   later('policy-engine', 'GET', '/policies/templates/{name}', 'policy.read', console),
-  later('policy-engine', 'GET', '/policies/{name}', 'policy.read', console),
+  row('policy-engine', 'GET', '/policies/{name}', 'policy.read', console),
   later('policy-engine', 'GET', '/policies/{name}/diff', 'policy.read', console),
   later('policy-engine', 'GET', '/policies/{name}/versions', 'policy.read', console),
   later('policy-engine', 'GET', '/policies/{name}/versions/{version}', 'policy.read', console),
   later('policy-engine', 'POST', '/admin/tenants/{tenant}/lifecycle', 'policy.tenant.saga', console),
   row('policy-engine', 'POST', '/evaluate', 'policy.evaluate', console, proxy),
-  later('policy-engine', 'POST', '/evaluate-egress', 'policy.evaluate', console, proxy),
+  row('policy-engine', 'POST', '/evaluate-egress', 'policy.evaluate', console, proxy),
   later('policy-engine', 'POST', '/policies', 'policy.manage', console),
   later('policy-engine', 'POST', '/policies/categories/{domain}/activate', 'policy.manage', console),
   later('policy-engine', 'POST', '/policies/categories/{domain}/deactivate', 'policy.manage', console),
@@ -306,8 +306,16 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   // It opens what an approver changed: the engine carried it sealed with the key of its row.
   row('hil', 'POST', '/pending/{id}/opened-change', 'hil.pending.settle', proxy),
   row('hil', 'DELETE', '/pending/by-correlation/{correlation_id}', 'hil.pending.withdraw', proxy),
+  // An agent withdraws its own call that waits; the proxy has verified whose it is.
+  row('hil', 'POST', '/pending/by-correlation/{correlation_id}/withdrawal', 'hil.pending.withdraw', proxy),
   // Somebody else allows an approver to replace lost passkeys.
   row('hil', 'POST', '/auth/enrollment/recoveries', 'hil.auth.ceremony', console),
+  // People who have a passkey and no token: invited by their administrator, registered and signed in by what they hold.
+  row('hil', 'POST', '/auth/enrollment/invitations', 'hil.auth.ceremony', console),
+  row('hil', 'POST', '/auth/enrollment/removals', 'hil.auth.ceremony', console),
+  row('hil', 'POST', '/auth/people/register/start', 'hil.auth.ceremony', console),
+  row('hil', 'POST', '/auth/people/register/finish', 'hil.auth.ceremony', console),
+  row('hil', 'POST', '/auth/people/login/start', 'hil.auth.ceremony', console),
   // The console says what somebody may do now whom it vouches for, also where he may do nothing any more.
   row('hil', 'POST', '/people/standing', 'hil.decision.execute', console),
   // Why nothing can be decided, where nothing can.
@@ -316,6 +324,8 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('hil', 'POST', '/pending/{id}/approval-challenge', 'hil.decision.execute', console),
   // The brain is on the private service network (docs/architecture/identity-and-routes.md#surfaces); its callers are in the table too.
   row('brain', 'POST', '/inspect', 'brain.inspect', console, proxy),
+  // Looks at what a tool answered.
+  row('brain', 'POST', '/scan-response', 'brain.inspect', console, proxy),
   // What a call that waits for review would do.
   row('sandbox', 'POST', '/analyze', 'sandbox.analyze', proxy),
   // The operators' classes of the tools behind the proxy. The proxy's other routes are for agents.
@@ -327,4 +337,8 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('proxy', 'GET', '/pins/{agent}', 'proxy.tool-pin.read', console),
   row('proxy', 'POST', '/pins/accept', 'proxy.tool-pin.manage', console),
   row('proxy', 'POST', '/pins/forget', 'proxy.tool-pin.manage', console),
+  // The calls of unknown outcome, which operators settle by what they find out.
+  row('proxy', 'GET', '/uncertain', 'proxy.uncertain.read', console),
+  row('proxy', 'GET', '/uncertain/{correlation_id}', 'proxy.uncertain.read', console),
+  row('proxy', 'POST', '/uncertain/{correlation_id}/settle', 'proxy.uncertain.settle', console),
 ];

@@ -28,6 +28,9 @@ export const pinDiff = z.object({
       change: z.enum(['changed', 'added', 'removed']),
       pinned_sha256: z.string().nullable(),
       seen_sha256: z.string().nullable(),
+      /** The definitions themselves, as canonical JSON; `null` where there is none, or its text is not kept any more. */
+      pinned_definition: z.string().nullable(),
+      seen_definition: z.string().nullable(),
     }),
   ),
 });

@@ -115,6 +115,12 @@ function participants(stack: DevelopmentFile) {
         return rows.some((row) => row.event_kind === last) ? rows : null;
       });
     },
+    async uncertain(): Promise<readonly string[]> {
+      const { calls } = JSON.parse((await asOperator(`${stack.proxy.url}/uncertain`)).text) as {
+        calls: { correlation_id: string }[];
+      };
+      return calls.map(({ correlation_id: id }) => id);
+    },
     verify: async () => JSON.parse((await asOperator(`${stack.ledger.url}/verify`)).text) as VerifyResult,
     async tools(): Promise<ToolsState> {
       const reply = await fetch(new URL('/state', stack.upstream.url));
@@ -258,7 +264,30 @@ async function story(gate: Participants): Promise<void> {
   told('the outcome is uncertain, now and at every replay', uncertain.status === 409 && again.status === 409);
   told('the tool ran once', (await ran('drop_connection')) === drops + 1);
 
-  chapter(7, 'The proof');
+  chapter(7, 'A tool that can be asked: Gate looks for the effect itself, and still runs nothing twice');
+  const reference = `order-${randomUUID().slice(0, 8)}`;
+  const lostId = randomUUID();
+  const lost = await gate.call('drop_connection', { reference }, lostId);
+  told('at first nobody knows', lost.status === 409);
+  const found = await eventually('the probe found the effect', async () => {
+    const rows = await gate.rows(correlationOf(lost), 'upstream.outcome');
+    return rows.some(({ policy_decision: said }) => said?.reconciled === 'probe') ? rows : null;
+  });
+  await showRows(gate, correlationOf(lost), 'upstream.outcome');
+  told(
+    'a look is a row, and so is what it proved',
+    found.some(({ policy_decision: said }) => said?.stage === 'probed' && said.said === 'completed'),
+  );
+  const after = await gate.call('drop_connection', { reference }, lostId);
+  told('the agent is told that it ran, and not to ask again', after.status === 200);
+  told('the tool ran once', (await ran('drop_connection')) === drops + 2);
+  const unasked = await gate.uncertain();
+  told(
+    'what no probe can tell waits for a person: gate uncertain',
+    unasked.some((id) => id === correlationOf(uncertain)) && !unasked.some((id) => id === correlationOf(lost)),
+  );
+
+  chapter(8, 'The proof');
   const result = await gate.verify();
   say(
     `   ${dim('ledger')}    ${result.entries_checked} entries, head ${result.commitment?.head_hash.slice(0, 16) ?? '-'}…`,

@@ -8,13 +8,14 @@ import type { LiteConfig } from '../config/lite.js';
 import type { DecisionPrincipal } from '../contracts/review.js';
 import { uuidFromDigest } from '../domain/crypto/digest.js';
 import { GateError } from '../domain/errors.js';
+import { type AccessTokenRules, mayBeOf, tenantsOf } from '../domain/identity/access-tokens.js';
 import { agentSpiffe } from '../domain/identity/spiffe.js';
 
 /** The tenant of whoever is not named by a registry. */
 export const DEFAULT_TENANT = '_legacy_unqualified';
 const TRUST_DOMAIN = 'gate.local';
 
-export type AgentAccess = 'open' | 'token' | 'registry';
+export type AgentAccess = 'open' | 'token' | 'registry' | 'oauth';
 
 /** Whose rows an operator sees and decides; `tenant` is `null` for all of them. */
 export interface LiteOperator {
@@ -25,7 +26,7 @@ export interface LiteOperator {
 /** Who calls and who decides, by bearer tokens instead of certificates (docs/architecture/lite.md#access). */
 export interface Access {
   readonly agents: AgentAccess;
-  readonly operators: Exclude<AgentAccess, 'open'>;
+  readonly operators: 'token' | 'registry';
   /** Every tenant that an agent can belong to. */
   readonly tenants: readonly string[];
   readonly agentOf: (request: FastifyRequest) => Caller | null;
@@ -42,12 +43,13 @@ export interface Access {
 /**
  * `decideToken` is the operator's where no registry of operators is set: whoever reaches the port may ask, but a decision needs something
  * that agents do not have. `fingerprintKey` turns tokens into fingerprints for the ledger from which somebody who holds only the ledger
- * learns nothing about a token.
+ * learns nothing about a token. `rules`: agents may also come with access tokens of an issuer.
  */
 export function createAccess(
   { token, agents: registry, deciders }: Pick<LiteConfig, 'token' | 'agents' | 'deciders'>,
   decideToken: string,
   fingerprintKey: string,
+  rules: AccessTokenRules | null = null,
 ): Access {
   const fingerprint = (text: string) => createHmac('sha256', fingerprintKey).update(text).digest('hex');
   const caller = (tenant: string, agent: string, credential: string): Caller => ({
@@ -63,7 +65,7 @@ export function createAccess(
     : token
       ? [knownToken(token, caller(DEFAULT_TENANT, 'bearer-agent', token))]
       : [];
-  const anonymous = callers.length === 0 ? caller(DEFAULT_TENANT, 'anonymous', 'anonymous') : null;
+  const anonymous = callers.length === 0 && !rules ? caller(DEFAULT_TENANT, 'anonymous', 'anonymous') : null;
 
   const operator = (tenant: string | null, name: string, credential: string): LiteOperator => ({
     tenant,
@@ -85,11 +87,17 @@ export function createAccess(
   );
 
   return {
-    mayCall: ({ tenant, agent }) => may.has(JSON.stringify([tenant, agent])),
+    mayCall: ({ tenant, agent }) =>
+      may.has(JSON.stringify([tenant, agent])) || (rules !== null && mayBeOf(rules, { tenant, agent })),
     people,
-    agents: registry ? 'registry' : token ? 'token' : 'open',
+    agents: registry ? 'registry' : token ? 'token' : rules ? 'oauth' : 'open',
     operators: deciders ? 'registry' : 'token',
-    tenants: registry ? [...new Set(registry.map(({ tenant }) => tenant))] : [DEFAULT_TENANT],
+    tenants: [
+      ...new Set([
+        ...(registry?.map(({ tenant }) => tenant) ?? (token || !rules ? [DEFAULT_TENANT] : [])),
+        ...(rules ? tenantsOf(rules) : []),
+      ]),
+    ],
     agentOf(request) {
       if (anonymous) return anonymous;
       const offered = bearerOf(request);

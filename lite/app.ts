@@ -8,11 +8,14 @@ import { registerProbes } from '../api/plugins/health.js';
 import { rpcAnswer } from '../api/proxy/rpc-answers.js';
 import { errorAnswer } from '../api/proxy/answers.js';
 import type { ServiceApp } from '../api/plugins/app.js';
+import { pinRoutes } from '../api/proxy/routes/pins.js';
 import { toolRoutes } from '../api/proxy/routes/tools.js';
+import { uncertainRoutes } from '../api/proxy/routes/uncertain.js';
 import { operatorRoutes } from '../api/hil/app.js';
 import { decisionOf, mayDecide } from '../api/hil/routes/decide.js';
 import { ById, PendingRow } from '../api/hil/routes/schemas.js';
 import { namedTenant } from '../api/hil/scope.js';
+import { upstreamReadiness } from '../api/proxy/upstream-readiness.js';
 import { createProxyService, type ProxyOptions } from '../api/proxy/app.js';
 import type { Mode } from '../contracts/call.js';
 import type { PendingRequest } from '../contracts/review.js';
@@ -23,7 +26,9 @@ import type { PolicySet } from '../domain/policy/policy-set.js';
 import type { Decision } from '../domain/review/decisions.js';
 import type { Operator } from '../domain/operator.js';
 import type { LocalFile } from '../adapters/store/local-file.js';
+import type { UncertainCalls } from '../domain/probes/uncertain-calls.js';
 import type { ToolClassing } from '../domain/tool-classes/tool-classes.js';
+import type { ToolPinning } from '../domain/tool-definitions/pinning.js';
 import type { Access } from './access.js';
 import { isAllowedAddress } from '../api/pages/allowed-address.js';
 import { consoleRoutes } from './console.js';
@@ -57,6 +62,8 @@ export interface LiteAppOptions {
   readonly allowedHosts: readonly string[];
   readonly loopback: boolean;
   readonly classing: ToolClassing;
+  readonly uncertain: UncertainCalls;
+  readonly pinning: ToolPinning;
   readonly proxy: Omit<
     ProxyOptions,
     'logger' | 'registry' | 'trustDomain' | 'tls' | 'resolveCaller' | 'readiness' | 'mode'
@@ -156,7 +163,12 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
   registerProbes(
     app as never,
     options.registry,
-    { ledger: () => ledger.ready(), calls: () => options.proxy.calls.ready(), policy: () => options.policies.ready() },
+    {
+      ledger: () => ledger.ready(),
+      calls: () => options.proxy.calls.ready(),
+      policy: () => options.policies.ready(),
+      ...upstreamReadiness(options.proxy.upstream),
+    },
     // Agents use this listener too. Everybody may know that something is wrong; only an operator may see what, and the metrics.
     {
       details: { mode },
@@ -189,7 +201,9 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
   const ledgerReads = ledgerRoutes(app, { ...options, headers: { 'X-Gate-Mode': mode } });
 
   void app.register((scope, _options, done) => {
-    toolRoutes(scope as never, { classing: options.classing, operatorOf: classerOf });
+    toolRoutes(scope as never, { classing: options.classing, operatorOf });
+    pinRoutes(scope as never, { pinning: options.pinning, operatorOf });
+    uncertainRoutes(scope as never, { uncertain: options.uncertain, operatorOf });
     done();
   });
 
@@ -205,8 +219,8 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
   });
   return app;
 
-  /** Whoever may decide may class. */
-  function classerOf(request: FastifyRequest): Operator {
+  /** Whoever may decide may class a tool, settle a call, and accept what tools say of themselves. */
+  function operatorOf(request: FastifyRequest): Operator {
     const operator = access.operatorOf(request);
     const named = namedTenant(request);
     const known = access.tenants.join(', ');

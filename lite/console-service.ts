@@ -2,6 +2,7 @@ import { type SessionStore, type SessionTables, sessionStoreOver } from '../adap
 import type { LocalFile } from '../adapters/store/local-file.js';
 import { createConsoleService } from '../api/console/app.js';
 import { readAssets } from '../api/console/assets.js';
+import { instanceOf } from '../api/console/instance.js';
 import { consoleMetrics } from '../api/console/metrics.js';
 import { operatorTokenMode, type TokenHolder } from '../api/console/sign-in/operator-token.js';
 import type { AddressRules } from '../api/pages/allowed-address.js';
@@ -80,6 +81,7 @@ export async function openLiteConsole({
     sessions,
     searches: sessions.searches,
     sessionSeconds: SESSION_SECONDS,
+    instance: instanceOf(sessionKey),
     assets: await readAssets(),
     signIn: operatorTokenMode({
       operators: access.people,

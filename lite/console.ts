@@ -42,12 +42,14 @@ export const CONSOLE_ROUTES = [
   'GET /api/chain-status',
   'GET /agents',
   'GET /policies',
+  'GET /policies/:name',
   'GET /health-of-services',
   'GET /me',
   'POST /me/end',
 ] as const;
 
-const SESSION = 'gate_console_session=';
+/** How the name of the session's cookie begins. */
+const SESSION = 'gate_console_session';
 
 /** Whoever asks with a token is a program. A browser has a session, or wants a page. */
 const isBrowser = ({ headers: { authorization, accept = '', cookie = '' } }: Pick<IncomingMessage, 'headers'>) =>
@@ -105,4 +107,13 @@ export function consoleRoutes(app: ServiceApp, options: ConsoleServiceOptions): 
       ...(isLedgers(url) && { constraints: { reader: 'browser' } }),
     });
   }
+  // Whoever looks at pages is told on one that there is none; a program gets the refusal as JSON, from whatever else is at the path.
+  app.route({
+    method: 'GET',
+    url: '/*',
+    onRequest: handed,
+    handler,
+    config: ANSWERS_PAGES,
+    constraints: { reader: 'browser' },
+  });
 }

@@ -45,6 +45,8 @@ export interface InProcessOptions {
   readonly clock?: Clock;
   /** Told of each open call that `resume` goes on with, and the state it was found in. */
   readonly onResumed?: (state: CallState) => void;
+  /** Whether a tool has a probe: calls of it whose outcome is unknown are looked after. */
+  readonly probed?: (tool: string) => boolean;
   /** Returns a wait for the disk; it rejects if anything was undone since. Absent where a step's writes are on disk when it resolves. */
   readonly durableFromHere?: () => () => Promise<void>;
 }
@@ -69,6 +71,7 @@ export function createInProcessRunner({
   logger,
   clock = machineClock,
   onResumed,
+  probed,
   durableFromHere = () => () => Promise.resolve(),
 }: InProcessOptions): InProcessRunner {
   const runs = new Map<string, Run>();
@@ -82,6 +85,9 @@ export function createInProcessRunner({
   // Anything else that ends the wait wakes the call too: a read after its deadline, or a record that is closed as tampered.
   calls.onMoved((record) => {
     const { correlation_id: id, state } = record;
+    if (state === 'uncertain' && probed?.(record.evidence.call.tool)) probe(id);
+    // A person's word comes from outside of any run.
+    if (record.outcome?.reconciled?.by === 'person') inBackground(() => appendDurably(id));
     const run = runs.get(id);
     if (state === TAMPERED || (run?.waiting && state !== 'parked' && !deciding.has(id)))
       run?.decide?.(summarize(record));
@@ -277,7 +283,7 @@ export function createInProcessRunner({
       (error, attempt) => attempt >= CALLBACK_ATTEMPTS || (error instanceof GateError && error.status < 500),
     ).catch((error: unknown) => retried(() => activities.giveUpCallback(correlationId, errorText(error))));
   /** Does in the background what remains after a review was settled, one at a time per call. The record keeps it until it is done. */
-  function followUp(what: FollowUp, correlationId: string): void {
+  function followUp(what: Exclude<FollowUp, 'probe'>, correlationId: string): void {
     const key = `${what}/${correlationId}`;
     if (following.has(key)) return;
     following.add(key);
@@ -292,6 +298,24 @@ export function createInProcessRunner({
       } finally {
         following.delete(key);
       }
+    });
+  }
+
+  const probing = new Set<string>();
+  /** Looks what became of a call, and again after growing pauses, which the record remembers over a restart. */
+  function probe(correlationId: string): void {
+    if (probing.has(correlationId) || stopping.signal.aborted) return;
+    probing.add(correlationId);
+    inBackground(async () => {
+      const { wait_ms: waitMs } = await activities
+        .probeCall(correlationId)
+        .catch(() => ({ wait_ms: RETRY_AT_MOST_MS }));
+      inBackground(() => appendDurably(correlationId));
+      if (waitMs === null) return void probing.delete(correlationId);
+      void clock.sleep(waitMs, stopping.signal).then(() => {
+        probing.delete(correlationId);
+        probe(correlationId);
+      });
     });
   }
 
@@ -385,6 +409,11 @@ export function createInProcessRunner({
     for (const what of ['review', 'callback'] as const)
       for (const { correlation_id: correlationId } of await calls.followUpsDue(what, clock.now() + 1, 1_000_000))
         followUp(what, correlationId);
+    if (probed)
+      for (const { correlation_id: correlationId } of await calls.followUpsDue('probe', clock.now() + 1, 1_000_000)) {
+        const record = await opened(correlationId);
+        if (record && probed(record.evidence.call.tool)) probe(correlationId);
+      }
     return found;
   }
 

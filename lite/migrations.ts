@@ -3,6 +3,7 @@ import { consoleMigrations } from '../migrations/console.js';
 import { hilMigrations } from '../migrations/hil.js';
 import { ledgerMigrations } from '../migrations/ledger.js';
 import { mcpSessionMigrations } from '../migrations/mcp-sessions.js';
+import { mcpTaskMigrations } from '../migrations/mcp-tasks.js';
 import { toolClassMigrations } from '../migrations/tool-classes.js';
 import { toolPinMigrations } from '../migrations/tool-pins.js';
 
@@ -15,4 +16,5 @@ export const liteMigrations = {
   pins: toolPinMigrations,
   tool_classes: toolClassMigrations,
   mcp_sessions: mcpSessionMigrations,
+  mcp_tasks: mcpTaskMigrations,
 };

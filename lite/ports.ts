@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { AlarmKind, OnAlarm } from '../activities/ledger.js';
 import type { MayCall } from '../activities/upstream.js';
 import { inspectLargeInThreads } from '../adapters/inspection/inspection-threads.js';
+import { scanResponses } from '../adapters/inspection/response-threads.js';
 import { createLocalEvaluator } from '../adapters/policy/local-evaluator.js';
 import { createRuleDecisions } from '../domain/review/rule-decision.js';
 import { createLocalSandbox } from '../adapters/sandbox/local-sandbox.js';
@@ -19,6 +20,8 @@ import type { Analyzer } from '../domain/sandbox/analyze.js';
 import { decisionVerifierFor } from '../domain/review/decision-signature.js';
 import { operatorsClasses } from '../domain/tool-classes/tool-classes.js';
 import { createReviewGuard } from '../domain/tool-definitions/review-guard.js';
+import { withJudgedTalk } from '../domain/responses/judged-talk.js';
+import { createResponseJudge, unjudgedLog } from '../domain/responses/judge.js';
 import { toolWatchLog, watchToolDefinitions } from '../domain/tool-definitions/watch.js';
 import type { ActivityPorts } from '../workers/activities.js';
 import type { LiteKeys } from './keys.js';
@@ -34,6 +37,7 @@ export interface LitePortsOptions {
   readonly policies: PolicySet;
   readonly personas: Personas;
   readonly analyze: Analyzer;
+  readonly probes: ActivityPorts['probes'];
   readonly tools: LiteTools | null;
   readonly toolsName: string;
   readonly mayCall: MayCall;
@@ -61,6 +65,7 @@ export function litePorts(options: LitePortsOptions) {
     policies,
     personas,
     analyze,
+    probes,
     tools,
     toolsName,
     mayCall,
@@ -71,12 +76,15 @@ export function litePorts(options: LitePortsOptions) {
     now,
   } = options;
   const { file, ledger, calls, reviews, pins, classes } = stores;
-  const watch = { pins, ledger, block: config.blockPoisonedDefinitions, ...toolWatchLog(logger) };
-  const upstream = tools && watchToolDefinitions(tools, watch);
+  const { blockPoisonedDefinitions: block, quarantineDefinitions: quarantine } = config;
+  const watch = { pins, ledger, block, quarantine, ...toolWatchLog(logger) };
+  const observed = config.mode === 'observe' || config.egressMode === 'observe';
+  const upstream = tools && watchToolDefinitions(withJudgedTalk(tools, observed), watch);
   const unreadable = (error: unknown) =>
     logger.error({ reason: errorText(error) }, 'the classes of the tools cannot be read: every tool waits');
   const evaluator = createLocalEvaluator(policies);
   const sandbox = createLocalSandbox(analyze);
+  const scanner = scanResponses();
   const inspector = inspectLargeInThreads(createInspector({ personas }), { personas });
   const ports: ActivityPorts = {
     calls,
@@ -105,9 +113,17 @@ export function litePorts(options: LitePortsOptions) {
     durableFromHere: () => file.durableFromHere(),
     upstream: upstream ?? noUpstream,
     talks: createCallTalks(),
-    ...(tools && { definitions: createReviewGuard(tools, pins, toolsName) }),
+    responses: createResponseJudge({
+      scanner,
+      policy: { evaluateEgress: async (question) => policies.egress(question) },
+      mode: config.egressMode,
+      dataTools: config.egressScanTools,
+      onUnjudged: unjudgedLog(logger),
+    }),
+    ...(tools && { definitions: createReviewGuard(tools, pins, toolsName, quarantine) }),
     mayCall,
     deliver: callbacks(config),
+    probes,
     runs: { status: () => Promise.resolve('running'), end: () => Promise.resolve() },
     verifyDecision: decisionVerifierFor(createPublicKey(keys.decisionKey)),
     reconcile: { graceMs: 60_000, retentionMs: 30 * DAY_MS, windowMs: config.velocityWindowSecs * 1000 },
@@ -120,10 +136,12 @@ export function litePorts(options: LitePortsOptions) {
     judging: {
       warm() {
         inspector.warm();
+        scanner.warm();
         evaluator.warm();
       },
       async close() {
         await inspector.close();
+        await scanner.close();
         await evaluator.close();
         await sandbox.close();
       },

@@ -1,7 +1,9 @@
+import { addressOf } from '../api/proxy/routes/manual.js';
 import { callCount } from '../domain/mcp/batch.js';
 import { ledgerRowId } from '../domain/call-record/rows.js';
 import { checkCallbackUrl, parseCallbackAllowlist } from '../domain/outbound/callback-url.js';
 import { GateError } from '../domain/errors.js';
+import type { WithdrawCall } from '../domain/review/ports.js';
 import { createSigner } from '../domain/identity/signer.js';
 import type { CallRecord } from '../domain/call-record/record.js';
 import type { CallRunner } from '../domain/pipeline/call-runner.js';
@@ -15,15 +17,18 @@ import type { LiteStores } from './stores.js';
 
 export interface LiteProxyOptions {
   readonly config: LiteConfig;
-  readonly stores: Pick<LiteStores, 'calls' | 'ledger' | 'sessions'>;
+  readonly stores: Pick<LiteStores, 'calls' | 'ledger' | 'sessions' | 'tasks'>;
   readonly keys: Pick<LiteKeys, 'signingKey'>;
   readonly ports: Pick<ActivityPorts, 'upstream' | 'talks' | 'verifyDecision'>;
   readonly hasTools: boolean;
   readonly runner: Pick<CallRunner, 'start'>;
   readonly rateLimit: ReturnType<typeof createRateLimit>;
   readonly callDeadlineMs: number;
+  readonly withdrawCall: WithdrawCall;
   readonly onFirstAnswer: (record: CallRecord) => void;
   readonly now: () => number;
+  /** Agents may come with access tokens of an issuer, in the header that also holds the tokens of settings. */
+  readonly byToken?: LiteAppOptions['proxy']['byToken'];
 }
 
 const MAX_IN_FLIGHT = 2_000;
@@ -31,12 +36,15 @@ const MAX_IN_FLIGHT = 2_000;
 /** The proxy's options, from lite's settings. */
 export function liteProxyOptions(options: LiteProxyOptions): LiteAppOptions['proxy'] {
   const { config, stores, keys, ports, hasTools, rateLimit, ...rest } = options;
-  const { calls, ledger, sessions } = stores;
+  const { calls, ledger, sessions, tasks } = stores;
   const allowlist = parseCallbackAllowlist(config.callbackAllowlist);
   return {
     ...rest,
     calls,
     sessions,
+    tasks,
+    // The console has no listener of its own.
+    consoleOf: (request) => addressOf(request),
     ledger,
     signer: createSigner(keys.signingKey),
     verifyDecision: ports.verifyDecision,

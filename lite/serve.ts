@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import pino, { type Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Found } from '../activities/clients/detected-upstream.js';
+import { openAccessTokens } from '../adapters/identity/access-tokens.js';
 import { loadPersonas } from '../adapters/inspection/persona-files.js';
 import type { LedgerInFile } from '../adapters/ledger/ledger-in-file.js';
 import { loadPolicySet } from '../adapters/policy/load-policy-set.js';
@@ -11,14 +12,19 @@ import { logStream } from '../adapters/store/log-stream.js';
 import type { TokenHolder } from '../api/console/sign-in/operator-token.js';
 import { createSignInLinks } from '../api/pages/sign-in-links.js';
 import { createRefusals } from '../api/proxy/refusals.js';
+import { accessTokenRules } from '../config/access-tokens.js';
+import type { Env } from '../config/env.js';
 import type { LiteConfig } from '../config/lite.js';
+import { upstreamsShown } from '../config/upstreams.js';
 import { purgeTimes } from '../domain/call-record/purge-times.js';
 import { isLoopback } from '../domain/outbound/loopback.js';
 import { errorText, GateError } from '../domain/errors.js';
 import { CHAIN_VERSION } from '../domain/ledger/canonical-bytes.js';
 import { createDecisions } from '../domain/review/decisions.js';
 import { sqliteFault, storeFaultText } from '../domain/store-faults.js';
+import { uncertainCalls } from '../domain/probes/uncertain-calls.js';
 import { toolClassing } from '../domain/tool-classes/tool-classes.js';
+import { toolPinning } from '../domain/tool-definitions/pinning.js';
 import { upstreamName } from '../domain/tool-classes/upstream-name.js';
 import type { ServiceApp } from '../api/plugins/app.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../workers/activities.js';
@@ -29,6 +35,7 @@ import { startChores } from './chores.js';
 import { type Clock, machineClock } from './clock.js';
 import { ownDecideToken, type OwnDecideToken } from './decide-token.js';
 import { decidedOnDisk } from './decided-on-disk.js';
+import { createWithdrawals } from '../domain/review/withdrawal.js';
 import { createInProcessRunner } from './in-process-runner.js';
 import { liteKeys } from './keys.js';
 import { listenOn } from './listen.js';
@@ -38,6 +45,7 @@ import { createNotices } from './notices.js';
 import { createOnDisk } from './on-disk.js';
 import { policyFolder } from './policy-folder.js';
 import { litePorts } from './ports.js';
+import { liteProbes } from './probes.js';
 import { liteProxyOptions } from './proxy-options.js';
 import { createRateLimit } from './rate-limit.js';
 import { openLiteStores } from './stores.js';
@@ -47,6 +55,8 @@ export interface LiteOptions {
   readonly config: LiteConfig;
   /** An MCP server to run as a child instead of calling one by its address. */
   readonly child?: ToolsChild | undefined;
+  /** Where the secrets of several upstreams are. */
+  readonly env?: Env;
   readonly logger?: Logger;
   readonly clock?: Clock;
   /** For tests of a full disk. */
@@ -97,12 +107,16 @@ export async function startLite({
     loadPersonas(),
     loadAnalyzer(),
   ]);
+  const rules = accessTokenRules(config);
+  const tokens = rules && (await openAccessTokens(rules, { now }));
   const keys = liteKeys(ledgerFile, config.keys);
   const toolsName = upstreamName({
     name: config.upstreamName,
+    several: config.upstreams !== undefined,
     url: config.upstreamUrl,
     command: child && [child.command, ...child.args],
   });
+  const probes = liteProbes(config, policies, toolsName);
   const { maxPages, beforeCommit } = options;
   const stores = await openLiteStores({
     file: ledgerFile,
@@ -122,12 +136,17 @@ export async function startLite({
   const disk = createOnDisk({ file, calls, queued: metrics.queued });
   const { told } = disk;
   const own = config.decideToken || config.deciders ? null : ownDecideToken(ledgerFile);
-  const access = createAccess(config, config.decideToken ?? own?.token ?? '', keys.fingerprintKey);
+  const access = createAccess(config, config.decideToken ?? own?.token ?? '', keys.fingerprintKey, rules);
   const links = createSignInLinks<TokenHolder>(now);
 
   // Tools, and the activities over their ports.
   let stopping = false;
-  const tools = await upstreamOf(config, child, logger, () => stopping);
+  const tools = await upstreamOf(config, child, logger, () => stopping, options.env ?? process.env).catch(
+    async (error: unknown) => {
+      await file.close();
+      throw error;
+    },
+  );
   const { ports, upstream, judging } = litePorts({
     config,
     stores,
@@ -135,6 +154,7 @@ export async function startLite({
     policies,
     personas,
     analyze,
+    probes,
     tools,
     toolsName,
     mayCall: access.mayCall,
@@ -150,6 +170,7 @@ export async function startLite({
     logger,
     clock,
     onResumed: metrics.reconciled,
+    ...(probes && { probed: (tool: string) => probes.of.has(tool) }),
     durableFromHere: () => file.durableFromHere(),
   });
   let serving = false;
@@ -211,6 +232,9 @@ export async function startLite({
       ruleOn: (tool) => policies.ruleOn(tool),
       now,
     }),
+    // Its row is appended by whoever runs the calls.
+    uncertain: uncertainCalls({ calls, appendRows: () => Promise.resolve(), now }),
+    pinning: toolPinning({ pins, ledger }),
     proxy: liteProxyOptions({
       config,
       stores,
@@ -219,7 +243,15 @@ export async function startLite({
       callDeadlineMs,
       now,
       hasTools: upstream !== null,
+      ...(tokens && { byToken: { tokens, sharesHeader: true } }),
       runner: disk.starting(runner),
+      withdrawCall: createWithdrawals({
+        reviews,
+        sender: runner,
+        decisionKey: keys.decisionKey,
+        clock: now,
+        decisionLifeMs: 10_000,
+      }),
       rateLimit: createRateLimit({
         config,
         refusals: createRefusals({ ledger, now }),
@@ -249,6 +281,7 @@ export async function startLite({
     await runner.close();
     await judging.close();
     await upstream?.close();
+    await tokens?.close();
     await file.close();
     throw sqliteFault(error) > 0
       ? new GateError('store_unavailable', `${ledgerFile}: ${storeFaultText(error)}`, { cause: error })
@@ -275,7 +308,10 @@ export async function startLite({
     found,
     resumed,
   };
-  const shownUpstream = child?.command ?? (config.upstreamUrl ? new URL(config.upstreamUrl).origin : null);
+  const shownUpstream =
+    child?.command ??
+    (config.upstreams && upstreamsShown(config.upstreams)) ??
+    (config.upstreamUrl ? new URL(config.upstreamUrl).origin : null);
   sayReady(logger, config, { ...started, upstream: shownUpstream });
   return {
     ...started,
@@ -289,6 +325,7 @@ export async function startLite({
       await notices?.close();
       await calls.close();
       await upstream?.close();
+      await tokens?.close();
       serving = false;
       const left = await file.close();
       if (left !== null)

@@ -10,6 +10,7 @@ import type { ReviewTables } from '../adapters/review/tables.js';
 import type { Store } from '../adapters/store/database.js';
 import { openLocalFile } from '../adapters/store/local-file.js';
 import { endedSessionsOver, type EndedSessionTables } from '../adapters/mcp/ended-sessions.js';
+import { keptTasksOver, type TaskTables } from '../adapters/mcp/kept-tasks.js';
 import { adoptClasses, toolClassStoreOver, type ToolClassTables } from '../adapters/tools/class-store.js';
 import { adoptPins, adoptSeen, toolPinStoreOver, type ToolPinTables } from '../adapters/tools/pin-store.js';
 import type { LiteConfig } from '../config/lite.js';
@@ -73,5 +74,6 @@ export async function openLiteStores({
   const pins = toolPinStoreOver(file.store<ToolPinTables>(), { keys, upstream: toolsName, now });
   const classes = boundToLedger(toolClassStoreOver(file.store<ToolClassTables>(), keys), ledger, { graceMs: 0 });
   const sessions = mcpSessions({ keys, store: endedSessionsOver(file.store<EndedSessionTables>(), { now }), now });
-  return { file, ledger, calls, reviews, pins, classes, sessions };
+  const tasks = keptTasksOver(file.store<TaskTables>(), { now });
+  return { file, ledger, calls, reviews, pins, classes, sessions, tasks };
 }

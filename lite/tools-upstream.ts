@@ -1,6 +1,8 @@
 import type { Logger } from 'pino';
 import type { Found } from '../activities/clients/detected-upstream.js';
+import type { Env } from '../config/env.js';
 import type { LiteConfig } from '../config/lite.js';
+import { upstreamsLog } from '../domain/pipeline/upstreams-log.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
 
 /** An MCP server to run as a child. */
@@ -16,19 +18,24 @@ export type LiteTools = Upstream & { start?(): Promise<void>; look?(): Promise<F
 const CHILD_END_PAUSE_MS = 250;
 
 /** The settings that say where the tools are. */
-export type ToolsSettings = Pick<LiteConfig, 'upstreamUrl' | 'upstreamApiKey' | 'upstreamAdapter'>;
+export type ToolsSettings = Pick<LiteConfig, 'upstreams' | 'upstreamUrl' | 'upstreamApiKey' | 'upstreamAdapter'>;
 
 export async function upstreamOf(
   config: ToolsSettings,
   child: ToolsChild | undefined,
   logger: Logger,
   stopping: () => boolean,
+  env: Env,
 ): Promise<LiteTools | null> {
   if (child) {
     const { createStdioUpstream } = await import('../activities/clients/stdio-upstream.js');
     // Ctrl-C in a terminal ends the child too, at the same moment as it asks for the stop.
     const warn = (reason: string) => setTimeout(() => stopping() || logger.warn(reason), CHILD_END_PAUSE_MS).unref();
     return createStdioUpstream({ ...child, onRestart: warn });
+  }
+  if (config.upstreams) {
+    const { openUpstreams } = await import('../workers/upstreams.js');
+    return openUpstreams(config.upstreams, { env, ...upstreamsLog(logger) });
   }
   const { upstreamUrl: url, upstreamApiKey: apiKey, upstreamAdapter } = config;
   if (!url) return null;

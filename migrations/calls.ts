@@ -197,6 +197,23 @@ const addInspection: Migration = {
   },
 };
 
+/**
+ * 0010: which calls of unknown outcome are to be probed, and an index for the list of them. A call that was lost before has none and
+ * waits for a person. Only adds a column without a default; locks the table for a moment on Postgres.
+ */
+const addProbes: Migration = {
+  async up(db: Kysely<unknown>) {
+    if (!(await hasColumn(db, 'call_records', 'probe_due_ms')))
+      await db.schema.alterTable('call_records').addColumn('probe_due_ms', 'bigint').execute();
+    await sql`create index if not exists call_records_probe_due on call_records (probe_due_ms) where probe_due_ms is not null`.execute(
+      db,
+    );
+    await sql`create index if not exists call_records_uncertain on call_records (tenant, updated_ms) where state = 'uncertain'`.execute(
+      db,
+    );
+  },
+};
+
 export const callMigrations: Record<string, Migration> = {
   '0001-calls': createTables,
   '0002-follow-ups': addFollowUps,
@@ -207,4 +224,5 @@ export const callMigrations: Record<string, Migration> = {
   '0007-upstream': addUpstream,
   '0008-setback-state': addSetbackState,
   '0009-inspection': addInspection,
+  '0010-probes': addProbes,
 };

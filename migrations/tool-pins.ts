@@ -100,9 +100,21 @@ const byUpstream: Migration = {
   },
 };
 
+/** 0005: the texts of definitions by their digest, so that an operator sees what changed. A new table only; locks nothing that exists. */
+const texts: Migration = {
+  async up(db) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists tool_definitions (
+      tenant ${text} not null, sha256 ${text} not null, content ${text} not null, kept_ms ${integer} not null,
+      primary key (tenant, sha256)
+    ) ${strict}`.execute(db);
+  },
+};
+
 export const toolPinMigrations: Record<string, Migration> = {
   '0001_tool_pins': pins,
   '0002_sealed': sealed,
   '0003_bound': bound,
   '0004_by_upstream': byUpstream,
+  '0005_texts': texts,
 };

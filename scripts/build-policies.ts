@@ -14,11 +14,17 @@ import {
   shippedPolicyDirectory,
 } from '../adapters/policy/policy-sources.js';
 import { findOpa } from '../stack/programs/find-program.js';
-import { ENTRYPOINT, type PolicyManifest, policyManifest, TOOL_ENTRYPOINT } from '../domain/policy/policy-files.js';
+import {
+  EGRESS_ENTRYPOINT,
+  ENTRYPOINT,
+  type PolicyManifest,
+  policyManifest,
+  TOOL_ENTRYPOINT,
+} from '../domain/policy/policy-files.js';
 
 const run = promisify(execFile);
 const OPA_LIMIT_MS = 120_000;
-const ENTRYPOINTS = [ENTRYPOINT, TOOL_ENTRYPOINT];
+const ENTRYPOINTS = [ENTRYPOINT, TOOL_ENTRYPOINT, EGRESS_ENTRYPOINT];
 /** The rules' tests may use every built-in function, the rules only those of the wasm runtime. */
 const RULES_ONLY = ['--capabilities', POLICY_LAYOUT.capabilities, '--ignore', '*_test.rego', '--bundle', '.'];
 

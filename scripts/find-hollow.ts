@@ -234,7 +234,7 @@ export function hollowMetrics(sources: readonly Source[]): readonly Hollow[] {
 export function hollowPolicyInput(sources: readonly Source[], root = PROJECT_ROOT): readonly Hollow[] {
   const builders = sources
     .map(withoutComments)
-    .filter(({ path }) => /^(activities\/policy|domain\/(policy|mcp)\/)/.test(path));
+    .filter(({ path }) => /^(activities\/policy|domain\/(policy|mcp|responses)\/)/.test(path));
   const read = new Map<string, string>();
   for (const file of filesUnder(join(root, 'policies', 'gate'), '.rego')) {
     if (file.endsWith('_test.rego')) continue;

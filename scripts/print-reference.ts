@@ -73,7 +73,7 @@ function settingsPage(): string {
         ),
         section('gate prepare database', { database: PREPARE_SETTINGS.database }),
         section('gate prepare engine', { engine: PREPARE_SETTINGS.engine }),
-        `## Read elsewhere\n\nBy commands, scripts and containers. No secret is among them.\n\n${table(
+        `## Read elsewhere\n\nBy commands, scripts and containers. None is a secret, but the token of the sample client.\n\n${table(
           ['Variable', 'Read by', 'Default', 'Meaning'],
           READ_ELSEWHERE.map(({ variable, readBy, fallback, meaning }) => [
             `\`${variable}\``,
@@ -133,10 +133,17 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
   'hil.escalated':
     'Nobody had decided about the call at a share of its time (`GATE_HIL_SLA_ESCALATE_FRACTION`); it still waits.',
   'hil.assigned': null,
-  'upstream.outcome': 'What execution came to; `stage` is `completed`, `failed`, `uncertain` or `not_run`.',
+  'upstream.outcome':
+    'What execution came to; `stage` is `completed`, `failed`, `uncertain` or `not_run`. A look of a probe at an uncertain call is `probed`; `reconciled` says who ended the uncertainty.',
+  'execution.completed':
+    'The host of a decision says, signed with the key of its certificate, that it executed the call; the digests of request, result and receipt, and both signatures.',
+  'response.inspected':
+    'What was found in an answer of a tool, a resource or a prompt and done with it: `released` is `as_is`, `marked`, `sanitized` or `withheld`, `would` what observe mode let pass. Classes, rules and digests, never what was found.',
   'call.aborted': 'Reconciliation closed a call that could not end by itself; nothing was executed.',
   'call.abandoned': 'The call could not begin before its caller had given up; nothing was executed.',
   'alarm.forged_decision': 'A decision reached the workflow that HIL had not signed. The row stayed pending.',
+  'callback.delivered':
+    "The caller's callback address took the message about how a review ended. Where the ledger was away just then there is no such row.",
   'alarm.row_conflict': 'Somebody sent other content under the id of an entry that exists. The entry stayed as it was.',
   'alarm.record_tampered':
     'The stored record of a call was not what Gate wrote; `reasoning` says what did not hold. The call is closed: nothing runs under its id any more.',
@@ -247,7 +254,7 @@ function routesPage(): string {
       'Who may call what between services ([authority table](../architecture/identity-and-routes.md#authority-table)): the caller is known by its certificate and looked up before the body is read. Every',
       'service also answers `GET /health`, `GET /readyz`, `GET /metrics` and `GET /openapi.json` (as in [docs/openapi](../openapi)) on its plain health port.',
       '',
-      'What agents ask of the proxy is no part of the table: they call `POST /mcp`, `GET /pending/{correlation_id}` and `GET /authorizations/{correlation_id}` on it',
+      'What agents ask of the proxy is no part of the table: they call `POST /mcp`, `POST /tool/{name}`, `GET /pending/{correlation_id}` and `GET /authorizations/{correlation_id}` on it',
       'with their own certificate and see their own calls only. `GET /docs/select-a-contract` is the page that a refused client needs, for everybody.',
       '',
       sections.join('\n\n'),

@@ -8,7 +8,8 @@ import type { EngineParts, Ports, ServiceDeclaration } from '../api/plugins/decl
 import { needed } from '../api/plugins/start.js';
 import { PROXY } from '../api/proxy/service.js';
 import { WORKER } from '../api/worker/service.js';
-import type { Config } from '../config/env.js';
+import type { Config, Env } from '../config/env.js';
+import { upstreamsShown } from '../config/upstreams.js';
 import type { ENGINE_SETTINGS } from '../config/shared.js';
 import type { UPSTREAM_SETTINGS } from '../config/worker.js';
 import { replaceFile, tightenFile } from '../adapters/store/durable-file.js';
@@ -38,8 +39,10 @@ export interface BringUp {
   readonly pki: DevPki;
   readonly operatorToken: string;
   readonly secondOperatorToken: string;
+  readonly tokenIssuer?: DevelopmentFile['token_issuer'];
   readonly starting: EngineStart;
   readonly voice: Voice;
+  readonly env: Env;
   /** Releases the state folder. */
   readonly release: () => void;
   readonly signal?: AbortSignal | undefined;
@@ -69,9 +72,11 @@ async function open(start: BringUp, logger: Logger, undo: Undo): Promise<Stack> 
   const connecting = once(() => connect(config.engine, starting, undo));
   const { callStore, upstream } = config.of(WORKER);
   const tools = once(() =>
-    upstream.upstreamUrl === undefined
-      ? startTools(config.development.demoUpstreamPort, stateDir, undo)
-      : Promise.resolve(upstream.upstreamUrl),
+    upstream.upstreams
+      ? Promise.resolve(upstreamsShown(upstream.upstreams))
+      : upstream.upstreamUrl === undefined
+        ? startTools(config.development.demoUpstreamPort, stateDir, undo)
+        : Promise.resolve(upstream.upstreamUrl),
   );
   const looking = lookAt(upstream);
   const pages = starting.up.then(({ uiUrl }) => (uiUrl === null ? null : showWorkflows(start, uiUrl, logger, undo)));
@@ -96,6 +101,7 @@ async function open(start: BringUp, logger: Logger, undo: Undo): Promise<Stack> 
         ledger: () => neighbour(LEDGER),
         callStore: () => ({ target: place('calls'), ...callStore }),
         upstream,
+        env: start.env,
         demonstration: tools,
         logger,
         onStop: (...step) => undo.push(...step),
@@ -206,7 +212,7 @@ const answersAtOnce = ({ client, circuit }: Pick<EngineClient, 'client' | 'circu
         );
 
 function developmentFile(
-  { config, pki, operatorToken, secondOperatorToken }: BringUp,
+  { config, pki, operatorToken, secondOperatorToken, tokenIssuer }: BringUp,
   engine: Pick<Engine, 'address' | 'uiUrl'>,
   at: {
     readonly toolsUrl: string;
@@ -240,6 +246,7 @@ function developmentFile(
       key: agent.keyFile,
       agent_spiffe: agent.spiffe,
     },
+    ...(tokenIssuer && { token_issuer: tokenIssuer }),
     console_workload: { cert: pki.services.console.certFile, key: pki.services.console.keyFile },
     proxy_workload: { cert: pki.services.proxy.certFile, key: pki.services.proxy.keyFile },
     operator_token: operatorToken,
@@ -250,7 +257,7 @@ function developmentFile(
       ui_url: engine.uiUrl,
       pages_url: at.pagesUrl,
     },
-    upstream: { url: at.toolsUrl, demonstration: upstream.upstreamUrl === undefined },
+    upstream: { url: at.toolsUrl, demonstration: upstream.upstreamUrl === undefined && !upstream.upstreams },
     health: Object.fromEntries(listening.map(({ key, health }) => [key, health])),
     agents: Object.fromEntries(
       Object.entries(pki.agents).map(([name, leaf]) => [

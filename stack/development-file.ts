@@ -19,6 +19,13 @@ export interface DevelopmentFile extends ServiceAddresses {
     readonly key: string;
     readonly agent_spiffe: string;
   };
+  /** Who signs access tokens here (`gate token`); absent where the settings name an issuer. `key` is a file path. */
+  readonly token_issuer?: {
+    readonly issuer: string;
+    readonly audience: string;
+    readonly key: string;
+    readonly key_id: string;
+  };
   readonly console_workload: { readonly cert: string; readonly key: string };
   readonly proxy_workload: { readonly cert: string; readonly key: string };
   readonly operator_token: string;

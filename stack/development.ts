@@ -2,12 +2,14 @@ import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readConfig, type Env } from '../config/env.js';
+import { PROJECT_ROOT } from '../config/project-root.js';
 import { SHARED_SETTINGS } from '../config/shared.js';
 import { errorText } from '../domain/errors.js';
 import { isLoopback } from '../domain/outbound/loopback.js';
 import { tightenFile } from '../adapters/store/durable-file.js';
 import { diskFault, nearestThere, writeIn } from '../adapters/store/writable.js';
 import { DEMO_AGENTS, ensureDevelopmentPki, ensureDevelopmentSecrets } from './certificates/dev-pki.js';
+import { ensureTokenIssuer } from './certificates/token-issuer.js';
 import { madeEnvironment } from './certificates/made-secrets.js';
 import { unknownSettings } from './unknown-settings.js';
 import type { Stack } from './development-file.js';
@@ -43,12 +45,19 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
   }
   const pki = await ensureDevelopmentPki({ stateDir, trustDomain: shared.trustDomain });
   const secrets = await ensureDevelopmentSecrets({ stateDir });
+  const tokenIssuer = await ensureTokenIssuer({ stateDir, env });
   const config = readStartConfig({
     ...madeEnvironment(secrets),
     ...consoleAddress(env),
+    ...tokenIssuer?.settings,
     GATE_LEDGER_EXPORT_DIR: join(stateDir, 'data', 'cold'),
     // An operator with his own tools also has his own calls, so no demonstration calls are printed.
-    ...(env.GATE_UPSTREAM_URL === undefined && { GATE_DEMO_AGENTS: DEMO_AGENTS.join(',') }),
+    ...(env.GATE_UPSTREAM_URL === undefined &&
+      env.GATE_UPSTREAMS === undefined && {
+        GATE_DEMO_AGENTS: DEMO_AGENTS.join(','),
+        // Its tools can be asked what became of an order.
+        GATE_PROBES: join(PROJECT_ROOT, 'demo', 'probes.json'),
+      }),
     ...env,
     GATE_STATE_DIR: stateDir,
   });
@@ -73,8 +82,10 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
       pki,
       operatorToken,
       secondOperatorToken,
+      tokenIssuer: tokenIssuer?.named,
       starting,
       voice,
+      env,
       release,
       signal,
     });

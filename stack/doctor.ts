@@ -5,6 +5,7 @@ import { connect } from 'node:net';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { ConfigError, type Env, readGroups } from '../config/env.js';
+import { readUpstreams } from '../config/upstreams.js';
 import { START_SETTINGS } from './process-settings.js';
 import { errorText } from '../domain/errors.js';
 import { diskFault, nearestThere, writeIn } from '../adapters/store/writable.js';
@@ -210,15 +211,17 @@ async function ports(env: Env): Promise<readonly Finding[]> {
   ];
 }
 
+type Named = readonly [what: 'database' | 'tools', variable: string, port: number, text: string | undefined];
+
 /** What settings name on other machines; nothing is sent to it. */
 async function elsewhere(env: Env): Promise<readonly Finding[]> {
-  const named = [
-    ['database', 'GATE_DATABASE_URL', 5432],
-    ['tools', 'GATE_UPSTREAM_URL', 80],
-  ] as const;
+  const named: readonly Named[] = [
+    ['database', 'GATE_DATABASE_URL', 5432, env.GATE_DATABASE_URL],
+    ['tools', 'GATE_UPSTREAM_URL', 80, env.GATE_UPSTREAM_URL],
+    ...severalTools(env),
+  ];
   const found: Finding[] = [];
-  for (const [what, variable, port] of named) {
-    const text = env[variable];
+  for (const [what, variable, port, text] of named) {
     // An invalid address is a fault of the settings and reported there.
     if (!text || !URL.canParse(text) || !/^(https?|postgres(ql)?):$/.test(new URL(text).protocol)) continue;
     const url = new URL(text);
@@ -239,6 +242,18 @@ async function elsewhere(env: Env): Promise<readonly Finding[]> {
     );
   }
   return found;
+}
+
+/** The addresses in the file of several upstreams; a file with a fault is a fault of the settings. */
+function severalTools({ GATE_UPSTREAMS: file }: Env): readonly Named[] {
+  if (!file) return [];
+  try {
+    return readUpstreams(file).flatMap((entry) =>
+      'url' in entry ? [['tools', `GATE_UPSTREAMS: ${entry.name}`, 80, entry.url]] : [],
+    );
+  } catch {
+    return [];
+  }
 }
 
 async function reachable(what: string, address: string, variable: string): Promise<Finding> {

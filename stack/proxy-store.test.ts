@@ -38,6 +38,7 @@ const NOT_COVERED = {
   sensitive_steps: 'a step is taken out of an agent’s history, or put in',
   call_setbacks: 'a try of reconciliation is put off, or made again',
   ended_mcp_sessions: 'an ended session of an agent opens again for that agent, or one ends early',
+  mcp_tasks: 'a call of an agent is listed as a task of its, or is not; what it is says its record',
   tool_pins: 'ended: read by nobody',
   tool_pin_lists: 'ended: read by nobody',
 };

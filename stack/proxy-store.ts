@@ -12,13 +12,16 @@ import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { openStore, type Store, type StoreTarget } from '../adapters/store/database.js';
 import { schemaOf } from '../adapters/store/schema.js';
 import { endedSessionsOver, type EndedSessionTables } from '../adapters/mcp/ended-sessions.js';
+import { keptTasksOver, type TaskTables } from '../adapters/mcp/kept-tasks.js';
 import { adoptClasses, toolClassStoreOver, type ToolClassTables } from '../adapters/tools/class-store.js';
 import type { ToolClassStore } from '../domain/tool-classes/class-sets.js';
 import { adoptPins, adoptSeen, toolPinStoreOver, type ToolPinTables } from '../adapters/tools/pin-store.js';
 import { type McpSessions, mcpSessions } from '../domain/mcp/session.js';
+import type { TaskStore } from '../domain/mcp/tasks.js';
 import { pinsLog } from '../domain/tool-definitions/watch.js';
 import { callMigrations } from '../migrations/calls.js';
 import { mcpSessionMigrations } from '../migrations/mcp-sessions.js';
+import { mcpTaskMigrations } from '../migrations/mcp-tasks.js';
 import { toolClassMigrations } from '../migrations/tool-classes.js';
 import { toolPinMigrations } from '../migrations/tool-pins.js';
 import { upstreamSessionMigrations } from '../migrations/upstream-sessions.js';
@@ -52,8 +55,9 @@ export async function openProxyStore(
   readonly classes: ToolClassStore;
   readonly sessionsWith: (url: string) => UpstreamSessions;
   readonly mcpSessions: McpSessions;
+  readonly mcpTasks: TaskStore;
 }> {
-  const store = await openStore<CallTables & ToolPinTables & UpstreamSessionTables & EndedSessionTables>(
+  const store = await openStore<CallTables & ToolPinTables & UpstreamSessionTables & EndedSessionTables & TaskTables>(
     target,
     callMigrations,
     {
@@ -61,6 +65,7 @@ export async function openProxyStore(
       sessions: upstreamSessionMigrations,
       tool_classes: toolClassMigrations,
       mcp_sessions: mcpSessionMigrations,
+      mcp_tasks: mcpTaskMigrations,
     },
   );
   try {
@@ -81,6 +86,7 @@ export async function openProxyStore(
       keys,
       store: endedSessionsOver(store as unknown as Store<EndedSessionTables>),
     }),
+    mcpTasks: keptTasksOver(store as unknown as Store<TaskTables>),
     sessionsWith: (url) => storedSessions(store as unknown as Store<UpstreamSessionTables>, { url, keys }),
   };
 }

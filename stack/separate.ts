@@ -81,6 +81,7 @@ export async function startApart(name: ProcessName, env: Env): Promise<ApartProc
           ledger: () => neighbour(LEDGER),
           callStore: () => ({ target: place('calls'), ...given(config.callStore, name) }),
           upstream: config.upstream,
+          env,
           logger,
           onStop,
         }),

@@ -14,6 +14,7 @@ describe('the tools of a process', () => {
         throw new Error('unused');
       },
       upstream: undefined,
+      env: {},
       logger: pino({ level: 'silent' }),
       onStop: () => undefined,
     });

@@ -4,7 +4,7 @@ import type { UpstreamSessions } from '../activities/clients/upstream-sessions.j
 import type { LedgerPort } from '../api/ledger/port.js';
 import type { CallStores, EngineParts, Opening, SharedParts } from '../api/plugins/declaration.js';
 import { needed } from '../api/plugins/start.js';
-import type { Config } from '../config/env.js';
+import type { Config, Env } from '../config/env.js';
 import type { UPSTREAM_SETTINGS } from '../config/worker.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { createCallTalks } from '../domain/pipeline/call-talks.js';
@@ -13,6 +13,7 @@ import type { Upstream } from '../domain/pipeline/upstream.js';
 import type { StoreTarget } from '../adapters/store/database.js';
 import { boundToLedger } from '../domain/tool-classes/bound-to-ledger.js';
 import { DEMO_UPSTREAM, upstreamName } from '../domain/tool-classes/upstream-name.js';
+import { upstreamsLog } from '../domain/pipeline/upstreams-log.js';
 import { openProxyStore } from './proxy-store.js';
 
 export interface SharedPartsOptions {
@@ -23,6 +24,8 @@ export interface SharedPartsOptions {
   /** Where the call store is, and what opens it; asked by a process that declares it. */
   readonly callStore: () => { readonly target: StoreTarget; readonly recordKeys: KeyRing };
   readonly upstream: Config<typeof UPSTREAM_SETTINGS> | undefined;
+  /** Where the secrets of several upstreams are. */
+  readonly env: Env;
   /** The tools that this process starts if no others are configured. */
   readonly demonstration?: () => Promise<string>;
   readonly logger: Logger;
@@ -32,8 +35,13 @@ export interface SharedPartsOptions {
 /** What several services of one process share; each part is created at its first use. */
 export function sharedParts(options: SharedPartsOptions): SharedParts {
   const { together, engine, logger, onStop, demonstration } = options;
-  const { upstreamUrl: url, upstreamName: named, upstreamApiKey: apiKey } = options.upstream ?? {};
-  const toolsName = upstreamName({ name: named ?? (!url && demonstration ? DEMO_UPSTREAM : undefined), url });
+  const { upstreams, upstreamUrl: url, upstreamName: named, upstreamApiKey: apiKey } = options.upstream ?? {};
+  const own = upstreams !== undefined || url !== undefined;
+  const toolsName = upstreamName({
+    name: named ?? (!own && demonstration ? DEMO_UPSTREAM : undefined),
+    several: upstreams !== undefined,
+    url,
+  });
 
   const stores = once(async () => {
     const { target, recordKeys: keys } = options.callStore();
@@ -49,8 +57,14 @@ export function sharedParts(options: SharedPartsOptions): SharedParts {
   });
   const upstream = once(async () => {
     // Separate processes share the sessions with the tools; here there is one client.
-    const at = url ?? (await demonstration?.());
-    const opened = createUpstream(at, apiKey, together ? undefined : (await stores()).sessionsWith);
+    const sessionsWith = together ? undefined : (await stores()).sessionsWith;
+    const opened = upstreams
+      ? await (await import('../workers/upstreams.js')).openUpstreams(upstreams, {
+          env: options.env,
+          sessionsWith,
+          ...upstreamsLog(logger),
+        })
+      : createUpstream(url ?? (await demonstration?.()), apiKey, sessionsWith);
     onStop('upstream', 'the connections to tools', () => opened.close());
     return opened;
   });

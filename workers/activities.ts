@@ -19,6 +19,7 @@ import {
   type ReconcileOptions,
   type Runs,
 } from '../activities/reconcile.js';
+import { createProbeActivities, type ProbeActivities } from '../activities/probe.js';
 import { createReviewActivities, type ReviewActivities, type ReviewActivityOptions } from '../activities/review.js';
 import { createSandboxActivities, type SandboxActivities } from '../activities/sandbox.js';
 import { rulesNowOf } from '../activities/rules-now.js';
@@ -31,7 +32,10 @@ import type { DeliverCallback } from '../domain/outbound/ports.js';
 import type { Inspector } from '../domain/inspection/port.js';
 import type { CallTalks } from '../domain/pipeline/call-talks.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
+import type { ResponseJudge } from '../domain/responses/judge.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
+import type { AskUrl, Probing } from '../domain/probes/ports.js';
+import type { Probes } from '../domain/probes/probes.js';
 import type { Reviews } from '../domain/review/ports.js';
 import type { Sandbox } from '../domain/sandbox/port.js';
 import { reviewIdOf } from '../domain/review/sealed-review.js';
@@ -51,11 +55,15 @@ export interface ActivityPorts {
   readonly upstream: Upstream;
   /** Whoever holds the requests of agents, where that is this process. */
   readonly talks?: CallTalks | undefined;
+  /** Judges what tools answer. */
+  readonly responses?: ResponseJudge;
   /** Binds reviews to the tool definitions at the time they were opened. */
   readonly definitions?: ReviewGuard;
   /** Absent where agents prove themselves by certificate and no list names them. */
   readonly mayCall?: MayCall;
   readonly deliver: DeliverCallback;
+  /** How to find out what became of a call whose answer was lost; absent where no tool has a probe. */
+  readonly probes?: { readonly of: Probes; readonly askUrl: AskUrl; readonly probing?: Probing } | undefined;
   /** For stores that may roll back committed state: called before something is read of them, it returns the wait for that to be on disk. */
   readonly durableFromHere?: () => () => Promise<void>;
   readonly runs: Runs;
@@ -79,6 +87,7 @@ export type GateActivities = InspectionActivities &
   UpstreamActivities &
   LedgerActivities &
   CallbackActivities &
+  ProbeActivities &
   ReconcileActivities;
 
 /** Every activity of Gate over its ports; both runners of the pipeline call these. */
@@ -125,12 +134,21 @@ export function createActivities(ports: ActivityPorts): GateActivities {
     rows.appendRows(correlationId).catch(() => undefined);
     review.settleReviewRow(correlationId).catch(() => undefined);
   });
+  const { probes } = ports;
+  const probing = probes?.probing;
+  // At once; what fails here stays due, for reconciliation.
+  if (probing)
+    calls.onMoved(({ correlation_id: id, state, evidence, outcome }) => {
+      if (state === 'uncertain' && !outcome?.probes && probes.of.has(evidence.call.tool))
+        probing.begin(id).catch(() => undefined);
+    });
   const opened = openedCalls(calls);
   const callback = createCallbackActivities({
     calls,
     deliver: ports.deliver,
     durableFromHere: ports.durableFromHere,
     reportStuck: rows.reportStuck,
+    reportDelivered: rows.reportDelivered,
   });
   return {
     ...createInspectionActivities({ calls, opened, inspector: ports.inspector }),
@@ -144,6 +162,7 @@ export function createActivities(ports: ActivityPorts): GateActivities {
       calls,
       upstream: ports.upstream,
       talks: ports.talks,
+      responses: ports.responses,
       definitions: ports.definitions,
       mayCall: ports.mayCall,
       reviews: ports.reviews,
@@ -152,6 +171,15 @@ export function createActivities(ports: ActivityPorts): GateActivities {
       ...clock,
     }),
     ...callback,
+    ...createProbeActivities({
+      calls,
+      upstream: ports.upstream,
+      policies: ports.policies,
+      tools: ports.tools,
+      probes: probes?.of ?? new Map(),
+      askUrl: probes?.askUrl ?? (() => Promise.reject(new Error('no address may be asked'))),
+      ...clock,
+    }),
     ...createReconcileActivities({
       calls,
       runs: ports.runs,
@@ -160,6 +188,7 @@ export function createActivities(ports: ActivityPorts): GateActivities {
       review,
       rows,
       callback,
+      probing,
       ...ports.reconcile,
       ...clock,
       ...(ports.onAlarm && { onAlarm: ports.onAlarm }),

@@ -125,7 +125,7 @@ const HEARTBEAT_EVERY_MS = 3_000;
  */
 export function forEngine(activities: GateActivities, room?: ParkedRoom) {
   const steps = createStepActivities(activities, room && { room });
-  const { abortCall, settleExecution, giveUpCallback } = activities;
+  const { abortCall, settleExecution, giveUpCallback, probeCall } = activities;
   const { inspect, evaluate, analyze, park, askRule, roomForParked, applyDecision, escalate, expire } = steps;
   const { settleReview, callback, takeIn } = steps;
   return {
@@ -144,6 +144,7 @@ export function forEngine(activities: GateActivities, room?: ParkedRoom) {
         }),
     }),
     ...typed({ abortCall, settleExecution, giveUpCallback }),
+    ...typed({ probeCall: (correlationId: string) => beating(() => probeCall(correlationId)) }),
     ...typed(ofEarlierCalls(activities, steps)),
     ...typed({
       execute: (call: CallInput, claimNotAfterMs: number, version?: number) =>

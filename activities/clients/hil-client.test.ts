@@ -249,6 +249,18 @@ describe('the review rows over HTTP', () => {
     });
   const outage = { code: 'pipeline_unavailable', status: 503, fields: { layer: 'hil' } };
 
+  it('withdraws a call of this agent, and finds no other', async () => {
+    const client = createHilClient({ url: 'https://hil.example:8084', fetch: overTheService(() => service) });
+    const call = { correlation_id: correlation, tenant: 'acme', agent_id: 'payments-agent' };
+    await expect(client.withdrawCall(call)).rejects.toMatchObject({ code: 'not_found' });
+    await client.createOnce(review);
+    await expect(client.withdrawCall({ ...call, agent_id: 'somebody' })).rejects.toMatchObject({ code: 'not_found' });
+    // Nobody decides here, so nobody knows what became of it.
+    await expect(client.withdrawCall(call)).rejects.toMatchObject({ code: 'internal_error' });
+    await client.settle(settled);
+    await expect(client.withdrawCall(call)).resolves.toBeUndefined();
+  });
+
   it.each([
     ['a proxy’s error page', 502, '<html>'],
     ['an error nobody knows', 500, '{"error":"boom"}'],

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { modificationDiff, reviewStatus, signedDecision, type PendingRequest } from '../../contracts/review.js';
 import { GateError } from '../../domain/errors.js';
-import type { Reviews } from '../../domain/review/ports.js';
+import type { ReviewService } from '../../domain/review/ports.js';
 import { createServiceClient, type ServiceClientOptions } from './service-client.js';
 
 /** Just enough to recognise a row. The row was checked before it was stored, and its payload may be a megabyte. */
@@ -15,6 +15,8 @@ const row = z.looseObject({
 
 /** Less than the step that asks may take, so that the decider is told that it could not be opened. */
 const OPEN_MS = 2_000;
+/** A withdrawal is a decision, which its workflow may take so long to answer. */
+const WITHDRAW_MS = 12_000;
 const change = z.object({ diff: modificationDiff });
 const undecided = z.object({
   rows: z.array(z.object({ id: z.uuid(), correlation_id: z.uuid(), ms: z.number().int() })),
@@ -25,7 +27,7 @@ const ruled = z.object({ decision: signedDecision.nullable() });
  * The review rows over HTTP, for workers in another process; the same contract as in process. A refusal arrives as the GateError that HIL
  * threw. No answer, a timeout, or an answer that is not a row: `pipeline_unavailable` with `layer: hil`. All calls may be repeated.
  */
-export function createHilClient({ timeoutMs = 5_000, ...options }: ServiceClientOptions): Reviews {
+export function createHilClient({ timeoutMs = 5_000, ...options }: ServiceClientOptions): ReviewService {
   const ask = createServiceClient(
     'the review service',
     options,
@@ -55,6 +57,12 @@ export function createHilClient({ timeoutMs = 5_000, ...options }: ServiceClient
       const attempt = attemptMs === undefined ? '' : `?attempt_ms=${attemptMs}`;
       const path = `/pending/by-correlation/${encodeURIComponent(correlationId)}${attempt}`;
       await ask(null, { method: 'DELETE', path, timeoutMs, headers: { 'x-gate-correlation-id': correlationId } });
+    },
+
+    async withdrawCall({ correlation_id, tenant, agent_id }) {
+      const path = `/pending/by-correlation/${encodeURIComponent(correlation_id)}/withdrawal`;
+      const headers = { 'x-gate-tenant-scope': tenant, 'x-gate-correlation-id': correlation_id };
+      await ask(null, { method: 'POST', path, timeoutMs: WITHDRAW_MS, headers, body: { tenant, agent_id } });
     },
 
     async decideByRule(pendingId) {

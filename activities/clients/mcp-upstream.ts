@@ -16,6 +16,7 @@ import {
   introductionIn,
   introductionText,
 } from './mcp-handshake.js';
+import { type Credentials, CredentialsMissing } from './credentials.js';
 import { messagesIn } from './event-stream.js';
 import { type Posted, post } from './one-post.js';
 import { unknownOutcome } from './unknown-outcome.js';
@@ -26,6 +27,8 @@ export interface McpUpstreamOptions {
   readonly url: string;
   /** Sent as `Authorization: Bearer`; the agent's own credentials never go upstream. */
   readonly apiKey?: string;
+  /** Who Gate is to the upstream, where that is more than one key. */
+  readonly credentials?: Credentials;
   /** Larger answers are not retained: the effect may have happened, so the outcome is unknown. */
   readonly maxResponseBytes?: number;
   /** In memory, unless several processes talk to the upstream for the same agents. */
@@ -58,6 +61,7 @@ const MAX_ANSWERS_TO_SERVER = 16;
 export function createMcpUpstream({
   url,
   apiKey,
+  credentials,
   maxResponseBytes = 10_000_000,
   sessions = sessionsInMemory(),
 }: McpUpstreamOptions): Upstream {
@@ -67,9 +71,10 @@ export function createMcpUpstream({
     // closed is lost, and it is unknown whether it ran.
     keepAliveTimeout: 4_000,
   });
-  const headersOf = (session: UpstreamSession | null) => ({
+  const headersOf = async (session: UpstreamSession | null) => ({
     accept: 'application/json, text/event-stream',
     ...(apiKey && { authorization: `Bearer ${apiKey}` }),
+    ...(await credentials?.headers()),
     ...(session && { 'mcp-protocol-version': session.protocolVersion }),
     ...(session?.id && { 'mcp-session-id': session.id }),
   });
@@ -78,18 +83,18 @@ export function createMcpUpstream({
   const unproved = new WeakSet<UpstreamSession>();
 
   /** Sends one message over a session and answers what the server asks meanwhile. */
-  const say = (
+  const say = async (
     session: UpstreamSession | null,
     { id, text }: Message,
     { listener, ...limits }: Limits,
   ): Promise<Posted> => {
     let answered = 0;
-    return post({
+    const answer = await post({
       ...limits,
       url,
       text,
       dispatcher,
-      headers: headersOf(session),
+      headers: await headersOf(session),
       maxBytes: maxResponseBytes,
       isAnswer(message) {
         if (message.get('id') === JSON.stringify(id) && !message.has('method')) return true;
@@ -103,6 +108,8 @@ export function createMcpUpstream({
         return false;
       },
     });
+    if (answer.kind === 'refused' && answer.status === 401) credentials?.refused();
+    return answer;
   };
   /** Sends a message without waiting for its answer. */
   const aside = (session: UpstreamSession | null, text: string): void =>
@@ -179,6 +186,7 @@ export function createMcpUpstream({
           ...(listener && { listener }),
         });
       } catch (error) {
+        if (error instanceof CredentialsMissing) return { kind: 'not_sent', reason: error.message };
         if (surelyNotSent(error)) {
           await sessions.drop(caller, session);
           return { kind: 'not_sent', reason: causeText(error) };
@@ -230,7 +238,7 @@ export function createMcpUpstream({
       const session = await sessionBy(Date.now() + OPENING_LIMIT_MS, caller);
       const { statusCode, headers, body } = await undiciRequest(url, {
         method: 'GET',
-        headers: { ...headersOf(session), accept: 'text/event-stream' },
+        headers: { ...(await headersOf(session)), accept: 'text/event-stream' },
         dispatcher,
         headersTimeout: 0,
         bodyTimeout: 0,
@@ -256,7 +264,7 @@ export function createMcpUpstream({
     async close() {
       const goodbye = async (session: UpstreamSession) => {
         if (session.id === null) return;
-        const headers = headersOf(session);
+        const headers = await headersOf(session);
         const { body } = await undiciRequest(url, { method: 'DELETE', headers, dispatcher });
         await body.dump();
       };
@@ -268,6 +276,7 @@ export function createMcpUpstream({
         }),
       ]);
       clearTimeout(timer);
+      await credentials?.close();
       await dispatcher.destroy().catch(() => undefined);
     },
   };

@@ -1,5 +1,6 @@
 import { type Dispatcher, request } from 'undici';
 import { bytesUpTo, upTo } from '../../adapters/outbound/body.js';
+import { decoded } from '../../adapters/outbound/decoded.js';
 import { membersOf } from '../../domain/mcp/reply.js';
 import { foreignText } from '../../domain/text.js';
 import { messagesIn } from './event-stream.js';
@@ -32,6 +33,9 @@ export class NoReply extends Error {}
 
 const SAID = 300;
 const MAX_REFUSAL_BYTES = 65_536;
+/** What a message comes as, or what servers that say nothing better call it. */
+const MAY_BE_JSON =
+  /^(?:$|text\/plain$|text\/json$|application\/octet-stream$|application\/(?:[a-z0-9.-]{1,100}\+)?json$)/;
 /** Limits the progress and log messages of a long call. A flood of them would keep this process busy for as long as it lasts. */
 const MAX_MESSAGES = 10_000;
 /** How long a stream may take to end after its answer, so that its connection can be used again. */
@@ -55,7 +59,7 @@ export async function post({
   try {
     const answer = await request(url, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
+      headers: { 'content-type': 'application/json', 'accept-encoding': 'identity', ...headers },
       body: text,
       dispatcher,
       headersTimeout: 0,
@@ -66,7 +70,9 @@ export async function post({
     const head = { status: answer.statusCode, headers: answer.headers };
     // The reader ends the stream once it stops reading; later messages were not asked for.
     body.on('error', () => undefined);
-    const chunks = upTo(maxBytes, body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>);
+    const raw = upTo(maxBytes, body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>);
+    // Nothing coded was asked for, but some proxies do it all the same. The limit holds before and behind it.
+    const chunks = upTo(maxBytes, decoded(answer.headers['content-encoding'], raw));
     try {
       if (answer.statusCode >= 300) return await refusalOf(answer.statusCode, chunks);
       const type = contentType(answer.headers['content-type']);
@@ -83,6 +89,7 @@ export async function post({
       }
       const whole = (await bytesUpTo(maxBytes, chunks)).toString('utf8');
       if (whole === '') return { ...head, kind: 'accepted' };
+      if (!MAY_BE_JSON.test(type)) throw new NoReply(`the upstream answered with the type ${foreignText(type, 100)}`);
       const message = membersOf(whole);
       if (message && isAnswer(message)) return { ...head, kind: 'message', message };
       throw new NoReply('the upstream answered with something that is no reply to the request');

@@ -1,6 +1,8 @@
 import { policyDecision, type PolicyInput } from '../../contracts/policy.js';
+import { egressDecision, type EgressQuestion } from '../../contracts/response-scan.js';
 import { GateError } from '../../domain/errors.js';
 import type { PolicyEvaluator } from '../../domain/policy/evaluator.js';
+import type { EgressPolicy } from '../../domain/responses/port.js';
 import { asOutage } from './brain-client.js';
 import { createServiceClient, type ServiceClientOptions } from './service-client.js';
 
@@ -8,7 +10,10 @@ import { createServiceClient, type ServiceClientOptions } from './service-client
  * Policy behind HTTP. Rejects with `policy_input_invalid` when the engine does, and with `policy_unavailable` when there is no decision. An
  * evaluation changes nothing, so asking again is safe.
  */
-export function createPolicyClient({ timeoutMs = 2_000, ...options }: ServiceClientOptions): PolicyEvaluator {
+export function createPolicyClient({
+  timeoutMs = 2_000,
+  ...options
+}: ServiceClientOptions): PolicyEvaluator & EgressPolicy {
   const ask = createServiceClient(
     'the policy engine',
     options,
@@ -19,6 +24,13 @@ export function createPolicyClient({ timeoutMs = 2_000, ...options }: ServiceCli
       const headers = input.correlation_id ? { 'x-gate-correlation-id': input.correlation_id } : {};
       try {
         return await ask(policyDecision, { method: 'POST', path: '/evaluate', timeoutMs, headers, body: input });
+      } catch (error) {
+        throw asOutage(error, 'policy_input_invalid', 'policy_unavailable');
+      }
+    },
+    async evaluateEgress(question: EgressQuestion) {
+      try {
+        return await ask(egressDecision, { method: 'POST', path: '/evaluate-egress', timeoutMs, body: question });
       } catch (error) {
         throw asOutage(error, 'policy_input_invalid', 'policy_unavailable');
       }

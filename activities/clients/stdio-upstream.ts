@@ -5,6 +5,7 @@ import type { Json } from '../../contracts/json.js';
 import { callText, controlText, outgoingCall, outgoingControl } from '../../domain/mcp/outgoing.js';
 import { membersOf, replyIn } from '../../domain/mcp/reply.js';
 import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
+import { within } from '../../domain/within.js';
 import {
   answerToServer,
   cancelledText,
@@ -84,7 +85,8 @@ export function createStdioUpstream(options: StdioUpstreamOptions): Upstream & {
   ): Promise<UpstreamOutcome> {
     let child: Session;
     try {
-      child = await connected();
+      // A child that takes long to start goes on starting, for the next call.
+      child = await within(limits.timeoutMs, connected(), () => new Error('not within the time of the call'));
     } catch (error) {
       return { kind: 'not_sent', reason: `${command} does not start: ${causeText(error)}` };
     }
@@ -111,7 +113,7 @@ export function createStdioUpstream(options: StdioUpstreamOptions): Upstream & {
         return send(request['id'], (id) => controlText(id, control), limits);
       }
       try {
-        const { introduction } = await connected();
+        const { introduction } = await within(limits.timeoutMs, connected(), () => new Error('it is still starting'));
         return { kind: 'reply', statusCode: 200, text: introductionFor(request, introduction), failed: false };
       } catch (error) {
         return { kind: 'not_sent', reason: causeText(error) };

@@ -51,7 +51,8 @@ export function setbacksOver({ db }: Store<SetbackTables>): Setbacks {
           or (duty = 'open' and r.state in (${sql.join(OPEN_STATES)}))
           or (duty = 'rows' and r.rows_due_ms is not null)
           or (duty = 'review' and r.review_due_ms is not null)
-          or (duty = 'callback' and r.callback_due_ms is not null)))`.execute(db);
+          or (duty = 'callback' and r.callback_due_ms is not null)
+          or (duty = 'probe' and r.probe_due_ms is not null)))`.execute(db);
     },
     async stuck() {
       const { calls, since } = await db

@@ -110,7 +110,7 @@ export const keepSensitive = statement(
      on conflict (tenant, agent, tool) do update set at_ms = excluded.at_ms`,
 );
 
-const FOLLOW_UP_COLUMN = { review: 'review_due_ms', callback: 'callback_due_ms' } as const;
+const FOLLOW_UP_COLUMN = { review: 'review_due_ms', callback: 'callback_due_ms', probe: 'probe_due_ms' } as const;
 export const clearRowsDue = statement(
   'update call_records set rows_due_ms = null where correlation_id = ? and updated_ms = ? and rows_due_ms is not null',
 );
@@ -127,18 +127,28 @@ export const selectDue: Readonly<Record<'rows' | FollowUp, Statement<DueCall>>> 
   rows: dueBy('rows_due_ms'),
   review: dueBy(FOLLOW_UP_COLUMN.review),
   callback: dueBy(FOLLOW_UP_COLUMN.callback),
+  probe: dueBy(FOLLOW_UP_COLUMN.probe),
 };
 const clearing = (column: Column) =>
   statement(`update call_records set ${column} = null where correlation_id = ? and ${column} is not null`);
 export const clearFollowUp: Readonly<Record<FollowUp, Statement>> = {
   review: clearing(FOLLOW_UP_COLUMN.review),
   callback: clearing(FOLLOW_UP_COLUMN.callback),
+  probe: clearing(FOLLOW_UP_COLUMN.probe),
 };
 export const selectOpen = statement<OpenCall>(
   `select correlation_id, state, deadline_ms, updated_ms from call_records
      where state in (${quoted(OPEN_STATES)}) and updated_ms < ?
        and (contract = 'gate.server-execution/v1' or state in ('decided', 'parked'))
        and (updated_ms, correlation_id) > (?, ?) order by updated_ms, correlation_id limit ?`,
+);
+
+export const selectUncertain = statement<{ correlation_id: string }>(
+  `select correlation_id from call_records where state = 'uncertain' order by updated_ms desc, correlation_id limit ?`,
+);
+export const selectUncertainOf = statement<{ correlation_id: string }>(
+  `select correlation_id from call_records where state = 'uncertain' and tenant = ?
+     order by updated_ms desc, correlation_id limit ?`,
 );
 
 const PAST = `from call_records where updated_ms < ? and rows_due_ms is null

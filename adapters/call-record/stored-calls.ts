@@ -24,7 +24,8 @@ import {
   stepsOf,
 } from '../../domain/call-record/sealed-record.js';
 import * as statements from './statements.js';
-import { type CallMove, OPEN_STATES, TAMPERED } from '../../domain/call-record/transitions.js';
+import { CALL_MOVES, type CallMove, OPEN_STATES, TAMPERED } from '../../domain/call-record/transitions.js';
+import { reconciledOutcome } from '../../domain/call-record/reconciliation.js';
 import { WALK_START, type WalkPlace } from '../../domain/call-record/walk.js';
 import type { Admission, CallStore, DueCall, FollowUp, MovePatch, OpenCall } from '../../domain/call-record/ports.js';
 import { roomFor } from '../../domain/room-for.js';
@@ -213,7 +214,7 @@ export function storedCalls({
     const { record, authenticated } = known;
     const { evidence } = record;
     if (move === 'escalate' && escalationDue(record) === null) return 'no such move';
-    const patch = withAdded(given, evidence);
+    const patch = withAdded(given, record, move);
     const updated = sealing.moved(authenticated, move, patch, now());
     if (updated === null) return 'no such move';
     const columns = Object.entries(updated);
@@ -494,6 +495,20 @@ export function storedCalls({
       }
     },
 
+    async uncertain(tenant, limit) {
+      const rows = await jobs.read(
+        () =>
+          tenant === null ? all(statements.selectUncertain, limit) : all(statements.selectUncertainOf, tenant, limit),
+        (found) => found,
+      );
+      const records: CallRecord[] = [];
+      for (const { correlation_id } of rows) {
+        const record = await find(correlation_id);
+        if (record?.state === 'uncertain') records.push(record);
+      }
+      return records;
+    },
+
     // If this write is lost, the duty is done once more, which is safe.
     followedUp: (correlationId, what) =>
       jobs.write(() => run(statements.clearFollowUp[what], correlationId), nothing, { durable: false }),
@@ -535,7 +550,16 @@ export function storedCalls({
 const nothing = () => undefined;
 
 /** A transition with the evidence that it adds to what the record has. */
-function withAdded({ vote, escalated_ms, ...given }: MovePatch, evidence: VerdictEvidence): MovePatch {
+function withAdded(
+  { vote, escalated_ms, reconciliation, ...given }: MovePatch,
+  { evidence, outcome }: CallRecord,
+  move: CallMove,
+): MovePatch {
+  if (reconciliation && outcome) {
+    const stage = CALL_MOVES[move].to;
+    if (stage !== 'uncertain' && stage !== 'completed' && stage !== 'not_run') return given;
+    return { ...given, outcome: reconciledOutcome(outcome, reconciliation, stage) };
+  }
   if (vote === undefined && escalated_ms === undefined) return given;
   return {
     ...given,

@@ -14,6 +14,8 @@ export interface Session extends SignedIn {
   /** Names the session in the store; of no use to a browser. */
   readonly id: string;
   readonly openedMs: number;
+  /** When it ends unless it is used. */
+  readonly untilMs: number;
   /** Its time began anew, so the browser's cookie has to as well. */
   readonly isRenewed?: boolean;
   /** Goes into the forms of this session. */
@@ -177,8 +179,9 @@ export function sessionStoreOver(
       const session = standing(row);
       if (!row || session === null) return null;
       const isRenewed = renews && isSeldom(session);
-      if (isRenewed) await seen(row, { until_ms: clock() + idleMs });
-      return { ...session, isRenewed, csrf: derived('csrf', cookie) };
+      const until = isRenewed ? { untilMs: clock() + idleMs } : {};
+      if (until.untilMs !== undefined) await seen(row, { until_ms: until.untilMs });
+      return { ...session, ...until, isRenewed, csrf: derived('csrf', cookie) };
     },
     async ofToken(token) {
       if (!TOKEN.test(token)) return null;

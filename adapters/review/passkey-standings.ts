@@ -1,5 +1,7 @@
+import { PASSKEY_ROLES, type PasskeyRole } from '../../contracts/approval.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
+import { passkeyPerson } from '../../domain/review/passkey-people.js';
 import type { Store } from '../store/database.js';
 import { writeTogether } from '../store/write-together.js';
 import type { ReviewTables } from './tables.js';
@@ -16,6 +18,8 @@ interface Counts {
   readonly credentials: readonly string[];
   /** SHA-256 of the token of recovery that may be used; `null` for none. */
   readonly recovery_sha256: string | null;
+  /** Of somebody who has no token beside the passkey; `null` for everybody else. */
+  readonly role: PasskeyRole | null;
 }
 
 /** Whose passkeys they are. */
@@ -81,7 +85,7 @@ export function passkeyStandings({ store, keys, asked, alone }: PasskeyStandings
     const isOurs = keys.authentic(row.counts_mac, textOf(person, stored, row.counts), USE);
     if (!isOurs || stored < known) return { ...NOTHING, whole: false, registered: true, generation: known, stored };
     seen.set(key, Math.max(stored, seen.get(key) ?? 0));
-    const counts = JSON.parse(row.counts) as Counts;
+    const counts = countsOf(row.counts);
     const passkeys = rows.flatMap(({ credential_id, public_key, counter, created_ms, mac }) =>
       credential_id !== null && public_key !== null && mac !== null && counts.credentials.includes(credential_id)
         ? [{ ...person, credential_id, public_key, counter: counter ?? 0, created_ms: created_ms ?? 0, mac }]
@@ -111,6 +115,27 @@ export function passkeyStandings({ store, keys, asked, alone }: PasskeyStandings
   return {
     of,
 
+    /** The people of a tenant with a role of their own; whether one of them has a passkey says `of`. */
+    async withRole(tenant: string): Promise<readonly Person[]> {
+      const rows = await asked(() =>
+        db
+          .selectFrom('passkey_standings')
+          .select('subject')
+          .where('tenant', '=', tenant)
+          .where('subject', 'like', `${passkeyPerson('')}%`)
+          .orderBy('subject')
+          .execute(),
+      );
+      return rows.map(({ subject }) => ({ tenant, subject }));
+    },
+
+    /** A row of somebody who has none; storing it beside a change fails where there is one by then. */
+    first(person: Person, counts: Counts): Written {
+      const text = JSON.stringify(counts);
+      const mac = keys.authenticate(textOf(person, 1, text), USE);
+      return db.insertInto('passkey_standings').values({ ...person, generation: 1, counts: text, mac });
+    },
+
     /** Changes what counts, with what belongs to it, all or nothing. False where `change` finds that nothing is to be changed. */
     async change(person: Person, change: (now: Standing) => Promise<Change | null>): Promise<boolean> {
       for (let tried = 0; tried < TRIES; tried += 1) {
@@ -126,7 +151,13 @@ export function passkeyStandings({ store, keys, asked, alone }: PasskeyStandings
   };
 }
 
-const NOTHING = { credentials: [], recovery_sha256: null, passkeys: [] };
+const NOTHING = { credentials: [], recovery_sha256: null, role: null, passkeys: [] };
+
+/** Rows of an earlier Gate name no role. */
+function countsOf(text: string): Counts {
+  const { role, ...counts } = JSON.parse(text) as Omit<Counts, 'role'> & { readonly role?: string };
+  return { ...counts, role: PASSKEY_ROLES.find((known) => known === role) ?? null };
+}
 
 const keyOf = ({ tenant, subject }: Person): string => JSON.stringify([tenant, subject]);
 

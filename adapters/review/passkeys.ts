@@ -14,6 +14,9 @@ const MAC_FORM = 'gate.passkey/1';
 const CEREMONY_FORM = 'gate.passkey-ceremony/1';
 const RECOVERY_FORM = 'gate.passkey-recovery/1';
 const MAC_USE = 'passkey';
+const NOBODY = { registered: false, credentials: [], recovery_sha256: null, role: null };
+/** Whose row says that somebody was the first administrator. No tenant has an empty name. */
+const FOUNDED = { tenant: '', subject: 'system:first-administrator' };
 /** Why nothing of a person's counts. */
 const NOT_WHOLE =
   'what the store says of the passkeys of this person is not what Gate wrote last: another operator allows to replace them';
@@ -89,55 +92,91 @@ export function passkeyStore(options: PasskeyStandingsOptions): PasskeyStore {
       const replaces = purpose === 'recover';
       const mac = keys.authenticate(authenticated(passkey), MAC_USE);
       const { credential_id, tenant, subject } = passkey;
-      return standings.change({ tenant, subject }, async ({ whole, registered, credentials, recovery_sha256 }) => {
-        // Begun before the first was made, it would be the second, and nobody's session asked for it.
-        if (purpose === 'first' && registered) throw new GateError('passkey_session_required');
-        if (!whole && !replaces) throw new GateError('passkey_refused', NOT_WHOLE);
-        const begun = await asked(() =>
-          db.selectFrom('passkey_ceremonies').select('id_sha256').where('id_sha256', '=', id_sha256).executeTakeFirst(),
-        );
-        if (!begun) return null;
-        const taken = await asked(() =>
-          db
-            .selectFrom('passkeys')
-            .select('credential_id')
-            // One key is one person, under whatever id and in whatever encoding.
-            .where(({ eb, or }) =>
-              or([eb('credential_id', '=', credential_id), eb('key_sha256', '=', passkey.key_sha256)]),
-            )
-            .executeTakeFirst(),
-        );
-        if (taken) throw new GateError('passkey_known');
-        const kept = replaces ? [] : credentials;
+      const founds = purpose === 'found';
+      return standings.change(
+        { tenant, subject },
+        async ({ whole, registered, credentials, recovery_sha256, role }) => {
+          if (founds && (registered || (await standings.of(FOUNDED)).registered))
+            throw new GateError('recovery_refused', 'somebody is the first administrator already');
+          // Begun before the first was made, it would be the second, and nobody's session asked for it.
+          if (purpose === 'first' && registered) throw new GateError('passkey_session_required');
+          if (!whole && !replaces) throw new GateError('passkey_refused', NOT_WHOLE);
+          const begun = await asked(() =>
+            db
+              .selectFrom('passkey_ceremonies')
+              .select('id_sha256')
+              .where('id_sha256', '=', id_sha256)
+              .executeTakeFirst(),
+          );
+          if (!begun) return null;
+          const taken = await asked(() =>
+            db
+              .selectFrom('passkeys')
+              .select('credential_id')
+              // One key is one person, under whatever id and in whatever encoding.
+              .where(({ eb, or }) =>
+                or([eb('credential_id', '=', credential_id), eb('key_sha256', '=', passkey.key_sha256)]),
+              )
+              .executeTakeFirst(),
+          );
+          if (taken) throw new GateError('passkey_known');
+          const kept = replaces ? [] : credentials;
+          return {
+            counts: {
+              registered: true,
+              credentials: [...kept, credential_id],
+              recovery_sha256,
+              role: founds ? 'admin' : role,
+            },
+            beside: [
+              // First of the rest: where somebody else was faster it fails, and with it everything.
+              ...(founds ? [standings.first(FOUNDED, { ...NOBODY, registered: true })] : []),
+              ...(replaces
+                ? [
+                    // Also what a session that was stolen with the lost passkey began.
+                    db.deleteFrom('passkey_ceremonies').where('tenant', '=', tenant).where('subject', '=', subject),
+                    db.deleteFrom('passkeys').where('tenant', '=', tenant).where('subject', '=', subject),
+                  ]
+                : [db.deleteFrom('passkey_ceremonies').where('id_sha256', '=', id_sha256)]),
+              db.insertInto('passkeys').values({ ...passkey, mac }),
+            ],
+          };
+        },
+      );
+    },
+
+    async allowRecovery(recovery, as) {
+      const { tenant, subject, token_sha256 } = recovery;
+      const row = { ...recovery, attempts: 0, mac: keys.authenticate(recoveryText(recovery), MAC_USE) };
+      return standings.change({ tenant, subject }, async ({ registered, credentials, role }) => {
+        // Who has a passkey is invited by nobody: the token would give somebody else his name.
+        if (as !== undefined && credentials.length > 0) return null;
         return {
-          counts: { registered: true, credentials: [...kept, credential_id], recovery_sha256 },
+          counts: { registered, credentials, recovery_sha256: token_sha256, role: as ?? role },
           beside: [
-            ...(replaces
-              ? [
-                  // Also what a session that was stolen with the lost passkey began.
-                  db.deleteFrom('passkey_ceremonies').where('tenant', '=', tenant).where('subject', '=', subject),
-                  db.deleteFrom('passkeys').where('tenant', '=', tenant).where('subject', '=', subject),
-                ]
-              : [db.deleteFrom('passkey_ceremonies').where('id_sha256', '=', id_sha256)]),
-            db.insertInto('passkeys').values({ ...passkey, mac }),
+            db
+              .insertInto('passkey_recoveries')
+              .values(row)
+              .onConflict((on) => on.columns(['tenant', 'subject']).doUpdateSet(row)),
           ],
         };
       });
     },
 
-    async allowRecovery(recovery) {
-      const { tenant, subject, token_sha256 } = recovery;
-      const row = { ...recovery, attempts: 0, mac: keys.authenticate(recoveryText(recovery), MAC_USE) };
-      await standings.change({ tenant, subject }, async ({ registered, credentials }) => ({
-        counts: { registered, credentials, recovery_sha256: token_sha256 },
-        beside: [
-          db
-            .insertInto('passkey_recoveries')
-            .values(row)
-            .onConflict((on) => on.columns(['tenant', 'subject']).doUpdateSet(row)),
-        ],
-      }));
-    },
+    remove: ({ tenant, subject }) =>
+      standings.change({ tenant, subject }, ({ stored }) =>
+        Promise.resolve(
+          stored === null
+            ? null
+            : {
+                counts: { ...NOBODY, registered: true },
+                beside: [
+                  db.deleteFrom('passkeys').where('tenant', '=', tenant).where('subject', '=', subject),
+                  db.deleteFrom('passkey_recoveries').where('tenant', '=', tenant).where('subject', '=', subject),
+                ],
+              },
+        ),
+      ),
 
     async recover({ tenant, subject, token_sha256, now, most }) {
       const own = { tenant, subject };
@@ -158,12 +197,12 @@ export function passkeyStore(options: PasskeyStandingsOptions): PasskeyStore {
         .where('tenant', '=', tenant)
         .where('subject', '=', subject)
         .where('token_sha256', '=', token_sha256);
-      return standings.change(own, async ({ registered, credentials, recovery_sha256 }) => {
+      return standings.change(own, async ({ registered, credentials, recovery_sha256, role }) => {
         const found = await asked(() => ofToken.executeTakeFirst());
         const text = recoveryText({ ...own, token_sha256, expires_ms: Number(found?.expires_ms) });
         if (!found || recovery_sha256 !== token_sha256 || !keys.authentic(found.mac, text, MAC_USE)) return null;
         return {
-          counts: { registered, credentials, recovery_sha256: null },
+          counts: { registered, credentials, recovery_sha256: null, role },
           beside: [db.deleteFrom('passkey_recoveries').where('tenant', '=', tenant).where('subject', '=', subject)],
         };
       });
@@ -171,6 +210,22 @@ export function passkeyStore(options: PasskeyStandingsOptions): PasskeyStore {
 
     async registered(tenant, subject) {
       return (await standings.of({ tenant, subject })).registered;
+    },
+
+    async founded() {
+      return (await standings.of(FOUNDED)).registered;
+    },
+
+    async roleOf(tenant, subject) {
+      return (await standings.of({ tenant, subject })).role;
+    },
+
+    async approvers(tenant) {
+      const people = await standings.withRole(tenant);
+      const stand = await Promise.all(people.map((person) => standings.of(person)));
+      return people
+        .filter((_, at) => stand[at]?.role !== null && (stand[at]?.passkeys.length ?? 0) > 0)
+        .map(({ subject }) => subject);
     },
 
     async of(tenant, subject) {

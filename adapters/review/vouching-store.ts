@@ -29,6 +29,9 @@ const KEEP = statement(
        vouched_ms = excluded.vouched_ms, mac = excluded.mac
        where vouched_people.mac = ?`,
 );
+const ELSEWHERE = statement<StoredVouching>(
+  `select tenant, subject, role, since_ms, vouched_ms, mac from vouched_people where subject = ? and tenant <> ?`,
+);
 const FORGET = statement(`delete from vouched_people where vouched_ms <= ?`);
 const APPROVERS = statement<StoredVouching>(
   `select tenant, subject, role, since_ms, vouched_ms, mac from vouched_people
@@ -70,6 +73,10 @@ export function vouchingStoreOver<Tables>(
         if (changes > 0) return;
       }
       throw new GateError('store_unavailable', 'what is known of this person is being changed elsewhere');
+    },
+    async elsewhere({ tenant, subject }) {
+      const { rows } = await ask(ELSEWHERE, subject, tenant);
+      return rows.filter(holds).map(kept);
     },
     forget: async (before) => void (await ask(FORGET, before)),
     async approvers(tenant, since) {

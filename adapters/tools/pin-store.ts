@@ -1,4 +1,5 @@
 import type { Kysely } from 'kysely';
+import { sha256Hex } from '../../domain/crypto/digest.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import type { Store } from '../store/database.js';
 import { askOf } from '../store/jobs.js';
@@ -9,6 +10,7 @@ import type { PinOwner, ToolPinStore } from '../../domain/tool-definitions/ports
 export interface ToolPinTables {
   tool_pin_sets: TaggedSet & { tenant: string; agent: string };
   tool_seen_sets: TaggedSet & { tenant: string; upstream: string; agent: string };
+  tool_definitions: { tenant: string; sha256: string; content: string; kept_ms: number };
 }
 
 type Pin = { sha256: string; at: string; narrow?: true };
@@ -21,6 +23,13 @@ type SeenSet = Record<string, { sha256: string; at: string } | string>;
 const shownAs = (seen: SeenSet[string]) => (typeof seen === 'string' ? { sha256: seen, at: '' } : seen);
 /** How many names of incomplete lists are kept, so that a server that invents names cannot fill the store. */
 const NAMES_KEPT = 5_000;
+
+/** Longer definitions are compared by digest alone. */
+const LONGEST_TEXT = 32_768;
+/** How many texts of definitions a tenant's upstreams can make Gate keep. */
+const TEXTS_KEPT = 2_000;
+const ASKED_AT_ONCE = 500;
+const WRITTEN_AT_ONCE = 100;
 
 /** The owner of a marker row that an earlier Gate left after converting lists. No agent's list has it. */
 const NOBODY = '';
@@ -137,6 +146,19 @@ export function toolPinStoreOver(
     const at = time();
     return Object.fromEntries([...digests].map(([tool, sha256]) => [tool, { sha256, at }]));
   };
+  const heldOf = async (tenant: string, digests: readonly string[]): Promise<Map<string, string>> => {
+    const held = new Map<string, string>();
+    for (let at = 0; at < digests.length; at += ASKED_AT_ONCE) {
+      const rows = await db
+        .selectFrom('tool_definitions')
+        .select(['sha256', 'content'])
+        .where('tenant', '=', tenant)
+        .where('sha256', 'in', digests.slice(at, at + ASKED_AT_ONCE))
+        .execute();
+      for (const { sha256, content } of rows) held.set(sha256, content);
+    }
+    return held;
+  };
   const seenOf = async (owner: PinOwner): Promise<Record<string, string>> => {
     const { content } = await shown.read(shownTo(owner));
     return Object.fromEntries(Object.entries(content).map(([tool, seen]) => [tool, shownAs(seen).sha256]));
@@ -180,6 +202,42 @@ export function toolPinStoreOver(
       const names = new Set(lists.flatMap(Object.keys));
       // Pins may be of an earlier upstream, what was shown is of this one.
       return { names, complete: names.size > 0 && sets.some(({ complete }) => complete) };
+    },
+    async keep(tenant, given) {
+      const short = [...given].filter(([, content]) => content.length <= LONGEST_TEXT).slice(0, TEXTS_KEPT);
+      const known = await heldOf(
+        tenant,
+        short.map(([sha256]) => sha256),
+      );
+      const added = short.filter(([sha256]) => !known.has(sha256));
+      const kept_ms = now();
+      for (let at = 0; at < added.length; at += WRITTEN_AT_ONCE)
+        await db
+          .insertInto('tool_definitions')
+          .values(
+            added.slice(at, at + WRITTEN_AT_ONCE).map(([sha256, content]) => ({ tenant, sha256, content, kept_ms })),
+          )
+          .onConflict((conflict) => conflict.columns(['tenant', 'sha256']).doNothing())
+          .execute();
+      if (added.length === 0) return;
+      const beyond = await db
+        .selectFrom('tool_definitions')
+        .select('kept_ms')
+        .where('tenant', '=', tenant)
+        .orderBy('kept_ms', 'desc')
+        .offset(TEXTS_KEPT)
+        .limit(1)
+        .executeTakeFirst();
+      if (beyond)
+        await db
+          .deleteFrom('tool_definitions')
+          .where('tenant', '=', tenant)
+          .where('kept_ms', '<=', beyond.kept_ms)
+          .execute();
+    },
+    async texts(tenant, digests) {
+      const held = await heldOf(tenant, digests);
+      return new Map([...held].filter(([sha256, content]) => sha256Hex(content) === sha256));
     },
     saw: (owner, digests, whole) =>
       shown.change(shownTo(owner), (seen) => {

@@ -2,14 +2,17 @@ import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { ReadyInspector } from '../../domain/inspection/port.js';
+import type { ResponseScanner } from '../../domain/responses/port.js';
 import type { ReadinessChecks } from '../plugins/health.js';
 import type { Caller } from '../plugins/app.js';
 import { createService, type Service, type TlsMaterial } from '../plugins/service.js';
 import { observedInspector } from './metrics.js';
 import { inspectRoutes } from './routes/inspect.js';
+import { scanResponseRoutes } from './routes/scan-response.js';
 
 export interface BrainServiceOptions {
   readonly inspector: ReadyInspector;
+  readonly scanner: ResponseScanner;
   readonly logger: Logger;
   readonly registry: Registry;
   readonly trustDomain: string;
@@ -18,7 +21,7 @@ export interface BrainServiceOptions {
   readonly readiness?: ReadinessChecks;
 }
 
-/** Brain scores one request. It keeps only a verdict cache and writes no row. */
+/** Brain scores one request, and looks at one answer. It keeps only a verdict cache and writes no row. */
 export function createBrainService(options: BrainServiceOptions): Service {
   const service = createService({
     name: 'brain',
@@ -31,5 +34,6 @@ export function createBrainService(options: BrainServiceOptions): Service {
     ...(options.resolveCaller && { resolveCaller: options.resolveCaller }),
   });
   inspectRoutes(service.app, observedInspector(options.inspector, options.registry));
+  scanResponseRoutes(service.app, options.scanner);
   return service;
 }

@@ -93,6 +93,26 @@ describe('a session', () => {
   });
 });
 
+describe('GET /auth/me', () => {
+  const me = async (browser: TestBrowser) =>
+    JSON.parse((await browser.get('/auth/me', { accept: 'application/json' })).text) as Record<string, unknown>;
+
+  it('says who is signed in and until when, which each use renews', async () => {
+    const browser = await fixture.browser();
+    const first = await me(browser);
+    expect(first).toEqual({
+      authenticated: true,
+      name: 'operator:dev',
+      role: 'admin',
+      tenant: 'acme',
+      mode: 'operator-token',
+      expires_at: new Date(fixture.hil.now + 3_600_000).toISOString(),
+    });
+    fixture.hil.now += 600_000;
+    expect(await me(browser)).toMatchObject({ expires_at: new Date(fixture.hil.now + 3_600_000).toISOString() });
+  });
+});
+
 describe('signing in', () => {
   const linkOf = async () =>
     (

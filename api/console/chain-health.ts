@@ -3,12 +3,13 @@ import type { ChainHealth } from '../../console/services.js';
 import { verifyResult } from '../../contracts/ledger.js';
 import { GateError } from '../../domain/errors.js';
 import { parseCheckpoint } from '../../domain/ledger/tlog/checkpoint.js';
+import { namedWitnesses } from '../../domain/ledger/tlog/note.js';
 import { within } from '../../domain/within.js';
 import type { Over } from '../plugins/declaration.js';
 
 const FRESH_MS = 300_000;
-/** How long a page waits for a walk. */
-const PATIENCE_MS = 1_500;
+/** How long a page waits for a walk: that of a long chain takes many seconds, and the page shows everything else within one. */
+const PATIENCE_MS = 300;
 /** A walk reads the whole chain. */
 const WALK_LIMIT_MS = 600_000;
 
@@ -76,6 +77,11 @@ async function checkpointOf({ url, fetch }: Over): Promise<ChainHealth['checkpoi
     signal: AbortSignal.timeout(WALK_LIMIT_MS),
   });
   if (answer.status !== 200) return null;
-  const { origin, size, root } = parseCheckpoint(await answer.text());
-  return { origin, size, root: root.toString('hex') };
+  const { origin, size, root, note } = parseCheckpoint(await answer.text());
+  // The ledger keeps a witness's line only where it holds.
+  const witnesses = namedWitnesses(note, origin).map(({ name, time }) => ({
+    name,
+    signed_at: new Date(time * 1_000).toISOString(),
+  }));
+  return { origin, size, root: root.toString('hex'), witnesses };
 }

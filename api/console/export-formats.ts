@@ -37,6 +37,11 @@ const COLUMNS: readonly (readonly [string, (row: LedgerEntry) => Json | undefine
   ['entry_hash', ({ entry_hash }) => entry_hash],
 ];
 
+const FORMULA = /[=+\-@\uff0b\uff0d\uff1d\uff20]/;
+const DIVIDES = /[;\p{Cc}\u2028\u2029]/u;
+/** A cell begins after these all the same. */
+const NOTHING_YET = /["'\s]/;
+
 /** RFC 4180, for spreadsheets; some of them divide cells at `;` or a tab as well. What a row holds beside these columns is in the JSON lines. */
 export const CSV: ExportFormat = {
   type: 'text/csv; charset=utf-8',
@@ -51,11 +56,25 @@ function lineOf(cells: readonly (Json | undefined)[]): string {
   return `${cells.map(cell).join(',')}\r\n`;
 }
 
-/** A spreadsheet runs a cell that begins as a formula, and an agent chooses some of these words: such a cell begins with an apostrophe. */
 function cell(value: Json | undefined): string {
   if (value === null || value === undefined) return '';
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   const text = typeof value === 'string' ? value : JSON.stringify(value);
-  const safe = /^[\s\p{Cc}]*[=+\-@\uff0b\uff0d\uff1d\uff20]/u.test(text) ? `'${text}` : text;
+  const safe = withoutFormulas(text);
   return /[",;\t\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+}
+
+/**
+ * A spreadsheet runs a cell that begins as a formula, and an agent chooses some of these words: such a cell begins with an apostrophe. So does
+ * what stands behind a `;`, a tab or the end of a line inside a text, where a reader that divides there sees the next cell.
+ */
+function withoutFormulas(text: string): string {
+  let safe = '';
+  let begins = true;
+  for (const character of text) {
+    if (begins && FORMULA.test(character)) safe += "'";
+    begins = DIVIDES.test(character) || (begins && NOTHING_YET.test(character));
+    safe += character;
+  }
+  return safe;
 }

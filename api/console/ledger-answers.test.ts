@@ -174,7 +174,7 @@ describe('the status of the chain', () => {
       valid: true,
       length: 2,
       checked_at: expect.any(String),
-      checkpoint: { origin: 'gate.test/ledger', size: 2 },
+      checkpoint: { origin: 'gate.test/ledger', size: 2, witnesses: [] },
     });
     await append({});
     expect(await ask()).toEqual(first);

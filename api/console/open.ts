@@ -12,10 +12,12 @@ import { LEDGER } from '../ledger/service.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
 import { needed } from '../plugins/start.js';
 import { POLICY_ENGINE } from '../policy/service.js';
+import { PROXY } from '../proxy/service.js';
 import { SANDBOX } from '../sandbox/service.js';
 import { aboutConsole, type ConsoleSettings } from './about.js';
 import { type ConsoleOptions, createConsoleService } from './app.js';
 import { readAssets } from './assets.js';
+import { instanceOf } from './instance.js';
 import { consoleMetrics } from './metrics.js';
 import { chooseSignIn } from './sign-in/choose.js';
 
@@ -40,7 +42,14 @@ export async function open({ config: { own, signIn }, ...parts }: Opening<Consol
   const metrics = consoleMetrics(parts.registry);
   const way = await needed(
     NEEDED[signIn.mode],
-    chooseSignIn({ signIn, own, samlMemory, trusted: metrics.operatorTrust, logger: parts.logger }),
+    chooseSignIn({
+      signIn,
+      own,
+      samlMemory,
+      trusted: metrics.operatorTrust,
+      hil: parts.over(HIL),
+      logger: parts.logger,
+    }),
   );
   const assets = await needed('the files of the console', readAssets());
   const tls = await needed('the certificate of the console', certificate(own, signIn, parts));
@@ -59,6 +68,9 @@ export async function open({ config: { own, signIn }, ...parts }: Opening<Consol
           decideToken: signIn.decideToken,
           url: own.url,
           sessionSeconds: own.sessionSeconds,
+          // A host of its own has one console; the names of this machine may have several.
+          instance:
+            own.url === undefined || isLoopback(new URL(own.url).hostname) ? instanceOf(own.sessionKey) : undefined,
           trustedProxies: own.trustedProxies,
           passkeyRequired: own.passkeyRequired,
           metrics,
@@ -74,6 +86,7 @@ export async function open({ config: { own, signIn }, ...parts }: Opening<Consol
               'policy engine': parts.readinessOf(POLICY_ENGINE),
               sandbox: parts.readinessOf(SANDBOX),
             },
+            seen: { proxy: parts.readinessOf(PROXY) },
           },
         }),
         own,
@@ -88,6 +101,7 @@ const NEEDED: Readonly<Record<SignInConfig['mode'], string>> = {
   oidc: 'GATE_CONSOLE_OIDC_ISSUER',
   saml: 'GATE_CONSOLE_SAML_IDP_METADATA_URL',
   'operator-mtls': 'GATE_CONSOLE_OPERATORS_FILE',
+  webauthn: 'GATE_CONSOLE_PASSKEY_TENANT',
 };
 
 /** What browsers see; `null` for HTTP on this machine alone. */

@@ -1,5 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { LRUCache } from 'lru-cache';
+import type { Role } from '../../console/roles.js';
+import type { Person } from '../../console/visit.js';
 import { GateError } from '../../domain/errors.js';
 import type { ServiceApp } from '../plugins/app.js';
 import type { Over } from '../plugins/declaration.js';
@@ -11,17 +13,21 @@ export interface PasskeyRelayOptions {
   readonly entered: EnteredOf;
   /** Throws for a request that is not from a page of this session. */
   readonly assertOwn: (request: FastifyRequest, entered: Entered) => void;
+  /** Throws for somebody of a lower role. */
+  readonly assertRole: (person: Person, needed: Role) => void;
   readonly hil: Promise<Over>;
 }
 
-/** What the script of a page asks of HIL's ceremonies, which decide what counts. */
-const RELAYED = [
-  '/auth/register/start',
-  '/auth/register/finish',
-  '/auth/login/start',
-  '/auth/login/finish',
-  '/auth/enrollment/recoveries',
-] as const;
+/** What the script of a page asks of HIL's ceremonies, which decide what counts, and the least role of who asks. */
+const RELAYED = {
+  '/auth/register/start': 'viewer',
+  '/auth/register/finish': 'viewer',
+  '/auth/login/start': 'viewer',
+  '/auth/login/finish': 'viewer',
+  '/auth/enrollment/recoveries': 'viewer',
+  '/auth/enrollment/invitations': 'admin',
+  '/auth/enrollment/removals': 'admin',
+} as const;
 const LIMIT_MS = 10_000;
 const SESSIONS = 1_000;
 /** As long as HIL's own session of a passkey; a restart of the console ends it. */
@@ -31,22 +37,31 @@ const KEPT_MS = 8 * 3_600_000;
  * Ceremonies of passkeys, passed on to HIL for who is signed in (docs/how-to/set-up-passkeys.md). HIL's cookies stay here, beside the session:
  * no browser sees them.
  */
-export function relayPasskeys(app: ServiceApp, { entered, assertOwn, hil }: PasskeyRelayOptions): void {
+export function relayPasskeys(app: ServiceApp, { entered, assertOwn, assertRole, hil }: PasskeyRelayOptions): void {
   const kept = new LRUCache<string, ReadonlyMap<string, string>>({ max: SESSIONS, ttl: KEPT_MS });
 
-  const pass = async (request: FastifyRequest, reply: FastifyReply, path: string): Promise<FastifyReply> => {
+  const pass = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    path: string,
+    least: Role = 'viewer',
+  ): Promise<FastifyReply> => {
     const who = await entered(request);
     if (who === null) throw new GateError('unauthenticated', 'You are not signed in any more: load the page.');
     assertOwn(request, who);
+    assertRole(who.person, least);
     const cookies = new Map(kept.get(who.session.id));
+    // Where the session of a passkey is what proves the person, it is the one.
+    const { cookie: own, ...proof } = who.proof;
+    const shown = [own ?? [], [...cookies].map(([name, value]) => `${name}=${value}`)].flat();
     const { url, fetch } = await hil;
     const answer = await fetch(addressAt(url, path), {
       method: 'POST',
       headers: {
-        ...who.proof,
+        ...proof,
         ...tenantHeader(who.person.tenant),
         'content-type': 'application/json',
-        ...(cookies.size > 0 && { cookie: [...cookies].map(([name, value]) => `${name}=${value}`).join('; ') }),
+        ...(shown.length > 0 && { cookie: shown.join('; ') }),
       },
       body: JSON.stringify(request.body ?? {}),
       signal: AbortSignal.timeout(LIMIT_MS),
@@ -67,7 +82,8 @@ export function relayPasskeys(app: ServiceApp, { entered, assertOwn, hil }: Pass
       .send(await answer.text());
   };
 
-  for (const path of RELAYED) app.post(path, (request, reply) => pass(request, reply, path));
+  for (const [path, least] of Object.entries(RELAYED))
+    app.post(path, (request, reply) => pass(request, reply, path, least));
   app.post<{ Params: { id: string } }>('/hil/:id/approval-challenge', (request, reply) =>
     pass(request, reply, `/pending/${encodeURIComponent(request.params.id)}/approval-challenge`),
   );

@@ -11,7 +11,7 @@ import { lifecycleReceipt } from '../../contracts/erasure.js';
 import { tenantReviews } from '../../contracts/tenant-reviews.js';
 import { exportPass, exportRecord } from '../../contracts/ledger-export.js';
 import { ledgerEntry } from '../../contracts/ledger.js';
-import { policyDecision, policyList } from '../../contracts/policy.js';
+import { policyDecision, policyFile, policyList } from '../../contracts/policy.js';
 import { inclusionProof } from '../../contracts/ledger-proof.js';
 import {
   agentActivity,
@@ -68,6 +68,8 @@ export interface NeighboursOver {
   readonly policy: Promise<Over>;
   /** Whether each service is ready, by its name for people. */
   readonly readiness: ReadinessChecks;
+  /** Those that the page of health tells of as well, and that no page needs. */
+  readonly seen?: ReadinessChecks;
   /** `ASK_LIMITS` unless said otherwise. */
   readonly limits?: AskLimits;
 }
@@ -122,6 +124,7 @@ export function servicesFor(
     ledger,
     policy,
     readiness,
+    seen = {},
     chain,
     regulatory,
     counting,
@@ -254,8 +257,8 @@ export function servicesFor(
           await sleep(LOOK_EVERY_MS);
         }
       },
-      rows: ({ agent, ...query }) =>
-        askLedger(rows, get(`/audit/${encodeURIComponent(agent)}`, { ...ofTenant, ...query })),
+      rows: ({ agent, seqFrom, ...query }) =>
+        askLedger(rows, get(`/audit/${encodeURIComponent(agent)}`, { ...ofTenant, ...query, seq_from: seqFrom })),
       maskedParams: (id) => askLedger(masked, get(`/audit/entry/${encodeURIComponent(id)}/masked-params`, ofTenant)),
       async inclusion(seq) {
         const proof = await unlessUnknown(askLedger(inclusionProof, get('/proof/inclusion', { seq })));
@@ -353,10 +356,13 @@ export function servicesFor(
         now: await askPolicy(policyDecision, { method: 'POST', path: '/evaluate', body: input }),
       };
     },
-    policy: { list: () => askPolicy(policyList, get('/policies')) },
+    policy: {
+      list: () => askPolicy(policyList, get('/policies')),
+      file: (name) => unlessUnknown(askPolicy(policyFile, get(`/policies/${encodeURIComponent(name)}`))),
+    },
     health: () =>
       Promise.all([
-        ...Object.entries(readiness).map(([name, check]) =>
+        ...Object.entries({ ...seen, ...readiness }).map(([name, check]) =>
           standingOf(name, async () => {
             await check();
             return 'answers';

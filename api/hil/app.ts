@@ -16,6 +16,7 @@ import { createDecisions } from '../../domain/review/decisions.js';
 import type { DecisionSender, ReviewStarter, OpenedReviews, RowSettler } from '../../domain/review/ports.js';
 import { createPasskeys, type PasskeyRequired, relyingPartyOf } from '../../domain/review/passkeys.js';
 import { createRuleDecisions } from '../../domain/review/rule-decision.js';
+import { createWithdrawals } from '../../domain/review/withdrawal.js';
 import { createVouchedPeople } from '../../domain/review/vouched-people.js';
 import { createTenantLifecycle } from '../../domain/review/tenant-lifecycle.js';
 import { errorHandler, plainErrorBody } from '../plugins/errors.js';
@@ -31,6 +32,7 @@ import { notificationRoutes } from './routes/notifications.js';
 import { decisionLinkRoutes } from './routes/decision-link.js';
 import { incidentRoutes } from './routes/incident.js';
 import { orchestratorRoutes } from './routes/orchestrator.js';
+import { passkeyHolders, passkeyPeopleRoutes } from './routes/passkey-people.js';
 import { passkeyRoutes } from './routes/passkeys.js';
 import { type LegalHoldRoutes, legalHoldRoutes } from './routes/legal-hold.js';
 import { type ListRoutes, listRoutes } from './routes/list.js';
@@ -90,6 +92,8 @@ export interface HilOptions {
   readonly tls?: TlsMaterial;
   readonly resolveCaller?: (request: FastifyRequest) => Caller | null;
   readonly clock?: () => number;
+  /** Makes the first administrator who signs in by a passkey; nobody without it. */
+  readonly bootstrapToken?: string | undefined;
   /** Which calls are approved only with a passkey; none when absent. */
   readonly passkeyRequired?: PasskeyRequired;
   /** How many people predicted effects ask for; one when absent. */
@@ -153,7 +157,17 @@ export function createHilService(options: HilOptions): Service {
   });
   const operatorsOf = approversOf({ operators });
   const mayApprove = (subject: string, tenant: string) => operatorsOf(tenant).includes(subject);
-  const scopeOf = scopeReader({ operators, simulatorTenant, decideToken: options.decideToken });
+  const passkeys = createPasskeys({
+    store: reviews.passkeys,
+    relyingParty: options.consoleUrl === undefined ? null : relyingPartyOf(options.consoleUrl),
+    required: options.passkeyRequired ?? 'none',
+    sessionKey: options.sessionKey,
+    bootstrapToken: options.bootstrapToken,
+    mayApprove,
+    clock,
+  });
+  const holderOf = passkeyHolders(service.app, passkeys);
+  const scopeOf = scopeReader({ operators, simulatorTenant, decideToken: options.decideToken, holderOf });
   const people = createVouchedPeople({
     store: reviews.vouchings,
     lifeMs: (options.vouchedSeconds ?? 3_600) * 1000,
@@ -166,14 +180,6 @@ export function createHilService(options: HilOptions): Service {
     if (vouched) await people.heard(vouched);
   });
   const decisionLifeMs = (options.decisionLifeSeconds ?? 10) * 1000;
-  const passkeys = createPasskeys({
-    store: reviews.passkeys,
-    relyingParty: options.consoleUrl === undefined ? null : relyingPartyOf(options.consoleUrl),
-    required: options.passkeyRequired ?? 'none',
-    sessionKey: options.sessionKey,
-    mayApprove,
-    clock,
-  });
   const turns = createDecisionTurns(DECISION_TURNS);
   // Whoever waits for a turn would keep the service from closing.
   service.app.addHook('preClose', (done) => {
@@ -187,7 +193,11 @@ export function createHilService(options: HilOptions): Service {
     decisionKey,
     clock,
     decisionLifeMs,
-    approvers: async (tenant) => [...operatorsOf(tenant), ...(await people.approversOf(tenant))],
+    approvers: async (tenant) => [
+      ...operatorsOf(tenant),
+      ...(await people.approversOf(tenant)),
+      ...(await passkeys.approversOf(tenant)),
+    ],
     owners: ownersOf(options.agentOwners ?? []),
     observe: reviewMetrics(registry, reviews, clock),
     quorum: options.quorum,
@@ -202,6 +212,7 @@ export function createHilService(options: HilOptions): Service {
   const { mode, notifier } = options.notifications ?? nobody(reviews);
   operatorRoutes(service.app, { reviews, decide, scopeOf, pools: notifier.pools, waiting: 'newest' }, (scope) => {
     passkeyRoutes(scope, { passkeys, reviews, scopeOf });
+    passkeyPeopleRoutes(scope, { passkeys, scopeOf });
     decisionLinkRoutes(scope, {
       reviews,
       links: createDecisionLinks(options.sessionKey),
@@ -232,6 +243,7 @@ export function createHilService(options: HilOptions): Service {
   settleRoutes(service.app, {
     reviews,
     decideByRule: createRuleDecisions({ reviews, decisionKey, clock, decisionLifeMs }),
+    withdrawCall: createWithdrawals({ reviews, sender, decisionKey, clock, decisionLifeMs }),
   });
   return service;
 }

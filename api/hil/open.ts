@@ -5,12 +5,13 @@ import { channelsOf } from '../../adapters/notification/channels.js';
 import type { Channel } from '../../domain/notification/ports.js';
 import { placesOf } from '../../domain/notification/lines.js';
 import { createNotifier } from '../../domain/notification/notifier.js';
-import type { Reviews } from '../../domain/review/ports.js';
+import type { ReviewService } from '../../domain/review/ports.js';
 import { dispositionFile } from '../../adapters/review/disposition-file.js';
 import { startRetention } from '../../adapters/review/retention-sweep.js';
 import { openReviewStore, reviewsOf } from '../../adapters/review/review-store.js';
 import { bringUpToDate } from '../../domain/review/restored-store.js';
 import { createRuleDecisions } from '../../domain/review/rule-decision.js';
+import { createWithdrawals } from '../../domain/review/withdrawal.js';
 import { createDecisionSender, createRowSettler } from '../../workers/call-runner.js';
 import { createReviewStarter } from '../../workers/review-starter.js';
 import { engineAnswers } from '../../workers/readiness.js';
@@ -30,7 +31,7 @@ export async function open({
   config: { own, notifications: told },
   shared,
   ...parts
-}: Opening<Settings>): Promise<Opened<Reviews>> {
+}: Opening<Settings>): Promise<Opened<ReviewService>> {
   if (own.passkeyRequired !== 'none' && own.consoleUrl === undefined)
     throw new Error('GATE_HIL_PASSKEY_REQUIRED needs GATE_CONSOLE_URL: passkeys belong to the address of the console');
   const decisionKey = await readSigningKey(own.decisionKeyFile);
@@ -85,8 +86,10 @@ export async function open({
   });
   parts.onStop('sweeps', 'the notifications', () => notifier.close());
   const engine = await shared.engine();
+  const sender = createDecisionSender(engine, reviews.changeSeal);
+  const withdrawCall = createWithdrawals({ reviews, sender, decisionKey, decisionLifeMs, clock: Date.now });
   return {
-    port: reviewsOf(reviews, decideByRule),
+    port: { ...reviewsOf(reviews, decideByRule), withdrawCall },
     ready: () => reviews.ready(),
     begin: () => {
       if (channels.length > 0) notifier.start();
@@ -96,7 +99,7 @@ export async function open({
         createHilService({
           ...parts,
           reviews,
-          sender: createDecisionSender(engine, reviews.changeSeal),
+          sender,
           settleRow: createRowSettler(engine, engine.settings.taskQueue),
           starter: createReviewStarter(engine, engine.settings),
           decisionKey,
@@ -109,6 +112,7 @@ export async function open({
           chats: { slackSecret: told.slackSigningSecret, teamsSecret: told.teamsSigningSecret },
           operators: own.operators,
           decideToken: own.decideToken,
+          bootstrapToken: own.bootstrapToken,
           vouchedSeconds: own.vouchedSeconds,
           agentOwners: own.agentOwners,
           sessionKey: own.sessionKey,

@@ -3,6 +3,7 @@ import type { AgentOwner, Operator } from '../../config/hil.js';
 import { CALLER_IDS } from '../../contracts/route-authority.js';
 import type { DecisionPrincipal } from '../../contracts/review.js';
 import { GateError } from '../../domain/errors.js';
+import type { PasskeyHolder } from '../../domain/review/passkey-people.js';
 import { readVouching, type Vouched } from '../../domain/review/vouching.js';
 import type { Caller } from '../plugins/app.js';
 import { bearerOf, knownToken, lookUpToken } from '../plugins/bearer.js';
@@ -19,6 +20,8 @@ export interface ReviewScope {
   readonly channel: { readonly name: string; readonly fixed: boolean };
   /** Whom the console vouches for; nobody where it is absent or `null`. */
   readonly vouched?: Vouched | null;
+  /** Whose passkey's session it is, of those who have no token. */
+  readonly holder?: PasskeyHolder | null;
 }
 
 /** The decider in this scope. Throws `unauthenticated` for callers that only read. */
@@ -35,13 +38,14 @@ export const scopeFirst =
     done();
   };
 
-/** Refuses people whom the console vouches for as less than an administrator. An operator by token is one. */
+/** Refuses people who are known by the console's word, or by a passkey, as less than an administrator. An operator by token is one. */
 export const administratorsOnly =
   (scopeOf: (request: FastifyRequest) => ReviewScope) =>
   (request: FastifyRequest, _reply: unknown, done: () => void): void => {
-    const { vouched = null } = scopeOf(request);
-    if (vouched !== null && vouched.role !== 'admin')
-      throw new GateError('role_too_low', undefined, { fields: { required: 'admin', actual: vouched.role } });
+    const { vouched, holder } = scopeOf(request);
+    const person = vouched ?? holder ?? null;
+    if (person !== null && person.role !== 'admin')
+      throw new GateError('role_too_low', undefined, { fields: { required: 'admin', actual: person.role } });
     done();
   };
 
@@ -52,6 +56,7 @@ export interface ServiceScope extends ReviewScope {
   /** The operator whose token the request carries; `null` without one. */
   readonly operator: Operator | null;
   readonly vouched: Vouched | null;
+  readonly holder: PasskeyHolder | null;
 }
 
 export interface ScopeOptions {
@@ -59,6 +64,8 @@ export interface ScopeOptions {
   readonly simulatorTenant?: string | undefined;
   /** With it the console vouches for people; without one nobody can. */
   readonly decideToken?: string | undefined;
+  /** Whose passkey's session a request of the console shows, of those who have no token; looked up before. */
+  readonly holderOf?: (request: FastifyRequest) => PasskeyHolder | null;
 }
 
 /** Names whom the console vouches for. */
@@ -76,6 +83,7 @@ export function scopeReader({
   operators,
   simulatorTenant,
   decideToken,
+  holderOf = () => null,
 }: ScopeOptions): (request: FastifyRequest) => ServiceScope {
   const known = operators.map((operator) => knownToken(operator.token, operator));
 
@@ -117,7 +125,8 @@ export function scopeReader({
       const operator = operatorOf(request);
       const tenant = named ?? operator?.tenant;
       if (tenant === undefined) throw new GateError('tenant_scope_required');
-      return scopeOf(tenant, caller, boundTo(tenant, operator));
+      const holder = operator === null ? holderOf(request) : null;
+      return scopeOf(tenant, caller, boundTo(tenant, operator), null, holder?.tenant === tenant ? holder : null);
     }
     if (named === null) throw new GateError('tenant_scope_required');
     return scopeOf(named, caller, null);
@@ -129,13 +138,14 @@ const scopeOf = (
   caller: Caller,
   operator: Operator | null,
   vouched: Vouched | null = null,
+  holder: PasskeyHolder | null = null,
 ): ServiceScope => {
   const console = caller.callerId === CALLER_IDS.console;
-  const scope = { tenant, caller, operator, vouched };
+  const scope = { tenant, caller, operator, vouched, holder };
   return {
     ...scope,
     tenants: [tenant],
-    decides: operator === null && !mayDecide(vouched) ? null : () => principalOf(scope),
+    decides: operator === null && holder === null && !mayDecide(vouched) ? null : () => principalOf(scope),
     // The console may name the channel; for other callers HIL sets it.
     channel: { name: console ? 'console' : 'simulator', fixed: !console },
   };
@@ -165,10 +175,15 @@ export function principalOf({
   caller,
   operator,
   vouched,
-}: Pick<ServiceScope, 'tenant' | 'caller' | 'operator' | 'vouched'>): DecisionPrincipal {
+  holder,
+}: Pick<ServiceScope, 'tenant' | 'caller' | 'operator' | 'vouched' | 'holder'>): DecisionPrincipal {
   const credential = `workload-mtls:sha256:${caller.fingerprint}`;
   if (vouched !== null && mayDecide(vouched))
     return { subject: vouched.subject, tenant, method: vouched.method, credential, credential_kind: 'console-bearer' };
+  if (holder !== null) {
+    const { subject, credential_id } = holder;
+    return { subject, tenant, method: 'webauthn', credential: credential_id, credential_kind: 'session-cookie' };
+  }
   if (operator === null) throw new GateError('unauthenticated');
   const simulator = caller.callerId === CALLER_IDS.simulator;
   return {

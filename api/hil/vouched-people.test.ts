@@ -262,6 +262,36 @@ describe('of the people whom a call needs', () => {
     expect(standing()).toEqual(['operator:dev', 'oidc:ada']);
   });
 
+  it('somebody does not count any more who signs in for another tenant, and an earlier session gives it not back', async () => {
+    const id = await parked();
+    const before = person('ada');
+    await approve(id, before);
+    now += 1;
+    expect(await ask('GET', '/pending', person('ada', 'viewer', 'globex'), { tenant: 'globex' })).toMatchObject({
+      status: 200,
+    });
+    await approve(id, person('bob'));
+    expect(standing()).toEqual(['operator:dev', 'oidc:bob']);
+    expect(await approve(id, before)).toMatchObject({ status: 401 });
+    now += 1;
+    await approve(id, person('ada'));
+    expect(standing()).toEqual(['operator:dev', 'oidc:ada', 'oidc:bob']);
+  });
+
+  it('somebody counts on whose name is somebody else in another tenant, where no provider names people', async () => {
+    const local = (tenant: string): Vouched => ({
+      ...person('ada', 'approver', tenant),
+      subject: 'basic:ada',
+      method: 'basic-admin',
+    });
+    const id = await parked();
+    await approve(id, local('acme'));
+    now += 1;
+    await ask('GET', '/pending', local('globex'), { tenant: 'globex' });
+    await approve(id, person('bob'));
+    expect(standing()).toEqual(['operator:dev', 'basic:ada', 'oidc:bob']);
+  });
+
   it.each(['viewer', 'none'] as const)(
     'somebody does not count any more whom the console then calls %s',
     async (role) => {

@@ -3,16 +3,18 @@ import type { ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Logger } from 'pino';
 import type { StateNamespace } from '../../contracts/ledger.js';
 
-/** The peer of a connection, identified by its verified certificate. */
+/** Who asks: the peer of a connection by its verified certificate, or an agent by its token. */
 export interface Caller {
   readonly kind: 'agent' | 'service';
   readonly spiffe: string;
   /** Caller id of the route authority table: `service-<name>` or `agent-workload`. */
   readonly callerId: string;
-  /** SHA-256 of the leaf certificate's DER, 64 hex digits. */
+  /** SHA-256 of the leaf certificate's DER, or of what names the token; 64 hex digits. */
   readonly fingerprint: string;
   readonly tenant?: string;
   readonly agent?: string;
+  /** When the token that it came with counts no more; absent for a certificate, whose connection ends with it. */
+  readonly validToMs?: number;
   /** The namespace of the rows its calls make; `operator` when absent. */
   readonly namespace?: StateNamespace;
 }

@@ -29,6 +29,8 @@ import { toolClassing } from '../../domain/tool-classes/tool-classes.js';
 import { type ToolPinTables, toolPinStoreOver } from '../../adapters/tools/pin-store.js';
 import { toolPinning } from '../../domain/tool-definitions/pinning.js';
 import { pinRoutes } from '../proxy/routes/pins.js';
+import { uncertainRoutes } from '../proxy/routes/uncertain.js';
+import { scanResponse } from '../../domain/responses/scan-response.js';
 import { toolRoutes } from '../proxy/routes/tools.js';
 import { createHilService } from '../hil/app.js';
 import { createLedgerService } from '../ledger/app.js';
@@ -147,7 +149,11 @@ beforeAll(async () => {
     ...common(),
     policies: await loadPolicySet({ directory: shippedPolicyDirectory() }),
   });
-  running.brain = createBrainService({ ...common(), inspector: createInspector({ personas: await loadPersonas() }) });
+  running.brain = createBrainService({
+    ...common(),
+    inspector: createInspector({ personas: await loadPersonas() }),
+    scanner: { scanResponse: async (request) => scanResponse(request) },
+  });
   // Only the operators' routes of the proxy; its other routes are for agents.
   const calls = await openStore<ToolClassTables & ToolPinTables>({ file: join(folder, 'calls.db') }, callMigrations, {
     tool_classes: toolClassMigrations,
@@ -170,6 +176,11 @@ beforeAll(async () => {
       pins: toolPinStoreOver(calls as unknown as Store<ToolPinTables>, { keys, upstream: 'own' }),
       ledger,
     }),
+    operatorOf: () => ({ tenant: 'acme', subject: 'operator:dev' }),
+  });
+  const nobodyAsks = () => Promise.reject(new Error('routes are looked at, not asked'));
+  uncertainRoutes(running.proxy.app, {
+    uncertain: { list: nobodyAsks, show: nobodyAsks, settle: nobodyAsks },
     operatorOf: () => ({ tenant: 'acme', subject: 'operator:dev' }),
   });
   for (const service of services) running[service] ??= await openedByItself(service, common());

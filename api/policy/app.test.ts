@@ -138,10 +138,25 @@ describe('GET /policies', () => {
     });
     expect(money.rules).toContainEqual({
       rule: 'review',
+      line: expect.any(Number),
       title: expect.any(String),
       description: expect.any(String),
       reason: expect.stringMatching(/^Review: .*[Ww]ire/),
     });
+  });
+
+  it('gives the text of one of them, in which a rule begins at its line, and to nobody who may not list them', async () => {
+    const { policies: rows } = await listed();
+    const listedRow = rows.find((row: { name: string }) => row.name === 'money.rego');
+    const file = await service.app.inject({ method: 'GET', url: '/policies/money.rego' });
+    const { current_body: body, current_body_sha256: digest, ...row } = file.json();
+    expect([row, digest]).toEqual([listedRow, listedRow.body_sha256]);
+    expect(body).toBe(policies.files.find(({ name }) => name === 'money.rego')?.body);
+    for (const { line } of row.rules) expect(body.split('\n')[line - 1]).toMatch(/^(?:# METADATA|deny|review|[a-z_]+)/);
+    const status = async (url: string) => (await service.app.inject({ method: 'GET', url })).statusCode;
+    expect([await status('/policies/none.rego'), await status('/policies/..%2Fdata.json')]).toEqual([404, 404]);
+    callerId = 'service-proxy';
+    expect(await status('/policies/money.rego')).toBe(403);
   });
 
   it('gives the reason of every rule that denies or asks', async () => {

@@ -8,6 +8,7 @@ import type { Caller } from '../plugins/app.js';
 import { createService, type Service, type TlsMaterial } from '../plugins/service.js';
 import { policyMetrics } from './metrics.js';
 import { evaluateRoutes } from './routes/evaluate.js';
+import { evaluateEgressRoutes } from './routes/evaluate-egress.js';
 import { policyRoutes } from './routes/policies.js';
 
 export interface PolicyServiceOptions {
@@ -43,6 +44,7 @@ export function createPolicyService(options: PolicyServiceOptions): Service {
   if (options.warm) service.app.addHook('onListen', () => evaluator.warm());
   service.app.addHook('onClose', () => evaluator.close());
   evaluateRoutes(service.app, evaluator);
+  evaluateEgressRoutes(service.app, { evaluateEgress: async (question) => policies.egress(question) });
   policyRoutes(service.app, policies);
   return service;
 }

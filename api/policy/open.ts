@@ -18,7 +18,11 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
   const evaluator = createLocalEvaluator(policies);
   parts.onStop('threads', 'the threads that judge', () => evaluator.close());
   return {
-    port: { evaluate: (input) => evaluator.evaluate(input), tools: policies },
+    port: {
+      evaluate: (input) => evaluator.evaluate(input),
+      evaluateEgress: async (question) => policies.egress(question),
+      tools: policies,
+    },
     // A harmless evaluation, which compiles the rules. Without a limit: what is slow on a busy machine ends no start.
     start: async () =>
       policies.judge({

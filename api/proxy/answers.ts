@@ -2,6 +2,7 @@ import type { JsonObject } from '../../contracts/json.js';
 import { ERROR_CODES, type ErrorCodeName } from '../../contracts/error-codes.js';
 import type { CallRecord } from '../../domain/call-record/record.js';
 import { executionId } from '../../domain/call-record/receipt.js';
+import { WITHDRAWN_BY_AGENT } from '../../domain/review/transitions.js';
 import { ASK_AGAIN, GateError } from '../../domain/errors.js';
 import { eachLane } from '../../domain/inspection/lane-table.js';
 import { RETRY_AFTER_SECS, retryAfterSecs } from '../plugins/errors.js';
@@ -31,6 +32,8 @@ export function answerOf(record: CallRecord, result: Buffer | null, replayed: bo
         : {};
   switch (record.state) {
     case 'denied':
+      if (isWithdrawn(record))
+        return refusal(record, 'call_withdrawn', 'withdrawn', 'proxy', ['the agent withdrew its call']);
       return record.decision
         ? refusal(record, 'review_denied', 'review_denied', 'hil', [
             record.decision.reason ?? 'an operator denied the call',
@@ -65,6 +68,10 @@ export function answerOf(record: CallRecord, result: Buffer | null, replayed: bo
         body: { contract: call.contract, decision: 'allow', correlation_id: record.correlation_id, executable: false },
       };
     case 'completed':
+      if (record.outcome?.inspected?.released === 'withheld')
+        return refusal(record, 'egress_blocked', 'denied', 'egress', [
+          `the tool ran, and its answer is withheld: ${record.outcome.inspected.reason}`,
+        ]);
       return {
         status: record.outcome?.status_code ?? 200,
         headers: {
@@ -87,6 +94,10 @@ export function answerOf(record: CallRecord, result: Buffer | null, replayed: bo
         record.outcome?.error ?? 'the outcome is not known',
       ]);
     case 'not_run':
+      if (record.outcome?.code === 'reconciled_not_run')
+        return refusal(record, 'reconciled_not_run', 'error', 'proxy', [
+          record.outcome.error ?? 'the call did not run',
+        ]);
       if (record.outcome?.code === 'attempt_not_begun')
         return refusal(record, 'attempt_not_begun', 'error', 'engine', [record.outcome.error ?? 'nothing was sent']);
       if (record.outcome?.code)
@@ -106,6 +117,10 @@ export function answerOf(record: CallRecord, result: Buffer | null, replayed: bo
       return null;
   }
 }
+
+/** Whether the agent took its call back while it waited. */
+export const isWithdrawn = ({ decision }: CallRecord): boolean =>
+  decision?.status === 'denied' && decision.decided_by === WITHDRAWN_BY_AGENT;
 
 /** Nothing was executed; the same action may be requested again under a new id, after a wait. */
 const ANOTHER_LATER: ReadonlySet<ErrorCodeName> = new Set(['call_abandoned', 'attempt_not_begun']);
@@ -191,12 +206,20 @@ export function errorAnswer(error: GateError, correlationId: string): Answer & {
 }
 
 const layerOf = (code: ErrorCodeName): string => {
-  if (code === 'unauthorized' || code === 'credential_not_judged') return 'identity';
+  if (
+    code === 'unauthorized' ||
+    code === 'credential_not_judged' ||
+    code === 'credentials_disagree' ||
+    code === 'certificate_required'
+  )
+    return 'identity';
+  if (code.startsWith('token_')) return 'identity';
   if (code.startsWith('upstream_')) return 'upstream';
   if (code === 'review_backlog_full' || code === 'tenant_offboarded') return 'hil';
   if (
     code === 'rate_limited' ||
     code.endsWith('_conflict') ||
+    code === 'decision_handle_unknown' ||
     code === 'pipeline_unavailable' ||
     code === 'store_unavailable'
   )

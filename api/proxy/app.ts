@@ -11,22 +11,29 @@ import type { ReadinessChecks } from '../plugins/health.js';
 import { createService, type Service, type ServiceOptions, type TlsMaterial } from '../plugins/service.js';
 import { type AgentLimits, createAgentLimits } from './agent-limits.js';
 import { errorAnswer } from './answers.js';
+import { createAuthorizer } from './authorizer.js';
 import { createCallHandler, type CallHandlerOptions } from './calls.js';
 import { createControlLog } from './control-log.js';
 import { createEventStreams } from './event-streams.js';
 import { proxyMetrics } from './metrics.js';
 import { createRefusals } from './refusals.js';
 import { rpcAnswer } from './rpc-answers.js';
+import { registerExecutionReceipts } from './routes/execution-receipts.js';
+import { registerKeySet } from './routes/key-set.js';
 import { registerManual } from './routes/manual.js';
 import { MAX_BODY_BYTES, registerMcp, send, type McpRouteOptions } from './routes/mcp.js';
 import { registerAuthorizations } from './routes/authorizations.js';
 import { type PendingRouteOptions, registerPending } from './routes/pending.js';
+import { registerResourceMetadata } from './routes/resource-metadata.js';
 import { type PinRouteOptions, pinRoutes } from './routes/pins.js';
+import { upstreamReadiness } from './upstream-readiness.js';
 import { type ToolRouteOptions, toolRoutes } from './routes/tools.js';
+import { challengeOf, identifyByToken, type TokenCallersOptions } from './token-callers.js';
+import { type UncertainRouteOptions, uncertainRoutes } from './routes/uncertain.js';
 
 export interface ProxyOptions
   extends Omit<CallHandlerOptions, 'onAnswered' | 'onLimited' | 'refusals' | 'limits'>,
-    Omit<McpRouteOptions, 'handler' | 'limits' | 'controlLog' | 'streams' | 'asGateError'>,
+    Omit<McpRouteOptions, 'handler' | 'authorizer' | 'limits' | 'controlLog' | 'streams' | 'asGateError'>,
     Pick<PendingRouteOptions, 'lookUp' | 'pendingPaths'> {
   /** What one agent may do besides tool calls. */
   readonly agentLimits: AgentLimits;
@@ -38,12 +45,14 @@ export interface ProxyOptions
   readonly readiness?: ReadinessChecks;
   /** Called with each record when its first answer leaves, not at replays. */
   readonly onFirstAnswer?: (record: CallRecord) => void;
-  /** The routes for tool classes, unless the composition registers its own. */
-  readonly tools?: ToolRouteOptions & PinRouteOptions;
+  /** The routes for operators, unless the composition registers its own. */
+  readonly tools?: ToolRouteOptions & PinRouteOptions & UncertainRouteOptions;
   /** Signs authorizations of `gate.decision/v1`. */
   readonly signer: Signer;
   /** Checks HIL's signature before an authorization is signed because of it. */
   readonly verifyDecision: VerifyDecision;
+  /** Agents may come with access tokens of an issuer. */
+  readonly byToken?: Omit<TokenCallersOptions, 'trustDomain'> | undefined;
 }
 
 /** The ingress: the only public entry of the data plane. It asks for a client certificate and checks it in code, after 400, 413 and 426. */
@@ -61,6 +70,7 @@ export function createProxyService(options: ProxyOptions): Service {
     details: { mode: options.mode },
     readiness: {
       ...options.readiness,
+      ...upstreamReadiness(options.upstream),
       call_store: () => options.calls.ready(),
       ledger_rows: async () => {
         const dueMs = await options.calls.oldestRowsDueMs();
@@ -93,15 +103,20 @@ export function createProxyService(options: ProxyOptions): Service {
     },
     onLimited: metrics.limited,
   });
+  const authorizer = createAuthorizer({ ...options, limits });
   metrics.watchInFlight(handler.inFlight);
   const streams = createEventStreams(options.agentLimits.streams);
   metrics.watchStreams(streams.count);
+  const { standings } = options.upstream;
+  if (standings) metrics.watchUpstreams(standings);
   service.app.decorateRequest('rpc', null);
   service.app.decorateRequest('streamed', false);
   metrics.watchStuck(async () => (await options.calls.setbacks.stuck()).calls);
 
   // A scope of its own: the proxy's errors have their own envelope, and its bodies are read as bytes.
+  const { byToken, trustDomain } = options;
   void service.app.register((scope, _options, done) => {
+    identifyByToken(scope as unknown as Service['app'], byToken && { ...byToken, trustDomain });
     scope.setErrorHandler((error: FastifyError | GateError, request, reply) => {
       const known = toGateError(error);
       if (known.status >= 500)
@@ -117,6 +132,8 @@ export function createProxyService(options: ProxyOptions): Service {
         );
       if (known.code === 'pipeline_unavailable')
         metrics.unavailable(typeof known.fields.layer === 'string' ? known.fields.layer : 'proxy');
+      const challenge = byToken ? challengeOf(known, byToken.tokens) : null;
+      if (challenge !== null) void reply.header('WWW-Authenticate', challenge);
       const refusal = errorAnswer(known, request.correlationId);
       return send(reply, request.rpc ? rpcAnswer(request.rpc, refusal) : refusal);
     });
@@ -144,14 +161,18 @@ export function createProxyService(options: ProxyOptions): Service {
     registerMcp(scope as unknown as Service['app'], {
       ...options,
       handler,
+      authorizer,
       limits,
       controlLog,
       streams,
       asGateError: (error) => toGateError(error as FastifyError | GateError),
     });
     registerManual(scope as unknown as Service['app']);
+    registerKeySet(scope as unknown as Service['app'], options.signer);
+    registerResourceMetadata(scope as unknown as Service['app'], byToken?.tokens.rules);
     registerPending(scope as unknown as Service['app'], { ...options, limits });
-    registerAuthorizations(scope as unknown as Service['app'], { ...options, limits });
+    registerAuthorizations(scope as unknown as Service['app'], { limits, authorizer });
+    registerExecutionReceipts(scope as unknown as Service['app'], { ...options, limits });
     done();
   });
   const { tools } = options;
@@ -161,6 +182,7 @@ export function createProxyService(options: ProxyOptions): Service {
       enforceRouteAuthority(scope as unknown as Service['app'], 'proxy');
       toolRoutes(scope as unknown as Service['app'], tools);
       pinRoutes(scope as unknown as Service['app'], tools);
+      uncertainRoutes(scope as unknown as Service['app'], tools);
       done();
     });
   return service;

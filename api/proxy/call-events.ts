@@ -4,6 +4,7 @@ import type { Caller } from '../plugins/app.js';
 import { type Answer, errorAnswer } from './answers.js';
 import type { CallHandler } from './calls.js';
 import type { Conversation } from './conversation.js';
+import { askToOpen, type DecisionPage, openedText } from './decision-page.js';
 import { eventText, HEARTBEAT_MS, KEEP_ALIVE, placeText, within } from './event-streams.js';
 import { type RpcForm, rpcAnswer } from './rpc-answers.js';
 
@@ -21,6 +22,8 @@ export interface CallEventsOptions {
   readonly progressToken?: string | number;
   /** What the upstream says, where this process sends the call. */
   readonly talk?: Conversation;
+  /** The client is asked to open where it is decided about its call, while that waits; absent where it cannot be asked that. */
+  readonly opens?: DecisionPage;
   /** Called when nothing more is sent. */
   readonly ended?: () => void;
   /** A call of which nothing is known by then is none. */
@@ -41,6 +44,14 @@ export async function* callEvents(options: CallEventsOptions): AsyncGenerator<st
   const { correlationId, signal, place, progressToken, talk } = options;
   let { form } = options;
   let waits = options.first === undefined;
+  let asked = false;
+  /** Once, as soon as the call waits: what its client is asked. */
+  const ask = async (): Promise<string | null> => {
+    if (!waits || asked || !options.opens) return null;
+    const text = await askToOpen(options.opens, correlationId);
+    asked = text !== null;
+    return text;
+  };
   let beats = 0;
   const sign = () =>
     progressToken === undefined
@@ -69,6 +80,8 @@ export async function* callEvents(options: CallEventsOptions): AsyncGenerator<st
     work.catch(() => undefined);
     while (!signal.aborted) {
       for (const said of talk?.take() ?? []) yield eventText(said);
+      const toOpen = await ask();
+      if (toOpen !== null) yield eventText(toOpen);
       const next = talk ? Promise.race([work, talk.heard().then((): typeof HEARD => HEARD)]) : work;
       const got = await within<Answer | null | typeof HEARD>(next, HEARTBEAT_MS, signal);
       if (got?.value === HEARD) continue;
@@ -76,6 +89,7 @@ export async function* callEvents(options: CallEventsOptions): AsyncGenerator<st
         const answer = got.value;
         await onDisk(correlationId);
         for (const said of talk?.take() ?? []) yield eventText(said);
+        if (asked) yield eventText(openedText(correlationId));
         yield messageOf(answer);
         return;
       }

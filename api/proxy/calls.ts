@@ -17,6 +17,7 @@ import { canonicalDigest, keepCanonical, uuidFromDigest } from '../../domain/cry
 import { ASK_AGAIN, GateError } from '../../domain/errors.js';
 import { batchTooLarge, callCount } from '../../domain/mcp/batch.js';
 import type { McpRequest } from '../../domain/mcp/envelope.js';
+import type { PendingHandle } from '../../domain/mcp/pending-handle.js';
 import type { Caller } from '../plugins/app.js';
 import { answerOf, type Answer, withDetail } from './answers.js';
 import type { AgentLimitsCheck, AskedAgain } from './agent-limits.js';
@@ -53,6 +54,8 @@ export interface ToolCallRequest {
   readonly contract: CallContract;
   readonly idempotencyId: string;
   readonly callbackUrl: string | null;
+  /** Asks what came of a call that waited, and begins none. */
+  readonly resumes?: PendingHandle | null;
 }
 
 /** A call that came to its end, and the method it was asked with. */
@@ -111,8 +114,27 @@ export function createCallHandler(options: CallHandlerOptions) {
     return options.verboseVerdicts ? withDetail(answer, record) : answer;
   };
 
+  /** This agent's own call, closed if its time is over. Throws `not_found` for another agent's. */
+  const own = (found: CallRecord, caller: ToolCallRequest['caller']): Promise<CallRecord> => {
+    const { call } = found.evidence;
+    if (call.tenant !== caller.tenant || call.agent !== caller.agent || call.contract === REVIEW_CONTRACT)
+      throw new GateError('not_found', 'no call of this agent under this id');
+    return closedIfOver(calls, found, now());
+  };
+
   return {
     inFlight: () => inFlight,
+
+    /** This agent's own call as it stands; `null` while nothing is recorded of it. Throws `not_found` for another agent's call. */
+    async standing(correlationId: string, caller: ToolCallRequest['caller']): Promise<CallRecord | null> {
+      const found = await calls.find(correlationId);
+      return found && own(found, caller);
+    },
+
+    /** Resolves once something is recorded of the call; at that time at the latest. */
+    async recorded(correlationId: string, untilMs: number): Promise<void> {
+      await calls.waitFor(correlationId, () => true, untilMs);
+    },
 
     /**
      * The answer of this agent's own call, once it needs no person any more; at that time at the latest `null` while it waits, `undefined`
@@ -129,15 +151,15 @@ export function createCallHandler(options: CallHandlerOptions) {
         untilMs,
       );
       if (!found) return undefined;
-      const { call } = found.evidence;
-      if (call.tenant !== caller.tenant || call.agent !== caller.agent || call.contract === REVIEW_CONTRACT)
-        throw new GateError('not_found', 'no call of this agent under this id');
-      const record = await closedIfOver(calls, found, now());
+      const record = await own(found, caller);
       if (record.state === 'parked' || !settledEnough(record)) return null;
       const retained = record.state === 'completed' ? await calls.result(correlationId) : null;
       const answer = answerOf(record, retained, false);
       if (!answer) return null;
-      return { method: call.method, answer: options.verboseVerdicts ? withDetail(answer, record) : answer };
+      return {
+        method: record.evidence.call.method,
+        answer: options.verboseVerdicts ? withDetail(answer, record) : answer,
+      };
     },
 
     async handle(request: ToolCallRequest, correlationId: string): Promise<Answer> {
@@ -176,6 +198,8 @@ export function createCallHandler(options: CallHandlerOptions) {
     if (known) await limits.replay(again);
     // The digest of a tampered record proves nothing, so every request under its id gets the same answer.
     if (known && known.state !== TAMPERED && known.digest !== digest) throw conflict();
+    if (request.resumes && !isHandleOf(request.resumes, known))
+      throw new GateError('decision_handle_unknown', undefined, { fields: { contract, executable: false } });
     if (known && known.state !== 'decided') return fromRecord(known, again);
 
     const { limit, windowMs } = options.velocity;
@@ -282,4 +306,9 @@ export function createCallHandler(options: CallHandlerOptions) {
     });
   }
 }
+/** A tampered record has an answer of its own, whatever is shown. */
+const isHandleOf = ({ pendingId, payloadSha256 }: PendingHandle, record: CallRecord | null): boolean =>
+  record !== null &&
+  (record.state === TAMPERED || (record.pending_id === pendingId && record.digest === payloadSha256));
+
 export type CallHandler = ReturnType<typeof createCallHandler>;

@@ -28,8 +28,8 @@ export function createEventStreams(mostPerAgent: number) {
   const open = new Map<string, Set<AbortController>>();
   let closing = false;
   return {
-    /** `end` gives the place back; the signal says that the stream has to end. */
-    begin(agent: string): { readonly signal: AbortSignal; readonly end: () => void } {
+    /** `end` gives the place back; the signal says that the stream has to end: at the latest when who listens is known no more. */
+    begin(agent: string, untilMs?: number): { readonly signal: AbortSignal; readonly end: () => void } {
       const held = open.get(agent) ?? new Set<AbortController>();
       if (mostPerAgent > 0 && held.size >= mostPerAgent)
         throw new GateError('rate_limited', `${mostPerAgent} streams of this agent are open`, {
@@ -41,11 +41,13 @@ export function createEventStreams(mostPerAgent: number) {
           },
         });
       const place = new AbortController();
+      const over = untilMs === undefined ? undefined : setTimeout(() => place.abort(), timerMs(untilMs - Date.now()));
       open.set(agent, held.add(place));
       if (closing) place.abort();
       return {
         signal: place.signal,
         end() {
+          clearTimeout(over);
           place.abort();
           held.delete(place);
           if (held.size === 0 && open.get(agent) === held) open.delete(agent);
@@ -60,6 +62,9 @@ export function createEventStreams(mostPerAgent: number) {
     count: (): number => [...open.values()].reduce((sum, held) => sum + held.size, 0),
   };
 }
+/** The longest that a timer of Node takes. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+const timerMs = (ms: number): number => Math.min(LONGEST_TIMER_MS, Math.max(0, ms));
 export type EventStreams = ReturnType<typeof createEventStreams>;
 
 /** What comes of `work`, or `null` once the time is over or the stream has to end. Leaves no timer behind. */

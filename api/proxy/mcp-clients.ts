@@ -7,7 +7,8 @@ import { canonicalDigest, uuidFromDigest } from '../../domain/crypto/digest.js';
 import { GateError } from '../../domain/errors.js';
 import { type McpRequest, parseMcpRequest, readObject, requestIdIn } from '../../domain/mcp/envelope.js';
 import { RESUMABLE_FROM, SESSION_VERSIONS } from '../../domain/mcp/protocol-versions.js';
-import type { McpSessions } from '../../domain/mcp/session.js';
+import { keyedRequest } from '../../domain/mcp/idempotency-key.js';
+import type { McpSession, McpSessions } from '../../domain/mcp/session.js';
 import {
   checkStateless,
   claimsRevision,
@@ -16,26 +17,45 @@ import {
   finishedFor,
   STATELESS_VERSION,
 } from '../../domain/mcp/stateless.js';
+import {
+  asksForTask,
+  servesTasks,
+  TASK_METHODS,
+  type TaskStore,
+  underId,
+  withTasks,
+  withTaskSupport,
+} from '../../domain/mcp/tasks.js';
 import type { CallTalks } from '../../domain/pipeline/call-talks.js';
+import type { WithdrawCall } from '../../domain/review/ports.js';
 import { foreignText } from '../../domain/text.js';
 import type { Answer } from './answers.js';
 import { callEvents, placeIn, placeOf } from './call-events.js';
 import { type CallHandler, correlationIdOf, type ToolCallRequest } from './calls.js';
 import type { ControlReply, ControlRequest, Controls } from './controls.js';
 import { clientAnswerIn, type Conversation, createClientAnswers, createConversation } from './conversation.js';
+import { type DecisionPage, decisionPage } from './decision-page.js';
 import { eventText, type EventStreams, HEARTBEAT_MS, KEEP_ALIVE, within } from './event-streams.js';
-import { type AgentCaller, bodyText, demoPrefixOf, header, takesStream } from './mcp-requests.js';
+import { type AgentCaller, bodyText, demoPrefixOf, header, progressTokenOf, takesStream } from './mcp-requests.js';
 import { agentKey } from './refusals.js';
-import { type RpcForm, rpcAnswer, type Streamed } from './rpc-answers.js';
+import { answerTo, type RpcForm, resultTo, rpcAnswer, type Streamed } from './rpc-answers.js';
+import { createTaskRequests, type Events } from './task-requests.js';
+import { createTasks } from './tasks.js';
 
 export interface McpClientsOptions {
-  readonly handler: Pick<CallHandler, 'handle' | 'settled'>;
+  readonly handler: Pick<CallHandler, 'handle' | 'settled' | 'standing' | 'recorded'>;
   readonly controls: Controls;
   readonly sessions: McpSessions;
   readonly streams: EventStreams;
   /** Absent where calls are sent by another process: then nothing is handed on while one is under way. */
   readonly talks?: CallTalks | undefined;
   readonly callDeadlineMs: number;
+  /** Which calls are tasks. */
+  readonly tasks: TaskStore;
+  readonly withdrawCall: WithdrawCall;
+  /** Where people open the console, where they can. */
+  readonly consoleOf?: (request: FastifyRequest) => string | undefined;
+  readonly now?: () => number;
   readonly callerOf: (request: FastifyRequest) => AgentCaller;
   readonly callbackOf: (request: FastifyRequest) => string | null;
   readonly asGateError: (error: unknown) => GateError;
@@ -51,6 +71,10 @@ interface ClientCall {
   readonly place?: string;
   /** Under which its client answers what it is asked; absent where it can be asked nothing. */
   readonly session?: string;
+  /** Under which its client wants to hear of its progress. */
+  readonly progressToken?: string | number | undefined;
+  /** Its client can be asked to open where it is decided about the call. */
+  readonly opens?: DecisionPage;
 }
 
 /** How long an answer is waited for before it becomes a stream. */
@@ -68,6 +92,20 @@ export function createMcpClients(options: McpClientsOptions) {
   const answers = createClientAnswers();
   const onDisk = () => options.durableFromHere?.() ?? (() => Promise.resolve());
   const unknownAfterMs = options.callDeadlineMs + UNKNOWN_SLACK_MS;
+  const { withdrawCall, now = Date.now } = options;
+  const tasks = createTasks({ handler, store: options.tasks, withdrawCall, unknownAfterMs, now });
+  const consoleOf = options.consoleOf ?? (() => undefined);
+  const askOfTask = createTaskRequests({
+    tasks,
+    handler,
+    controls,
+    streams,
+    events,
+    talkOf,
+    consoleOf,
+    opensOf,
+    now,
+  });
 
   return {
     /** The answer to a request of a client; `null` where it is none, and a contract has to be selected. */
@@ -101,7 +139,8 @@ export function createMcpClients(options: McpClientsOptions) {
       const session = await sessions.find(sealed, caller);
       const last = header(request, 'last-event-id');
       const known = last === undefined ? null : placeIn(last);
-      const held = streams.begin(agentKey(caller));
+      // A call was let in when it was asked for; who only listens is asked for a token again when the last one is over.
+      const held = streams.begin(agentKey(caller), known ? undefined : caller.validToMs);
       if (!known) {
         const { correlationId } = request;
         const talk = createConversation({
@@ -116,7 +155,7 @@ export function createMcpClients(options: McpClientsOptions) {
       }
       const { correlationId, id } = known;
       request.correlationId = correlationId;
-      const form = { id, tool: true, admitted: true };
+      const form = { id, tool: true, admitted: true, finish: underId(id) };
       return { ...held, events: events({ caller, correlationId, form, place: last as string, signal: held.signal }) };
     },
   };
@@ -128,13 +167,14 @@ export function createMcpClients(options: McpClientsOptions) {
     correlationId: string,
   ): Promise<Answer> {
     await controls.admit(caller, method, correlationId);
-    const can = capabilitiesIn(body['params']);
+    const { can, opensUrls } = capabilitiesIn(body['params']);
     const reply = await controls.forward(asking(caller, can), { method, body }, correlationId);
     if (!reply || reply.failed) return answerTo(reply);
     const { result } = JSON.parse(reply.text) as { result?: { protocolVersion?: unknown } };
     const version = result?.protocolVersion;
-    const session = typeof version === 'string' ? sessions.open(caller, version, can) : null;
-    return answerTo(reply, session === null ? {} : { 'Mcp-Session-Id': session });
+    const session = typeof version === 'string' ? sessions.open(caller, version, { can, opensUrls }) : null;
+    const text = typeof version === 'string' && servesTasks(version) ? withTasks(reply.text) : reply.text;
+    return answerTo({ ...reply, text }, session === null ? {} : { 'Mcp-Session-Id': session });
   }
 
   /** Clients that can be asked different things have sessions of their own with the upstream. */
@@ -146,13 +186,13 @@ export function createMcpClients(options: McpClientsOptions) {
     const form: RpcForm = { id: requestIdIn(text), tool: false, admitted: false };
     request.rpc = form;
     const said = clientAnswerIn(text);
-    const mcp = said ? null : readRequest(text);
+    const read = said ? null : readRequest(text);
     const offered = demoPrefixOf(request);
     const caller = options.callerOf(request);
     const { correlationId } = request;
     // A client that begins anew may still name its last session.
-    if (mcp && !(mcp instanceof GateError) && mcp.method === 'initialize') {
-      return rpcAnswer({ ...form, admitted: true }, await introduce(caller, mcp as ControlRequest, correlationId));
+    if (read && !(read instanceof GateError) && read.method === 'initialize') {
+      return rpcAnswer({ ...form, admitted: true }, await introduce(caller, read as ControlRequest, correlationId));
     }
     checkVersion(request);
     const session = await sessions.find(sealed, caller);
@@ -163,23 +203,69 @@ export function createMcpClients(options: McpClientsOptions) {
     }
     request.rpc = { ...form, admitted: true };
     const agent = asking(caller, session.can);
-    const called = await calledBy(request, agent, mcp as McpRequest | GateError, request.rpc);
+    const tasksServed = servesTasks(session.protocolVersion);
+    const mcp = tasksServed ? (read as McpRequest | GateError) : withoutTasks(read as McpRequest | GateError);
+    if (!(mcp instanceof GateError) && TASK_METHODS.has(mcp.method))
+      return askOfTask(request, { caller: agent, session, mcp: mcp as ControlRequest, form: request.rpc });
+    const called = await calledBy(request, agent, mcp, { form: request.rpc, tasksServed });
     if (!('call' in called)) return called;
     const { mcp: known, form: admitted } = called.call;
-    const idempotencyId = uuidFromDigest(
-      'gate.mcp-call',
-      session.id,
-      JSON.stringify(form.id),
-      canonicalDigest(known.body),
-    );
-    const call = callOf(request, agent, known, { idempotencyId, offered });
+    const keyed = keyedRequest(known.body);
+    const idempotencyId = keyed
+      ? uuidFromDigest('gate.mcp-key', keyed.key)
+      : uuidFromDigest('gate.mcp-call', session.id, JSON.stringify(form.id), canonicalDigest(known.body));
+    const call = callOf(request, agent, keyed ? { ...known, body: keyed.body } : known, { idempotencyId, offered });
+    if (asksForTask(known.body)) {
+      // Who asks for a handle could not read a result of the tool.
+      request.rpc = { ...admitted, tool: false };
+      const asker = { caller: agent, consoleUrl: consoleOf(request) };
+      const made = await tasks.begin(asker, request.correlationId, () => handler.handle(call, request.correlationId));
+      return rpcAnswer(request.rpc, resultTo(form.id, made));
+    }
     const resumable = session.protocolVersion >= RESUMABLE_FROM;
     return answered(request, {
       call,
-      form: admitted,
+      form: keyed ? { ...admitted, finish: underId(form.id) } : admitted,
       session: session.id,
+      progressToken: progressTokenOf(known.body),
       ...(resumable && { place: placeOf(request.correlationId, form.id) }),
+      ...(session.opensUrls && { opens: opensOf(request, agent) }),
     });
+  }
+
+  /** Where it is decided about a call of this agent. */
+  function opensOf(request: FastifyRequest, caller: AgentCaller, about?: JsonObject): DecisionPage {
+    const consoleUrl = consoleOf(request);
+    const urlOf = async (correlationId: string) => {
+      const record = consoleUrl === undefined ? null : await handler.standing(correlationId, caller);
+      return (record && decisionPage(consoleUrl, record)) ?? null;
+    };
+    return { urlOf, ...(about && { about }) };
+  }
+
+  /** What the upstream says of a call from here on; `null` where another process sends it. */
+  function talkOf({
+    caller,
+    correlationId,
+    session,
+    progressToken,
+    signal,
+  }: {
+    readonly caller: AgentCaller;
+    readonly correlationId: string;
+    readonly session: string | null;
+    readonly progressToken: string | number | undefined;
+    readonly signal: AbortSignal;
+  }) {
+    if (!options.talks) return null;
+    const talk = createConversation({
+      session,
+      progressToken,
+      answers,
+      onAsked: (method, given) => controls.handedOn(caller, method, correlationId, given),
+      signal,
+    });
+    return { talk, stop: options.talks.listen(correlationId, talk) };
   }
 
   /** A request of the revision without sessions; `null` where it claims one with sessions. Each is a call of its own. */
@@ -205,11 +291,15 @@ export function createMcpClients(options: McpClientsOptions) {
       const reply = await controls.forward(caller, asked, request.correlationId);
       return rpcAnswer(form, answerTo(reply && !reply.failed ? { ...reply, text: discoveredFrom(reply.text) } : reply));
     }
-    const called = await calledBy(request, caller, mcp, form);
+    const called = await calledBy(request, caller, withoutTasks(mcp), { form, tasksServed: false });
     if (!('call' in called)) return called;
-    // Nothing but a contract header could say that two requests are one: ids of requests begin anew with each client.
-    const call = callOf(request, caller, called.call.mcp, { idempotencyId: randomUUID(), offered });
-    return answered(request, { call, form: called.call.form });
+    // Ids of requests begin anew with each client, so only a key of the client's own says that two requests are one.
+    const { mcp: known, form: admitted } = called.call;
+    const keyed = keyedRequest(known.body);
+    const idempotencyId = keyed ? uuidFromDigest('gate.mcp-key', keyed.key) : randomUUID();
+    const call = callOf(request, caller, keyed ? { ...known, body: keyed.body } : known, { idempotencyId, offered });
+    const finish = keyed ? (answer: string) => form.finish(underId(id)(answer)) : form.finish;
+    return answered(request, { call, form: { ...admitted, finish }, progressToken: progressTokenOf(known.body) });
   }
 
   /** What is no call is answered here. */
@@ -217,7 +307,7 @@ export function createMcpClients(options: McpClientsOptions) {
     request: FastifyRequest,
     caller: AgentCaller,
     mcp: McpRequest | GateError,
-    form: RpcForm,
+    { form, tasksServed }: { readonly form: RpcForm; readonly tasksServed: boolean },
   ): Promise<Answer | { readonly call: { readonly mcp: McpRequest & { kind: 'tool' }; readonly form: RpcForm } }> {
     if (mcp instanceof GateError) throw mcp;
     if (mcp.method === BATCH_METHOD)
@@ -231,7 +321,10 @@ export function createMcpClients(options: McpClientsOptions) {
     if (mcp.notification) return ACCEPTED;
     // The session is Gate's: whether it stands is not for the upstream to say.
     if (mcp.method === 'ping') return rpcAnswer(form, answerTo(pong(form.id)));
-    return rpcAnswer(form, answerTo(await controls.forward(caller, mcp, request.correlationId)));
+    const reply = await controls.forward(caller, mcp, request.correlationId);
+    const told =
+      reply && tasksServed && mcp.method === 'tools/list' ? { ...reply, text: withTaskSupport(reply.text) } : reply;
+    return rpcAnswer(form, answerTo(told));
   }
 
   function callOf(
@@ -247,24 +340,15 @@ export function createMcpClients(options: McpClientsOptions) {
 
   /** The answer itself where it comes soon; otherwise a stream, so that no client times out without knowing its call. */
   async function answered(request: FastifyRequest, asked: ClientCall): Promise<Answer | Streamed> {
-    const { call, form, place, session } = asked;
+    const { call, form, place, session, progressToken, opens } = asked;
     const { caller } = call;
     const { correlationId } = request;
     if (!takesStream(request)) return rpcAnswer(form, await handler.handle(call, correlationId));
     const gone = new AbortController();
-    const progressToken = progressTokenOf(call.mcp.body);
-    const talk =
-      options.talks &&
-      createConversation({
-        session: session ?? null,
-        progressToken,
-        answers,
-        onAsked: (method, given) => controls.handedOn(caller, method, correlationId, given),
-        signal: gone.signal,
-      });
-    const stop = talk ? (options.talks?.listen(correlationId, talk) ?? nothing) : nothing;
+    const heard = talkOf({ caller, correlationId, session: session ?? null, progressToken, signal: gone.signal });
+    const talk = heard?.talk;
     const ended = () => {
-      stop();
+      heard?.stop();
       gone.abort();
     };
     const first = handler.handle(call, correlationId);
@@ -297,11 +381,11 @@ export function createMcpClients(options: McpClientsOptions) {
         ...(talk && { talk }),
         ...(place !== undefined && { place }),
         ...(progressToken !== undefined && { progressToken }),
+        ...(opens && { opens }),
       }),
     };
   }
 
-  type Events = Omit<Parameters<typeof callEvents>[0], 'handler' | 'unknownAfterMs' | 'onDisk' | 'asGateError'>;
   function events(of: Events): AsyncGenerator<string> {
     return callEvents({ ...of, handler, unknownAfterMs, onDisk, asGateError: options.asGateError });
   }
@@ -312,16 +396,6 @@ const ACCEPTED: Answer = { status: 202, headers: {}, body: null };
 
 /** Only requests of the revision without sessions have this header, so a body need not be read to tell the others. */
 const isMarked = (request: FastifyRequest): boolean => header(request, 'mcp-method') !== undefined;
-
-/** An upstream's answer to a control method. */
-export const answerTo = (reply: ControlReply, headers: Readonly<Record<string, string>> = {}): Answer =>
-  reply
-    ? {
-        status: reply.status,
-        headers: { 'Content-Type': 'application/json', ...headers },
-        body: Buffer.from(reply.text),
-      }
-    : { status: 204, headers: {}, body: null };
 
 const pong = (id: Json): ControlReply => ({
   status: 200,
@@ -345,12 +419,28 @@ const ended = (method: string): GateError =>
 /** The request, or what Gate does not take of it. Throws for a body that is no request. */
 function readRequest(body: string): McpRequest | GateError {
   try {
-    return parseMcpRequest(body);
+    return parseMcpRequest(body, { ofClient: true });
   } catch (error) {
     if (error instanceof GateError && (error.code === 'unsupported_method' || error.code === 'unjudged_field'))
       return error;
     throw error;
   }
+}
+
+/** The request, where its revision has no tasks: nobody who asked for a handle gets something else. */
+function withoutTasks(mcp: McpRequest | GateError): McpRequest | GateError {
+  if (mcp instanceof GateError) return mcp;
+  if (TASK_METHODS.has(mcp.method))
+    return new GateError('unsupported_method', `this revision of MCP has no method ${JSON.stringify(mcp.method)}`);
+  if (mcp.kind === 'tool' && asksForTask(mcp.body))
+    return new GateError(
+      'unjudged_field',
+      'this revision of MCP has no tasks; send the request without `params.task`',
+      {
+        fields: { field: 'params.task' },
+      },
+    );
+  return mcp;
 }
 
 /** A client that names no revision speaks that of its session, or an older one that could not name it. */
@@ -365,16 +455,15 @@ function checkVersion(request: FastifyRequest): void {
 }
 
 /** What a client says in `initialize` that it can be asked. */
-function capabilitiesIn(params: Json | undefined): ClientCapability[] {
-  const given = params as { capabilities?: JsonObject } | undefined;
-  return CLIENT_CAPABILITIES.filter((name) => {
-    const value = given?.capabilities?.[name];
-    return value !== null && typeof value === 'object';
-  });
-}
-
-function progressTokenOf({ params }: JsonObject): string | number | undefined {
-  const meta = (params as JsonObject | undefined)?.['_meta'] as JsonObject | undefined;
-  const token = meta?.['progressToken'];
-  return typeof token === 'string' || typeof token === 'number' ? token : undefined;
+function capabilitiesIn(params: Json | undefined): Pick<McpSession, 'can' | 'opensUrls'> {
+  const given = (params as { capabilities?: JsonObject } | undefined)?.capabilities;
+  const isObject = (value: unknown): value is JsonObject => value !== null && typeof value === 'object';
+  const elicits = given?.['elicitation'];
+  const opensUrls = isObject(elicits) && isObject(elicits['url']);
+  // Without a mode a client means forms, and forms are what an upstream is told of.
+  const onlyUrls = opensUrls && !isObject(elicits['form']);
+  return {
+    can: CLIENT_CAPABILITIES.filter((name) => isObject(given?.[name]) && !(name === 'elicitation' && onlyUrls)),
+    opensUrls,
+  };
 }

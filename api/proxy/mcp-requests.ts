@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import type { JsonObject } from '../../contracts/json.js';
 import { GateError } from '../../domain/errors.js';
 import type { UpstreamCaller } from '../../domain/pipeline/upstream.js';
 import type { Caller } from '../plugins/app.js';
@@ -6,9 +7,10 @@ import { assertJudgedCredentials } from './unjudged-credentials.js';
 
 export type AgentCaller = Caller & UpstreamCaller;
 
-/** Tenant and agent come from the verified certificate alone; a service or a short id is not an agent, and no agent has a credential that is not judged. */
+/** Tenant and agent come from the verified certificate or access token alone; a service or a short id is not an agent, and no agent has a credential that is not judged. */
 export function agentOf(request: FastifyRequest): AgentCaller {
-  const { caller } = request;
+  const { caller, tokenFault } = request;
+  if (tokenFault) throw tokenFault;
   if (caller?.kind !== 'agent' || caller.tenant === undefined || caller.agent === undefined)
     throw new GateError('unauthorized');
   assertJudgedCredentials(request.headers);
@@ -54,3 +56,10 @@ export function demoPrefixOf(request: FastifyRequest): string | undefined {
 
 export const takesStream = (request: FastifyRequest): boolean =>
   (header(request, 'accept') ?? '').split(',').some((one) => one.split(';')[0]?.trim() === 'text/event-stream');
+
+/** Under which the client of a request wants to hear of its progress. */
+export function progressTokenOf({ params }: JsonObject): string | number | undefined {
+  const meta = (params as JsonObject | undefined)?.['_meta'] as JsonObject | undefined;
+  const token = meta?.['progressToken'];
+  return typeof token === 'string' || typeof token === 'number' ? token : undefined;
+}

@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { NamedStanding } from '../../domain/pipeline/upstream.js';
 import type { CallRecord } from '../../domain/call-record/record.js';
 
 /** Tool names come from outside, so only this many get a label of their own. */
@@ -85,6 +86,19 @@ export function proxyMetrics(registry: Registry) {
         registers,
         collect() {
           this.set(read());
+        },
+      });
+    },
+    watchUpstreams(read: () => readonly NamedStanding[]) {
+      new Gauge({
+        name: 'gate_proxy_upstream_answers',
+        help: 'Of several upstreams: 1 for each that answered last, 0 for each that failed.',
+        labelNames: ['upstream'],
+        registers,
+        collect() {
+          this.reset();
+          for (const { name, state } of read())
+            if (state !== 'unknown') this.set({ upstream: name }, Number(state === 'answers'));
         },
       });
     },

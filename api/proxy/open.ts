@@ -1,11 +1,14 @@
 import type { Config } from '../../config/env.js';
 import type { Operator } from '../../config/hil.js';
 import type { PROXY_SETTINGS } from '../../config/proxy.js';
+import { accessTokenRules } from '../../config/access-tokens.js';
 import { agentLimitsOf } from '../../config/shared.js';
 import { checkCallbackUrl, parseCallbackAllowlist } from '../../domain/outbound/callback-url.js';
 import { errorText } from '../../domain/errors.js';
-import type { PolicySet } from '../../domain/policy/policy-set.js';
-import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
+import { openAccessTokens } from '../../adapters/identity/access-tokens.js';
+import { uncertainCalls } from '../../domain/probes/uncertain-calls.js';
+import { createLedgerActivities } from '../../activities/ledger.js';
+import { withJudgedTalk } from '../../domain/responses/judged-talk.js';
 import { toolClassing } from '../../domain/tool-classes/tool-classes.js';
 import { toolPinning } from '../../domain/tool-definitions/pinning.js';
 import { toolWatchLog, watchToolDefinitions } from '../../domain/tool-definitions/watch.js';
@@ -16,10 +19,9 @@ import { HIL } from '../hil/service.js';
 import { LEDGER } from '../ledger/service.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
 import { decisionVerifier, needed, readSigner } from '../plugins/start.js';
-import { POLICY_ENGINE } from '../policy/service.js';
+import { toolNames } from '../policy/tool-names.js';
 import { WORKER } from '../worker/service.js';
 import { createProxyService } from './app.js';
-import { loadPolicySet } from '../../adapters/policy/load-policy-set.js';
 
 interface Settings {
   readonly own: Config<typeof PROXY_SETTINGS>;
@@ -32,7 +34,8 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
   const signer = await readSigner(own.signingKeyFile);
   const verifyDecision = await decisionVerifier(own.decisionPublicKeyFile);
   const { ledger } = await parts.neighbour(LEDGER);
-  const { calls, pins, classes, mcpSessions: sessions } = await shared.callStores();
+  const { withdrawCall } = await parts.neighbour(HIL);
+  const { calls, pins, classes, mcpSessions: sessions, mcpTasks: tasks } = await shared.callStores();
   if (!parts.together)
     // The ledger may start later than the proxy; until then the tool of an unfinished change has to wait.
     classes
@@ -45,26 +48,36 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       );
   const engine = await shared.engine();
   const upstream = await shared.upstream();
-  const names = await namesOf(parts);
+  const names = await toolNames(parts);
   const { toolsName } = shared;
+  const rows = createLedgerActivities({ calls, ledger });
   const readScope = scopeReader({ operators: config.operators.operators ?? [] });
   const allowlist = parseCallbackAllowlist(own.callbackAllowlist);
   if (own.verboseVerdicts)
     logger.warn('GATE_PROXY_VERBOSE_VERDICTS is on: denials tell a caller what each detector saw');
+  const rules = accessTokenRules(own);
+  const tokens = rules && (await needed('the access tokens', openAccessTokens(rules)));
+  if (tokens) parts.onStop('connections', 'the keys of access tokens', () => tokens.close());
+  const observed = own.mode === 'observe' || own.egressMode === 'observe';
   const service = () =>
     createProxyService({
       ...parts,
+      ...(tokens && { byToken: { tokens } }),
       calls,
       sessions,
+      tasks,
+      withdrawCall,
+      ...(own.consoleUrl !== undefined && { consoleOf: () => own.consoleUrl }),
       talks: shared.talks,
       ledger,
       signer,
       verifyDecision,
       runner: createCallRunner(engine, engine.settings.taskQueue, { park: engine.settings.park }),
-      upstream: watchToolDefinitions(upstream, {
+      upstream: watchToolDefinitions(withJudgedTalk(upstream, observed), {
         pins,
         ledger,
         block: own.blockPoisonedDefinitions,
+        quarantine: own.quarantineDefinitions,
         ...toolWatchLog(logger),
       }),
       tools: {
@@ -76,6 +89,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
           ruleOn: (tool) => names.ruleOn(tool),
         }),
         pinning: toolPinning({ pins, ledger }),
+        uncertain: uncertainCalls({ calls, appendRows: (id) => rows.tryAppendRows(id) }),
         operatorOf(request) {
           const scope = readScope(request);
           return { tenant: scope.tenant, subject: principalOf(scope).subject };
@@ -105,11 +119,3 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
 
 /** The time it takes to record how a call ended, beyond the limits of the call itself. */
 const WRITING_DOWN_SECS = 10;
-
-/**
- * What names and shipped data say of a tool: by the rules that judge it if they are loaded here, otherwise by those that ship with Gate.
- */
-async function namesOf({ beside }: Pick<Opening<Settings>, 'beside'>): Promise<Pick<PolicySet, 'classOf' | 'ruleOn'>> {
-  const policies = await beside(POLICY_ENGINE);
-  return policies?.tools ?? needed('the policies', loadPolicySet({ directory: shippedPolicyDirectory() }));
-}

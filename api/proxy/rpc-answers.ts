@@ -1,7 +1,9 @@
 import { type ErrorCodeName, ERROR_CODES } from '../../contracts/error-codes.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { withoutMembers } from '../../domain/mcp/reply.js';
+import { adviceOf } from './advice.js';
 import type { Answer } from './answers.js';
+import type { ControlReply } from './controls.js';
 
 /** An answer whose body is written while it goes on. */
 export interface Streamed {
@@ -32,12 +34,28 @@ declare module 'fastify' {
   }
 }
 
+/** An upstream's answer to a control method. */
+export const answerTo = (reply: ControlReply, headers: Readonly<Record<string, string>> = {}): Answer =>
+  reply
+    ? {
+        status: reply.status,
+        headers: { 'Content-Type': 'application/json', ...headers },
+        body: Buffer.from(reply.text),
+      }
+    : { status: 204, headers: {}, body: null };
+
+/** Gate's own result of a request. */
+export const resultTo = (id: Json, result: JsonObject): Answer =>
+  answerTo({ status: 200, text: JSON.stringify({ jsonrpc: '2.0', id, result }), failed: false });
+
 /** JSON-RPC's and MCP's own codes; everything else is a server's error of the range that JSON-RPC leaves to it. */
 const RPC_CODES: Partial<Record<ErrorCodeName, number>> = {
   invalid_mcp: -32_600,
   unsupported_method: -32_601,
   unjudged_field: -32_602,
   session_not_found: -32_001,
+  task_not_found: -32_602,
+  task_not_cancellable: -32_602,
   mcp_envelope_invalid: -32_602,
   mcp_header_mismatch: -32_020,
   protocol_version_unsupported: -32_022,
@@ -73,8 +91,10 @@ export function rpcAnswer(form: RpcForm, answer: Answer): Answer & { readonly bo
   };
 }
 
-function messageOf({ id, tool, admitted }: RpcForm, body: JsonObject): JsonObject {
-  const code = typeof body['error'] === 'string' ? body['error'] : null;
+function messageOf({ id, tool, admitted }: RpcForm, given: JsonObject): JsonObject {
+  const code = typeof given['error'] === 'string' ? given['error'] : null;
+  const advice = adviceOf(code);
+  const body = advice ? { ...given, advice } : given;
   if (tool && admitted && !OF_THE_REQUEST.has(code ?? ''))
     return {
       jsonrpc: '2.0',
@@ -94,7 +114,7 @@ function messageOf({ id, tool, admitted }: RpcForm, body: JsonObject): JsonObjec
 }
 
 /** What a model is told: the stable code, why, and what may be done about it. */
-function wordsOf(code: string | null, body: JsonObject): string {
+export function wordsOf(code: string | null, body: JsonObject): string {
   const { reasoning, review_reasons: reviews } = body;
   const call = `Correlation id ${wordOf(body['correlation_id'])}.`;
   if (code === null) {
@@ -103,7 +123,8 @@ function wordsOf(code: string | null, body: JsonObject): string {
   }
   const known = Object.hasOwn(ERROR_CODES, code) ? ERROR_CODES[code as ErrorCodeName] : undefined;
   const hint = known && known.meaning !== reasoning ? ` ${known.meaning}` : '';
-  return `Gate: ${code}: ${sentence(wordOf(reasoning))}${hint} ${call}`;
+  const allowed = wordOf((body['advice'] as JsonObject | undefined)?.['allowed']);
+  return `Gate: ${code}: ${sentence(wordOf(reasoning))}${hint}${allowed && ` Allowed: ${allowed}`} ${call}`;
 }
 
 const sentence = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);

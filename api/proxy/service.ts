@@ -1,6 +1,8 @@
+import { accessTokenFaults } from '../../config/access-tokens.js';
 import { proxyOperators } from '../../config/hil.js';
 import { PROXY_SETTINGS } from '../../config/proxy.js';
 import { CALL_STORE_SETTINGS } from '../../config/shared.js';
+import { upstreamsFault } from '../../config/upstreams.js';
 import { UPSTREAM_SETTINGS } from '../../config/worker.js';
 import { HIL } from '../hil/service.js';
 import { LEDGER } from '../ledger/service.js';
@@ -18,14 +20,19 @@ export const PROXY = declareService({
     operators: { operators: proxyOperators },
     own: PROXY_SETTINGS,
   },
+  faults: ({ own, upstream }) => [...accessTokenFaults('GATE_PROXY', own), upstreamsFault(upstream)],
   engine: true,
   stores: ['calls'],
   neighbours: [LEDGER, HIL, WORKER],
+  dispensable: true,
   async metrics(registry) {
     const metrics = (await import('./metrics.js')).proxyMetrics(registry);
     metrics.watchInFlight(() => 0);
     metrics.watchStreams(() => 0);
+    metrics.watchUpstreams(() => []);
     metrics.watchStuck(() => Promise.resolve(0));
   },
+  // Only asked whether it answers.
+  remote: () => Promise.resolve({ connect: () => null }),
   open: () => import('./open.js'),
 });

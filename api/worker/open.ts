@@ -1,9 +1,13 @@
 import type { Client } from '@temporalio/client';
 import type { Registry } from 'prom-client';
 import { createCallbackSender } from '../../activities/clients/callback-sender.js';
+import { createProbeUrl } from '../../activities/clients/probe-url.js';
+import { insist } from '../../activities/insisting.js';
 import { createEgressActivities, type EgressActivities } from '../../activities/egress.js';
 import { type EGRESS_SETTINGS, sinksOf } from '../../config/egress.js';
 import type { Config } from '../../config/env.js';
+import type { PROBE_SETTINGS } from '../../config/probes.js';
+import type { RESPONSE_SETTINGS } from '../../config/responses.js';
 import type { CALL_STORE_SETTINGS } from '../../config/shared.js';
 import type {
   CALL_LIMIT_SETTINGS,
@@ -15,6 +19,8 @@ import type { EgressSource } from '../../contracts/ledger-egress.js';
 import { parseCallbackAllowlist } from '../../domain/outbound/callback-url.js';
 import type { DeliverCallback } from '../../domain/outbound/ports.js';
 import { errorText } from '../../domain/errors.js';
+import { checkedProbes } from '../../domain/probes/named.js';
+import { createResponseJudge, unjudgedLog } from '../../domain/responses/judge.js';
 import { operatorsClasses } from '../../domain/tool-classes/tool-classes.js';
 import { createReviewGuard } from '../../domain/tool-definitions/review-guard.js';
 import { createActivities } from '../../workers/activities.js';
@@ -25,6 +31,7 @@ import { createRuns } from '../../workers/call-runner.js';
 import { egressMetrics } from '../../workers/egress-metrics.js';
 import { engineAnswers, workerRuns } from '../../workers/readiness.js';
 import { closeEngineRuntime, installEngineRuntime } from '../../workers/runtime.js';
+import { createProbing } from '../../workers/probing.js';
 import { ensureReconcileSchedule } from '../../workers/schedules.js';
 import { ensureStreams } from '../../workers/streams.js';
 import { supervise, type Supervised } from '../../workers/supervisor.js';
@@ -37,6 +44,7 @@ import type { EngineParts, Listener, Opened, Opening } from '../plugins/declarat
 import { healthApp, type ReadinessChecks } from '../plugins/health.js';
 import { decisionVerifier, needed } from '../plugins/start.js';
 import { POLICY_ENGINE } from '../policy/service.js';
+import { toolNames } from '../policy/tool-names.js';
 import { SANDBOX } from '../sandbox/service.js';
 
 interface Settings {
@@ -44,7 +52,9 @@ interface Settings {
   readonly callStore: Config<typeof CALL_STORE_SETTINGS>;
   readonly upstream: Config<typeof UPSTREAM_SETTINGS>;
   readonly limits: Config<typeof CALL_LIMIT_SETTINGS>;
+  readonly responses: Config<typeof RESPONSE_SETTINGS>;
   readonly egress: Config<typeof EGRESS_SETTINGS>;
+  readonly probes: Config<typeof PROBE_SETTINGS>;
   readonly health?: Config<typeof WORKER_HEALTH_SETTINGS>;
 }
 
@@ -70,6 +80,12 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
     ]);
   const connection = await engine.native();
   const { namespace, taskQueue, payloadKeys: keys } = engine.settings;
+  const names = config.probes.probes && (await toolNames(parts));
+  const reads = (tool: string) => names?.classOf(shared.toolsName, tool)?.class === 'read';
+  const probes = await needed(
+    'GATE_PROBES',
+    Promise.resolve().then(() => checkedProbes({ ...config.probes, reads })),
+  );
   const streams = streamsOf(config.egress, egress, registry);
   let warmed: () => void = () => undefined;
   const options: Parameters<typeof createWorker>[0] = {
@@ -92,8 +108,21 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       ledger,
       upstream,
       talks: shared.talks,
-      definitions: createReviewGuard(upstream, pins, shared.toolsName),
+      responses: createResponseJudge({
+        // The tool has run: a restart of Brain or policy costs nobody its answer.
+        scanner: { scanResponse: (request) => insist(() => brain.scanResponse(request)) },
+        policy: { evaluateEgress: (question) => insist(() => policies.evaluateEgress(question)) },
+        mode: config.responses.egressMode,
+        dataTools: config.responses.egressScanTools,
+        onUnjudged: unjudgedLog(logger),
+      }),
+      definitions: createReviewGuard(upstream, pins, shared.toolsName, limits.quarantineDefinitions),
       deliver: callbackDelivery(limits, own),
+      probes: probes && {
+        of: probes.of,
+        askUrl: createProbeUrl(probes.reach),
+        probing: createProbing(engine.client, taskQueue),
+      },
       runs: createRuns(engine.client),
       verifyDecision,
       reconcile: {

@@ -1,4 +1,6 @@
 import { EGRESS_SETTINGS, egressFault } from '../../config/egress.js';
+import { PROBE_SETTINGS } from '../../config/probes.js';
+import { RESPONSE_SETTINGS } from '../../config/responses.js';
 import { CALL_STORE_SETTINGS } from '../../config/shared.js';
 import {
   CALL_LIMIT_SETTINGS,
@@ -6,6 +8,7 @@ import {
   WORKER_HEALTH_SETTINGS,
   WORKER_SETTINGS,
 } from '../../config/worker.js';
+import { upstreamsFault } from '../../config/upstreams.js';
 import { BRAIN } from '../brain/service.js';
 import { HIL } from '../hil/service.js';
 import { LEDGER } from '../ledger/service.js';
@@ -25,11 +28,13 @@ export const WORKER = declareService({
     callStore: CALL_STORE_SETTINGS,
     upstream: UPSTREAM_SETTINGS,
     limits: CALL_LIMIT_SETTINGS,
+    responses: RESPONSE_SETTINGS,
     own: WORKER_SETTINGS,
     egress: EGRESS_SETTINGS,
+    probes: PROBE_SETTINGS,
   },
   apart: { health: WORKER_HEALTH_SETTINGS },
-  faults: ({ egress }) => [egressFault(egress)],
+  faults: ({ egress, upstream }) => [egressFault(egress), upstreamsFault(upstream)],
   engine: true,
   stores: ['calls'],
   neighbours: [BRAIN, POLICY_ENGINE, LEDGER, HIL, SANDBOX],

@@ -1,6 +1,6 @@
 import { liveList } from './live.js';
 import { keys, keysSwitch } from './keys.js';
-import { passkeysOfMine, signedForms } from './passkeys.js';
+import { enterByPasskey, passkeysOfMine, signedForms } from './passkeys.js';
 import { tail } from './tail.js';
 import { times } from './times.js';
 import { moreRows } from './more.js';
@@ -13,6 +13,7 @@ keys();
 keysSwitch();
 liveList();
 passkeysOfMine();
+enterByPasskey();
 signedForms();
 tail();
 moreRows();

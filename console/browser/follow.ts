@@ -3,10 +3,16 @@ const LONGEST_WAIT_MS = 15_000;
 /** What came of asking the server for the page again. */
 export type Came = 'here' | 'away' | 'signed out';
 
+/** What the window that listens tells the others of the same stream. */
+type Told = 'came' | 'opened' | 'lost' | 'refused';
+
 /**
  * Follows a stream as long as the page is open, and asks for the page again when something came: never twice at once, so that an older
- * answer never replaces a newer one, and not more often than `everyMs`. Comes back after a lost connection, until nobody is signed in. A page
- * that nobody sees holds no connection: a browser has six for all pages of an address, and decisions need one too.
+ * answer never replaces a newer one, and not more often than `everyMs`. Comes back after a lost connection, until nobody is signed in.
+ *
+ * A browser has six connections for all pages of an address, and decisions need one too. So a page that nobody sees holds none, and of
+ * several windows one listens for all: the one that has the lock, which a browser takes from a window that is closed or crashes. Without
+ * locks each listens for itself.
  */
 export function follow({
   address,
@@ -22,6 +28,10 @@ export function follow({
   /** Tells how live the page is; nothing where it is. */
   readonly say: (words: string) => void;
 }): void {
+  const name = `gate:${address}`;
+  // Only where the address is safe.
+  const locks = 'locks' in navigator ? navigator.locks : null;
+  const others = locks ? new BroadcastChannel(name) : null;
   let waiting: number | undefined;
   let asking: Promise<Came> | null = null;
   let failures = 0;
@@ -36,39 +46,94 @@ export function follow({
       else void now();
     }, everyMs);
   };
-  let open: EventSource | null = null;
-  const connect = (): void => {
-    if (open || document.hidden) return;
-    const stream = new EventSource(address);
-    open = stream;
-    for (const event of events) stream.addEventListener(event, later);
-    stream.addEventListener('open', () => {
+  const hear = (told: Told): void => {
+    if (document.hidden) return;
+    if (told === 'came') return later();
+    if (told === 'opened') {
       // What happened while nobody listened comes with the page.
-      if (failures > 0) later();
+      later();
       failures = 0;
-      say('');
+      return say('');
+    }
+    failures += 1;
+    say('Not live: the connection was lost. Trying again; what is shown may be old.');
+    // A refusal ends the stream for the browser: the session is over, or Gate is being restarted.
+    if (told === 'refused') void now();
+  };
+  others?.addEventListener('message', ({ data }) => hear(data as Told));
+  const tell = (told: Told): void => {
+    hear(told);
+    others?.postMessage(told);
+  };
+
+  /** Listens until it is ended, or nobody is signed in. */
+  const listen = (ended: AbortSignal, isFirst: boolean): Promise<void> =>
+    new Promise((done) => {
+      if (ended.aborted) return done();
+      let stream: EventSource | null = null;
+      let again: number | undefined;
+      // The page was just made; and nothing was missed before anybody listened.
+      let isFresh = isFirst;
+      const end = (): void => {
+        stream?.close();
+        clearTimeout(again);
+        done();
+      };
+      const open = (): void => {
+        const opened = new EventSource(address);
+        stream = opened;
+        for (const event of events) opened.addEventListener(event, () => tell('came'));
+        opened.addEventListener('open', () => {
+          if (!isFresh) tell('opened');
+          isFresh = false;
+        });
+        opened.addEventListener('error', () => {
+          isFresh = false;
+          if (opened.readyState !== EventSource.CLOSED) return tell('lost');
+          tell('refused');
+          void now().then((came) => {
+            // Whoever signs in again does so in some window, which then listens.
+            if (came === 'signed out') return end();
+            if (!ended.aborted)
+              again = window.setTimeout(open, Math.min(LONGEST_WAIT_MS, 1_000 * 2 ** Math.min(failures, 4)));
+          });
+        });
+      };
+      ended.addEventListener('abort', end);
+      open();
     });
-    stream.addEventListener('error', () => {
-      failures += 1;
-      say('Not live: the connection was lost. Trying again; what is shown may be old.');
-      if (stream.readyState !== EventSource.CLOSED) return;
-      if (open === stream) open = null;
-      // A refusal ends the stream for the browser: the session is over, or Gate is being restarted.
-      void now().then((came) => {
-        if (came !== 'signed out') setTimeout(connect, Math.min(LONGEST_WAIT_MS, 1_000 * 2 ** Math.min(failures, 4)));
-      });
-    });
+
+  let leaving: AbortController | null = null;
+  const connect = (isFirst: boolean): void => {
+    if (leaving || document.hidden) return;
+    leaving = new AbortController();
+    const { signal } = leaving;
+    if (!locks) {
+      void listen(signal, isFirst);
+      return;
+    }
+    let isTaken = false;
+    void locks
+      .request(name, { ifAvailable: true }, (lock) => {
+        if (lock) return listen(signal, isFirst);
+        isTaken = true;
+        return undefined;
+      })
+      // Until then the page hears what the holder hears.
+      .then(() => (isTaken ? locks.request(name, { signal }, () => listen(signal, false)) : undefined))
+      // It was hidden while it waited.
+      .catch(() => undefined);
   };
   document.addEventListener('visibilitychange', () => {
     if (document.hidden) {
-      open?.close();
-      open = null;
+      leaving?.abort();
+      leaving = null;
       return;
     }
-    if (!open) later();
-    connect();
+    if (!leaving) later();
+    connect(false);
   });
-  connect();
+  connect(true);
 }
 
 /** The page as the server makes it now, or why there is none. */

@@ -5,7 +5,8 @@ const AGAIN_MS = 400;
 
 /**
  * Follows the stream that the page names. The list is asked for again when something changed, never more often than a person can read. The
- * chosen call is replaced only when it was decided, and nothing that somebody types is lost: where a field has text, the page only says so.
+ * chosen call is replaced only when it was decided (before, only what says whom it is for and who approved), and nothing that somebody types is
+ * lost: where a field has text, the page only says so.
  */
 export function liveList(): void {
   const root = document.querySelector<HTMLElement>('[data-live]');
@@ -47,6 +48,7 @@ async function refresh(address: string, say: (text: string) => void): Promise<Ca
     ({ value }) => value !== '',
   );
   if (id === freshId && stillOpen && shown.querySelector('.decide') !== null) {
+    freshen(shown, next);
     say(list);
     return 'here';
   }
@@ -65,6 +67,14 @@ async function refresh(address: string, say: (text: string) => void): Promise<Ca
   if (root && self !== undefined) root.dataset['self'] = self;
   say(list);
   return 'here';
+}
+
+/** Replaces what changed of a call that is still open, such as whom it is assigned to; its fields stay as they are. */
+function freshen(shown: HTMLElement, next: HTMLElement): void {
+  for (const part of shown.querySelectorAll<HTMLElement>('[data-fresh]')) {
+    const now = next.querySelector<HTMLElement>(`[data-fresh="${part.dataset['fresh']}"]`);
+    if (now && now.dataset['on'] !== part.dataset['on']) part.replaceWith(now);
+  }
 }
 
 /** Puts the fresh part in the place of the shown one, and the focus back on the row that had it. */

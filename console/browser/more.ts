@@ -1,8 +1,8 @@
 /**
- * Lists of a hundred rows that a page holds at most, so that somebody scrolls back as well; beyond, the first ones go. Each is skipped as a
+ * Lists of 25 rows that a page holds at most, so that somebody scrolls back as well; beyond, the first ones go. Each is skipped as a
  * whole where nobody looks: a browser that asks of ten thousand rows one by one whether they are seen draws two frames a second.
  */
-const MOST_LISTS = 100;
+const MOST_LISTS = 400;
 const BEFORE_THE_END = '800px';
 
 /** Loads the next page of the list when its end is near. Without this the link at the end does so. */

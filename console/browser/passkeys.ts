@@ -6,10 +6,14 @@ import {
 } from '@simplewebauthn/browser';
 
 /** Asks the console for one step of a ceremony. Throws what it says of a refusal. */
-async function ask<Answer>(path: string, csrf: string, body: unknown): Promise<Answer> {
+async function ask<Answer>(path: string, csrf: string | null, body: unknown): Promise<Answer> {
   const answer = await fetch(path, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', accept: 'application/json', 'x-csrf-token': csrf },
+    headers: {
+      'content-type': 'application/json',
+      accept: 'application/json',
+      ...(csrf !== null && { 'x-csrf-token': csrf }),
+    },
     body: JSON.stringify(body),
   });
   const said = (await answer.json().catch(() => ({}))) as { error?: string; reason?: string };
@@ -51,15 +55,27 @@ export function passkeysOfMine(): void {
       await ask('/auth/login/finish', csrf, await startAuthentication({ optionsJSON: publicKey }));
       return 'Logged in with your passkey.';
     },
+    invite: async () => {
+      const name = typed('data-passkey-of');
+      const { token, expires_at } = await ask<{ token: string; expires_at: string }>(
+        '/auth/enrollment/invitations',
+        csrf,
+        { name },
+      );
+      return `For ${name}, until ${expires_at}: ${linkFor(name, token)}`;
+    },
+    remove: async () => {
+      await ask('/auth/enrollment/removals', csrf, { name: typed('data-passkey-of') });
+      return 'Taken out: what was open ends within seconds.';
+    },
     recover: async () => {
+      const name = typed('data-passkey-of');
       const { token, expires_at } = await ask<{ token: string; expires_at: string }>(
         '/auth/enrollment/recoveries',
         csrf,
-        {
-          name: typed('data-passkey-of'),
-        },
+        { name },
       );
-      return `Token, until ${expires_at}: ${token}`;
+      return `Token, until ${expires_at}: ${root.dataset['links'] === undefined ? token : linkFor(name, token)}`;
     },
   };
   for (const button of root.querySelectorAll<HTMLButtonElement>('[data-passkey-do]'))
@@ -75,6 +91,66 @@ export function passkeysOfMine(): void {
           button.disabled = false;
         });
     });
+}
+
+/** In the fragment, which a browser sends to nobody. */
+const linkFor = (name: string, token: string): string =>
+  `${location.origin}/register#${new URLSearchParams({ name, token }).toString()}`;
+
+/** The pages of somebody who is not signed in: signs in with a passkey, or registers the one of an invitation. */
+export function enterByPasskey(): void {
+  const begun = document.querySelector<HTMLFormElement>('form[data-passkey-begin]');
+  const field = (form: HTMLFormElement, name: string) => form.elements.namedItem(name) as HTMLInputElement;
+  if (begun && location.hash.length > 1) {
+    const given = new URLSearchParams(location.hash.slice(1));
+    // Out of the history before anything else happens.
+    history.replaceState(null, '', location.pathname);
+    for (const name of ['name', 'token']) field(begun, name).value = given.get(name) ?? '';
+  }
+  const onSubmit = (form: HTMLFormElement | null, does: (form: HTMLFormElement) => Promise<void>): void =>
+    form?.addEventListener('submit', (event) => {
+      event.preventDefault();
+      const button = form.querySelector('button');
+      const said = form.querySelector('[data-passkey-said]');
+      if (!button || !said) return;
+      button.disabled = true;
+      said.textContent = '';
+      does(form)
+        .catch((error: unknown) => {
+          said.textContent = told(error);
+        })
+        .finally(() => {
+          button.disabled = false;
+        });
+    });
+  onSubmit(document.querySelector('form[data-passkey-enter]'), async (form) => {
+    const { publicKey } = await ask<{ publicKey: PublicKeyCredentialRequestOptionsJSON }>(
+      '/auth/passkey/login/start',
+      null,
+      { name: field(form, 'name').value },
+    );
+    const assertion = await startAuthentication({ optionsJSON: publicKey });
+    const return_to = field(form, 'return_to').value;
+    const { to } = await ask<{ to: string }>('/auth/passkey/login/finish', null, { ...assertion, return_to });
+    location.assign(to);
+  });
+  onSubmit(begun, async (form) => {
+    const [name, token] = [field(form, 'name').value, field(form, 'token').value];
+    const { publicKey } = await ask<{ publicKey: PublicKeyCredentialCreationOptionsJSON }>(
+      '/auth/passkey/register/start',
+      null,
+      { name, token },
+    );
+    const made = await startRegistration({ optionsJSON: publicKey });
+    await ask('/auth/passkey/register/finish', null, made);
+    form.hidden = true;
+    const page = form.parentElement;
+    const done = page?.querySelector('[data-passkey-done]');
+    if (!page || !done) return;
+    done.textContent =
+      'Registered. Keep the public key below: whoever checks your decisions without Gate needs it, and it is shown nowhere later.';
+    showKey(page, made.response.publicKey);
+  });
 }
 
 function showKey(root: HTMLElement, der: string | undefined): void {

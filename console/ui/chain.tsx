@@ -1,5 +1,6 @@
+import { Fragment } from 'preact';
 import type { ChainHealth, Settled } from '../services.js';
-import { Id, OrAway, Time } from './parts.js';
+import { Foreign, Id, OrAway, Time } from './parts.js';
 
 /** What the last walk of the chain found. */
 export const Chain = ({ of, nowMs }: { readonly of: Settled<ChainHealth | 'walking'>; readonly nowMs: number }) => (
@@ -31,7 +32,14 @@ const Walked = ({ chain, nowMs }: { readonly chain: ChainHealth; readonly nowMs:
       {checkpoint ? (
         <>
           ; newest checkpoint of <code>{checkpoint.origin}</code> over {checkpoint.size} rows, root{' '}
-          <Id id={checkpoint.root} short />.
+          <Id id={checkpoint.root} short />
+          {checkpoint.witnesses.length === 0 && ', which no witness has signed'}
+          {checkpoint.witnesses.map(({ name, signed_at }) => (
+            <Fragment key={name}>
+              , signed by the witness <Foreign text={name} /> <Time iso={signed_at} nowMs={nowMs} />
+            </Fragment>
+          ))}
+          .
         </>
       ) : (
         '; the ledger signs no checkpoints (GATE_LEDGER_CHECKPOINT_KEY_FILE).'

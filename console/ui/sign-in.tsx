@@ -74,6 +74,54 @@ export const SignInByCertificate = ({ refused, wanted }: Wanting) => (
   </SignIn>
 );
 
+const NeedsScripts = () => (
+  <noscript>
+    <p class="notice bad">A passkey needs scripts: they are off in this browser.</p>
+  </noscript>
+);
+
+export const SignInByPasskey = ({ refused, wanted }: Wanting) => (
+  <SignIn refused={refused}>
+    <NeedsScripts />
+    <form method="post" action="/login" data-passkey-enter>
+      <Wanted wanted={wanted} />
+      <label for="name">Name</label>
+      <input id="name" name="name" autocomplete="username webauthn" pattern="[a-z0-9._\-]{1,63}" required />
+      <button class="act" type="submit">
+        Sign in with your passkey
+      </button>
+      <p role="alert" data-passkey-said />
+    </form>
+    <p>
+      Invited, or given a token because yours was lost? <a href="/register">Register a passkey</a>.
+    </p>
+  </SignIn>
+);
+
+/** The token comes in the fragment of a link, which no server sees, or is typed. */
+export const RegisterPasskey = () => (
+  <section class="sign-in">
+    <h1>Register a passkey</h1>
+    <p>It is kept by your device and signs you in here. The token holds once.</p>
+    <NeedsScripts />
+    <form method="post" action="/register" data-passkey-begin>
+      <label for="name">Name</label>
+      <input id="name" name="name" autocomplete="username" pattern="[a-z0-9._\-]{1,63}" required />
+      <label for="token">Token</label>
+      <input id="token" name="token" autocomplete="off" required />
+      <button class="act" type="submit">
+        Register
+      </button>
+      <p role="alert" data-passkey-said />
+    </form>
+    <p role="status" data-passkey-done />
+    <pre hidden data-passkey-key aria-label="The public key of your passkey" />
+    <p>
+      <a href="/login">Sign in</a>
+    </p>
+  </section>
+);
+
 /** `issuer` is where the browser goes. */
 export const SignInByProvider = ({
   refused,

@@ -2,7 +2,8 @@ import type { Form } from '../visit.js';
 import { ForeignBlock } from './parts.js';
 
 /** The fields of forms in which people write, as opposed to what a page put there. */
-const WRITTEN = /^(?:reason|value\.\d{1,4})$/;
+const WRITTEN = /^(?:reason|note|documentation|value\.\d{1,4})$/;
+const LABELS: Readonly<Record<string, string>> = { reason: 'Reason', note: 'Note', documentation: 'Documentation' };
 
 /** What somebody wrote into a form, for a page on which the form cannot stand again, so that it can be copied. */
 export const Typed = ({ form }: { readonly form: Form }) => {
@@ -11,7 +12,7 @@ export const Typed = ({ form }: { readonly form: Form }) => {
     <section aria-labelledby="typed">
       <h2 id="typed">What you typed</h2>
       {texts.map((name) => (
-        <ForeignBlock key={name} text={form.get(name)} label={name === 'reason' ? 'Reason' : 'Value'} />
+        <ForeignBlock key={name} text={form.get(name)} label={LABELS[name] ?? 'Value'} />
       ))}
     </section>
   );

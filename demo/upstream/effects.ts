@@ -30,6 +30,7 @@ export interface Transfer {
   /** Of the currency, at most two decimals. */
   readonly amount: number;
   readonly memo?: string | undefined;
+  readonly reference?: string | undefined;
 }
 
 const OPENING_BALANCES: Balances = { operating: 250_000_00, payroll: 80_000_00, savings: 1_000_000_00, vendor: 0 };

@@ -68,7 +68,7 @@ describe('the demonstration tools', () => {
   it('are listed with their schemas; list_files needs no argument', async () => {
     const { tools } = await (await connect()).listTools();
     expect(tools.map(({ name }) => name).sort()).toEqual(
-      'big_result delete_file drop_connection failing_tool get_balance list_files read_file slow_task wire_transfer write_file'.split(
+      'big_result delete_file drop_connection failing_tool get_balance get_reference_status list_files read_file slow_task wire_transfer write_file'.split(
         ' ',
       ),
     );
@@ -129,6 +129,17 @@ describe('the demonstration tools', () => {
     expect(outcome.failed).toBe(true);
     expect(upstream.state().balances).toEqual(before);
     expect(upstream.state().effects).toEqual([]);
+  });
+
+  it('tell what became of an order by its reference, and do nothing by it', async () => {
+    const client = await connect();
+    const status = async (reference: string) =>
+      JSON.parse((await call(client, 'get_reference_status', { reference })).text) as Record<string, unknown>;
+    expect(await status('order-7')).toEqual({ reference: 'order-7', status: 'unknown' });
+    await call(client, 'wire_transfer', { from: 'operating', to: 'vendor', amount: 10, reference: 'order-7' });
+    const before = upstream.state().effects;
+    expect(await status('order-7')).toMatchObject({ status: 'booked', order: 1 });
+    expect(upstream.state().effects).toEqual(before);
   });
 
   it('fail with isError, take their time, and answer at length', async () => {

@@ -51,6 +51,7 @@ const MAX_BODY_BYTES = 4 * 1024 * 1024;
  * The demonstration tools: a real MCP server over streamable HTTP, with sessions, on `POST|GET|DELETE /mcp`. Beside it `GET /state`
  * (DemoState as JSON) and `GET /health`. Effects last: the journal in `dataDir` holds one line for each tool call that ran, so "executed
  * exactly once" can be counted. Tools: list_files, read_file, write_file, delete_file (a workspace folder), get_balance, wire_transfer,
+ * get_reference_status (whether an order was carried out; not in the journal, because it does nothing),
  * slow_task (up to 60 seconds), failing_tool (an answer with isError), drop_connection (acts, then hangs up), big_result (so many bytes).
  *
  * Alone: `node dist/demo/upstream/main.js --port 9000 --data DIR`; SIGTERM ends it.

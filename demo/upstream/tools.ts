@@ -17,6 +17,11 @@ const failure = (content: string): CallToolResult => ({ ...text(content), isErro
 
 const path = z.string().min(1).max(1_024).describe('Path inside the workspace, such as notes/todo.txt');
 const account = z.string().min(1).max(64).describe('operating, payroll, savings or vendor');
+const reference = z
+  .string()
+  .min(1)
+  .max(64)
+  .describe('The caller’s own name for this order, by which it can be found again');
 const MAX_RESULT_BYTES = 32 * 1024 * 1024;
 
 /**
@@ -99,6 +104,7 @@ export function createDemoServer({ effects, workspace, dropConnection }: ToolsOp
         to: account,
         amount: z.number().positive().max(1_000_000_000),
         memo: z.string().max(256).optional(),
+        reference: reference.optional(),
       }),
       annotations: { destructiveHint: true, idempotentHint: false },
     },
@@ -108,6 +114,19 @@ export function createDemoServer({ effects, workspace, dropConnection }: ToolsOp
       return text(
         `transfer ${outcome.effect.seq}: ${args.amount.toFixed(2)} from ${args.from} to ${args.to}; ${args.from} now holds ${money(effects.balances[args.from] as number)}`,
       );
+    },
+  );
+  server.registerTool(
+    'get_reference_status',
+    {
+      description: 'Tells whether an order with this reference was carried out. Changes nothing.',
+      inputSchema: z.object({ reference }),
+      annotations: { readOnlyHint: true },
+    },
+    ({ reference: asked }) => {
+      const found = effects.effects.find(({ arguments: given }) => given['reference'] === asked);
+      const status = found ? { status: 'booked', order: found.seq, at: found.at } : { status: 'unknown' };
+      return text(JSON.stringify({ reference: asked, ...status }));
     },
   );
   server.registerTool(
@@ -137,7 +156,7 @@ export function createDemoServer({ effects, workspace, dropConnection }: ToolsOp
     'drop_connection',
     {
       description: 'Does its effect, then closes the connection without an answer.',
-      inputSchema: z.object({ note: z.string().max(256).optional() }),
+      inputSchema: z.object({ note: z.string().max(256).optional(), reference: reference.optional() }),
     },
     (args) => {
       effects.record('drop_connection', args);

@@ -4,7 +4,8 @@ const [url = '', tool = '', args = '{}'] = process.argv.slice(2);
 const client = new Client({ name: 'my-agent', version: '1' });
 try {
   const [address, given] = [new URL(url), JSON.parse(args)];
-  await client.connect(new StreamableHTTPClientTransport(address));
+  const headers = process.env.GATE_TOKEN ? { authorization: `Bearer ${process.env.GATE_TOKEN}` } : {};
+  await client.connect(new StreamableHTTPClientTransport(address, { requestInit: { headers } }));
   const answer = tool
     ? await client.callTool(
         { name: tool, arguments: given },

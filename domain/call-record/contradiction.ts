@@ -2,27 +2,34 @@ import type { CallState } from '../../contracts/call.js';
 import type { EventKind } from '../../contracts/event-kinds.js';
 import type { HeldRows } from '../../contracts/ledger.js';
 import type { CallRecord } from './record.js';
-import { ledgerRowId } from './rows.js';
+import { ledgerRowId, SETTLED_ROW } from './rows.js';
 import { within } from '../within.js';
 
 /** Kinds of rows that say that a call has ended, and how its review ended. */
 const OVER: readonly EventKind[] = ['upstream.outcome', 'call.aborted', 'call.abandoned', 'alarm.record_tampered'];
 const REFUSED: readonly EventKind[] = ['hil.denied', 'hil.expired'];
 
-/** Kinds of rows that cannot exist while a record is in this state: each is written by a transition that leaves the state for good. */
-const NOT_BESIDE: Readonly<Partial<Record<CallState, readonly EventKind[]>>> = {
+/** A kind of row; of several rows of the kind, the one with this ordinal. */
+type RowOf = EventKind | readonly [EventKind, number];
+
+/** Rows that cannot exist while a record is in this state: each is written by a transition that leaves the state for good. */
+const NOT_BESIDE: Readonly<Partial<Record<CallState, readonly RowOf[]>>> = {
   decided: [...OVER, ...REFUSED, 'hil.approved', 'hil.created', 'proxy.verdict'],
   parked: [...OVER, ...REFUSED, 'hil.approved'],
   allowed: [...OVER, ...REFUSED, 'hil.approved', 'hil.created'],
   approved: [...OVER, ...REFUSED],
   intended: [...OVER, ...REFUSED],
+  uncertain: [['upstream.outcome', SETTLED_ROW]],
 };
+
+const rowIdOf = (id: string, row: RowOf): string =>
+  typeof row === 'string' ? ledgerRowId(id, row) : ledgerRowId(id, ...row);
 
 type Looked = Pick<CallRecord, 'correlation_id' | 'state'>;
 
-/** The ids of the rows that would contradict a record, to ask the ledger about; none once the call has ended. */
+/** The ids of the rows that would contradict a record, to ask the ledger about; none once the call has ended for good. */
 export const idsAgainst = ({ correlation_id: id, state }: Looked): string[] =>
-  (NOT_BESIDE[state] ?? []).map((kind) => ledgerRowId(id, kind));
+  (NOT_BESIDE[state] ?? []).map((row) => rowIdOf(id, row));
 
 /**
  * What the ledger says against an open record, given the ids of the call's rows that it holds; `null` when it says nothing. An older record
@@ -31,8 +38,10 @@ export const idsAgainst = ({ correlation_id: id, state }: Looked): string[] =>
  * ledger was asked, and that its rows contradict, was put back.
  */
 export function contradictionOf({ correlation_id: id, state }: Looked, held: ReadonlySet<string>): string | null {
-  const told = NOT_BESIDE[state]?.find((kind) => held.has(ledgerRowId(id, kind)));
-  return told ? `an older record was put back: it is ${state}, and the ledger has its ${told}` : null;
+  const told = NOT_BESIDE[state]?.find((row) => held.has(rowIdOf(id, row)));
+  return told
+    ? `an older record was put back: it is ${state}, and the ledger has its ${typeof told === 'string' ? told : `later ${told[0]}`}`
+    : null;
 }
 
 const ASK_LIMIT_MS = 500;

@@ -11,6 +11,7 @@ import type {
 } from './record.js';
 import type { CallMove, FirstState } from './transitions.js';
 import type { WalkPlace } from './walk.js';
+import type { Reconciliation } from './reconciliation.js';
 import type { Setbacks } from './setbacks.js';
 import type { RecordedVote } from '../review/quorum.js';
 
@@ -38,6 +39,8 @@ export interface MovePatch {
   /** When the review was escalated; the first time stands. */
   readonly escalated_ms?: number;
   readonly outcome?: RecordedOutcome;
+  /** Added to the outcome of the uncertain record that the transition starts from. */
+  readonly reconciliation?: Reconciliation;
   /** The retained answer, sealed at rest. */
   readonly result?: Uint8Array;
   /** The call counts in its agent's history from this time on (docs/architecture/record-and-claim.md#agent-history). */
@@ -50,8 +53,8 @@ export interface MovePatch {
   readonly version?: number;
 }
 
-/** What remains to be done when a review has ended: settle its row in HIL, tell the caller. */
-export type FollowUp = 'review' | 'callback';
+/** What remains to be done when a review has ended: settle its row in HIL, tell the caller. When an outcome is unknown: probe for it. */
+export type FollowUp = 'review' | 'callback' | 'probe';
 
 /** A call with a duty that is still to be done, and since when. */
 export interface DueCall {
@@ -133,9 +136,14 @@ export interface CallStore {
   openCalls(untouchedSinceMs: number, limit: number, after?: WalkPlace): Promise<OpenCall[]>;
   /** Records whose rows are due since before the given time. */
   rowsDue(sinceMs: number, limit: number, after?: WalkPlace): Promise<DueCall[]>;
-  /** Records whose review ended before the given time and whose row, or callback, is still to be done. */
+  /**
+   * Records whose review ended before the given time and whose row, or callback, is still to be done; or whose outcome was lost before it and
+   * that are still to be probed.
+   */
   followUpsDue(what: FollowUp, sinceMs: number, limit: number, after?: WalkPlace): Promise<DueCall[]>;
   followedUp(correlationId: string, what: FollowUp): Promise<void>;
+  /** Calls of a tenant whose outcome is unknown, newest first; `tenant` null for all of them. Each was verified. */
+  uncertain(tenant: string | null, limit: number): Promise<CallRecord[]>;
   /**
    * HIL says that the rows of these calls wait. Those of them whose review is over are due for `review` again, since their record moved; as for
    * every due date, what is settled then is what the record says.

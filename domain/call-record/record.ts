@@ -6,6 +6,7 @@ import type { ApprovalTier, PolicyDecision, PolicyInput } from '../../contracts/
 import type { Approval, DecisionPrincipal, SignedDecision } from '../../contracts/review.js';
 import type { UnknownCause } from '../pipeline/upstream.js';
 import type { Verdict } from '../pipeline/verdict.js';
+import type { RecordedInspection } from '../responses/judge.js';
 import type { RecordedVote } from '../review/quorum.js';
 
 /** Why the verdict is what it is: everything that a ledger row or a replay needs. Stored sealed. */
@@ -80,11 +81,51 @@ export interface ChangedCall {
   readonly policy_bundle: PolicyDecision['policy_bundle'];
 }
 
+/**
+ * One look of a probe at a call whose outcome is unknown. `nothing`, `both`: neither sign is in the answer, or both are. `unreachable`: no
+ * answer came. `invalid`: what came is no answer. `refused`: the rules do not let the probe run.
+ */
+export interface ProbeStep {
+  readonly at: string;
+  /** The probe's tool, or its address without a query. */
+  readonly probe: string;
+  readonly said:
+    | 'completed'
+    | 'not_run'
+    | 'not_run_too_early'
+    | 'nothing'
+    | 'both'
+    | 'unreachable'
+    | 'invalid'
+    | 'refused';
+  readonly detail: string | null;
+  /** SHA-256 of the canonical question and of the answer's bytes, 64 hex digits; `null` where there was none. */
+  readonly asked_sha256: string | null;
+  readonly answer_sha256: string | null;
+  /** No other look follows by itself: a person settles the call. */
+  readonly last: boolean;
+}
+
+/** Who settled a call whose outcome was unknown, and by what. */
+export interface Reconciled {
+  readonly by: 'probe' | 'person';
+  readonly at: string;
+  /** The person, or the probe. */
+  readonly decided_by: string;
+  readonly reason: string;
+}
+
 /** How the single attempt ended, or why there was none. */
 export interface RecordedOutcome {
   readonly stage: 'completed' | 'failed' | 'uncertain' | 'not_run' | 'aborted' | 'abandoned' | 'tampered';
   /** Why it was not run, when the caller is told more than that nothing was sent. */
-  readonly code?: 'tool_definition_changed' | 'policy_changed' | 'agent_standing_changed' | 'attempt_not_begun';
+  readonly code?:
+    | 'tool_definition_changed'
+    | 'tool_quarantined'
+    | 'policy_changed'
+    | 'agent_standing_changed'
+    | 'attempt_not_begun'
+    | 'reconciled_not_run';
   /** For an uncertain call, why no answer was read. Absent when the attempt itself was lost, and in older records. */
   readonly cause?: UnknownCause;
   /** HTTP status of the answer that is retained. */
@@ -94,8 +135,16 @@ export interface RecordedOutcome {
   readonly result_sha256: string | null;
   /** SHA-256 of the receipt, 64 hex digits; absent when no answer is retained. */
   readonly receipt_sha256?: string;
+  /** What was found in the answer and done with it. Absent where nothing was found, and in older records. */
+  readonly inspected?: RecordedInspection;
   readonly error: string | null;
   readonly at: string;
+  /** The looks of a probe, in their order, at a call whose outcome is unknown or was. */
+  readonly probes?: readonly ProbeStep[];
+  /** Whose evidence ended the uncertainty. */
+  readonly reconciled?: Reconciled;
+  /** What the outcome was before that. */
+  readonly lost?: RecordedOutcome;
 }
 
 /** A decrypted call record. */

@@ -13,6 +13,7 @@ import { changedBody } from '../review/modification.js';
 import { argumentsOfRead } from '../mcp/read-methods.js';
 import { LEDGER_EVENT_OF } from '../review/transitions.js';
 import { TAMPERED } from './transitions.js';
+import { responseRow } from './response-row.js';
 
 /**
  * The id of a call's row: the same event of the same call is one row, however often it is appended
@@ -20,6 +21,13 @@ import { TAMPERED } from './transitions.js';
  */
 export const ledgerRowId = (correlationId: string, kind: EventKind, ordinal = 0): string =>
   uuidFromDigest('gate.ledger-row', correlationId, kind, String(ordinal));
+
+/**
+ * The ordinals of a call's `upstream.outcome` rows: the attempt, then the end that a probe or a person gave an unknown outcome; the looks of
+ * probes follow. The rows come in the order in which these things happened.
+ */
+export const SETTLED_ROW = 1;
+const FIRST_LOOK_ROW = 2;
 
 const basisPoints = (value: number): number => Math.round(value * 10_000);
 /** The scores of an inspection as its row has them: integers, so that they are the same text everywhere. */
@@ -277,32 +285,61 @@ export function rowsOf(
       );
   }
   if (outcome) {
+    const { probes = [], reconciled, lost, ...ended } = outcome;
+    const attempt = lost ?? ended;
     const kind =
-      outcome.stage === 'aborted'
+      attempt.stage === 'aborted'
         ? 'call.aborted'
-        : outcome.stage === 'abandoned'
+        : attempt.stage === 'abandoned'
           ? 'call.abandoned'
           : 'upstream.outcome';
-    if (!held.has(kind))
-      rows.push(
-        row(
-          kind,
-          outcome.stage === 'completed' || outcome.stage === 'failed',
-          outcome.error ?? '',
-          {
-            stage: outcome.stage,
-            ...(outcome.code && { code: outcome.code }),
-            ...(outcome.cause && { cause: outcome.cause }),
-            status_code: outcome.status_code,
-            duration_ms: outcome.duration_ms,
-            result_sha256: outcome.result_sha256,
-            ...(outcome.receipt_sha256 && { receipt_sha256: outcome.receipt_sha256 }),
-            error: outcome.error,
-            at: outcome.at,
-          },
-          changed?.params,
-        ),
+    const outcomeRow = (told: typeof ended, reasoning: string, extra: JsonObject = {}, more: Extra = {}, ordinal = 0) =>
+      row(
+        kind,
+        told.stage === 'completed' || told.stage === 'failed',
+        reasoning,
+        {
+          stage: told.stage,
+          ...(told.code && { code: told.code }),
+          ...(told.cause && { cause: told.cause }),
+          status_code: told.status_code,
+          duration_ms: told.duration_ms,
+          result_sha256: told.result_sha256,
+          ...(told.receipt_sha256 && { receipt_sha256: told.receipt_sha256 }),
+          error: told.error,
+          at: told.at,
+          ...extra,
+        },
+        { ...changed?.params, ...more },
+        ordinal,
       );
+    const all = [
+      () => outcomeRow(attempt, attempt.error ?? ''),
+      ...probes.map((step, look) => () => {
+        const { said, detail, probe, ...told } = step;
+        const reasoning = `the probe ${probe} said ${said.replaceAll('_', ' ')}${detail === null ? '' : `: ${detail}`}`;
+        const decided = { stage: 'probed', probe, said, detail, look: look + 1, ...told };
+        return row(kind, false, reasoning, decided, changed?.params, FIRST_LOOK_ROW + look);
+      }),
+      ...(reconciled
+        ? [
+            () =>
+              outcomeRow(
+                ended,
+                reconciled.reason,
+                { reconciled: reconciled.by, decided_by: reconciled.decided_by, decision_reason: reconciled.reason },
+                reconciled.by === 'person' ? { actor_sub: reconciled.decided_by } : {},
+                SETTLED_ROW,
+              ),
+          ]
+        : []),
+    ];
+    rows.push(...all.slice(held.get(kind) ?? 0).map((made) => made()));
+    const { inspected } = outcome;
+    if (inspected && !held.has('response.inspected')) {
+      const { authorized, reasoning, signal, said } = responseRow(inspected, outcome.result_sha256);
+      rows.push(row('response.inspected', authorized, reasoning, said, { ...changed?.params, signal }));
+    }
   }
   return rows;
 }

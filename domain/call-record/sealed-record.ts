@@ -15,6 +15,7 @@ import {
 } from './record.js';
 import { type CallMove, type FirstState, nextState, TAMPERED } from './transitions.js';
 import type { MovePatch } from './ports.js';
+import { isEvidence } from './reconciliation.js';
 
 /** A call record as stored: columns for searching in clear text, the rest sealed under the call's id. */
 export interface StoredRecord {
@@ -44,6 +45,8 @@ export interface StoredRecord {
   rows_due_ms: number | null;
   review_due_ms: number | null;
   callback_due_ms: number | null;
+  /** Since when its lost outcome is to be probed for. */
+  probe_due_ms: number | null;
   /** Grows with every transition. Like `mac`, it is `null` in a record of an earlier Gate until this version opens the store. */
   version: number | null;
   /** Covers everything that Gate decides by (`AUTHENTICATED`), with a key derived from the record keys. */
@@ -85,6 +88,7 @@ export const NOT_AUTHENTICATED = [
   'rows_due_ms',
   'review_due_ms',
   'callback_due_ms',
+  'probe_due_ms',
 ] as const satisfies readonly (keyof StoredRecord)[];
 
 /**
@@ -275,6 +279,7 @@ export function recordSealing(keys: KeyRing) {
         rows_due_ms: at,
         review_due_ms: null,
         callback_due_ms: null,
+        probe_due_ms: null,
         version: 1,
         mac: null,
       });
@@ -292,6 +297,8 @@ export function recordSealing(keys: KeyRing) {
     ): (Partial<StoredRecord> & Pick<StoredRecord, 'state' | 'updated_ms' | 'rows_due_ms' | 'version' | 'mac'>) | null {
       const state = nextState(was.state as CallState, move);
       if (state === null || (patch.before_ms !== undefined && at > patch.before_ms)) return null;
+      // Nothing leaves uncertainty without evidence, and evidence is about nothing else.
+      if (was.state === 'uncertain' && !isEvidence(patch.outcome, state !== 'uncertain')) return null;
       const id = String(was.correlation_id);
       const changed = {
         state,
@@ -301,6 +308,8 @@ export function recordSealing(keys: KeyRing) {
         // Whatever ends the wait, the review row must be settled and the caller told.
         ...(was.state === 'parked' &&
           state !== 'parked' && { review_due_ms: at, ...(patch.callback && { callback_due_ms: at }) }),
+        ...(was.state !== 'uncertain' && state === 'uncertain' && { probe_due_ms: at }),
+        ...(was.state === 'uncertain' && state !== 'uncertain' && { probe_due_ms: null }),
         ...(patch.pending_id !== undefined && { pending_id: patch.pending_id }),
         ...(patch.deadline_ms !== undefined && { deadline_ms: patch.deadline_ms }),
         ...(patch.counted_ms !== undefined && { counted_ms: patch.counted_ms }),
@@ -339,7 +348,7 @@ export function recordSealing(keys: KeyRing) {
       why: string,
       at: number,
       atLeast = 0,
-    ): Omit<StoredRecord, 'result_sealed' | 'callback_due_ms'> {
+    ): Omit<StoredRecord, 'result_sealed' | 'callback_due_ms' | 'probe_due_ms'> {
       const id = row.correlation_id;
       const evidence =
         openedOr(() => open(row.verdict_sealed, id, KINDS.verdict)) ??
@@ -371,8 +380,9 @@ export function recordSealing(keys: KeyRing) {
         mac: null,
         result_sealed: null,
         callback_due_ms: null,
+        probe_due_ms: null,
       });
-      const { result_sealed: _, callback_due_ms: __, ...changed } = condemned;
+      const { result_sealed: _, callback_due_ms: __, probe_due_ms: ___, ...changed } = condemned;
       return changed;
     },
 

@@ -1,10 +1,10 @@
 import type { CallState } from '../../contracts/call.js';
 
 /**
- * What reconciliation may have to do for a call: end it, append its rows, settle its review row, send its callback, raise the alarm about
- * its end.
+ * What reconciliation may have to do for a call: end it, append its rows, settle its review row, send its callback, probe for a lost
+ * outcome, raise the alarm about its end.
  */
-export const DUTIES = ['open', 'rows', 'review', 'callback', 'alarm'] as const;
+export const DUTIES = ['open', 'rows', 'review', 'callback', 'probe', 'alarm'] as const;
 
 export type Duty = (typeof DUTIES)[number];
 

@@ -19,6 +19,12 @@ export const CALL_MOVES = {
   complete: { from: ['intended'], to: 'completed' },
   /** The attempt began and its outcome is unknown. */
   lose: { from: ['intended'], to: 'uncertain' },
+  /** A probe looked whether the tool ran, and nothing is proved: the look is kept. */
+  probe: { from: ['uncertain'], to: 'uncertain' },
+  /** A probe or a person has evidence that the tool ran. Without evidence the store refuses the move. */
+  found: { from: ['uncertain'], to: 'completed' },
+  /** The same, that it did not. Gate does not run it either: nothing leads from here to a claim. */
+  ruled_out: { from: ['uncertain'], to: 'not_run' },
   /** The attempt certainly had no effect: never claimed, or no byte was sent. */
   not_run: { from: ['allowed', 'approved', 'intended'], to: 'not_run' },
   /** Too late to begin: the caller has given up. */
@@ -58,7 +64,10 @@ const TERMINAL: ReadonlySet<CallState> = new Set([
   TAMPERED,
 ]);
 
-/** Nothing more will happen to this call. Where Gate does not execute it, an allow is final too. */
+/**
+ * Nothing more will happen to this call by itself; evidence may still tell how an uncertain one ended. Where Gate does not execute it, an allow is
+ * final too.
+ */
 export const isFinal = (state: CallState, contract: CallContract): boolean =>
   TERMINAL.has(state) || (contract !== 'gate.server-execution/v1' && (state === 'allowed' || state === 'approved'));
 

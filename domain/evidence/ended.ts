@@ -8,6 +8,10 @@ export interface CallEnd {
   readonly why: string;
 }
 
+/** Whether a row tells of a look of a probe, which ends nothing. */
+export const isLook = ({ policy_decision: said }: Pick<LedgerEntry, 'policy_decision'>): boolean =>
+  said?.['stage'] === 'probed';
+
 const ENDS: ReadonlySet<string> = new Set(['upstream.outcome', 'call.aborted', 'call.abandoned']);
 
 /** Whether Gate executes a call once it is approved, by its rows; `null` where its verdict is not among them. */
@@ -18,7 +22,7 @@ export function isExecutedHere(rows: readonly LedgerEntry[]): boolean | null {
 
 /** How an approved call ended, by its rows; `null` where it has not. */
 export function endOf(rows: readonly LedgerEntry[]): CallEnd | null {
-  const ended = rows.findLast(({ event_kind: kind }) => ENDS.has(kind ?? ''));
+  const ended = rows.findLast((row) => ENDS.has(row.event_kind ?? '') && !isLook(row));
   if (ended === undefined) return isExecutedHere(rows) === false ? { stage: 'none', why: '' } : null;
   const stage = ended.policy_decision?.['stage'];
   const known = stage === 'completed' || stage === 'failed' || stage === 'uncertain' ? stage : 'not-executed';

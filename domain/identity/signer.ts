@@ -10,14 +10,28 @@ export interface Signature {
 /** Signs what Gate vouches for. It uses the ledger's own key until identity issues all keys (SECURITY.md). */
 export interface Signer {
   sign(bytes: string): Signature;
+  /** Its public key as a JSON Web Key (RFC 8037), under the key id of its signatures. */
+  readonly publicJwk: PublicJwk;
+}
+
+export interface PublicJwk {
+  readonly kty: 'OKP';
+  readonly crv: 'Ed25519';
+  readonly x: string;
+  readonly kid: string;
+  readonly use: 'sig';
+  readonly alg: 'EdDSA';
 }
 
 /** An Ed25519 signer (RFC 8032). The key id is the first 16 hex digits of SHA-256 over the public key's DER. */
 export function createSigner(privateKey: KeyObject): Signer {
   if (privateKey.asymmetricKeyType !== 'ed25519') throw new Error('the signing key is not Ed25519');
-  const der = createPublicKey(privateKey).export({ type: 'spki', format: 'der' });
+  const publicKey = createPublicKey(privateKey);
+  const der = publicKey.export({ type: 'spki', format: 'der' });
   const keyId = createHash('sha256').update(der).digest('hex').slice(0, 16);
+  const { x = '' } = publicKey.export({ format: 'jwk' });
   return {
+    publicJwk: { kty: 'OKP', crv: 'Ed25519', x, kid: keyId, use: 'sig', alg: 'EdDSA' },
     sign: (bytes) => ({
       algorithm: 'Ed25519',
       key_id: keyId,

@@ -5,9 +5,11 @@ import { GateError } from '../errors.js';
 import { foreignText } from '../text.js';
 import { BATCH_OUT_OF_PLACE, batchFault, isBatchInDisguise } from './batch.js';
 import { CONTROL_METHODS } from './control-methods.js';
+import { idempotencyKeyFault } from './idempotency-key.js';
 import { unjudgedField } from './outgoing.js';
 import { READ_METHODS, readFault } from './read-methods.js';
 import { parseStrictJson, StrictJsonError } from './strict-json.js';
+import { TASK_METHODS, taskFault } from './tasks.js';
 
 /** A request of `POST /mcp`, parsed and classified (docs/architecture/requests-and-answers.md#order-of-gates). */
 export type McpRequest =
@@ -46,10 +48,11 @@ const unsupported = (method: string) =>
 
 /**
  * Parses the body of `POST /mcp`. A control method comes back under its present name, in the body too, so that later code sees one
- * spelling. A tool call keeps its spelling, because the digest binds it. Throws GateError `invalid_mcp` or `unsupported_method` with what
+ * spelling. A tool call keeps its spelling, because the digest binds it. `ofClient` reads also what only ordinary MCP clients may ask: tasks,
+ * and a key under which the call may be sent again. Throws GateError `invalid_mcp` or `unsupported_method` with what
  * is wrong.
  */
-export function parseMcpRequest(text: string): McpRequest {
+export function parseMcpRequest(text: string, { ofClient = false }: { readonly ofClient?: boolean } = {}): McpRequest {
   const body = readObject(text);
   const { method: given } = body;
   if (typeof given !== 'string' || given === '') throw invalid('`method` must be a non-empty string');
@@ -64,13 +67,17 @@ export function parseMcpRequest(text: string): McpRequest {
     const [issue] = checked.error.issues;
     throw invalid(`${issue?.path.join('.') || 'the object'}: ${issue?.message ?? 'not JSON-RPC 2.0'}`);
   }
-  const field = notification ? null : unjudgedField({ ...body, method });
+  const field = notification ? null : unjudgedField({ ...body, method }, ofClient);
   if (field !== null)
     throw new GateError(
       'unjudged_field',
       `\`${foreignText(field, 64)}\` is not judged and would not be sent on; send the request without it`,
       { fields: { field: foreignText(field, 64) } },
     );
+  if (ofClient) {
+    const fault = idempotencyKeyFault(body.params) ?? taskFault(method, body.params);
+    if (fault !== null) throw invalid(fault);
+  }
   if (method === BATCH_METHOD) {
     const fault = batchFault(body.params);
     if (fault !== null) throw invalid(fault);
@@ -82,7 +89,7 @@ export function parseMcpRequest(text: string): McpRequest {
     return { kind: 'tool', method, tool: method, body };
   }
   if (TOOL_METHODS.has(method)) return { kind: 'tool', method, tool: toolName(body), body };
-  if (notification || CONTROL_METHODS.has(method))
+  if (notification || CONTROL_METHODS.has(method) || (ofClient && TASK_METHODS.has(method)))
     return { kind: 'control', method, body: { ...body, method }, notification };
   throw unsupported(method);
 }

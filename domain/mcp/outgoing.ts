@@ -1,7 +1,9 @@
 import { BATCH_METHOD } from '../../contracts/call-methods.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { CONTROL_METHODS } from './control-methods.js';
+import { IDEMPOTENCY_KEY } from './idempotency-key.js';
 import { READ_METHODS, argumentsOfRead } from './read-methods.js';
+import { TASK_METHODS } from './tasks.js';
 
 /** A call as it is sent to the upstream: only what was judged, shown and bound by the digest. */
 export interface OutgoingCall {
@@ -17,6 +19,8 @@ export interface OutgoingControl {
 
 const BODY: ReadonlySet<string> = new Set(['jsonrpc', 'id', 'method', 'params']);
 const CALL: ReadonlySet<string> = new Set(['name', 'arguments', '_meta']);
+/** What only an ordinary MCP client may add: whoever selects a contract has a header for one, and no task. */
+const CLIENTS_CALL: ReadonlySet<string> = new Set([...CALL, 'task']);
 const READS = new Map([...READ_METHODS].map(([method, members]) => [method, new Set([...members, '_meta'])]));
 /**
  * `_meta` is addressed to the receiver of the request, and that is Gate. Clients that want progress send a token with every call. Gate
@@ -34,6 +38,7 @@ const META: ReadonlySet<string> = new Set([
   'tracestate',
   'baggage',
 ]);
+const CLIENTS_META: ReadonlySet<string> = new Set([...META, IDEMPOTENCY_KEY]);
 
 const isObject = (value: Json | undefined): value is JsonObject =>
   value !== null && typeof value === 'object' && !Array.isArray(value);
@@ -42,17 +47,22 @@ const outside = (allowed: ReadonlySet<string>, value: Json | undefined): string 
 
 /**
  * The path of the first member of a request that nothing judges and nothing forwards; `null` when there is none. Such a request is refused
- * rather than sent without that member: a caller that asked for a task, for example, must not get an answer to something else.
+ * rather than sent without that member: a caller that asked for a task where there is none, for example, must not get an answer to something
+ * else. `ofClient` for a request of an ordinary MCP client, which may say more.
  */
-export function unjudgedField({ method, params, ...body }: JsonObject): string | null {
+export function unjudgedField({ method, params, ...body }: JsonObject, ofClient = false): string | null {
   const beside = outside(BODY, body);
   if (beside !== undefined) return beside;
   // A batch has its own strict schema.
   if (!isObject(params) || method === BATCH_METHOD) return null;
-  const known = CONTROL_METHODS.get(method as string)?.params ?? READS.get(method as string) ?? CALL;
+  const name = method as string;
+  const known =
+    CONTROL_METHODS.get(name)?.params ??
+    READS.get(name) ??
+    (ofClient ? (TASK_METHODS.get(name) ?? CLIENTS_CALL) : CALL);
   const within = outside(known, params);
   if (within !== undefined) return `params.${within}`;
-  const about = outside(META, params['_meta']);
+  const about = outside(ofClient ? CLIENTS_META : META, params['_meta']);
   return about === undefined ? null : `params._meta.${about}`;
 }
 

@@ -13,8 +13,8 @@ const MEMBERS: Readonly<Record<ReadCall, readonly string[]>> = {
 export const READ_METHODS: ReadonlyMap<string, readonly string[]> = new Map(Object.entries(MEMBERS));
 
 /** RFC 3986 sets no limit; no address that a person can judge is longer. */
-const MAX_URI = 8_192;
-const MAX_NAME = 256;
+export const MAX_URI = 8_192;
+export const MAX_NAME = 256;
 
 /** What is judged, shown and sent of such a request; `null` for any other method. */
 export function argumentsOfRead(method: unknown, params: unknown): JsonObject | null {

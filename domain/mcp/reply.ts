@@ -36,6 +36,21 @@ export function membersOf(text: string, ofTwo: 'refused' | 'last' = 'refused'): 
   return members;
 }
 
+/** The items of a JSON array, each with its original text; `null` for anything else, and where one is nested too deep. The text must be valid JSON. */
+export function itemsOf(text: string): readonly string[] | null {
+  let at = afterSpace(text, 0);
+  if (text[at] !== '[') return null;
+  const items: string[] = [];
+  for (at = afterSpace(text, at + 1); text[at] !== ']'; at = afterSpace(text, at)) {
+    if (text[at] === ',') at = afterSpace(text, at + 1);
+    const end = endOfValue(text, at);
+    if (end === TOO_DEEP) return null;
+    items.push(text.slice(at, end));
+    at = end;
+  }
+  return items;
+}
+
 /**
  * The text without the members of this name, at every level, twice in one object, and however escapes spell it; everything else stays to the
  * last character. The text must be valid JSON.
@@ -112,14 +127,15 @@ function isError(text: string): boolean {
 
 const isSpace = (code: number): boolean => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 
-function afterSpace(text: string, from: number): number {
+/** The index of the first character from `from` on that is no white space of JSON. */
+export function afterSpace(text: string, from: number): number {
   let at = from;
   while (isSpace(text.charCodeAt(at))) at += 1;
   return at;
 }
 
 /** The index after a string that begins at `from`. */
-function endOfString(text: string, from: number): number {
+export function endOfString(text: string, from: number): number {
   for (let at = from + 1; ; at += 1) {
     if (text[at] === '\\') at += 1;
     else if (text[at] === '"') return at + 1;

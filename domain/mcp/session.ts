@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { ClientCapability } from '../../contracts/call.js';
+import { CLIENT_CAPABILITIES, type ClientCapability } from '../../contracts/call.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { GateError } from '../errors.js';
 import { SESSION_VERSIONS } from './protocol-versions.js';
@@ -11,6 +11,8 @@ export interface McpSession {
   readonly openedMs: number;
   /** What its client said it can be asked. */
   readonly can: readonly ClientCapability[];
+  /** Whether it can be asked to open an address for its user. */
+  readonly opensUrls: boolean;
 }
 
 /** Whose session it is: the agent, whatever instance of it asks. */
@@ -31,6 +33,9 @@ const SESSION_LIFE_MS = 30 * 86_400_000;
 const CLOCK_SKEW_MS = 60_000;
 /** The longest id that is opened; Gate's own has a third of this. */
 const MAX_SEALED = 1_024;
+
+/** Beside the capabilities in a sealed id. */
+const OPENS_URLS = 'elicitation/url';
 
 /** The identity of an agent, without the instance, which changes with every renewal of its certificate. */
 export const agentIdentity = (spiffe: string): string => spiffe.replace(/\/instance\/[^/]*$/, '');
@@ -56,13 +61,9 @@ export function mcpSessions({
     if (sealed.length > MAX_SEALED) return null;
     try {
       const text = keys.open(Buffer.from(sealed, 'base64url'), context(owner)).toString('utf8');
-      const [id, protocolVersion, openedMs, ...can] = JSON.parse(text) as [
-        string,
-        string,
-        number,
-        ...ClientCapability[],
-      ];
-      return { id, protocolVersion, openedMs, can };
+      const [id, protocolVersion, openedMs, ...said] = JSON.parse(text) as [string, string, number, ...string[]];
+      const can = CLIENT_CAPABILITIES.filter((name) => said.includes(name));
+      return { id, protocolVersion, openedMs, can, opensUrls: said.includes(OPENS_URLS) };
     } catch {
       return null;
     }
@@ -78,9 +79,14 @@ export function mcpSessions({
 
   return {
     /** The value of `Mcp-Session-Id`: visible ASCII, a new one each time. `null` where the revision has no sessions. */
-    open(owner: SessionOwner, protocolVersion: string, can: readonly ClientCapability[] = []): string | null {
+    open(
+      owner: SessionOwner,
+      protocolVersion: string,
+      { can = [], opensUrls = false }: Partial<Pick<McpSession, 'can' | 'opensUrls'>> = {},
+    ): string | null {
       if (!SESSION_VERSIONS.includes(protocolVersion)) return null;
-      const content = JSON.stringify([randomUUID(), protocolVersion, now(), ...can]);
+      const said = [...can, ...(opensUrls ? [OPENS_URLS] : [])];
+      const content = JSON.stringify([randomUUID(), protocolVersion, now(), ...said]);
       return keys.seal(content, context(owner)).toString('base64url');
     },
     find,

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../contracts/json.js';
 import type { ClientCapability } from '../../contracts/call.js';
 import type { Listener } from './call-talks.js';
+import type { UpstreamStanding } from './upstream-circuit.js';
 
 /** Whose upstream session carries the request: one session per agent, never shared. */
 export interface UpstreamCaller {
@@ -22,7 +23,14 @@ export type UnknownCause = 'timeout' | 'invalid_answer' | 'cancelled';
  * longer call may result in is in docs/decisions/long-calls.md.
  */
 export type UpstreamOutcome =
-  | { readonly kind: 'reply'; readonly statusCode: number; readonly text: string; readonly failed: boolean }
+  | {
+      readonly kind: 'reply';
+      readonly statusCode: number;
+      readonly text: string;
+      readonly failed: boolean;
+      /** Part of a list is missing, because one of several upstreams did not give it. What is not in it may still exist. */
+      readonly partial?: true;
+    }
   | { readonly kind: 'not_sent'; readonly reason: string }
   | { readonly kind: 'unknown'; readonly cause: UnknownCause; readonly reason: string };
 
@@ -47,5 +55,11 @@ export interface Upstream {
    * nothing. Absent where it has no way to.
    */
   listen?(caller: UpstreamCaller, listener: Listener, signal: AbortSignal): Promise<void>;
+  /** How each of several upstreams stands; absent where there is one. Asks none of them. */
+  standings?(): readonly NamedStanding[];
   close(): Promise<void>;
+}
+
+export interface NamedStanding extends UpstreamStanding {
+  readonly name: string;
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { toolClass } from '../../contracts/policy.js';
+import { egressAction, responseEntity } from '../../contracts/response-scan.js';
 
 /** A list entry that rules can match: singular lower-case words joined by underscores ("wire_transfer"). */
 const entry = z.string().regex(/^[a-z]+(_[a-z]+)*$/, 'is written in lower-case words joined by underscores');
@@ -99,6 +100,14 @@ export const policyData = z.strictObject({
       destination_arguments: words,
       destination_argument_parts: words,
     }),
+    /** Data of an earlier Gate says nothing of answers: whatever is found in one is then a deny. `tool_actions` is by the tool's name. */
+    responses: z
+      .strictObject({
+        default_action: egressAction,
+        entity_actions: z.partialRecord(responseEntity, egressAction),
+        tool_actions: z.record(z.string(), z.partialRecord(responseEntity, egressAction)),
+      })
+      .optional(),
     /** By the upstream's name, then by the tool's, as the upstream spells it. */
     tool_classes: z.record(z.string(), z.record(z.string(), toolClass)),
   }),

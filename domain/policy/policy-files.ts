@@ -7,6 +7,9 @@ export const ENTRYPOINT = 'gate/entrypoint/decision';
 /** What a tool's name says; evaluated once per name (policies/gate/entrypoint/tool.rego). */
 export const TOOL_ENTRYPOINT = 'gate/entrypoint/tool';
 
+/** What is done about what an answer holds (policies/gate/entrypoint/egress.rego). */
+export const EGRESS_ENTRYPOINT = 'gate/entrypoint/egress';
+
 /** What was compiled, and from what. `npm run policies` writes it; every load checks it. */
 export const policyManifest = z.strictObject({
   schema_version: z.literal(1),

@@ -3,6 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { Tier } from '../../contracts/call.js';
 import type { JsonObject } from '../../contracts/json.js';
+import { egressAction, type EgressDecision, type EgressQuestion } from '../../contracts/response-scan.js';
 import type { ToolRule } from '../../contracts/tools.js';
 import {
   approvalTier,
@@ -20,7 +21,7 @@ import type { SqlReader } from '../sql/read-sql.js';
 import { foreignText } from '../text.js';
 import type { PolicyData } from './policy-data.js';
 import { readActs } from './read-acts.js';
-import { bundleHash, ENTRYPOINT, type PolicyFile, TOOL_ENTRYPOINT } from './policy-files.js';
+import { bundleHash, EGRESS_ENTRYPOINT, ENTRYPOINT, type PolicyFile, TOOL_ENTRYPOINT } from './policy-files.js';
 
 /** A decision, with what the engine counts about it. */
 export interface Judgement {
@@ -46,6 +47,8 @@ export interface PolicySet {
   classOf(upstream: string, tool: string): { readonly class: ToolClass; readonly source: 'shipped' | 'name' } | null;
   /** The rule that stops every call of a tool because of its name alone, whatever its class; `null` when none does. */
   ruleOn(tool: string): ToolRule | null;
+  /** What is done about classes of findings in an answer. Throws `policy_unavailable` where the rules say nothing that is an action. */
+  egress(question: EgressQuestion): EgressDecision;
   /** As `evaluate`. Throws TookTooLong where `checkpoint`, called while the arguments are read, does. */
   judge(input: PolicyInput, checkpoint?: Checkpoint): Judgement;
   /** The hash of the set. Throws when an ordinary call cannot be judged, or SQL cannot be read. */
@@ -116,6 +119,10 @@ const shallowInput = z.compile(policyInput.extend({ arguments: z.record(z.string
 /** The traits of a tool's name (policies/gate/authz/tool_name.rego). */
 type NameSays = Readonly<Record<string, true>>;
 const oneName = z.array(z.object({ result: z.record(z.string(), z.literal(true)) })).length(1);
+
+/** The shape of `data.gate.entrypoint.egress`. */
+const egressRuling = z.object({ actions: z.record(z.string(), egressAction), default_action: egressAction });
+const oneEgress = z.array(z.object({ result: egressRuling })).length(1);
 
 /** Limits on the number of cached names and on their total characters, because callers choose them. */
 const NAMES_KEPT = { max: 4_096, maxSize: 1_048_576 };
@@ -249,6 +256,18 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
     ready,
     judge,
     evaluate: (input) => judge(input).decision,
+    egress(question) {
+      try {
+        instance ??= instantiate();
+        const [first] = oneEgress.parse(instance.evaluate(question, EGRESS_ENTRYPOINT));
+        return { ...(first as { result: z.infer<typeof egressRuling> }).result, policy_bundle: bundle };
+      } catch (error) {
+        instance = null;
+        throw new GateError('policy_unavailable', `what an answer holds cannot be judged: ${failureText(error)}`, {
+          cause: error,
+        });
+      }
+    },
     classOf(upstream, tool) {
       const shipped = parts.data.gate.tool_classes;
       const said = Object.hasOwn(shipped, upstream) ? shipped[upstream] : undefined;

@@ -4,6 +4,8 @@ import { parse } from 'yaml';
 export interface RuleMetadata {
   /** `deny`, `review`, or the name of a rule that has metadata. */
   readonly rule: string;
+  /** The line at which it begins, with its metadata; the first is 1. */
+  readonly line: number;
   readonly title: string | null;
   readonly description: string | null;
   /** The reason given to a call, whole; `%s` stands for what the rule fills in. */
@@ -18,24 +20,30 @@ export function rulesOf(body: string): readonly RuleMetadata[] {
   const found: RuleMetadata[] = [];
   let annotation: string[] | null = null;
   let metadata: Readonly<Record<string, unknown>> = {};
+  let begins: number | null = null;
   const lines = body.split('\n');
   for (const [at, line] of lines.entries()) {
-    if (line.startsWith('# METADATA')) annotation = [];
-    else if (line.startsWith('#')) annotation?.push(line.slice(1).replace(/^ /, ''));
+    if (line.startsWith('# METADATA')) {
+      annotation = [];
+      begins = at + 1;
+    } else if (line.startsWith('#')) annotation?.push(line.slice(1).replace(/^ /, ''));
     else {
       if (annotation) metadata = annotated(annotation.join('\n'));
       annotation = null;
       const head = /^(?:default )?([a-z_]\w*)/.exec(line)?.[1];
+      if (head === 'package') begins = null;
       if (head === undefined || head === 'package' || head === 'import') continue;
       const verdict = /^(?:deny|review) contains /.test(line);
       if (verdict || Object.keys(metadata).length > 0)
         found.push({
           rule: head,
+          line: begins ?? at + 1,
           title: textOf(metadata['title']),
           description: textOf(metadata['description']),
           reason: verdict ? reasonIn(wholeRule(lines, at)) : null,
         });
       metadata = {};
+      begins = null;
     }
   }
   return found;

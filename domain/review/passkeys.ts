@@ -1,13 +1,20 @@
-import { createHmac, createPublicKey, randomBytes, randomUUID } from 'node:crypto';
-import type { ApprovalStatement, AssertionJson, PasskeyApproval, RegistrationJson } from '../../contracts/approval.js';
+import { createHmac, createPublicKey, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
+import type {
+  ApprovalStatement,
+  AssertionJson,
+  PasskeyApproval,
+  PasskeyRole,
+  RegistrationJson,
+} from '../../contracts/approval.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type { DecisionPrincipal, PendingRequest } from '../../contracts/review.js';
 import { sha256Hex } from '../crypto/digest.js';
 import { errorText, GateError } from '../errors.js';
 import { foreignText } from '../text.js';
 import { challengeOf } from './approval-challenge.js';
+import { isPasskeyPerson, type PasskeyHolder } from './passkey-people.js';
 import { passkeyFault } from './passkey-proof.js';
-import { createPasskeySessions, type PasskeySession } from './passkey-session.js';
+import { createPasskeySessions, type PasskeySession, SESSION_LIFE_MS } from './passkey-session.js';
 
 /** Loaded at the first ceremony, because a start does not need them. */
 const webauthn = () => import('@simplewebauthn/server');
@@ -44,9 +51,10 @@ export interface NewPasskey extends StoredPasskey {
 }
 
 /**
- * What a ceremony is for: a person's first passkey, one beside others, one in place of those that were lost, or a session.
+ * What a ceremony is for: a person's first passkey, one beside others, one in place of those that were lost (or of none, for who was invited),
+ * that of the first administrator, or a session.
  */
-export const CEREMONY_PURPOSES = ['first', 'add', 'recover', 'login'] as const;
+export const CEREMONY_PURPOSES = ['first', 'add', 'recover', 'found', 'login'] as const;
 type Purpose = (typeof CEREMONY_PURPOSES)[number];
 /** What a ceremony may be that makes a passkey. */
 export type RegistrationPurpose = Exclude<Purpose, 'login'>;
@@ -84,15 +92,24 @@ export interface PasskeyStore {
   /**
    * Ends the registration and stores its passkey, of a recovery as the person's only one, which ends every other ceremony of his; all or
    * nothing. False when it was over already;
-   * `passkey_known` also for its key under another id, `passkey_session_required` for a `first` that is none any more.
+   * `passkey_known` also for its key under another id, `passkey_session_required` for a `first` that is none any more, `recovery_refused` for
+   * a second one who would be the first administrator.
    */
   complete(idSha256: string, passkey: NewPasskey, purpose: RegistrationPurpose): Promise<boolean>;
-  /** In place of an earlier one of the same person. */
-  allowRecovery(recovery: Recovery): Promise<void>;
+  /** In place of an earlier one of the same person. With `as` it invites: false then for somebody who has a passkey. */
+  allowRecovery(recovery: Recovery, as?: PasskeyRole): Promise<boolean>;
+  /** Takes somebody's passkeys and role. False for nobody. */
+  remove(of: Approver): Promise<boolean>;
   /** Uses the token up. False where it is not the person's, is over, or others were tried too often. */
   recover(asked: Omit<Recovery, 'expires_ms'> & { readonly now: number; readonly most: number }): Promise<boolean>;
   /** Whether the person ever had a passkey; also where the store says nothing any more that Gate wrote last. */
   registered(tenant: string, subject: string): Promise<boolean>;
+  /** Whether there ever was a first administrator. */
+  founded(): Promise<boolean>;
+  /** Of somebody who has no token; `null` for everybody else, and where the row is not what Gate wrote last. */
+  roleOf(tenant: string, subject: string): Promise<PasskeyRole | null>;
+  /** Who has a role of his own and a passkey. */
+  approvers(tenant: string): Promise<readonly string[]>;
   /** A person's passkeys. A row that Gate did not write, or that was put back, is none. */
   of(tenant: string, subject: string): Promise<readonly StoredPasskey[]>;
   /** Compare-and-set of the counter. */
@@ -118,8 +135,15 @@ export interface Passkeys {
       readonly recovery?: string | undefined;
     },
   ): Promise<{ readonly ceremony: string; readonly publicKey: CreationOptions }>;
-  /** Stores the passkey that the browser made. `ceremony_not_found`, `passkey_refused` (it may be tried again), `passkey_known`. */
-  finishRegistration(ceremony: string, who: Approver, made: RegistrationJson): Promise<string>;
+  /**
+   * Stores the passkey that the browser made. Without a subject it is that of whoever began with a token. `ceremony_not_found`,
+   * `passkey_refused` (it may be tried again), `passkey_known`.
+   */
+  finishRegistration(
+    ceremony: string,
+    who: { readonly tenant: string; readonly subject: string | null },
+    made: RegistrationJson,
+  ): Promise<{ readonly credential_id: string; readonly subject: string }>;
   /** Begins a login. For a name without passkeys the answer looks alike. `rate_limited`, `passkeys_not_set_up`. */
   startLogin(who: Approver): Promise<{ readonly ceremony: string; readonly publicKey: JsonObject }>;
   /** The session of the person who began the login. `ceremony_not_found`, `passkey_refused` (it may be tried again). */
@@ -127,9 +151,23 @@ export interface Passkeys {
     ceremony: string,
     tenant: string,
     assertion: AssertionJson,
-  ): Promise<{ readonly session: string; readonly subject: string }>;
+  ): Promise<{
+    readonly session: string;
+    readonly subject: string;
+    /** Of somebody who has no token. */
+    readonly role: PasskeyRole | null;
+    readonly expires_at: string;
+  }>;
   /** The session of a cookie's value; `null` where it is over, or its person or passkey is gone. */
   session(value: string | null, tenant: string): Promise<PasskeySession | null>;
+  /** The same of somebody who has nothing but a passkey, with the role. */
+  holder(value: string | null, tenant: string): Promise<PasskeyHolder | null>;
+  /** Who may approve with nothing but a passkey. */
+  approversOf(tenant: string): Promise<readonly string[]>;
+  /** A token with which somebody who has no passkey registers one, and approves from then on. `person_known`, `passkeys_not_set_up`. */
+  invite(subject: string, tenant: string): Promise<{ readonly token: string; readonly expires_at: string }>;
+  /** Ends what somebody may do by a passkey alone. `own_request`, `not_found`. */
+  remove(by: Approver, subject: string): Promise<void>;
   /** A token with which somebody else replaces lost passkeys. `passkey_session_required`, `own_request`, `not_found`. */
   allowRecovery(
     by: Approver,
@@ -149,7 +187,9 @@ export interface PasskeysOptions {
   readonly relyingParty: RelyingParty | null;
   readonly required: PasskeyRequired;
   readonly sessionKey: Uint8Array;
-  /** Whether this person may approve now. */
+  /** Makes the first administrator, once; nobody without it. */
+  readonly bootstrapToken?: string | undefined;
+  /** Whether this operator may approve now. */
   readonly mayApprove: (subject: string, tenant: string) => boolean;
   readonly clock: () => number;
 }
@@ -157,16 +197,38 @@ export interface PasskeysOptions {
 /** How long a ceremony may take, how often it may be tried, and how many of one purpose a person may begin. */
 export const CEREMONY = { lifeMs: 300_000, attempts: 10, windowMs: 60_000, starts: 5, open: 8 } as const;
 
+/** Logins of one name that anybody may begin who reaches the console, which limits them by address: nobody's are to keep its owner out. */
+const OPEN_LOGINS = { starts: 60, open: 300 } as const;
+
 /** How long a token of recovery holds, and how many wrong ones end it. */
 export const RECOVERY = { lifeMs: 900_000, attempts: 10 } as const;
+
+/** How long an invitation holds. Wrong tokens count as for a recovery. */
+export const INVITATION = { lifeMs: 86_400_000 } as const;
 
 /** ES256, EdDSA, RS256. */
 const ALGORITHMS = [-7, -8, -257];
 
 /** The approvers' passkeys (docs/how-to/set-up-passkeys.md). */
 export function createPasskeys(options: PasskeysOptions): Passkeys {
-  const { store, relyingParty, required, sessionKey, mayApprove, clock } = options;
+  const { store, relyingParty, required, sessionKey, bootstrapToken, mayApprove, clock } = options;
   const sessions = createPasskeySessions(sessionKey);
+
+  /** Whether somebody is still who approves: an operator by the settings, and who has no token by what is stored of him. */
+  const stands = async ({ tenant, subject }: Approver): Promise<boolean> =>
+    isPasskeyPerson(subject) ? (await store.roleOf(tenant, subject)) !== null : mayApprove(subject, tenant);
+
+  const founds = (subject: string, token: string | undefined): boolean =>
+    bootstrapToken !== undefined && token !== undefined && isPasskeyPerson(subject) && isSame(token, bootstrapToken);
+
+  async function allow(who: Approver, lifeMs: number, as?: PasskeyRole) {
+    const token = randomBytes(32).toString('base64url');
+    const expires_ms = clock() + lifeMs;
+    const { tenant, subject } = who;
+    if (!(await store.allowRecovery({ tenant, subject, token_sha256: sha256Hex(token), expires_ms }, as)))
+      throw new GateError('person_known');
+    return { token, expires_at: new Date(expires_ms).toISOString() };
+  }
 
   function party(): RelyingParty {
     if (relyingParty === null) throw new GateError('passkeys_not_set_up');
@@ -178,8 +240,9 @@ export function createPasskeys(options: PasskeysOptions): Passkeys {
     const now = clock();
     const begun = await store.begun({ tenant, subject, purpose }, now);
     const recent = begun.filter((ms) => ms > now - CEREMONY.windowMs);
-    if (recent.length >= CEREMONY.starts || begun.length >= CEREMONY.open) {
-      const [held, life] = begun.length >= CEREMONY.open ? [begun, CEREMONY.lifeMs] : [recent, CEREMONY.windowMs];
+    const most = isPasskeyPerson(subject) && purpose === 'login' ? OPEN_LOGINS : CEREMONY;
+    if (recent.length >= most.starts || begun.length >= most.open) {
+      const [held, life] = begun.length >= most.open ? [begun, CEREMONY.lifeMs] : [recent, CEREMONY.windowMs];
       const retry_after_secs = Math.max(1, Math.ceil((Math.min(...held) + life - now) / 1000));
       throw new GateError('rate_limited', undefined, { fields: { retry_after_secs } });
     }
@@ -210,7 +273,7 @@ export function createPasskeys(options: PasskeysOptions): Passkeys {
 
   async function read(value: string | null, tenant: string): Promise<PasskeySession | null> {
     const found = value === null ? null : sessions.read(value, clock());
-    if (found === null || found.tenant !== tenant || !mayApprove(found.subject, tenant)) return null;
+    if (found === null || found.tenant !== tenant || !(await stands(found))) return null;
     const known = await store.of(tenant, found.subject);
     return known.some(({ credential_id }) => credential_id === found.credential_id) ? found : null;
   }
@@ -248,12 +311,20 @@ export function createPasskeys(options: PasskeysOptions): Passkeys {
       const rp = party();
       const { tenant, subject } = who;
       const known = await store.of(tenant, subject);
-      const purpose = recovery !== undefined ? 'recover' : (await store.registered(tenant, subject)) ? 'add' : 'first';
+      const purpose = founds(subject, recovery)
+        ? 'found'
+        : recovery !== undefined
+          ? 'recover'
+          : // Who has no token proves himself by a passkey also for the first one, and so begins with an invitation.
+            isPasskeyPerson(subject) || (await store.registered(tenant, subject))
+            ? 'add'
+            : 'first';
       // An operator's token registers the first passkey only: who has stolen it must not get one beside that of its owner.
       if (purpose === 'add') await sessionOf(session, who);
       // Before the token of recovery is used up: a refused start costs nobody his.
       await refuseTooMany(who, purpose);
-      if (recovery !== undefined) {
+      if (purpose === 'found' && (await store.founded())) throw new GateError('recovery_refused');
+      if (recovery !== undefined && purpose === 'recover') {
         const token_sha256 = sha256Hex(recovery);
         if (!(await store.recover({ tenant, subject, token_sha256, now: clock(), most: RECOVERY.attempts })))
           throw new GateError('recovery_refused');
@@ -282,12 +353,16 @@ export function createPasskeys(options: PasskeysOptions): Passkeys {
       return { ceremony, publicKey: { ...asJson(publicKey), challenge: publicKey.challenge } };
     },
 
-    async finishRegistration(ceremony, { tenant, subject }, made) {
+    async finishRegistration(ceremony, { tenant, subject: of }, made) {
       const rp = party();
       const now = clock();
       const id = sha256Hex(ceremony);
-      const begun = await store.attempt(id, { tenant, subject, now, most: CEREMONY.attempts });
+      const begun = await store.attempt(id, { tenant, subject: of, now, most: CEREMONY.attempts });
       if (begun === null || begun.purpose === 'login') throw new GateError('ceremony_not_found');
+      const { subject } = begun;
+      // Without a token of his own nobody but who was invited finishes.
+      if (of === null && !(isPasskeyPerson(subject) && ['found', 'recover'].includes(begun.purpose)))
+        throw new GateError('ceremony_not_found');
       await refuseAttestation(made);
       const { verifyRegistrationResponse } = await webauthn();
       const { verified, registrationInfo } = await verifyRegistrationResponse({
@@ -311,7 +386,7 @@ export function createPasskeys(options: PasskeysOptions): Passkeys {
         key_sha256: sha256Hex(Buffer.from(spki, 'base64url')),
       };
       if (!(await store.complete(id, passkey, begun.purpose))) throw new GateError('ceremony_not_found');
-      return credential_id;
+      return { credential_id, subject };
     },
 
     async startLogin(who) {
@@ -331,25 +406,43 @@ export function createPasskeys(options: PasskeysOptions): Passkeys {
       if (begun?.purpose !== 'login') throw new GateError('ceremony_not_found');
       const { subject } = begun;
       const passkey = (await store.of(tenant, subject)).find(({ credential_id }) => credential_id === assertion.id);
-      if (!passkey || !mayApprove(subject, tenant))
+      if (!passkey || !(await stands({ tenant, subject })))
         throw new GateError('passkey_refused', 'the passkey is not one of the approver');
       await asserted(passkey, (challenge) => sha256Hex(challenge) === begun.challenge_sha256, assertion);
       if (!(await store.end(id))) throw new GateError('ceremony_not_found');
       const session = sessions.open({ tenant, subject, credential_id: passkey.credential_id }, now);
-      return { session, subject };
+      const expires_at = new Date(now + SESSION_LIFE_MS).toISOString();
+      return { session, subject, role: await store.roleOf(tenant, subject), expires_at };
     },
 
     session: read,
+
+    async holder(value, tenant) {
+      const found = await read(value, tenant);
+      if (found === null || !isPasskeyPerson(found.subject)) return null;
+      const role = await store.roleOf(tenant, found.subject);
+      return role === null ? null : { ...found, role };
+    },
+
+    approversOf: (tenant) => store.approvers(tenant),
+
+    async invite(subject, tenant) {
+      party();
+      return allow({ subject, tenant }, INVITATION.lifeMs, 'approver');
+    },
+
+    async remove(by, subject) {
+      // Nobody would be left who could invite somebody.
+      if (subject === by.subject) throw new GateError('own_request');
+      if (!(await store.remove({ tenant: by.tenant, subject }))) throw new GateError('not_found');
+    },
 
     async allowRecovery(by, session, subject) {
       party();
       await sessionOf(session, by);
       if (subject === by.subject) throw new GateError('own_request');
-      if (!mayApprove(subject, by.tenant)) throw new GateError('not_found');
-      const token = randomBytes(32).toString('base64url');
-      const expires_ms = clock() + RECOVERY.lifeMs;
-      await store.allowRecovery({ tenant: by.tenant, subject, token_sha256: sha256Hex(token), expires_ms });
-      return { token, expires_at: new Date(expires_ms).toISOString() };
+      if (!(await stands({ tenant: by.tenant, subject }))) throw new GateError('not_found');
+      return allow({ tenant: by.tenant, subject }, RECOVERY.lifeMs);
     },
 
     async requestFor({ tenant, subject }, statement) {
@@ -397,6 +490,9 @@ const requestOptions = (rp: RelyingParty, challenge: string, ids: readonly strin
 const refusedWith = (cause: unknown): never => {
   throw new GateError('passkey_refused', foreignText(errorText(cause), 300), { cause });
 };
+
+const isSame = (one: string, other: string): boolean =>
+  timingSafeEqual(Buffer.from(sha256Hex(one)), Buffer.from(sha256Hex(other)));
 
 const asJson = (value: object): JsonObject => JSON.parse(JSON.stringify(value)) as JsonObject;
 

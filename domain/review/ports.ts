@@ -64,6 +64,25 @@ export interface Reviews {
   onTampered?(listener: (row: { readonly id: string; readonly correlation_id: string }, why: string) => void): void;
 }
 
+/** Whose call is withdrawn: what the proxy verified of who asks. */
+export interface WithdrawnCall {
+  readonly correlation_id: string;
+  readonly tenant: string;
+  readonly agent_id: string;
+}
+
+/**
+ * Denies an agent's own call that waits, because the agent does not want it any more. Resolves whichever decision was first: the call's record
+ * says which. Repeated, it is the same decision. `not_found`: no row of this agent's; `orchestrator_unavailable`, `store_unavailable`: it may
+ * have been denied or not, and may be withdrawn again.
+ */
+export type WithdrawCall = (call: WithdrawnCall) => Promise<void>;
+
+/** The review service as other services use it. */
+export interface ReviewService extends Reviews {
+  readonly withdrawCall: WithdrawCall;
+}
+
 /** A place in the walk over undecided rows: the deadline of a row, and its id. */
 export interface UndecidedPlace {
   readonly ms: number;

@@ -1,12 +1,11 @@
 import type { KeyObject } from 'node:crypto';
 import { randomUUID } from 'node:crypto';
-import type { CarriedSettlement, PendingRequest } from '../../contracts/review.js';
+import type { PendingRequest } from '../../contracts/review.js';
 import type { DemoCleanupReceipt, TenantReviews, TenantReviewsReceipt } from '../../contracts/tenant-reviews.js';
 import { canonicalDigest } from '../crypto/digest.js';
 import { GateError } from '../errors.js';
-import { isWhole } from './carried-change.js';
-import { signDecision } from './decision-signature.js';
 import type { DecisionSender, ErasedRows, OpenedReviews, TenantOperation } from './ports.js';
+import { createSystemDenials, type SystemDenial } from './system-denial.js';
 import { DEMO_CLEANUP, deadlineOf, isOver, TENANT_OFFBOARD } from './transitions.js';
 
 export interface TenantLifecycleOptions {
@@ -28,13 +27,8 @@ export interface TenantLifecycle {
   cleanUpDemo(tenant: string): Promise<DemoCleanupReceipt>;
 }
 
-/** Why Gate itself denies what waits. */
-interface Ending extends ErasedRows {
-  readonly by: typeof TENANT_OFFBOARD | typeof DEMO_CLEANUP;
-  readonly reason: string;
-  /** The id of every decision of this operation: a repeat is the same one. */
-  readonly request_id: string;
-}
+/** Which rows are denied, and why; the id of every decision is that of the operation. */
+type Ending = ErasedRows & SystemDenial;
 
 const PAGE_ROWS = 200;
 const AT_ONCE = 8;
@@ -52,41 +46,7 @@ export function createTenantLifecycle({
   decisionLifeMs,
   limitMs = 20_000,
 }: TenantLifecycleOptions): TenantLifecycle {
-  async function deny(row: PendingRequest, { by, reason, request_id }: Ending): Promise<void> {
-    const now = clock();
-    const signed = await signDecision(
-      {
-        pending_id: row.id,
-        correlation_id: row.correlation_id,
-        action_digest: row.original_payload_digest,
-        decision: 'deny',
-        reason,
-        decided_via: by,
-        principal: {
-          subject: by,
-          tenant: row.tenant,
-          method: 'system',
-          credential: `operation:${request_id}`,
-          credential_kind: null,
-        },
-        decided_at: new Date(now).toISOString(),
-        not_after: new Date(now + decisionLifeMs).toISOString(),
-        request_id,
-      },
-      decisionKey,
-    );
-    const outcome = await sender.decide(signed);
-    if (outcome.outcome === 'applied' && !outcome.row_settled) await settled(outcome.settled);
-    // Somebody decided first, or the deadline came: what stands is written, as after any decision.
-    if (outcome.outcome === 'refused' && outcome.settled) await settled(outcome.settled);
-  }
-  /** The call's workflow writes the same row, should this fail. */
-  async function settled(review: CarriedSettlement): Promise<void> {
-    if (!isWhole(review)) return;
-    await reviews.settling.settle(review).catch((error: unknown) => {
-      if (!(error instanceof GateError) || error.status >= 500) throw error;
-    });
-  }
+  const deny = createSystemDenials({ reviews, sender, decisionKey, clock, decisionLifeMs });
 
   /** What waits and could still be approved, page by page from the oldest. A row that Gate did not write can be decided by nobody. */
   async function* waiting({ tenant, namespace }: ErasedRows): AsyncGenerator<PendingRequest[]> {

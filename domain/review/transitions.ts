@@ -95,6 +95,8 @@ export const POLICY_TIER = 'system:policy-tier';
 export const TENANT_OFFBOARD = 'system:tenant-offboard';
 /** Recorded as the decider of a demonstration's row when that is cleaned up. */
 export const DEMO_CLEANUP = 'system:demo-cleanup';
+/** Recorded as the decider of a row whose agent withdrew its call while it waited (docs/architecture/mcp-sessions.md#tasks). */
+export const WITHDRAWN_BY_AGENT = 'system:withdrawn-by-agent';
 /** Recorded as the decider of a row whose call's record is not what Gate wrote. This is independent of its deadline. */
 export const TAMPER_CHECK = 'system:tamper-check';
 

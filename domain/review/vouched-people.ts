@@ -19,6 +19,8 @@ export interface VouchingStore {
     whom: Pick<KeptVouching, 'tenant' | 'subject'>,
     next: (standing: KeptVouching | null) => KeptVouching | null,
   ): Promise<void>;
+  /** The words that stand about the same name in other tenants. */
+  elsewhere(whom: Pick<KeptVouching, 'tenant' | 'subject'>): Promise<readonly KeptVouching[]>;
   /** Forgets every word from before that time. */
   forget(before: number): Promise<void>;
   /** Who may approve, of the words given after `since`. A row that Gate did not write is nobody. */
@@ -48,6 +50,9 @@ export function standingAfter(standing: KeptVouching | null, word: KeptVouching)
   return word.since_ms === standing.since_ms && gives(word) < gives(standing) ? word : null;
 }
 
+/** Whom a provider names belongs to one tenant: who signs in for another one was moved. Others may have one name in several. */
+const isOfOneTenant = (subject: string): boolean => /^(?:oidc|saml):/.test(subject);
+
 /** The same word about the same person is written at most this often. */
 const AGAIN_MS = 30_000;
 const REMEMBERED = 10_000;
@@ -76,6 +81,16 @@ export function createVouchedPeople({
       const last = written.get(key);
       if (last?.role === role && last.sinceMs >= since_ms && now - last.atMs < againMs) return;
       await store.forget(now - lifeMs);
+      // The console tells it of tenants in which it ended a session; elsewhere nobody is left to say it.
+      const elsewhere = isOfOneTenant(subject) && role !== 'none' ? await store.elsewhere({ tenant, subject }) : [];
+      if (elsewhere.some((word) => word.role !== 'none' && word.since_ms > since_ms)) throw changed();
+      for (const left of elsewhere) {
+        if (left.role === 'none') continue;
+        written.delete(JSON.stringify([left.tenant, subject]));
+        await store.change(left, (standing) =>
+          standing === null ? null : standingAfter(standing, { ...left, role: 'none', since_ms, vouched_ms: now }),
+        );
+      }
       let stands: KeptVouching | null = null;
       await store.change({ tenant, subject }, (standing) => {
         stands = standingAfter(standing, { tenant, subject, role, since_ms, vouched_ms: now });
@@ -84,10 +99,13 @@ export function createVouchedPeople({
       const kept = stands as KeptVouching | null;
       if (kept === null) {
         written.delete(key);
-        throw new GateError('unauthenticated', 'What this person may do was changed after this session was opened.');
+        throw changed();
       }
       written.set(key, { role: kept.role, sinceMs: kept.since_ms, atMs: now });
     },
     approversOf: (tenant) => store.approvers(tenant, clock() - lifeMs),
   };
 }
+
+const changed = (): GateError =>
+  new GateError('unauthenticated', 'What this person may do was changed after this session was opened.');

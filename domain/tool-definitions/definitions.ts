@@ -1,8 +1,10 @@
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { canonicalJson, sha256Hex } from '../crypto/digest.js';
 import { detectInjection } from '../inspection/injection.js';
+import { skeletonsOf } from '../inspection/skeleton.js';
 import { inspectTexts } from '../inspection/texts.js';
 import { exactly } from '../mcp/exact-numbers.js';
+import { itemsOf, membersOf, objectText } from '../mcp/reply.js';
 import type { PinnedTools } from './ports.js';
 
 /** One page of a `tools/list` answer. */
@@ -16,6 +18,8 @@ export interface ToolDefinition {
   readonly sha256: string;
   /** Covers only description and input schema, as pinned by an older Gate. */
   readonly narrow: string;
+  /** The definition whose digest it is. */
+  readonly text: string;
   /** What the tool says of itself; empty when it says nothing. */
   readonly description: string;
   /** Names of the rules that found instructions to a model in the definition. */
@@ -44,6 +48,7 @@ function definitionOf(value: Json): ToolDefinition | null {
   return {
     name: shown,
     sha256: definitionDigest(tool),
+    text: definitionText(tool),
     narrow: narrowDigest(tool),
     description: typeof description === 'string' ? description : '',
     injected,
@@ -103,13 +108,43 @@ export const definitionDigest = (tool: JsonObject): string => digestOf(tool);
 export const narrowDigest = (tool: JsonObject): string =>
   digestOf({ description: tool['description'] ?? null, inputSchema: tool['inputSchema'] ?? null });
 
-function digestOf(told: JsonObject): string {
+const digestOf = (told: JsonObject): string => sha256Hex(definitionText(told));
+
+function definitionText(told: JsonObject): string {
   try {
-    return sha256Hex(canonicalJson(told));
+    return canonicalJson(told);
   } catch {
     // A lone surrogate has no canonical form, but JSON's own text escapes it.
-    return sha256Hex(JSON.stringify(told));
+    return JSON.stringify(told);
   }
+}
+
+/**
+ * Why a tool is held back until an operator accepts its definition, where definitions are quarantined; `null` where it is as pinned. With
+ * quarantine nothing is pinned by itself that instructs a model, so what is pinned is what an agent saw first, or an operator accepted.
+ */
+export function heldBack(pinned: PinnedTools, tool: string, seen: string | undefined): string | null {
+  if (seen === undefined) return null;
+  if (pinned.tampered) return 'its pins were changed in the store';
+  const known = pinned.digests.get(tool);
+  if (known === seen || pinned.narrow.has(tool)) return null;
+  return known === undefined
+    ? 'it was added, or instructs a model, and nobody accepted it'
+    : 'its definition is not the pinned one, and nobody accepted it';
+}
+
+/** The answer to `tools/list` without these tools; the rest stays as the upstream wrote it. */
+export function withoutTools(answer: string, names: ReadonlySet<string>): string {
+  const members = membersOf(answer, 'last');
+  const result = membersOf(members?.get('result') ?? '', 'last');
+  const items = itemsOf(result?.get('tools') ?? '');
+  if (!members || !result || !items) return answer;
+  const kept = items.filter((item) => {
+    const { name } = JSON.parse(exactly(item)) as { name?: unknown };
+    return typeof name !== 'string' || !names.has(storable(name));
+  });
+  const tools = `[${kept.join(',')}]`;
+  return objectText(new Map(members).set('result', objectText(new Map(result).set('tools', tools))));
 }
 
 /** How a list differs from the pins; all sorted. */
@@ -147,16 +182,27 @@ export interface SeenTools {
   /** All definitions of names that came with more than one. */
   readonly twice: Map<string, Set<string>>;
   readonly injected: Map<string, { readonly found: Set<string>; readonly sha256: Set<string> }>;
+  /** The first name of each that read alike: look-alike letters, case and separators undone. */
+  readonly alike: Map<string, string>;
 }
 export const nothingSeen = (): SeenTools => ({
   digests: new Map(),
   narrow: new Map(),
   twice: new Map(),
   injected: new Map(),
+  alike: new Map(),
 });
 
+/** A name that a model or a person takes for another one of the same list. */
+const LOOKALIKE = 'lookalike_name';
+const SEPARATORS = /[\s._:/-]/g;
+
 export function addPage(seen: SeenTools, { tools }: ToolPage): void {
-  for (const { name, sha256, narrow, injected } of tools) {
+  for (const { name, sha256, narrow, injected: instructs } of tools) {
+    const read = skeletonsOf([name]).plain.replaceAll(SEPARATORS, '');
+    const first = seen.alike.get(read) ?? name;
+    seen.alike.set(read, first);
+    const injected = first === name ? instructs : [...instructs, LOOKALIKE];
     if (!seen.narrow.has(name)) seen.narrow.set(name, narrow);
     const known = seen.digests.get(name) ?? sha256;
     seen.digests.set(name, known);

@@ -38,12 +38,19 @@ export function toolPinning({ pins, ledger }: { readonly pins: ToolPinStore; rea
     const owner = { tenant, agent };
     const [pinned, seen] = await Promise.all([pins.read(owner), pins.seen(owner)]);
     const drift = driftOf(pinned, { ...nothingSeen(), digests: new Map(seen) }, seen.size > 0);
+    const differing = [...drift.changed, ...drift.added, ...drift.removed];
+    const digests = differing
+      .flatMap((tool) => [pinned.digests.get(tool), seen.get(tool)])
+      .filter((digest) => digest !== undefined);
+    const texts = await pins.texts(tenant, digests);
     const tools = (['changed', 'added', 'removed'] as const).flatMap((change) =>
       drift[change].map((tool) => ({
         tool,
         change,
         pinned_sha256: pinned.digests.get(tool) ?? null,
         seen_sha256: seen.get(tool) ?? null,
+        pinned_definition: texts.get(pinned.digests.get(tool) ?? '') ?? null,
+        seen_definition: texts.get(seen.get(tool) ?? '') ?? null,
       })),
     );
     return { agent, tampered: pinned.tampered, tools };

@@ -37,6 +37,10 @@ export interface ToolPinStore {
   /** What any of a tenant's agents was last told about each tool of this upstream. */
   seenByAny(tenant: string): Promise<ReadonlyMap<string, string>>;
   listed(tenant: string): Promise<ListedTools>;
+  /** Keeps the texts of definitions by their digest, up to a limit: the oldest of a tenant go first. */
+  keep(tenant: string, texts: ReadonlyMap<string, string>): Promise<void>;
+  /** Those of these definitions whose text is kept, and is what its digest says. */
+  texts(tenant: string, digests: readonly string[]): Promise<ReadonlyMap<string, string>>;
   /** Adds to the names that were seen, up to a limit. With `whole`, names that are not in the list are removed. */
   saw(owner: PinOwner, digests: ReadonlyMap<string, string>, whole: boolean): Promise<void>;
   /** Pins exactly these digests, whatever was seen meanwhile; `null` removes a tool. Returns the tools whose pin changed. */

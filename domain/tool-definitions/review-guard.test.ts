@@ -21,12 +21,19 @@ describe('the review of a call of a tool', () => {
   let pins: ToolPinStore;
   let tools: readonly JsonObject[] | null;
   let asked: number[];
+  let partial: true | undefined;
   const control: Upstream['control'] = (_caller, _request, { timeoutMs }) => {
     asked.push(timeoutMs);
     return Promise.resolve(
       tools === null
         ? { kind: 'not_sent', reason: 'away' }
-        : { kind: 'reply', statusCode: 200, failed: false, text: JSON.stringify({ result: { tools: [...tools] } }) },
+        : {
+            kind: 'reply',
+            statusCode: 200,
+            failed: false,
+            text: JSON.stringify({ result: { tools: [...tools] } }),
+            ...(partial && { partial }),
+          },
     );
   };
   const guard = (name = 'own') => createReviewGuard({ control }, pins, name);
@@ -36,6 +43,7 @@ describe('the review of a call of a tool', () => {
     pins = toolPinStoreOver(store, { keys: KEYS, upstream: 'own' });
     tools = [X];
     asked = [];
+    partial = undefined;
   });
   afterEach(async () => {
     await store.close();
@@ -78,6 +86,16 @@ describe('the review of a call of a tool', () => {
       expect(await guard('production').fault(CALL, earlier, 30_000)).toBeNull();
     },
   );
+
+  it('whose tool is missing because its upstream is does not run, and is told why', async () => {
+    const { reviewed } = await guard().open(CALL);
+    tools = [];
+    expect(await guard().fault(CALL, reviewed, 30_000)).toMatch(/not listed any more/);
+    partial = true;
+    expect(await guard().fault(CALL, reviewed, 30_000)).toMatch(/cannot be compared .*does not list its tools/);
+    tools = [X];
+    expect(await guard().fault(CALL, reviewed, 30_000)).toBeNull();
+  });
 
   it('that is bound to nothing runs nothing', async () => {
     expect(await guard().fault(CALL, undefined, 30_000)).toMatch(/bound to no definition/);

@@ -1,8 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import type { ReviewedDefinition } from '../call-record/record.js';
 import type { Upstream, UpstreamCaller } from '../pipeline/upstream.js';
+import { nearestNames } from '../nearest-names.js';
 import { foreignText } from '../text.js';
-import { addPage, digestsOf, nothingSeen, toolPageOf } from './definitions.js';
+import { addPage, digestsOf, heldBack, nothingSeen, toolPageOf } from './definitions.js';
 import type { ToolPinStore } from './ports.js';
 
 /** A call whose review is opened, or that was approved. */
@@ -22,9 +23,14 @@ export interface ReviewGuard {
   ): Promise<{ readonly reviewed: ReviewedDefinition; readonly told: string; readonly says: readonly string[] }>;
   /** Why an approved call must not run; `null` when it may. Lists the tools again, within the time left for the call. */
   fault(call: ReviewedCall, reviewed: ReviewedDefinition | undefined, leftMs: number): Promise<string | null>;
+  /** Why no call of this tool may run now, whatever its verdict: its definition is quarantined. */
+  held(call: ReviewedCall): Promise<string | null>;
 }
 
-type Seen = ReturnType<typeof nothingSeen>;
+type Seen = ReturnType<typeof nothingSeen> & {
+  /** Some of the tools are not in it, because an upstream did not list its own. */
+  partial?: true;
+};
 
 /** The tool-call workflow gives an activity at least this much beyond the call's own time. */
 const LIST_LIMIT_MS = 5_000;
@@ -40,11 +46,18 @@ const DESCRIBED_AGAIN_AFTER_MS = 30_000;
 const MAX_PAGES = 100;
 const SHOWN_DIGITS = 16;
 
+/** The listed names that the caller, or whoever made it call, may have meant to be taken for. */
+function likeness(tool: string, names: Iterable<string>): string {
+  const near = nearestNames(tool, names).map((name) => JSON.stringify(foreignText(name, 100)));
+  return near.length === 0 ? '' : `; the name is like ${near.join(', ')}`;
+}
+
 export function createReviewGuard(
   upstream: Pick<Upstream, 'control'>,
   pins: Pick<ToolPinStore, 'seen' | 'read'>,
   /** The name under which this upstream's tools are classed and pinned. */
   upstreamName: string,
+  quarantine = false,
 ): ReviewGuard {
   /**
    * Lists asked for on behalf of an agent a moment ago, for all of its calls that are parked meanwhile. The review of each is bound to what
@@ -64,7 +77,7 @@ export function createReviewGuard(
   /** The upstream's current tools. Throws when it does not list them in time. */
   async function listed(call: ReviewedCall, limitMs: number): Promise<Seen> {
     const untilMs = Date.now() + limitMs;
-    const seen = nothingSeen();
+    const seen: Seen = nothingSeen();
     let cursor: string | null = null;
     for (let pages = 0; pages < MAX_PAGES; pages += 1) {
       const request = {
@@ -77,6 +90,7 @@ export function createReviewGuard(
       const page = reply.kind === 'reply' ? toolPageOf(reply.text) : null;
       if (!page) throw new Error('the upstream does not list its tools');
       addPage(seen, page);
+      if (reply.kind === 'reply' && reply.partial) seen.partial = true;
       for (const { sha256, description } of page.tools)
         descriptions.set(sha256, foreignText(description, DESCRIPTION_UNITS));
       cursor = page.nextCursor;
@@ -113,7 +127,7 @@ export function createReviewGuard(
       if (sha256 === undefined)
         return {
           reviewed: { sha256: null, upstream: upstreamName },
-          told: `definition of the tool UNLISTED: ${shown} tells none`,
+          told: `definition of the tool UNLISTED: ${shown} tells none${likeness(call.tool, seen.keys())}`,
           says: [],
         };
       const known = pinned.digests.get(call.tool);
@@ -131,6 +145,13 @@ export function createReviewGuard(
       };
     },
 
+    async held(call) {
+      if (!quarantine) return null;
+      const [seen, pinned] = await Promise.all([pins.seen(call), pins.read(call)]);
+      const why = heldBack(pinned, call.tool, seen.get(call.tool));
+      return why && `the tool ${foreignText(call.tool, 200)} is in quarantine: ${why}`;
+    },
+
     async fault(call, reviewed, leftMs) {
       if (!reviewed) return 'the review of the call is bound to no definition of the tool: ask anew under another id';
       const { sha256: bound, upstream: reviewedAt = upstreamName } = reviewed;
@@ -140,7 +161,9 @@ export function createReviewGuard(
       if (bound === null) return null;
       let found: readonly string[];
       try {
-        found = digestsOf(await listed(call, Math.min(LIST_LIMIT_MS, leftMs)), call.tool);
+        const seen = await listed(call, Math.min(LIST_LIMIT_MS, leftMs));
+        found = digestsOf(seen, call.tool);
+        if (found.length === 0 && seen.partial) throw new Error('an upstream does not list its tools');
       } catch {
         return 'the definition of the tool cannot be compared with the one the call was reviewed under: the upstream does not list its tools';
       }

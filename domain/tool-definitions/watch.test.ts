@@ -32,6 +32,8 @@ describe.each(STORES)('pinned tools on %s', (kind) => {
   let faults: unknown[];
   let tooLong: string[];
   let failed: boolean;
+  /** Some of several upstreams did not give their part of the list. */
+  let partial: true | undefined;
   let adopted: number[];
   /** The text of an answer that is not a page of tools. */
   let raw: string | null = null;
@@ -49,6 +51,7 @@ describe.each(STORES)('pinned tools on %s', (kind) => {
     faults = [];
     tooLong = [];
     failed = false;
+    partial = undefined;
   });
   afterEach(async () => {
     await store.close();
@@ -86,7 +89,8 @@ describe.each(STORES)('pinned tools on %s', (kind) => {
         control: async (_caller, request) => {
           const cursor = (request['params'] as JsonObject)['cursor'];
           const index = typeof cursor === 'string' ? Number(cursor.slice(5)) : 0;
-          return { kind: 'reply', statusCode: 200, text: raw ?? JSON.stringify(pages[index]), failed };
+          const text = raw ?? JSON.stringify(pages[index]);
+          return { kind: 'reply', statusCode: 200, text, failed, ...(partial && { partial }) };
         },
         callTool: () => Promise.reject(new Error('unused')),
         close: () => Promise.resolve(),
@@ -246,6 +250,29 @@ describe.each(STORES)('pinned tools on %s', (kind) => {
     });
     await list([[tool('a', 'other')], [tool('b')]], { watched });
     expect(await found()).toEqual([expect.objectContaining({ changed: ['a'], added: [], removed: [] })]);
+  });
+
+  it('takes nothing for gone where an upstream is missing in the list, and still finds what changed and came', async () => {
+    await list([[tool('one__a'), tool('two__b')]]);
+    partial = true;
+    await list([[tool('one__a')]]);
+    expect(await found()).toEqual([]);
+    expect([...(await pins.seen(OWNER)).keys()].toSorted()).toEqual(['one__a', 'two__b']);
+    await list([[tool('one__a', 'does something else'), tool('one__new')]]);
+    expect(await found()).toMatchObject([{ changed: ['one__a'], added: ['one__new'], removed: [] }]);
+    partial = undefined;
+    await list([[tool('one__a')]]);
+    expect((await found()).slice(1)).toMatchObject([{ changed: [], removed: ['two__b'] }]);
+  });
+
+  it('pins a first list with a missing upstream, and takes it for whole once all of it was seen', async () => {
+    partial = true;
+    await list([[tool('one__a')]]);
+    expect((await pins.read(OWNER)).complete).toBe(false);
+    partial = undefined;
+    await list([[tool('one__a'), tool('two__b')]]);
+    expect((await pins.read(OWNER)).complete).toBe(true);
+    expect(await found()).toEqual([]);
   });
 
   it('lets a first list of more pages than it puts together go on, leaves it open, and says so', async () => {

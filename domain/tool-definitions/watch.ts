@@ -11,11 +11,13 @@ import {
   addPage,
   digestsOf,
   driftOf,
+  heldBack,
   nothingSeen,
   type SeenTools,
   toldIn,
   type ToolPage,
   toolPageOf,
+  withoutTools,
 } from './definitions.js';
 import type { PinnedTools, PinOwner, ToolPinStore } from './ports.js';
 
@@ -24,6 +26,8 @@ export interface ToolWatchOptions {
   readonly ledger: Ledger;
   /** Answers 502 instead of forwarding a list that changed or that contains instructions to a model. */
   readonly block: boolean;
+  /** Leaves tools out of lists whose definition is not the pinned one, or instructs a model, until an operator accepts them. */
+  readonly quarantine?: boolean;
   /** Called when a list could not be checked. It is then forwarded, unless `block` is set. */
   readonly onFault: (error: unknown) => void;
   /** Called once per list that has more pages than are collected. */
@@ -55,6 +59,8 @@ interface Walk {
   readonly from: string | null;
   next: string | null;
   pages: number;
+  /** A page of it lacked the tools of an upstream that did not answer. */
+  partial: boolean;
   /** Findings so far, which become one row together with those of the next pages. */
   untold: readonly NewLedgerRow[];
 }
@@ -83,15 +89,20 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
       const method = request['method'] as string;
       if (!CONTROL_METHODS.get(method)?.readByModel) return reply;
       let poisoned: boolean;
+      let held: ReadonlySet<string> = new Set();
       try {
         const text = reply.kind === 'reply' ? reply.text : null;
-        poisoned =
-          method === 'tools/list'
-            ? await look(caller, request, text === null ? null : toolPageOf(text))
-            : text !== null && (await listen(caller, method, text));
+        if (method === 'tools/list')
+          ({ poisoned, held } = await look(
+            caller,
+            request,
+            text === null ? null : toolPageOf(text),
+            reply.kind === 'reply' && reply.partial,
+          ));
+        else poisoned = text !== null && (await listen(caller, method, text));
       } catch (error) {
         options.onFault(error);
-        if (options.block)
+        if (options.block || options.quarantine)
           throw new GateError(
             'tool_definition_poisoned',
             'what the upstream tells a model could not be compared with what was pinned',
@@ -101,11 +112,13 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
           );
         return reply;
       }
-      if (poisoned && options.block)
+      // Of what is no list of tools nothing can be left out.
+      if (poisoned && (options.block || (options.quarantine && method !== 'tools/list')))
         throw new GateError(
           'tool_definition_poisoned',
           'the definitions of the tools changed, or hold instructions to a model; the operator has to look at them and accept them',
         );
+      if (held.size > 0 && reply.kind === 'reply') return { ...reply, text: withoutTools(reply.text, held) };
       return reply;
     },
   };
@@ -121,8 +134,13 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
     return row !== null;
   }
 
-  /** True when something is wrong with what was seen of this list so far. */
-  async function look(owner: PinOwner, request: JsonObject, page: ToolPage | null): Promise<boolean> {
+  /** Whether something is wrong with what was seen of this list so far, and which tools of this page are held back. */
+  async function look(
+    owner: PinOwner,
+    request: JsonObject,
+    page: ToolPage | null,
+    partial: boolean | undefined,
+  ): Promise<{ readonly poisoned: boolean; readonly held: ReadonlySet<string> }> {
     const key = `${owner.tenant}/${owner.agent}`;
     const walk = walkOf(key, cursorOf(request));
     const known = walks.get(key);
@@ -136,20 +154,23 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
         throw error;
       });
     }
-    if (!page) return false;
+    if (!page) return { poisoned: false, held: new Set() };
     walk.next = page.nextCursor;
     walk.pages += 1;
+    walk.partial ||= partial === true;
     const within = walk.pages <= MAX_PAGES;
     if (walk.pages === MAX_PAGES + 1) options.onTooLong(owner, MAX_PAGES);
     const { seen } = walk;
     addPage(seen, page);
     if (walk.pages >= MAX_PAGES) walk.seen = nothingSeen();
     const ended = walk.next === null;
-    const whole = ended && within && walk.from === null;
+    const whole = ended && within && walk.from === null && !walk.partial;
     if (ended) walks.delete(key);
     else walks.set(key, walk);
 
-    if (within) await options.pins.saw(owner, shownIn(seen), whole);
+    const shownNow = shownIn(seen);
+    await options.pins.keep(owner.tenant, new Map(page.tools.map(({ sha256, text }) => [sha256, text])));
+    if (within) await options.pins.saw(owner, shownNow, whole);
     let pinned = await options.pins.read(owner);
     // Pins that cover only description and input schema: if those are unchanged, the whole definition is pinned from now on.
     const wider = new Map(
@@ -163,7 +184,8 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
       pinned = await options.pins.read(owner);
     }
     if (!pinned.complete && !pinned.tampered && within) {
-      await options.pins.pin(owner, seen.digests);
+      const harmless = [...seen.digests].filter(([name]) => !options.quarantine || !seen.injected.has(name));
+      await options.pins.pin(owner, new Map(harmless));
       if (whole) await options.pins.complete(owner);
       // Compare a first list with the pins it just made, so that listing it again gives the same rows.
       pinned = { ...(await options.pins.read(owner)), complete: false };
@@ -175,14 +197,17 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
     const tell = ended || walk.pages >= MAX_PAGES || options.block;
     walk.untold = tell ? [] : rows;
     if (tell && rows.length > 0) await options.ledger.append(rows);
-    return rows.length > 0;
+    const poisoned = rows.length > 0;
+    if (!options.quarantine) return { poisoned, held: new Set() };
+    const held = page.tools.filter(({ name }) => heldBack(pinned, name, shownNow.get(name)) !== null);
+    return { poisoned, held: new Set(held.map(({ name }) => name)) };
   }
 
   /** The list that this page continues. A page that was not requested in order is checked on its own. */
   function walkOf(key: string, cursor: string | null): Walk {
     const known = walks.get(key);
     if (cursor !== null && known?.next === cursor) return known;
-    return { seen: nothingSeen(), from: cursor, next: null, pages: 0, untold: [] };
+    return { seen: nothingSeen(), from: cursor, next: null, pages: 0, partial: false, untold: [] };
   }
 }
 

@@ -317,7 +317,7 @@ const ensureKeyRing = (file: string): string =>
     },
   );
 
-function ensureSigningKey(path: string): SigningKey {
+export function ensureSigningKey(path: string): SigningKey {
   const [keyFile, pubFile] = [`${path}.key`, `${path}.pub`];
   if (readIfPresent(keyFile, PRIVATE_FILE) === null && readIfPresent(pubFile, PUBLIC_FILE) !== null)
     throw new Error(

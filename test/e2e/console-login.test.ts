@@ -7,6 +7,7 @@ import { commandLine } from '../support/command.js';
 import { needs } from '../support/needs.js';
 import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
 import { eventually } from '../support/waiting.js';
+import { watchedPage } from '../support/watched-page.js';
 
 const executable = chromiumPath();
 const inBrowser = executable === null ? describe.skip : describe;
@@ -45,13 +46,8 @@ inBrowser(`signing in at the command line with a browser${needs('chromium', exec
   }, 120_000);
 
   const opened = async (options: BrowserContextOptions = {}): Promise<Page> => {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
-    contexts.push(context);
-    const page = await context.newPage();
-    page.on('pageerror', (error) => void complaints.push(error.message));
-    page.on('console', (message) => {
-      if (/Content Security Policy/.test(message.text())) complaints.push(message.text());
-    });
+    const page = await watchedPage(browser, complaints, options);
+    contexts.push(page.context());
     return page;
   };
   /** `gate login`, and the address that it prints. */

@@ -11,6 +11,7 @@ import { needs } from '../support/needs.js';
 import { pictured } from '../support/pictures.js';
 import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
 import { eventually, timePasses } from '../support/waiting.js';
+import { watchedPage } from '../support/watched-page.js';
 
 const executable = chromiumPath();
 const inBrowser = executable === null ? describe.skip : describe;
@@ -52,13 +53,8 @@ inBrowser(`the queue of the console in a browser${needs('chromium', executable !
     through,
     ...options
   }: BrowserContextOptions & { as?: string; through?: number } = {}) => {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
-    contexts.push(context);
-    const page = await context.newPage();
-    page.on('pageerror', (error) => void complaints.push(error.message));
-    page.on('console', (message) => {
-      if (/Content Security Policy/.test(message.text())) complaints.push(message.text());
-    });
+    const page = await watchedPage(browser, complaints, options);
+    contexts.push(page.context());
     const link = new URL(await linkFor(as));
     if (through !== undefined) link.port = String(through);
     await page.goto(link.href);
@@ -109,6 +105,48 @@ inBrowser(`the queue of the console in a browser${needs('chromium', executable !
     await page.getByRole('button', { name: 'Deny', exact: true }).click();
     expect(await notice(page).textContent()).toMatch(/denied/i);
   }, 90_000);
+
+  it('decides beside more visible windows than a browser has connections, and all of them follow', async () => {
+    const [row, later] = [await parked('windows'), 'windows-later'];
+    const page = await signedIn();
+    const windows: Page[] = [];
+    for (let window = 0; window < 8; window += 1) {
+      const other = await page.context().newPage();
+      await other.goto(url(page, '/hil?q=windows'));
+      windows.push(other);
+    }
+    await page.goto(url(page, `/hil/${row.id}`));
+    await page.getByRole('button', { name: 'Deny', exact: true }).click();
+    expect(await notice(page).textContent()).toMatch(/denied/i);
+    const come = async (agent: string) => {
+      const { id } = await parked(agent);
+      for (const window of windows.filter((one) => !one.isClosed())) await rowOf(window, id).waitFor();
+    };
+    await come(later);
+    // Whichever of them listened for the others.
+    for (const window of windows.slice(0, 4)) await window.close();
+    await come(later);
+  }, 120_000);
+
+  it('shows whom an open call is for when somebody takes it, and keeps what is being typed beside', async () => {
+    const row = await parked('taken');
+    const [page, other] = [await signedIn(), await signedIn()];
+    await page.goto(url(page, `/hil/${row.id}`));
+    await page.getByLabel('Reason, which its agent is told').fill('I am still wri');
+    await other.goto(url(other, `/hil/${row.id}`));
+    await other.getByRole('button', { name: 'Assign to me' }).click();
+    await page.locator('[data-fresh="facts"]', { hasText: 'operator:dev' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Assign to me' }).count()).toBe(0);
+    expect(await page.getByLabel('Reason, which its agent is told').inputValue()).toBe('I am still wri');
+  }, 60_000);
+
+  it('says the exact time beside the relative one where nothing hovers', async () => {
+    const row = await parked('exact');
+    const page = await signedIn({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
+    await page.goto(url(page, `/hil/${row.id}`));
+    const asked = page.locator('.facts time').first();
+    expect(await asked.innerText()).toMatch(/\(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\)/);
+  }, 60_000);
 
   it('looks as the README shows it', async () => {
     await parked('release-bot', { path: 'releases/2026-11', force: true }, 'create_issue');
@@ -375,7 +413,6 @@ inBrowser(`the queue of the console in a browser${needs('chromium', executable !
     const words = '</script><img src=x onerror=alert(1)>\u202e\u0007';
     const row = await parked('hostile', { from: 'operating', to: words, amount: 1, [`k<b>`]: 'x'.repeat(2_000) });
     const page = await signedIn();
-    page.on('dialog', (dialog) => void complaints.push(dialog.message()));
     for (const path of [
       `/hil/${row.id}`,
       `/hil/${row.id}/modify`,

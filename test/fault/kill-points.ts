@@ -2,6 +2,7 @@ import type { CallState } from '../../contracts/call.js';
 import type { EventKind } from '../../contracts/event-kinds.js';
 import type { KillPoint, Moment, Step } from '../support/kill-host.js';
 import type { HostKind } from '../support/kill-host-driver.js';
+import { HANGS_UP } from '../support/kill-host-tools.js';
 
 /**
  * The one kill-point table (docs/architecture/record-and-claim.md#kill-points): where the process dies, in which story, and how the story
@@ -60,6 +61,15 @@ export const STORIES = {
   /** Nobody decides for a while. */
   escalate: { tier: 'yellow', otherwise: 'red', operator: null, ttlSecs: 300, escalateShare: 0.005 },
   expire: { tier: 'yellow', otherwise: 'green', operator: null, ttlSecs: 2 },
+  /** The tool runs and hangs up; a probe finds out what became of it. The rules let a probe read before and after. */
+  probe: {
+    tier: 'green',
+    otherwise: 'green',
+    operator: null,
+    ttlSecs: 600,
+    tool: HANGS_UP,
+    settles: ['completed', 'not_run'],
+  },
 } as const;
 export type Story = keyof typeof STORIES;
 
@@ -110,6 +120,22 @@ const ENDS = {
     kinds: [...JUDGED, 'upstream.outcome'],
     allowed: true,
     executed: 1,
+    replay: 409,
+    review: null,
+  },
+  'found to have run': {
+    state: 'completed',
+    kinds: [...JUDGED, 'upstream.outcome', 'upstream.outcome', 'upstream.outcome'],
+    allowed: true,
+    executed: 1,
+    replay: 200,
+    review: null,
+  },
+  'found not to have run': {
+    state: 'not_run',
+    kinds: [...JUDGED, 'upstream.outcome', 'upstream.outcome', 'upstream.outcome'],
+    allowed: true,
+    executed: 0,
     replay: 409,
     review: null,
   },
@@ -260,6 +286,13 @@ const TABLE: readonly KillCase[] = [
   }),
   ...each('allow', 'callUpstream', ['during', 'after'], 'executed'),
   ...each('allow', 'tryAppendRows', AROUND, 'executed', { nth: 2 }),
+
+  // A probe reads, and may look again; what it found stands, and the tool is not run again.
+  ...each('probe', 'callUpstream', ['claimed'], 'found not to have run'),
+  ...each('probe', 'callUpstream', ['during', 'after'], 'found to have run'),
+  ...each('probe', 'probeCall', AROUND, 'found to have run', {
+    known: 'kill -9 in a look of a probe: one end, one row of it, nothing executed twice',
+  }),
 
   // Parking: the verdict stands whatever is said later, and the call waits for its decision.
   // What the sandbox says is asked again, and is the same.

@@ -15,6 +15,7 @@ export const BEFORE_RULE_ASKED_AGAIN = 'rule-not-asked-again';
 export const REVIEW_HISTORIES = 'workflows/review/histories';
 export const STREAM_HISTORIES = 'workflows/egress/histories';
 export const CALLBACK_HISTORIES = 'workflows/callback/histories';
+export const PROBE_HISTORIES = 'workflows/probe/histories';
 export const RECONCILE_HISTORIES = 'workflows/reconcile/histories';
 
 const { History } = proto.temporal.api.history.v1;

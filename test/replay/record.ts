@@ -9,13 +9,14 @@ import { openBench, settled, until } from '../support/kill-host-driver.js';
 import { startStack } from '../support/stack.js';
 import { CURRENT_SHAPE, HISTORIES, IN_BURSTS, RULE_ASKED_AGAIN } from './histories.js';
 import { recordCallbacksAndPass } from './record-others.js';
+import { recordProbes } from './record-probes.js';
 import { recordReviews } from './record-reviews.js';
 import { recordStream } from './record-stream.js';
 import { openRecordings } from './recording.js';
 import { timePasses } from '../support/waiting.js';
 
 /**
- * `npm run histories [-- calls | ledger-down | stream | burst | lost-rule | callbacks-and-pass | reviews] [--replace <file>]`: records a history per way a call can
+ * `npm run histories [-- calls | ledger-down | stream | burst | lost-rule | callbacks-and-pass | probes | reviews] [--replace <file>]`: records a history per way a call can
  * go, with the fixed test key, into the `histories/` of its workflow. It adds those that are missing and leaves the others: a workflow that no
  * longer replays one would strand the calls that are open when it is deployed.
  */
@@ -125,7 +126,7 @@ async function recordOfLostRule(): Promise<void> {
   try {
     const gate = bench.gate();
     const call = { key: randomUUID(), arguments: { approval_tier: 'auto' } };
-    const before = await gate.start({ script: { tier: 'yellow' }, kill: { step: 'decideByRule', when: 'before' } });
+    const before = await gate.start({ script: { tier: 'yellow' }, kills: [{ step: 'decideByRule', when: 'before' }] });
     void before.call(call).catch(() => undefined);
     await before.ended;
     const host = await gate.start();
@@ -143,6 +144,7 @@ const RECORDINGS = {
   'lost-rule': recordOfLostRule,
   stream: () => recordStream(recordings),
   'callbacks-and-pass': () => recordCallbacksAndPass(recordings),
+  probes: () => recordProbes(recordings),
   reviews: () => recordReviews(recordings),
 };
 const { positionals: asked, values } = parseArgs({

@@ -15,6 +15,7 @@ import {
   IN_BURSTS,
   BEFORE_RULE_ASKED_AGAIN,
   RULE_ASKED_AGAIN,
+  PROBE_HISTORIES,
   RECONCILE_HISTORIES,
   REVIEW_HISTORIES,
   STREAM_HISTORIES,
@@ -96,10 +97,11 @@ describe('workflows replay what was recorded', () => {
     expect(other?.fault).toMatch(/[Nn]ondeterminis|does not match/);
   }, 240_000);
 
-  it('replays callbacks, taken and given up, and a pass of reconciliation', async () => {
+  it('replays callbacks, taken and given up, a probe, and a pass of reconciliation', async () => {
     const files = [
       `${CALLBACK_HISTORIES}/delivered.pb`,
       `${CALLBACK_HISTORIES}/given-up.pb`,
+      `${PROBE_HISTORIES}/found.pb`,
       `${RECONCILE_HISTORIES}/pass.pb`,
     ].map((file) => join(PROJECT_ROOT, file));
     expect(await replay(...files)).toEqual(files.map((file) => ({ file, fault: null })));

@@ -89,6 +89,10 @@ describe('the callback of a call', () => {
     );
     await aWhile();
     expect(at('/hooks/approved')).toHaveLength(1);
+    const rows = await gate.rows(parked.correlationId, (found) => found.includes('callback.delivered'));
+    expect(rows.filter((row) => row.event_kind === 'callback.delivered')).toEqual([
+      expect.objectContaining({ tenant: 'acme', authorized: true, policy_decision: { status: 'approved' } }),
+    ]);
   });
 
   it('reports a denial', async () => {

@@ -6,6 +6,7 @@ import type { JsonObject } from '../../contracts/json.js';
 import { chromiumPath, openBrowser } from '../support/browser.js';
 import { echoTools, type EchoTools, type LiteFixture, openLite } from '../support/lite.js';
 import { needs } from '../support/needs.js';
+import { watchedPage } from '../support/watched-page.js';
 
 const OPERATOR = 'operator-token-0123456789-0123456789';
 const executable = chromiumPath();
@@ -34,12 +35,7 @@ inBrowser(`the console of lite in a browser${needs('chromium', executable !== nu
 
   const open = async (context: BrowserContextOptions = {}, env: Record<string, string> = {}) => {
     gate = await openLite({ GATE_LITE_UPSTREAM_URL: tools.url, GATE_LITE_DECIDE_TOKEN: OPERATOR, ...env });
-    page = await (await browser.newContext({ viewport: { width: 1280, height: 800 }, ...context })).newPage();
-    page.on('pageerror', (error) => void complaints.push(error.message));
-    page.on('dialog', (dialog) => void complaints.push(`a dialog: ${dialog.message()}`));
-    page.on('console', (message) => {
-      if (/Content Security Policy/.test(message.text())) complaints.push(message.text());
-    });
+    page = await watchedPage(browser, complaints, context);
     page.on('request', (request) => {
       const { origin, protocol } = new URL(request.url());
       if (protocol !== 'data:' && origin !== gate.lite.url) complaints.push(`asked elsewhere: ${request.url()}`);

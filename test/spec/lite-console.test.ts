@@ -100,6 +100,39 @@ describe('the console of lite', () => {
     },
   );
 
+  it('says on a page that there is none, to whoever looks at pages, and in JSON to programs', async () => {
+    await open();
+    for (const path of ['/no-such-page', '/hil/x/y/z', '/tenants']) {
+      const { status, text, headers } = await browserAt(gate.lite.url).get(path);
+      expect([path, status, text.includes('</html>')]).toEqual([path, 404, true]);
+      expect(headers.get('content-security-policy')).toContain("default-src 'none'");
+      const program = await gate.send('GET', path);
+      expect([path, program.status, program.body['error']]).toEqual([path, 404, 'not_found']);
+    }
+  });
+
+  it('shows the text of a rule, and says of none that there is none', async () => {
+    await open();
+    const browser = await signIn();
+    const { text } = await browser.get('/policies/budget.rego');
+    expect(text).toContain('package gate.authz');
+    const [, line] = /href="\/policies\/budget\.rego#(L\d+)"/.exec((await browser.get('/policies')).text) ?? [];
+    expect(text).toContain(`<span id="${line}">`);
+    expect((await browser.get('/policies/none.rego')).status).toBe(404);
+  });
+
+  it('is signed in beside another lite of the same host', async () => {
+    await open();
+    const browser = await signIn();
+    const first = gate;
+    await open();
+    const other = await signIn();
+    expect(other.cookie().split('=')[0]).not.toBe(browser.cookie().split('=')[0]);
+    const both = { cookie: `${browser.cookie()}; ${other.cookie()}` };
+    for (const lite of [first, gate]) expect((await browserAt(lite.lite.url).get('/hil', both)).status).toBe(200);
+    await first.close();
+  });
+
   it('has no page and no navigation for what lite has not: decision links, passkeys', async () => {
     await open();
     const browser = await signIn();
@@ -161,7 +194,9 @@ describe('signing in at lite', () => {
     const link = gate.lite.signInLink() ?? '';
     const browser = browserAt(gate.lite.url);
     const came = await browser.get(link);
-    expect(came.headers.get('set-cookie')).toMatch(/^gate_console_session=[\w-]{43}; .*HttpOnly; SameSite=Lax$/);
+    expect(came.headers.get('set-cookie')).toMatch(
+      /^gate_console_session_[0-9a-f]{8}=[\w-]{43}; .*HttpOnly; SameSite=Lax$/,
+    );
     const used = await browserAt(gate.lite.url).get(link);
     expect([used.status, used.text]).toEqual([401, expect.stringContaining('`gate lite link` prints a new one')]);
     // Whoever is signed in and opens the used link again wants the page.

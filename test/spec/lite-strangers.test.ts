@@ -29,6 +29,10 @@ const FOR_EVERYBODY = new Map<string, number>([
   ['GET /health', 200],
   ['GET /readyz', 200],
   ['GET /docs/select-a-contract', 200],
+  ['GET /.well-known/jwks.json', 200],
+  // Which issuer to ask, which is none here.
+  ['GET /.well-known/oauth-protected-resource', 404],
+  ['GET /.well-known/oauth-protected-resource/mcp', 404],
   // Pages lead to the sign-in, whose form anybody may see and fill in.
   ...CONSOLE_ROUTES.filter((route) =>
     /^(?:GET \/(?:$|hil|me$|audit$|policies|health-of)|POST \/logout)/.test(route),

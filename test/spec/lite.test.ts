@@ -799,7 +799,7 @@ describe('the file', () => {
   );
 
   it('full: clear words, nothing runs, and what was answered before is still there', async () => {
-    await open({}, { maxPages: 190 });
+    await open({}, { maxPages: 200 });
     const ids: string[] = [];
     let refused: Awaited<ReturnType<LiteFixture['call']>> | null = null;
     for (let index = 0; index < 300 && !refused; index += 1) {

@@ -78,7 +78,10 @@ const inSession = (session: string, body: unknown, headers: Record<string, strin
 describe('an unmodified MCP client, one address changed', () => {
   it('lists tools, calls one, pings, and ends its session', async () => {
     const agent = await client();
-    expect(agent.getServerCapabilities()).toEqual({ tools: { listChanged: true } });
+    expect(agent.getServerCapabilities()).toEqual({
+      tools: { listChanged: true },
+      tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } },
+    });
     expect((await agent.listTools()).tools.map(({ name }) => name)).toContain('wire_transfer');
     expect(await agent.ping()).toEqual({});
     const before = tools.state().counts['list_files'] ?? 0;
@@ -194,7 +197,7 @@ describe('a session', () => {
     const session = await openSession();
     const reply = await inSession(session, { jsonrpc: '2.0', id: 'q', method: 'tools/unheard-of', params: {} });
     expect(reply).toMatchObject({ status: 200, body: { id: 'q', error: { code: -32_601 } } });
-    const unjudged = { ...listFiles(), params: { name: 'list_files', task: { ttl: 1 } } };
+    const unjudged = { ...listFiles(), params: { name: 'list_files', priority: 1 } };
     expect((await inSession(session, unjudged)).body).toMatchObject({ id: 1, error: { code: -32_602 } });
     expect(await inSession(session, '{"jsonrpc":"2.0","id":1')).toMatchObject({
       status: 400,
@@ -228,6 +231,21 @@ describe('a client that asks again because no answer came', () => {
     await inSession(session, { ...listFiles('again'), params: { name: 'list_files', arguments: { path: 'notes' } } });
     await inSession(await openSession(), listFiles('again'));
     expect(tools.state().counts['list_files']).toBe(before + 6);
+  });
+
+  it('gets it in another session too, under a key of its own', async () => {
+    const before = tools.state().counts['list_files'] ?? 0;
+    const keyed = (id: number) => ({
+      ...listFiles(id),
+      params: { name: 'list_files', arguments: {}, _meta: { 'gate/idempotency-key': 'monthly-report' } },
+    });
+    const [first, second] = [await openSession(), await openSession()];
+    expect((await inSession(first, keyed(1))).body).toMatchObject({ id: 1, result: { content: expect.any(Array) } });
+    expect((await inSession(second, keyed(2))).body).toMatchObject({ id: 2, result: { content: expect.any(Array) } });
+    expect(tools.state().counts['list_files']).toBe(before + 1);
+    // Who selects a contract has a header for it, and one key is enough.
+    const headers = { 'X-Gate-Decision-Contract': 'gate.decision/v1', 'X-Gate-Idempotency-Id': randomUUID() };
+    expect((await inSession(first, keyed(3), headers)).body).toMatchObject({ error: 'unjudged_field' });
   });
 
   it('hangs up while a person decides, comes back to the place it knows, and gets the one answer', async () => {

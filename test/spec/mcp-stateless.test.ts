@@ -56,6 +56,10 @@ describe('a client of MCP 2026-07-28, which has no sessions', () => {
     expect(JSON.stringify(answer.content)).toContain('README.txt');
     const denied = await client.callTool({ name: 'delete_file', arguments: { path: 'a.txt' } });
     expect([denied.isError, JSON.stringify(denied.content)]).toEqual([true, expect.stringContaining('policy_denied')]);
+    expect(denied._meta?.['gate/verdict']).toMatchObject({
+      reasons: expect.any(Array),
+      advice: { retry: 'no', person_can_help: false, allowed: expect.any(String) },
+    });
     await client.close();
     expect(sent.map(({ method }) => method)).toEqual(['server/discover', 'tools/list', 'tools/call', 'tools/call']);
     expect(sent.every(({ session }) => session === null)).toBe(true);
@@ -68,6 +72,42 @@ describe('a client of MCP 2026-07-28, which has no sessions', () => {
       expect([status, body]).toMatchObject([200, { id: 1, result: { resultType: 'complete' } }]);
     }
     expect(tools.state().counts['list_files']).toBe(before + 2);
+  });
+
+  it('makes requests with one key of the client one call, whatever their ids: the tool runs once, each gets the answer', async () => {
+    const call = (id: number, key: string, path = '.') =>
+      gate.send('POST', '/mcp', {
+        body: {
+          jsonrpc: '2.0',
+          id,
+          method: 'tools/call',
+          params: {
+            name: 'list_files',
+            arguments: { path },
+            _meta: { ...META, progressToken: id, 'gate/idempotency-key': key },
+          },
+        },
+        headers: {
+          accept: 'application/json, text/event-stream',
+          'mcp-protocol-version': '2026-07-28',
+          'mcp-method': 'tools/call',
+          'mcp-name': 'list_files',
+        },
+      });
+    const before = tools.state().counts['list_files'] ?? 0;
+    const [first, again] = [await call(21, 'order-17'), await call(22, 'order-17')];
+    expect([first.body, again.body]).toMatchObject([
+      { id: 21, result: { resultType: 'complete', content: expect.any(Array) } },
+      { id: 22, result: first.body['result'] },
+    ]);
+    expect(tools.state().counts['list_files']).toBe(before + 1);
+    expect((await call(23, 'order-17', 'notes')).body).toMatchObject({
+      id: 23,
+      result: { _meta: { 'gate/verdict': { error: 'server_execution_idempotency_conflict' } } },
+    });
+    expect((await call(24, 'order-18')).body).toMatchObject({ id: 24, result: { resultType: 'complete' } });
+    expect(tools.state().counts['list_files']).toBe(before + 2);
+    for (const key of ['', 'a b', 'é', 'x'.repeat(129)]) expect((await call(25, key)).status).toBe(400);
   });
 
   it.each<[string, JsonObject, Record<string, string>, number, number]>([

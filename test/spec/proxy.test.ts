@@ -502,7 +502,7 @@ describe('who may call the proxy', () => {
   });
 
   it('takes tenant and agent from the certificate, never from a header or the body', async () => {
-    const claims = { 'x-gate-agent-id': 'build-bot', 'x-gate-tenant-scope': 'evil', authorization: 'Bearer build-bot' };
+    const claims = { 'x-gate-agent-id': 'build-bot', 'x-gate-tenant-scope': 'evil' };
     const named = { name: 'list_files', arguments: {}, agent_id: 'build-bot', tenant: 'evil' };
     expect(await bot.send(rpc('tools/call', named, 1), { ...selected(), ...claims })).toMatchObject({
       status: 400,
@@ -515,6 +515,12 @@ describe('who may call the proxy', () => {
     expect(reply.status).toBe(200);
     for (const row of await gate.rows(reply.correlationId, (kinds) => kinds.includes('upstream.outcome')))
       expect(row).toMatchObject({ agent_id: 'support-bot', tenant: 'acme' });
+    // A token that does not hold is not ignored for the sake of the certificate beside it.
+    const token = { ...selected(), authorization: 'Bearer build-bot' };
+    expect(await bot.send(rpc('tools/call', { name: 'list_files', arguments: {} }, 1), token)).toMatchObject({
+      status: 401,
+      body: { error: 'token_invalid' },
+    });
   });
 
   it('judges 400, 413 and 426 before 401, and 401 before anything else', async () => {

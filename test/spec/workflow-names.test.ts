@@ -5,6 +5,7 @@ import { describe, expect, it } from '@jest/globals';
 import { PROJECT_ROOT } from '../../config/project-root.js';
 import { CALLBACK } from '../../workflows/callback/messages.js';
 import { EGRESS } from '../../workflows/egress/messages.js';
+import { PROBE } from '../../workflows/probe/messages.js';
 import { RECONCILE } from '../../workflows/reconcile/messages.js';
 import { REVIEW } from '../../workflows/review/messages.js';
 import { SETTLE_ROW } from '../../workflows/settle-row/messages.js';
@@ -42,6 +43,7 @@ describe('names of workflows, their messages and their failures stand in message
       TOOL_CALL,
       REVIEW,
       CALLBACK,
+      PROBE,
       EGRESS,
       RECONCILE,
       SETTLE_ROW,

@@ -8,6 +8,9 @@ import { openSessionStore, type SessionStore, type SignedIn } from '../../adapte
 import type { Assets } from '../../api/console/assets.js';
 import { createConsoleService } from '../../api/console/app.js';
 import { ASK_LIMITS, type AskLimits } from '../../api/console/services-over-http.js';
+import type { HilOptions } from '../../api/hil/app.js';
+import type { Over } from '../../api/plugins/declaration.js';
+import type { SignInMode } from '../../api/console/sign-in/mode.js';
 import { operatorTokenMode } from '../../api/console/sign-in/operator-token.js';
 import { consoleMetrics } from '../../api/console/metrics.js';
 import type { Service } from '../../api/plugins/service.js';
@@ -77,16 +80,22 @@ export async function openConsole(
     about = ABOUT,
     limits = ASK_LIMITS,
     consoleUrl,
+    signIn,
+    hilOptions,
   }: {
     readonly about?: AboutConsole;
     readonly limits?: AskLimits;
     /** Where passkeys belong; without it there are none. */
     readonly consoleUrl?: string;
+    /** Another way to sign in than by an operator's token. */
+    readonly signIn?: (hil: Promise<Over>, clock: () => number) => SignInMode;
+    readonly hilOptions?: Partial<HilOptions>;
   } = {},
 ): Promise<ConsoleFixture> {
   const hil = await openHil('sqlite', {
     sender: { decide: (decision) => fixture.sender(decision) },
     ...(consoleUrl !== undefined && { consoleUrl }),
+    ...hilOptions,
   });
   const place = hil.place.target as { file: string };
   const target = { file: `${place.file}.console` };
@@ -138,6 +147,16 @@ export async function openConsole(
   };
   const open = async () => {
     const sessions = await openSessionStore({ target, key, idleMs, clock });
+    const hilOver = answering('hil', async ({ pathname, search }, { method, headers, body }) => {
+      const answer = await hil.service.app.inject({
+        method: method as 'GET' | 'POST',
+        url: pathname + search,
+        headers: { ...headers, 'x-test-caller': 'console' },
+        ...(body !== undefined && { payload: body }),
+      });
+      const setCookies = [answer.headers['set-cookie'] ?? []].flat();
+      return { status: answer.statusCode, body: answer.body, setCookies };
+    });
     const service = createConsoleService({
       logger: pino({ level: 'silent' }),
       registry: new Registry(),
@@ -148,21 +167,12 @@ export async function openConsole(
       assets,
       passkeyRequired: 'none',
       about,
-      signIn: operatorTokenMode({ operators, clock }),
+      signIn: signIn?.(hilOver, clock) ?? operatorTokenMode({ operators, clock }),
       url: undefined,
       sessionSeconds: idleMs / 1_000,
       metrics: consoleMetrics(new Registry()),
       neighbours: {
-        hil: answering('hil', async ({ pathname, search }, { method, headers, body }) => {
-          const answer = await hil.service.app.inject({
-            method: method as 'GET' | 'POST',
-            url: pathname + search,
-            headers: { ...headers, 'x-test-caller': 'console' },
-            ...(body !== undefined && { payload: body }),
-          });
-          const setCookies = [answer.headers['set-cookie'] ?? []].flat();
-          return { status: answer.statusCode, body: answer.body, setCookies };
-        }),
+        hil: hilOver,
         ledger: answering('ledger', async ({ pathname, search }, { method }) => {
           const answer = await fixture.ledger(pathname, search, method);
           return answer instanceof WholeAnswer ? answer : { status: 200, body: JSON.stringify(answer) };

@@ -6,11 +6,16 @@ import { STACK_START_LIMIT_MS, startStack } from './stack.js';
 
 /** What an edition is opened over: the tools, where it keeps its state, and whether it hands on lists that changed. */
 export interface EditionOptions {
-  readonly url: string;
+  readonly url?: string;
+  /** A file of several upstreams, instead of the address of one, and where its secrets are. */
+  readonly upstreams?: string;
+  readonly secrets?: Readonly<Record<string, string>>;
   readonly folder: string;
   /** The agent's name in the full stack; lite's is nobody's. */
   readonly agent: string;
   readonly blocks?: boolean;
+  /** More settings, by what stands behind `GATE_PROXY_` or `GATE_LITE_`. */
+  readonly settings?: Readonly<Record<string, string>>;
 }
 
 /** One edition of Gate before some tools, as an agent and an operator meet it. */
@@ -18,6 +23,8 @@ export interface Edition {
   readonly bot: AgentClient;
   readonly ledgerFile: string;
   approve(correlationId: string): Promise<number>;
+  /** What the readiness of the front door says. */
+  ready(): Promise<JsonObject>;
   /** What the operator is told to look at. */
   reasons(correlationId: string): Promise<readonly string[]>;
   /** Goes on over the same stores as a new process. */
@@ -25,12 +32,22 @@ export interface Edition {
   stop(): Promise<void>;
 }
 
+const under = (prefix: string, settings: Readonly<Record<string, string>> = {}): Record<string, string> =>
+  Object.fromEntries(Object.entries(settings).map(([name, value]) => [prefix + name, value]));
+
 async function openStack(options: EditionOptions): Promise<Edition> {
-  const { url, folder: stateDir, agent, blocks } = options;
-  const env = { GATE_UPSTREAM_URL: url, ...(blocks && { GATE_PROXY_BLOCK_POISONED_DEFINITIONS: 'true' }) };
+  const { url, upstreams, secrets, folder: stateDir, agent, blocks, settings } = options;
+  const env = {
+    ...(url !== undefined && { GATE_UPSTREAM_URL: url }),
+    ...(upstreams !== undefined && { GATE_UPSTREAMS: upstreams }),
+    ...secrets,
+    ...(blocks && { GATE_PROXY_BLOCK_POISONED_DEFINITIONS: 'true' }),
+    ...under('GATE_PROXY_', settings),
+  };
   const stack = await startStack({ env, stateDir });
   return {
     bot: await stack.agent(agent),
+    ready: async () => JSON.parse((await stack.health('proxy', '/readyz')).text) as JsonObject,
     ledgerFile: join(stateDir, 'data', 'ledger.db'),
     approve: async (id) => (await stack.operator.decide(id, 'approve')).status,
     reasons: async (id) => (await stack.operator.rowOf(id)).review_reasons,
@@ -43,14 +60,16 @@ async function openStack(options: EditionOptions): Promise<Edition> {
 }
 
 async function openLiteEdition(options: EditionOptions): Promise<Edition> {
-  const { url, folder, blocks } = options;
+  const { url, upstreams, secrets, folder, blocks, settings } = options;
   const gate = await openLite(
     {
-      GATE_LITE_UPSTREAM_URL: url,
+      ...(url !== undefined && { GATE_LITE_UPSTREAM_URL: url }),
+      ...(upstreams !== undefined && { GATE_UPSTREAMS: upstreams }),
       GATE_LITE_UPSTREAM_ADAPTER: 'mcp-jsonrpc-v1',
       ...(blocks && { GATE_LITE_BLOCK_POISONED_DEFINITIONS: 'true' }),
+      ...under('GATE_LITE_', settings),
     },
-    { folder },
+    { folder, ...(secrets && { env: secrets }) },
   );
   const bot = createAgentClient(gate.lite.url, { ca: '' });
   const stop = async () => {
@@ -59,6 +78,10 @@ async function openLiteEdition(options: EditionOptions): Promise<Edition> {
   };
   return {
     bot,
+    ready: async () => {
+      const token = gate.lite.ownDecideToken?.token ?? '';
+      return (await gate.send('GET', '/readyz', { headers: { authorization: `Bearer ${token}` } })).body;
+    },
     ledgerFile: gate.ledger,
     approve: async (id) => (await gate.send('POST', `/decide/${id}`, { body: { decision: 'approve' } })).status,
     reasons: async (id) => {

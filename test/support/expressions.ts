@@ -66,6 +66,8 @@ export function shortest(runs: number, work: () => void): number {
 
 /** From a size to four times that size linear work takes four times as long, quadratic work sixteen times, cubic sixty-four. */
 const SUPERLINEAR = 10;
+/** What grows so steeply from n to 4n grows at least this much from 2n to 4n (four times, if quadratic): less is a step, not growth. */
+const STILL_GROWING = 3;
 /** Below this many milliseconds a ratio says nothing; superlinear work of the sizes used here takes far more. */
 const MEASURABLE_MS = 25;
 /** Quadratic work of half a second takes eight at four times its size: past that there is nothing left to doubt. */
@@ -91,7 +93,8 @@ function steepTimes(work: (size: number) => () => void, n: number): number[] | n
   let times: number[] = [];
   for (const runs of [6, 12]) {
     times = sizes.map((run) => shortest(runs, run));
-    if (!isSteep(times[0] ?? 0, times[2] ?? 0)) return null;
+    const [one = 0, two = 0, four = 0] = times;
+    if (!isSteep(one, four) || four < STILL_GROWING * two) return null;
   }
   return times;
 }

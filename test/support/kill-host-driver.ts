@@ -1,12 +1,19 @@
 import { type ChildProcess, execFile, fork } from 'node:child_process';
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { PROJECT_ROOT } from '../../config/project-root.js';
 import { bundleToFile, startTestEngine, type TestEngine } from './engine.js';
-import type { CallState, HostCommands, HostScript, KillHostConfig, KillPoint } from './kill-host.js';
+import {
+  type CallState,
+  type HostCommands,
+  type HostScript,
+  type KillHostConfig,
+  type KillPoint,
+  REACHED,
+} from './kill-host.js';
 import { startTestTools, type TestTools } from './kill-host-tools.js';
 import { timePasses } from './waiting.js';
 
@@ -24,7 +31,7 @@ export type RunningHost = HostCommands & {
 };
 
 export interface HostOptions {
-  readonly kill?: KillPoint;
+  readonly kills?: readonly KillPoint[];
   readonly script?: Partial<HostScript>;
   readonly worker?: boolean;
   readonly bundleFile?: string;
@@ -36,6 +43,8 @@ export interface TestGate {
   readonly folder: string;
   readonly taskQueue: string;
   start(options?: HostOptions): Promise<RunningHost>;
+  /** The keys of the calls that were at their point when a process died. */
+  reached(): readonly string[];
   /** Ends what runs and removes the files. */
   end(): Promise<void>;
 }
@@ -118,11 +127,11 @@ function openGate({ processes, tools, engine, bundleFile, settings }: GateParts)
   return {
     folder,
     taskQueue,
-    async start({ kill, script, worker = true, reconcileEverySecs, ...options } = {}) {
+    async start({ kills = [], script, worker = true, reconcileEverySecs, ...options } = {}) {
       const config: KillHostConfig = {
         folder,
-        kill: kill ?? null,
-        script: { tier: 'green', ledger: 'up', policy: 'up', inspectMs: 0, ...script },
+        kills,
+        script: { tier: 'green', tiers: {}, ledger: 'up', policy: 'up', inspectMs: 0, ...script },
         toolsUrl: tools.url,
         ...settings,
         decisionKey,
@@ -138,10 +147,17 @@ function openGate({ processes, tools, engine, bundleFile, settings }: GateParts)
       const configFile = join(folder, `host-${(starts += 1)}.json`);
       writeFileSync(configFile, JSON.stringify(config), { mode: 0o600 });
       // Who comes back after a kill is a process that never was another; who is going to be killed may have been one.
-      const host = await processes.start(configFile, { anew: !kill, released: () => running.delete(host) });
+      const host = await processes.start(configFile, {
+        anew: kills.length === 0,
+        released: () => running.delete(host),
+      });
       running.add(host);
       void host.ended.then(() => running.delete(host));
       return host;
+    },
+    reached() {
+      const file = join(folder, REACHED);
+      return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
     },
     async end() {
       for (const host of running) await host.kill();

@@ -1,3 +1,4 @@
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readLiteConfig } from '../../config/lite.js';
 import type { JsonObject } from '../../contracts/json.js';
@@ -18,6 +19,7 @@ import {
   type Told,
   watched,
 } from './kill-host.js';
+import { PROBES_FILE } from './kill-host-tools.js';
 
 const AGENT = 'agent-token-0123456789-0123456789-ab';
 const OPERATOR = 'operator-token-0123456789-0123456789';
@@ -28,6 +30,8 @@ const OPERATOR = 'operator-token-0123456789-0123456789';
  */
 serveHost(async (config) => {
   const script = { ...config.script };
+  const probesFile = join(config.folder, 'probes.json');
+  writeFileSync(probesFile, PROBES_FILE);
   const ledger = join(config.folder, 'gate-lite.db');
   let ports: ActivityPorts | null = null;
   let settledOnDisk: () => Promise<void> = () => Promise.resolve();
@@ -47,6 +51,7 @@ serveHost(async (config) => {
       GATE_LITE_VELOCITY_LIMIT: '0',
       GATE_LITE_CALLBACK_ALLOWLIST: `${config.toolsUrl}/callback`,
       GATE_LITE_CALLBACK_ALLOW_PRIVATE: new URL(config.toolsUrl).host,
+      GATE_LITE_PROBES: probesFile,
     }),
     logger: quietLogger,
     callDeadlineMs: config.callDeadlineMs,
@@ -54,7 +59,7 @@ serveHost(async (config) => {
     compose(given, durable) {
       ports = given;
       settledOnDisk = durable;
-      const here = killSwitch(config.kill, durable);
+      const here = killSwitch(config, durable);
       points = here;
       const { upstream } = given;
       return watched(

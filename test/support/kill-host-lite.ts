@@ -6,7 +6,7 @@ import { createInProcessRunner } from '../../lite/in-process-runner.js';
 import { callMigrations } from '../../migrations/calls.js';
 import { hilMigrations } from '../../migrations/hil.js';
 import { ledgerMigrations } from '../../migrations/ledger.js';
-import { composeKillHost, quietLogger, serveHost, storeKeys } from './kill-host.js';
+import { composeKillHost, KILL_PROBES, quietLogger, serveHost, storeKeys } from './kill-host.js';
 import type { ReviewTables } from '../../adapters/review/tables.js';
 import { reviewStoreOver } from './whole-reviews.js';
 
@@ -25,12 +25,13 @@ serveHost(async (config) => {
     durable: () => file.durable(),
     beforeCommit: file.beforeCommit,
   };
-  return composeKillHost(config, stores, noEngine, async ({ calls, activities }) => {
+  return composeKillHost(config, stores, noEngine, undefined, async ({ calls, activities }) => {
     const host = createInProcessRunner({
       calls,
       activities,
       logger: quietLogger,
       durableFromHere: () => file.durableFromHere(),
+      probed: (tool) => KILL_PROBES.has(tool),
     });
     await host.resume();
     return { runner: host, sender: host };

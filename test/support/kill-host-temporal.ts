@@ -5,6 +5,7 @@ import { openLedger } from './whole-ledger.js';
 import { createCallRunner, createDecisionSender, createRuns } from '../../workers/call-runner.js';
 import { createReviewStarter } from '../../workers/review-starter.js';
 import { connectClient, connectNative } from '../../workers/client.js';
+import { createProbing } from '../../workers/probing.js';
 import { installEngineRuntime } from '../../workers/runtime.js';
 import { ensureReconcileSchedule } from '../../workers/schedules.js';
 import { createWorker } from '../../workers/worker.js';
@@ -37,25 +38,31 @@ serveHost(async (config) => {
     durable: () => Promise.resolve(),
   };
 
-  return composeKillHost(config, stores, createRuns(client), async ({ activities }) => {
-    if (engine.worker) {
-      const worker = await createWorker({
-        connection: await connectNative(engine),
-        namespace,
-        taskQueue,
-        keys: TEST_PAYLOAD_KEYS,
-        activities,
-        bundle: { code: readFileSync(engine.bundleFile, 'utf8') },
-        shutdownGraceMs: config.upstreamTimeoutMs,
-      });
-      void worker.run();
-    }
-    if (engine.reconcileEverySecs !== null)
-      await ensureReconcileSchedule(client, { taskQueue, everySecs: engine.reconcileEverySecs });
-    return {
-      runner: createCallRunner(connected, taskQueue),
-      starter: createReviewStarter(connected, { taskQueue }),
-      sender: createDecisionSender(connected, stores.reviews.changeSeal),
-    };
-  });
+  return composeKillHost(
+    config,
+    stores,
+    createRuns(client),
+    createProbing(client, taskQueue),
+    async ({ activities }) => {
+      if (engine.worker) {
+        const worker = await createWorker({
+          connection: await connectNative(engine),
+          namespace,
+          taskQueue,
+          keys: TEST_PAYLOAD_KEYS,
+          activities,
+          bundle: { code: readFileSync(engine.bundleFile, 'utf8') },
+          shutdownGraceMs: config.upstreamTimeoutMs,
+        });
+        void worker.run();
+      }
+      if (engine.reconcileEverySecs !== null)
+        await ensureReconcileSchedule(client, { taskQueue, everySecs: engine.reconcileEverySecs });
+      return {
+        runner: createCallRunner(connected, taskQueue),
+        starter: createReviewStarter(connected, { taskQueue }),
+        sender: createDecisionSender(connected, stores.reviews.changeSeal),
+      };
+    },
+  );
 });

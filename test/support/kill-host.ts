@@ -1,6 +1,9 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { appendFileSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { reviewIdOf } from '../../domain/review/sealed-review.js';
 import { APPROVERS } from './approvers.js';
 import { createPrivateKey, createPublicKey } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import pino from 'pino';
 import type { Reconciled, Runs } from '../../activities/reconcile.js';
 import type { CallMove } from '../../domain/call-record/transitions.js';
@@ -14,6 +17,8 @@ import type { SignedDecision } from '../../contracts/review.js';
 import { type KeyRing, keyRing } from '../../domain/crypto/key-ring.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import type { Verifier } from '../../domain/ledger/verifier.js';
+import type { Probing } from '../../domain/probes/ports.js';
+import { parseProbes } from '../../domain/probes/probes.js';
 import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
 import { decisionVerifierFor, signDecision } from '../../domain/review/decision-signature.js';
 import { createRuleDecisions } from '../../domain/review/rule-decision.js';
@@ -24,6 +29,7 @@ import { reviewsOf } from '../../adapters/review/review-store.js';
 import type { SandboxReport } from '../../contracts/sandbox.js';
 import { noToolClasses } from '../../domain/tool-classes/port.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../../workers/activities.js';
+import { PROBES_FILE } from './kill-host-tools.js';
 import { decisionOf, inspectionOf } from './pipeline-fixture.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
 import type { LedgerReader } from '../../domain/ledger/ports.js';
@@ -44,6 +50,7 @@ export type Step =
   | 'escalateReview'
   | 'expireReview'
   | 'callUpstream'
+  | 'probeCall'
   | 'tryAppendRows'
   | 'settleReviewRow'
   | 'deliver';
@@ -69,11 +76,15 @@ export interface KillPoint {
   readonly when: Moment;
   /** The how many-th time the step comes there; the first by default. */
   readonly nth?: number;
+  /** The call that comes there; any by default. */
+  readonly key?: string;
 }
 
 /** What the scripted neighbours answer. */
 export interface HostScript {
   readonly tier: Tier;
+  /** Tiers of single calls, by their keys. */
+  readonly tiers: Readonly<Record<string, Tier>>;
   readonly ledger: 'up' | 'down';
   readonly policy: 'up' | 'down';
   readonly inspectMs: number;
@@ -82,7 +93,8 @@ export interface HostScript {
 /** What a host process opens: the JSON of a file. */
 export interface KillHostConfig {
   readonly folder: string;
-  readonly kill: KillPoint | null;
+  /** Where it dies: once, when each of these calls is at its point. */
+  readonly kills: readonly KillPoint[];
   readonly script: HostScript;
   readonly toolsUrl: string;
   readonly ttlSecs: number;
@@ -179,6 +191,8 @@ export interface HostCommands {
   rowsDue(): Promise<boolean>;
 }
 
+export const KILL_PROBES = parseProbes(PROBES_FILE);
+
 /** A call with the argument `approval_tier: strict` needs two people. */
 export const TWO_FOR_STRICT = { strict: 2, risky: 1, destructive: 1 };
 
@@ -202,38 +216,101 @@ const DURABLE_MOVES: Partial<Record<CallMove, Step>> = {
   expire: 'expireReview',
 };
 
-/** Kill -9 at a point, from within: nothing runs after it, no handler, no flush. */
-export function killSwitch(kill: KillPoint | null, durable: () => Promise<void>) {
-  let armed = false;
-  let seen = 0;
+/** A call on its way to its point. */
+interface Way {
+  readonly kill: KillPoint;
+  /** What an activity is given of the call; `null` where any call will do. */
+  readonly ids: ReadonlySet<unknown> | null;
+  seen: number;
+  /** On `after`: what its step returned travels to the host. */
+  armed: boolean;
+}
+
+/**
+ * Kill -9 at a point, from within: nothing runs after it, no handler, no flush. Several calls can be on their way to a point each. Who is there
+ * is held, and the last one to come ends the process; those that are not there soon after the first are on their way when it ends. The keys of
+ * the others stand in the file `reached` of the folder.
+ */
+export function killSwitch({ kills, folder }: Pick<KillHostConfig, 'kills' | 'folder'>, durable: () => Promise<void>) {
+  const ways = kills.map(
+    (kill): Way => ({ kill, ids: kill.key === undefined ? null : idsOf(kill.key), seen: 0, armed: false }),
+  );
+  const reached = new Set<Way>();
+  const under = new AsyncLocalStorage<Way>();
   let moving = false;
-  const die = (): Promise<never> => {
-    process.kill(process.pid, 'SIGKILL');
-    return new Promise<never>(() => undefined);
-  };
+  let gathered: () => void = () => undefined;
+  const allThere = new Promise<void>((resolve) => (gathered = resolve));
+  let dying = false;
+  /** Returns that travel. */
+  let travelling = 0;
+  const die = (): void => void process.kill(process.pid, 'SIGKILL');
+  const held = () => new Promise<never>(() => undefined);
+  function gatheredNow(): void {
+    if (dying) return;
+    dying = true;
+    // What steps returned travels to the host first; the next step, or a moment in which there is none, ends the process.
+    travelling = [...reached].filter(({ kill }) => kill.when === 'after').length;
+    if (travelling > 0) setTimeout(die, AFTER_MS);
+    else die();
+    gathered();
+  }
+  function isThere(way: Way): void {
+    if (dying) return;
+    if (way.kill.key !== undefined) appendFileSync(join(folder, REACHED), `${way.kill.key}\n`);
+    reached.add(way);
+    if (reached.size === ways.length) gatheredNow();
+    else if (reached.size === 1) setTimeout(gatheredNow, GATHER_MS);
+  }
   return {
+    /** Runs a step; what comes to a point within it is the call that the step is given. */
+    run<T>(args: readonly unknown[], step: () => Promise<T>): Promise<T> {
+      const way = ways.find(({ ids }) => ids === null || names(args, ids));
+      return way ? under.run(way, step) : under.exit(step);
+    },
     /** A move of this step is made, which waits for the disk before its step goes on: the next commit is not reached. */
     moves(step: Step): void {
+      const kill = under.getStore()?.kill;
       moving ||= kill?.step === step && kill.when === 'unsynced';
     },
     commits(): void {
-      if (moving) void die();
+      if (moving) die();
     },
     async at(step: Step, when: Moment): Promise<void> {
-      if (armed && when === 'before') await die();
-      if (kill?.step !== step || kill.when !== when) return;
-      seen += 1;
-      if (seen !== (kill.nth ?? 1)) return;
+      const way = under.getStore();
+      if (!way) return;
+      const { kill } = way;
+      if (way.armed && when === 'before') {
+        travelling -= 1;
+        if (travelling === 0) die();
+        await held();
+      }
+      // A step that is waited for only so long is held all the same, and its call does not go on without it.
+      if (reached.has(way) && when === 'before') await held();
+      if (kill.step !== step || kill.when !== when) return;
+      way.seen += 1;
+      if (way.seen !== (kill.nth ?? 1)) return;
       if (when !== 'unsynced') await durable();
-      if (when !== 'after') await die();
-      // The return travels to the host first; the next step, or a moment in which there is none, ends the process.
-      armed = true;
-      setTimeout(() => void die(), AFTER_MS);
+      isThere(way);
+      await allThere;
+      if (when !== 'after' || !reached.has(way)) await held();
+      way.armed = true;
     },
   };
 }
 export type KillSwitch = ReturnType<typeof killSwitch>;
 const AFTER_MS = 60;
+/** Shorter than the time after which the engine is told that a step is still under way. */
+const GATHER_MS = 2_000;
+export const REACHED = 'reached';
+
+const idsOf = (key: string): ReadonlySet<unknown> =>
+  new Set([correlationIdFor(key), reviewIdOf(correlationIdFor(key)), key]);
+
+/** Whether one of the ids is somewhere in what a step is given, which is an id, or a call or decision with one. */
+function names(given: unknown, ids: ReadonlySet<unknown>, depth = 3): boolean {
+  if (given === null || typeof given !== 'object') return ids.has(given);
+  return depth > 0 && !ArrayBuffer.isView(given) && Object.values(given).some((part) => names(part, ids, depth - 1));
+}
 
 export interface KillHostParts {
   readonly calls: CallStore;
@@ -264,10 +341,11 @@ export async function composeKillHost(
   config: KillHostConfig,
   { calls, ledger, reviews, durable, beforeCommit }: HostStores,
   runs: Runs,
+  probing: Probing | undefined,
   host: (parts: KillHostParts) => Promise<HostHalf>,
 ): Promise<HostCommands> {
   const script = { ...config.script };
-  const points = killSwitch(config.kill, durable);
+  const points = killSwitch(config, durable);
   beforeCommit?.(points.commits);
   const decisionKey = createPrivateKey(config.decisionKey);
 
@@ -294,6 +372,11 @@ export async function composeKillHost(
             if (!response.ok) throw new Error(`the callback's receiver answered ${response.status}`);
           },
           verifyDecision: decisionVerifierFor(createPublicKey(decisionKey)),
+          probes: {
+            of: KILL_PROBES,
+            askUrl: () => Promise.reject(new Error('no address is asked here')),
+            ...(probing && { probing }),
+          },
           reconcile: { graceMs: config.reconcileGraceMs, retentionMs: 30 * 86_400_000, windowMs: 60_000 },
         },
         script,
@@ -479,7 +562,9 @@ export function killable(ports: ActivityPorts, script: HostScript, points: KillS
         if (script.policy === 'down') throw new Error('policy is away');
         await points.at('callUpstream', 'rules asked');
         const given = input.arguments ?? {};
-        const said = decisionOf(tierOf(given) ?? script.tier);
+        const { key } = given;
+        const own = typeof key === 'string' ? script.tiers[key] : undefined;
+        const said = decisionOf(tierOf(given) ?? own ?? script.tier);
         const { approval_tier: tier } = given;
         return tier === 'strict' || tier === 'auto' ? { ...said, approval_tier: tier } : said;
       },
@@ -538,6 +623,7 @@ const WATCHED: readonly Step[] = [
   'escalateReview',
   'expireReview',
   'callUpstream',
+  'probeCall',
   'tryAppendRows',
   'settleReviewRow',
   'deliver',
@@ -552,14 +638,15 @@ export function watched(activities: GateActivities, points: KillSwitch): GateAct
     const activity = all[step] as AnyActivity;
     return [
       step,
-      async (...args: unknown[]) => {
-        await points.at(step, 'before');
-        const result = await activity(...args);
-        await points.at(step, 'unsynced');
-        if (!DURING_AT_PORT.has(step)) await points.at(step, 'during');
-        await points.at(step, 'after');
-        return result;
-      },
+      (...args: unknown[]) =>
+        points.run(args, async () => {
+          await points.at(step, 'before');
+          const result = await activity(...args);
+          await points.at(step, 'unsynced');
+          if (!DURING_AT_PORT.has(step)) await points.at(step, 'during');
+          await points.at(step, 'after');
+          return result;
+        }),
     ];
   });
   return { ...activities, ...(Object.fromEntries(wrapped) as Partial<GateActivities>) };

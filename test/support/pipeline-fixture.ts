@@ -116,6 +116,8 @@ export interface FixtureOptions {
   /** Approvers without passkeys when absent. */
   readonly passkeys?: (store: PasskeyStore) => Passkeys;
   readonly compose?: typeof createActivities;
+  /** How to find out what became of a call whose answer was lost; no tool has a probe when absent. */
+  readonly probes?: ActivityPorts['probes'];
 }
 
 export async function openPipeline({
@@ -131,6 +133,7 @@ export async function openPipeline({
   approvers = () => APPROVERS,
   passkeys,
   compose = createActivities,
+  probes,
 }: FixtureOptions = {}): Promise<PipelineFixture> {
   const home = folder ?? (await fixtureFolder());
   const script: Script = {
@@ -256,6 +259,7 @@ export async function openPipeline({
       if (script.receiver === 'down') throw new Error('the receiver answered 503');
       if (script.receiver === 'refuses') throw Object.assign(new Error('the receiver answered 400'), { final: true });
     },
+    probes,
     runs: runs ?? { status: () => Promise.resolve('missing'), end: () => Promise.resolve() },
     verifyDecision: decisionVerifierFor(DECISION_KEYS.publicKey),
     reconcile: { graceMs: 0, retentionMs: 30 * 86_400_000, windowMs: 60_000, ...reconcile },
@@ -265,7 +269,13 @@ export async function openPipeline({
     waitForLedgerMs: 30_000,
   };
   const activities = compose(ports);
-  const host = createInProcessRunner({ calls, activities, logger: pino({ level: 'silent' }), clock });
+  const host = createInProcessRunner({
+    calls,
+    activities,
+    logger: pino({ level: 'silent' }),
+    clock,
+    ...(probes && { probed: (tool: string) => probes.of.has(tool) }),
+  });
 
   const unstaged: PipelineFixture['unstaged'] = ({ arguments: given = { path: 'a.txt' }, ...overrides } = {}) => {
     const body: JsonObject = {

@@ -25,8 +25,8 @@ const HOUR_MS = 3_600_000;
 const WINDOW_MS = 30 * 24 * HOUR_MS;
 const GRACE_MS = 72 * HOUR_MS;
 const ADJUSTED = 'active_agent.adjusted' satisfies EventKind;
-/** Kinds of rows that report an executed tool. Authors other than Gate write `execution.completed`. */
-const EXECUTIONS = ['upstream.outcome' satisfies EventKind, 'execution.completed'];
+/** Kinds of rows that report an executed tool: by Gate, or by the host of a decision. */
+const EXECUTIONS: readonly EventKind[] = ['upstream.outcome', 'execution.completed'];
 
 /**
  * The active-agent meter (docs/architecture/ledger-reads.md#active-agent-meter): how many agents of a tenant executed a tool within 30

@@ -2,11 +2,13 @@ import type { Logger } from 'pino';
 import type { SamlMemory } from '../../../adapters/console/saml-memory.js';
 import type { ConsoleConfig } from '../../../config/console.js';
 import type { SignInConfig } from '../../../config/console-sign-in.js';
+import type { Over } from '../../plugins/declaration.js';
 import { basicAdminMode } from './basic-admin.js';
 import type { SignInMode } from './mode.js';
 import { openOperatorMtlsMode } from './operator-mtls.js';
 import { openOidcMode } from './oidc.js';
 import { operatorTokenMode } from './operator-token.js';
+import { passkeyMode } from './passkey.js';
 
 export interface Choosing {
   readonly signIn: SignInConfig;
@@ -15,6 +17,8 @@ export interface Choosing {
   readonly samlMemory: () => Promise<SamlMemory>;
   /** Is told whether the console knows who its operators are, where they sign in with certificates. */
   readonly trusted: (isReady: boolean) => void;
+  /** The review service, which keeps passkeys. */
+  readonly hil: Promise<Over>;
   readonly logger: Logger;
   readonly clock?: () => number;
 }
@@ -25,6 +29,7 @@ export async function chooseSignIn({
   own,
   samlMemory,
   trusted,
+  hil,
   logger,
   clock = Date.now,
 }: Choosing): Promise<SignInMode> {
@@ -37,6 +42,7 @@ export async function chooseSignIn({
       tenant: given(signIn.adminTenant),
       decideToken: given(decideToken),
     });
+  if (mode === 'webauthn') return passkeyMode({ tenant: given(signIn.passkeyTenant), hil, key: own.sessionKey, clock });
   if (mode === 'operator-mtls')
     return openOperatorMtlsMode({
       file: given(signIn.operatorsFile),

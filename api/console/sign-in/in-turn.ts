@@ -7,3 +7,18 @@ export function oneAfterTheOther(): <Value>(work: () => Promise<Value>) => Promi
     return done;
   };
 }
+
+/** The same for each key by itself. */
+export function inTurnFor(): <Value>(key: string, work: () => Promise<Value>) => Promise<Value> {
+  const turns = new Map<string, Promise<unknown>>();
+  return async (key, work) => {
+    const done = (turns.get(key) ?? Promise.resolve()).then(work);
+    const turn = done.catch(() => undefined);
+    turns.set(key, turn);
+    try {
+      return await done;
+    } finally {
+      if (turns.get(key) === turn) turns.delete(key);
+    }
+  };
+}

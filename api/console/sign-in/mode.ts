@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { VNode } from 'preact';
-import type { Person } from '../../../console/visit.js';
+import type { Person, Shown } from '../../../console/visit.js';
 import type { SignedIn } from '../../../adapters/console/session-store.js';
 import type { Opened } from '../../../adapters/console/signed-in.js';
 import type { ServiceApp } from '../../plugins/app.js';
@@ -22,6 +22,10 @@ export interface Door {
   readonly providerAway: () => void;
   /** The page on which somebody signs in. */
   readonly page: (reply: FastifyReply, status: number, words?: string, wanted?: string) => FastifyReply;
+  /** Another page, for somebody who is not signed in. */
+  readonly show: (reply: FastifyReply, shown: Shown) => FastifyReply;
+  /** Whether cookies are for HTTPS alone. */
+  readonly isSecure: boolean;
   /** Whether somebody is signed in already. */
   readonly isIn: (request: FastifyRequest) => Promise<boolean>;
   /** Throws `csrf_failed` for a form of another site. */

@@ -237,6 +237,23 @@ describe('nobody is signed in', () => {
     aheadMs = 61_000;
     expect(await browser.get('/auth/oidc/callback')).toMatchObject({ status: 401 });
   });
+
+  it('by forty callbacks at once of one address, of which the provider is asked about ten', async () => {
+    const ready = [];
+    for (let n = 0; n < 40; n += 1) {
+      const begins = browserAt(console, `10.0.0.${n}`);
+      const back = new URL(await atProvider(begins), CONSOLE_AT);
+      back.searchParams.set('code', 'made-up');
+      const browser = browserAt(console, '10.0.1.1');
+      for (const [name, value] of begins.cookies) browser.cookies.set(name, value);
+      ready.push(() => browser.get(`${back.pathname}${back.search}`));
+    }
+    const answers = await Promise.all(ready.map((send) => send()));
+    expect(answers.map(({ status }) => status).sort((one, other) => one - other)).toEqual([
+      ...Array.from({ length: 10 }, () => 401),
+      ...Array.from({ length: 30 }, () => 429),
+    ]);
+  });
 });
 
 describe('a provider that is away', () => {
@@ -339,7 +356,7 @@ describe('a session by a provider', () => {
     ['tenant', { org_id: 'beta' }],
     ['role', { groups: ['viewers'] }],
   ])('does not stand beside one of another %s, also when both begin at once', async (_what, over) => {
-    const [one, other] = [browserAt(console), browserAt(console)];
+    const [one, other] = [browserAt(console, '10.0.0.1'), browserAt(console, '10.0.0.2')];
     const [first, second] = [await atProvider(one), await atProvider(other)];
     let tokens = 0;
     provider.forge = (claims) => {

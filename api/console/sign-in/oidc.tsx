@@ -8,7 +8,9 @@ import type { Logger } from 'pino';
 import { SignInByProvider } from '../../../console/ui/sign-in.js';
 import { errorText } from '../../../domain/errors.js';
 import { roomFor } from '../../../domain/room-for.js';
+import { countedAddress } from '../../../domain/limits/counted-address.js';
 import { federation } from './federated.js';
+import { inTurnFor } from './in-turn.js';
 import type { Door, SignInMode } from './mode.js';
 import type { ProjectionRules } from './projection.js';
 import { isProviderAway, providerFetch } from './provider-fetch.js';
@@ -146,7 +148,17 @@ export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
     return claimed;
   }
 
+  // Of one address one after the other: many at once would all be asked of the provider before the first failure is counted.
+  const inTurn = inTurnFor();
+
   async function enter(request: FastifyRequest, reply: FastifyReply, door: Door): Promise<FastifyReply> {
+    // Whoever has failed too often already does not stand in the way of the others.
+    door.throttle(request);
+    return (await inTurn(countedAddress(request.ip), async () => ({ reply: await entered(request, reply, door) })))
+      .reply;
+  }
+
+  async function entered(request: FastifyRequest, reply: FastifyReply, door: Door): Promise<FastifyReply> {
     door.throttle(request);
     const refuse = (words: string): FastifyReply => people.refuse(request, reply, door, words);
     const from = readBegun(request.cookies[COOKIE]);

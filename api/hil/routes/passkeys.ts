@@ -18,10 +18,12 @@ import { approvalStatementOf, challengeOf } from '../../../domain/review/approva
 import { modificationOf } from '../../../domain/review/decisions.js';
 import { SESSION_LIFE_MS } from '../../../domain/review/passkey-session.js';
 import { type Approver, CEREMONY, type Passkeys } from '../../../domain/review/passkeys.js';
+import { passkeyPerson } from '../../../domain/review/passkey-people.js';
 import type { OpenedReviews } from '../../../domain/review/ports.js';
 import { whyNotDecidable } from '../../../domain/review/transitions.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { deciderOf, scopeFirst, type ServiceScope, subjectOf } from '../scope.js';
+import { CEREMONY_COOKIE as COOKIE, cookie, cookieOf, SESSION_COOKIE as SESSION } from './passkey-cookies.js';
 import { ById } from './schemas.js';
 
 export interface PasskeyRoutes {
@@ -29,10 +31,6 @@ export interface PasskeyRoutes {
   readonly reviews: Pick<OpenedReviews, 'reads'>;
   readonly scopeOf: (request: FastifyRequest) => ServiceScope;
 }
-
-const COOKIE = 'gate_hil_ceremony';
-const SESSION = 'gate_hil_session';
-const ATTRIBUTES = 'Path=/; HttpOnly; Secure; SameSite=Strict';
 
 /** Passkeys of approvers (docs/how-to/set-up-passkeys.md). Whoever may decide registers his own, and nobody else's. */
 export function passkeyRoutes(app: ServiceApp, { passkeys, reviews, scopeOf }: PasskeyRoutes): void {
@@ -68,7 +66,7 @@ export function passkeyRoutes(app: ServiceApp, { passkeys, reviews, scopeOf }: P
       const ceremony = cookieOf(request, COOKIE);
       if (ceremony === null) throw new GateError('ceremony_not_found');
       const who = approverOf(request);
-      const credential_id = await passkeys.finishRegistration(ceremony, who, request.body);
+      const { credential_id } = await passkeys.finishRegistration(ceremony, who, request.body);
       void reply.header('set-cookie', cookie(COOKIE, '', 0));
       return { ok: true as const, name: who.subject, credential_id };
     },
@@ -91,9 +89,13 @@ export function passkeyRoutes(app: ServiceApp, { passkeys, reviews, scopeOf }: P
     async (request, reply) => {
       const ceremony = cookieOf(request, COOKIE);
       if (ceremony === null) throw new GateError('ceremony_not_found');
-      const { session, subject } = await passkeys.finishLogin(ceremony, scopeOf(request).tenant, request.body);
+      const { session, subject, role, expires_at } = await passkeys.finishLogin(
+        ceremony,
+        scopeOf(request).tenant,
+        request.body,
+      );
       void reply.header('set-cookie', [cookie(COOKIE, '', 0), cookie(SESSION, session, SESSION_LIFE_MS)]);
-      return { ok: true as const, name: subject };
+      return { ok: true as const, name: subject, ...(role && { role, expires_at }) };
     },
   );
 
@@ -119,14 +121,30 @@ export function passkeyRoutes(app: ServiceApp, { passkeys, reviews, scopeOf }: P
         );
       const { subject: name, tenant, expires_ms } = session;
       const expires_at = new Date(expires_ms).toISOString();
-      return { authenticated: true as const, name, tenant, method: 'webauthn' as const, expires_at };
+      const role = scopeOf(request).holder?.role;
+      return {
+        authenticated: true as const,
+        name,
+        tenant,
+        method: 'webauthn' as const,
+        ...(role && { role }),
+        expires_at,
+      };
     },
   );
 
   app.post(
     '/auth/enrollment/recoveries',
     { schema: { body: namedOperator, response: { 200: allowedRecovery } }, onRequest },
-    (request) => passkeys.allowRecovery(approverOf(request), cookieOf(request, SESSION), subjectOf(request.body)),
+    (request) => {
+      const { holder } = scopeOf(request);
+      // Whoever allows it hands the token over, and could keep it: of people with roles the highest alone does.
+      if (holder !== null && holder.role !== 'admin')
+        throw new GateError('role_too_low', undefined, { fields: { required: 'admin', actual: holder.role } });
+      const { name } = request.body;
+      const subject = holder === null ? subjectOf({ name }) : passkeyPerson(name);
+      return passkeys.allowRecovery(approverOf(request), cookieOf(request, SESSION), subject);
+    },
   );
 
   app.post(
@@ -148,13 +166,4 @@ export function passkeyRoutes(app: ServiceApp, { passkeys, reviews, scopeOf }: P
       return { statement, challenge: challengeOf(statement), publicKey: await passkeys.requestFor(who, statement) };
     },
   );
-}
-
-const cookie = (name: string, value: string, lifeMs: number): string =>
-  `${name}=${value}; Max-Age=${lifeMs / 1000}; ${ATTRIBUTES}`;
-
-/** The value of the request's cookie; `null` when there is none. */
-function cookieOf({ headers }: FastifyRequest, name: string): string | null {
-  const pair = headers.cookie?.split(';').find((each) => each.trim().startsWith(`${name}=`));
-  return pair?.trim().slice(name.length + 1) ?? null;
 }

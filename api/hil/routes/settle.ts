@@ -4,7 +4,7 @@ import { modificationDiff, settledReview, signedDecision } from '../../../contra
 import { GateError } from '../../../domain/errors.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { ByCorrelation, ById, PendingRow } from './schemas.js';
-import type { OpenedReviews } from '../../../domain/review/ports.js';
+import type { OpenedReviews, WithdrawCall } from '../../../domain/review/ports.js';
 import type { RuleDecision } from '../../../domain/review/rule-decision.js';
 
 const Escalated = z.strictObject({ escalated_at: z.iso.datetime() });
@@ -21,6 +21,7 @@ const UndecidedQuery = z.object({
 const Undecided = z.object({
   rows: z.array(z.object({ id: z.uuid(), correlation_id: z.uuid(), ms: z.number().int() })).max(MAX_UNDECIDED),
 });
+const Withdrawal = z.strictObject({ tenant: tenantName, agent_id: z.string().min(1).max(256) });
 const WithdrawQuery = z.object({ attempt_ms: z.coerce.number().int().optional() });
 
 /**
@@ -32,9 +33,11 @@ export function settleRoutes(
   {
     reviews,
     decideByRule,
+    withdrawCall,
   }: {
     readonly reviews: Pick<OpenedReviews, 'parking' | 'settling' | 'walk' | 'changeSeal'>;
     readonly decideByRule: RuleDecision;
+    readonly withdrawCall: WithdrawCall;
   },
 ): void {
   app.post(
@@ -82,6 +85,15 @@ export function settleRoutes(
       if (request.body.pending_id !== request.params.id)
         throw new GateError('invalid_request', 'pending_id: is not the row of this address');
       return reviews.settling.settle(request.body);
+    },
+  );
+
+  app.post(
+    '/pending/by-correlation/:correlation_id/withdrawal',
+    { schema: { params: ByCorrelation, body: Withdrawal, response: { 204: z.undefined() } } },
+    async (request, reply) => {
+      await withdrawCall({ ...request.body, correlation_id: request.params.correlation_id });
+      return reply.code(204).send();
     },
   );
 

@@ -1,12 +1,24 @@
-import { type PolicyList, policyList } from '../../../contracts/policy.js';
+import { z } from 'zod';
+import { policyFile, type PolicyList, policyList } from '../../../contracts/policy.js';
+import { GateError } from '../../../domain/errors.js';
 import type { PolicySet } from '../../../domain/policy/policy-set.js';
 import { readPolicyFiles, shippedPolicyDirectory } from '../../../adapters/policy/policy-sources.js';
 import type { ServiceApp } from '../../plugins/app.js';
 
-/** Lists the files that this process has loaded and judges with. */
+/** The files that this process has loaded and judges with: all of them, and the text of one. */
 export function policyRoutes(app: ServiceApp, set: PolicySet): void {
   let answer: Promise<PolicyList> | undefined;
   app.get('/policies', { schema: { response: { 200: policyList } } }, () => (answer ??= listOf(set)));
+  app.get(
+    '/policies/:name',
+    { schema: { params: z.strictObject({ name: z.string() }), response: { 200: policyFile } } },
+    async ({ params: { name } }) => {
+      const row = (await (answer ??= listOf(set))).policies.find((policy) => policy.name === name);
+      const file = set.files.find((one) => one.name === name);
+      if (!row || !file) throw new GateError('not_found');
+      return { ...row, current_body: file.body, current_body_sha256: file.body_sha256 };
+    },
+  );
 }
 
 /** A loaded set never changes, so its files are described once. */

@@ -11,6 +11,7 @@ import { createSigner } from '../../../domain/identity/signer.js';
 import { approvalRecorded, FORGED_APPROVALS, parked } from '../../../test/support/forged-approvals.js';
 import { fixtureFolder, openPipeline, type PipelineFixture } from '../../../test/support/pipeline-fixture.js';
 import { createService, type Service } from '../../plugins/service.js';
+import { createAuthorizer } from '../authorizer.js';
 import { registerAuthorizations } from './authorizations.js';
 
 const { privateKey } = generateKeyPairSync('ed25519');
@@ -40,13 +41,14 @@ const open = async () => {
       ...asks,
     }),
   });
-  registerAuthorizations(service.app, {
+  const authorizer = createAuthorizer({
     calls: gate.calls,
     signer: createSigner(privateKey),
     verifyDecision: gate.verifyDecision,
     limits: NO_LIMITS,
     now: () => Date.now() + aheadMs,
   });
+  registerAuthorizations(service.app, { limits: NO_LIMITS, authorizer });
 };
 const close = async () => {
   await service.close();

@@ -25,9 +25,14 @@ export function registerManual(app: ServiceApp): void {
 /** A name or address with an optional port, and nothing else, as in a `Host` header. */
 const AUTHORITY = /^(?:[a-z0-9.-]{1,253}|\[[0-9a-f:.]{2,45}\])(?::[0-9]{1,5})?$/i;
 
+/** The address at which the caller reached this listener; `undefined` where its `Host` is none. */
+export function addressOf(request: Pick<FastifyRequest, 'protocol' | 'headers'>): string | undefined {
+  const { host = '' } = request.headers;
+  return AUTHORITY.test(host) ? `${request.protocol}://${host}` : undefined;
+}
+
 /** The page's address as the caller can open it: below the public address if one is configured, otherwise at the request's `Host`. */
 export function manualUrl(request: Pick<FastifyRequest, 'protocol' | 'headers'>, publicUrl?: string): string {
   if (publicUrl !== undefined) return publicUrl.replace(/\/$/, '') + MANUAL_PAGE.path;
-  const { host = '' } = request.headers;
-  return AUTHORITY.test(host) ? `${request.protocol}://${host}${MANUAL_PAGE.path}` : MANUAL_PAGE.path;
+  return (addressOf(request) ?? '') + MANUAL_PAGE.path;
 }

@@ -1,24 +1,29 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import { BATCH_METHOD } from '../../../contracts/call-methods.js';
+import type { JsonObject } from '../../../contracts/json.js';
 import { DECISION_CONTRACT, type Mode, SERVER_EXECUTION_CONTRACT } from '../../../contracts/call.js';
 import { GateError } from '../../../domain/errors.js';
-import { selectContract, selectorOnControl } from '../../../domain/mcp/contract-selection.js';
-import { parseMcpRequest } from '../../../domain/mcp/envelope.js';
+import { type SelectedContract, selectContract, selectorOnControl } from '../../../domain/mcp/contract-selection.js';
+import { type McpRequest, parseMcpRequest, readObject } from '../../../domain/mcp/envelope.js';
+import { pendingHandleOf } from '../../../domain/mcp/pending-handle.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import type { Answer } from '../answers.js';
+import type { Authorizer } from '../authorizer.js';
 import { type CallHandler, correlationIdOf } from '../calls.js';
 import { type ControlOptions, type ControlRequest, createControls } from '../controls.js';
-import { answerTo, createMcpClients, type McpClientsOptions } from '../mcp-clients.js';
+import { createMcpClients, type McpClientsOptions } from '../mcp-clients.js';
 import { type AgentCaller, agentOf, bodyText, demoPrefixOf, header } from '../mcp-requests.js';
-import type { Streamed } from '../rpc-answers.js';
-import { MCP_DESCRIPTION } from './mcp-description.js';
+import { answerTo, type Streamed } from '../rpc-answers.js';
+import { MCP_DESCRIPTION, TOOL_DESCRIPTION } from './mcp-description.js';
 import { manualUrl } from './manual.js';
 
 export interface McpRouteOptions
   extends ControlOptions,
     Omit<McpClientsOptions, 'handler' | 'controls' | 'callerOf' | 'callbackOf'> {
   readonly handler: CallHandler;
+  readonly authorizer: Authorizer;
   readonly mode: Mode;
   /** `https://…` without a path, as agents reach this listener; without it links begin with the `Host` of the request. */
   readonly publicUrl?: string;
@@ -57,6 +62,15 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
   app.post('/mcp', { config: { described: MCP_DESCRIPTION } }, async (request, reply) =>
     deliver(reply, await answer(request)),
   );
+  app.post(
+    '/tool/:name',
+    { config: { described: TOOL_DESCRIPTION }, schema: { params: ToolName } },
+    async (request, reply) => {
+      const selection = selectedBy(request);
+      const mcp = toolRequest(request.params.name, bodyText(request), selection.selected);
+      return deliver(reply, await judged(request, selection, mcp));
+    },
+  );
   app.get('/mcp', async (request, reply) =>
     deliver(reply, await clients.listen(request, sessionHeader(request, reply))),
   );
@@ -68,15 +82,12 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
   // The order of these checks is part of the contract (docs/architecture/requests-and-answers.md#order-of-gates): 400, 413 and 426 before
   // 401, 401 before everything else.
   async function answer(request: FastifyRequest): Promise<Answer | Streamed> {
-    const selected = selectContract({
-      decision: header(request, 'x-gate-decision-contract'),
-      serverExecution: header(request, 'x-gate-server-execution-contract'),
-      legacy: header(request, 'x-gate-execution-contract'),
-      idempotencyId: header(request, 'x-gate-idempotency-id'),
-    });
-    const ordinary = selected ? null : await clients.answer(request);
-    if (ordinary) return ordinary;
-    const mcp = parseMcpRequest(bodyText(request));
+    const selection = selectedBy(request);
+    const ordinary = selection.selected ? null : await clients.answer(request);
+    return ordinary ?? judged(request, selection, parseMcpRequest(bodyText(request)));
+  }
+
+  async function judged(request: FastifyRequest, { selected, resumes }: Selection, mcp: McpRequest): Promise<Answer> {
     const offered = demoPrefixOf(request);
     if (mcp.kind === 'tool' && !selected)
       throw new GateError('client_contract_required', undefined, {
@@ -96,7 +107,17 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
 
     const call = { caller, mcp, contract: selected.contract, idempotencyId: selected.idempotencyId };
     request.correlationId = correlationIdOf({ ...call, ...(caller.namespace === 'demo' && { demoPrefix: offered }) });
-    return handler.handle({ ...call, callbackUrl: callbackOf(request) }, request.correlationId);
+    const answered = await handler.handle(
+      { ...call, callbackUrl: callbackOf(request), resumes },
+      request.correlationId,
+    );
+    // A host that comes back for its decision may then execute: it gets what says so, signed.
+    return resumes && answered.status === 200 ? authorized(answered, caller, request.correlationId) : answered;
+  }
+
+  async function authorized(answer: Answer, caller: AgentCaller, correlationId: string): Promise<Answer> {
+    const signed = await options.authorizer(correlationId, { caller, correlationId, name: 'resume' });
+    return { ...answer, body: { ...(answer.body as JsonObject), ...signed } };
   }
 
   function callbackOf(request: FastifyRequest): string | null {
@@ -109,6 +130,43 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
     const caller = agentOf(request);
     return options.demoAgents?.has(`${caller.tenant}/${caller.agent}`) ? { ...caller, namespace: 'demo' } : caller;
   }
+}
+
+/** The contract that a request selects, and the handle of the decision that it comes back for. */
+interface Selection {
+  readonly selected: SelectedContract | null;
+  readonly resumes: ReturnType<typeof pendingHandleOf>;
+}
+
+function selectedBy(request: FastifyRequest): Selection {
+  const selected = selectContract({
+    decision: header(request, 'x-gate-decision-contract'),
+    serverExecution: header(request, 'x-gate-server-execution-contract'),
+    legacy: header(request, 'x-gate-execution-contract'),
+    idempotencyId: header(request, 'x-gate-idempotency-id'),
+  });
+  const resumes = pendingHandleOf(
+    {
+      pendingId: header(request, 'x-gate-pending-id'),
+      payloadSha256: header(request, 'x-gate-pending-payload-sha256'),
+    },
+    selected,
+  );
+  return { selected, resumes };
+}
+
+const ToolName = z.object({ name: z.string() });
+
+/**
+ * A tool call in its short form, as the JSON-RPC request that the SDKs send for it: its id is the idempotency id. So a call is the same call at
+ * both addresses, and gets one answer.
+ */
+function toolRequest(name: string, args: string, selected: SelectedContract | null): McpRequest {
+  // Alone it is one object, so that nothing in it reaches beyond `arguments`.
+  readObject(args);
+  const id = JSON.stringify(selected?.idempotencyId ?? '');
+  const params = `{"name":${JSON.stringify(name)},"arguments":${args}}`;
+  return parseMcpRequest(`{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":${params}}`);
 }
 
 /** The session that a request without a body is about. For a client without one there is no stream, and no session to end. */

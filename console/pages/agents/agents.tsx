@@ -7,6 +7,8 @@ import type { Page } from '../../visit.js';
 import { addressOf } from '../audit/asked.js';
 
 const AGENTS = 100;
+/** Told at first: with a hundred the page has most of a megabyte. */
+const FIRST_AGENTS = 25;
 const SILENT_HOURS = 24;
 const WINDOWS = { '1h': 1, '24h': 24, '7d': 168, '30d': 720 } as const;
 
@@ -18,8 +20,9 @@ export const AGENTS_PAGE: Page = {
   async show({ query, services: { ledger }, nowMs }) {
     const asked = query['window'] ?? '';
     const window = Object.hasOwn(WINDOWS, asked) ? (asked as keyof typeof WINDOWS) : '24h';
+    const all = query['show'] === 'all';
     const [activity, silent, drift] = await Promise.all([
-      settled('The ledger', ledger.activity(WINDOWS[window], AGENTS)),
+      settled('The ledger', ledger.activity(WINDOWS[window], all ? AGENTS : FIRST_AGENTS)),
       settled('The ledger', ledger.silent(SILENT_HOURS)),
       settled('The ledger', ledger.drift(AGENTS)),
     ]);
@@ -133,7 +136,8 @@ function Activity({
       </Table>
       {agents_total > agents.length && (
         <p class="dim">
-          The {agents.length} with most calls of {agents_total}; a shorter window may show others.
+          The {agents.length} with most calls of {agents_total}; a shorter window may show others.{' '}
+          {agents.length < AGENTS && <a href={addressOf('/agents', { window, show: 'all' })}>Show {AGENTS}</a>}
         </p>
       )}
       <h2>By tool</h2>

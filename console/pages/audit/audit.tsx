@@ -2,10 +2,12 @@ import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { GateError } from '../../../domain/errors.js';
 import { settled, type Settled } from '../../services.js';
 import { Chain } from '../../ui/chain.js';
-import { Empty, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
+import { Entries } from '../../ui/entries.js';
+import { Empty, Foreign, OrAway } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
 import { addressOf, rowsAsked } from './asked.js';
 import { Choice, Kinds, Window } from './fields.js';
+import { type Found, searched } from './search.js';
 import { Searches } from './searches.js';
 
 const ROWS = 100;
@@ -26,15 +28,14 @@ export const AUDIT: Page = {
     const { asked, query } = rowsAsked(address, nowMs);
     const chain = settled('The ledger', services.ledger.chain());
     let refused: GateError | null = null;
-    let rows: Settled<readonly LedgerEntry[]> = { ok: true, value: [] };
+    let rows: Settled<Found> = { ok: true, value: { rows: [], lookedDownTo: null } };
     try {
-      rows = await settled('The ledger', services.ledger.rows({ ...query, limit: ROWS }));
+      rows = await settled('The ledger', searched(services.ledger, { ...query, limit: ROWS }));
     } catch (error) {
       if (!(error instanceof GateError)) throw error;
       refused = error;
     }
     const isNewest = query.before === undefined && query.to === undefined;
-    const oldest = rows.ok ? rows.value.at(-1) : undefined;
     const one = asked.agent !== undefined && !asked.agent.includes('*') ? asked.agent : null;
     return {
       title: 'Audit',
@@ -96,22 +97,30 @@ export const AUDIT: Page = {
           </p>
           <Searches kept={await kept} asked={asked} csrf={csrf} />
           <OrAway of={rows}>
-            {(found) => (
+            {({ rows: found, lookedDownTo }) => (
               <div {...(isNewest && !refused && { 'data-tail': '/stream/audit' })}>
                 <p class="live dim" role="status" aria-live="polite" data-tail-status />
                 <div data-tail-rows data-newest={found[0]?.seq ?? 0}>
-                  {found.length === 0 ? (
+                  {found.length === 0 && lookedDownTo === null ? (
                     refused === null && <Empty>No rows. Take the filter away, or let an agent call something.</Empty>
                   ) : (
-                    <Rows rows={found} nowMs={nowMs} />
+                    <Entries label="Rows" rows={found} nowMs={nowMs} agent={agentLink} />
                   )}
                 </div>
                 <p>
                   {query.before !== undefined && <a href={addressOf('/audit', asked)}>Newest</a>}{' '}
                   {found.length === ROWS && (
-                    <a href={addressOf('/audit', { ...asked, before: oldest?.seq })} rel="next">
+                    <a href={addressOf('/audit', { ...asked, before: found.at(-1)?.seq })} rel="next">
                       Older
                     </a>
+                  )}
+                  {lookedDownTo !== null && (
+                    <>
+                      {found.length === 0 ? 'None' : 'No more'} down to row {lookedDownTo}, where this search ends.{' '}
+                      <a href={addressOf('/audit', { ...asked, before: lookedDownTo })} rel="next">
+                        Look further back
+                      </a>
+                    </>
                   )}
                 </p>
               </div>
@@ -123,48 +132,9 @@ export const AUDIT: Page = {
   },
 };
 
-const Rows = ({ rows, nowMs }: { readonly rows: readonly LedgerEntry[]; readonly nowMs: number }) => (
-  <Table label="Rows" heads={[{ number: 'Row' }, 'When', 'What', 'Agent', 'Tool', 'Outcome', 'Call']}>
-    {rows.map((row) => (
-      <tr key={row.id}>
-        <td class="number">{row.seq}</td>
-        <td>
-          <Time iso={row.timestamp} nowMs={nowMs} />
-        </td>
-        <td>
-          <code>
-            <Foreign text={row.event_kind ?? row.method} />
-          </code>
-        </td>
-        <td>
-          <a href={addressOf('/audit', { agent: row.agent_id })}>
-            <Foreign text={row.agent_id} />
-          </a>
-        </td>
-        <td>{row.tool_type && <Foreign text={row.tool_type} />}</td>
-        <td>
-          <Outcome row={row} />
-        </td>
-        <td>
-          {row.correlation_id && (
-            <a href={`/audit/correlation/${encodeURIComponent(row.correlation_id)}`}>
-              <Id id={row.correlation_id} short />
-            </a>
-          )}
-        </td>
-      </tr>
-    ))}
-  </Table>
+/** Whose row it is leads to all of them. */
+const agentLink = ({ agent_id: agent }: LedgerEntry) => (
+  <a href={addressOf('/audit', { agent })}>
+    <Foreign text={agent} />
+  </a>
 );
-
-/** The outcome of a verdict, or how far an execution came. */
-export function Outcome({ row: { policy_decision: decision } }: { readonly row: LedgerEntry }) {
-  const said = decision?.['outcome'] ?? decision?.['stage'];
-  if (typeof said !== 'string') return null;
-  const tone = { completed: 'allow', failed: 'deny', uncertain: 'park', rate_limited: 'deny' }[said] ?? said;
-  return (
-    <span class={`tag ${/^[a-z_]{1,32}$/.test(tone) ? tone : ''}`}>
-      <Foreign text={said} />
-    </span>
-  );
-}

@@ -190,6 +190,51 @@ describe('the page of a call', () => {
     expect(await text(`/audit/correlation/${CALL}`)).toContain(`href="/audit/correlation/${CALL}/proof?seq=4"`);
   });
 
+  it('leads from the words of a verdict to the rules of now that say them, and to none while policy is away', async () => {
+    await story();
+    expect(await text(`/audit/correlation/${CALL}`)).not.toContain('href="/policies/');
+    const rule = { rule: 'deny', description: null };
+    const file = { content_type: 'rego', active: true, protected: true, as_shipped: true, current_version: 1 };
+    const more = { summary: null, tier: null, package: 'gate.authz', body_sha256: 'b'.repeat(64), bytes: 1 };
+    page.policy = () => ({
+      bundle: { schema_version: 1, version: '1', hash_sha256: 'a'.repeat(64), policy_count: 1 },
+      origin: {
+        directory: 'p',
+        loaded_at: '2026-11-02',
+        wasm_sha256: 'b'.repeat(64),
+        opa_version: '1',
+        entrypoints: [],
+      },
+      policies: [
+        {
+          ...file,
+          ...more,
+          name: 'money.rego',
+          rules: [
+            { ...rule, line: 7, title: 'Spare money', reason: 'No spare money' },
+            { ...rule, line: 20, title: 'Another', reason: 'Something else' },
+          ],
+        },
+        { ...file, ...more, name: 'ask.rego', rules: [{ ...rule, line: 3, title: null, reason: 'Ask %s' }] },
+      ],
+    });
+    const found = await text(`/audit/correlation/${CALL}`);
+    expect([...found.matchAll(/<a href="(\/policies\/[^"]+)">([^<]+)/g)].map(([, at, words]) => [at, words])).toEqual([
+      ['/policies/money.rego#L7', 'Spare money'],
+      ['/policies/ask.rego#L3', 'ask.rego'],
+    ]);
+  });
+
+  it('says that the callback address was told, and what', async () => {
+    await append({
+      correlation_id: CALL,
+      method: 'callback.delivered',
+      event_kind: 'callback.delivered',
+      policy_decision: { status: 'denied' },
+    });
+    expect(await told(`/audit/correlation/${CALL}`)).toMatch(/callback address was told .*: denied/);
+  });
+
   it('masks the request', async () => {
     await story();
     const found = await text(`/audit/correlation/${CALL}`);
@@ -240,6 +285,8 @@ describe('the page of agents', () => {
 
   it('says what to do where nobody did anything, and knows its own windows alone', async () => {
     expect(await told('/agents?window=constructor')).toContain('Take a longer one');
+    expect(page.asked).toContain('/analysis/agent-activity?tenant=acme&since_hours=24&limit=25');
+    await text('/agents?show=all');
     expect(page.asked).toContain('/analysis/agent-activity?tenant=acme&since_hours=24&limit=100');
   });
 });

@@ -70,6 +70,13 @@ describe('the searches that somebody keeps', () => {
     expect(await kept()).toEqual([]);
   });
 
+  it('are as long as they are in an address, where one letter may be nine', async () => {
+    const refused = await browser.post('/audit/searches', { name: 'long', query: `agent=${'漢'.repeat(500)}` });
+    expect([refused.status, refused.text]).toEqual([400, expect.stringContaining('more than 4096 characters')]);
+    await keep('short', `agent=${'漢'.repeat(400)}`);
+    expect(await kept()).toEqual([['short', `/audit?agent=${encodeURIComponent('漢'.repeat(400))}`]]);
+  });
+
   it('lead to the audit page alone, whatever a form said', async () => {
     await keep('mine', 'agent=a&next=https%3A%2F%2Fevil.example&before=7#x');
     await keep('other', '//evil.example/?a=1');

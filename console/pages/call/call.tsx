@@ -1,15 +1,18 @@
+import { Fragment } from 'preact';
 import type { Json, JsonObject } from '../../../contracts/json.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import type { PendingRequest } from '../../../contracts/review.js';
+import { isLook } from '../../../domain/evidence/ended.js';
 import { factOf } from '../../../domain/evidence/reports/report-rows.js';
 import { changesIn, summaryOf } from '../../../domain/evidence/reports/summaries.js';
 import { shownJson } from '../../../domain/shown-json.js';
 import { isAtLeast } from '../../roles.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { type Settled, settled } from '../../services.js';
+import { Outcome } from '../../ui/entries.js';
 import { Csrf, Empty, Facts, Foreign, ForeignBlock, Id, OrAway, Time } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
-import { Outcome } from '../audit/audit.js';
+import { policyAddress, type RulePlace, rulesThatSay } from '../policies/policy.js';
 import { Again } from './again.js';
 
 /** Rows that the page tells; a call has a few, and one that was tried again and again has them all in the JSON. */
@@ -37,7 +40,12 @@ export const CALL: Page = {
     const asked = all.find(
       (row) => ['proxy.verdict', 'hil.created'].includes(row.event_kind ?? '') && row['payload_sha256'] !== null,
     );
-    const request = asked ? await settled('The ledger', services.ledger.maskedParams(asked.id)) : null;
+    const [request, policies] = await Promise.all([
+      asked ? settled('The ledger', services.ledger.maskedParams(asked.id)) : null,
+      // Without the policy engine the words stand there without a way to their rules.
+      spokenIn(all).length > 0 ? services.policy.list().catch(() => null) : null,
+    ]);
+    const rulesOf = policies ? rulesThatSay(policies) : () => [];
     const isEmpty = rows.ok && all.length === 0;
     const again =
       query['judged'] === 'again' && all.length > 0
@@ -56,7 +64,7 @@ export const CALL: Page = {
               found.length === 0 ? (
                 <Empty>The ledger has no row of this call in your tenant.</Empty>
               ) : (
-                <Call rows={found} nowMs={nowMs} />
+                <Call rows={found} nowMs={nowMs} rulesOf={rulesOf} />
               )
             }
           </OrAway>
@@ -82,25 +90,41 @@ const newest = (rows: readonly LedgerEntry[], ...kinds: readonly string[]): Ledg
 const lines = (value: Json | undefined): readonly string[] =>
   Array.isArray(value) ? value.filter((line) => typeof line === 'string') : [];
 
+/** What policy said of a call, and of what an approver made of it. */
+const spokenIn = (rows: readonly LedgerEntry[]): readonly string[] => [
+  ...new Set(
+    ['proxy.verdict', 'policy.evaluated', 'hil.modified'].flatMap((kind) => {
+      const decision = newest(rows, kind)?.policy_decision;
+      return [...lines(decision?.['reasons']), ...lines(decision?.['review_reasons'])];
+    }),
+  ),
+];
+
 /** Who asked for what, what was said of it, and what came of it. */
-function Call({ rows, nowMs }: { readonly rows: readonly LedgerEntry[]; readonly nowMs: number }) {
+function Call({
+  rows,
+  nowMs,
+  rulesOf,
+}: {
+  readonly rows: readonly LedgerEntry[];
+  readonly nowMs: number;
+  readonly rulesOf: (said: string) => readonly RulePlace[];
+}) {
   const verdict = newest(rows, 'proxy.verdict');
   const inspection = newest(rows, 'brain.inspection');
   const policy = newest(rows, 'policy.evaluated');
-  const ended = newest(rows, 'upstream.outcome', 'call.aborted', 'call.abandoned');
-  const changed = newest(rows, 'hil.modified');
+  const ended = newest(
+    rows.filter((row) => !isLook(row)),
+    'upstream.outcome',
+    'call.aborted',
+    'call.abandoned',
+  );
   const [first] = rows;
-  const spoke = [
-    ...new Set(
-      [verdict, policy, changed].flatMap((row) => [
-        ...lines(row?.policy_decision?.['reasons']),
-        ...lines(row?.policy_decision?.['review_reasons']),
-      ]),
-    ),
-  ];
+  const spoke = spokenIn(rows);
   const undelivered = rows.filter(
     (row) => row.event_kind === 'alarm.call_stuck' && row.policy_decision?.['duty'] === 'callback',
   );
+  const delivered = rows.filter((row) => row.event_kind === 'callback.delivered');
   const told = ended?.policy_decision;
   return (
     <>
@@ -125,6 +149,12 @@ function Call({ rows, nowMs }: { readonly rows: readonly LedgerEntry[]; readonly
               {spoke.map((line) => (
                 <li key={line}>
                   <Foreign text={line} />
+                  {rulesOf(line).map(({ name, line: at, title }) => (
+                    <Fragment key={`${name} ${at}`}>
+                      {' '}
+                      <a href={policyAddress(name, at)}>{title ?? name}</a>
+                    </Fragment>
+                  ))}
                 </li>
               ))}
             </ul>
@@ -168,6 +198,12 @@ function Call({ rows, nowMs }: { readonly rows: readonly LedgerEntry[]; readonly
         ) : (
           <p class="dim">None yet: nothing ran, or it has not ended.</p>
         )}
+        {delivered.map((row) => (
+          <p key={row.id}>
+            The caller's callback address was told <Time iso={row.timestamp} nowMs={nowMs} />:{' '}
+            <Foreign text={textOf(row.policy_decision?.['status'])} />.
+          </p>
+        ))}
         {undelivered.map((row) => (
           <p key={row.id} class="notice bad">
             A message to the caller's callback address was given up <Time iso={row.timestamp} nowMs={nowMs} />:{' '}

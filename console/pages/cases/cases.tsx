@@ -11,10 +11,10 @@ import type { PendingRequest } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import { isAtLeast } from '../../roles.js';
 import { type CaseSubjects, settled, type Settled } from '../../services.js';
+import { Entries } from '../../ui/entries.js';
 import { Csrf, Empty, Facts, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
 import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
 import { addressOf } from '../audit/asked.js';
-import { Outcome } from '../audit/audit.js';
 import { Choice } from '../audit/fields.js';
 
 const LISTED = 200;
@@ -485,35 +485,7 @@ const Evidence = ({ rows, nowMs }: { readonly rows: readonly LedgerEntry[]; read
     {rows.length === 0 ? (
       <Empty>No row of your tenant is about these agents and calls. Attach some.</Empty>
     ) : (
-      <Table label="Rows about it" heads={[{ number: 'Row' }, 'When', 'What', 'Agent', 'Tool', 'Outcome', 'Call']}>
-        {rows.slice(0, ROWS).map((row) => (
-          <tr key={row.id}>
-            <td class="number">{row.seq}</td>
-            <td>
-              <Time iso={row.timestamp} nowMs={nowMs} />
-            </td>
-            <td>
-              <code>
-                <Foreign text={row.event_kind ?? row.method} />
-              </code>
-            </td>
-            <td>
-              <Foreign text={row.agent_id} />
-            </td>
-            <td>{row.tool_type && <Foreign text={row.tool_type} />}</td>
-            <td>
-              <Outcome row={row} />
-            </td>
-            <td>
-              {row.correlation_id && (
-                <a href={`/audit/correlation/${encodeURIComponent(row.correlation_id)}`}>
-                  <Id id={row.correlation_id} short />
-                </a>
-              )}
-            </td>
-          </tr>
-        ))}
-      </Table>
+      <Entries label="Rows about it" rows={rows.slice(0, ROWS)} nowMs={nowMs} />
     )}
     {rows.length > ROWS && (
       <p class="dim">

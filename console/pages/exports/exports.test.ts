@@ -200,6 +200,11 @@ describe('the register by control', () => {
   });
 });
 
+const FORMULA = /[=+\-@\uff1d]/;
+/** What each piece begins with that a reader makes who divides at a sign and at the end of a line, whatever stands in quotes. */
+const firstsOf = (file: string, divider: string): string[] =>
+  file.split(new RegExp(`[${divider}\r\n]`)).map((piece) => /[^"\s\p{Cc}]/u.exec(piece)?.[0] ?? '');
+
 describe('rows as CSV', () => {
   it('are of the own tenant, newest first, with a last line that says that they are all', async () => {
     await append({}, { tenant: 'globex' }, { tool_name: 'a,"b"\nc' });
@@ -217,16 +222,22 @@ describe('rows as CSV', () => {
   it.each(['=1+1', '+1', '-1', '@x', '\u0001=1', '  =1', '\uff1d1'])('run no formula: %j', async (words) => {
     await append({ reasoning: words, tool_name: null });
     const { text: file } = await page.get('/audit/export?as=csv');
-    expect(file).toContain(`,'${words},`);
+    expect(file).toContain(`'${words.trimStart().replace('\u0001', '')},`);
+    expect(firstsOf(file, ';').filter((sign) => FORMULA.test(sign))).toEqual([]);
   });
 
   it.each([
-    ['x;=cmd|1', '"x;=cmd|1"'],
-    ['x\t=1+1', '"x\t=1+1"'],
-    ['\t=1', `"'\t=1"`],
+    ['x;=cmd|1', `"x;'=cmd|1"`],
+    ['x\t=1+1', `"x\t'=1+1"`],
+    ['\t=1', `"\t'=1"`],
+    ['a\n=1+1', `"a\n'=1+1"`],
+    ['x;"=1+1', `"x;""'=1+1"`],
+    ['x; -1', `"x; '-1"`],
+    ['a = b, -1 of c@d', '"a = b, -1 of c@d"'],
   ])('run none in a second cell either, where a spreadsheet divides at ; or a tab: %j', async (words, cell) => {
-    await append({ reasoning: words, tool_name: null });
+    await append({ agent_id: 'bot"', reasoning: words, tool_name: null });
     const { text: file } = await page.get('/audit/export?as=csv');
     expect(file).toContain(`,${cell},`);
+    for (const divider of [';', '\t']) expect(firstsOf(file, divider).filter((sign) => FORMULA.test(sign))).toEqual([]);
   });
 });

@@ -3,6 +3,7 @@ import type { PolicyList } from '../../../contracts/policy.js';
 import { settled } from '../../services.js';
 import { Empty, Facts, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
+import { policyAddress } from './policy.js';
 import { timesSpoken } from './spoken.js';
 
 const DAY_MS = 86_400_000;
@@ -66,13 +67,16 @@ function Rules({ list, verdicts }: { readonly list: PolicyList; readonly verdict
   return (
     <Table label="Rules" heads={['File', 'Rule', 'What it says of a call', { number: 'Last day' }]}>
       {files.flatMap(({ name, as_shipped, rules }) =>
-        rules.map(({ rule, title, description, reason }, at) => (
+        rules.map(({ rule, line, title, description, reason }, at) => (
           <tr key={`${name}/${rule}/${at}`}>
             <td class="name">
-              <code>{name}</code> {!as_shipped && at === 0 && <span class="tag risky">changed here</span>}
+              <a href={policyAddress(name)}>
+                <code>{name}</code>
+              </a>{' '}
+              {!as_shipped && at === 0 && <span class="tag risky">changed here</span>}
             </td>
             <td>
-              {title ?? <code>{rule}</code>}
+              <a href={policyAddress(name, line)}>{title ?? <code>{rule}</code>}</a>
               {description && <p class="dim">{description}</p>}
             </td>
             <td>{reason && <Foreign text={reason.replaceAll('%s', '…')} />}</td>

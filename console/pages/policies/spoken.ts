@@ -9,16 +9,22 @@ export function timesSpoken(
   words: readonly string[],
   verdicts: readonly Pick<LedgerEntry, 'policy_decision'>[],
 ): ReadonlyMap<string, number> {
-  const patterns = [...new Set(words)]
-    .map((text) => ({ text, parts: text.split('%s') }))
-    .toSorted((one, other) => literalLength(other.parts) - literalLength(one.parts));
-  const counts = new Map(patterns.map(({ text }) => [text, 0]));
+  const wordsOf = wordsIn(words);
+  const counts = new Map(words.map((text) => [text, 0]));
   for (const { policy_decision: decision } of verdicts) {
     const said = new Set([...lines(decision?.['reasons']), ...lines(decision?.['review_reasons'])]);
-    const spoke = new Set([...said].flatMap((line) => patterns.find(({ parts }) => fits(line, parts))?.text ?? []));
+    const spoke = new Set([...said].flatMap((line) => wordsOf(line) ?? []));
     for (const text of spoke) counts.set(text, (counts.get(text) ?? 0) + 1);
   }
   return counts;
+}
+
+/** Which of these words a line of a verdict says; `null` for none of them. */
+export function wordsIn(words: readonly string[]): (line: string) => string | null {
+  const patterns = [...new Set(words)]
+    .map((text) => ({ text, parts: text.split('%s') }))
+    .toSorted((one, other) => literalLength(other.parts) - literalLength(one.parts));
+  return (line) => patterns.find(({ parts }) => fits(line, parts))?.text ?? null;
 }
 
 const literalLength = (parts: readonly string[]): number => parts.reduce((sum, part) => sum + part.length, 0);

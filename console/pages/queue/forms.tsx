@@ -75,12 +75,14 @@ export function Forms({
       <a class="button" href={`/hil/${row.id}/modify`} data-decide="m">
         Change…
       </a>
-      {row.assigned_to !== person.subject && (
-        <form method="post" action={`/hil/${row.id}/assign`}>
-          {fields}
-          <button type="submit">Assign to me</button>
-        </form>
-      )}
+      <div {...fresh('assign', row.assigned_to)}>
+        {row.assigned_to !== person.subject && (
+          <form method="post" action={`/hil/${row.id}/assign`}>
+            {fields}
+            <button type="submit">Assign to me</button>
+          </form>
+        )}
+      </div>
       {effect && whyNot === null && <p class="dim">{effect}</p>}
       {whyNot && (
         <p id="why-not" class="dim">
@@ -90,6 +92,12 @@ export function Forms({
     </section>
   );
 }
+
+/** Marks a part of an open call that the script replaces when what it depends on changed, beside fields that somebody types into. */
+export const fresh = (part: string, on: unknown): Record<string, string> => ({
+  'data-fresh': part,
+  'data-on': JSON.stringify(on ?? null),
+});
 
 /** The list beside a form, so that the page after it shows the same. */
 export const ListFields = ({ query }: { readonly query: QueueQuery }) => (

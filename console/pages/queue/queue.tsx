@@ -15,7 +15,7 @@ import { Typed } from '../../ui/typed.js';
 import type { Form, Notice, Page, Shown, Visit } from '../../visit.js';
 import { Arguments, Changed } from './arguments.js';
 import { type CameOfIt, cameOfIt, effectOf } from './came-of-it.js';
-import { Forms, ListFields } from './forms.js';
+import { Forms, fresh, ListFields } from './forms.js';
 import { Similar } from './similar.js';
 
 const ROWS = 100;
@@ -266,22 +266,24 @@ function List({
                   <Csrf token={visit.csrf} />
                   <ListFields query={query} />
                   <div data-rows data-place={selected ? placeIn(items, selected, query) : undefined}>
-                    <ol class="rows">
-                      {items.map((item) => (
-                        <li key={item.id} data-row={item.id}>
-                          {picks && item.status === 'pending' && (
-                            <label class="pick">
-                              <input type="checkbox" name="id" value={item.id} checked={ticked.includes(item.id)} />
-                              <span class="vh">
-                                Choose <Foreign text={item.tool} /> for <Foreign text={item.agent_id} />,{' '}
-                                <Short id={item.id} />: <Foreign text={item.risk_summary} />
-                              </span>
-                            </label>
-                          )}
-                          <Row item={item} visit={visit} query={query} selected={item.id === selected?.id} />
-                        </li>
-                      ))}
-                    </ol>
+                    {parts(items).map((part) => (
+                      <ol class="rows" key={part[0]?.id}>
+                        {part.map((item) => (
+                          <li key={item.id} data-row={item.id}>
+                            {picks && item.status === 'pending' && (
+                              <label class="pick">
+                                <input type="checkbox" name="id" value={item.id} checked={ticked.includes(item.id)} />
+                                <span class="vh">
+                                  Choose <Foreign text={item.tool} /> for <Foreign text={item.agent_id} />,{' '}
+                                  <Short id={item.id} />: <Foreign text={item.risk_summary} />
+                                </span>
+                              </label>
+                            )}
+                            <Row item={item} visit={visit} query={query} selected={item.id === selected?.id} />
+                          </li>
+                        ))}
+                      </ol>
+                    ))}
                   </div>
                   <p data-next>
                     {next_cursor !== null && (
@@ -314,6 +316,16 @@ function List({
     </section>
   );
 }
+
+/**
+ * Rows that a browser lays out together when somebody scrolls to them: of a hundred that takes several frames' time, and ten thousand by
+ * themselves are looked at in each frame.
+ */
+const LAID_OUT_TOGETHER = 25;
+const parts = <Item,>(items: readonly Item[]): readonly (readonly Item[])[] =>
+  Array.from({ length: Math.ceil(items.length / LAID_OUT_TOGETHER) }, (_, at) =>
+    items.slice(at * LAID_OUT_TOGETHER, (at + 1) * LAID_OUT_TOGETHER),
+  );
 
 /** How many rows stand before a call's place in the list, where the keys go on from when it was decided and is not in the list any more. */
 function placeIn(items: readonly PendingSummary[], { created_at, id }: PendingRequest, { sort }: QueueQuery): number {
@@ -475,23 +487,25 @@ function Review({
           </ul>
         </section>
       )}
-      <Facts
-        of={[
-          ...((row.required_approvers ?? 1) > 1 ? [['Approvals', approvalsTold(row, nowMs)] as const] : []),
-          ...(visit.person.tenant === null ? [['Tenant', <Foreign text={row.tenant} />] as const] : []),
-          ['Assigned to', row.assigned_to ? <Foreign text={row.assigned_to} /> : 'nobody'],
-          ['Asked', <Time iso={row.created_at} nowMs={nowMs} />],
-          ['Identity', row.agent_spiffe ? <Foreign text={row.agent_spiffe} /> : 'none'],
-          ['Tier', row.approval_tier ?? 'standard'],
-          [
-            'Call',
-            <>
-              <Id id={row.correlation_id} /> <a href={`/audit/correlation/${row.correlation_id}`}>its story</a>
-            </>,
-          ],
-          ['Digest', <Id id={row.original_payload_digest} />],
-        ]}
-      />
+      <div {...fresh('facts', [row.assigned_to, row.approvals])}>
+        <Facts
+          of={[
+            ...((row.required_approvers ?? 1) > 1 ? [['Approvals', approvalsTold(row, nowMs)] as const] : []),
+            ...(visit.person.tenant === null ? [['Tenant', <Foreign text={row.tenant} />] as const] : []),
+            ['Assigned to', row.assigned_to ? <Foreign text={row.assigned_to} /> : 'nobody'],
+            ['Asked', <Time iso={row.created_at} nowMs={nowMs} />],
+            ['Identity', row.agent_spiffe ? <Foreign text={row.agent_spiffe} /> : 'none'],
+            ['Tier', row.approval_tier ?? 'standard'],
+            [
+              'Call',
+              <>
+                <Id id={row.correlation_id} /> <a href={`/audit/correlation/${row.correlation_id}`}>its story</a>
+              </>,
+            ],
+            ['Digest', <Id id={row.original_payload_digest} />],
+          ]}
+        />
+      </div>
     </article>
   );
 }

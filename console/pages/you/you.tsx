@@ -18,7 +18,8 @@ async function youShown(visit: Visit): Promise<Shown> {
     body: (
       <section
         data-passkeys={visit.has('passkeys') ? visit.csrf : undefined}
-        data-name={visit.has('passkeys') ? subject.replace(/^operator:/, '') : undefined}
+        data-links={mode === 'webauthn' ? '' : undefined}
+        data-name={visit.has('passkeys') ? subject.replace(/^(operator|webauthn):/, '') : undefined}
       >
         <h1>You</h1>
         <Facts
@@ -43,10 +44,13 @@ async function youShown(visit: Visit): Promise<Shown> {
         {visit.has('passkeys') && (
           <>
             <h2>Passkeys</h2>
-            {mode === 'operator-token' ? (
-              <Passkeys />
-            ) : (
-              <p>Passkeys belong to operators who sign in with a token: who signs in this way has none.</p>
+            {mode === 'operator-token' && <Passkeys />}
+            {mode === 'webauthn' && <OwnPasskeys isAdmin={role === 'admin'} />}
+            {mode !== 'operator-token' && mode !== 'webauthn' && (
+              <p>
+                Who signs in this way has no passkeys: they belong to operators with a token, and to people who sign in
+                by one.
+              </p>
             )}
           </>
         )}
@@ -142,5 +146,42 @@ const Passkeys = () => (
         Replace my passkeys
       </button>
     </p>
+  </>
+);
+
+/** Of somebody who signs in by a passkey alone. */
+const OwnPasskeys = ({ isAdmin }: { readonly isAdmin: boolean }) => (
+  <>
+    <p>Register a second passkey on another device, in case this one is lost.</p>
+    <p class="actions">
+      <button class="act" type="button" data-passkey-do="register">
+        Register another passkey
+      </button>
+    </p>
+    {isAdmin && (
+      <>
+        <h2>People</h2>
+        <p>
+          Whom you invite decides from then on. A link is shown once and holds for one use: an invitation for a day, one
+          in place of lost passkeys for 15 minutes. Hand it over yourself.
+        </p>
+        <p class="actions">
+          <label>
+            Name <input data-passkey-of autocomplete="off" />
+          </label>{' '}
+          <button type="button" data-passkey-do="invite">
+            Invite
+          </button>{' '}
+          <button type="button" data-passkey-do="recover">
+            Allow a new passkey
+          </button>{' '}
+          <button class="destroy" type="button" data-passkey-do="remove">
+            Take out
+          </button>
+        </p>
+      </>
+    )}
+    <p role="status" data-passkey-said />
+    <pre hidden data-passkey-key aria-label="The public key of your passkey" />
   </>
 );

@@ -87,6 +87,9 @@ export async function tellNarrative(
         const stage = reportRow.decision?.['stage'];
         if (stage === 'completed' || stage === 'failed' || stage === 'uncertain' || stage === 'not_run') {
           executions[stage] += 1;
+          // The end of an uncertainty, which was counted where it began; that may be before this window.
+          if (typeof reportRow.decision?.['reconciled'] === 'string')
+            executions.uncertain = Math.max(0, executions.uncertain - 1);
           samples.take(stage, reportRow.seq);
         }
       }
@@ -170,7 +173,8 @@ function isNotable(reportRow: ReportRow): boolean {
   const { kind, decision } = reportRow;
   if (kind === 'proxy.verdict')
     return outcomeOf(reportRow) !== 'allowed' || typeof decision?.['would'] === 'string' || reportRow.signal !== null;
-  if (kind === 'upstream.outcome') return decision?.['stage'] !== 'completed' || reportRow.signal !== null;
+  if (kind === 'upstream.outcome')
+    return (decision?.['stage'] !== 'completed' && decision?.['stage'] !== 'probed') || reportRow.signal !== null;
   if (kind === 'deep_review_finding') return decision?.['verdict'] === 'Red' || decision?.['brain_delta'] !== 'Agreed';
   if (kind === 'brain.inspection') return decision?.['available'] === false;
   if (kind === 'proxy.control') return false;

@@ -53,6 +53,8 @@ export function summaryOf(reportRow: ReportRow): string {
       return `nobody decided about ${tool} in time; it was not executed`;
     case 'upstream.outcome':
       return executionSummary(reportRow, tool);
+    case 'callback.delivered':
+      return `the caller's callback address was told: ${quoted(text(decision?.['status']) ?? 'ended', 40)}`;
     case 'call.aborted':
     case 'call.abandoned':
       return `${tool} was closed without being executed${because(reasoning)}`;
@@ -78,7 +80,12 @@ function verdictSummary(reportRow: ReportRow, tool: string): string {
 }
 
 function executionSummary({ decision, reasoning }: ReportRow, tool: string): string {
+  const by = decision?.['reconciled'];
+  if (typeof by === 'string')
+    return `a ${by === 'probe' ? 'probe' : 'person'} established that ${tool} ${decision?.['stage'] === 'completed' ? 'ran' : 'did not run'}${because(reasoning)}`;
   switch (decision?.['stage']) {
+    case 'probed':
+      return `a probe looked whether ${tool} ran${because(reasoning)}`;
     case 'completed':
       return `${tool} was executed`;
     case 'failed':

@@ -2,7 +2,16 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync } from 'node:cry
 import { describe, expect, it } from '@jest/globals';
 import { parseCheckpoint, signCheckpoint } from './checkpoint.js';
 import { EMPTY_ROOT } from './merkle.js';
-import { cosign, formatVkey, noteKey, parseNote, parseVkey, signNote, verifiedSignatures } from './note.js';
+import {
+  cosign,
+  formatVkey,
+  namedWitnesses,
+  noteKey,
+  parseNote,
+  parseVkey,
+  signNote,
+  verifiedSignatures,
+} from './note.js';
 
 const pair = () => generateKeyPairSync('ed25519');
 const EXAMPLE_VKEY = 'example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k';
@@ -83,6 +92,20 @@ describe('signed notes (C2SP signed-note)', () => {
       'not an Ed25519',
     );
     expect(() => noteKey('log', pair().privateKey)).toThrow('not an Ed25519 public key');
+  });
+});
+
+describe('witnesses that a note names', () => {
+  it('are those beside its author whose lines say a time', () => {
+    const { privateKey } = generateKeyPairSync('ed25519');
+    const text = 'gate.test/log\n1\nAAAA\n';
+    const note = signNote(text, 'gate.test/log', privateKey);
+    const other = signNote(text, 'somebody', privateKey).split('\n\n')[1] ?? '';
+    const whole = `${note}${other}${cosign(text, 'witness.test/w1', privateKey, 1_700_000_000)}\n`;
+    expect(namedWitnesses(parseNote(whole), 'gate.test/log')).toEqual([
+      { name: 'witness.test/w1', time: 1_700_000_000 },
+    ]);
+    expect(namedWitnesses(parseNote(note), 'gate.test/log')).toEqual([]);
   });
 });
 

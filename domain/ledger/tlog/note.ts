@@ -152,6 +152,16 @@ export function verifiedSignatures({ text, signatures }: Note, keys: readonly No
   });
 }
 
+/** Who signed a note beside its author, with the times they say. Nothing is verified: for a note of somebody who keeps verified lines alone. */
+export const namedWitnesses = (
+  { signatures }: Note,
+  author: string,
+): { readonly name: string; readonly time: number }[] =>
+  signatures.flatMap(({ name, bytes }) => {
+    const time = name === author ? null : timeOf(bytes);
+    return time === null ? [] : [{ name, time }];
+  });
+
 function timeOf(bytes: Buffer): number | null {
   if (bytes.length !== 72) return null;
   const seconds = bytes.readBigUInt64BE();

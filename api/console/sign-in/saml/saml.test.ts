@@ -421,6 +421,16 @@ describe('nobody is signed in by an answer', () => {
       { after: (xml) => xml.replace('<samlp:Status>', `<samlp:Status>${'<a/>'.repeat(10_000)}`) },
     ],
     [
+      'of thirty namespaces, which each element within is digested with',
+      {
+        before: (xml) =>
+          xml.replace(
+            '<samlp:Status>',
+            `<samlp:Status ${Array.from({ length: 30 }, (_, n) => `xmlns:n${n}="n:${n}"`).join(' ')}>`,
+          ),
+      },
+    ],
+    [
       'of nine thousand attributes',
       { after: (xml) => xml.replace('<samlp:Status', `<samlp:Status ${'a="b" '.repeat(9_000)}`) },
     ],
@@ -628,6 +638,12 @@ describe('sign-ins that one address begins', () => {
     expect(await sent(victim, form)).toMatchObject({ status: 303 });
     aheadMs = 60_000;
     await begun(browser);
+  });
+
+  it('are twenty of one /64 too, of which somebody has all addresses', async () => {
+    for (let n = 1; n <= 20; n += 1) await begun(browserAt(console, `2001:db8:0:7::${n.toString(16)}`));
+    expect(await browserAt(console, '2001:db8:0:7::ffff').get('/auth/saml/login')).toMatchObject({ status: 429 });
+    await begun(browserAt(console, '2001:db8:0:8::1'));
   });
 
   it('and one over leaves nothing in the store', async () => {

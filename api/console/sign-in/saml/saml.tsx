@@ -1,3 +1,4 @@
+import { countedAddress } from '../../../../domain/limits/counted-address.js';
 import { isUtf8 } from 'node:buffer';
 import { randomBytes } from 'node:crypto';
 import { SAML, ValidateInResponseTo } from '@node-saml/node-saml';
@@ -159,7 +160,7 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
       });
       app.get('/auth/saml/login', async (request, reply) => {
         door.throttle(request);
-        const wait = begins.take(request.ip, 1, clock());
+        const wait = begins.take(countedAddress(request.ip), 1, clock());
         if (wait > 0)
           throw new GateError('rate_limited', 'Too many sign-ins were begun from this address: wait a little.', {
             fields: { retry_after_secs: wait },

@@ -1,8 +1,9 @@
 import { DOMParser } from '@xmldom/xmldom';
 
 /** More of any is no sign-in, and would keep the process busy. An answer has some hundred attributes; where each
- * group has three of them, that is a person in nearly five hundred groups. To verify takes about half a millisecond for each. */
-const MOST = { elements: 2_500, attributes: 1_500, depth: 30 };
+ * group has three of them, that is a person in nearly five hundred groups. To verify takes about half a millisecond for each.
+ * Namespaces count where they are in scope: each element is digested with all that its ancestors declare. */
+const MOST = { elements: 2_500, attributes: 1_500, depth: 30, namespaces: 20 };
 
 const PROLOG = /^<\?xml [^<>?]{1,200}\?>/;
 
@@ -26,12 +27,15 @@ export function readXml(text: string, { comments = false } = {}): Element {
   const [root, ...others] = [...listed(childNodes)].filter(isElement);
   if (root === undefined || others.length > 0) throw new Error('it has not exactly one root');
   let elements = 0;
-  const measure = (of: Element, depth: number): void => {
+  const measure = (of: Element, depth: number, outside: number): void => {
     elements += 1;
     if (elements > MOST.elements || depth > MOST.depth) throw new Error('it has too many elements, or nests too deep');
-    for (const child of elementsIn(of)) measure(child, depth + 1);
+    const declared = [...attributesOf(of)].filter(({ name }) => name === 'xmlns' || name.startsWith('xmlns:'));
+    const inScope = outside + declared.length;
+    if (inScope > MOST.namespaces) throw new Error('it has too many namespaces');
+    for (const child of elementsIn(of)) measure(child, depth + 1, inScope);
   };
-  measure(root, 1);
+  measure(root, 1, 0);
   return root;
 }
 

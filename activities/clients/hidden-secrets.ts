@@ -1,0 +1,41 @@
+import type { Listener } from '../../domain/pipeline/call-talks.js';
+import type { Upstream } from '../../domain/pipeline/upstream.js';
+
+/** Shorter ones are no secrets, and would be found in every answer. */
+const SHORTEST = 8;
+const HIDDEN = '[credential of Gate]';
+
+/**
+ * The upstream, whose answers do not repeat what Gate told it in confidence. Some servers echo the headers of a request, or the
+ * environment that they run in, and the answer of a tool goes to an agent and into records.
+ */
+export function hidingSecrets(upstream: Upstream, secrets: () => readonly string[]): Upstream {
+  const hidden = (text: string): string => {
+    let shown = text;
+    for (const secret of secrets())
+      if (secret.length >= SHORTEST) shown = shown.replaceAll(JSON.stringify(secret).slice(1, -1), HIDDEN);
+    return shown;
+  };
+  const hide = <Outcome extends Awaited<ReturnType<Upstream['control']>>>(outcome: Outcome): Outcome => {
+    if (outcome.kind === 'reply') return { ...outcome, text: hidden(outcome.text) };
+    return 'reason' in outcome ? { ...outcome, reason: hidden(outcome.reason) } : outcome;
+  };
+  const hiding = (listener: Listener): Listener => ({
+    ...listener,
+    told: (method, params) => listener.told(method, hidden(params)),
+    asked: (method, params, timeoutMs) => listener.asked(method, hidden(params), timeoutMs),
+  });
+  const { listen } = upstream;
+  return {
+    ...upstream,
+    callTool: async (caller, request, limits) =>
+      hide(
+        await upstream.callTool(caller, request, {
+          ...limits,
+          ...(limits.listener && { listener: hiding(limits.listener) }),
+        }),
+      ),
+    control: async (caller, request, limits) => hide(await upstream.control(caller, request, limits)),
+    ...(listen && { listen: (caller, listener, signal) => listen(caller, hiding(listener), signal) }),
+  };
+}

@@ -1,0 +1,325 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { JsonObject } from '../../contracts/json.js';
+import type { Listener } from '../../domain/pipeline/call-talks.js';
+import type { UpstreamFault } from '../../domain/pipeline/upstream-circuit.js';
+import type { Upstream } from '../../domain/pipeline/upstream.js';
+import { type ListingTools, listingTools } from '../../test/support/listing-tools.js';
+import { type OddServer, oddServer, SMALL_TOOLS } from '../../test/support/upstreams-file.js';
+import { createMcpUpstream } from './mcp-upstream.js';
+import { type NamedUpstream, severalUpstreams } from './several-upstreams.js';
+import { createStdioUpstream } from './stdio-upstream.js';
+
+const BOT = { tenant: 'acme', agent: 'bot' };
+const LIMIT = { timeoutMs: 20_000 };
+/** Where one of them hangs; generous, for the others have to answer within it. */
+const LIST_LIMIT_MS = 3_000;
+
+let bank: ListingTools;
+let notes: ListingTools;
+let nowMs: number;
+let changes: [string, UpstreamFault | null][];
+const closing: (() => Promise<void>)[] = [];
+beforeEach(async () => {
+  [bank, notes] = [await listingTools(), await listingTools()];
+  closing.push(bank.close, notes.close);
+  bank.pages = [[{ name: 'pay', description: 'pays', inputSchema: { type: 'object' } }]];
+  notes.pages = [[{ name: 'add' }], [{ name: 'find' }], [{ name: 'tidy' }]];
+  nowMs = 0;
+  listLimitMs = 20_000;
+  changes = [];
+});
+afterEach(async () => {
+  for (const close of closing.splice(0).toReversed()) await close();
+});
+
+const http = (name: string, url: string, more: Partial<NamedUpstream> = {}): NamedUpstream => ({
+  name,
+  prefix: name,
+  upstream: createMcpUpstream({ url }),
+  ...more,
+});
+let listLimitMs: number;
+function several(...members: readonly NamedUpstream[]): Upstream {
+  const upstream = severalUpstreams(members, {
+    now: () => nowMs,
+    onChange: (...change) => changes.push(change),
+    listLimitMs,
+    firstLimitMs: listLimitMs,
+  });
+  closing.push(() => upstream.close());
+  return upstream;
+}
+async function asked(upstream: Upstream, method: string, params: JsonObject = {}) {
+  const outcome = await upstream.control(BOT, { jsonrpc: '2.0', id: 7, method, params }, LIMIT);
+  if (outcome.kind !== 'reply') return outcome;
+  const { text, ...said } = outcome;
+  return { ...said, body: JSON.parse(text) as { id: number; result: JsonObject; error: JsonObject } };
+}
+const called = (upstream: Upstream, name: string, args: JsonObject = {}, method = 'tools/call') =>
+  upstream.callTool(BOT, { jsonrpc: '2.0', id: 7, method, params: { name, arguments: args } }, LIMIT);
+async function pageOf(upstream: Upstream, cursor?: string) {
+  const answer = await asked(upstream, 'tools/list', cursor === undefined ? {} : { cursor });
+  if (answer.kind !== 'reply') throw new Error(answer.kind);
+  const { tools, nextCursor, _meta } = answer.body.result as {
+    tools: JsonObject[];
+    nextCursor?: string;
+    _meta?: JsonObject;
+  };
+  return { names: tools.map(({ name }) => name), nextCursor, note: _meta?.['gate/upstreams'], partial: answer.partial };
+}
+
+describe('several upstreams, all of them well', () => {
+  it('have one list, whose first page has the first page of each, and whose next pages follow', async () => {
+    const upstream = several(http('bank', bank.url), http('notes', notes.url));
+    const first = await pageOf(upstream);
+    expect(first).toMatchObject({ names: ['bank__pay', 'notes__add'], note: undefined, partial: undefined });
+    const second = await pageOf(upstream, first.nextCursor);
+    expect(second.names).toEqual(['notes__find']);
+    const third = await pageOf(upstream, second.nextCursor);
+    expect(third).toMatchObject({ names: ['notes__tidy'], nextCursor: undefined });
+  });
+
+  it.each([
+    '',
+    'no cursor',
+    Buffer.from('{"stranger":"1"}').toString('base64url'),
+    Buffer.from('[]').toString('base64url'),
+  ])('take no cursor %j that they did not give', async (cursor) => {
+    const upstream = several(http('bank', bank.url), http('notes', notes.url));
+    expect(await asked(upstream, 'tools/list', { cursor })).toMatchObject({ body: { error: { code: -32_602 } } });
+  });
+
+  it('get a call by its prefix, under their own name for the tool; the other one is not asked', async () => {
+    const upstream = several(http('bank', bank.url), http('notes', notes.url));
+    expect(await called(upstream, 'notes__add')).toMatchObject({ kind: 'reply', failed: false });
+    expect(await called(upstream, 'bank__a__b')).toMatchObject({ kind: 'reply' });
+    expect([bank.called, notes.called]).toEqual([['a__b'], ['add']]);
+  });
+
+  it.each(['pay', 'stranger__pay', 'bank__', '__pay', 'Bank__pay', 'notes__bank__pay', 'notes__B-ank.pay'])(
+    'get no call of %s, which is nobody’s or passes for another one’s',
+    async (name) => {
+      const upstream = several(http('bank', bank.url), http('notes', notes.url));
+      expect(await called(upstream, name)).toEqual({
+        kind: 'not_sent',
+        reason: 'no upstream has the prefix of this name',
+      });
+      expect([...bank.called, ...notes.called]).toEqual([]);
+    },
+  );
+
+  it('do not show a tool whose name passes for one of another upstream, and say so', async () => {
+    notes.pages = [[{ name: 'bank__pay' }, { name: 'add' }]];
+    const upstream = several(http('bank', bank.url), http('notes', notes.url));
+    expect(await pageOf(upstream)).toMatchObject({
+      names: ['bank__pay', 'notes__add'],
+      note: { left_out: ['notes__bank__pay'], left_out_count: 1 },
+      partial: undefined,
+    });
+  });
+
+  it('introduce themselves as one, with what any of them can', async () => {
+    const child = createStdioUpstream({ command: SMALL_TOOLS[0] as string, args: SMALL_TOOLS.slice(1), env: {} });
+    const upstream = several(http('bank', bank.url), { name: 'small', prefix: 'small', upstream: child });
+    expect(await asked(upstream, 'initialize', { protocolVersion: '2025-06-18' })).toMatchObject({
+      body: {
+        id: 7,
+        result: {
+          protocolVersion: '2025-06-18',
+          capabilities: { tools: { listChanged: true } },
+          serverInfo: { name: 'gate' },
+        },
+      },
+    });
+    expect(await called(upstream, 'small__read_file', { path: 'a' })).toMatchObject({
+      text: expect.stringContaining('read_file no token'),
+    });
+  });
+
+  it('show a list that changed the next time it is asked for', async () => {
+    const upstream = several(http('bank', bank.url), http('notes', notes.url));
+    await pageOf(upstream);
+    bank.pages = [[{ name: 'refund' }]];
+    notes.pages = [[]];
+    expect((await pageOf(upstream)).names).toEqual(['bank__refund']);
+  });
+
+  it('give a call the shorter of its own time and theirs', async () => {
+    const limits: number[] = [];
+    const slow: Upstream = {
+      callTool: async (_caller, _request, { timeoutMs }) => {
+        limits.push(timeoutMs);
+        return { kind: 'unknown', cause: 'timeout', reason: 'late' };
+      },
+      control: () => Promise.reject(new Error('unused')),
+      close: () => Promise.resolve(),
+    };
+    const upstream = several({ name: 'slow', prefix: 'slow', upstream: slow, timeoutMs: 2_000 });
+    await called(upstream, 'slow__x');
+    await upstream.callTool(BOT, { method: 'tools/call', params: { name: 'slow__x' } }, { timeoutMs: 500 });
+    expect(limits).toEqual([2_000, 500]);
+  });
+
+  it('hand on what each says of its resources under the addresses that agents know', async () => {
+    const told: [string, string][] = [];
+    const listener: Listener = {
+      progress: false,
+      told: (...said) => told.push(said),
+      asked: () => Promise.reject(new Error('unused')),
+    };
+    const over = new AbortController();
+    const talking: Upstream = {
+      callTool: () => Promise.reject(new Error('unused')),
+      control: () => Promise.reject(new Error('unused')),
+      listen: async (_caller, hears) => {
+        hears.told('notifications/resources/updated', '{"uri":"file:///a"}');
+        hears.told('notifications/tools/list_changed', '{}');
+        over.abort();
+      },
+      close: () => Promise.resolve(),
+    };
+    await several({ name: 'bank', prefix: 'bank', upstream: talking }).listen?.(BOT, listener, over.signal);
+    expect(told).toEqual([
+      ['notifications/resources/updated', '{"uri":"bank+file:///a"}'],
+      ['notifications/tools/list_changed', '{}'],
+    ]);
+  });
+});
+
+describe('several upstreams, one of which is not well', () => {
+  const DOWN = 'http://127.0.0.1:1/mcp';
+  it.each([
+    ['down', 'unreachable', () => Promise.resolve({ url: DOWN, close: () => Promise.resolve() })],
+    ['hanging', 'timeout', () => oddServer('hangs')],
+    ['answering garbage', 'unreachable', () => oddServer('garbage')],
+    ['hanging up', 'unreachable', () => oddServer('hangs up')],
+  ] as const)(
+    '%s: it is named, the others are served, and the list is told to be a part',
+    async (_how, fault, open) => {
+      listLimitMs = LIST_LIMIT_MS;
+      const odd = await open();
+      closing.push(odd.close);
+      const upstream = several(http('bank', bank.url), http('odd', odd.url));
+      expect(await pageOf(upstream)).toMatchObject({
+        names: ['bank__pay'],
+        note: { failing: [{ name: 'odd', fault }] },
+        partial: true,
+      });
+      expect(await called(upstream, 'bank__pay')).toMatchObject({ kind: 'reply' });
+      expect(await asked(upstream, 'initialize')).toMatchObject({
+        body: {
+          result: {
+            capabilities: { tools: { listChanged: true } },
+            _meta: { 'gate/upstreams': { failing: [{ name: 'odd', fault }] } },
+          },
+        },
+      });
+      expect(upstream.standings?.()).toEqual([
+        { name: 'bank', state: 'answers', fault: null, sinceMs: null },
+        { name: 'odd', state: 'failing', fault, sinceMs: 0 },
+      ]);
+      expect(changes).toEqual([['odd', fault]]);
+    },
+    30_000,
+  );
+
+  it('a list that is none is a fault, and nothing of it is shown', async () => {
+    notes.pages = [];
+    Object.assign(notes, { mute: true });
+    const upstream = several(http('bank', bank.url), http('notes', notes.url));
+    expect(await pageOf(upstream)).toMatchObject({ note: { failing: [{ name: 'notes', fault: 'refused' }] } });
+  });
+
+  it('a server without prompts has none of them, which is no fault', async () => {
+    const none: Upstream = {
+      callTool: () => Promise.reject(new Error('unused')),
+      control: async () => ({
+        kind: 'reply',
+        statusCode: 200,
+        text: '{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"no prompts"}}',
+        failed: true,
+      }),
+      close: () => Promise.resolve(),
+    };
+    const upstream = several({ name: 'none', prefix: 'none', upstream: none });
+    expect(await asked(upstream, 'prompts/list')).toMatchObject({ body: { result: { prompts: [] } } });
+  });
+
+  it('none of them: the agent is told which, and nothing is listed', async () => {
+    const upstream = several(http('one', DOWN), http('two', DOWN));
+    expect(await asked(upstream, 'tools/list')).toEqual({
+      kind: 'not_sent',
+      reason: 'no upstream answers: one (unreachable), two (unreachable)',
+    });
+  });
+
+  it('is not asked any more after three failures, costs its callers no time, and is tried again by one after a pause', async () => {
+    listLimitMs = LIST_LIMIT_MS;
+    const odd: OddServer = await oddServer('hangs');
+    closing.push(odd.close);
+    const upstream = several(http('bank', bank.url), http('odd', odd.url));
+    for (let list = 0; list < 3; list += 1) await pageOf(upstream);
+    expect(upstream.standings?.()[1]).toMatchObject({ state: 'held', fault: 'timeout' });
+    const before = odd.asked;
+    const began = performance.now();
+    expect((await pageOf(upstream)).note).toEqual({ failing: [{ name: 'odd', fault: 'timeout' }] });
+    expect(await called(upstream, 'odd__x')).toEqual({
+      kind: 'not_sent',
+      reason: 'the upstream odd does not answer (timeout) and is asked again later',
+    });
+    expect(performance.now() - began).toBeLessThan(LIST_LIMIT_MS);
+    expect(odd.asked).toBe(before);
+    nowMs = 2_000;
+    await pageOf(upstream);
+    expect(odd.asked).toBeGreaterThanOrEqual(before);
+    expect(changes).toEqual([['odd', 'timeout']]);
+  }, 30_000);
+
+  it('answers again: it is told, and its tools are back', async () => {
+    notes.mute = true;
+    const upstream = several(http('bank', bank.url), http('notes', notes.url));
+    await pageOf(upstream);
+    notes.mute = false;
+    expect(await pageOf(upstream)).toMatchObject({
+      names: ['bank__pay', 'notes__add'],
+      note: undefined,
+      partial: undefined,
+    });
+    expect(changes).toEqual([
+      ['notes', 'refused'],
+      ['notes', null],
+    ]);
+  });
+
+  it('answers again: who listens is told that the lists changed', async () => {
+    notes.mute = true;
+    const upstream = several(http('bank', bank.url), http('notes', notes.url));
+    const told: string[] = [];
+    const over = new AbortController();
+    const listener: Listener = {
+      progress: false,
+      told: (method) => told.push(method),
+      asked: () => Promise.reject(new Error('unused')),
+    };
+    const listened = upstream.listen?.(BOT, listener, over.signal);
+    await pageOf(upstream);
+    expect(told).toEqual([]);
+    notes.mute = false;
+    await pageOf(upstream);
+    expect(told).toContain('notifications/tools/list_changed');
+    over.abort();
+    await listened;
+  });
+
+  it('a tool that takes too long says nothing of its upstream', async () => {
+    const slow: Upstream = {
+      callTool: async () => ({ kind: 'unknown', cause: 'timeout', reason: 'late' }),
+      control: () => Promise.reject(new Error('unused')),
+      close: () => Promise.resolve(),
+    };
+    const upstream = several({ name: 'slow', prefix: 'slow', upstream: slow });
+    for (let call = 0; call < 5; call += 1)
+      expect(await called(upstream, 'slow__x')).toMatchObject({ kind: 'unknown', cause: 'timeout' });
+    expect(upstream.standings?.()[0]).toMatchObject({ state: 'unknown' });
+  });
+});

@@ -1,0 +1,440 @@
+import { setTimeout as after } from 'node:timers/promises';
+import type { Json, JsonObject } from '../../contracts/json.js';
+import {
+  lookOf,
+  ownNameOf,
+  ownUriOf,
+  passesForAnother,
+  prefixedName,
+  uriPassesForAnother,
+} from '../../domain/mcp/prefixed-names.js';
+import { isMergedList, itemsMember, renamedPage, renamedResult, renamedUri } from '../../domain/mcp/renamed-answers.js';
+import { membersOf, objectText } from '../../domain/mcp/reply.js';
+import { READ_METHODS } from '../../domain/mcp/read-methods.js';
+import type { Listener } from '../../domain/pipeline/call-talks.js';
+import {
+  createUpstreamCircuit,
+  type UpstreamCircuit,
+  type UpstreamFault,
+} from '../../domain/pipeline/upstream-circuit.js';
+import type { Upstream, UpstreamCaller, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
+import { foreignText } from '../../domain/text.js';
+import { within } from '../../domain/within.js';
+import { requestedVersion } from './mcp-handshake.js';
+import { TimedOut, unknownOutcome } from './unknown-outcome.js';
+import { causeText } from './unsent.js';
+
+/** One of several upstreams. */
+export interface NamedUpstream {
+  readonly name: string;
+  readonly prefix: string;
+  readonly upstream: Upstream;
+  /** The longest that one of its calls may take; a call's own limit counts where it is shorter. */
+  readonly timeoutMs?: number | undefined;
+}
+
+export interface SeveralOptions {
+  readonly now?: () => number;
+  /** Called when an upstream begins to fail, and when it answers again. */
+  readonly onChange?: (name: string, fault: UpstreamFault | null) => void;
+  /** How long a list waits for one upstream, and the first time, when a command may still be starting. */
+  readonly listLimitMs?: number;
+  readonly firstLimitMs?: number;
+}
+
+interface Member extends NamedUpstream {
+  readonly circuit: UpstreamCircuit;
+  readonly looksOfOthers: ReadonlySet<string>;
+}
+interface Owned {
+  readonly member: Member;
+  readonly own: string;
+}
+type ControlOutcome = Awaited<ReturnType<Upstream['control']>>;
+type Answered =
+  | { readonly member: Member; readonly result: string }
+  | { readonly member: Member; readonly fault: UpstreamFault };
+
+const LIST_LIMIT_MS = 5_000;
+const FIRST_LIMIT_MS = 20_000;
+/** What is left of a limit after the upstreams had theirs, to put their lists together. */
+const MERGING_MS = 200;
+/** An upstream whose client gives up by itself has not answered in time all the same. */
+const LATE_MS = 500;
+const LISTEN_AGAIN_MS = 10_000;
+const LISTS_CHANGED = [
+  'notifications/tools/list_changed',
+  'notifications/prompts/list_changed',
+  'notifications/resources/list_changed',
+] as const;
+/** Capabilities with a list, which changes when an upstream fails or comes back. */
+const LISTED: ReadonlySet<string> = new Set(['tools', 'prompts', 'resources']);
+const METHOD_NOT_FOUND = -32_601;
+const INVALID_PARAMS = -32_602;
+const SERVER_INFO = { name: 'gate', version: '1' };
+const MAX_TOLD = 20;
+const TOLD_UNITS = 128;
+
+/**
+ * Several MCP servers as one (docs/how-to/several-upstreams.md). A name says whose it is, and the upstream is sent its own name. What all
+ * of them have is one list; one that fails is named in `_meta["gate/upstreams"]` and the others are served. A call goes to one upstream,
+ * once.
+ */
+export function severalUpstreams(
+  given: readonly NamedUpstream[],
+  { now = Date.now, onChange, listLimitMs = LIST_LIMIT_MS, firstLimitMs = FIRST_LIMIT_MS }: SeveralOptions = {},
+): Upstream {
+  const members: readonly Member[] = given.map((one) => ({
+    ...one,
+    circuit: createUpstreamCircuit(now),
+    looksOfOthers: new Set(given.filter((other) => other !== one).map(({ prefix }) => lookOf(prefix))),
+  }));
+  const byPrefix = new Map(members.map((member) => [member.prefix, member]));
+
+  const listening = new Set<Listener>();
+  const note = (member: Member, fault: UpstreamFault | null) => {
+    const before = member.circuit.standing().fault;
+    if (fault === null) member.circuit.answered();
+    else member.circuit.failed(fault);
+    if ((before === null) === (fault === null)) return;
+    onChange?.(member.name, fault);
+    // Who asked for a list meanwhile has a part of it.
+    if (fault === null) for (const listener of listening) for (const list of LISTS_CHANGED) listener.told(list, '{}');
+  };
+
+  /** Whose thing it is. What no list shows, because it passes for another upstream's, is nobody's. */
+  const ownerOf = (of: 'name' | 'uri', text: Json | undefined): Owned | null => {
+    if (typeof text !== 'string') return null;
+    const named = of === 'uri' ? ownUriOf(text) : ownNameOf(text);
+    const member = named && byPrefix.get(named.prefix);
+    const passes = of === 'uri' ? uriPassesForAnother : passesForAnother;
+    return member && !passes(named.own, member.looksOfOthers) ? { own: named.own, member } : null;
+  };
+
+  /** A control request to one upstream; it never rejects, and waits no longer than the limit. */
+  async function ask(
+    member: Member,
+    caller: UpstreamCaller,
+    request: JsonObject,
+    timeoutMs: number,
+  ): Promise<ControlOutcome | { readonly kind: 'held'; readonly fault: UpstreamFault }> {
+    // Whoever has a session already is introduced without a word of the upstream, which so says nothing of how it is now.
+    const remembered = request['method'] === 'initialize';
+    const { state, fault: known } = member.circuit.standing();
+    const held = remembered && state === 'held' ? known : remembered ? null : member.circuit.held();
+    if (held !== null) return { kind: 'held', fault: held };
+    const limitMs = Math.max(1, timeoutMs);
+    const late = new TimedOut();
+    let outcome: ControlOutcome;
+    try {
+      outcome = await within(
+        limitMs,
+        member.upstream.control(caller, request, { timeoutMs: limitMs + LATE_MS }),
+        () => late,
+      );
+    } catch (error) {
+      outcome = unknownOutcome(error === late ? 'the upstream gave no answer in time' : causeText(error), error);
+    }
+    const fault = faultOf(outcome);
+    if (fault !== null || !remembered || state === 'unknown') note(member, fault);
+    return outcome;
+  }
+
+  async function resultOf(
+    member: Member,
+    caller: UpstreamCaller,
+    request: JsonObject,
+    timeoutMs: number,
+  ): Promise<Answered> {
+    const outcome = await ask(member, caller, request, timeoutMs);
+    if (outcome.kind === 'held') return { member, fault: outcome.fault };
+    const fault = faultOf(outcome);
+    if (fault !== null) return { member, fault };
+    const text = outcome.kind === 'reply' ? outcome.text : '{}';
+    const said = membersOf(text);
+    const result = said?.get('result');
+    if (result !== undefined) return { member, result };
+    const code = Number(membersOf(said?.get('error') ?? '')?.get('code'));
+    // A server without prompts has none of them, which is no fault.
+    return code === METHOD_NOT_FOUND ? { member, result: '{}' } : { member, fault: 'refused' };
+  }
+
+  const askAll = (caller: UpstreamCaller, limitMs: number, asked: readonly (readonly [Member, JsonObject])[]) => {
+    const within = (member: Member) => (member.circuit.standing().state === 'unknown' ? firstLimitMs : listLimitMs);
+    return Promise.all(
+      asked.map(([member, request]) =>
+        resultOf(member, caller, request, Math.min(within(member), limitMs - MERGING_MS)),
+      ),
+    );
+  };
+
+  async function introduce(caller: UpstreamCaller, request: JsonObject, limitMs: number): Promise<ControlOutcome> {
+    const answers = await askAll(
+      caller,
+      limitMs,
+      members.map((member) => [member, request]),
+    );
+    const capabilities: Record<string, JsonObject> = {};
+    const instructions: string[] = [];
+    for (const { member, ...answer } of answers) {
+      if (!('result' in answer)) continue;
+      const said = JSON.parse(answer.result) as { capabilities?: Record<string, JsonObject>; instructions?: unknown };
+      for (const [name, of] of Object.entries(said.capabilities ?? {}))
+        capabilities[name] = { ...capabilities[name], ...of, ...(LISTED.has(name) && { listChanged: true }) };
+      if (typeof said.instructions === 'string')
+        instructions.push(`${prefixedName(member.prefix, '*')}: ${said.instructions}`);
+    }
+    const result: JsonObject = {
+      protocolVersion: requestedVersion(request),
+      capabilities,
+      serverInfo: SERVER_INFO,
+      ...(instructions.length > 0 && { instructions: instructions.join('\n\n') }),
+    };
+    return together(
+      request['id'],
+      answers,
+      Object.entries(result).map(([name, value]) => [name, JSON.stringify(value)]),
+    );
+  }
+
+  async function list(caller: UpstreamCaller, request: JsonObject, limitMs: number): Promise<ControlOutcome> {
+    const method = request['method'] as string;
+    const cursor = paramsOf(request)['cursor'];
+    const from = cursor === undefined ? members.map((member) => [member, null] as const) : placesIn(cursor, byPrefix);
+    if (from === null) return refusal(request['id'], INVALID_PARAMS, 'the cursor is none of this list');
+    const answers = await askAll(
+      caller,
+      limitMs,
+      from.map(([member, place]) => [member, { ...request, params: place === null ? {} : { cursor: place } }] as const),
+    );
+    const items: string[] = [];
+    const leftOut: string[] = [];
+    const next: Record<string, string> = {};
+    const judged = answers.map((answer): Answered => {
+      if (!('result' in answer)) return answer;
+      const { member, result } = answer;
+      const page = result === '{}' ? NOTHING : renamedPage(method, result, member.prefix, member.looksOfOthers);
+      if (!page) {
+        note(member, 'invalid_answer');
+        return { member, fault: 'invalid_answer' };
+      }
+      items.push(...page.items);
+      leftOut.push(...page.leftOut.map((own) => prefixedName(member.prefix, own)));
+      if (page.nextCursor !== null) next[member.prefix] = page.nextCursor;
+      return answer;
+    });
+    const more = Object.keys(next).length > 0;
+    return together(
+      request['id'],
+      judged,
+      [
+        [itemsMember(method), `[${items.join(',')}]`],
+        ...(more ? [['nextCursor', JSON.stringify(cursorOf(next))] as const] : []),
+      ],
+      leftOut,
+    );
+  }
+
+  /** A method that asks all of them the same; it succeeds where one does. */
+  async function tell(caller: UpstreamCaller, request: JsonObject, limitMs: number): Promise<ControlOutcome> {
+    return together(
+      request['id'],
+      await askAll(
+        caller,
+        limitMs,
+        members.map((member) => [member, request]),
+      ),
+      [],
+    );
+  }
+
+  /** A control method about one thing of one upstream. */
+  async function one(
+    caller: UpstreamCaller,
+    request: JsonObject,
+    at: { readonly member: Member; readonly params: JsonObject } | null,
+    timeoutMs: number,
+  ): Promise<ControlOutcome> {
+    if (!at) return refusal(request['id'], INVALID_PARAMS, 'no upstream has this prefix');
+    const outcome = await ask(at.member, caller, { ...request, params: at.params }, timeoutMs);
+    return outcome.kind === 'held' ? { kind: 'not_sent', reason: heldWords(at.member, outcome.fault) } : outcome;
+  }
+
+  return {
+    async callTool(caller, request, limits) {
+      const method = request['method'] as string;
+      const params = paramsOf(request);
+      const isRead = READ_METHODS.has(method);
+      const of = method === 'resources/read' ? 'uri' : 'name';
+      const at = ownerOf(of, params[of]);
+      if (!at) return { kind: 'not_sent', reason: 'no upstream has the prefix of this name' };
+      const { member, own } = at;
+      const held = member.circuit.held();
+      if (held !== null) return { kind: 'not_sent', reason: heldWords(member, held) };
+      const { listener } = limits;
+      const outcome = await member.upstream.callTool(
+        caller,
+        { ...request, params: { ...params, [of]: own } },
+        {
+          ...limits,
+          timeoutMs: Math.min(limits.timeoutMs, member.timeoutMs ?? limits.timeoutMs),
+          ...(listener && { listener: renamingListener(listener, member.prefix) }),
+        },
+      );
+      // A call that takes long, or whose answer nobody can read, says something of a tool and its arguments; only who cannot be reached fails.
+      if (outcome.kind === 'not_sent') note(member, 'unreachable');
+      else if (outcome.kind === 'reply') note(member, null);
+      return outcome.kind === 'reply' ? renamedReply(outcome, isRead ? method : 'tools/call', member.prefix) : outcome;
+    },
+
+    control(caller, request, { timeoutMs }) {
+      const method = request['method'] as string;
+      const params = paramsOf(request);
+      if (method === 'initialize') return introduce(caller, request, timeoutMs);
+      if (isMergedList(method)) return list(caller, request, timeoutMs);
+      switch (method) {
+        case 'resources/subscribe':
+        case 'resources/unsubscribe': {
+          const at = ownerOf('uri', params['uri']);
+          return one(caller, request, at && { member: at.member, params: { ...params, uri: at.own } }, timeoutMs);
+        }
+        case 'completion/complete':
+          return one(caller, request, completed(params, ownerOf), timeoutMs);
+        default:
+          return tell(caller, request, timeoutMs);
+      }
+    },
+
+    async listen(caller, listener, signal) {
+      listening.add(listener);
+      const over = new Promise((resolve) => {
+        if (signal.aborted) resolve(null);
+        signal.addEventListener('abort', resolve, { once: true });
+      });
+      await Promise.all([
+        over,
+        ...members.map(async ({ prefix, upstream }) => {
+          while (upstream.listen && !signal.aborted) {
+            await upstream.listen(caller, renamingListener(listener, prefix), signal).catch(() => undefined);
+            await after(LISTEN_AGAIN_MS, undefined, { signal, ref: false }).catch(() => undefined);
+          }
+        }),
+      ]);
+      listening.delete(listener);
+    },
+
+    standings: () => members.map(({ name, circuit }) => ({ name, ...circuit.standing() })),
+
+    async close() {
+      await Promise.all(members.map(({ upstream }) => upstream.close()));
+    },
+  };
+}
+
+const NOTHING = { items: [], nextCursor: null, leftOut: [] };
+
+const paramsOf = ({ params }: JsonObject): JsonObject =>
+  params !== null && typeof params === 'object' && !Array.isArray(params) ? params : {};
+
+/** Whether the outcome of a control request says that the upstream is not well. */
+function faultOf(outcome: ControlOutcome): UpstreamFault | null {
+  switch (outcome.kind) {
+    case 'not_sent':
+      return 'unreachable';
+    case 'unknown':
+      return outcome.cause === 'timeout' ? 'timeout' : 'invalid_answer';
+    case 'reply':
+      return outcome.statusCode >= 400 ? 'refused' : null;
+    case 'accepted':
+      return null;
+  }
+}
+
+const heldWords = ({ name }: Member, fault: UpstreamFault): string =>
+  `the upstream ${name} does not answer (${fault}) and is asked again later`;
+
+const refusal = (id: Json | undefined, code: number, message: string): UpstreamOutcome => ({
+  kind: 'reply',
+  statusCode: 200,
+  text: JSON.stringify({ jsonrpc: '2.0', id: id ?? null, error: { code, message } }),
+  failed: true,
+});
+
+/** One answer of those who gave one, with the names of the others; none where nobody did. */
+function together(
+  id: Json | undefined,
+  answers: readonly Answered[],
+  members: readonly (readonly [string, string])[],
+  leftOut: readonly string[] = [],
+): UpstreamOutcome {
+  const failing = answers.flatMap((answer) =>
+    'fault' in answer ? [{ name: answer.member.name, fault: answer.fault }] : [],
+  );
+  if (failing.length === answers.length && failing.length > 0) {
+    const named = failing.map(({ name, fault }) => `${name} (${fault})`).join(', ');
+    return { kind: 'not_sent', reason: `no upstream answers: ${named}` };
+  }
+  const told = {
+    ...(failing.length > 0 && { failing }),
+    ...(leftOut.length > 0 && {
+      left_out: leftOut.slice(0, MAX_TOLD).map((name) => foreignText(name, TOLD_UNITS)),
+      left_out_count: leftOut.length,
+    }),
+  };
+  const note = Object.keys(told).length > 0 ? [['_meta', JSON.stringify({ 'gate/upstreams': told })] as const] : [];
+  const text = objectText([
+    ['jsonrpc', '"2.0"'],
+    ['id', JSON.stringify(id ?? null)],
+    ['result', objectText([...members, ...note])],
+  ]);
+  return { kind: 'reply', statusCode: 200, text, failed: false, ...(failing.length > 0 && { partial: true as const }) };
+}
+
+/** Where each upstream goes on. It comes back from clients, and says no more than they could ask an upstream themselves. */
+const cursorOf = (next: Readonly<Record<string, string>>): string =>
+  Buffer.from(JSON.stringify(next)).toString('base64url');
+
+function placesIn(cursor: Json, byPrefix: ReadonlyMap<string, Member>): readonly (readonly [Member, string])[] | null {
+  if (typeof cursor !== 'string') return null;
+  let places: unknown;
+  try {
+    places = JSON.parse(Buffer.from(cursor, 'base64url').toString('utf8'));
+  } catch {
+    return null;
+  }
+  if (places === null || typeof places !== 'object' || Array.isArray(places)) return null;
+  const found = Object.entries(places).map(([prefix, place]: [string, unknown]) => {
+    const member = byPrefix.get(prefix);
+    return member && typeof place === 'string' ? ([member, place] as const) : null;
+  });
+  return found.length > 0 && found.every((one) => one !== null) ? found : null;
+}
+
+/** What is completed is an argument of a prompt or of a resource's address. */
+function completed(
+  params: JsonObject,
+  ownerOf: (of: 'name' | 'uri', text: Json | undefined) => Owned | null,
+): { readonly member: Member; readonly params: JsonObject } | null {
+  const ref = paramsOf({ params: params['ref'] ?? null });
+  const of = typeof ref['uri'] === 'string' ? 'uri' : 'name';
+  const at = ownerOf(of, ref[of]);
+  return at && { member: at.member, params: { ...params, ref: { ...ref, [of]: at.own } } };
+}
+
+function renamedReply(
+  reply: UpstreamOutcome & { kind: 'reply' },
+  method: string,
+  prefix: string,
+): UpstreamOutcome & { kind: 'reply' } {
+  const members = membersOf(reply.text);
+  const result = members?.get('result');
+  if (!members || result === undefined) return reply;
+  const renamed = renamedResult(method, result, prefix);
+  return renamed === result ? reply : { ...reply, text: objectText(new Map(members).set('result', renamed)) };
+}
+
+const renamingListener = (listener: Listener, prefix: string): Listener => ({
+  ...listener,
+  told: (method, params) =>
+    listener.told(method, method === 'notifications/resources/updated' ? renamedUri(params, prefix) : params),
+});

@@ -1,0 +1,126 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { startTokenIssuer, type TokenIssuer } from '../../test/support/token-issuer.js';
+import { type Credentials, CredentialsMissing } from './credentials.js';
+import { tokenCredentials, type TokenCredentialsOptions } from './token-credentials.js';
+
+const SECRET = 'secret-of-gate';
+let issuer: TokenIssuer;
+let nowMs: number;
+const opened: Credentials[] = [];
+beforeEach(async () => {
+  issuer = await startTokenIssuer({ id: 'gate', secret: SECRET });
+  nowMs = 0;
+});
+afterEach(async () => {
+  for (const credentials of opened.splice(0)) await credentials.close();
+  await issuer.close();
+});
+
+function credentials(more: Partial<TokenCredentialsOptions> = {}): Credentials {
+  const made = tokenCredentials({
+    issuer: issuer.issuer,
+    clientId: 'gate',
+    clientSecret: () => SECRET,
+    clientAuth: 'basic',
+    now: () => nowMs,
+    ...more,
+  });
+  opened.push(made);
+  return made;
+}
+const lastAsked = () => Object.fromEntries(issuer.asked.at(-1) ?? []);
+
+describe('a token by client credentials', () => {
+  it('is asked for where the issuer’s own metadata says, with scope, audience and resource', async () => {
+    const made = credentials({ scope: 'tools:call', audience: 'bank', resource: 'https://bank.example.net/' });
+    expect(await made.headers()).toEqual({ authorization: 'Bearer token-1-for-bank' });
+    expect(lastAsked()).toEqual({
+      grant_type: 'client_credentials',
+      scope: 'tools:call',
+      audience: 'bank',
+      resource: 'https://bank.example.net/',
+    });
+  });
+
+  it('is asked for once, however many calls need it, and again shortly before it ends', async () => {
+    const made = credentials();
+    const tokens = await Promise.all([made.headers(), made.headers(), made.headers()]);
+    expect(new Set(tokens.map(({ authorization }) => authorization)).size).toBe(1);
+    nowMs = 569_999;
+    await made.headers();
+    expect(issuer.asked).toHaveLength(1);
+    nowMs = 570_000;
+    expect(await made.headers()).toEqual({ authorization: 'Bearer token-2-for-anybody' });
+  });
+
+  it('that the upstream refused is not used again', async () => {
+    const made = credentials();
+    await made.headers();
+    made.refused();
+    expect(await made.headers()).toEqual({ authorization: 'Bearer token-2-for-anybody' });
+  });
+
+  it('goes to an endpoint that was written down, without metadata', async () => {
+    const made = credentials({ tokenEndpoint: `${issuer.issuer}/token` });
+    expect(await made.headers()).toEqual({ authorization: 'Bearer token-1-for-anybody' });
+  });
+
+  it('reads a secret that was rotated', async () => {
+    let secret = 'another one';
+    const made = credentials({ clientSecret: () => secret });
+    await expect(made.headers()).rejects.toThrow(CredentialsMissing);
+    secret = SECRET;
+    nowMs = 1_000;
+    expect(await made.headers()).toEqual({ authorization: 'Bearer token-1-for-anybody' });
+  });
+});
+
+describe('a token by exchange (RFC 8693)', () => {
+  it('is what the subject token is exchanged for, as that stands now', async () => {
+    let subject = 'workload-1';
+    const made = credentials({
+      audience: 'bank',
+      subject: { token: () => subject, type: 'urn:ietf:params:oauth:token-type:jwt' },
+    });
+    expect(await made.headers()).toEqual({ authorization: 'Bearer token-1-for-bank' });
+    expect(lastAsked()).toEqual({
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      audience: 'bank',
+      subject_token: 'workload-1',
+      subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
+      requested_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+    });
+    subject = 'workload-2';
+    made.refused();
+    await made.headers();
+    expect(lastAsked()['subject_token']).toBe('workload-2');
+  });
+});
+
+describe('without a token nothing is sent, and nobody learns a secret', () => {
+  it.each([
+    ['hangs up', 'no credentials for the upstream: the issuer cannot be asked (connection_failed)'],
+    ['answers 503', 'no credentials for the upstream: the issuer answered HTTP 503'],
+    ['answers 401', 'no credentials for the upstream: the issuer answered HTTP 401'],
+    ['leads away', 'no credentials for the upstream: the issuer answered HTTP 302'],
+    ['gives no token', 'no credentials for the upstream: the issuer gave something that is no bearer token'],
+  ] as const)('an issuer that %s', async (fault, message) => {
+    issuer.fault = fault;
+    const refused = await credentials()
+      .headers()
+      .catch((error: unknown) => error as Error);
+    expect(refused).toBeInstanceOf(CredentialsMissing);
+    expect((refused as Error).message).toBe(message);
+    expect(`${(refused as Error).stack}${JSON.stringify(refused)}`).not.toContain(SECRET);
+  });
+
+  it('an issuer that refuses is not asked by every call, and is asked again after a moment', async () => {
+    issuer.fault = 'answers 401';
+    const made = credentials({ tokenEndpoint: `${issuer.issuer}/token` });
+    for (let call = 0; call < 5; call += 1) await expect(made.headers()).rejects.toThrow('HTTP 401');
+    expect(issuer.asked).toHaveLength(1);
+    issuer.fault = null;
+    nowMs = 1_000;
+    expect(await made.headers()).toMatchObject({ authorization: expect.stringContaining('token-1') });
+  });
+});

@@ -1,0 +1,148 @@
+import * as oauth from 'openid-client';
+import { createGuardedFetch, type GuardedFetch, OutboundError } from '../../adapters/outbound/guarded-fetch.js';
+import { type Credentials, CredentialsMissing, type Secret } from './credentials.js';
+
+export interface TokenCredentialsOptions {
+  readonly issuer: string;
+  /** Without it the issuer's own metadata says where tokens are given (OpenID Connect Discovery). */
+  readonly tokenEndpoint?: string | undefined;
+  readonly clientId: string;
+  readonly clientSecret: Secret;
+  readonly clientAuth: 'basic' | 'post';
+  readonly scope?: string | undefined;
+  readonly audience?: string | undefined;
+  /** RFC 8707. */
+  readonly resource?: string | undefined;
+  /** RFC 8693: what is exchanged. Without it the grant is client credentials (RFC 6749, section 4.4). */
+  readonly subject?: { readonly token: Secret; readonly type: string } | undefined;
+  readonly now?: () => number;
+}
+
+const TOKEN_EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange';
+const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token';
+/** How long a token is used whose answer does not say it. */
+const UNSAID_LIFE_SECS = 300;
+const LONGEST_LIFE_SECS = 86_400;
+/** A token is renewed this long before its end, so that none ends on its way. */
+const EARLY_MS = 30_000;
+/** An issuer that refuses is not asked again by every call. */
+const AFTER_FAULT_MS = 1_000;
+const LONGEST_TOKEN = 16_384;
+
+/**
+ * A bearer token from an OAuth 2 server, asked for when it is needed, shared by all calls, and kept in memory until shortly before it ends. The
+ * issuer was named by the operator and may be private; wherever its metadata leads besides must be public. No redirect is followed.
+ */
+export function tokenCredentials(options: TokenCredentialsOptions): Credentials {
+  const { now = Date.now } = options;
+  const guarded = createGuardedFetch({ allowPrivate: placesOf(options) });
+  let configuration: Promise<oauth.Configuration> | null = null;
+  let held: { readonly token: string; readonly untilMs: number } | null = null;
+  let asking: Promise<string> | null = null;
+  let faultUntilMs = 0;
+  let fault: CredentialsMissing | null = null;
+
+  const configured = () => {
+    configuration ??= configure(options, guarded).catch((error: unknown) => {
+      configuration = null;
+      throw error;
+    });
+    return configuration;
+  };
+
+  async function ask(): Promise<string> {
+    try {
+      const tokens = await grant(await configured(), options);
+      const { access_token: token } = tokens;
+      if (token.length > LONGEST_TOKEN || !/^[A-Za-z0-9._~+/-]+=*$/.test(token))
+        throw new CredentialsMissing('the issuer gave something that is no bearer token');
+      const seconds = Math.min(tokens.expires_in ?? UNSAID_LIFE_SECS, LONGEST_LIFE_SECS);
+      held = { token, untilMs: now() + seconds * 1000 };
+      return token;
+    } catch (error) {
+      fault = error instanceof CredentialsMissing ? error : new CredentialsMissing(wordsOf(error));
+      faultUntilMs = now() + AFTER_FAULT_MS;
+      throw fault;
+    }
+  }
+
+  return {
+    async headers() {
+      if (held && now() < held.untilMs - EARLY_MS) return bearer(held.token);
+      if (fault && now() < faultUntilMs && !asking) throw fault;
+      asking ??= ask().finally(() => (asking = null));
+      return bearer(await asking);
+    },
+    refused() {
+      held = null;
+      fault = null;
+    },
+    secrets: () => (held ? [held.token] : []),
+    close: () => guarded.close(),
+  };
+}
+
+const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
+
+/** Both addresses that the operator wrote down. */
+function placesOf({ issuer, tokenEndpoint }: TokenCredentialsOptions): string[] {
+  return [issuer, ...(tokenEndpoint === undefined ? [] : [tokenEndpoint])].map((text) => {
+    const { hostname, port, protocol } = new URL(text);
+    return `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`;
+  });
+}
+
+async function configure(
+  { issuer, tokenEndpoint, clientId, clientSecret, clientAuth }: TokenCredentialsOptions,
+  guarded: GuardedFetch,
+): Promise<oauth.Configuration> {
+  // A rotated secret is read again with each token.
+  const auth: oauth.ClientAuth = (...request) =>
+    (clientAuth === 'post' ? oauth.ClientSecretPost : oauth.ClientSecretBasic)(clientSecret())(...request);
+  const server = new URL(issuer);
+  const clear = [issuer, tokenEndpoint].some((text) => text?.startsWith('http:'));
+  const fetch: oauth.CustomFetch = async (url, { method, headers, body }) => {
+    if (method !== 'GET' && method !== 'POST') throw new Error(`${method} is not sent to an issuer`);
+    const text = body instanceof URLSearchParams || typeof body === 'string' ? String(body) : undefined;
+    const answer = await guarded(url, { method, headers, ...(text !== undefined && { body: text }) });
+    const type = answer.headers['content-type'];
+    return new Response(new Uint8Array(answer.body), {
+      status: answer.status,
+      headers: { 'content-type': typeof type === 'string' ? type : '' },
+    });
+  };
+  const configuration =
+    tokenEndpoint === undefined
+      ? await oauth.discovery(server, clientId, undefined, auth, {
+          [oauth.customFetch]: fetch,
+          ...(clear && { execute: [oauth.allowInsecureRequests] }),
+        })
+      : new oauth.Configuration({ issuer: server.href, token_endpoint: tokenEndpoint }, clientId, undefined, auth);
+  configuration[oauth.customFetch] = fetch;
+  if (clear) oauth.allowInsecureRequests(configuration);
+  return configuration;
+}
+
+function grant(
+  configuration: oauth.Configuration,
+  { scope, audience, resource, subject }: TokenCredentialsOptions,
+): Promise<oauth.TokenEndpointResponse> {
+  const asked = { ...(scope && { scope }), ...(audience && { audience }), ...(resource && { resource }) };
+  if (!subject) return oauth.clientCredentialsGrant(configuration, asked);
+  return oauth.genericGrantRequest(configuration, TOKEN_EXCHANGE, {
+    ...asked,
+    subject_token: subject.token(),
+    subject_token_type: subject.type,
+    requested_token_type: ACCESS_TOKEN,
+  });
+}
+
+/** What happened, without anything that the issuer or the operator wrote: it may repeat a secret. */
+function wordsOf(error: unknown): string {
+  for (let cause = error; cause instanceof Error; { cause } = cause)
+    if (cause instanceof OutboundError)
+      return cause.status === null
+        ? `the issuer cannot be asked (${cause.fault})`
+        : `the issuer answered HTTP ${cause.status}`;
+  return 'the answer of the issuer is not understood';
+}

@@ -1,0 +1,69 @@
+import { Readable } from 'node:stream';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Download } from '../../console/download.js';
+import type { Role } from '../../console/roles.js';
+import type { Action, Page, Person, Visit } from '../../console/visit.js';
+import { ERROR_CODES } from '../../contracts/error-codes.js';
+import { GateError } from '../../domain/errors.js';
+import { ANSWERS_PAGES } from '../plugins/openapi.js';
+import type { ServiceApp } from '../plugins/service.js';
+import type { Send } from './documents.js';
+import type { Entered, EnteredOf } from './entered.js';
+import { formOf } from './form.js';
+
+export interface PagesOptions {
+  readonly pages: readonly Page[];
+  readonly actions: readonly Action[];
+  readonly entered: EnteredOf;
+  /** Throws for a form that is not of this console and this session. */
+  readonly assertForm: (request: FastifyRequest, entered: Entered) => void;
+  /** Throws for somebody of a lower role. */
+  readonly assertRole: (person: Person, needed: Role) => void;
+  readonly visitOf: (request: FastifyRequest, entered: Entered) => Visit;
+  readonly send: Send;
+}
+
+/** Every page and every form of `console/routes.ts`, for who is signed in and may. */
+export function servePages(
+  app: ServiceApp,
+  { pages, actions, entered: enteredOf, assertForm, assertRole, visitOf, send }: PagesOptions,
+): void {
+  for (const page of pages)
+    app.get(page.path, { config: ANSWERS_PAGES }, async (request, reply) => {
+      const entered = await enteredOf(request);
+      if (entered === null) return reply.redirect(signInFor(request), 303);
+      assertRole(entered.person, page.role);
+      return send(reply, await page.show(visitOf(request, entered)), entered);
+    });
+  for (const action of actions)
+    app.post(action.path, { config: ANSWERS_PAGES }, async (request, reply) => {
+      const entered = await enteredOf(request);
+      if (entered === null) throw new GateError('unauthenticated', 'You are not signed in any more: nothing was done.');
+      assertForm(request, entered);
+      assertRole(entered.person, action.role);
+      const visit = visitOf(request, entered);
+      const form = formOf(request.body);
+      try {
+        const came = await action.act(visit, form);
+        if (typeof came === 'string') return await reply.redirect(came, 303);
+        return 'filename' in came ? download(reply, came) : await send(reply, came, entered);
+      } catch (error) {
+        if (!(error instanceof GateError)) throw error;
+        const notice = { kind: 'bad', text: `${error.message} (${error.code})` } as const;
+        const shown = await action.refused(visit, form);
+        return send(reply, { ...shown, notice: shown.notice ?? notice }, entered, ERROR_CODES[error.code].status);
+      }
+    });
+}
+
+/** Where somebody signs in who wanted this page. */
+const signInFor = ({ url: wanted }: FastifyRequest): string =>
+  wanted !== '/' ? `/login?${new URLSearchParams({ return_to: wanted }).toString()}` : '/login';
+
+/** A fault in the middle cuts the connection, so that the browser says that the file is not whole. */
+const download = (reply: FastifyReply, { type, filename, headers, body }: Download): FastifyReply =>
+  reply
+    .type(type)
+    .headers(headers)
+    .header('content-disposition', `attachment; filename="${filename}"`)
+    .send(Readable.from(body, { objectMode: false }));

@@ -1,0 +1,71 @@
+import { GateError } from '../../../domain/errors.js';
+import type { Over } from '../../plugins/declaration.js';
+import { addressAt } from '../address-at.js';
+import { tenantHeader } from '../tenant-scope.js';
+
+/** How the review service names the session of a passkey, and a ceremony under way. */
+export const HIL_SESSION = 'gate_hil_session';
+const HIL_CEREMONY = 'gate_hil_ceremony';
+
+/** What the review service answered: its refusal as it stands, or what it said, with what it wants kept. */
+export interface CeremonyAnswer {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+  readonly ceremony: string | null;
+  readonly session: string | null;
+}
+
+/** The review service's ceremonies for people who have a passkey and no token. Throws `console_neighbour_away`. */
+export function passkeyCeremonies({
+  hil,
+  tenant,
+  limitMs,
+}: {
+  readonly hil: Promise<Over>;
+  readonly tenant: string;
+  readonly limitMs: number;
+}) {
+  const ask = async (
+    method: 'GET' | 'POST',
+    path: string,
+    cookie: string | null,
+    body?: unknown,
+  ): Promise<CeremonyAnswer> => {
+    try {
+      const { url, fetch } = await hil;
+      const answer = await fetch(addressAt(url, path), {
+        method,
+        headers: {
+          ...tenantHeader(tenant),
+          ...(cookie !== null && { cookie }),
+          ...(body !== undefined && { 'content-type': 'application/json' }),
+        },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+        signal: AbortSignal.timeout(limitMs),
+      });
+      if (answer.status >= 500) throw new Error(`it answered ${answer.status}`);
+      const set = (name: string): string | null => {
+        const line = (answer.setCookies ?? []).find((each) => each.startsWith(`${name}=`));
+        return line === undefined ? null : (line.slice(name.length + 1).split(';', 1)[0] ?? null);
+      };
+      return {
+        status: answer.status,
+        body: JSON.parse(await answer.text()) as CeremonyAnswer['body'],
+        ceremony: set(HIL_CEREMONY),
+        session: set(HIL_SESSION),
+      };
+    } catch (cause) {
+      throw new GateError('console_neighbour_away', 'the review service, which knows the passkeys, does not answer', {
+        cause,
+      });
+    }
+  };
+  const under = (ceremony: string): string => `${HIL_CEREMONY}=${ceremony}`;
+  return {
+    begin: (what: 'login' | 'register', body: unknown) => ask('POST', `/auth/people/${what}/start`, null, body),
+    finish: (what: 'login' | 'register', ceremony: string, body: unknown) =>
+      ask('POST', what === 'login' ? '/auth/login/finish' : '/auth/people/register/finish', under(ceremony), body),
+    /** Who a session is now; 401 for nobody. */
+    me: (session: string) => ask('GET', '/auth/me', `${HIL_SESSION}=${session}`),
+  };
+}

@@ -1,0 +1,63 @@
+import { DECISION_CONTRACT } from '../../contracts/call.js';
+import type { JsonObject } from '../../contracts/json.js';
+import { authorizationOf, authorizedFor } from '../../domain/call-record/authorization.js';
+import type { CallStore } from '../../domain/call-record/ports.js';
+import { NotAsStaged } from '../../domain/call-record/record.js';
+import { TAMPERED } from '../../domain/call-record/transitions.js';
+import { canonicalJson } from '../../domain/crypto/digest.js';
+import { GateError } from '../../domain/errors.js';
+import type { Signer } from '../../domain/identity/signer.js';
+import { approvalFault, type VerifyDecision } from '../../domain/review/approval.js';
+import type { AgentLimitsCheck, AskedAgain } from './agent-limits.js';
+
+export interface AuthorizerOptions {
+  readonly calls: CallStore;
+  readonly signer: Signer;
+  readonly verifyDecision: VerifyDecision;
+  readonly limits: AgentLimitsCheck;
+  readonly now?: () => number;
+}
+
+export const UNKNOWN_AUTHORIZATION = 'no authorization under this id';
+
+/**
+ * The signed statement that a host may execute its call: `gate.execution/v1`, stage `authorization`, with the same bytes each time. For a
+ * call that a person approved, HIL's signature is verified again first. `onFound` is called once it is the caller's. Throws `not_found` for
+ * a call that is not the caller's own, or not allowed, and `authorization_expired` once it is too late.
+ */
+export type Authorizer = (correlationId: string, asked: AskedAgain, onFound?: () => void) => Promise<JsonObject>;
+
+export function createAuthorizer({
+  calls,
+  signer,
+  verifyDecision,
+  limits,
+  now = Date.now,
+}: AuthorizerOptions): Authorizer {
+  const tampered = async (correlationId: string, why: string): Promise<GateError> => {
+    await calls.condemn(correlationId, why);
+    return new GateError('call_tampered');
+  };
+  return async (correlationId, asked, onFound = () => undefined) => {
+    const { caller } = asked;
+    const record = await calls.find(correlationId);
+    const call = record?.evidence.call;
+    const mine = call !== undefined && call.tenant === caller.tenant && call.agent === caller.agent;
+    if (mine && record?.state === TAMPERED) throw new GateError('call_tampered');
+    if (!mine || call.contract !== DECISION_CONTRACT || (record?.state !== 'allowed' && record?.state !== 'approved')) {
+      throw new GateError('not_found', UNKNOWN_AUTHORIZATION);
+    }
+    onFound();
+    const staged = await calls.request(record.correlation_id, record.digest);
+    if (staged instanceof NotAsStaged) throw await tampered(record.correlation_id, staged.message);
+    // Before the time is checked: a forged approval is reported even when it would be too late.
+    const fault =
+      staged && record.state === 'approved' ? await approvalFault(record, staged.body, verifyDecision) : null;
+    if (fault) throw await tampered(record.correlation_id, `approved, but ${fault}`);
+    if (now() >= authorizedFor(record).expMs) throw new GateError('authorization_expired');
+    if (!staged) throw new GateError('not_found', 'the request of this authorization is past its retention');
+    const authorization = authorizationOf(record, staged);
+    const text = await limits.retained(asked, () => Promise.resolve(Buffer.from(canonicalJson(authorization))));
+    return { authorization, identity_signature: { ...signer.sign(text.toString('utf8')) } };
+  };
+}

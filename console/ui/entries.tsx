@@ -1,0 +1,56 @@
+import type { ComponentChildren } from 'preact';
+import type { LedgerEntry } from '../../contracts/ledger.js';
+import { Foreign, Id, Table, Time } from './parts.js';
+
+/** Rows of the ledger as a table, one row each. `agent` is what stands for who it is about. */
+export const Entries = ({
+  label,
+  rows,
+  nowMs,
+  agent = ({ agent_id }) => <Foreign text={agent_id} />,
+}: {
+  readonly label: string;
+  readonly rows: readonly LedgerEntry[];
+  readonly nowMs: number;
+  readonly agent?: (row: LedgerEntry) => ComponentChildren;
+}) => (
+  <Table label={label} heads={[{ number: 'Row' }, 'When', 'What', 'Agent', 'Tool', 'Outcome', 'Call']}>
+    {rows.map((row) => (
+      <tr key={row.id}>
+        <td class="number">{row.seq}</td>
+        <td>
+          <Time iso={row.timestamp} nowMs={nowMs} />
+        </td>
+        <td>
+          <code>
+            <Foreign text={row.event_kind ?? row.method} />
+          </code>
+        </td>
+        <td>{agent(row)}</td>
+        <td>{row.tool_type && <Foreign text={row.tool_type} />}</td>
+        <td>
+          <Outcome row={row} />
+        </td>
+        <td>
+          {row.correlation_id && (
+            <a href={`/audit/correlation/${encodeURIComponent(row.correlation_id)}`}>
+              <Id id={row.correlation_id} short />
+            </a>
+          )}
+        </td>
+      </tr>
+    ))}
+  </Table>
+);
+
+/** The outcome of a verdict, or how far an execution came. */
+export function Outcome({ row: { policy_decision: decision } }: { readonly row: LedgerEntry }) {
+  const said = decision?.['outcome'] ?? decision?.['stage'];
+  if (typeof said !== 'string') return null;
+  const tone = { completed: 'allow', failed: 'deny', uncertain: 'park', rate_limited: 'deny' }[said] ?? said;
+  return (
+    <span class={`tag ${/^[a-z_]{1,32}$/.test(tone) ? tone : ''}`}>
+      <Foreign text={said} />
+    </span>
+  );
+}

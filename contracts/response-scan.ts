@@ -1,0 +1,88 @@
+import { z } from 'zod';
+import { policyBundle } from './policy.js';
+
+/** What an answer may hold. The two kinds of instructions differ in how certain the finding is. */
+export const RESPONSE_ENTITIES = [
+  'PROMPT_INJECTION',
+  'SUSPECTED_INJECTION',
+  'AWS_ACCESS_KEY',
+  'PRIVATE_KEY',
+  'API_TOKEN',
+  'DB_URI',
+  'SSN',
+  'CREDIT_CARD',
+  'EMAIL',
+] as const;
+export const responseEntity = z.enum(RESPONSE_ENTITIES);
+export type ResponseEntity = z.infer<typeof responseEntity>;
+
+/** `injection` looks for instructions to a model, `data` for secrets and personal data. */
+export const responseLane = z.enum(['injection', 'data']);
+export type ResponseLane = z.infer<typeof responseLane>;
+
+/** What offsets count: bytes of the text in UTF-8, or units of UTF-16 as in JavaScript. */
+export const spanUnit = z.enum(['utf8_bytes', 'utf16_units']);
+
+export const MAX_RESPONSE_CHARACTERS = 10_000_000;
+
+/** The body of `POST /scan-response`. `response_body` is an answer as it came: JSON, or any other text. */
+export const scanRequest = z.object({
+  correlation_id: z.string().optional(),
+  agent_id: z.string().min(1).max(256),
+  tenant: z.string().nullish(),
+  method: z.string().min(1).max(256),
+  tool: z.string().max(256).optional(),
+  response_body: z.string().max(MAX_RESPONSE_CHARACTERS),
+  lanes: z.array(responseLane).min(1).default(['injection', 'data']),
+  span_unit: spanUnit.default('utf8_bytes'),
+});
+export type ScanRequest = z.infer<typeof scanRequest>;
+
+/** A part of the answer, from `start` up to, not including, `end`. It never cuts a character or a JSON escape in two. */
+export const entitySpan = z.object({
+  entity_type: responseEntity,
+  start: z.number().int().min(0),
+  end: z.number().int().min(0),
+});
+export type EntitySpan = z.infer<typeof entitySpan>;
+
+/** What was found, by class and place: never the text itself. */
+export const scanResult = z.object({
+  exfiltration_risk: z.enum(['clean', 'suspicious', 'high', 'critical']),
+  confidence: z.number().min(0).max(1),
+  /** In the order of `RESPONSE_ENTITIES`. */
+  detected_entities: z.array(responseEntity),
+  spans: z.array(entitySpan),
+  /** What `start` and `end` count. */
+  span_unit: spanUnit,
+  /** Entities of which not every occurrence has a span. */
+  unlocated: z.array(responseEntity),
+  /** The rules that found instructions. */
+  found: z.array(z.string()),
+  reasoning: z.string(),
+  scanner_version: z.string(),
+});
+export type ScanResult = z.infer<typeof scanResult>;
+
+/** From harmless to worst. `mark` tells a model that the text is data; `sanitize` takes the spans out; `deny` withholds the answer. */
+export const EGRESS_ACTIONS = ['allow', 'mark', 'sanitize', 'deny'] as const;
+export const egressAction = z.enum(EGRESS_ACTIONS);
+export type EgressAction = z.infer<typeof egressAction>;
+
+/** The body of `POST /evaluate-egress`, and the rules' `input`: classes only, never what was found. */
+export const egressQuestion = z.object({
+  entities: z.array(z.string().min(1).max(64)).max(256),
+  tool_type: z.string().max(256).optional(),
+  method: z.string().max(256).optional(),
+  agent_id: z.string().max(256).optional(),
+  tenant: z.string().nullish(),
+});
+export type EgressQuestion = z.infer<typeof egressQuestion>;
+
+/** What policy wants done about each class; `default_action` holds for every other one. */
+export const egressDecision = z.object({
+  actions: z.record(z.string(), egressAction),
+  default_action: egressAction,
+  policy_bundle: policyBundle,
+});
+export type EgressDecision = z.infer<typeof egressDecision>;

@@ -1,0 +1,34 @@
+import type { Json, JsonObject } from '../../contracts/json.js';
+import type { RecordedInspection } from '../responses/judge.js';
+
+const SIGNALS: Readonly<Record<RecordedInspection['released'], readonly [done: string, would: string]>> = {
+  as_is: ['egress_suspicious', 'egress_suspicious'],
+  marked: ['egress_marked', 'would_mark_egress'],
+  sanitized: ['egress_sanitized', 'would_sanitize_egress'],
+  withheld: ['egress_violation', 'would_deny_egress'],
+};
+
+/** What the row `response.inspected` says: classes, rules and digests, never what was found. */
+export function responseRow(inspected: RecordedInspection, releasedSha256: string | null) {
+  const { released, would, entities, found, actions, raw_sha256, scanner_version, policy_bundle, talk, reason } =
+    inspected;
+  const said: JsonObject = {
+    released,
+    ...(would && { would }),
+    entities: [...entities],
+    found: [...found],
+    actions: { ...actions },
+    raw_sha256,
+    released_sha256: releasedSha256,
+    scanner_version,
+    policy_bundle: policy_bundle as Json,
+    ...(talk && { talk: { withheld: talk.withheld, found: [...talk.found] } }),
+  };
+  const [done, wouldBe] = SIGNALS[would ?? released];
+  return {
+    authorized: (would ?? released) !== 'withheld',
+    reasoning: `egress: ${reason}`,
+    signal: would ? wouldBe : done,
+    said,
+  };
+}

@@ -1,0 +1,63 @@
+import { afterSpace, endOfString } from '../mcp/reply.js';
+
+/** A string of a JSON text: what it says, and where its characters stand, without the quotes (UTF-16 units). */
+export interface JsonString {
+  readonly start: number;
+  readonly end: number;
+  readonly value: string;
+  readonly role: 'key' | 'value';
+  /** The nearest key above a value. */
+  readonly key: string;
+}
+
+/** Members of a JSON-RPC message that Gate or the caller wrote. */
+const OF_THE_ENVELOPE: ReadonlySet<string> = new Set(['id', 'jsonrpc']);
+
+/**
+ * Every string of an answer, keys included and twice in one object too, with its place. A text that is no JSON is one string. Linear; not
+ * recursive, so that a deep answer cannot overflow the stack. The request's own id is left out.
+ */
+export function stringsOf(text: string): readonly JsonString[] {
+  if (!isJson(text)) return [{ start: 0, end: text.length, value: text, role: 'value', key: '' }];
+  const found: JsonString[] = [];
+  /** The key in force, for each container that is open. */
+  const keys: string[] = [];
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at];
+    if (character === '{' || character === '[') keys.push(keys.at(-1) ?? '');
+    else if (character === '}' || character === ']') keys.pop();
+    if (character !== '"') continue;
+    const end = endOfString(text, at);
+    const raw = text.slice(at + 1, end - 1);
+    const value = raw.includes('\\') ? (JSON.parse(text.slice(at, end)) as string) : raw;
+    const role = text[afterSpace(text, end)] === ':' ? 'key' : 'value';
+    const key = keys.at(-1) ?? '';
+    if (role === 'key') keys[keys.length - 1] = value;
+    if (raw !== '' && !(role === 'value' && keys.length === 1 && OF_THE_ENVELOPE.has(key)))
+      found.push({ start: at + 1, end: end - 1, value, role, key });
+    at = end - 1;
+  }
+  return found;
+}
+
+/** Where each unit of a string's value stands in its text; the last one is the end. */
+export function placesOf(text: string, { start, end, value }: JsonString): (index: number) => number {
+  if (end - start === value.length) return (index) => start + index;
+  const places = new Uint32Array(value.length + 1);
+  let at = start;
+  for (let index = 0; index < value.length; index += 1) {
+    places[index] = at;
+    at += text[at] !== '\\' ? 1 : text[at + 1] === 'u' ? 6 : 2;
+  }
+  places[value.length] = end;
+  return (index) => places[index] as number;
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,93 @@
+import {
+  type EntitySpan,
+  RESPONSE_ENTITIES,
+  type ResponseEntity,
+  type ScanRequest,
+  type ScanResult,
+} from '../../contracts/response-scan.js';
+import type { HeuristicLevel } from '../inspection/texts.js';
+import { injectedTexts } from './injected-texts.js';
+import { placesOf, stringsOf } from './json-strings.js';
+import { sensitiveDataIn } from './sensitive-data.js';
+
+/** In every result. Any change to what is found needs a new one. */
+export const SCANNER_VERSION = 'gate-responses/1';
+
+/** From this confidence on a text is taken for an instruction; below it may be one that somebody writes about. */
+const CONFIDENT = 0.85;
+
+const RISK: Readonly<Record<ResponseEntity, readonly [ScanResult['exfiltration_risk'], confidence: number]>> = {
+  PROMPT_INJECTION: ['high', 0],
+  SUSPECTED_INJECTION: ['suspicious', 0],
+  AWS_ACCESS_KEY: ['critical', 0.99],
+  PRIVATE_KEY: ['critical', 0.99],
+  API_TOKEN: ['critical', 0.99],
+  DB_URI: ['critical', 0.95],
+  SSN: ['high', 0.9],
+  CREDIT_CARD: ['high', 0.95],
+  EMAIL: ['suspicious', 0.9],
+};
+const RISKS = ['clean', 'suspicious', 'high', 'critical'] as const;
+
+/**
+ * What an answer holds that it should not, by rules alone: the same answer always gives the same result. Instructions have the whole string
+ * as their span, because half of one still instructs.
+ */
+export function scanResponse(
+  { response_body: text, lanes, span_unit }: Pick<ScanRequest, 'response_body' | 'lanes' | 'span_unit'>,
+  level: HeuristicLevel = 'standard',
+): ScanResult {
+  const strings = stringsOf(text);
+  const spans: EntitySpan[] = [];
+  const unlocated = new Set<ResponseEntity>();
+  let found: readonly string[] = [];
+  let confidence = 0;
+  if (lanes.includes('injection')) {
+    const injected = injectedTexts(strings, level);
+    for (const { string, confidence: sure } of injected.texts)
+      spans.push({ entity_type: injectionOf(sure), start: string.start, end: string.end });
+    if (injected.elsewhere) unlocated.add(injectionOf(injected.confidence));
+    ({ found, confidence } = injected);
+  }
+  if (lanes.includes('data'))
+    for (const string of strings) {
+      let places: ((index: number) => number) | undefined;
+      for (const { type, start, end } of sensitiveDataIn(string.value)) {
+        places ??= placesOf(text, string);
+        spans.push({ entity_type: type, start: places(start), end: places(end) });
+      }
+    }
+  spans.sort((one, other) => one.start - other.start || other.end - one.end);
+  const types = new Set([...spans.map(({ entity_type }) => entity_type), ...unlocated]);
+  const detected = RESPONSE_ENTITIES.filter((type) => types.has(type));
+  const risk = Math.max(0, ...detected.map((type) => RISKS.indexOf(RISK[type][0])));
+  return {
+    exfiltration_risk: RISKS[risk] ?? 'clean',
+    confidence: Math.max(confidence, ...detected.map((type) => RISK[type][1])),
+    detected_entities: detected,
+    spans: span_unit === 'utf8_bytes' ? inBytes(text, spans) : spans,
+    span_unit,
+    unlocated: [...unlocated],
+    found: [...found],
+    reasoning: detected.length === 0 ? 'nothing found' : `found: ${[...detected, ...found].join(', ')}`,
+    scanner_version: SCANNER_VERSION,
+  };
+}
+
+const injectionOf = (confidence: number): ResponseEntity =>
+  confidence >= CONFIDENT ? 'PROMPT_INJECTION' : 'SUSPECTED_INJECTION';
+
+/** The same spans, counted in bytes of UTF-8. One pass over the text. */
+function inBytes(text: string, spans: readonly EntitySpan[]): EntitySpan[] {
+  const places = [...new Set(spans.flatMap(({ start, end }) => [start, end]))].toSorted((one, other) => one - other);
+  const bytes = new Map<number, number>();
+  let at = 0;
+  let count = 0;
+  for (const place of places) {
+    count += Buffer.byteLength(text.slice(at, place));
+    at = place;
+    bytes.set(place, count);
+  }
+  const byteAt = (place: number) => bytes.get(place) as number;
+  return spans.map(({ entity_type, start, end }) => ({ entity_type, start: byteAt(start), end: byteAt(end) }));
+}

@@ -1,0 +1,104 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Browser, Page } from 'playwright-core';
+import { readAssets } from '../../api/console/assets.js';
+import { passkeyMode } from '../../api/console/sign-in/passkey.js';
+import { freePort } from '../../stack/programs/free-port.js';
+import { chromiumPath, openBrowser } from '../support/browser.js';
+import { type ConsoleFixture, openConsole } from '../support/console-over-hil.js';
+import { needs } from '../support/needs.js';
+import { watchedPage } from '../support/watched-page.js';
+
+const executable = chromiumPath();
+const inBrowser = executable === null ? describe.skip : describe;
+const FIRST = 'first-token-0123456789abcdefghijklmn';
+
+inBrowser(`signing in by a passkey in a browser${needs('chromium', executable !== null)}`, () => {
+  let fixture: ConsoleFixture;
+  let browser: Browser;
+  let address: string;
+  const complaints: string[] = [];
+  beforeAll(async () => {
+    browser = await openBrowser(executable ?? '');
+    const port = await freePort();
+    // Browsers take this name for safe without HTTPS, and passkeys belong to it.
+    address = `http://localhost:${port}`;
+    fixture = await openConsole(await readAssets(), {
+      consoleUrl: address,
+      signIn: (hil, clock) => passkeyMode({ tenant: 'acme', hil, key: Buffer.alloc(32, 9), clock }),
+      hilOptions: { bootstrapToken: FIRST },
+    });
+    await fixture.service.app.listen({ host: '127.0.0.1', port });
+  }, 120_000);
+  afterAll(async () => {
+    await browser?.close();
+    await fixture?.close();
+  }, 60_000);
+
+  /** A browser on somebody's device, which keeps passkeys and knows its owner, or not. */
+  const device = async (isUserVerified = true) => {
+    const page = await watchedPage(browser, complaints);
+    const devtools = await page.context().newCDPSession(page);
+    await devtools.send('WebAuthn.enable');
+    const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        protocol: 'ctap2',
+        transport: 'internal',
+        hasResidentKey: true,
+        hasUserVerification: true,
+        isUserVerified,
+        automaticPresenceSimulation: true,
+      },
+    });
+    const verifies = (isVerified: boolean) =>
+      devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: isVerified });
+    return { page, verifies };
+  };
+  const register = async (page: Page, link: string): Promise<void> => {
+    await page.goto(link);
+    await page.getByRole('button', { name: 'Register' }).click();
+    await page.getByText(/^Registered\./).waitFor();
+    expect(await page.getByLabel('The public key of your passkey').textContent()).toContain('BEGIN PUBLIC KEY');
+  };
+  const signIn = async (page: Page, name: string): Promise<void> => {
+    await page.goto(`${address}/login?return_to=/me`);
+    await page.getByLabel('Name').fill(name);
+    await page.getByRole('button', { name: 'Sign in with your passkey' }).click();
+  };
+
+  it('registers the first by the link of the settings, whose token leaves the history, and invites the next', async () => {
+    const ana = await device();
+    await register(ana.page, `${address}/register#name=ana&token=${FIRST}`);
+    expect(ana.page.url()).toBe(`${address}/register`);
+    await signIn(ana.page, 'ana');
+    await ana.page.waitForURL(`${address}/me`);
+    await ana.page.getByText('webauthn:ana').first().waitFor();
+
+    await ana.page.getByLabel('Name').fill('ben');
+    await ana.page.getByRole('button', { name: 'Invite' }).click();
+    const said = ana.page.getByText(/^For ben, until/);
+    await said.waitFor();
+    const link = /http\S+$/.exec((await said.textContent()) ?? '')?.[0] ?? '';
+
+    const ben = await device();
+    await register(ben.page, link);
+    await signIn(ben.page, 'ben');
+    await ben.page.waitForURL(`${address}/me`);
+    expect(await ben.page.getByRole('button', { name: 'Invite' }).count()).toBe(0);
+    const row = await fixture.hil.park(1);
+    await ben.page.goto(`${address}/hil/${row.id}`);
+    await ben.page.getByRole('button', { name: 'Deny', exact: true }).click();
+    await ben.page.getByText('webauthn:ben').first().waitFor();
+    expect(await fixture.hil.reviews.get(row.id, 'acme')).toMatchObject({ decided_by: 'webauthn:ben' });
+
+    await ben.page.getByRole('button', { name: 'Sign out' }).click();
+    await ben.verifies(false);
+    await signIn(ben.page, 'ben');
+    await ben.page.getByText(/^Not done/).waitFor();
+    await ben.verifies(true);
+    // On a device that has no passkey of that name.
+    await signIn(ben.page, 'ana');
+    await ben.page.getByText(/^Not done/).waitFor();
+    expect(new URL(ben.page.url()).pathname).toBe('/login');
+    expect(complaints).toEqual([]);
+  }, 120_000);
+});
