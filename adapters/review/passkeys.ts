@@ -172,6 +172,7 @@ export function passkeyStore(options: PasskeyStandingsOptions): PasskeyStore {
                 counts: { ...NOBODY, registered: true },
                 beside: [
                   db.deleteFrom('passkeys').where('tenant', '=', tenant).where('subject', '=', subject),
+                  db.deleteFrom('passkey_ceremonies').where('tenant', '=', tenant).where('subject', '=', subject),
                   db.deleteFrom('passkey_recoveries').where('tenant', '=', tenant).where('subject', '=', subject),
                 ],
               },

@@ -347,6 +347,16 @@ describe('another passkey', () => {
     await loggedIn('dev', second);
   });
 
+  it('is not registered any more once the person was removed, though it was begun before', async () => {
+    await registered();
+    const begun = await post('/auth/register/start', {}, { token: OPERATOR, cookie: await loggedIn('dev') });
+    const { challenge } = begun.json<{ publicKey: { challenge: string } }>().publicKey;
+    expect(await hil.reviews.passkeys.remove({ tenant: 'acme', subject: 'operator:dev' })).toBe(true);
+    const late = await finish(cookiesOf(begun), softwareAuthenticator(CONSOLE).create(challenge));
+    expect(late).toMatchObject({ status: 404, body: { error: 'ceremony_not_found' } });
+    expect(await hil.reviews.passkeys.of('acme', 'operator:dev')).toEqual([]);
+  });
+
   it('is not registered with the session of somebody else', async () => {
     const bens = softwareAuthenticator(CONSOLE);
     await registered();
