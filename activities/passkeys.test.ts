@@ -1,18 +1,27 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ApprovalStatement, AssertionJson, PasskeyApproval } from '../contracts/approval.js';
+import { toolOf } from '../contracts/call-methods.js';
 import type { CallInput } from '../contracts/call.js';
 import type { Json, JsonObject } from '../contracts/json.js';
 import type { ModificationDiff, PendingRequest } from '../contracts/review.js';
 import type { LedgerEntry } from '../contracts/ledger.js';
+import { limitedRow } from '../domain/call-record/rows.js';
+import { canonicalDigest } from '../domain/crypto/digest.js';
 import { hashOfEntry } from '../domain/ledger/entry-fault.js';
+import { parseMcpRequest } from '../domain/mcp/envelope.js';
+import { noticesOf } from '../domain/notification/notice.js';
+import { slackCard } from '../domain/notification/slack-card.js';
 import { approvalFindings } from '../domain/review/approval-evidence.js';
 import { approvalStatementOf, challengeOf } from '../domain/review/approval-challenge.js';
 import { modificationOf } from '../domain/review/decisions.js';
 import type { QuorumRule } from '../domain/review/quorum.js';
+import { argumentsOf } from '../domain/review/since-last.js';
+import { summaryOf } from '../domain/review/summary.js';
 import { createPasskeys, type Passkeys } from '../domain/review/passkeys.js';
 import { type AssertionFaults, softwareAuthenticator } from '../test/support/authenticator.js';
 import { openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
+import { type AlarmKind, alarmRow } from './ledger.js';
 
 const CONSOLE = { rpId: 'console.example', origin: 'https://console.example' };
 const ANA = { subject: 'operator:ana', tenant: 'acme' };
@@ -412,6 +421,123 @@ describe('a call that two people must approve with their passkeys', () => {
     await gate.host.idle();
     expect([(await gate.calls.find(call.correlation_id))?.state, gate.executed.length]).toEqual(['parked', 0]);
   });
+});
+
+describe('an approval with other rows under the id of its call', () => {
+  const findings = async () => approvalFindings(await gate.rows(call.correlation_id));
+  beforeEach(async () => {
+    await decide(device.get(challenge()));
+    await gate.host.idle();
+  });
+
+  it.each<AlarmKind>([
+    'alarm.call_stuck',
+    'alarm.forged_decision',
+    'alarm.review_tampered',
+    'alarm.reconciled',
+    'alarm.row_refused',
+    'alarm.record_tampered',
+  ])('is proved beside %s, which Gate writes in its own name', async (kind) => {
+    const of = { correlation_id: call.correlation_id, tenant: 'acme', reasoning: 'somebody must look', detail: {} };
+    await gate.ledger.append([alarmRow({ ...of, kind })]);
+    expect(await gate.kinds(call.correlation_id)).toContain(kind);
+    expect(await findings()).toMatchObject([{ event: 'hil.approved', fault: null }]);
+  });
+
+  it('is proved beside a request for another tool that limits refused under the same id', async () => {
+    await gate.ledger.append([
+      limitedRow({
+        correlationId: call.correlation_id,
+        atMs: Date.now(),
+        tenant: 'acme',
+        agent: call.agent,
+        spiffe: call.agent_spiffe,
+        tool: 'another_tool',
+        reason: 'too many requests',
+        limits: { limit: 1 },
+      }),
+    ]);
+    expect(await findings()).toMatchObject([{ event: 'hil.approved', fault: null }]);
+  });
+
+  it.each<[string, Partial<LedgerEntry>, RegExp]>([
+    ['does not tell what ran', { tool_params_sha256: null }, /upstream\.outcome it is not told which request ran/],
+    ['does not tell which tool ran', { tool_name: null }, /upstream\.outcome it is not told which tool ran/],
+    ['tells of another tool', { tool_name: 'another_tool' }, /another tool/],
+    ['tells of another agent', { agent_id: 'somebody-else' }, /another agent/],
+  ])('is not proved where the row of the outcome %s, with or without a hash that fits', async (_, lie, why) => {
+    const rows = await gate.rows(call.correlation_id);
+    const told = (mend: (row: LedgerEntry) => LedgerEntry) =>
+      approvalFindings(rows.map((each) => (each.event_kind === 'upstream.outcome' ? mend({ ...each, ...lie }) : each)));
+    expect(told((each) => ({ ...each, entry_hash: hashOfEntry(each) }))[0]?.fault).toMatch(why);
+    expect(told((each) => each)[0]?.fault).not.toBeNull();
+  });
+
+  it('is not proved where the row of the outcome is not what its hash says', async () => {
+    const rows = (await gate.rows(call.correlation_id)).map((each) =>
+      each.event_kind === 'upstream.outcome' ? { ...each, reasoning: 'as somebody wants it' } : each,
+    );
+    expect(approvalFindings(rows)[0]?.fault).toMatch(/upstream\.outcome proves nothing/);
+  });
+});
+
+describe('the tool of a request', () => {
+  const batch = {
+    contract: 'gate.atomic-tool-call-batch/v1',
+    calls: [{ id: '1', name: 'read_file', arguments: { path: 'a.txt' } }],
+  };
+  it.each<[string, string, JsonObject, string, RegExp]>([
+    [
+      'what a tool call names',
+      'tools/call',
+      { name: 'read_file', arguments: { path: 'a.txt' } },
+      'read_file',
+      /a\.txt/,
+    ],
+    ['the method of a resource', 'resources/read', { uri: 'file:///a.txt' }, 'resources/read', /file:\/\/\/a\.txt/],
+    [
+      'the method of a prompt, whose name an upstream chose',
+      'prompts/get',
+      { name: 'list_files', arguments: { path: 'a.txt' } },
+      'prompts/get',
+      /"name":"list_files"/,
+    ],
+    ['the method of a batch', 'gate/tools.batch', batch, 'gate/tools.batch', /read_file/],
+    [
+      'the method of a batch in the form of a tool call',
+      'gate/tools.batch',
+      { name: 'gate.atomic-batch', arguments: batch },
+      'gate/tools.batch',
+      /read_file/,
+    ],
+  ])(
+    'is %s: in the row, on cards, in the statement and in the ledger, and the approval is proved',
+    async (_, ...of) => {
+      const [method, params, tool, shown] = of;
+      const body: JsonObject = { jsonrpc: '2.0', id: 1, method, params };
+      const read = parseMcpRequest(JSON.stringify(body));
+      if (read.kind !== 'tool') throw new Error('the request is no call');
+      const digest = canonicalDigest({ route: '/mcp', body });
+      const input = { ...gate.unstaged().call, method: read.method, tool: read.tool, digest };
+      await gate.calls.admit(input, { body, callback_url: null }, { limit: 0, windowMs: 60_000 });
+      await gate.run(input);
+      const parked = await gate.reviews.byCorrelation(input.correlation_id);
+      if (!parked) throw new Error('the call is not parked');
+      const statement = approvalStatementOf(parked, ANA.subject, { decision: 'approve' });
+      const cards = noticesOf(parked, []).map((notice) => JSON.stringify(slackCard(notice, {}, true)));
+      expect([toolOf(parked), summaryOf(parked).tool, statement.tool]).toEqual([tool, tool, tool]);
+      expect(noticesOf(parked, []).map((notice) => notice.tool)).toEqual([tool]);
+      expect(cards.join()).toContain(tool);
+      expect(cards.join()).not.toContain('list_files');
+      expect(JSON.stringify(argumentsOf(parked.request_payload))).toMatch(shown);
+
+      await decide(device.get(challengeOf(statement)), 'approve', parked);
+      await gate.host.idle();
+      const rows = await gate.rows(input.correlation_id);
+      expect(new Set(rows.map(({ tool_name }) => tool_name))).toEqual(new Set([tool]));
+      expect(approvalFindings(rows)).toMatchObject([{ event: 'hil.approved', fault: null }]);
+    },
+  );
 });
 
 describe('the workflow', () => {

@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
-import { type ApprovalStats, type PendingRequest, statsWindow, toolOf } from '../contracts/review.js';
+import { toolOf } from '../contracts/call-methods.js';
+import { type ApprovalStats, type PendingRequest, statsWindow } from '../contracts/review.js';
 import { CliError } from './errors.js';
 import { json, print } from './output.js';
 import { lasting } from './review-text.js';

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { MODIFICATION_CONTRACT, type PendingRequest, toolOf } from '../contracts/review.js';
+import { toolOf } from '../contracts/call-methods.js';
+import { MODIFICATION_CONTRACT, type PendingRequest } from '../contracts/review.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
 import { assertSameTypes, diffOf, type ModificationFlags } from './modification.js';

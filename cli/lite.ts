@@ -190,7 +190,8 @@ ${first}
   ${elsewhere}${gateCommand()} pending${endpoint}
   ${elsewhere}${gateCommand()} decide <id> approve${endpoint}
 
-  ${gateCommand()} audit --ledger ${config.ledger}     ${gateCommand()} verify --ledger ${config.ledger}
+  ${gateCommand()} audit --ledger ${config.ledger}
+  ${gateCommand()} verify --ledger ${config.ledger}
 
 Ctrl-C stops it.
 `;

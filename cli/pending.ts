@@ -1,5 +1,6 @@
 import { Option, type Command } from 'commander';
-import { type PendingRequest, type ReviewOrder, reviewOrder, toolOf } from '../contracts/review.js';
+import { toolOf } from '../contracts/call-methods.js';
+import { type PendingRequest, type ReviewOrder, reviewOrder } from '../contracts/review.js';
 import { predictionOf } from '../domain/sandbox/told.js';
 import { CliError } from './errors.js';
 import { gateCommand, json, print } from './output.js';

@@ -39,6 +39,16 @@ describe('a call as an operator reads it', () => {
     expect(linesOf({})).toContain('why            money moves; off hours');
   });
 
+  it('names the method of a prompt as its tool, and the name that an upstream chose among the arguments', () => {
+    const request_payload = {
+      method: 'prompts/get',
+      params: { name: 'list_files', arguments: { path: 'a.txt' }, _meta: {} },
+    };
+    const text = whatRuns(row({ method: 'prompts/get', request_payload }));
+    expect(text).toMatch(/^tool +prompts\/get$/m);
+    expect(text).toContain('arguments\n{\n  "name": "list_files",\n  "arguments": {\n    "path": "a.txt"\n  }\n}\n');
+  });
+
   it('says of a changed call what was changed, and that the sandbox saw it as it was asked', () => {
     const replacements = [{ path: ['amount'], value: 20 }];
     const changed = {

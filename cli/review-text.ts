@@ -1,9 +1,10 @@
-import { type PendingRequest, toolOf } from '../contracts/review.js';
+import { toolOf } from '../contracts/call-methods.js';
+import type { PendingRequest } from '../contracts/review.js';
 import { oneLine, printable } from '../domain/printable.js';
 import { pathText } from '../domain/review/argument-path.js';
 import { changesTold } from '../domain/review/modification.js';
 import { deadlineOf } from '../domain/review/transitions.js';
-import { sinceLastTold } from '../domain/review/since-last.js';
+import { argumentsOf, sinceLastTold } from '../domain/review/since-last.js';
 import { whyItWaits } from '../domain/review/why-it-waits.js';
 import { predictionOf, reasonsOf } from '../domain/sandbox/told.js';
 
@@ -20,8 +21,7 @@ const whatChanged = ({ since_last_call: last }: PendingRequest): string =>
 
 /** What would run, and why it waits: who approves it has read this. */
 export function whatRuns(row: PendingRequest): string {
-  const { params } = row.request_payload;
-  const shown = params && typeof params === 'object' && !Array.isArray(params) ? (params.arguments ?? params) : params;
+  const shown = argumentsOf(row.request_payload);
   const decided = [row.decided_by && `by ${row.decided_by}`, row.decision_reason].filter(Boolean).join(': ');
   const { approvals = [], required_approvers: required = 1, modification_diff: diff, escalated_at: escalated } = row;
   const lines = {

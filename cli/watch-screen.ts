@@ -1,4 +1,5 @@
-import { type PendingRequest, type PendingSummary, type ReviewChangeType, toolOf } from '../contracts/review.js';
+import { toolOf } from '../contracts/call-methods.js';
+import type { PendingRequest, PendingSummary, ReviewChangeType } from '../contracts/review.js';
 import { oneLine } from '../domain/printable.js';
 import { details, expiry, whatRuns } from './review-text.js';
 import { gateCommand } from './output.js';

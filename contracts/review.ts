@@ -288,15 +288,6 @@ export type AssignRequest = z.infer<typeof assignRequest>;
 export const incidentRequest = z.strictObject({ incident_summary: z.string().min(1).max(240) });
 export type IncidentRequest = z.infer<typeof incidentRequest>;
 
-/** The tool that a row asks about, or the JSON-RPC method when the request names no tool. */
-export const toolOf = ({
-  request_payload: { params },
-  method,
-}: Pick<PendingRequest, 'request_payload' | 'method'>): string =>
-  params !== null && typeof params === 'object' && !Array.isArray(params) && typeof params.name === 'string'
-    ? params.name
-    : method;
-
 /** `decided_by`, `tenant` and `approver_assertion` are used only when authentication is disabled. */
 export const decideRequest = z.strictObject({
   decision: z.enum(['approve', 'deny', 'modify']),

@@ -12,8 +12,14 @@ export const tenantDisposition = z.strictObject({
 });
 export type TenantDisposition = z.infer<typeof tenantDisposition>;
 
-/** The same with the generation in which the tenant left last, 0 for never: what an older copy holds of it is from before that. */
-export const knownDisposition = tenantDisposition.extend({ left_in: z.number().int().min(0) });
+/**
+ * The same with the generation in which the tenant left last, 0 for never: what an older copy holds of it is from before that. `left_done`:
+ * nothing of it was left then, so a copy in which that operation is under way is an older one too. A file of an earlier Gate does not say so.
+ */
+export const knownDisposition = tenantDisposition.extend({
+  left_in: z.number().int().min(0),
+  left_done: z.boolean().optional(),
+});
 export type KnownDisposition = z.infer<typeof knownDisposition>;
 
 /** The file beside the store that says which tenants have left; `hmac` covers the RFC 8785 JSON of the rest. */

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
-import { type PendingRequest, toolOf } from '../contracts/review.js';
+import { toolOf } from '../contracts/call-methods.js';
+import type { PendingRequest } from '../contracts/review.js';
 import type { CallRecord } from '../domain/call-record/record.js';
 import { postTo, withoutAddress } from '../adapters/outbound/webhook.js';
 import { errorText } from '../domain/errors.js';

@@ -1,5 +1,6 @@
 import { sql, type Kysely, type Migration } from 'kysely';
 import { dialectOf, hasColumn } from './dialect.js';
+import { passkeyKeys } from './hil-passkey-keys.js';
 
 /**
  * Review rows (docs/architecture/reviews.md), one per correlation id. `payload` is sealed with the payload keys and bound to the row id;
@@ -505,4 +506,5 @@ export const hilMigrations: Record<string, Migration> = {
   '0020-vouched-people': vouchedPeople,
   '0021-counts-readable': countsReadable,
   '0022-vouched-since': vouchedSince,
+  '0023-passkey-keys': passkeyKeys,
 };

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { generateKeyPairSync, hash, type KeyObject } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import { sql, type Migration } from 'kysely';
 import { openStore } from '../adapters/store/database.js';
@@ -146,6 +147,48 @@ describe.each(STORES)('migrations over what an earlier version left, on %s', (ki
     const after = await openStore<Steps>(place.target, ledgerMigrations);
     const rows = await after.db.selectFrom('tenant_lifecycle').selectAll().orderBy('operation_id').execute();
     expect(rows.map(({ generation }) => Number(generation))).toEqual([1, -1, -2, 2, 1]);
+    await after.close();
+    await place.remove();
+  });
+
+  it('of two passkeys with one key the later goes, whatever the order of its members, and so does one that cannot be read', async () => {
+    const place = await ledgerPlace(kind, { migrated: NOT_MIGRATED });
+    const before = await openStore(place.target, upTo(hilMigrations, '0022-vouched-since'));
+    const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
+    const { x = '', y = '' } = publicKey.export({ format: 'jwk' });
+    const ofX = `215820${Buffer.from(x, 'base64url').toString('hex')}`;
+    const ofY = `225820${Buffer.from(y, 'base64url').toString('hex')}`;
+    const ed = generateKeyPairSync('ed25519').publicKey;
+    const edX = Buffer.from(ed.export({ format: 'jwk' }).x ?? '', 'base64url').toString('hex');
+    const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey;
+    const { n = '', e = '' } = rsa.export({ format: 'jwk' });
+    const hexOf = (text: string) => Buffer.from(text, 'base64url').toString('hex');
+    const stored: readonly (readonly [string, string, number])[] = [
+      ['later', `a5010203262001${ofY}${ofX}`, 2],
+      ['earlier', `a5010203262001${ofX}${ofY}`, 1],
+      ['ed25519', `a4010103272006215820${edX}`, 3],
+      ['rsa', `a401030339010020590100${hexOf(n)}2143${hexOf(e)}`, 4],
+      ['unreadable', 'a1f5', 5],
+    ];
+    for (const [id, cose, at] of stored)
+      await sql`insert into passkeys (credential_id, tenant, subject, public_key, counter, created_ms, mac)
+        values (${id}, 'acme', ${id}, ${Buffer.from(cose, 'hex').toString('base64url')}, 0, ${at}, 'm')`.execute(
+        before.db,
+      );
+    await before.close();
+    const after = await openStore(place.target, hilMigrations);
+    const { rows } = await sql<{ credential_id: string; key_sha256: string }>`
+      select credential_id, key_sha256 from passkeys order by created_ms`.execute(after.db);
+    const digestOf = (key: KeyObject) => hash('sha256', key.export({ format: 'der', type: 'spki' }), 'hex');
+    expect(rows.map((row) => [row.credential_id, row.key_sha256])).toEqual([
+      ['earlier', digestOf(publicKey)],
+      ['ed25519', digestOf(ed)],
+      ['rsa', digestOf(rsa)],
+    ]);
+    await expect(
+      sql`insert into passkeys (credential_id, tenant, subject, public_key, counter, created_ms, mac, key_sha256)
+        values ('other', 'acme', 'other', 'k', 0, 6, 'm', ${digestOf(publicKey)})`.execute(after.db),
+    ).rejects.toThrow(/unique/i);
     await after.close();
     await place.remove();
   });

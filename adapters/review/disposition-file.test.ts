@@ -45,22 +45,22 @@ describe.each(STORES)('a store that is put back: %s', (kind) => {
   const clock = () => now;
   const dispositions = () => dispositionFile({ file, key: KEY, clock });
   const upToDate = (of = copy) => bringUpToDate(of, dispositions(), clock);
-  const offboard = (tenant: string, of = store, operation_id = randomUUID()) =>
+  const offboard = (tenant: string, of = store, operation_id: string = randomUUID()) =>
     of.tenants.begin({ tenant, operation_id, kind: 'offboard', asked_by: 'service:console' });
 
-  const finished = ({ tenant, operation_id, generation }: BegunOperation) =>
-    store.tenants.finish(operation_id, {
-      tenant,
-      operation_id,
-      kind: 'offboard',
-      generation,
-      state: 'offboarded',
-      pending_denied: 0,
-      rows_erased: 0,
-      rows_held: 0,
-      updated_at: new Date(T0).toISOString(),
-      receipt_sha256: '0'.repeat(64),
-    });
+  const receiptOf = ({ tenant, operation_id, generation }: BegunOperation) => ({
+    tenant,
+    operation_id,
+    kind: 'offboard' as const,
+    generation,
+    state: 'offboarded' as const,
+    pending_denied: 0,
+    rows_erased: 0,
+    rows_held: 0,
+    updated_at: new Date(T0).toISOString(),
+    receipt_sha256: '0'.repeat(64),
+  });
+  const finished = (operation: BegunOperation) => store.tenants.finish(operation.operation_id, receiptOf(operation));
 
   beforeEach(async () => {
     now = T0;
@@ -216,6 +216,112 @@ describe.each(STORES)('a store that is put back: %s', (kind) => {
     expect(await offboard('acme', once, operation_id)).toMatchObject({ generation: 1, receipt: null });
     expect(dispositions().read()).toMatchObject({ generation: 1, tenants: [{ tenant: 'acme', state: 'offboarded' }] });
     await once.close();
+  });
+
+  it('begins no other operation while the last one cannot be recorded, and opens and goes on when it can', async () => {
+    const [place] = places as [TestLedgerPlace];
+    let isFull = true;
+    const file_ = dispositions();
+    const full = await openReviewStore({
+      target: place.target,
+      payloadKeys: place.keys,
+      clock,
+      dispositions: {
+        ...file_,
+        record(one, done) {
+          if (isFull) throw new Error('the disk is full');
+          file_.record(one, done);
+        },
+      },
+    });
+    const [first, second] = [randomUUID(), randomUUID()];
+    for (const operation of [first, second, second])
+      await expect(offboard('acme', full, operation)).rejects.toMatchObject({ code: 'store_unavailable' });
+    expect(await full.tenants.standing()).toMatchObject([{ generation: 1, operation_id: first }]);
+    // A start finds one operation that was not recorded, and records it.
+    expect(await upToDate(full)).toMatchObject({ disposition_generation: 1 });
+    isFull = false;
+    expect(await offboard('acme', full, second)).toMatchObject({ generation: 2 });
+    expect(dispositions().read()).toMatchObject({ tenants: [{ generation: 2, left_in: 2 }] });
+    await full.close();
+  });
+
+  it('records what was not recorded before the tenant comes back: a copy from before loses its rows', async () => {
+    await copy.createOnce(reviewOf(1));
+    const [place] = places as [TestLedgerPlace];
+    const dies = { ...dispositions(), record: () => Promise.reject(new Error('killed')) as never };
+    const killed = await openReviewStore({ target: place.target, payloadKeys: place.keys, clock, dispositions: dies });
+    await expect(offboard('acme', killed)).rejects.toMatchObject({ code: 'store_unavailable' });
+    await killed.close();
+    await store.tenants.begin({ tenant: 'acme', operation_id: randomUUID(), kind: 'provision', asked_by: 'x' });
+    expect(dispositions().read()).toMatchObject({ tenants: [{ state: 'active', generation: 2, left_in: 1 }] });
+    expect(await upToDate()).toMatchObject({ tenants_behind: 1, rows_deleted: 1 });
+  });
+
+  describe('from the middle of an offboarding', () => {
+    let operation_id: string;
+    let begun: BegunOperation;
+    /** Both stores know the operation, as the store and its copy do; the copy has what still waited. */
+    beforeEach(async () => {
+      operation_id = randomUUID();
+      await copy.createOnce(reviewOf(1));
+      begun = await offboard('acme', store, operation_id);
+      await offboard('acme', copy, operation_id);
+    });
+
+    it('loses what waited once the operation is finished, again and again, and the same operation can be asked for', async () => {
+      await finished(begun);
+      expect(dispositions().read()).toMatchObject({ tenants: [{ left_in: 1, left_done: true }] });
+      expect(await upToDate()).toMatchObject({ tenants_behind: 1, rows_deleted: 1 });
+      expect(await copy.get(idOf(1))).toBeNull();
+      expect(await upToDate()).toMatchObject({ rows_deleted: 0 });
+      expect(await offboard('acme', copy, operation_id)).toMatchObject({ generation: 1, receipt: null });
+    });
+
+    it('loses what waited also where the tenant came back', async () => {
+      await finished(begun);
+      await store.tenants.begin({ tenant: 'acme', operation_id: randomUUID(), kind: 'provision', asked_by: 'x' });
+      expect(await upToDate()).toMatchObject({ tenants_behind: 1, rows_deleted: 1 });
+      expect((await copy.createOnce(reviewOf(2))).created).toBe(true);
+    });
+
+    it('keeps what waits where the operation is still under way: it brings the denials', async () => {
+      expect(await upToDate()).toMatchObject({ tenants_behind: 0, rows_deleted: 0 });
+      expect(await copy.get(idOf(1))).toMatchObject({ status: 'pending' });
+    });
+
+    it('is told by the file before the store is: cut off between the two, the operation is finished again', async () => {
+      const [place] = places as [TestLedgerPlace];
+      const dies = {
+        ...dispositions(),
+        record(...of: Parameters<ReturnType<typeof dispositions>['record']>) {
+          dispositions().record(...of);
+          throw new Error('killed');
+        },
+      };
+      const killed = await openReviewStore({ ...place, payloadKeys: place.keys, clock, dispositions: dies });
+      await expect(killed.tenants.finish(operation_id, receiptOf(begun))).rejects.toThrow();
+      await killed.close();
+      expect(await store.tenants.isUnfinished(operation_id)).toBe(true);
+      expect(await upToDate(store)).toMatchObject({ rows_deleted: 0 });
+      expect(await upToDate()).toMatchObject({ rows_deleted: 1 });
+      await finished(begun);
+      expect(await upToDate(store)).toMatchObject({ tenants_behind: 0 });
+    });
+
+    it('is known from the store where the file is one of an earlier Gate, or was begun anew', async () => {
+      await finished(begun);
+      writeFileSync(file, '');
+      await upToDate(store);
+      expect(dispositions().read()).toMatchObject({ tenants: [{ left_in: 1, left_done: true }] });
+      expect(await upToDate()).toMatchObject({ rows_deleted: 1 });
+    });
+  });
+
+  it('is asked for a write before anything is stored, so that a full disk is known then', () => {
+    now += 1_000;
+    dispositions().check();
+    expect(dispositions().read()).toMatchObject({ generation: 0, updated_at: new Date(now).toISOString() });
   });
 
   it('is not served with a file that is older than it, forged, of another key, emptied, or gone', async () => {

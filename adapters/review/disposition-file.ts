@@ -76,18 +76,21 @@ export function dispositionFile({ file, key, clock = Date.now }: DispositionFile
 
   return {
     read,
-    check: () => void begun(),
-    begin: (standing) => write(standing.map((one) => known(one, 0))),
-    record(one) {
+    check: () => void write(begun().tenants),
+    begin: (standing) => write(standing.map((one) => known(one))),
+    record(one, done = false) {
       const { tenants } = begun();
       const before = tenants.find(({ tenant }) => tenant === one.tenant);
-      if (before && before.generation > one.generation) return;
-      write([...tenants.filter(({ tenant }) => tenant !== one.tenant), known(one, before?.left_in ?? 0)]);
+      const isOvertaken = before !== undefined && before.generation > one.generation;
+      if (isOvertaken && !(done && before.left_in === one.generation)) return;
+      const next = isOvertaken ? { ...before, left_done: true } : known(one, before, done);
+      write([...tenants.filter(({ tenant }) => tenant !== one.tenant), next]);
     },
   };
 }
 
-const known = (one: TenantDisposition, left_in: number): KnownDisposition => ({
-  ...one,
-  left_in: one.state === 'offboarded' ? one.generation : left_in,
-});
+function known(one: TenantDisposition, before?: KnownDisposition, done = false): KnownDisposition {
+  const { left_in = 0, left_done = false } = before ?? {};
+  if (one.state !== 'offboarded') return { ...one, left_in, left_done };
+  return { ...one, left_in: one.generation, left_done: done || (left_done && left_in === one.generation) };
+}

@@ -32,7 +32,7 @@ export interface Standing extends Counts {
   /** False where the row is not what Gate wrote, is gone, or is older than this process knows: then nothing counts. */
   readonly whole: boolean;
   /** The rows of the passkeys that count; their own MACs are not checked here. */
-  readonly passkeys: readonly ReviewTables['passkeys'][];
+  readonly passkeys: readonly Omit<ReviewTables['passkeys'], 'key_sha256'>[];
   /** Grows with each change. */
   readonly generation: number;
   /** The generation of the row as it is; `null` without a row. */

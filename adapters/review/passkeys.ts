@@ -92,17 +92,6 @@ export function passkeyStore(options: PasskeyStandingsOptions): PasskeyStore {
       const replaces = purpose === 'recover';
       const mac = keys.authenticate(authenticated(passkey), MAC_USE);
       const { credential_id, tenant, subject } = passkey;
-      const taken = await asked(() =>
-        db
-          .selectFrom('passkeys')
-          .select('credential_id')
-          // One key is one person, under whatever id.
-          .where(({ eb, or }) =>
-            or([eb('credential_id', '=', credential_id), eb('public_key', '=', passkey.public_key)]),
-          )
-          .executeTakeFirst(),
-      );
-      if (taken) throw new GateError('passkey_known');
       const founds = purpose === 'found';
       return standings.change(
         { tenant, subject },
@@ -120,6 +109,17 @@ export function passkeyStore(options: PasskeyStandingsOptions): PasskeyStore {
               .executeTakeFirst(),
           );
           if (!begun) return null;
+          const taken = await asked(() =>
+            db
+              .selectFrom('passkeys')
+              .select('credential_id')
+              // One key is one person, under whatever id and in whatever encoding.
+              .where(({ eb, or }) =>
+                or([eb('credential_id', '=', credential_id), eb('key_sha256', '=', passkey.key_sha256)]),
+              )
+              .executeTakeFirst(),
+          );
+          if (taken) throw new GateError('passkey_known');
           const kept = replaces ? [] : credentials;
           return {
             counts: {
@@ -131,10 +131,13 @@ export function passkeyStore(options: PasskeyStandingsOptions): PasskeyStore {
             beside: [
               // First of the rest: where somebody else was faster it fails, and with it everything.
               ...(founds ? [standings.first(FOUNDED, { ...NOBODY, registered: true })] : []),
-              db.deleteFrom('passkey_ceremonies').where('id_sha256', '=', id_sha256),
               ...(replaces
-                ? [db.deleteFrom('passkeys').where('tenant', '=', tenant).where('subject', '=', subject)]
-                : []),
+                ? [
+                    // Also what a session that was stolen with the lost passkey began.
+                    db.deleteFrom('passkey_ceremonies').where('tenant', '=', tenant).where('subject', '=', subject),
+                    db.deleteFrom('passkeys').where('tenant', '=', tenant).where('subject', '=', subject),
+                  ]
+                : [db.deleteFrom('passkey_ceremonies').where('id_sha256', '=', id_sha256)]),
               db.insertInto('passkeys').values({ ...passkey, mac }),
             ],
           };
@@ -169,6 +172,7 @@ export function passkeyStore(options: PasskeyStandingsOptions): PasskeyStore {
                 counts: { ...NOBODY, registered: true },
                 beside: [
                   db.deleteFrom('passkeys').where('tenant', '=', tenant).where('subject', '=', subject),
+                  db.deleteFrom('passkey_ceremonies').where('tenant', '=', tenant).where('subject', '=', subject),
                   db.deleteFrom('passkey_recoveries').where('tenant', '=', tenant).where('subject', '=', subject),
                 ],
               },
@@ -255,7 +259,7 @@ export function passkeyStore(options: PasskeyStandingsOptions): PasskeyStore {
   };
 }
 
-type Stored = ReviewTables['passkeys'];
+type Stored = Omit<ReviewTables['passkeys'], 'key_sha256'>;
 
 const ceremonyText = (of: Omit<Ceremony, 'purpose'> & { readonly purpose: string }): string =>
   JSON.stringify([

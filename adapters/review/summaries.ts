@@ -1,5 +1,6 @@
+import { toolOf } from '../../contracts/call-methods.js';
 import type { JsonObject } from '../../contracts/json.js';
-import { type ReviewOrder, type ReviewStatus, toolOf } from '../../contracts/review.js';
+import type { ReviewOrder, ReviewStatus } from '../../contracts/review.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { cursorOf, type Place, placeOf } from '../../domain/review/cursor.js';
 import type { SummariesQuery, SummaryPage } from '../../domain/review/ports.js';

@@ -17,12 +17,13 @@ export interface ReviewTables {
     receipt: string;
     mac: string;
   };
-  /** The approvers' passkeys. The MAC covers all but the counter. */
+  /** The approvers' passkeys. The MAC covers all but the counter, and the digest, which is of the key. */
   passkeys: {
     credential_id: string;
     tenant: string;
     subject: string;
     public_key: string;
+    key_sha256: string;
     counter: number | string;
     created_ms: number | string;
     mac: string;

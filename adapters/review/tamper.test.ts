@@ -354,10 +354,15 @@ describe.each([
       const purpose = replaces ? 'recover' : 'add';
       const begun = { ...dev, id_sha256: randomUUID(), challenge_sha256: 'c', created_ms: T0, expires_ms: T0 + 9_000 };
       await passkeys.begin({ ...begun, purpose: 'add' });
-      const made = { ...dev, credential_id, public_key: `key of ${credential_id}`, counter: 0, created_ms: T0 };
+      const key = { public_key: `key of ${credential_id}`, key_sha256: credential_id };
+      const made = { ...dev, credential_id, ...key, counter: 0, created_ms: T0 };
       expect(await passkeys.complete(begun.id_sha256, made, purpose)).toBe(true);
       expect(
-        await passkeys.complete(begun.id_sha256, { ...made, credential_id: 'x', public_key: 'of x' }, purpose),
+        await passkeys.complete(
+          begun.id_sha256,
+          { ...made, credential_id: 'x', public_key: 'of x', key_sha256: 'x' },
+          purpose,
+        ),
       ).toBe(false);
     };
     const known = async () => (await passkeys.of(dev.tenant, dev.subject)).map(({ credential_id }) => credential_id);

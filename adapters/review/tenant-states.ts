@@ -1,4 +1,4 @@
-import { tenantDisposition } from '../../contracts/tenant-dispositions.js';
+import { type TenantDisposition, tenantDisposition } from '../../contracts/tenant-dispositions.js';
 import { tenantReviewsReceipt } from '../../contracts/tenant-reviews.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
@@ -93,7 +93,8 @@ export function tenantStatesOver({ store, ask, keys, clock, dispositions }: Tena
     generation,
     operation_id,
   });
-  const recorded = (operation: OperationOf) => written(async () => dispositions?.record(reachedBy(operation)));
+  const recorded = (operation: OperationOf, done?: boolean) =>
+    written(async () => dispositions?.record(reachedBy(operation), done));
 
   const states: TenantStates = {
     async begin({ tenant, operation_id, kind, asked_by }) {
@@ -122,8 +123,10 @@ export function tenantStatesOver({ store, ask, keys, clock, dispositions }: Tena
         };
         const reached = reachedBy(operation);
         const mac = macOf(tenantText(reached));
-        // Where it could not be recorded, nothing is stored.
+        // Where it could not be recorded, nothing is stored; and nothing before the last one is: a start takes a store that is ahead of the
+        // file by two operations for a store with an older file.
         await written(async () => dispositions?.check());
+        if (state) await written(async () => dispositions?.record(dispositionOf(state)));
         const stored = await written(() =>
           writeTogether(store, [
             // Another operation of the tenant that begins now has the same number, and this one begins anew behind it.
@@ -169,6 +172,7 @@ export function tenantStatesOver({ store, ask, keys, clock, dispositions }: Tena
     async finish(operationId, receipt) {
       const known = await knownOperation(operationId);
       if (known.receipt !== null) return tenantReviewsReceipt.parse(JSON.parse(known.receipt));
+      if (known.kind === 'offboard') await recorded({ ...known, generation: Number(known.generation) }, true);
       const finished = { ...known, receipt: JSON.stringify(receipt) };
       const { numUpdatedRows } = await written(() =>
         db
@@ -198,8 +202,7 @@ export function tenantStatesOver({ store, ask, keys, clock, dispositions }: Tena
       const { rows } = await ask(selectTenants);
       return rows.map((row) => {
         if (!holds(row.mac, tenantText(row))) throw foreign();
-        const { tenant, state, generation, operation_id } = row;
-        return tenantDisposition.parse({ tenant, state, generation: Number(generation), operation_id });
+        return dispositionOf(row);
       });
     },
 
@@ -226,6 +229,9 @@ export function tenantStatesOver({ store, ask, keys, clock, dispositions }: Tena
     },
   };
 }
+
+const dispositionOf = ({ tenant, state, generation, operation_id }: StoredTenant): TenantDisposition =>
+  tenantDisposition.parse({ tenant, state, generation: Number(generation), operation_id });
 
 async function written<Result>(write: () => Promise<Result>): Promise<Result> {
   try {

@@ -14,6 +14,7 @@ import {
 import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
 import { privateDatabase } from './durable-file.js';
+import type { SilenceLimits } from './postgres-pool.js';
 import type { Ask, Statement, Value } from './statement.js';
 
 export type StoreTarget = { readonly file: string } | { readonly url: string; readonly schema: string };
@@ -48,10 +49,16 @@ export async function openStore<Tables>(
   const store =
     'file' in target ? openSqlite<Tables>(target.file, hooks) : await openPostgres<Tables>(target.url, target.schema);
   try {
-    const schema = 'schema' in target ? target.schema : undefined;
-    await migrate(store, migrations, { schema });
-    for (const [authority, more] of Object.entries(beside))
-      await migrate(store, more, { schema, table: `kysely_migration_${authority}` });
+    // A migration takes as long as the tables are large.
+    const migrating = 'file' in target ? store : await openPostgres<Tables>(target.url, target.schema, UNLIMITED);
+    try {
+      const schema = 'schema' in target ? target.schema : undefined;
+      await migrate(migrating, migrations, { schema });
+      for (const [authority, more] of Object.entries(beside))
+        await migrate(migrating, more, { schema, table: `kysely_migration_${authority}` });
+    } finally {
+      if (migrating !== store) await migrating.close();
+    }
     store.sqlite?.exec('PRAGMA synchronous=FULL');
   } catch (error) {
     await store.close();
@@ -156,11 +163,17 @@ class OneSchema extends PostgresDialect {
   }
 }
 
-async function openPostgres<Tables>(url: string, schema: string): Promise<Store<Tables>> {
+const UNLIMITED: Partial<SilenceLimits> = { queryMs: null };
+
+async function openPostgres<Tables>(
+  url: string,
+  schema: string,
+  over: Partial<SilenceLimits> = {},
+): Promise<Store<Tables>> {
   if (!/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) throw new Error(`not a schema name: ${schema}`);
   // Loaded only when there is a server; everything else starts without it.
-  const { postgresPool } = await import('./postgres-pool.js');
-  const pool = postgresPool({ url, schema }, 8);
+  const { postgresPool, SILENCE_LIMITS } = await import('./postgres-pool.js');
+  const pool = postgresPool({ url, schema }, 8, { ...SILENCE_LIMITS, ...over });
   const db = new Kysely<Tables>({ dialect: new OneSchema({ pool }, schema) });
   const store: Store<Tables> = { kind: 'postgres', db, sqlite: null, pool, close: () => db.destroy() };
   try {

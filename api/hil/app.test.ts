@@ -1566,7 +1566,11 @@ describe('health and metrics of HIL', () => {
 
   it.each<[string, () => void | Promise<void>, object]>([
     ['answers', () => undefined, { available: true, reason: null }],
-    ['is away', () => Promise.reject(new Error('no engine')), { available: false, reason: 'no engine' }],
+    [
+      'is away, without the words of its client, which name addresses',
+      () => Promise.reject(new Error('14 UNAVAILABLE: 10.0.0.7:7233: connection refused')),
+      { available: false, reason: 'it cannot be reached' },
+    ],
     ['hangs', () => new Promise(() => undefined), { available: false, reason: 'no answer within 1500 ms' }],
   ])('tells the console whether the engine answers: it %s', async (_, orchestrator, told) => {
     await service.close();

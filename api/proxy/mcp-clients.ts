@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
+import { BATCH_METHOD } from '../../contracts/call-methods.js';
 import { CLIENT_CAPABILITIES, type ClientCapability, SERVER_EXECUTION_CONTRACT } from '../../contracts/call.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { canonicalDigest, uuidFromDigest } from '../../domain/crypto/digest.js';
 import { GateError } from '../../domain/errors.js';
-import { BATCH_METHOD } from '../../domain/mcp/batch.js';
 import { type McpRequest, parseMcpRequest, readObject, requestIdIn } from '../../domain/mcp/envelope.js';
 import { RESUMABLE_FROM, SESSION_VERSIONS } from '../../domain/mcp/protocol-versions.js';
 import { keyedRequest } from '../../domain/mcp/idempotency-key.js';

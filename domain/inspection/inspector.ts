@@ -1,5 +1,5 @@
+import { toolOf } from '../../contracts/call-methods.js';
 import type { InspectRequest, InspectionResponse } from '../../contracts/inspection.js';
-import type { JsonObject } from '../../contracts/json.js';
 import { canonicalJson, sha256Hex } from '../crypto/digest.js';
 import { errorText, GateError } from '../errors.js';
 import { DRIFT_THRESHOLD } from './drift-threshold.js';
@@ -77,7 +77,7 @@ export function createInspector(options: InspectorOptions): ReadyInspector {
 
   return {
     async inspect(request) {
-      const tool = toolOf(request);
+      const tool = toolOf({ method: request.method, request_payload: { params: request.params } });
       const prior = request.prior_requests;
       const persona = personas.find(request.tenant, request.agent_id);
       const key = cacheKey(request, persona, judgedWith);
@@ -126,12 +126,6 @@ async function answers(provider: InspectionProvider, level: HeuristicLevel): Pro
 /** A verdict in which a fallback took part is not cached. Having no persona is no fallback, because the key includes it. */
 const isStable = (degraded: readonly Lane[], persona: Persona | null): boolean =>
   degraded.every((lane) => lane === 'persona_drift' && persona === null);
-
-/** A tool call is judged by the tool's name, any other method by its own name. */
-const toolOf = ({ method, params }: InspectRequest): string => {
-  const name = (params as JsonObject)['name'];
-  return typeof name === 'string' && name !== '' ? name : method;
-};
 
 async function ask(
   provider: InspectionProvider,

@@ -4,6 +4,7 @@ import { GateError } from '../errors.js';
 import { type FieldOfNoLane, laneFields, united } from '../inspection/lane-table.js';
 import { sizeOf } from '../large.js';
 import { argumentsOfRead } from './read-methods.js';
+import { BATCH_METHOD } from '../../contracts/call-methods.js';
 import type { InspectionResponse } from '../../contracts/inspection.js';
 import { jsonObject, type JsonObject } from '../../contracts/json.js';
 import {
@@ -15,10 +16,6 @@ import {
   type PolicyInput,
 } from '../../contracts/policy.js';
 
-/**
- * Several calls that are allowed or refused together, under the decision contract (docs/architecture/requests-and-answers.md#atomic-batch).
- */
-export const BATCH_METHOD = 'gate/tools.batch';
 const BATCH_CONTRACT = 'gate.atomic-tool-call-batch/v1';
 
 /** The names of a batch, without case, separators and invisible characters. */

@@ -1,8 +1,9 @@
 import { JSONRPCNotificationSchema, JSONRPCRequestSchema } from '@modelcontextprotocol/core';
+import { BATCH_METHOD } from '../../contracts/call-methods.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { GateError } from '../errors.js';
 import { foreignText } from '../text.js';
-import { BATCH_METHOD, BATCH_OUT_OF_PLACE, batchFault, isBatchInDisguise } from './batch.js';
+import { BATCH_OUT_OF_PLACE, batchFault, isBatchInDisguise } from './batch.js';
 import { CONTROL_METHODS } from './control-methods.js';
 import { idempotencyKeyFault } from './idempotency-key.js';
 import { unjudgedField } from './outgoing.js';

@@ -1,5 +1,5 @@
+import { BATCH_METHOD } from '../../contracts/call-methods.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
-import { BATCH_METHOD } from './batch.js';
 import { CONTROL_METHODS } from './control-methods.js';
 import { IDEMPOTENCY_KEY } from './idempotency-key.js';
 import { READ_METHODS, argumentsOfRead } from './read-methods.js';

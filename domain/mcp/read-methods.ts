@@ -1,13 +1,16 @@
+import type { ReadCall } from '../../contracts/call-methods.js';
 import type { JsonObject } from '../../contracts/json.js';
+
+const MEMBERS: Readonly<Record<ReadCall, readonly string[]>> = {
+  'resources/read': ['uri'],
+  'prompts/get': ['name', 'arguments'],
+};
 
 /**
  * The methods that read something for a model and are calls: judged, recorded, limited and sent at most once, like a tool of the method's
  * name whose arguments are these members of `params`. Only they are sent to the upstream.
  */
-export const READ_METHODS: ReadonlyMap<string, readonly string[]> = new Map([
-  ['resources/read', ['uri']],
-  ['prompts/get', ['name', 'arguments']],
-]);
+export const READ_METHODS: ReadonlyMap<string, readonly string[]> = new Map(Object.entries(MEMBERS));
 
 /** RFC 3986 sets no limit; no address that a person can judge is longer. */
 export const MAX_URI = 8_192;

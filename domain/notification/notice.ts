@@ -1,5 +1,6 @@
+import { toolOf } from '../../contracts/call-methods.js';
 import type { Notice, NotificationStatus } from '../../contracts/notification.js';
-import { type PendingRequest, toolOf } from '../../contracts/review.js';
+import type { PendingRequest } from '../../contracts/review.js';
 import { deadlineOf, isSettled } from '../review/transitions.js';
 
 const ESCALATED = ':escalated';

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
+import { toolOf } from '../../contracts/call-methods.js';
 import { APPROVAL_CONTRACT, type ApprovalStatement } from '../../contracts/approval.js';
 import type { JsonObject } from '../../contracts/json.js';
-import { type PendingRequest, type SignedDecision, toolOf } from '../../contracts/review.js';
+import type { PendingRequest, SignedDecision } from '../../contracts/review.js';
 import { paramsSha256 } from '../call-record/params-digest.js';
 import type { ShownDigests } from '../call-record/record.js';
 import { canonicalDigest, canonicalJson } from '../crypto/digest.js';

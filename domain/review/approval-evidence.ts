@@ -92,8 +92,20 @@ function findingOf(row: LedgerEntry, rows: readonly LedgerEntry[], keys?: readon
 /** Rows that say which request ran, beside that of the decision. */
 const OF_WHAT_RUNS: ReadonlySet<string> = new Set(['hil.modified', 'upstream.outcome']);
 
+/**
+ * Whether a row says what was asked, decided or ran. Others may stand under the same id and say nothing of that: alarms, which are Gate's own,
+ * and requests that limits refused, which may ask for another tool.
+ */
+const tellsOfCall = (row: LedgerEntry): boolean => {
+  const event = eventOf(row);
+  return event === 'upstream.outcome' || event.startsWith('hil.') || isVerdict(row);
+};
+/** A request that limits refused has a row of that kind too, under an id of its caller's choice, and judges nothing. */
+const isVerdict = (row: LedgerEntry): boolean =>
+  eventOf(row) === 'proxy.verdict' && row.policy_decision?.request_digest !== undefined;
+
 /** Why the rows tell another call, or another change of it, than the statement; `null` for one of an earlier Gate, which tells neither. */
-function otherCallThan(
+function toldOtherwise(
   statement: ApprovalStatement,
   {
     decided,
@@ -102,15 +114,21 @@ function otherCallThan(
   }: { readonly decided: LedgerEntry; readonly asked: Json; readonly rows: readonly LedgerEntry[] },
 ): string | null {
   const { agent_id, tool, tool_params_sha256: params } = statement;
-  const own = rows.filter((each) => belongsTo(each, decided) === null);
+  const own = rows.filter((each) => tellsOfCall(each) && belongsTo(each, decided) === null);
   if (agent_id !== undefined && own.some((each) => each.agent_id !== agent_id))
     return "it was signed for another agent's call";
   if (tool !== undefined && own.some((each) => (each.tool_name ?? tool) !== tool))
     return 'it was signed for another tool';
   const ran = own.filter((each) => each === decided || OF_WHAT_RUNS.has(eventOf(each)));
-  const denies = statement.decision === 'deny';
-  if (params !== undefined && !denies && ran.some((each) => (each.tool_params_sha256 ?? params) !== params))
-    return 'the rows say that another request ran than the signed one';
+  for (const each of ran) {
+    const why = entryFault(each);
+    if (why) return `the row ${eventOf(each)} proves nothing: ${why}`;
+    if (tool !== undefined && each.tool_name === null)
+      return `of the row ${eventOf(each)} it is not told which tool ran`;
+    if (params === undefined || statement.decision === 'deny') continue;
+    if (each.tool_params_sha256 === null) return `of the row ${eventOf(each)} it is not told which request ran`;
+    if (each.tool_params_sha256 !== params) return 'the rows say that another request ran than the signed one';
+  }
   if (decided.authorized !== (eventOf(decided) === 'hil.approved'))
     return 'the row says another outcome of the decision than its kind';
   if (statement.decision !== 'modify' || statement.modification_diff_digest === undefined) return null;
@@ -153,10 +171,7 @@ function otherThan({ statement }: PasskeyApproval, row: LedgerEntry, rows: reado
   const modifies = statement.decision === 'modify';
   if (modifies !== (told.decision === 'modify')) return 'it was signed for another change of the call';
   if (!modifies && denies !== (event === 'hil.denied')) return 'it was signed for another decision';
-  // A request that limits refused has a row of that kind too, under an id of its caller's choice, and judges nothing.
-  const [verdict, another] = rows.filter(
-    (each) => eventOf(each) === 'proxy.verdict' && each.policy_decision?.request_digest !== undefined,
-  );
+  const [verdict, another] = rows.filter(isVerdict);
   if (!verdict) return 'the row of the verdict is missing, which says what was asked and which rules judged it';
   if (another) return 'the call has several verdicts';
   for (const each of [verdict, createdIn(rows)]) {
@@ -175,7 +190,7 @@ function otherThan({ statement }: PasskeyApproval, row: LedgerEntry, rows: reado
     if (row_digest !== undefined && statement.row_digest !== row_digest)
       return 'it was signed for a row that showed the call in another way';
   }
-  const why = otherCallThan(statement, { decided: row, asked, rows });
+  const why = toldOtherwise(statement, { decided: row, asked, rows });
   if (why) return why;
   const bundle = verdict.policy_decision?.policy_bundle;
   const rules = bundle !== null && typeof bundle === 'object' && !Array.isArray(bundle) ? bundle.hash_sha256 : null;

@@ -1,5 +1,6 @@
+import { toolOf } from '../../contracts/call-methods.js';
 import { type CallInput, REVIEW_CONTRACT } from '../../contracts/call.js';
-import { type NewReview, type PendingRequest, toolOf } from '../../contracts/review.js';
+import type { NewReview, PendingRequest } from '../../contracts/review.js';
 import { canonicalDigest } from '../crypto/digest.js';
 import { GateError } from '../errors.js';
 import type { ReviewStarter, OpenedReviews } from './ports.js';

@@ -45,6 +45,11 @@ export interface StoredPasskey {
   readonly created_ms: number;
 }
 
+export interface NewPasskey extends StoredPasskey {
+  /** SHA-256 of the key as SubjectPublicKeyInfo in its one usual encoding, hex: COSE has several of one key. */
+  readonly key_sha256: string;
+}
+
 /**
  * What a ceremony is for: a person's first passkey, one beside others, one in place of those that were lost (or of none, for who was invited),
  * that of the first administrator, or a session.
@@ -85,11 +90,12 @@ export interface PasskeyStore {
   /** False when it was over already. */
   end(idSha256: string): Promise<boolean>;
   /**
-   * Ends the registration and stores its passkey, of a recovery as the person's only one; all or nothing. False when it was over already;
+   * Ends the registration and stores its passkey, of a recovery as the person's only one, which ends every other ceremony of his; all or
+   * nothing. False when it was over already;
    * `passkey_known` also for its key under another id, `passkey_session_required` for a `first` that is none any more, `recovery_refused` for
    * a second one who would be the first administrator.
    */
-  complete(idSha256: string, passkey: StoredPasskey, purpose: RegistrationPurpose): Promise<boolean>;
+  complete(idSha256: string, passkey: NewPasskey, purpose: RegistrationPurpose): Promise<boolean>;
   /** In place of an earlier one of the same person. With `as` it invites: false then for somebody who has a passkey. */
   allowRecovery(recovery: Recovery, as?: PasskeyRole): Promise<boolean>;
   /** Takes somebody's passkeys and role. False for nobody. */
@@ -324,6 +330,12 @@ export function createPasskeys(options: PasskeysOptions): Passkeys {
           throw new GateError('recovery_refused');
       }
       const { ceremony, challenge } = await begin(who, purpose);
+      // A recovery ends what was begun before it, so what this session begins now must not be after it.
+      if (purpose === 'add')
+        await sessionOf(session, who).catch(async (over: unknown) => {
+          await store.end(sha256Hex(ceremony));
+          throw over;
+        });
       const { generateRegistrationOptions } = await webauthn();
       const publicKey = await generateRegistrationOptions({
         rpName: 'Gate',
@@ -363,7 +375,7 @@ export function createPasskeys(options: PasskeysOptions): Passkeys {
       }).catch(refusedWith);
       if (!verified) throw new GateError('passkey_refused', 'the attestation does not hold');
       const { id: credential_id, publicKey, counter } = registrationInfo.credential;
-      await spkiOf(publicKey);
+      const spki = await spkiOf(publicKey);
       const passkey = {
         credential_id,
         tenant,
@@ -371,6 +383,7 @@ export function createPasskeys(options: PasskeysOptions): Passkeys {
         public_key: Buffer.from(publicKey).toString('base64url'),
         counter,
         created_ms: now,
+        key_sha256: sha256Hex(Buffer.from(spki, 'base64url')),
       };
       if (!(await store.complete(id, passkey, begun.purpose))) throw new GateError('ceremony_not_found');
       return { credential_id, subject };

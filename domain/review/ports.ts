@@ -375,7 +375,7 @@ export interface TenantStates {
   /**
    * Stores the operation and the tenant's state with it, in one transaction; repeated, returns what was begun. From then on an offboarded
    * tenant gets no review (`tenant_offboarded`). `operation_conflict` for an id that belongs to another tenant or kind, and for one that a
-   * later operation of the tenant has overtaken before it was finished.
+   * later operation of the tenant has overtaken before it was finished. Nothing is begun while the last one is not recorded outside the store.
    */
   begin(operation: TenantOperation): Promise<BegunOperation>;
   /** Counts what the operation denied, and keeps the number: asked for before anything is deleted. */
@@ -401,10 +401,13 @@ export interface Dispositions {
   /** `null` where one is to be begun. Throws, with the reason, where it is missing or not what Gate wrote. */
   read(): TenantDispositions | null;
   begin(standing: readonly TenantDisposition[]): TenantDispositions;
-  /** Throws, with the reason, where nothing can be recorded now. */
+  /** Throws, with the reason, where nothing can be recorded now: the file is written with what it says. */
   check(): void;
-  /** Written after the store: an operation that ended between the two is recorded when it goes on, or at the next start. */
-  record(disposition: TenantDisposition): void;
+  /**
+   * That an operation was begun is written after the store: one that ended between the two is recorded when it goes on, before the tenant's
+   * next one, or at the next start. That a departure is `done` is written before the store: nothing is left then that a start could delete.
+   */
+  record(disposition: TenantDisposition, done?: boolean): void;
 }
 
 export interface ReviewLimits {

@@ -1,4 +1,5 @@
-import type { BackupErasureReceipt, TenantDisposition } from '../../contracts/tenant-dispositions.js';
+import type { JsonObject } from '../../contracts/json.js';
+import type { BackupErasureReceipt, KnownDisposition, TenantDisposition } from '../../contracts/tenant-dispositions.js';
 import { canonicalDigest } from '../crypto/digest.js';
 import type { Dispositions, OpenedReviews, ReviewRetention } from './ports.js';
 
@@ -14,12 +15,23 @@ export async function bringUpToDate(
 ): Promise<BackupErasureReceipt> {
   const standing = await reviews.tenants.standing();
   await recordCutShort(reviews, standing, dispositions);
+  if (dispositions.read() === null) dispositions.begin(standing);
+  await recordDone(reviews, standing, dispositions);
   const latest = dispositions.read() ?? dispositions.begin(standing);
-  const known = new Map(standing.map(({ tenant, generation }) => [tenant, generation]));
-  const behind = latest.tenants.filter(({ tenant, generation }) => generation > (known.get(tenant) ?? 0));
+  const known = new Map(standing.map((one) => [one.tenant, one]));
+  /** Whether the store is from before the tenant was gone: it does not know that the tenant left, or is in the middle of it. */
+  const isBeforeGone = async ({ tenant, left_in, left_done = false }: KnownDisposition): Promise<boolean> => {
+    const here = known.get(tenant);
+    if (left_in !== here?.generation) return left_in > (here?.generation ?? 0);
+    return left_done && (await reviews.tenants.isUnfinished(here.operation_id));
+  };
   const rows = { deleted: 0, held: 0 };
-  for (const one of behind) {
-    if (one.left_in > (known.get(one.tenant) ?? 0)) {
+  let tenants_behind = 0;
+  for (const one of latest.tenants) {
+    const leaves = await isBeforeGone(one);
+    if (!leaves && one.generation <= (known.get(one.tenant)?.generation ?? 0)) continue;
+    tenants_behind += 1;
+    if (leaves) {
       const { deleted, held, complete } = await reviews.retention.erase(
         { tenant: one.tenant, waiting: true },
         LEFT,
@@ -38,8 +50,8 @@ export async function bringUpToDate(
     contract: 'gate.hil-backup-erasure/v1',
     disposition_generation: generation,
     disposition_key_id: key_id,
-    disposition_sha256: canonicalDigest(latest).replace('sha256:', ''),
-    tenants_behind: behind.length,
+    disposition_sha256: canonicalDigest(latest as unknown as JsonObject).replace('sha256:', ''),
+    tenants_behind,
     payloads_purged: swept.purged,
     rows_deleted: rows.deleted + swept.deleted,
     rows_held: rows.held,
@@ -64,6 +76,20 @@ async function recordCutShort(
     if (ahead > 1 || !(await reviews.tenants.isUnfinished(one.operation_id)))
       throw new Error('the file of dispositions is older than the store: put the latest one back');
     dispositions.record(one);
+  }
+}
+
+/** Records of departures that were finished when the file could not say so yet, or was begun anew. */
+async function recordDone(
+  reviews: Pick<OpenedReviews, 'tenants'>,
+  standing: readonly TenantDisposition[],
+  dispositions: Dispositions,
+): Promise<void> {
+  const said = new Map(dispositions.read()?.tenants.map((one) => [one.tenant, one]));
+  for (const one of standing) {
+    const { left_in, left_done = false } = said.get(one.tenant) ?? {};
+    if (one.state !== 'offboarded' || left_in !== one.generation || left_done) continue;
+    if (!(await reviews.tenants.isUnfinished(one.operation_id))) dispositions.record(one, true);
   }
 }
 

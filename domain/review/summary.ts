@@ -1,4 +1,5 @@
-import { type PendingRequest, type PendingSummary, toolOf } from '../../contracts/review.js';
+import { toolOf } from '../../contracts/call-methods.js';
+import type { PendingRequest, PendingSummary } from '../../contracts/review.js';
 import { deadlineOf } from './transitions.js';
 
 /** A row in the form of a list. Nothing of it needs the payload: the tool's name is in the minimized one. */

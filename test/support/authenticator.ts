@@ -13,6 +13,8 @@ export interface AssertionFaults {
   readonly flags?: number;
   readonly type?: string;
   readonly crossOrigin?: boolean;
+  /** The same key with its members in another order, which the library reads too. */
+  readonly yFirst?: boolean;
 }
 
 export const authenticatorKeys = () => generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
@@ -39,14 +41,12 @@ export function softwareAuthenticator(
     publicKeyPem: publicKey.export({ format: 'pem', type: 'spki' }).toString(),
 
     create(challenge: string, { flags = PRESENT | VERIFIED, ...faults }: AssertionFaults = {}): RegistrationJson {
+      const [ofX, ofY] = [
+        Buffer.concat([Buffer.from('215820', 'hex'), Buffer.from(x, 'base64url')]),
+        Buffer.concat([Buffer.from('225820', 'hex'), Buffer.from(y, 'base64url')]),
+      ];
       // COSE_Key (RFC 9053, 7.1.1): EC2, ES256, P-256.
-      const key = Buffer.concat([
-        Buffer.from('a50102032620012158', 'hex'),
-        Buffer.from([32]),
-        Buffer.from(x, 'base64url'),
-        Buffer.from('225820', 'hex'),
-        Buffer.from(y, 'base64url'),
-      ]);
+      const key = Buffer.concat([Buffer.from('a5010203262001', 'hex'), ...(faults.yFirst ? [ofY, ofX] : [ofX, ofY])]);
       const attested = Buffer.concat([Buffer.alloc(16), Buffer.from([0, id.length]), id, key]);
       const authData = data(flags | ATTESTED, counter, faults.rpId ?? rpId, attested);
       const attestation = Buffer.concat([

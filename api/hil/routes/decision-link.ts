@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { toolOf } from '../../../contracts/call-methods.js';
 import {
   decisionLink,
   linkedAction,
@@ -7,7 +8,7 @@ import {
   verifiedDecisionLink,
   verifyDecisionLink,
 } from '../../../contracts/decision-link.js';
-import { type PendingRequest, toolOf } from '../../../contracts/review.js';
+import type { PendingRequest } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import { type DecisionLinks, LINK_LIFE_SECONDS, redeemUrl } from '../../../domain/review/decision-link.js';
 import type { OpenedReviews } from '../../../domain/review/ports.js';

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { RegistrationJson } from '../../../contracts/approval.js';
 import { CEREMONY, RECOVERY } from '../../../domain/review/passkeys.js';
 import { SESSION_LIFE_MS } from '../../../domain/review/passkey-session.js';
@@ -131,13 +131,16 @@ describe('registering a passkey', () => {
     expect(await hil.reviews.passkeys.of('acme', 'operator:dev')).toHaveLength(1);
   });
 
-  it('takes no key under another id: one key is one person', async () => {
+  it.each([
+    ['', {}],
+    [', in another encoding', { yFirst: true }],
+  ])('takes no key under another id%s: one key is one person', async (_, encoding) => {
     const keys = authenticatorKeys();
     const mine = softwareAuthenticator(CONSOLE, keys);
     const one = await start();
     expect((await finish(one.cookie, mine.create(one.publicKey.challenge))).status).toBe(200);
     const two = await start({ tenant: 'globex', token: OTHER_OPERATOR });
-    const again = softwareAuthenticator(CONSOLE, keys).create(two.publicKey.challenge);
+    const again = softwareAuthenticator(CONSOLE, keys).create(two.publicKey.challenge, encoding);
     expect(again.id).not.toBe(mine.id);
     expect(await finish(two.cookie, again, { tenant: 'globex', token: OTHER_OPERATOR })).toMatchObject({
       status: 409,
@@ -344,6 +347,16 @@ describe('another passkey', () => {
     await loggedIn('dev', second);
   });
 
+  it('is not registered any more once the person was removed, though it was begun before', async () => {
+    await registered();
+    const begun = await post('/auth/register/start', {}, { token: OPERATOR, cookie: await loggedIn('dev') });
+    const { challenge } = begun.json<{ publicKey: { challenge: string } }>().publicKey;
+    expect(await hil.reviews.passkeys.remove({ tenant: 'acme', subject: 'operator:dev' })).toBe(true);
+    const late = await finish(cookiesOf(begun), softwareAuthenticator(CONSOLE).create(challenge));
+    expect(late).toMatchObject({ status: 404, body: { error: 'ceremony_not_found' } });
+    expect(await hil.reviews.passkeys.of('acme', 'operator:dev')).toEqual([]);
+  });
+
   it('is not registered with the session of somebody else', async () => {
     const bens = softwareAuthenticator(CONSOLE);
     await registered();
@@ -376,6 +389,47 @@ describe('a lost passkey', () => {
     expect((await finish(cookiesOf(begun), next.create(challenge))).status).toBe(200);
     expect(await hil.reviews.passkeys.of('acme', 'operator:dev')).toMatchObject([{ credential_id: next.id }]);
     expect((await recover(token)).json()).toMatchObject({ error: 'recovery_refused' });
+  });
+
+  /** The owner recovers with a new device. */
+  async function recovered() {
+    const { token } = (await allow('dev')).json<{ token: string }>();
+    const next = softwareAuthenticator(CONSOLE);
+    const begun = await recover(token);
+    const { challenge } = begun.json<{ publicKey: { challenge: string } }>().publicKey;
+    expect((await finish(cookiesOf(begun), next.create(challenge))).status).toBe(200);
+    return next;
+  }
+
+  it('ends with its replacement what a thief began with it: another passkey, a login', async () => {
+    await registered();
+    const session = await loggedIn('dev');
+    const thief = softwareAuthenticator(CONSOLE);
+    const begun = await post('/auth/register/start', {}, { token: OPERATOR, cookie: session });
+    const { challenge } = begun.json<{ publicKey: { challenge: string } }>().publicKey;
+    const login = await post('/auth/login/start', { name: 'dev' });
+    const next = await recovered();
+    const gone = { status: 404, body: { error: 'ceremony_not_found' } };
+    expect(await finish(cookiesOf(begun), thief.create(challenge))).toMatchObject(gone);
+    const late = device.get(login.json<RequestOptions>().publicKey.challenge);
+    expect((await post('/auth/login/finish', late, { cookie: cookiesOf(login) })).statusCode).toBe(404);
+    expect(await hil.reviews.passkeys.of('acme', 'operator:dev')).toMatchObject([{ credential_id: next.id }]);
+    await loggedIn('dev', next);
+  });
+
+  it('begins nothing with its session once it was replaced, also where that happens while it begins', async () => {
+    await registered();
+    const session = await loggedIn('dev');
+    const { passkeys } = hil.reviews;
+    const begin = passkeys.begin.bind(passkeys);
+    const began = jest.spyOn(passkeys, 'begin').mockImplementationOnce(async (ceremony) => {
+      began.mockRestore();
+      await recovered();
+      await begin(ceremony);
+    });
+    const begun = await post('/auth/register/start', {}, { token: OPERATOR, cookie: session });
+    expect([begun.statusCode, begun.json()]).toMatchObject([403, { error: 'passkey_session_required' }]);
+    expect(await hil.place.sql('select * from passkey_ceremonies')).toEqual([]);
   });
 
   it('is not replaced by another person, with another token, too late, or after too many tries', async () => {

@@ -1,10 +1,10 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import { BATCH_METHOD } from '../../../contracts/call-methods.js';
 import type { JsonObject } from '../../../contracts/json.js';
 import { DECISION_CONTRACT, type Mode, SERVER_EXECUTION_CONTRACT } from '../../../contracts/call.js';
 import { GateError } from '../../../domain/errors.js';
-import { BATCH_METHOD } from '../../../domain/mcp/batch.js';
 import { type SelectedContract, selectContract, selectorOnControl } from '../../../domain/mcp/contract-selection.js';
 import { type McpRequest, parseMcpRequest, readObject } from '../../../domain/mcp/envelope.js';
 import { pendingHandleOf } from '../../../domain/mcp/pending-handle.js';

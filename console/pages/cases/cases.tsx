@@ -1,3 +1,4 @@
+import { toolOf } from '../../../contracts/call-methods.js';
 import {
   type CaseStatus,
   caseSeverity,
@@ -6,7 +7,7 @@ import {
   type IncidentCase,
 } from '../../../contracts/cases.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
-import { type PendingRequest, toolOf } from '../../../contracts/review.js';
+import type { PendingRequest } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import { isAtLeast } from '../../roles.js';
 import { type CaseSubjects, settled, type Settled } from '../../services.js';

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import { type PendingRequest, toolOf } from '../../../contracts/review.js';
+import { toolOf } from '../../../contracts/call-methods.js';
+import type { PendingRequest } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
 import { isUuid } from '../../../domain/uuid.js';

@@ -1,10 +1,6 @@
 import { randomUUID } from 'node:crypto';
-import {
-  MODIFICATION_CONTRACT,
-  type ModificationDiff,
-  type PendingRequest,
-  toolOf,
-} from '../../../contracts/review.js';
+import { toolOf } from '../../../contracts/call-methods.js';
+import { MODIFICATION_CONTRACT, type ModificationDiff, type PendingRequest } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import { printable } from '../../../domain/printable.js';
 import { pathText } from '../../../domain/review/argument-path.js';

@@ -1,4 +1,5 @@
-import { type PendingRequest, type PendingSummary, riskTier, toolOf } from '../../../contracts/review.js';
+import { toolOf } from '../../../contracts/call-methods.js';
+import { type PendingRequest, type PendingSummary, riskTier } from '../../../contracts/review.js';
 import { sinceLastTold } from '../../../domain/review/since-last.js';
 import { summaryOf } from '../../../domain/review/summary.js';
 import { deadlineOf } from '../../../domain/review/transitions.js';

@@ -1,4 +1,5 @@
-import { type PendingRequest, toolOf } from '../../../contracts/review.js';
+import { toolOf } from '../../../contracts/call-methods.js';
+import type { PendingRequest } from '../../../contracts/review.js';
 import type { Settled } from '../../services.js';
 import { Foreign, OrAway, Time } from '../../ui/parts.js';
 import type { Visit } from '../../visit.js';
