@@ -540,6 +540,8 @@ export async function composeKillHost(
 export function killable(ports: ActivityPorts, script: HostScript, points: KillSwitch): ActivityPorts {
   return {
     ...ports,
+    // Otherwise a call goes on without rows that are held on their way to the ledger.
+    waitForLedgerMs: 4_000,
     calls: {
       ...ports.calls,
       move(id, move, patch) {
