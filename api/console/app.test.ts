@@ -35,6 +35,8 @@ const fieldsOf = (row: PendingRequest, over = {}) => ({
 });
 /** Nothing was asked for at a command line under it. */
 const NO_CODE = 'BCDF-BCDF';
+const listOf = (text: string) => [...text.matchAll(/data-row="([^"]+)"/g)].map(([, id]) => id);
+const unescaped = (text = '') => text.replaceAll('&amp;', '&');
 const statusOf = async (row: PendingRequest) => (await fixture.hil.reviews.get(row.id))?.status;
 const pathFor = (path: string, row: { id: string; correlation_id: string }) =>
   path.replace(':id', row.id).replace(':cid', row.correlation_id);
@@ -742,8 +744,6 @@ describe('the notice after a denial', () => {
 });
 
 describe('the list', () => {
-  const listOf = (text: string) => [...text.matchAll(/data-row="([^"]+)"/g)].map(([, id]) => id);
-
   it('tells like calls apart: why each waits and its id, in the row and in the name of its box', async () => {
     const one = await fixture.hil.park(1, { risk_summary: 'Review: the first\nof them' });
     const two = await fixture.hil.park(2, { risk_summary: 'Review: the second' });
@@ -815,5 +815,44 @@ describe('a list of many calls', () => {
       next = /<a href="([^"]+)" rel="next"/.exec(text)?.[1]?.replaceAll('&amp;', '&');
     }
     expect([pages, seen.length, new Set(seen).size]).toEqual([3, 230, 230]);
+  });
+
+  it('stays at its page after a decision, so that the next call is one key away', async () => {
+    for (let n = 1; n <= 103; n += 1) await fixture.hil.park(n);
+    const browser = await fixture.browser();
+    const second = unescaped(/<a href="([^"]+)" rel="next"/.exec((await browser.get('/hil')).text)?.[1]);
+    const [first = '', ...after] = listOf((await browser.get(second)).text);
+    expect(after).toHaveLength(2);
+    const row = await fixture.hil.reviews.get(first);
+    const page = await browser.get(`/hil/${first}?${second.split('?')[1]}`);
+    const list = unescaped(/name="list" value="([^"]+)"/.exec(page.text)?.[1]);
+    const { headers } = await browser.post(`/hil/${first}/deny`, fieldsOf(row as PendingRequest, { list }));
+    const { text } = await browser.get(String(headers['location']));
+    expect(listOf(text)).toEqual(after);
+    expect(text).toContain('data-place="0"');
+  });
+
+  it('is the same after a change of arguments: its filter and its page', async () => {
+    const row = await fixture.hil.park(1);
+    const browser = await fixture.browser();
+    const list = 'q=payments&cursor=c';
+    const listIn = (text: string) =>
+      [...text.matchAll(/action="\/hil\/[^"]+\/modify[^"]*".*?name="list" value="([^"]*)"/gs)].map(([, value]) =>
+        unescaped(value),
+      );
+    const { text } = await browser.get(`/hil/${row.id}?q=payments`);
+    expect(text).toContain(`href="/hil/${row.id}/modify?q=payments"`);
+    const form = (await browser.get(`/hil/${row.id}/modify?${list}`)).text;
+    expect(listIn(form)).toEqual([list]);
+    expect(unescaped(form)).toContain(`<a href="/hil/${row.id}?${list}">Back to the call</a>`);
+    const fields = fieldsOf(row, { list, 'value.0': '7' });
+    const preview = (await browser.post(`/hil/${row.id}/modify/preview`, fields)).text;
+    expect(listIn(preview)).toEqual([list]);
+    expect(unescaped(preview)).toContain(`<a href="/hil/${row.id}/modify?${list}">Change more</a>`);
+    const wrong = await browser.post(`/hil/${row.id}/modify`, { ...fields, 'value.0': 'seven' });
+    expect(listIn(wrong.text)).toEqual([list]);
+    expect((await browser.post(`/hil/${row.id}/modify`, fields)).headers['location']).toBe(
+      `/hil/${row.id}?${list}&done=${row.id}`,
+    );
   });
 });
