@@ -5,6 +5,7 @@ import { ROLES } from '../../console/roles.js';
 import type { PendingRequest } from '../../contracts/review.js';
 import {
   CONSOLE_OPERATORS,
+  CONSOLE_ORIGIN,
   type ConsoleFixture,
   openConsole,
   type TestBrowser,
@@ -372,6 +373,29 @@ describe('what somebody typed', () => {
       expect(text).toContain('7 and more');
     }
     expect(await statusOf(row)).toBe('pending');
+  });
+
+  it.each([
+    ['the page itself', '/hil/ID?q=payments', '/hil/ID?q=payments'],
+    ['the page of a form that was refused', '/hil/ID/deny', '/hil/ID'],
+    ['the page before a preview', '/hil/ID/modify/preview', '/hil/ID/modify'],
+    ['the list, of several calls', '/hil/bulk/deny', '/hil'],
+    ['no page at all', '/static/x/y', '/'],
+    ['a page of another site', 'https://evil.example/hil/ID', '/'],
+    ['another port', 'http://localhost:3000/hil/ID', '/'],
+    ['what a browser reads as another host', '//evil.example/hil', '/'],
+    ['nothing', undefined, '/'],
+  ])('is beside a link that signs in again and leads back: from %s', async (_, from, to) => {
+    const csrf = await browser.csrf();
+    fixture.hil.now += 2 * 3_600_000;
+    const referer = from?.replace('ID', row.id).replace(/^(?=\/)/, CONSOLE_ORIGIN);
+    const { status, text } = await browser.post(`/hil/${row.id}/deny`, fieldsOf(row, { csrf, reason: TYPED }), {
+      referer,
+    });
+    expect([status, text]).toEqual([401, expect.stringContaining(SHOWN)]);
+    const wanted = to.replace('ID', row.id);
+    const link = wanted === '/' ? '/login' : `/login?${new URLSearchParams({ return_to: wanted }).toString()}`;
+    expect(text).toContain(`<a href="${link}">Sign in</a>`);
   });
 
   it('goes through all of a change: a value that is none, and what policy refuses', async () => {
