@@ -346,7 +346,7 @@ describe('what somebody typed', () => {
     const { status, text } = await browser.post(`/hil/${row.id}/deny`, fields);
     expect(status).toBe(409);
     expect(input(text)).toContain(`value="${SHOWN}"`);
-    expect(text).toContain('placeholder="Agent, tool, words or a whole id" value="payments"');
+    expect(text).toContain('placeholder="Agent, tool, words or an id" value="payments"');
   });
 
   it('can be copied where somebody else was faster', async () => {
@@ -798,6 +798,12 @@ describe('the list', () => {
     // Nobody decides it a second time, and how many wait is told all the same.
     expect(text).not.toContain('type="checkbox"');
     expect(text).toContain('<span class="count">1</span>');
+  });
+
+  it('finds a call by the beginning of its id, as the list shows it', async () => {
+    const [row] = [await fixture.hil.park(1), await fixture.hil.park(2)];
+    const { text } = await (await fixture.browser()).get(`/hil?q=${row.id.slice(0, 8)}`);
+    expect(listOf(text)).toEqual([row.id]);
   });
 
   it('finds nothing under the id of another tenant’s call, or of none, and says so', async () => {

@@ -180,14 +180,8 @@ function List({
       </h1>
       <form class="filter" method="get" action="/hil" role="search">
         <label>
-          <span class="vh">Agent, tool, words or a whole id</span>
-          <input
-            name="q"
-            type="search"
-            placeholder="Agent, tool, words or a whole id"
-            value={query.q ?? ''}
-            data-search
-          />
+          <span class="vh">Agent, tool, words or an id</span>
+          <input name="q" type="search" placeholder="Agent, tool, words or an id" value={query.q ?? ''} data-search />
         </label>
         <label>
           <span class="vh">Status</span>
@@ -221,7 +215,7 @@ function List({
                   ? 'No call has this id, or its row is past its retention.'
                   : query.status === 'pending' && !query.q && !query.riskTier
                     ? 'Nothing waits. A call that policy parks appears here by itself.'
-                    : 'None. Show another status, or take the filter away.'}
+                    : 'None. Show another status, or take the filter away. A whole id is found in any status.'}
               </Empty>
             ) : (
               <>
