@@ -207,6 +207,25 @@ describe('signing in', () => {
   });
 });
 
+/** Requests of other sites, or under another name. */
+const FOREIGN: readonly (readonly [string, Record<string, string | undefined>, string])[] = [
+  ['a foreign Origin', { origin: 'https://evil.example' }, 'host_not_allowed'],
+  ['another port of this machine as Origin', { origin: 'http://localhost:3000' }, 'host_not_allowed'],
+  ['an Origin of nobody', { origin: 'null' }, 'host_not_allowed'],
+  ['a foreign Host', { host: 'evil.example:8085' }, 'host_not_allowed'],
+  [
+    'a foreign Host that is also the Origin',
+    { host: 'evil.example', origin: 'http://evil.example' },
+    'host_not_allowed',
+  ],
+];
+/** Requests that do not say that they are of the console's own page. */
+const UNNAMED: readonly (readonly [string, Record<string, string | undefined>, string])[] = [
+  ['no Origin and no Referer', { origin: undefined }, 'csrf_failed'],
+  ['a foreign Referer and no Origin', { origin: undefined, referer: 'https://evil.example/hil' }, 'csrf_failed'],
+  ['a Referer that is none', { origin: undefined, referer: 'hil' }, 'csrf_failed'],
+];
+
 /** Forms about a person's own sessions ask no other service, and whoever is signed in may send them. */
 const isOwn = (path: string): boolean => /^\/(?:device|me)\//.test(path);
 
@@ -259,20 +278,7 @@ describe.each(ACTIONS.map((action) => [action.path, action] as const))('the form
     else expect(fixture.reached.length > 0 || KEPT_HERE.includes(path)).toBe(true);
   });
 
-  it.each([
-    ['a foreign Origin', { origin: 'https://evil.example' }, 'host_not_allowed'],
-    ['another port of this machine as Origin', { origin: 'http://localhost:3000' }, 'host_not_allowed'],
-    ['an Origin of nobody', { origin: 'null' }, 'host_not_allowed'],
-    ['no Origin and no Referer', { origin: undefined }, 'csrf_failed'],
-    ['a foreign Referer and no Origin', { origin: undefined, referer: 'https://evil.example/hil' }, 'csrf_failed'],
-    ['a Referer that is none', { origin: undefined, referer: 'hil' }, 'csrf_failed'],
-    ['a foreign Host', { host: 'evil.example:8085' }, 'host_not_allowed'],
-    [
-      'a foreign Host that is also the Origin',
-      { host: 'evil.example', origin: 'http://evil.example' },
-      'host_not_allowed',
-    ],
-  ])('is refused with %s', async (_, headers, code) => {
+  it.each([...FOREIGN, ...UNNAMED])('is refused with %s', async (_, headers, code) => {
     const refused = await browser.post(address, fields(), headers);
     expect([refused.status, refused.text]).toEqual([403, expect.stringContaining(code)]);
     await nothingReached();
@@ -327,6 +333,72 @@ describe.each(ACTIONS.map((action) => [action.path, action] as const))('the form
     if (isOwn(path)) expect([200, 303]).toContain(status);
     else if (!KEPT_HERE.includes(path)) expect(text).toContain('console_neighbour_away');
     expect(await statusOf(row)).toBe('pending');
+  });
+});
+
+describe('the form /logout', () => {
+  let browser: TestBrowser;
+  beforeEach(async () => {
+    browser = await fixture.browser();
+  });
+  const stands = async () => (await browser.get('/auth/me')).status === 200;
+
+  it('ends the session, so that the refusals below refuse something', async () => {
+    expect(await browser.post('/logout')).toMatchObject({ status: 303, headers: { location: '/login' } });
+    expect(await stands()).toBe(false);
+  });
+
+  it.each([...FOREIGN, ...UNNAMED])('is refused with %s', async (_, headers, code) => {
+    const refused = await browser.post('/logout', {}, headers);
+    expect([refused.status, refused.text]).toEqual([403, expect.stringContaining(code)]);
+    expect(await stands()).toBe(true);
+  });
+
+  it.each([
+    ['no csrf', () => Promise.resolve('')],
+    ['the csrf of another session of the same person', async () => (await fixture.browser()).csrf()],
+    ['two csrf', async () => [await browser.csrf(), 'x']],
+  ])('is refused with %s', async (_, csrf) => {
+    const refused = await browser.post('/logout', { csrf: await csrf() });
+    expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('csrf_failed')]);
+    expect(await stands()).toBe(true);
+  });
+
+  it('leads to the sign-in without a session, and ends nobody else’s', async () => {
+    const answer = await fixture.stranger().post('/logout', { csrf: await browser.csrf() });
+    expect([answer.status, answer.headers['location']]).toEqual([303, '/login']);
+    expect(await stands()).toBe(true);
+  });
+});
+
+describe('POST /auth/links', () => {
+  const asked = (headers: Record<string, string | undefined>) =>
+    fixture.stranger().post('/auth/links', {}, { accept: 'application/json', ...headers });
+  const authorization = `Bearer ${OPERATOR}`;
+
+  it('gives a program a link, so that the refusals below refuse something', async () => {
+    const { status, text } = await asked({ authorization, origin: undefined });
+    expect([status, text]).toEqual([200, expect.stringContaining('/login')]);
+  });
+
+  it.each(FOREIGN)('is refused with %s', async (_, headers, code) => {
+    const refused = await asked({ authorization, ...headers });
+    expect([refused.status, refused.text]).toEqual([403, expect.stringContaining(code)]);
+    expect(refused.text).not.toContain('/login');
+  });
+
+  it.each([
+    ['no token', {}],
+    ['the token of nobody', { authorization: 'Bearer nobody' }],
+    ['the token as a password', { authorization: `Basic ${OPERATOR}` }],
+  ])('is refused with %s', async (_, headers) => {
+    const refused = await asked({ origin: undefined, ...headers });
+    expect([refused.status, refused.text]).toEqual([401, expect.stringContaining('unauthenticated')]);
+  });
+
+  it('takes no session for a token', async () => {
+    const { status, text } = await (await fixture.browser()).post('/auth/links', {}, { accept: 'application/json' });
+    expect([status, text]).toEqual([401, expect.stringContaining('unauthenticated')]);
   });
 });
 
