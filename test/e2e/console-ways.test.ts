@@ -1,12 +1,19 @@
+import { X509Certificate } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import axe, { type AxeResults } from 'axe-core';
 import { hashSync } from 'bcryptjs';
 import { pino } from 'pino';
 import type { Browser, Page } from 'playwright-core';
+import type { ConsoleOptions } from '../../api/console/app.js';
 import { readAssets } from '../../api/console/assets.js';
 import { basicAdminMode } from '../../api/console/sign-in/basic-admin.js';
 import type { SignInMode } from '../../api/console/sign-in/mode.js';
 import { openOidcMode } from '../../api/console/sign-in/oidc.js';
+import { openOperatorMtlsMode } from '../../api/console/sign-in/operator-mtls.js';
+import { createAuthority, issueLeaf } from '../../stack/certificates/certificate-authority.js';
 import { freePort } from '../../stack/programs/free-port.js';
 import { chromiumPath, openBrowser } from '../support/browser.js';
 import { openConsole } from '../support/console.js';
@@ -43,8 +50,9 @@ inBrowser(`signing in with a browser${needs('chromium', executable !== null)}`, 
     expect(complaints.splice(0)).toEqual([]);
   });
 
-  const opened = async (signIn: SignInMode): Promise<void> => {
-    const console = await openConsole({ signIn, decideToken: DECIDE, url: at, assets: await readAssets() });
+  const opened = async (signIn: SignInMode, tls: ConsoleOptions['tls'] = null): Promise<void> => {
+    const assets = await readAssets();
+    const console = await openConsole({ signIn, decideToken: DECIDE, url: at, assets, tls });
     closes.push(() => console.close());
     await console.service.listen({ host: '127.0.0.1', port, healthHost: '127.0.0.1', healthPort: 0 });
     closes.push(() => Promise.resolve(console.service.app.server.closeAllConnections()));
@@ -140,6 +148,73 @@ inBrowser(`signing in with a browser${needs('chromium', executable !== null)}`, 
       await page.goto(`${at}/audit`);
       await page.getByRole('alert').waitFor();
       await accessible();
+      expect(await me()).toMatchObject({ error: 'unauthenticated' });
+    });
+  });
+
+  describe('by a certificate', () => {
+    const ADA = 'spiffe://gate.local/operator/ada';
+    const HOUR = 3_600_000;
+    const validity = { notBefore: new Date(Date.now() - HOUR), notAfter: new Date(Date.now() + 24 * HOUR) };
+    type Entry = Readonly<Record<string, unknown>>;
+    let register: (change: Entry) => void;
+    beforeEach(async () => {
+      at = at.replace('http:', 'https:');
+      const [own, operators] = await Promise.all([
+        createAuthority('gate.local', validity),
+        createAuthority('gate.local', validity),
+      ]);
+      const console = { commonName: 'console', spiffe: 'spiffe://gate.local/service/console' };
+      const [server, ada] = await Promise.all([
+        issueLeaf(own, { ...validity, ...console, hosts: ['localhost'], usages: ['server'] }),
+        issueLeaf(operators, { ...validity, commonName: 'ada', spiffe: ADA, hosts: [], usages: ['client'] }),
+      ]);
+      const folder = mkdtempSync(join(tmpdir(), 'gate-operators-'));
+      closes.push(() => Promise.resolve(rmSync(folder, { recursive: true })));
+      const file = join(folder, 'operators.json');
+      register = (change) => {
+        const entry = {
+          fingerprint_sha256: new X509Certificate(ada.cert).fingerprint256.replaceAll(':', '').toLowerCase(),
+          spiffe: ADA,
+          role: 'approver',
+          tenant: 'acme',
+          expires_at: validity.notAfter.toISOString(),
+          active: true,
+        };
+        writeFileSync(file, JSON.stringify([{ ...entry, ...change }]), { mode: 0o600 });
+      };
+      register({});
+      const logger = pino({ level: 'silent' });
+      const trusted = () => undefined;
+      await opened(await openOperatorMtlsMode({ file, decideToken: DECIDE, logger, trusted, clock: Date.now }), {
+        cert: server.cert,
+        key: server.key,
+        operatorCa: operators.cert,
+      });
+      await page.context().close();
+      page = await watchedPage(browser, complaints, {
+        ignoreHTTPSErrors: true,
+        clientCertificates: [{ origin: at, cert: Buffer.from(ada.cert), key: Buffer.from(ada.key) }],
+      });
+    });
+    const signIn = () => page.getByRole('button', { name: 'Sign in' }).click();
+
+    it('leads to the page that was wanted, and is over when the registry says so', async () => {
+      await page.goto(`${at}/audit?agent=a`);
+      await accessible();
+      await signIn();
+      await page.waitForURL(`${at}/audit?agent=a`);
+      expect(await me()).toMatchObject({ name: `mtls:${ADA}`, role: 'approver', mode: 'operator-mtls' });
+      register({ active: false });
+      await page.goto(`${at}/audit`);
+      await page.waitForURL(/\/login/);
+    });
+
+    it('signs nobody in whom the registry does not know, and says so', async () => {
+      register({ active: false });
+      await page.goto(`${at}/audit`);
+      await signIn();
+      await page.getByRole('alert').waitFor();
       expect(await me()).toMatchObject({ error: 'unauthenticated' });
     });
   });
