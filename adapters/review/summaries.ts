@@ -14,6 +14,7 @@ import { waitingCount } from './waiting.js';
 type Looked = Pick<
   StoredReview,
   | 'id'
+  | 'correlation_id'
   | 'created_ms'
   | 'deadline_ms'
   | 'status'
@@ -89,11 +90,15 @@ const WRITTEN = {
   expired: ['expired', 'pending'],
 } as const satisfies Record<SummariesQuery['status'], readonly ReviewStatus[]>;
 
+/** The beginning of an id, as lists show it or longer. */
+const ID_BEGINS = /^[0-9a-f]{8}[0-9a-f-]{0,28}$/;
+
 const placeAt = ({ created_ms, id }: Looked): Place => ({ created_ms: Number(created_ms), id });
 
 /** Case is folded here and not by the store: SQLite knows that of ASCII only. */
 function wanted({ status, q, risk_tier }: SummariesQuery, now: number): (row: Looked) => boolean {
   const text = q?.toLowerCase();
+  const begins = ID_BEGINS.exec(text?.trim() ?? '')?.[0];
   return (row) => {
     const forsaken = row.status === 'pending' && Number(row.deadline_ms) <= now - FORSAKEN_AFTER_MS;
     if (row.status === 'pending' && forsaken !== (status === 'expired')) return false;
@@ -104,7 +109,8 @@ function wanted({ status, q, risk_tier }: SummariesQuery, now: number): (row: Lo
     return (
       text === undefined ||
       [row.agent_id, row.method, row.risk_summary].some((field) => field.toLowerCase().includes(text)) ||
-      toolIn(row).toLowerCase().includes(text)
+      toolIn(row).toLowerCase().includes(text) ||
+      (begins !== undefined && [row.id, row.correlation_id].some((id) => id.startsWith(begins)))
     );
   };
 }
@@ -136,7 +142,7 @@ function pageStatement(sort: ReviewOrder, ranges: number, after: boolean): State
   if (known) return known;
   const [behind, direction] = sort === 'newest' ? ['<', 'desc'] : ['>', 'asc'];
   const ordered = `order by created_ms ${direction}, id ${direction} limit ?`;
-  const range = `select id, created_ms, deadline_ms, status, agent_id, method, minimized_payload, risk_summary, annotations from reviews
+  const range = `select id, correlation_id, created_ms, deadline_ms, status, agent_id, method, minimized_payload, risk_summary, annotations from reviews
     where tenant = ? and status = ? and withdrawn_at is null${after ? ` and (created_ms, id) ${behind} (?, ?)` : ''} ${ordered}`;
   const all = Array.from({ length: ranges }, (_, index) => `select * from (${range}) as range_${index}`);
   const made = statement<Looked>(`${all.join(' union all ')} ${ordered}`);

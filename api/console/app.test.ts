@@ -5,6 +5,7 @@ import { ROLES } from '../../console/roles.js';
 import type { PendingRequest } from '../../contracts/review.js';
 import {
   CONSOLE_OPERATORS,
+  CONSOLE_ORIGIN,
   type ConsoleFixture,
   openConsole,
   type TestBrowser,
@@ -35,6 +36,8 @@ const fieldsOf = (row: PendingRequest, over = {}) => ({
 });
 /** Nothing was asked for at a command line under it. */
 const NO_CODE = 'BCDF-BCDF';
+const listOf = (text: string) => [...text.matchAll(/data-row="([^"]+)"/g)].map(([, id]) => id);
+const unescaped = (text = '') => text.replaceAll('&amp;', '&');
 const statusOf = async (row: PendingRequest) => (await fixture.hil.reviews.get(row.id))?.status;
 const pathFor = (path: string, row: { id: string; correlation_id: string }) =>
   path.replace(':id', row.id).replace(':cid', row.correlation_id);
@@ -204,6 +207,25 @@ describe('signing in', () => {
   });
 });
 
+/** Requests of other sites, or under another name. */
+const FOREIGN: readonly (readonly [string, Record<string, string | undefined>, string])[] = [
+  ['a foreign Origin', { origin: 'https://evil.example' }, 'host_not_allowed'],
+  ['another port of this machine as Origin', { origin: 'http://localhost:3000' }, 'host_not_allowed'],
+  ['an Origin of nobody', { origin: 'null' }, 'host_not_allowed'],
+  ['a foreign Host', { host: 'evil.example:8085' }, 'host_not_allowed'],
+  [
+    'a foreign Host that is also the Origin',
+    { host: 'evil.example', origin: 'http://evil.example' },
+    'host_not_allowed',
+  ],
+];
+/** Requests that do not say that they are of the console's own page. */
+const UNNAMED: readonly (readonly [string, Record<string, string | undefined>, string])[] = [
+  ['no Origin and no Referer', { origin: undefined }, 'csrf_failed'],
+  ['a foreign Referer and no Origin', { origin: undefined, referer: 'https://evil.example/hil' }, 'csrf_failed'],
+  ['a Referer that is none', { origin: undefined, referer: 'hil' }, 'csrf_failed'],
+];
+
 /** Forms about a person's own sessions ask no other service, and whoever is signed in may send them. */
 const isOwn = (path: string): boolean => /^\/(?:device|me)\//.test(path);
 
@@ -256,20 +278,7 @@ describe.each(ACTIONS.map((action) => [action.path, action] as const))('the form
     else expect(fixture.reached.length > 0 || KEPT_HERE.includes(path)).toBe(true);
   });
 
-  it.each([
-    ['a foreign Origin', { origin: 'https://evil.example' }, 'host_not_allowed'],
-    ['another port of this machine as Origin', { origin: 'http://localhost:3000' }, 'host_not_allowed'],
-    ['an Origin of nobody', { origin: 'null' }, 'host_not_allowed'],
-    ['no Origin and no Referer', { origin: undefined }, 'csrf_failed'],
-    ['a foreign Referer and no Origin', { origin: undefined, referer: 'https://evil.example/hil' }, 'csrf_failed'],
-    ['a Referer that is none', { origin: undefined, referer: 'hil' }, 'csrf_failed'],
-    ['a foreign Host', { host: 'evil.example:8085' }, 'host_not_allowed'],
-    [
-      'a foreign Host that is also the Origin',
-      { host: 'evil.example', origin: 'http://evil.example' },
-      'host_not_allowed',
-    ],
-  ])('is refused with %s', async (_, headers, code) => {
+  it.each([...FOREIGN, ...UNNAMED])('is refused with %s', async (_, headers, code) => {
     const refused = await browser.post(address, fields(), headers);
     expect([refused.status, refused.text]).toEqual([403, expect.stringContaining(code)]);
     await nothingReached();
@@ -327,6 +336,72 @@ describe.each(ACTIONS.map((action) => [action.path, action] as const))('the form
   });
 });
 
+describe('the form /logout', () => {
+  let browser: TestBrowser;
+  beforeEach(async () => {
+    browser = await fixture.browser();
+  });
+  const stands = async () => (await browser.get('/auth/me')).status === 200;
+
+  it('ends the session, so that the refusals below refuse something', async () => {
+    expect(await browser.post('/logout')).toMatchObject({ status: 303, headers: { location: '/login' } });
+    expect(await stands()).toBe(false);
+  });
+
+  it.each([...FOREIGN, ...UNNAMED])('is refused with %s', async (_, headers, code) => {
+    const refused = await browser.post('/logout', {}, headers);
+    expect([refused.status, refused.text]).toEqual([403, expect.stringContaining(code)]);
+    expect(await stands()).toBe(true);
+  });
+
+  it.each([
+    ['no csrf', () => Promise.resolve('')],
+    ['the csrf of another session of the same person', async () => (await fixture.browser()).csrf()],
+    ['two csrf', async () => [await browser.csrf(), 'x']],
+  ])('is refused with %s', async (_, csrf) => {
+    const refused = await browser.post('/logout', { csrf: await csrf() });
+    expect([refused.status, refused.text]).toEqual([403, expect.stringContaining('csrf_failed')]);
+    expect(await stands()).toBe(true);
+  });
+
+  it('leads to the sign-in without a session, and ends nobody else’s', async () => {
+    const answer = await fixture.stranger().post('/logout', { csrf: await browser.csrf() });
+    expect([answer.status, answer.headers['location']]).toEqual([303, '/login']);
+    expect(await stands()).toBe(true);
+  });
+});
+
+describe('POST /auth/links', () => {
+  const asked = (headers: Record<string, string | undefined>) =>
+    fixture.stranger().post('/auth/links', {}, { accept: 'application/json', ...headers });
+  const authorization = `Bearer ${OPERATOR}`;
+
+  it('gives a program a link, so that the refusals below refuse something', async () => {
+    const { status, text } = await asked({ authorization, origin: undefined });
+    expect([status, text]).toEqual([200, expect.stringContaining('/login')]);
+  });
+
+  it.each(FOREIGN)('is refused with %s', async (_, headers, code) => {
+    const refused = await asked({ authorization, ...headers });
+    expect([refused.status, refused.text]).toEqual([403, expect.stringContaining(code)]);
+    expect(refused.text).not.toContain('/login');
+  });
+
+  it.each([
+    ['no token', {}],
+    ['the token of nobody', { authorization: 'Bearer nobody' }],
+    ['the token as a password', { authorization: `Basic ${OPERATOR}` }],
+  ])('is refused with %s', async (_, headers) => {
+    const refused = await asked({ origin: undefined, ...headers });
+    expect([refused.status, refused.text]).toEqual([401, expect.stringContaining('unauthenticated')]);
+  });
+
+  it('takes no session for a token', async () => {
+    const { status, text } = await (await fixture.browser()).post('/auth/links', {}, { accept: 'application/json' });
+    expect([status, text]).toEqual([401, expect.stringContaining('unauthenticated')]);
+  });
+});
+
 describe('what somebody typed', () => {
   const TYPED = 'because of <b>this</b>';
   const SHOWN = 'because of &lt;b>this&lt;/b>';
@@ -343,7 +418,7 @@ describe('what somebody typed', () => {
     const { status, text } = await browser.post(`/hil/${row.id}/deny`, fields);
     expect(status).toBe(409);
     expect(input(text)).toContain(`value="${SHOWN}"`);
-    expect(text).toContain('placeholder="Agent, tool, words or a whole id" value="payments"');
+    expect(text).toContain('placeholder="Agent, tool, words or an id" value="payments"');
   });
 
   it('can be copied where somebody else was faster', async () => {
@@ -370,6 +445,29 @@ describe('what somebody typed', () => {
       expect(text).toContain('7 and more');
     }
     expect(await statusOf(row)).toBe('pending');
+  });
+
+  it.each([
+    ['the page itself', '/hil/ID?q=payments', '/hil/ID?q=payments'],
+    ['the page of a form that was refused', '/hil/ID/deny', '/hil/ID'],
+    ['the page before a preview', '/hil/ID/modify/preview', '/hil/ID/modify'],
+    ['the list, of several calls', '/hil/bulk/deny', '/hil'],
+    ['no page at all', '/static/x/y', '/'],
+    ['a page of another site', 'https://evil.example/hil/ID', '/'],
+    ['another port', 'http://localhost:3000/hil/ID', '/'],
+    ['what a browser reads as another host', '//evil.example/hil', '/'],
+    ['nothing', undefined, '/'],
+  ])('is beside a link that signs in again and leads back: from %s', async (_, from, to) => {
+    const csrf = await browser.csrf();
+    fixture.hil.now += 2 * 3_600_000;
+    const referer = from?.replace('ID', row.id).replace(/^(?=\/)/, CONSOLE_ORIGIN);
+    const { status, text } = await browser.post(`/hil/${row.id}/deny`, fieldsOf(row, { csrf, reason: TYPED }), {
+      referer,
+    });
+    expect([status, text]).toEqual([401, expect.stringContaining(SHOWN)]);
+    const wanted = to.replace('ID', row.id);
+    const link = wanted === '/' ? '/login' : `/login?${new URLSearchParams({ return_to: wanted }).toString()}`;
+    expect(text).toContain(`<a href="${link}">Sign in</a>`);
   });
 
   it('goes through all of a change: a value that is none, and what policy refuses', async () => {
@@ -742,8 +840,6 @@ describe('the notice after a denial', () => {
 });
 
 describe('the list', () => {
-  const listOf = (text: string) => [...text.matchAll(/data-row="([^"]+)"/g)].map(([, id]) => id);
-
   it('tells like calls apart: why each waits and its id, in the row and in the name of its box', async () => {
     const one = await fixture.hil.park(1, { risk_summary: 'Review: the first\nof them' });
     const two = await fixture.hil.park(2, { risk_summary: 'Review: the second' });
@@ -774,6 +870,12 @@ describe('the list', () => {
     // Nobody decides it a second time, and how many wait is told all the same.
     expect(text).not.toContain('type="checkbox"');
     expect(text).toContain('<span class="count">1</span>');
+  });
+
+  it('finds a call by the beginning of its id, as the list shows it', async () => {
+    const [row] = [await fixture.hil.park(1), await fixture.hil.park(2)];
+    const { text } = await (await fixture.browser()).get(`/hil?q=${row.id.slice(0, 8)}`);
+    expect(listOf(text)).toEqual([row.id]);
   });
 
   it('finds nothing under the id of another tenant’s call, or of none, and says so', async () => {
@@ -815,5 +917,44 @@ describe('a list of many calls', () => {
       next = /<a href="([^"]+)" rel="next"/.exec(text)?.[1]?.replaceAll('&amp;', '&');
     }
     expect([pages, seen.length, new Set(seen).size]).toEqual([3, 230, 230]);
+  });
+
+  it('stays at its page after a decision, so that the next call is one key away', async () => {
+    for (let n = 1; n <= 103; n += 1) await fixture.hil.park(n);
+    const browser = await fixture.browser();
+    const second = unescaped(/<a href="([^"]+)" rel="next"/.exec((await browser.get('/hil')).text)?.[1]);
+    const [first = '', ...after] = listOf((await browser.get(second)).text);
+    expect(after).toHaveLength(2);
+    const row = await fixture.hil.reviews.get(first);
+    const page = await browser.get(`/hil/${first}?${second.split('?')[1]}`);
+    const list = unescaped(/name="list" value="([^"]+)"/.exec(page.text)?.[1]);
+    const { headers } = await browser.post(`/hil/${first}/deny`, fieldsOf(row as PendingRequest, { list }));
+    const { text } = await browser.get(String(headers['location']));
+    expect(listOf(text)).toEqual(after);
+    expect(text).toContain('data-place="0"');
+  });
+
+  it('is the same after a change of arguments: its filter and its page', async () => {
+    const row = await fixture.hil.park(1);
+    const browser = await fixture.browser();
+    const list = 'q=payments&cursor=c';
+    const listIn = (text: string) =>
+      [...text.matchAll(/action="\/hil\/[^"]+\/modify[^"]*".*?name="list" value="([^"]*)"/gs)].map(([, value]) =>
+        unescaped(value),
+      );
+    const { text } = await browser.get(`/hil/${row.id}?q=payments`);
+    expect(text).toContain(`href="/hil/${row.id}/modify?q=payments"`);
+    const form = (await browser.get(`/hil/${row.id}/modify?${list}`)).text;
+    expect(listIn(form)).toEqual([list]);
+    expect(unescaped(form)).toContain(`<a href="/hil/${row.id}?${list}">Back to the call</a>`);
+    const fields = fieldsOf(row, { list, 'value.0': '7' });
+    const preview = (await browser.post(`/hil/${row.id}/modify/preview`, fields)).text;
+    expect(listIn(preview)).toEqual([list]);
+    expect(unescaped(preview)).toContain(`<a href="/hil/${row.id}/modify?${list}">Change more</a>`);
+    const wrong = await browser.post(`/hil/${row.id}/modify`, { ...fields, 'value.0': 'seven' });
+    expect(listIn(wrong.text)).toEqual([list]);
+    expect((await browser.post(`/hil/${row.id}/modify`, fields)).headers['location']).toBe(
+      `/hil/${row.id}?${list}&done=${row.id}`,
+    );
   });
 });

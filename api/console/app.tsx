@@ -33,6 +33,7 @@ import { peopleOf } from './people.js';
 import { regulatoryBundles } from './regulatory.js';
 import { relayReviewEvents } from './review-events.js';
 import { type NeighboursOver, servicesFor } from './services-over-http.js';
+import { signInAgain } from './sign-in-again.js';
 import type { SignInMode } from './sign-in/mode.js';
 
 export interface ConsoleOptions {
@@ -94,6 +95,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     pages,
     standing,
     entered: (request) => people.enteredOf(request),
+    signInAgain: signInAgain({ own: () => own, pages, actions }),
   });
   const service = createService({
     name: 'console',

@@ -28,11 +28,14 @@ export function documents({
   pages,
   standing,
   entered,
+  signInAgain,
 }: {
   readonly assets: Assets;
   readonly pages: readonly Page[];
   readonly standing: readonly string[];
   readonly entered: EnteredOf;
+  /** Where somebody signs in who was on a page of the console. */
+  readonly signInAgain: (request: FastifyRequest) => string;
 }): { readonly send: Send; readonly answers: (to: ServiceApp) => void } {
   const send: Send = (reply, shown, who, status = 200) => {
     const page = render(
@@ -67,14 +70,22 @@ export function documents({
         const who = await entered(request).catch(() => null);
         // Nobody types a reason twice because a form was refused.
         const form = request.method === 'POST' ? formOf(request.body) : null;
-        const body = <Problem code={refusal.code} words={refusal.message} id={request.correlationId} form={form} />;
+        const body = (
+          <Problem
+            code={refusal.code}
+            words={refusal.message}
+            id={request.correlationId}
+            signIn={signInAgain(request)}
+            form={form}
+          />
+        );
         return send(reply, { title: 'Not done', body }, who, refusal.status);
       });
       to.setNotFoundHandler(async (request, reply) => {
         const who = await entered(request).catch(() => null);
         const words = `There is no page ${request.url.split('?')[0]}.`;
         if (!wantsPage(request)) throw new GateError('not_found', words);
-        const body = <Problem code="not_found" words={words} id={request.correlationId} />;
+        const body = <Problem code="not_found" words={words} id={request.correlationId} signIn="/login" />;
         return send(reply, { title: 'No such page', body }, who, 404);
       });
     },

@@ -9,6 +9,8 @@ export interface OwnRequests {
   readonly assertOrigin: (request: FastifyRequest) => void;
   /** Every form: from this console, of this session. Checked before anything of it is used. */
   readonly assertForm: (request: FastifyRequest, entered: Entered) => void;
+  /** The path of this console's page that it came from, as the browser says it; `null` where it says none, or one of another site. */
+  readonly cameFrom: (request: FastifyRequest) => string | null;
 }
 
 /** Requests by the names of this console, and from its own pages. */
@@ -43,15 +45,22 @@ export function ownRequests(
           ),
     );
   });
-  const assertOrigin = (request: FastifyRequest): void => {
-    const { origin, referer } = request.headers;
-    const from = origin ?? (referer !== undefined && URL.canParse(referer) ? new URL(referer).origin : undefined);
+  const isOwn = (origin: string, { headers: { host } }: FastifyRequest): boolean => {
     // The Host was checked: the console's own name, or this machine's. Before a listener that is not its own something may speak TLS.
     const schemes = given ? ['http', 'https'] : [isTls ? 'https' : 'http'];
-    const own = new Set([name?.origin, ...schemes.map((scheme) => `${scheme}://${request.headers.host}`)]);
-    if (from === undefined || !own.has(from)) throw new GateError('csrf_failed');
+    return origin === name?.origin || schemes.some((scheme) => origin === `${scheme}://${host}`);
+  };
+  const refererOf = ({ headers: { referer } }: FastifyRequest): URL | null =>
+    referer !== undefined && URL.canParse(referer) ? new URL(referer) : null;
+  const assertOrigin = (request: FastifyRequest): void => {
+    const from = request.headers.origin ?? refererOf(request)?.origin;
+    if (from === undefined || !isOwn(from, request)) throw new GateError('csrf_failed');
   };
   return {
+    cameFrom(request) {
+      const from = refererOf(request);
+      return from !== null && isOwn(from.origin, request) ? from.pathname + from.search : null;
+    },
     assertOrigin,
     assertForm(request, entered) {
       assertOrigin(request);

@@ -10,6 +10,7 @@ import type { ServiceApp } from '../plugins/service.js';
 import type { Send } from './documents.js';
 import type { Entered, EnteredOf } from './entered.js';
 import { formOf } from './form.js';
+import { signInFor } from './sign-in-again.js';
 
 export interface PagesOptions {
   readonly pages: readonly Page[];
@@ -31,7 +32,7 @@ export function servePages(
   for (const page of pages)
     app.get(page.path, { config: ANSWERS_PAGES }, async (request, reply) => {
       const entered = await enteredOf(request);
-      if (entered === null) return reply.redirect(signInFor(request), 303);
+      if (entered === null) return reply.redirect(signInFor(request.url), 303);
       assertRole(entered.person, page.role);
       return send(reply, await page.show(visitOf(request, entered)), entered);
     });
@@ -55,10 +56,6 @@ export function servePages(
       }
     });
 }
-
-/** Where somebody signs in who wanted this page. */
-const signInFor = ({ url: wanted }: FastifyRequest): string =>
-  wanted !== '/' ? `/login?${new URLSearchParams({ return_to: wanted }).toString()}` : '/login';
 
 /** A fault in the middle cuts the connection, so that the browser says that the file is not whole. */
 const download = (reply: FastifyReply, { type, filename, headers, body }: Download): FastifyReply =>

@@ -89,11 +89,14 @@ export const Problem = ({
   code,
   words,
   id,
+  signIn,
   form = null,
 }: {
   readonly code: string;
   readonly words: string;
   readonly id: string;
+  /** Where to sign in, to come back to the page before this one. */
+  readonly signIn: string;
   /** The form that was refused. */
   readonly form?: Form | null;
 }) => (
@@ -106,7 +109,7 @@ export const Problem = ({
       <code>{code}</code>, <code data-copy={id}>{id}</code>
     </p>
     {form && <Typed form={form} />}
-    <p>{code === 'unauthenticated' ? <a href="/login">Sign in</a> : <a href="/">Back to what waits</a>}</p>
+    <p>{code === 'unauthenticated' ? <a href={signIn}>Sign in</a> : <a href="/">Back to what waits</a>}</p>
   </section>
 );
 

@@ -2,8 +2,15 @@ import type { Form } from '../visit.js';
 import { ForeignBlock } from './parts.js';
 
 /** The fields of forms in which people write, as opposed to what a page put there. */
-const WRITTEN = /^(?:reason|note|documentation|value\.\d{1,4})$/;
-const LABELS: Readonly<Record<string, string>> = { reason: 'Reason', note: 'Note', documentation: 'Documentation' };
+const WRITTEN = /^(?:title|note|agent|call|reason|documentation|value\.\d{1,4})$/;
+const LABELS: Readonly<Record<string, string>> = {
+  title: 'Title',
+  note: 'Note',
+  agent: 'Agents',
+  call: 'Calls',
+  reason: 'Reason',
+  documentation: 'Documentation',
+};
 
 /** What somebody wrote into a form, for a page on which the form cannot stand again, so that it can be copied. */
 export const Typed = ({ form }: { readonly form: Form }) => {

@@ -28,6 +28,29 @@ describe('the reason of a rule', () => {
       'deny contains message if {\n\tmessage := pick("", ["Violation: a", b])\n}',
       'Violation: a',
     ],
+    [
+      'formatted by any verb, with percent signs',
+      'deny contains sprintf("Violation: %d of %v is %5.2f%%, %q, %-8[1]s%%s.", [a]) if x',
+      'Violation: %s of %s is %s%, %s, %s%s.',
+    ],
+    [
+      'written out with percent signs, which stand as they are',
+      'deny contains "Violation: 5%% and %d." if x',
+      'Violation: 5%% and %d.',
+    ],
+    ['a raw string', 'deny contains `Violation: "a\\b".` if x', 'Violation: "a\\b".'],
+    ['formatted from a raw string', 'deny contains sprintf(`Violation: %d.`, [a]) if x', 'Violation: %s.'],
+    [
+      'joined from formats',
+      'deny contains concat("", [sprintf("Violation: %d%%", [a]), `, `, sprintf("of %v", [max([b])]), f(")")]) if x',
+      'Violation: %s%, of %s%s',
+    ],
+    [
+      'after a comment behind the brace',
+      'deny contains message if { # why\n\tmessage := "Violation: no."\n}',
+      'Violation: no.',
+    ],
+    ['with a number sign in it, at a brace', 'deny contains "Violation: #1." if {\n\tx\n}', 'Violation: #1.'],
     ['no text', 'deny contains message if x', null],
     ['an escape that only Rego has', 'deny contains "Violation: \\x41" if x', null],
   ])('%s', (_, rule, reason) => {

@@ -62,7 +62,7 @@ function annotated(text: string): Readonly<Record<string, unknown>> {
 
 /** Strings, raw strings, comments, names (with their path), and every other sign by itself. */
 const TOKENS = /"(?:[^"\\]|\\.)*"|`[^`]*`|#[^\n]*|[A-Za-z_][\w.]*|[^\s]/g;
-const REASON = /^"(?:Violation|Review): /;
+const REASON = /^["`](?:Violation|Review): /;
 
 /** The string in a rule that starts like a reason: the reason itself, what it is formatted from, or all that it is joined from. */
 function reasonIn(rule: string): string | null {
@@ -70,14 +70,22 @@ function reasonIn(rule: string): string | null {
   for (const [at, token] of tokens.entries()) {
     const words = REASON.test(token) ? literal(token) : null;
     if (words === null) continue;
-    const [name, open, separator = '', comma, list] = tokens.slice(Math.max(0, at - 5), at);
-    if (`${name}${open}${comma}${list}` !== 'concat(,[') return words;
-    return elementsFrom(tokens, at).join(literal(separator) ?? PLACE);
+    const begin = isFormat(tokens, at) ? at - 2 : at;
+    const [name, open, separator = '', comma, list] = tokens.slice(Math.max(0, begin - 5), begin);
+    if (`${name}${open}${comma}${list}` !== 'concat(,[') return begin === at ? words : formatted(words);
+    return elementsFrom(tokens, begin).join(literal(separator) ?? PLACE);
   }
   return null;
 }
 
 const PLACE = '%s';
+/** A percent sign, or a verb with its flags, width, precision and index (the manual of Go's package fmt, which Rego's sprintf is). */
+const VERB = /%(?:%|[-+# 0-9.*[\]]*[A-Za-z])/g;
+
+/** What a format says: a place for each verb. */
+const formatted = (format: string): string => format.replaceAll(VERB, (verb) => (verb === '%%' ? '%' : PLACE));
+const isFormat = (tokens: readonly string[], at: number): boolean =>
+  at >= 2 && tokens[at - 2] === 'sprintf' && tokens[at - 1] === '(';
 const DEPTH: Readonly<Record<string, number>> = { '(': 1, '[': 1, '{': 1, ')': -1, ']': -1, '}': -1 };
 
 /** The elements of a list up to its end: what a literal says, and a place for everything else. */
@@ -91,13 +99,20 @@ function elementsFrom(tokens: readonly string[], begin: number): readonly string
     else elements.at(-1)?.push(token);
   }
   // A comma may stand after the last one.
-  return elements
-    .filter(({ length }) => length > 0)
-    .map(([first = '', ...more]) => (more.length === 0 ? literal(first) : null) ?? PLACE);
+  return elements.filter(({ length }) => length > 0).map((element) => wordsOf(element) ?? PLACE);
 }
 
-/** What a string in quotes says; null for anything else, also with an escape of Rego that JSON does not have. */
+/** What a literal or a format by itself says. */
+function wordsOf(tokens: readonly string[]): string | null {
+  const [first = '', , format = ''] = tokens;
+  if (tokens.length === 1) return literal(first);
+  const words = isFormat(tokens, 2) && tokens.at(-1) === ')' ? literal(format) : null;
+  return words && formatted(words);
+}
+
+/** What a string in quotes or backticks says; null for anything else, also with an escape of Rego that JSON does not have. */
 function literal(token: string): string | null {
+  if (token.startsWith('`')) return token.slice(1, -1);
   if (!token.startsWith('"')) return null;
   try {
     return JSON.parse(token) as string;
@@ -108,7 +123,8 @@ function literal(token: string): string | null {
 
 /** The rule from its head to the closing bracket at the beginning of a line, or only the head. */
 function wholeRule(lines: readonly string[], head: number): string {
-  if (!/[{([]$/.test(lines[head] ?? '')) return lines[head] ?? '';
+  const last = (lines[head]?.match(TOKENS) ?? []).findLast((token) => !token.startsWith('#')) ?? '';
+  if (!'{(['.includes(last) || last === '') return lines[head] ?? '';
   const end = lines.findIndex((line, at) => at > head && /^[})\]]/.test(line));
   return lines.slice(head, end < 0 ? head + 1 : end).join('\n');
 }

@@ -2,7 +2,7 @@ import { get, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Readable } from 'node:stream';
 import { text as textOf } from 'node:stream/consumers';
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { Registry } from 'prom-client';
 import { openSessionStore, type SessionStore, type SignedIn } from '../../adapters/console/session-store.js';
 import type { Assets } from '../../api/console/assets.js';
@@ -47,6 +47,8 @@ export interface ConsoleFixture {
   readonly hil: HilFixture;
   readonly sessions: SessionStore;
   readonly service: Service;
+  /** The metrics of the console, as they are scraped. */
+  counted(): Promise<string>;
   /** `GET /pending`, without what was asked for: each question that reached a service. */
   readonly reached: string[];
   /** What the ledger answers: an object as JSON with 200, or a whole answer. */
@@ -82,6 +84,7 @@ export async function openConsole(
     consoleUrl,
     signIn,
     hilOptions,
+    logger = pino({ level: 'silent' }),
   }: {
     readonly about?: AboutConsole;
     readonly limits?: AskLimits;
@@ -90,6 +93,7 @@ export async function openConsole(
     /** Another way to sign in than by an operator's token. */
     readonly signIn?: (hil: Promise<Over>, clock: () => number) => SignInMode;
     readonly hilOptions?: Partial<HilOptions>;
+    readonly logger?: Logger;
   } = {},
 ): Promise<ConsoleFixture> {
   const hil = await openHil('sqlite', {
@@ -146,6 +150,7 @@ export async function openConsole(
     return fixture.away.has(name) ? Promise.reject<void>(new Error('away')) : Promise.resolve();
   };
   const open = async () => {
+    const registry = new Registry();
     const sessions = await openSessionStore({ target, key, idleMs, clock });
     const hilOver = answering('hil', async ({ pathname, search }, { method, headers, body }) => {
       const answer = await hil.service.app.inject({
@@ -158,8 +163,8 @@ export async function openConsole(
       return { status: answer.statusCode, body: answer.body, setCookies };
     });
     const service = createConsoleService({
-      logger: pino({ level: 'silent' }),
-      registry: new Registry(),
+      logger,
+      registry,
       trustDomain: 'gate.local',
       tls: null,
       sessions,
@@ -170,7 +175,7 @@ export async function openConsole(
       signIn: signIn?.(hilOver, clock) ?? operatorTokenMode({ operators, clock }),
       url: undefined,
       sessionSeconds: idleMs / 1_000,
-      metrics: consoleMetrics(new Registry()),
+      metrics: consoleMetrics(registry),
       neighbours: {
         hil: hilOver,
         ledger: answering('ledger', async ({ pathname, search }, { method }) => {
@@ -191,7 +196,7 @@ export async function openConsole(
       },
       clock,
     });
-    return { sessions, service };
+    return { sessions, service, registry };
   };
   const stranger = (cookie = ''): TestBrowser => {
     const headers = {
@@ -229,6 +234,7 @@ export async function openConsole(
     get sessions() {
       return current.sessions;
     },
+    counted: () => current.registry.metrics(),
     get service() {
       return current.service;
     },

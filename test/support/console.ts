@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import type { MtlsStream } from '../../activities/clients/mtls-fetch.js';
 import { openSessionStore } from '../../adapters/console/session-store.js';
+import type { Assets } from '../../api/console/assets.js';
 import { type ConsoleOptions, createConsoleService } from '../../api/console/app.js';
 import { consoleMetrics } from '../../api/console/metrics.js';
 import type { SignInMode } from '../../api/console/sign-in/mode.js';
@@ -22,6 +23,8 @@ export interface Asked {
 
 export const CONSOLE_AT = 'http://localhost:8085';
 
+const asset = (path: string) => ({ path, type: 'text/plain', body: Buffer.alloc(0) });
+
 /** The console alone: its neighbours keep what they were asked, and answer 503. */
 export async function openConsole(options: {
   readonly signIn: SignInMode;
@@ -32,6 +35,8 @@ export async function openConsole(options: {
   /** The neighbours' streams of events begin, and say nothing; without it there are none. */
   readonly streams?: boolean;
   readonly trustedProxies?: readonly string[];
+  /** What pages load; nothing by default. */
+  readonly assets?: Assets;
 }) {
   const directory = mkdtempSync(join(tmpdir(), 'gate-console-'));
   const {
@@ -42,6 +47,7 @@ export async function openConsole(options: {
     tls = null,
     streams = false,
     trustedProxies = [],
+    assets = { style: asset('/static/style'), script: asset('/static/script') },
   } = options;
   const sessions = await openSessionStore({
     target: { file: join(directory, 'console.db') },
@@ -65,7 +71,6 @@ export async function openConsole(options: {
     };
     return Promise.resolve({ url: `https://${name}.invalid`, fetch: Object.assign(fetch, { stream }) });
   };
-  const asset = (path: string) => ({ path, type: 'text/plain', body: Buffer.alloc(0) });
   const registry = new Registry();
   const service = createConsoleService({
     logger: pino({ level: 'silent' }),
@@ -74,7 +79,7 @@ export async function openConsole(options: {
     tls,
     sessions,
     searches: sessions.searches,
-    assets: { style: asset('/static/style'), script: asset('/static/script') },
+    assets,
     signIn,
     decideToken,
     url,

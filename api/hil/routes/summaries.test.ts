@@ -165,6 +165,21 @@ describe.each(STORES)('GET /pending/summaries on %s', (kind) => {
     expect([numbers(page), page.next_cursor, page.pending_count]).toEqual([expected, null, 3]);
   });
 
+  it('q finds a row by the beginning of its id, or of its call’s, of 8 digits or more', async () => {
+    const row = await hil.park(1);
+    const other = await hil.park(2);
+    const theirs = await hil.park(3, { tenant: 'globex' });
+    const call = 'abcdef01-2345-4789-8abc-def012345678';
+    const named = await hil.park(4, { correlation_id: call });
+    const found = async (q: string, status = 'pending') => (await list({ q, status })).items.map(({ id }) => id);
+    for (const length of [8, 9, 13, 20, 36]) expect(await found(row.id.slice(0, length))).toEqual([row.id]);
+    expect(await found(` ${other.id.slice(0, 8).toUpperCase()} `)).toEqual([other.id]);
+    expect(await found(call.slice(0, 8))).toEqual([named.id]);
+    for (const none of [row.id.slice(0, 7), row.id.slice(1, 10), theirs.id.slice(0, 8), `${row.id}0`])
+      expect([none, await found(none)]).toEqual([none, []]);
+    expect(await found(row.id.slice(0, 8), 'denied')).toEqual([]);
+  });
+
   it('risk_tier is the severity that the sandbox predicts, or that it gave no report', async () => {
     await hil.park(1, { sandbox_report: reportOf('safe') });
     await hil.park(2, { sandbox_report: reportOf('destructive') });

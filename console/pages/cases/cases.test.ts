@@ -168,6 +168,32 @@ describe('a case', () => {
   });
 });
 
+describe('what somebody typed into a case', () => {
+  it.each([
+    ['note', { note: 'owner <b>called</b>' }, 'Note', 'owner &lt;b>called&lt;/b>'],
+    ['attach', { agent: 'a bot\nb bot', call: CALL }, 'Agents', 'a bot\nb bot'],
+    ['attach', { agent: 'a bot', call: CALL }, 'Calls', CALL],
+  ])(
+    '%s: %j can be copied while the ledger is away, and where the case is none',
+    async (path, fields, label, shown) => {
+      const id = await opened();
+      const none = await page.post(`/cases/${NOWHERE}/${path}`, fields);
+      page.ledgerIsAway = true;
+      const away = await page.post(`/cases/${id}/${path}`, fields);
+      expect([none.status, away.status]).toEqual([404, 503]);
+      for (const { text: found } of [none, away]) expect(found).toContain(`aria-label="${label}">${shown}</pre>`);
+    },
+  );
+
+  it('to open one stands in its form again', async () => {
+    page.ledgerIsAway = true;
+    const { status, text: found } = await page.post('/cases', { title: 'at night', agent: 'a bot' });
+    expect(status).toBe(503);
+    expect(found).toContain('value="at night"');
+    expect(found).toContain('>a bot</textarea>');
+  });
+});
+
 describe('a case as a file', () => {
   it('is JSON with its rows, or a page of counts that says that it is no evidence', async () => {
     await append({ policy_decision: { outcome: 'deny' } }, { reasoning: 'SECRET-WORDS' });

@@ -13,6 +13,7 @@ import { isAtLeast } from '../../roles.js';
 import { type CaseSubjects, settled, type Settled } from '../../services.js';
 import { Entries } from '../../ui/entries.js';
 import { Csrf, Empty, Facts, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
+import { Typed } from '../../ui/typed.js';
 import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
 import { addressOf } from '../audit/asked.js';
 import { Choice } from '../audit/fields.js';
@@ -238,7 +239,16 @@ async function caseShown(visit: Visit, form?: Form): Promise<Shown> {
   const found: Settled<CaseWithEvidence | null> =
     id === null ? { ok: true, value: null } : await settled('The ledger', services.ledger.case(id));
   if (found.ok && found.value === null)
-    return { title: 'No such case', status: 404, body: <Empty>Your tenant has no such case.</Empty> };
+    return {
+      title: 'No such case',
+      status: 404,
+      body: (
+        <section class="case">
+          <Empty>Your tenant has no such case.</Empty>
+          {form && <Typed form={form} />}
+        </section>
+      ),
+    };
   const agents = found.ok ? (found.value?.case.agent_ids ?? []) : [];
   const mayAct = isAtLeast(person.role, 'approver');
   const waiting = await settled(
@@ -262,6 +272,7 @@ async function caseShown(visit: Visit, form?: Form): Promise<Shown> {
             )
           }
         </OrAway>
+        {form && !found.ok && <Typed form={form} />}
         <p>
           <a href="/cases">All cases</a>
         </p>

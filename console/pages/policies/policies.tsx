@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import type { PolicyList } from '../../../contracts/policy.js';
 import { settled } from '../../services.js';
@@ -80,7 +81,7 @@ function Rules({ list, verdicts }: { readonly list: PolicyList; readonly verdict
               {description && <p class="dim">{description}</p>}
             </td>
             <td>{reason && <Foreign text={reason.replaceAll('%s', '…')} />}</td>
-            <td class="number">{spokenTold(reason, spoken)}</td>
+            <td class="number">{isVerdict(rule) && spokenTold(reason, spoken)}</td>
           </tr>
         )),
       )}
@@ -89,13 +90,22 @@ function Rules({ list, verdicts }: { readonly list: PolicyList; readonly verdict
 }
 
 /** How often its words were said, and by how many rules, since a verdict does not say by which. */
-function spokenTold(reason: string | null, { times, sharing }: Spoken): string {
-  if (reason === null) return '';
-  if (times === null) return '?';
+function spokenTold(reason: string | null, { times, sharing }: Spoken): ComponentChildren {
+  if (reason === null)
+    return <Unknown why="The words of this rule are computed: no verdict can be told to be its own by them." />;
+  if (times === null) return <Unknown why="The ledger is away." />;
   const others = (sharing.get(reason) ?? 1) - 1;
   const count = String(times.get(reason) ?? 0);
   return others === 0 ? count : `${count}, with ${others} other ${others === 1 ? 'rule' : 'rules'}`;
 }
+
+const isVerdict = (rule: string): boolean => rule === 'deny' || rule === 'review';
+
+const Unknown = ({ why }: { readonly why: string }) => (
+  <abbr title={why} tabIndex={0}>
+    ?
+  </abbr>
+);
 
 interface Spoken {
   /** `null` while the ledger is away. */

@@ -9,7 +9,8 @@ import { Csrf, Empty, Foreign, ForeignBlock, Table, Time } from '../../ui/parts.
 import type { Action, Form, Shown, Visit } from '../../visit.js';
 import { readable } from './arguments.js';
 import { approve } from './decide.js';
-import { inList, queueShown, Severity } from './queue.js';
+import { inList } from './list-address.js';
+import { queueShown, Severity } from './queue.js';
 
 /** Calls that are decided on one page: as many as somebody reads. */
 const MOST = 50;

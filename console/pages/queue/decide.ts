@@ -6,7 +6,8 @@ import type { Deciding } from '../../services.js';
 import type { Action, Form, Visit } from '../../visit.js';
 import { readable } from './arguments.js';
 import { changesIn, modifyShown } from './modify.js';
-import { inList, queueShown } from './queue.js';
+import { inList } from './list-address.js';
+import { queueShown } from './queue.js';
 
 function idOf({ params: { id = '' } }: Visit): string {
   if (!isUuid(id)) throw new GateError('not_found', 'There is no such call.');

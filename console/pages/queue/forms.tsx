@@ -5,6 +5,7 @@ import type { QueueQuery } from '../../services.js';
 import { Csrf } from '../../ui/parts.js';
 import type { Visit } from '../../visit.js';
 import { readable } from './arguments.js';
+import { listAddress, listField } from './list-address.js';
 
 /** What can be done with a row that waits; what cannot is shown with its reason. */
 export function Forms({
@@ -72,7 +73,7 @@ export function Forms({
           Deny
         </button>
       </form>
-      <a class="button" href={`/hil/${row.id}/modify`} data-decide="m">
+      <a class="button" href={listAddress(`/hil/${row.id}/modify`, query)} data-decide="m">
         Change…
       </a>
       <div {...fresh('assign', row.assigned_to)}>
@@ -101,14 +102,8 @@ export const fresh = (part: string, on: unknown): Record<string, string> => ({
 
 /** The list beside a form, so that the page after it shows the same. */
 export const ListFields = ({ query }: { readonly query: QueueQuery }) => (
-  <input type="hidden" name="list" value={new URLSearchParams(listFields(query)).toString()} />
+  <input type="hidden" name="list" value={listField(query)} />
 );
-
-const listFields = ({ status, q, riskTier }: QueueQuery): Record<string, string> => ({
-  ...(status !== 'pending' && { status }),
-  ...(q && { q }),
-  ...(riskTier && { risk: riskTier }),
-});
 
 /** What a form that needs a passkey's signature tells the script: where the challenge is, and of which decision. */
 export const signed = (visit: Visit, row: PendingRequest, decision: object): Record<string, string> =>

@@ -23,6 +23,7 @@ const visitTo = (row: PendingRequest) =>
   ({
     csrf: 'c',
     params: { id: row.id },
+    query: {},
     passkeyFor: () => false,
     services: { hil: { row: () => Promise.resolve(row) } },
   }) as unknown as Visit;

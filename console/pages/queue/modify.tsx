@@ -7,8 +7,9 @@ import { pathText } from '../../../domain/review/argument-path.js';
 import { argumentsOf } from '../../../domain/review/since-last.js';
 import { Csrf, Empty, Foreign } from '../../ui/parts.js';
 import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
-import { Signature, signed } from './forms.js';
 import { type Leaf, leavesOf, readable } from './arguments.js';
+import { ListFields, Signature, signed } from './forms.js';
+import { inList, listAddress, queueQuery } from './list-address.js';
 
 /** As a number stands in JSON. */
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
@@ -89,6 +90,7 @@ export const PREVIEW: Action = {
 export function modifyShown(visit: Visit, row: PendingRequest, form: Form | null): Shown {
   const leaves = leavesOf(argumentsOf(row.request_payload));
   const whole = readable(row).isWhole;
+  const query = queueQuery(form === null ? visit : inList(visit, form));
   return {
     title: `Change ${toolOf(row)}`,
     body: (
@@ -98,7 +100,7 @@ export function modifyShown(visit: Visit, row: PendingRequest, form: Form | null
         </h1>
         <p>
           The changed call is judged again. If policy denies it or asks for more, it is denied.{' '}
-          <a href={`/hil/${row.id}`}>Back to the call</a>
+          <a href={listAddress(`/hil/${row.id}`, query)}>Back to the call</a>
         </p>
         {!whole || leaves.length > 200 ? (
           <Empty>
@@ -107,6 +109,7 @@ export function modifyShown(visit: Visit, row: PendingRequest, form: Form | null
         ) : (
           <form method="post" action={`/hil/${row.id}/modify/preview`}>
             <Csrf token={visit.csrf} />
+            <ListFields query={query} />
             {leaves.map((leaf, at) => (
               <Field key={JSON.stringify(leaf.path)} leaf={leaf} at={at} typed={form?.all(`value.${at}`)[0]} />
             ))}
@@ -161,6 +164,7 @@ function previewShown(
   replacements: ModificationDiff['replacements'],
 ): Shown {
   const leaves = leavesOf(argumentsOf(row.request_payload));
+  const query = queueQuery(inList(visit, form));
   const changed = new Map(replacements.map(({ path, value }) => [JSON.stringify(path), value]));
   return {
     title: `Change ${toolOf(row)}?`,
@@ -207,6 +211,7 @@ function previewShown(
           <Signature needed={visit.passkeyFor(row.approval_tier)} />
           <input type="hidden" name="digest" value={row.original_payload_digest} />
           <input type="hidden" name="request" value={randomUUID()} />
+          <ListFields query={query} />
           {leaves.flatMap((_, at) =>
             form.all(`value.${at}`).map((typed) => <input key={at} type="hidden" name={`value.${at}`} value={typed} />),
           )}
@@ -215,7 +220,7 @@ function previewShown(
           <button class="act" type="submit">
             Approve with this change
           </button>{' '}
-          <a href={`/hil/${row.id}/modify`}>Change more</a>
+          <a href={listAddress(`/hil/${row.id}/modify`, query)}>Change more</a>
         </form>
       </section>
     ),

@@ -16,38 +16,8 @@ import type { Form, Notice, Page, Shown, Visit } from '../../visit.js';
 import { Arguments, Changed } from './arguments.js';
 import { type CameOfIt, cameOfIt, effectOf } from './came-of-it.js';
 import { Forms, fresh, ListFields } from './forms.js';
+import { listAddress, queueQuery, ROWS, STATUSES } from './list-address.js';
 import { Similar } from './similar.js';
-
-const ROWS = 100;
-const STATUSES = ['pending', 'approved', 'denied', 'expired'] as const;
-
-/** What the list is asked for, from the address. What the address has wrong is left out. */
-export function queueQuery({ query }: Pick<Visit, 'query'>): QueueQuery {
-  const status = STATUSES.find((one) => one === query['status']) ?? 'pending';
-  const risk = riskTier.safeParse(query['risk']).data;
-  return {
-    status,
-    // What expires first is what somebody has to look at first.
-    sort: status === 'pending' ? 'oldest' : 'newest',
-    limit: ROWS,
-    ...(query['cursor'] && { cursor: query['cursor'] }),
-    ...(query['q'] && { q: query['q'].slice(0, 256) }),
-    ...(risk && { riskTier: risk }),
-  };
-}
-
-/** The same list at another place: the address of a row, a page or a filter. */
-export function listAddress(path: string, query: QueueQuery, more: Readonly<Record<string, string>> = {}): string {
-  const { status, q, riskTier: risk, cursor } = query;
-  const all = {
-    ...(status !== 'pending' && { status }),
-    ...(q && { q }),
-    ...(risk && { risk }),
-    ...(cursor && { cursor }),
-  };
-  const text = new URLSearchParams({ ...all, ...more }).toString();
-  return text === '' ? path : `${path}?${text}`;
-}
 
 /** The first page: what waits. */
 export const HOME: Page = { path: '/', role: 'viewer', show: (visit) => queueShown(visit, null) };
@@ -65,12 +35,6 @@ export const REVIEW: Page = {
   role: 'viewer',
   show: (visit) => queueShown(visit, visit.params['id'] ?? ''),
 };
-
-/** The visit of a form, with the list as it was on the page of the form. */
-export const inList = (visit: Visit, form: Form): Visit => ({
-  ...visit,
-  query: Object.fromEntries(new URLSearchParams(form.get('list'))),
-});
 
 /** The list, and one row of it: the named one, or the first. `refused` is the form that was sent and refused. */
 export async function queueShown(
@@ -217,14 +181,8 @@ function List({
       </h1>
       <form class="filter" method="get" action="/hil" role="search">
         <label>
-          <span class="vh">Agent, tool, words or a whole id</span>
-          <input
-            name="q"
-            type="search"
-            placeholder="Agent, tool, words or a whole id"
-            value={query.q ?? ''}
-            data-search
-          />
+          <span class="vh">Agent, tool, words or an id</span>
+          <input name="q" type="search" placeholder="Agent, tool, words or an id" value={query.q ?? ''} data-search />
         </label>
         <label>
           <span class="vh">Status</span>
@@ -258,7 +216,7 @@ function List({
                   ? 'No call has this id, or its row is past its retention.'
                   : query.status === 'pending' && !query.q && !query.riskTier
                     ? 'Nothing waits. A call that policy parks appears here by itself.'
-                    : 'None. Show another status, or take the filter away.'}
+                    : 'None. Show another status, or take the filter away. A whole id is found in any status.'}
               </Empty>
             ) : (
               <>

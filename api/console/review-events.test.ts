@@ -1,0 +1,72 @@
+import { get } from 'node:http';
+import { Writable } from 'node:stream';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { CONSOLE_HOST, type ConsoleFixture, openConsole } from '../../test/support/console-over-hil.js';
+import { eventually } from '../../test/support/waiting.js';
+
+/** More than the places of one session. */
+const READERS = 10;
+
+let fixture: ConsoleFixture;
+let logged: string[];
+let port: number;
+beforeEach(async () => {
+  logged = [];
+  const log = new Writable({
+    write(line: Buffer, _encoding, done) {
+      logged.push(line.toString());
+      done();
+    },
+  });
+  fixture = await openConsole(undefined, { logger: pino({ level: 'debug' }, log) });
+  ({ port } = await fixture.service.listen({ host: '127.0.0.1', port: 0, healthHost: '127.0.0.1', healthPort: 0 }));
+  logged.length = 0;
+});
+afterEach(() => fixture.close());
+
+/** A page that begins to follow; its status, or `null` where it was left without an answer. */
+function follow(cookie: string) {
+  const headers = { host: CONSOLE_HOST, accept: 'text/event-stream', cookie: `gate_console_session=${cookie}` };
+  const request = get({ host: '127.0.0.1', port, path: '/stream/hil', headers });
+  const status = new Promise<number | null>((resolve) => {
+    request.on('response', (answer) => {
+      answer.resume();
+      resolve(answer.statusCode ?? null);
+    });
+    request.on('error', () => resolve(null));
+  });
+  return { status, leave: () => request.destroy() };
+}
+
+describe('a page that is closed before the review service answered its stream', () => {
+  it('is no failure: nothing is logged or counted, what was asked is ended, and its place is free', async () => {
+    const { cookie } = await fixture.browser();
+    const before = await fixture.counted();
+    let asked = 0;
+    let ended = 0;
+    fixture.streamed = (signal) => {
+      asked += 1;
+      return new Promise((_, reject) =>
+        signal.addEventListener('abort', () => {
+          ended += 1;
+          reject(signal.reason as Error);
+        }),
+      );
+    };
+    for (let reader = 1; reader <= READERS; reader += 1) {
+      const page = follow(cookie);
+      await eventually('the review service is asked', () => asked === reader);
+      page.leave();
+      expect(await page.status).toBe(null);
+      await eventually('the question is ended', () => ended === reader);
+    }
+    fixture.streamed = () => null;
+    fixture.away.add('hil');
+    // Who stays is told, and that is logged: once, for this page alone.
+    expect(await follow(cookie).status).toBe(503);
+    const failures = logged.map((line) => JSON.parse(line) as { msg: string; level: number });
+    expect(failures.map(({ level, msg }) => [level, msg])).toEqual([[50, 'a page of the console failed']]);
+    expect(await fixture.counted()).toBe(before);
+  });
+});

@@ -1,0 +1,78 @@
+import { describe, expect, it } from '@jest/globals';
+import { render } from 'preact-render-to-string';
+import { rulesOf } from '../../../domain/policy/rule-metadata.js';
+import type { Visit } from '../../visit.js';
+import { POLICIES } from './policies.js';
+
+const FILE = `package gate.authz
+
+# METADATA
+# title: Share
+deny contains sprintf("Violation: %d of %v is %5.2f%%.", [a, b, c]) if { # too much
+	x
+}
+
+# METADATA
+# title: Raw
+review contains message if { # why
+	message := \`Review: "a\\b".\`
+}
+
+# METADATA
+# title: Computed
+deny contains reason if {
+	reason := data.reasons[_]
+}
+
+# METADATA
+# title: No verdict
+helper if x
+`;
+
+/** The last column, by the title of the rule. */
+async function lastDay(...verdicts: readonly { reasons?: string[]; review_reasons?: string[] }[] | [null]) {
+  const visit = {
+    nowMs: 0,
+    services: {
+      policy: {
+        list: () =>
+          Promise.resolve({
+            origin: { wasm_sha256: 'a', loaded_at: '2026-01-01T00:00:00.000Z', opa_version: '1' },
+            policies: [{ name: 'own.rego', as_shipped: false, rules: rulesOf(FILE) }],
+          }),
+      },
+      ledger: {
+        rows: () =>
+          verdicts[0] === null
+            ? Promise.reject(new Error('away'))
+            : Promise.resolve(verdicts.map((policy_decision) => ({ policy_decision }))),
+      },
+    },
+  } as unknown as Visit;
+  const html = render((await POLICIES.show(visit)).body);
+  return Object.fromEntries(
+    [...html.matchAll(/#L\d+">([^<]+)<.*?<td class="number">(.*?)<\/td>/gs)].map(([, title, cell]) => [title, cell]),
+  );
+}
+
+describe('how often a rule spoke, on the page of rules', () => {
+  it('is counted whatever its words are formatted with, and unknown, with why, where they are computed', async () => {
+    expect(
+      await lastDay(
+        { reasons: ['Violation: 3 of [1, 2] is 12.50%.', 'something computed'] },
+        { reasons: ['Violation: 4 of x is 1.00%.'], review_reasons: ['Review: "a\\b".'] },
+      ),
+    ).toEqual({
+      Share: '2',
+      Raw: '1',
+      Computed: expect.stringMatching(/^<abbr title="The words of this rule are computed: [^"]+"[^>]*>\?<\/abbr>$/),
+      'No verdict': '',
+    });
+  });
+
+  it('is unknown while the ledger is away', async () => {
+    expect(await lastDay(null)).toMatchObject({
+      Share: expect.stringMatching(/title="The ledger is away\."[^>]*>\?</),
+    });
+  });
+});

@@ -1,0 +1,44 @@
+import { riskTier } from '../../../contracts/review.js';
+import type { QueueQuery } from '../../services.js';
+import type { Form, Visit } from '../../visit.js';
+
+/** Rows of one page of the list. */
+export const ROWS = 100;
+export const STATUSES = ['pending', 'approved', 'denied', 'expired'] as const;
+
+/** What the list is asked for, from the address. What the address has wrong is left out. */
+export function queueQuery({ query }: Pick<Visit, 'query'>): QueueQuery {
+  const status = STATUSES.find((one) => one === query['status']) ?? 'pending';
+  const risk = riskTier.safeParse(query['risk']).data;
+  return {
+    status,
+    // What expires first is what somebody has to look at first.
+    sort: status === 'pending' ? 'oldest' : 'newest',
+    limit: ROWS,
+    ...(query['cursor'] && { cursor: query['cursor'] }),
+    ...(query['q'] && { q: query['q'].slice(0, 256) }),
+    ...(risk && { riskTier: risk }),
+  };
+}
+
+/** The same list at another place: the address of a row, a page or a filter. */
+export function listAddress(path: string, query: QueueQuery, more: Readonly<Record<string, string>> = {}): string {
+  const text = new URLSearchParams({ ...fieldsOf(query), ...more }).toString();
+  return text === '' ? path : `${path}?${text}`;
+}
+
+const fieldsOf = ({ status, q, riskTier: risk, cursor }: QueueQuery): Record<string, string> => ({
+  ...(status !== 'pending' && { status }),
+  ...(q && { q }),
+  ...(risk && { risk }),
+  ...(cursor && { cursor }),
+});
+
+/** The list as a field of a form, with its page: a row beyond the first page has its neighbours there alone. */
+export const listField = (query: QueueQuery): string => new URLSearchParams(fieldsOf(query)).toString();
+
+/** The visit of a form, with the list as it was on the page of the form. */
+export const inList = (visit: Visit, form: Form): Visit => ({
+  ...visit,
+  query: Object.fromEntries(new URLSearchParams(form.get('list'))),
+});
