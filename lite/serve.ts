@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net';
 import pino, { type Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Found } from '../activities/clients/detected-upstream.js';
-import { openAccessTokens } from '../adapters/identity/access-tokens.js';
 import { loadPersonas } from '../adapters/inspection/persona-files.js';
 import type { LedgerInFile } from '../adapters/ledger/ledger-in-file.js';
 import { loadPolicySet } from '../adapters/policy/load-policy-set.js';
@@ -108,7 +107,9 @@ export async function startLite({
     loadAnalyzer(),
   ]);
   const rules = accessTokenRules(config);
-  const tokens = rules && (await openAccessTokens(rules, { now }));
+  // Most have none, and start without what reads them.
+  const tokens =
+    rules && (await (await import('../adapters/identity/access-tokens.js')).openAccessTokens(rules, { now }));
   const keys = liteKeys(ledgerFile, config.keys);
   const toolsName = upstreamName({
     name: config.upstreamName,

@@ -42,6 +42,10 @@ const FOR_EVERYBODY = new Map<string, number>([
   ['POST /audit/searches', 404],
   ['POST /audit/searches/forget', 404],
   ['GET /static/*', 404],
+  // A page of the console says so; whoever is no browser is at no route.
+  ['GET /*', 404],
+  // Which contract it is for is asked first, as at /mcp (docs/architecture/requests-and-answers.md#order-of-gates).
+  ['POST /tool/:name', 426],
   ['GET /mcp', 405],
   ['DELETE /mcp', 405],
 ]);
