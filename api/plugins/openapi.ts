@@ -25,10 +25,9 @@ export const ANSWERS_PAGES: { readonly described: FastifySchema } = {
   described: {
     response: {
       '2XX': { description: 'The answer.', content: { '*/*': { schema: z.unknown() } } },
-      '3XX': {
-        description: 'What a form asked for is done, or somebody has to sign in: `Location` is the page to go to.',
-        content: { '*/*': { schema: z.unknown() } },
-      },
+      '3XX': z
+        .null()
+        .describe('What a form asked for is done, or somebody has to sign in: `Location` is the page to go to.'),
       default: {
         description: 'A refusal.',
         content: { 'application/json': { schema: errorEnvelope }, 'text/html': { schema: z.string() } },
