@@ -65,6 +65,16 @@ describe('the JSON-RPC envelope', () => {
       expect(refused(batch(params))).toMatchObject({ code: 'invalid_mcp', message: expect.stringContaining(said) });
     });
 
+    it.each(['resources/read', 'prompts/get', 'Resources/Read', 'resources\u200b/read', ' prompts/get'])(
+      'is not needed to see that %j names no tool: its call would be shown and signed as the method',
+      (name) => {
+        expect(refused(text({ method: 'tools/call', params: { name, arguments: {} } }))).toMatchObject({
+          code: 'invalid_mcp',
+          message: expect.stringContaining('names no tool'),
+        });
+      },
+    );
+
     it.each(['tools/call', 'call_tool'])('is refused under %s, where nobody would unfold it', (method) => {
       for (const name of [
         'gate.atomic-batch',

@@ -2,6 +2,7 @@ import { JSONRPCNotificationSchema, JSONRPCRequestSchema } from '@modelcontextpr
 import { BATCH_METHOD } from '../../contracts/call-methods.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { GateError } from '../errors.js';
+import { plainName } from '../own-names.js';
 import { foreignText } from '../text.js';
 import { BATCH_OUT_OF_PLACE, batchFault, isBatchInDisguise } from './batch.js';
 import { CONTROL_METHODS } from './control-methods.js';
@@ -128,5 +129,9 @@ function toolName(body: JsonObject): string {
   if (given !== undefined && (given === null || typeof given !== 'object' || Array.isArray(given)))
     throw invalid('`params.arguments` must be an object');
   if (isBatchInDisguise(name, given)) throw invalid(BATCH_OUT_OF_PLACE);
+  if (READ_METHODS.has(plainName(name).toLowerCase()))
+    throw invalid(
+      `\`${name}\` is a method and names no tool: a call under it would be judged, shown and signed as that method`,
+    );
   return name;
 }

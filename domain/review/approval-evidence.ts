@@ -98,8 +98,15 @@ const OF_WHAT_RUNS: ReadonlySet<string> = new Set(['hil.modified', 'upstream.out
  */
 const tellsOfCall = (row: LedgerEntry): boolean => {
   const event = eventOf(row);
-  return event === 'upstream.outcome' || event.startsWith('hil.') || isVerdict(row);
+  return TELLS_OF_CALL.has(event) || event.startsWith('hil.') || isVerdict(row);
 };
+const TELLS_OF_CALL: ReadonlySet<string> = new Set([
+  'upstream.outcome',
+  'execution.completed',
+  'response.inspected',
+  'call.aborted',
+  'call.abandoned',
+]);
 /** A request that limits refused has a row of that kind too, under an id of its caller's choice, and judges nothing. */
 const isVerdict = (row: LedgerEntry): boolean =>
   eventOf(row) === 'proxy.verdict' && row.policy_decision?.request_digest !== undefined;

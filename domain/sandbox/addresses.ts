@@ -37,7 +37,7 @@ export function readAddresses(call: ReadCall, verb: Verb): readonly Finding[] {
   if (urls.length === 0 && !saidMethods(call).some((method) => KNOWN.has(method) && !LOOKS.has(method))) return [];
   const method = methodOf(call, verb);
   // A resource has an address of its server's own making.
-  const isOwn = call.tool.startsWith('resources/');
+  const isOwn = call.tool === 'resources/read';
   const inside = urls.flatMap((url) => {
     if (isStore(url)) return [];
     if (isOpened(url)) return insideOf(url);

@@ -146,6 +146,9 @@ interface OpenWord {
   /** Brackets that the word itself opened: `f(x`. */
   brackets: number;
 }
+/** What makes `>&` a copy of a descriptor: its number, or `-` to close one. */
+const DESCRIPTOR = /[ \t]{0,64}(?:\d{1,9}-?|-)(?=[\s;|&<>()]|$)/y;
+
 interface OpenCommand {
   words: Word[];
   redirects: { operator: string; target: Word | null }[];
@@ -473,8 +476,10 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
             redirect = '&>';
             at += 2;
           } else if (redirect !== null && word === null) {
-            // >&2, <&3
-            begin().text += '&';
+            // >&2, <&3; anything else behind >& is a file
+            DESCRIPTOR.lastIndex = at + 1;
+            if (redirect === '<' || DESCRIPTOR.test(text)) begin().text += '&';
+            else redirect = '&>';
             at += 1;
           } else {
             endCommand();

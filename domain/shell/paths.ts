@@ -152,13 +152,17 @@ const isSecret: Holds = ({ segments }) =>
     const next = segments[at + 1];
     if (says(segment) && fitsAny(segment, SECRET_FOLDERS)) return true;
     if (next === undefined) return says(segment) && (fitsAny(segment, SECRET_FILES) || SECRET_FILE.test(segment.text));
-    if (SECRETS.some(([folder, name]) => fits(segment, folder) && (fits(next, name) || isBegun(next, name))))
+    // `*/*.md` may be anything at all, which is no search for keys.
+    const isMeant = says(segment) || saysFirst(next);
+    if (isMeant && SECRETS.some(([folder, name]) => fits(segment, folder) && (fits(next, name) || isBegun(next, name))))
       return true;
     return fits(segment, 'proc') && segments.slice(at + 2, at + 5).some((last) => fits(last, 'environ'));
   });
 /** `shadow-`, `ssh_host_*`. */
 const isBegun = (segment: Segment, name: string): boolean =>
   segment.pattern === null || says(segment) ? mayBegin(segment, name) : false;
+/** Whether it says something before its first sign that stands for anything. */
+const saysFirst = ({ text, pattern }: Segment): boolean => pattern === null || text.search(/[*?[{(@+!]/) >= LEAST_SAID;
 const says = ({ text, pattern }: Segment): boolean =>
   pattern === null || text.replaceAll(/[*?]/g, '').length >= LEAST_SAID;
 

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { openStore, type Store } from '../../adapters/store/database.js';
 import { type ToolPinTables, toolPinStoreOver } from '../../adapters/tools/pin-store.js';
@@ -20,6 +23,7 @@ const tool = (name: string, description = `does ${name}`, more: JsonObject = {})
   ...more,
 });
 
+let folder: string;
 let store: Store<ToolPinTables>;
 let pins: ToolPinStore;
 let listed: string;
@@ -56,11 +60,15 @@ const held = (name: string) =>
   createReviewGuard(upstream, pins, 'own', true).held({ ...OWNER, correlation_id: 'c', tool: name });
 
 beforeEach(async () => {
-  store = await openStore<ToolPinTables>({ file: ':memory:' }, toolPinMigrations);
+  folder = mkdtempSync(join(tmpdir(), 'gate-quarantine-'));
+  store = await openStore<ToolPinTables>({ file: join(folder, 'pins.db') }, toolPinMigrations);
   pins = toolPinStoreOver(store, { keys: keyRing(new Map([['k', Buffer.alloc(32, 1)]])), upstream: 'own' });
   rows.length = 0;
 });
-afterEach(() => store.close());
+afterEach(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true });
+});
 
 describe('a definition in quarantine', () => {
   it('that changed is left out of the list and its calls are refused, until an operator who saw the change accepts it', async () => {

@@ -1,6 +1,6 @@
 import { createPublicKey } from 'node:crypto';
 import { join } from 'node:path';
-import { PUBLIC_FILE, replaceFile } from '../../adapters/store/durable-file.js';
+import { PRIVATE_FILE, replaceFile } from '../../adapters/store/durable-file.js';
 import { accessTokenSettings } from '../../config/access-tokens.js';
 import type { Env } from '../../config/env.js';
 import type { DevelopmentFile } from '../development-file.js';
@@ -31,7 +31,7 @@ export async function ensureTokenIssuer({
     Promise.resolve(ensureSigningKey(path)),
   );
   const jwk = { ...createPublicKey(key.pub).export({ format: 'jwk' }), kid: key.keyId, alg: 'EdDSA', use: 'sig' };
-  replaceFile(`${path}.jwks.json`, `${JSON.stringify({ keys: [jwk] })}\n`, PUBLIC_FILE);
+  replaceFile(`${path}.jwks.json`, `${JSON.stringify({ keys: [jwk] })}\n`, PRIVATE_FILE);
   const origin = `https://localhost:${env.GATE_PROXY_PORT || '8443'}`;
   const named = { issuer: `${origin}/development`, audience: `${origin}/mcp`, key: key.keyFile, key_id: key.keyId };
   return {
