@@ -4,6 +4,8 @@ import type { Upstream } from '../../domain/pipeline/upstream.js';
 /** Shorter ones are no secrets, and would be found in every answer. */
 const SHORTEST = 8;
 const HIDDEN = '[credential of Gate]';
+/** What may stand behind a text that was cut. */
+const CUT_SIGNS = 3;
 
 /**
  * The upstream, whose answers do not repeat what Gate told it in confidence. Some servers echo the headers of a request, or the
@@ -12,13 +14,26 @@ const HIDDEN = '[credential of Gate]';
 export function hidingSecrets(upstream: Upstream, secrets: () => readonly string[]): Upstream {
   const hidden = (text: string): string => {
     let shown = text;
+    for (const secret of secrets()) {
+      if (secret.length < SHORTEST) continue;
+      const written = JSON.stringify(secret).slice(1, -1);
+      shown = shown.replaceAll(written, HIDDEN).replaceAll(written.replaceAll('/', '\\/'), HIDDEN);
+    }
+    return shown;
+  };
+  /** The same for a text that may have been cut within a secret. */
+  const hiddenCut = (text: string): string => {
+    const shown = hidden(text);
     for (const secret of secrets())
-      if (secret.length >= SHORTEST) shown = shown.replaceAll(JSON.stringify(secret).slice(1, -1), HIDDEN);
+      for (let length = secret.length - 1; length >= SHORTEST; length -= 1) {
+        const at = shown.lastIndexOf(secret.slice(0, length));
+        if (at !== -1 && shown.length - at <= length + CUT_SIGNS) return shown.slice(0, at) + HIDDEN;
+      }
     return shown;
   };
   const hide = <Outcome extends Awaited<ReturnType<Upstream['control']>>>(outcome: Outcome): Outcome => {
     if (outcome.kind === 'reply') return { ...outcome, text: hidden(outcome.text) };
-    return 'reason' in outcome ? { ...outcome, reason: hidden(outcome.reason) } : outcome;
+    return 'reason' in outcome ? { ...outcome, reason: hiddenCut(outcome.reason) } : outcome;
   };
   const hiding = (listener: Listener): Listener => ({
     ...listener,

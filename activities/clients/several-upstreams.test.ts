@@ -275,6 +275,19 @@ describe('several upstreams, one of which is not well', () => {
     expect(changes).toEqual([['odd', 'timeout']]);
   }, 30_000);
 
+  it('is kept from nobody by what one agent writes: refused requests about one thing are no failures of it', async () => {
+    notes.mute = true;
+    const upstream = several(http('bank', bank.url), http('notes', notes.url));
+    for (let tried = 0; tried < 5; tried += 1)
+      await asked(upstream, 'completion/complete', {
+        ref: { type: 'ref/prompt', name: 'notes__hello' },
+        argument: { name: 'x', value: '' },
+      });
+    expect(upstream.standings?.()[1]).not.toMatchObject({ state: 'held' });
+    for (let list = 0; list < 3; list += 1) await pageOf(upstream);
+    expect(upstream.standings?.()[1]).toMatchObject({ state: 'held', fault: 'refused' });
+  });
+
   it('answers again: it is told, and its tools are back', async () => {
     notes.mute = true;
     const upstream = several(http('bank', bank.url), http('notes', notes.url));

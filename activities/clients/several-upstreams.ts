@@ -136,7 +136,11 @@ export function severalUpstreams(
       outcome = unknownOutcome(error === late ? 'the upstream gave no answer in time' : causeText(error), error);
     }
     const fault = faultOf(outcome);
-    if (fault !== null || !remembered || state === 'unknown') note(member, fault);
+    // What an agent wrote may be refused, or take long, and closes the upstream to nobody: then only who cannot be reached fails.
+    const isAgents =
+      request['method'] !== 'initialize' && Object.keys(paramsOf(request)).some((name) => name !== '_meta');
+    if (isAgents) note(member, outcome.kind === 'not_sent' ? 'unreachable' : null);
+    else if (fault !== null || !remembered || state === 'unknown') note(member, fault);
     return outcome;
   }
 

@@ -57,7 +57,10 @@ describe('a token by client credentials', () => {
     const made = credentials();
     await made.headers();
     made.refused();
+    // The answer that refused it may repeat it.
+    expect(made.secrets()).toEqual(['token-1-for-anybody']);
     expect(await made.headers()).toEqual({ authorization: 'Bearer token-2-for-anybody' });
+    expect(made.secrets()).toEqual(['token-2-for-anybody', 'token-1-for-anybody']);
   });
 
   it('goes to an endpoint that was written down, without metadata', async () => {

@@ -27,6 +27,8 @@ const LONGEST_LIFE_SECS = 86_400;
 const EARLY_MS = 30_000;
 /** An issuer that refuses is not asked again by every call. */
 const AFTER_FAULT_MS = 1_000;
+/** Tokens that are still hidden in answers. */
+const REMEMBERED = 8;
 const LONGEST_TOKEN = 16_384;
 
 /**
@@ -37,6 +39,7 @@ export function tokenCredentials(options: TokenCredentialsOptions): Credentials 
   const { now = Date.now } = options;
   const guarded = createGuardedFetch({ allowPrivate: placesOf(options) });
   let configuration: Promise<oauth.Configuration> | null = null;
+  const given: string[] = [];
   let held: { readonly token: string; readonly untilMs: number } | null = null;
   let asking: Promise<string> | null = null;
   let faultUntilMs = 0;
@@ -58,6 +61,9 @@ export function tokenCredentials(options: TokenCredentialsOptions): Credentials 
         throw new CredentialsMissing('the issuer gave something that is no bearer token');
       const seconds = Math.min(tokens.expires_in ?? UNSAID_LIFE_SECS, LONGEST_LIFE_SECS);
       held = { token, untilMs: now() + seconds * 1000 };
+      // An answer to a request with an earlier one may still come.
+      given.unshift(token);
+      given.length = Math.min(given.length, REMEMBERED);
       return token;
     } catch (error) {
       fault = error instanceof CredentialsMissing ? error : new CredentialsMissing(wordsOf(error));
@@ -77,7 +83,7 @@ export function tokenCredentials(options: TokenCredentialsOptions): Credentials 
       held = null;
       fault = null;
     },
-    secrets: () => (held ? [held.token] : []),
+    secrets: () => given,
     close: () => guarded.close(),
   };
 }
