@@ -276,7 +276,7 @@ describe('a decision that is under way', () => {
 
 describe('the engine', () => {
   it.each<[string, () => Promise<void>, RegExp]>([
-    ['away', () => Promise.reject(new Error('no engine here')), /nothing can be decided: no engine here/],
+    ['away', () => Promise.reject(new Error('no engine here')), /nothing can be decided: it cannot be reached/],
     ['hanging', () => new Promise(() => undefined), /not known: |nothing can be decided: /],
   ])('is named on the page of health where it is %s', async (_, orchestrator, says) => {
     await fixture.hil.serve({ readiness: { orchestrator } });
