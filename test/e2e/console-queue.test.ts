@@ -387,7 +387,7 @@ inBrowser(`the queue of the console in a browser${needs('chromium', executable !
 
     await page.goto(url(page, `/hil/${rows[2]?.id}?q=keys`));
     await press('m');
-    await page.waitForURL(/modify$/);
+    await page.waitForURL(/modify\?q=keys$/);
   }, 120_000);
 
   it('hears no single key once somebody switched them off', async () => {
