@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import Fastify from 'fastify';
+import { validatorCompiler } from 'fastify-type-provider-zod';
 import type { Upstream } from '../../../domain/pipeline/upstream.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { type McpRouteOptions, registerMcp } from './mcp.js';
@@ -8,6 +9,7 @@ describe('the answer to a control method', () => {
   it("has no claim of the upstream that somebody changed it, and is the upstream's own text otherwise", async () => {
     const text = '{"jsonrpc":"2.0","id":1,"result":{"_meta":{"gate\\u002fmodified":{},"n":12345678901234567890}}}';
     const app = Fastify() as unknown as ServiceApp;
+    app.setValidatorCompiler(validatorCompiler);
     app.addHook('onRequest', (request, _reply, done) => {
       request.caller = {
         kind: 'agent',
