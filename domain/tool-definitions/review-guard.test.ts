@@ -117,6 +117,9 @@ describe('the review of a call of a tool', () => {
     const { reviewed, told } = await guard().open(CALL);
     expect([reviewed, told]).toEqual([{ sha256: null, upstream: 'own' }, expect.stringContaining('UNLISTED')]);
     expect(await guard().fault(CALL, reviewed, 30_000)).toBeNull();
+    // Whoever approved it saw no definition.
+    tools = [X];
+    expect(await guard().fault(CALL, reviewed, 30_000)).toMatch(/listed now: ask anew/);
   });
 
   it("shares one list with the agent's other calls that are parked at that moment, and compares each by a list of its own", async () => {

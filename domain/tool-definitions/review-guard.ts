@@ -148,7 +148,12 @@ export function createReviewGuard(
     async held(call) {
       if (!quarantine) return null;
       const [seen, pinned] = await Promise.all([pins.seen(call), pins.read(call)]);
-      const why = heldBack(pinned, call.tool, seen.get(call.tool));
+      const told = seen.get(call.tool);
+      // Otherwise an upstream lets a tool out by leaving it out of one list.
+      const why =
+        told === undefined && seen.size > 0
+          ? 'the last list of its upstream does not have it'
+          : heldBack(pinned, call.tool, told);
       return why && `the tool ${foreignText(call.tool, 200)} is in quarantine: ${why}`;
     },
 
@@ -158,7 +163,15 @@ export function createReviewGuard(
       if (reviewedAt !== upstreamName)
         return `the call was reviewed for the tools of ${foreignText(reviewedAt, 200)}, and these are those of ${shown}`;
       // The operator was told that the tool is unlisted, and approved the call by its name.
-      if (bound === null) return null;
+      if (bound === null) {
+        const now = await listed(call, Math.min(LIST_LIMIT_MS, leftMs)).then(
+          (seen) => digestsOf(seen, call.tool).length,
+          () => 0,
+        );
+        return now === 0
+          ? null
+          : 'the tool was not listed when its call was reviewed, and is listed now: ask anew under another id';
+      }
       let found: readonly string[];
       try {
         const seen = await listed(call, Math.min(LIST_LIMIT_MS, leftMs));
