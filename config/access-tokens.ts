@@ -2,22 +2,9 @@ import { z } from 'zod';
 import type { AccessTokenRules } from '../domain/identity/access-tokens.js';
 import { isLoopback } from '../domain/outbound/loopback.js';
 import { type Config, csv, seconds, setting } from './env.js';
+import { ASYMMETRIC_ALGORITHMS } from '../domain/identity/asymmetric-algorithms.js';
 import { parsedBy } from './shared.js';
 
-/** Signatures that only the issuer can make. `none`, and those of a shared secret, cannot be named. */
-const ALGORITHMS: readonly string[] = [
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-  'Ed25519',
-];
 const DEFAULT_ALGORITHMS = 'RS256,PS256,ES256,EdDSA';
 
 const LABEL = /^(?!\.{1,2}$)[A-Za-z0-9._-]{1,63}$/;
@@ -70,9 +57,9 @@ export const accessTokenSettings = <Prefix extends string>(prefix: Prefix) => ({
     `${prefix}_OAUTH_ALGORITHMS`,
     csv.transform((names, context) => {
       const given = names.length > 0 ? names : DEFAULT_ALGORITHMS.split(',');
-      const unknown = given.find((name) => !ALGORITHMS.includes(name));
+      const unknown = given.find((name) => !ASYMMETRIC_ALGORITHMS.includes(name));
       if (unknown !== undefined)
-        context.addIssue({ code: 'custom', message: `${unknown} is none of ${ALGORITHMS.join(', ')}` });
+        context.addIssue({ code: 'custom', message: `${unknown} is none of ${ASYMMETRIC_ALGORITHMS.join(', ')}` });
       return given;
     }),
     `Algorithms that tokens may be signed with; \`${DEFAULT_ALGORITHMS}\` where it is not set.`,

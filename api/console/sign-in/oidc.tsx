@@ -8,6 +8,7 @@ import type { Logger } from 'pino';
 import { SignInByProvider } from '../../../console/ui/sign-in.js';
 import { errorText } from '../../../domain/errors.js';
 import { roomFor } from '../../../domain/room-for.js';
+import { ASYMMETRIC_ALGORITHMS } from '../../../domain/identity/asymmetric-algorithms.js';
 import { countedAddress } from '../../../domain/limits/counted-address.js';
 import { federation } from './federated.js';
 import { inTurnFor } from './in-turn.js';
@@ -37,19 +38,6 @@ const CALLBACK = '/auth/oidc/callback';
 const BEGUN_LIFE_MS = 600_000;
 const SKEW_SECONDS = 60;
 const KEYS_LIFE_MS = 3_600_000;
-const ALGORITHMS = [
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-  'Ed25519',
-];
 
 /**
  * Sign-in by an OpenID provider: the code flow with PKCE, state and nonce (docs/architecture/console.md#sign-in-by-a-provider). Throws when
@@ -114,7 +102,7 @@ export async function openOidcMode(options: OidcOptions): Promise<SignInMode> {
         await jwtVerify(token, set, {
           issuer: options.issuer,
           audience: clientId,
-          algorithms: ALGORITHMS,
+          algorithms: [...ASYMMETRIC_ALGORITHMS],
           clockTolerance: SKEW_SECONDS,
           currentDate: new Date(clock()),
           requiredClaims: ['sub', 'exp', 'iat', 'nonce'],
