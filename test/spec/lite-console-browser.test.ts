@@ -94,7 +94,7 @@ inBrowser(`the console of lite in a browser${needs('chromium', executable !== nu
       await page.goto(`${gate.lite.url}/hil/${id}`);
       await page.context().clearCookies();
       await page.getByRole('button', { name: 'Approve', exact: true }).click();
-      await page.locator('main a[href="/login"]').click();
+      await page.locator('main a[href^="/login?return_to="]').click();
       await page.getByLabel('Operator token').waitFor();
       expect(tools.executed).toHaveLength(0);
     }, 90_000);
