@@ -30,6 +30,11 @@ export default {
     ],
   },
   testTimeout: 30_000,
+  /**
+   * The modules of a test file stay in its worker's heap, some 40 MB of each. Without a limit a worker of a whole run ends out of memory, and
+   * long before that it collects garbage more than it tests.
+   */
+  workerIdleMemoryLimit: '1GB',
   maxWorkers: WORKERS,
   reporters: ['default', '<rootDir>/test/support/not-run.mjs'],
   testSequencer: '<rootDir>/test/support/test-order.mjs',
