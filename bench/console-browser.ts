@@ -77,7 +77,7 @@ export async function measureBrowser(options: {
     }
     interaction.push({ interaction: 'j shows the next call: its first paint', ...spread(toNext) });
     await tab.context().close();
-    const frames = [{ rows: pending, ...(await scrolled(await visit(), address, pending, say)) }];
+    const frames = await scrolled(await visit(), address, pending, say);
     return { first_paint, interaction, frames };
   } finally {
     await browser.close();
@@ -110,36 +110,42 @@ async function shownAfter(page: Page, key: string): Promise<number> {
   return page.evaluate('globalThis.shown');
 }
 
-/** Scrolls the list at an even pace until every row was in it, and tells the time between frames. */
+/** Scrolls the list at an even pace until every row was in it, then back to its first row, and tells the time between frames. */
 async function scrolled(
   page: Page,
   address: string,
   pending: number,
   say: (line: string) => void,
-): Promise<Readonly<Record<string, number>>> {
+): Promise<readonly object[]> {
   await page.goto(`${address}/hil`);
   const idle = (await page.evaluate(FRAMES_AT_REST)) as number[];
-  const { frames, seen, most, tookMs } = (await page.evaluate(`(${SCROLL})(${pending}, ${SCROLL_LIMIT_MS})`)) as {
-    frames: number[];
-    seen: number;
-    most: number;
-    tookMs: number;
-  };
-  const late = (ms: number) => rounded((100 * frames.filter((frame) => frame > ms).length) / frames.length);
-  say(`${seen} rows scrolled in ${Math.round(tookMs / 1_000)} s: p95 of frames ${rounded(quantile(frames, 0.95))} ms`);
-  return {
-    rows_seen: seen,
-    most_rows_at_once: most,
-    frames: frames.length,
-    at_rest_p50_ms: rounded(quantile(idle, 0.5)),
-    p50_ms: rounded(quantile(frames, 0.5)),
-    p95_ms: rounded(quantile(frames, 0.95)),
-    p99_ms: rounded(quantile(frames, 0.99)),
-    longest_ms: rounded(Math.max(...frames)),
-    later_than_a_sixtieth_percent: late(1_000 / 60 + 1),
-    later_than_a_thirtieth_percent: late(1_000 / 30 + 1),
-    per_second: rounded(frames.length / (tookMs / 1_000)),
-  };
+  const ways = [];
+  for (const [way, script] of [
+    ['to the end, while rows come', `(${SCROLL_TO_END})(${pending}, ${SCROLL_LIMIT_MS})`],
+    ['back to the top, all rows there', `(${SCROLL_BACK})(${SCROLL_LIMIT_MS})`],
+  ] as const) {
+    const { frames, rows, tookMs } = (await page.evaluate(script)) as {
+      frames: number[];
+      rows: number;
+      tookMs: number;
+    };
+    const late = (ms: number) => rounded((100 * frames.filter((frame) => frame > ms).length) / frames.length);
+    say(`${rows} rows, ${way}: ${Math.round(tookMs / 1_000)} s, p95 of frames ${rounded(quantile(frames, 0.95))} ms`);
+    ways.push({
+      way,
+      rows,
+      frames: frames.length,
+      at_rest_p50_ms: rounded(quantile(idle, 0.5)),
+      p50_ms: rounded(quantile(frames, 0.5)),
+      p95_ms: rounded(quantile(frames, 0.95)),
+      p99_ms: rounded(quantile(frames, 0.99)),
+      longest_ms: rounded(Math.max(...frames)),
+      later_than_a_sixtieth_percent: late(1_000 / 60 + 1),
+      later_than_a_thirtieth_percent: late(1_000 / 30 + 1),
+      per_second: rounded(frames.length / (tookMs / 1_000)),
+    });
+  }
+  return ways;
 }
 
 const FRAMES_AT_REST = `new Promise((done) => {
@@ -154,28 +160,32 @@ const FRAMES_AT_REST = `new Promise((done) => {
   requestAnimationFrame(frame);
 })`;
 
-/** Runs in the page. */
-const SCROLL = `(pending, limitMs) => new Promise((done) => {
+/** Runs in the page: by one step in each frame until `isOver`. */
+const SCROLL = `(step, isOver, rows) => new Promise((done) => {
   const frames = [];
-  const seen = new Set();
-  let most = 0;
   const begun = performance.now();
   let last = begun;
-  const look = () => {
-    const rows = document.querySelectorAll('[data-row]');
-    most = Math.max(most, rows.length);
-    for (let at = rows.length - 1; at >= 0 && !seen.has(rows[at].dataset.row); at -= 1) seen.add(rows[at].dataset.row);
-  };
-  new MutationObserver(look).observe(document.querySelector('[data-rows]'), { childList: true });
-  look();
   const frame = (now) => {
     frames.push(now - last);
     last = now;
-    const atEnd = scrollY + innerHeight >= document.documentElement.scrollHeight - 2;
-    if ((seen.size >= pending && atEnd) || now - begun > limitMs)
-      return done({ frames: frames.slice(2), seen: seen.size, most, tookMs: now - begun });
-    scrollBy(0, ${SCROLLED_PX});
+    if (isOver(now - begun)) return done({ frames: frames.slice(2), rows: rows(), tookMs: now - begun });
+    scrollBy(0, step);
     requestAnimationFrame(frame);
   };
   requestAnimationFrame(frame);
 })`;
+
+const SCROLL_TO_END = `(pending, limitMs) => {
+  const seen = new Set();
+  const look = () => {
+    const rows = document.querySelectorAll('[data-row]');
+    for (let at = rows.length - 1; at >= 0 && !seen.has(rows[at].dataset.row); at -= 1) seen.add(rows[at].dataset.row);
+  };
+  new MutationObserver(look).observe(document.querySelector('[data-rows]'), { childList: true });
+  look();
+  const atEnd = () => scrollY + innerHeight >= document.documentElement.scrollHeight - 2;
+  return (${SCROLL})(${SCROLLED_PX}, (ms) => (seen.size >= pending && atEnd()) || ms > limitMs, () => seen.size);
+}`;
+
+const SCROLL_BACK = `(limitMs) =>
+  (${SCROLL})(-${SCROLLED_PX}, (ms) => scrollY <= 0 || ms > limitMs, () => document.querySelectorAll('[data-row]').length)`;

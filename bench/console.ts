@@ -98,7 +98,7 @@ export async function runConsoleBench({ pending, rows, rounds, roundMs, say }: C
       'cpu_ms: CPU of that process for one page, its threads included, which says more than the time on a shared machine.',
       'held: heap and buffers after a collection, before the first and after the last page; most: at any time between (also what was not yet collected).',
       'The ledger’s rows were loaded past the chain, so the pages say that it does not hold; the walk, which happens once in five minutes, is not in these figures (`npm run bench -- ledger`).',
-      `frames: time between two frames while the list scrolls by ${SCROLLED_PX} pixels a frame from the first row on, to the last or for three minutes, in a headless browser without a graphics card.`,
+      `frames: time between two frames while the list scrolls by ${SCROLLED_PX} pixels a frame from the first row on to the last and back, each for three minutes at most, in a headless browser without a graphics card.`,
       'first_paint_ms: from the navigation to the first contentful paint, in a context without a cache. interaction_ms: from a key to the frame that shows what it did.',
     ],
     tables: {
