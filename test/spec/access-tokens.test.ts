@@ -17,9 +17,12 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { Agent, fetch as undiciFetch } from 'undici';
 import type { JsonObject } from '../../contracts/json.js';
+import type { PendingRequest } from '../../contracts/review.js';
 import { type DemoUpstream, startDemoUpstream } from '../../demo/upstream/server.js';
 import { type AgentClient, createAgentClient } from '../support/agent.js';
 import { type LiteFixture, liteFolder, openLite } from '../support/lite.js';
+import { needs } from '../support/needs.js';
+import { HAS_INSPECTOR, INSPECTOR, NODE_24 } from '../support/node24.js';
 import { bareEnvironment, GATE_PROGRAM, STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
 import { secretOf, startTokenProvider, type TokenProvider } from '../support/token-provider.js';
 import { eventually } from '../support/waiting.js';
@@ -84,6 +87,10 @@ interface Door {
   readonly bare: AgentClient;
   readonly fetch: typeof fetch;
   readonly output: () => string;
+  /** The file of the authority that signed its certificate; empty where it has none. */
+  readonly ca: string;
+  /** The correlation id of the call that waits, if one does. */
+  waiting(): Promise<string | undefined>;
   approve(correlationId: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -123,6 +130,8 @@ async function throughLite(): Promise<Door> {
     bare,
     fetch,
     output: () => '',
+    ca: '',
+    waiting: async () => ((await gate.send('GET', '/pending')).body as unknown as PendingRequest[])[0]?.correlation_id,
     approve: async (id) => void (await gate.send('POST', `/decide/${id}`, { body: { decision: 'approve' } })),
     async close() {
       await bare.close();
@@ -153,6 +162,8 @@ async function throughStack(): Promise<Door> {
     bare: stack.stranger(),
     fetch: ((url: string | URL, init: object) => undiciFetch(url, { ...init, dispatcher })) as unknown as typeof fetch,
     output: stack.output,
+    ca: stack.development.proxy.ca,
+    waiting: async () => (await stack.operator.pending())[0]?.correlation_id,
     approve: async (id) => void (await stack.operator.decide(id, 'approve')),
     async close() {
       await dispatcher.destroy();
@@ -225,6 +236,36 @@ describe.each([
     expect(JSON.stringify(await made.callTool({ name: 'list_files', arguments: {} }))).toContain('README.txt');
     await made.close();
   });
+
+  (HAS_INSPECTOR ? it : it.skip)(
+    `lists, reads, is denied and waits for a person with the MCP inspector${needs('mcp-inspector', HAS_INSPECTOR)}`,
+    async () => {
+      const token = await gate.provider.token();
+      const ask = async (method: string, ...args: string[]) => {
+        const all = [gate.mcp, '--method', method, '--header', `Authorization: Bearer ${token}`, ...args];
+        const { stdout } = await promisify(execFile)(NODE_24, [INSPECTOR, '--cli', ...all], {
+          env: { ...bareEnvironment(), HOME: folder, NODE_EXTRA_CA_CERTS: gate.ca },
+        }).catch((ended: { stdout: string }) => ended);
+        return stdout;
+      };
+      const call = (name: string, args: Readonly<Record<string, string | number>> = {}) =>
+        ask(
+          'tools/call',
+          '--tool-name',
+          name,
+          ...Object.entries(args).flatMap(([key, value]) => ['--tool-arg', `${key}=${value}`]),
+        );
+      expect(await ask('tools/list')).toContain('"wire_transfer"');
+      expect(await call('list_files')).toContain('README.txt');
+      expect(await call('delete_file', { path: 'notes/todo.txt' })).toContain('policy_denied');
+      const before = tools.state().counts['wire_transfer'] ?? 0;
+      const asked = call('wire_transfer', { ...TRANSFER, amount: 7 });
+      await gate.approve(await eventually('the transfer waits', () => gate.waiting()));
+      expect(await asked).toContain('7.00 from operating to vendor');
+      expect(tools.state().counts['wire_transfer']).toBe(before + 1);
+    },
+    120_000,
+  );
 
   it('parks a call, polls for it, and gets the result under another token of the same agent', async () => {
     const parked = await gate.bare.call('wire_transfer', TRANSFER, { headers: bearer(await gate.provider.token()) });

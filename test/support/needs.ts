@@ -5,6 +5,7 @@ export type Need =
   | 'go'
   | 'opa'
   | 'loop-device'
+  | 'mcp-inspector'
   | 'mcp-python'
   | 'node24'
   | 'openssl'
