@@ -1,4 +1,6 @@
-import { availableParallelism, totalmem } from 'node:os';
+import { availableParallelism, tmpdir, totalmem, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { folderInMemory } from './test/support/temporary-folder.mjs';
 
 const GIB = 2 ** 30;
 /**
@@ -7,8 +9,13 @@ const GIB = 2 ** 30;
  */
 const WORKERS = Math.max(2, Math.min(availableParallelism(), 6, Math.floor(totalmem() / (3 * GIB))));
 
+/** Outlives a run. */
+const cacheDirectory = join(tmpdir(), `gate-jest-${userInfo().uid}`);
+process.env.TMPDIR ??= folderInMemory() ?? tmpdir();
+
 /** Unit tests sit beside their file; test/ holds what crosses parts. Run by `npm test`. */
 export default {
+  cacheDirectory,
   testEnvironment: '<rootDir>/test/support/patient-environment.mjs',
   roots: ['<rootDir>'],
   testMatch: ['**/*.test.ts', '**/*.test.tsx'],

@@ -3,7 +3,8 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { CallInput } from '../contracts/call.js';
 import { parked } from '../test/support/forged-approvals.js';
-import { inspectionOf, openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
+import { inspectionOf } from '../test/support/judgements.js';
+import { openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
 import type { Clock } from '../lite/clock.js';
 import { eventually } from '../test/support/waiting.js';
 

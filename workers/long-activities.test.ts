@@ -3,7 +3,8 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import type { CallInput } from '../contracts/call.js';
 import type { UpstreamOutcome } from '../domain/pipeline/upstream.js';
-import { inspectionOf, openPipeline, type PipelineFixture, replyOk } from '../test/support/pipeline-fixture.js';
+import { inspectionOf } from '../test/support/judgements.js';
+import { openPipeline, type PipelineFixture, replyOk } from '../test/support/pipeline-fixture.js';
 import { forEngine, streamsForEngine } from './worker.js';
 
 /** Something that a test lets happen, and that it can wait for. */

@@ -10,8 +10,9 @@ import { callMigrations } from '../../migrations/calls.js';
 import type { JsonObject } from '../../contracts/json.js';
 import { batchRequest, callsOf } from '../../test/support/batch-request.js';
 import { callInput } from '../../test/support/call-input.js';
-import { decisionOf, inspectionOf } from '../../test/support/pipeline-fixture.js';
+import { decisionOf, inspectionOf } from '../../test/support/judgements.js';
 import { foundInFiles } from '../../test/support/file-bytes.js';
+import { writeMigrated, writeMigratedTogether } from '../../test/support/migrated-file.js';
 import { startPostgres } from '../../test/support/postgres.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
@@ -71,9 +72,10 @@ const shared = (target: StoreTarget) => ({
   target,
   open: (keys = KEYS) => openCallStore({ target, keys: parseKeyRing(keys), now: () => clock }),
 });
-async function sqlitePlace(): Promise<Place> {
+async function sqlitePlace(migrated = (file: string) => writeMigrated(file, callMigrations)): Promise<Place> {
   const folder = await mkdtemp(join(tmpdir(), 'gate-calls-'));
   const file = join(folder, 'calls.db');
+  await migrated(file);
   return {
     ...shared({ file }),
     folder,
@@ -88,8 +90,9 @@ async function sqlitePlace(): Promise<Place> {
     remove: () => rm(folder, { recursive: true, force: true }),
   };
 }
+const IN_ONE_FILE = { calls: callMigrations };
 async function inFilePlace(): Promise<Place> {
-  const { sql, remove, target, folder } = await sqlitePlace();
+  const { sql, remove, target, folder } = await sqlitePlace((made) => writeMigratedTogether(made, IN_ONE_FILE));
   const { file } = target as { file: string };
   let durable: () => Promise<void> = () => Promise.resolve();
   return {
@@ -98,7 +101,7 @@ async function inFilePlace(): Promise<Place> {
       const keys = parseKeyRing(text);
       const opened = await openLocalFile({
         file,
-        migrations: { calls: callMigrations },
+        migrations: IN_ONE_FILE,
         prepare: (store) => sealCalls(store as unknown as Store<CallTables>, keys, () => clock),
       });
       const store = callStoreInFile(opened, { keys, now: () => clock, replica: 'gate-0' });

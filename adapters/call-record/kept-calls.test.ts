@@ -7,7 +7,8 @@ import type { CallInput } from '../../contracts/call.js';
 import { callMigrations } from '../../migrations/calls.js';
 import { batchRequest, callsOf } from '../../test/support/batch-request.js';
 import { callInput } from '../../test/support/call-input.js';
-import { decisionOf } from '../../test/support/pipeline-fixture.js';
+import { writeMigrated, writeMigratedTogether } from '../../test/support/migrated-file.js';
+import { decisionOf } from '../../test/support/judgements.js';
 import { sha256Hex } from '../../domain/crypto/digest.js';
 import { keyRing } from '../../domain/crypto/key-ring.js';
 import { openLocalFile } from '../store/local-file.js';
@@ -36,14 +37,20 @@ const evidence = (of: CallInput): VerdictEvidence => ({
 });
 const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'read_file', arguments: { path: 'a' } } };
 const staged = { body, callback_url: null };
+const IN_ONE_FILE = { calls: callMigrations };
 
 /** The same whether every look goes to the store or memory keeps what is under way, and also after a restart, which keeps nothing. */
 describe.each([
-  ['openCallStore', async (file: string) => openCallStore({ target: { file }, keys, now })],
+  [
+    'openCallStore',
+    (file: string) => writeMigrated(file, callMigrations),
+    async (file: string) => openCallStore({ target: { file }, keys, now }),
+  ],
   [
     'callStoreInFile',
+    (file: string) => writeMigratedTogether(file, IN_ONE_FILE),
     async (file: string): Promise<CallStore> => {
-      const opened = await openLocalFile({ file, migrations: { calls: callMigrations } });
+      const opened = await openLocalFile({ file, migrations: IN_ONE_FILE });
       const store = callStoreInFile(opened, { keys, now });
       return {
         ...store,
@@ -54,7 +61,7 @@ describe.each([
       };
     },
   ],
-] as const)('the call record, %s', (_name, openStore) => {
+] as const)('the call record, %s', (_name, migrated, openStore) => {
   let folder: string;
   let store: CallStore;
   const reopen = async () => {
@@ -63,6 +70,7 @@ describe.each([
   };
   beforeEach(async () => {
     folder = await mkdtemp(join(tmpdir(), 'gate-calls-'));
+    await migrated(join(folder, 'calls.db'));
     store = await openStore(join(folder, 'calls.db'));
   });
   afterEach(async () => {

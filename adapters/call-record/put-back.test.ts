@@ -9,6 +9,7 @@ import { callMigrations } from '../../migrations/calls.js';
 import { ledgerMigrations } from '../../migrations/ledger.js';
 import { callInput } from '../../test/support/call-input.js';
 import { type EditedStore, editedPostgres, editedSqlite, stopEditedPostgres } from '../../test/support/edited-store.js';
+import { writeMigrated, writeMigratedTogether } from '../../test/support/migrated-file.js';
 import { keyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
 import { ledgerInFile } from '../ledger/ledger-in-file.js';
@@ -55,6 +56,8 @@ const straight = (ledger: HeldRows) => ledger;
 async function sqlitePlace(): Promise<Place> {
   const folder = await mkdtemp(join(tmpdir(), 'gate-put-back-'));
   const file = (name: string) => ({ file: join(folder, `${name}.db`) });
+  await writeMigrated(file('calls').file, callMigrations);
+  await writeMigrated(file('ledger').file, ledgerMigrations);
   return {
     edited: editedSqlite(file('calls').file),
     open: (reached = straight) => apart(file('calls'), file('ledger'), reached),
@@ -74,16 +77,18 @@ async function postgresPlace(): Promise<Place> {
   };
 }
 
+const IN_ONE_FILE = { ledger: ledgerMigrations, calls: callMigrations };
 async function inFilePlace(): Promise<Place> {
   const folder = await mkdtemp(join(tmpdir(), 'gate-put-back-'));
   const file = join(folder, 'lite.db');
+  await writeMigratedTogether(file, IN_ONE_FILE);
   let durable: () => Promise<unknown> = () => Promise.resolve();
   return {
     edited: editedSqlite(file, () => durable()),
     async open() {
       const opened = await openLocalFile({
         file,
-        migrations: { ledger: ledgerMigrations, calls: callMigrations },
+        migrations: IN_ONE_FILE,
         prepare: (store) => sealCalls(store as unknown as Store<CallTables>, keys, now),
       });
       durable = () => opened.durable();

@@ -8,6 +8,7 @@ import { CALL_STATES } from '../../contracts/call.js';
 import { callMigrations } from '../../migrations/calls.js';
 import { callInput } from '../../test/support/call-input.js';
 import { type EditedStore, editedPostgres, editedSqlite, stopEditedPostgres } from '../../test/support/edited-store.js';
+import { writeMigrated, writeMigratedTogether } from '../../test/support/migrated-file.js';
 import { sha256Hex } from '../../domain/crypto/digest.js';
 import { type KeyRing, keyRing } from '../../domain/crypto/key-ring.js';
 import type { Store } from '../store/database.js';
@@ -49,10 +50,14 @@ interface Place extends EditedStore {
   remove(): Promise<void>;
 }
 
-async function sqlitePlace(opened: (file: string, keys: KeyRing) => Promise<CallStore>): Promise<Place> {
+async function sqlitePlace(
+  migrated: (file: string) => Promise<void>,
+  opened: (file: string, keys: KeyRing) => Promise<CallStore>,
+): Promise<Place> {
   let store: CallStore | null = null;
   const folder = await mkdtemp(join(tmpdir(), 'gate-tamper-'));
   const file = join(folder, 'calls.db');
+  await migrated(file);
   return {
     async open(keys = KEYS) {
       store = null;
@@ -82,10 +87,13 @@ async function postgresPlace(): Promise<Place> {
   };
 }
 
+const migratedAlone = (file: string) => writeMigrated(file, callMigrations);
+const IN_ONE_FILE = { calls: callMigrations };
+const migratedInOneFile = (file: string) => writeMigratedTogether(file, IN_ONE_FILE);
 const inFile = async (file: string, keys: KeyRing): Promise<CallStore> => {
   const opened = await openLocalFile({
     file,
-    migrations: { calls: callMigrations },
+    migrations: IN_ONE_FILE,
     prepare: (store) => sealCalls(store as unknown as Store<CallTables>, keys, now),
   });
   const store = callStoreInFile(opened, { keys, now });
@@ -193,8 +201,11 @@ const NEVER_NULL: ReadonlySet<string> = new Set([
 const STATES = CALL_STATES.filter((state) => state !== 'tampered');
 
 describe.each([
-  ['openCallStore on SQLite', () => sqlitePlace((file, keys) => openCallStore({ target: { file }, keys, now }))],
-  ['callStoreInFile', () => sqlitePlace(inFile)],
+  [
+    'openCallStore on SQLite',
+    () => sqlitePlace(migratedAlone, (file, keys) => openCallStore({ target: { file }, keys, now })),
+  ],
+  ['callStoreInFile', () => sqlitePlace(migratedInOneFile, inFile)],
   ['openCallStore on Postgres', postgresPlace],
 ])('whoever edits the call store decides nothing by it: %s', (_name, newPlace) => {
   let place: Place;

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { ledgerPlace, NOT_MIGRATED, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';
+import { ledgerPlace, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';
+import { consoleMigrations } from '../../migrations/console.js';
 import { GRANT_LIFE_MS, POLL_SECS, userCodeTyped } from './device-grants.js';
 import { openSessionStore, type SessionStore } from './session-store.js';
 
@@ -12,7 +13,7 @@ describe.each(STORES)('device grants on %s', (kind) => {
   let now: number;
   let sessions: SessionStore;
   beforeEach(async () => {
-    place = await ledgerPlace(kind, { migrated: NOT_MIGRATED });
+    place = await ledgerPlace(kind, { migrated: consoleMigrations });
     now = Date.parse('2026-11-02T10:00:00.000Z');
     sessions = await openSessionStore({
       target: place.target,

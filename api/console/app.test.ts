@@ -1,8 +1,8 @@
 import { DatabaseSync } from '@photostructure/sqlite';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { ACTIONS, PAGES } from '../../console/routes.js';
 import { ROLES } from '../../console/roles.js';
-import type { PendingRequest } from '../../contracts/review.js';
+import type { NewReview, PendingRequest } from '../../contracts/review.js';
 import {
   CONSOLE_OPERATORS,
   CONSOLE_ORIGIN,
@@ -10,13 +10,14 @@ import {
   openConsole,
   type TestBrowser,
 } from '../../test/support/console-over-hil.js';
+import { fixture as openedFor } from '../../test/support/fixture.js';
 import { OPERATOR } from '../../test/support/hil.js';
 
 let fixture: ConsoleFixture;
-beforeEach(async () => {
-  fixture = await openConsole();
-});
-afterEach(() => fixture.close());
+const { sharedHere } = openedFor(
+  async () => (fixture = await openConsole()),
+  () => fixture.close(),
+);
 
 /** Forms of what the console keeps itself for whoever is signed in: they ask no service, and every role has them. */
 const KEPT_HERE: readonly string[] = ['/audit/searches', '/audit/searches/forget'];
@@ -235,13 +236,17 @@ describe.each(ACTIONS.map((action) => [action.path, action] as const))('the form
   let address: string;
   let code: string;
   let other: string;
+  // Of one console, since the refusals leave nothing there: each test has a call, a session and a code of its own.
+  sharedHere();
+  let parked = 0;
   beforeEach(async () => {
-    row = await fixture.hil.park(1);
+    row = await fixture.hil.park(++parked);
     const cookie = (await fixture.browser()).cookie;
     other = (await fixture.sessions.of(cookie))?.id ?? '';
     browser = await fixture.browser();
     code = (await fixture.sessions.grants.begin('192.0.2.7'))?.userCode ?? '';
     address = pathFor(path, row);
+    fixture.away.clear();
     fixture.reached.length = 0;
   });
   const ownStands = async (): Promise<boolean> =>
@@ -337,6 +342,7 @@ describe.each(ACTIONS.map((action) => [action.path, action] as const))('the form
 });
 
 describe('the form /logout', () => {
+  sharedHere();
   let browser: TestBrowser;
   beforeEach(async () => {
     browser = await fixture.browser();
@@ -372,6 +378,7 @@ describe('the form /logout', () => {
 });
 
 describe('POST /auth/links', () => {
+  sharedHere();
   const asked = (headers: Record<string, string | undefined>) =>
     fixture.stranger().post('/auth/links', {}, { accept: 'application/json', ...headers });
   const authorization = `Bearer ${OPERATOR}`;
@@ -491,72 +498,93 @@ describe('what somebody typed', () => {
 
 describe('every page', () => {
   const pages = PAGES.map(({ path }) => path);
+  let row: PendingRequest;
+  /** A console, and a call in it, for every page of a `describe`: a page that is looked at changes nothing. */
+  const whereOneWaits = (over: () => Partial<NewReview> = () => ({})) => {
+    sharedHere();
+    beforeAll(async () => {
+      row = await fixture.hil.park(1, over());
+    });
+    beforeEach(() => {
+      fixture.reached.length = 0;
+    });
+  };
 
-  it.each(pages)('%s leads to the sign-in without a session', async (path) => {
-    const row = await fixture.hil.park(1);
-    fixture.reached.length = 0;
-    const wanted = pathFor(path, row);
-    expect((await fixture.stranger().get(wanted)).headers['location']).toBe(
-      wanted === '/' ? '/login' : `/login?${new URLSearchParams({ return_to: wanted }).toString()}`,
-    );
-    expect(fixture.reached).toEqual([]);
+  describe('without a session', () => {
+    whereOneWaits();
+    it.each(pages)('%s leads to the sign-in', async (path) => {
+      const wanted = pathFor(path, row);
+      expect((await fixture.stranger().get(wanted)).headers['location']).toBe(
+        wanted === '/' ? '/login' : `/login?${new URLSearchParams({ return_to: wanted }).toString()}`,
+      );
+      expect(fixture.reached).toEqual([]);
+    });
   });
 
-  it.each(pages)('%s shows another tenant nothing of a call', async (path) => {
-    const row = await fixture.hil.park(1);
-    const { text } = await (await fixture.browser({ subject: 'operator:glx', tenant: 'globex' })).get(
-      pathFor(path, row),
-    );
-    expect(text).toContain('operator:glx');
-    expect(text).not.toContain('payments-agent');
-    expect(text).not.toContain('SECRET-VALUE');
+  describe('of another tenant', () => {
+    whereOneWaits();
+    it.each(pages)('%s shows nothing of a call', async (path) => {
+      const { text } = await (await fixture.browser({ subject: 'operator:glx', tenant: 'globex' })).get(
+        pathFor(path, row),
+      );
+      expect(text).toContain('operator:glx');
+      expect(text).not.toContain('payments-agent');
+      expect(text).not.toContain('SECRET-VALUE');
+    });
   });
 
-  it.each(pages)('%s stands while a service is away, and says which', async (path) => {
-    const row = await fixture.hil.park(1);
-    const browser = await fixture.browser();
-    for (const name of ['hil', 'ledger'] as const) {
-      fixture.away.add(name);
+  describe('while a service is away', () => {
+    whereOneWaits();
+    beforeEach(() => fixture.away.clear());
+    it.each(pages)('%s stands, and says which', async (path) => {
+      const browser = await fixture.browser();
+      for (const name of ['hil', 'ledger'] as const) {
+        fixture.away.add(name);
+        const { text } = await browser.get(pathFor(path, row));
+        expect(text).toContain('<header class="top">');
+        fixture.away.delete(name);
+      }
+      fixture.away.add('hil').add('ledger').add('policy');
+      fixture.reached.length = 0;
       const { text } = await browser.get(pathFor(path, row));
-      expect(text).toContain('<header class="top">');
-      fixture.away.delete(name);
-    }
-    fixture.away.add('hil').add('ledger').add('policy');
-    fixture.reached.length = 0;
-    const { text } = await browser.get(pathFor(path, row));
-    // A page about the session alone asks nobody.
-    if (fixture.reached.length > 0 || path === '/health-of-services')
-      expect(text).toMatch(/is away|not ready|cannot be reached/);
+      // A page about the session alone asks nobody.
+      if (fixture.reached.length > 0 || path === '/health-of-services')
+        expect(text).toMatch(/is away|not ready|cannot be reached/);
+    });
   });
 
   describe.each(Object.entries(HOSTILE))('with %s from an agent', (_, words) => {
-    it.each(pages)('%s shows it as text', async (path) => {
-      const row = await fixture.hil.park(1, {
-        agent_id: `agent ${words}`,
-        request_payload: {
-          method: 'tools/call',
-          params: { name: `tool ${words}`, arguments: { [`key ${words}`]: `value ${words}`, list: [words] } },
-        },
-        risk_summary: `risk ${words}`,
-        review_reasons: [`reason ${words}`],
-      });
+    whereOneWaits(() => ({
+      agent_id: `agent ${words}`,
+      request_payload: {
+        method: 'tools/call',
+        params: { name: `tool ${words}`, arguments: { [`key ${words}`]: `value ${words}`, list: [words] } },
+      },
+      risk_summary: `risk ${words}`,
+      review_reasons: [`reason ${words}`],
+    }));
+    beforeEach(() => {
       fixture.ledger = (asked) =>
         asked === '/verify'
           ? { valid: true, entries_checked: 1, first_invalid_seq: null }
           : [hostileEntry(words, row.correlation_id)];
+    });
+    it.each(pages)('%s shows it as text', async (path) => {
       const { text } = await (await fixture.browser()).get(pathFor(path, row));
       assertInert(text);
     });
   });
 
-  it.each(pages)('%s stays small however much an agent sends', async (path) => {
-    const row = await fixture.hil.park(1, {
+  describe('however much an agent sends', () => {
+    whereOneWaits(() => ({
       agent_id: 'a'.repeat(256),
       request_payload: { method: 'tools/call', params: { name: 'tool', arguments: { text: '<b>'.repeat(200_000) } } },
+    }));
+    it.each(pages)('%s stays small', async (path) => {
+      const { text } = await (await fixture.browser()).get(pathFor(path, row));
+      expect(text.length).toBeLessThan(1_500_000);
+      expect(text).not.toContain('<b><b>');
     });
-    const { text } = await (await fixture.browser()).get(pathFor(path, row));
-    expect(text.length).toBeLessThan(1_500_000);
-    expect(text).not.toContain('<b><b>');
   });
 });
 

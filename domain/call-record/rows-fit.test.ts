@@ -5,7 +5,7 @@ import { alarmRow } from '../../activities/ledger.js';
 import type { JsonObject } from '../../contracts/json.js';
 import { callInput } from '../../test/support/call-input.js';
 import { ledgerPlace, type TestLedgerPlace } from '../../test/support/ledger.js';
-import { decisionOf, inspectionOf } from '../../test/support/pipeline-fixture.js';
+import { decisionOf, inspectionOf } from '../../test/support/judgements.js';
 import { seededRandom } from '../../test/support/random.js';
 import { type WholeLedger, openLedger } from '../../test/support/whole-ledger.js';
 import { ownRow } from '../ledger/own-rows.js';

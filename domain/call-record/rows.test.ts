@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
 import { newLedgerRow } from '../../contracts/ledger.js';
 import { callInput } from '../../test/support/call-input.js';
-import { decisionOf, inspectionOf } from '../../test/support/pipeline-fixture.js';
+import { decisionOf, inspectionOf } from '../../test/support/judgements.js';
 import { canonicalJson, sha256Hex } from '../crypto/digest.js';
 import { foldVerdict } from '../pipeline/verdict.js';
 import type { CallRecord, RecordedDecision, RecordedOutcome, StagedRequest } from './record.js';

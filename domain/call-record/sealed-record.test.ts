@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { callInput } from '../../test/support/call-input.js';
-import { decisionOf, inspectionOf } from '../../test/support/pipeline-fixture.js';
+import { decisionOf, inspectionOf } from '../../test/support/judgements.js';
 import { keepCanonical } from '../crypto/digest.js';
 import { keyRing } from '../crypto/key-ring.js';
 import { foldVerdict } from '../pipeline/verdict.js';

@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import { withDetail } from '../../api/proxy/answers.js';
 import { observedInspector } from '../../api/brain/metrics.js';
 import type { InspectionResponse } from '../../contracts/inspection.js';
-import { inspectionOf } from '../../test/support/pipeline-fixture.js';
+import { inspectionOf } from '../../test/support/judgements.js';
 import type { CallRecord } from '../call-record/record.js';
 import { rowsOf } from '../call-record/rows.js';
 import { worstInspection } from '../mcp/batch.js';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { decisionOf } from '../../test/support/pipeline-fixture.js';
+import { decisionOf } from '../../test/support/judgements.js';
 import { judgeSiblings, worstDecision } from './batch.js';
 
 describe('the decision on a batch', () => {

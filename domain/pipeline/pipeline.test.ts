@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { CallInput, CallState, CallSummary } from '../../contracts/call.js';
 import type { PolicyDecision } from '../../contracts/policy.js';
 import { callInput } from '../../test/support/call-input.js';
-import { decisionOf, inspectionOf } from '../../test/support/pipeline-fixture.js';
+import { decisionOf, inspectionOf } from '../../test/support/judgements.js';
 import {
   APPROVED_CLAIM_LIMIT_MS,
   type Evaluated,

@@ -4,7 +4,7 @@ import type { InspectionResponse } from '../../contracts/inspection.js';
 import type { PolicyDecision } from '../../contracts/policy.js';
 import { loadPolicySet } from '../../adapters/policy/load-policy-set.js';
 import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
-import { decisionOf, inspectionOf } from '../../test/support/pipeline-fixture.js';
+import { decisionOf, inspectionOf } from '../../test/support/judgements.js';
 import { foldVerdict, intentScore } from './verdict.js';
 
 const brain = (change: Partial<InspectionResponse> = {}): InspectionResponse => ({ ...inspectionOf(true), ...change });

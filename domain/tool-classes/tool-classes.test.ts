@@ -1,15 +1,12 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import type { LedgerEntry, NewLedgerRow } from '../../contracts/ledger.js';
+import { callMigrations } from '../../migrations/calls.js';
 import { toolClassMigrations } from '../../migrations/tool-classes.js';
 import { toolPinMigrations } from '../../migrations/tool-pins.js';
-import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
+import { ledgerPlace, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';
 import { openClasses, type OpenClasses } from '../../test/support/tool-classes.js';
 import { keyRing } from '../crypto/key-ring.js';
-import type { StoreTarget } from '../../adapters/store/database.js';
 import { operatorsClasses, toolClassing } from './tool-classes.js';
 import { timePasses } from '../../test/support/waiting.js';
 
@@ -18,20 +15,8 @@ const UPSTREAM = 'https://tools.example/mcp';
 const OPERATOR = { tenant: 'acme', subject: 'operator:dev' };
 const [FIRST, SECOND] = ['a'.repeat(64), 'b'.repeat(64)] as const;
 
-let postgres: TestPostgres | null = null;
-afterAll(() => postgres?.stop());
-let schemas = 0;
-const places: Record<string, (folder: string) => Promise<StoreTarget>> = {
-  SQLite: async (folder) => ({ file: join(folder, 'calls.db') }),
-  async Postgres() {
-    postgres ??= await startPostgres();
-    return { url: postgres.url, schema: `tools_${(schemas += 1)}` };
-  },
-};
-
-describe.each(Object.entries(places))('what operators say of tools, on %s', (_name, placeOf) => {
-  let folder: string;
-  let target: StoreTarget;
+describe.each(STORES)('what operators say of tools, on %s', (kind) => {
+  let place: TestLedgerPlace;
   let open: OpenClasses[];
   let rows: NewLedgerRow[];
   let ledgerIsAway: boolean;
@@ -47,14 +32,13 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
         return [];
       },
     };
-    const made = await openClasses({ target, ledger, keys, upstream });
+    const made = await openClasses({ target: place.target, ledger, keys, upstream });
     open.push(made);
     return made;
   };
   let gate: OpenClasses;
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gate-tools-'));
-    target = await placeOf(folder);
+    place = await ledgerPlace(kind, { migrated: callMigrations });
     open = [];
     rows = [];
     ledgerIsAway = false;
@@ -62,7 +46,7 @@ describe.each(Object.entries(places))('what operators say of tools, on %s', (_na
   }, 60_000);
   afterEach(async () => {
     for (const one of open) await one.db.close();
-    await rm(folder, { recursive: true, force: true });
+    await place.remove();
   });
   const saw = (agent: string, tools: Readonly<Record<string, string>>, whole = false) =>
     gate.pins.saw({ tenant: 'acme', agent }, new Map(Object.entries(tools)), whole);

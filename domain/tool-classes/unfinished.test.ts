@@ -1,14 +1,12 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { sql } from 'kysely';
 import type { LedgerEntry } from '../../contracts/ledger.js';
 import type { ToolClass } from '../../contracts/policy.js';
-import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
+import { callMigrations } from '../../migrations/calls.js';
+import { ledgerPlace, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';
 import { seededRandom } from '../../test/support/random.js';
 import { openClasses, type OpenClasses } from '../../test/support/tool-classes.js';
 import { keyRing } from '../crypto/key-ring.js';
@@ -23,24 +21,8 @@ const UPSTREAM = 'https://tools.example/mcp';
 const OPERATOR = { tenant: 'acme', subject: 'operator:dev' };
 const WRITER = fileURLToPath(new URL('../../dist/test/support/class-writer.js', import.meta.url));
 
-let postgres: TestPostgres | null = null;
-afterAll(() => postgres?.stop());
-let schemas = 0;
-const places: Record<string, (folder: string) => Promise<readonly [calls: StoreTarget, ledger: StoreTarget]>> = {
-  SQLite: async (folder) => [{ file: join(folder, 'calls.db') }, { file: join(folder, 'ledger.db') }],
-  async Postgres() {
-    postgres ??= await startPostgres();
-    const { url } = postgres;
-    schemas += 1;
-    return [
-      { url, schema: `unfinished_${schemas}` },
-      { url, schema: `unfinished_ledger_${schemas}` },
-    ];
-  },
-};
-
-describe.each(Object.entries(places))('a change of a class that is not finished, on %s', (_name, placeOf) => {
-  let folder: string;
+describe.each(STORES)('a change of a class that is not finished, on %s', (kind) => {
+  let places: TestLedgerPlace[];
   let calls: StoreTarget;
   let rowsAt: StoreTarget;
   let open: OpenClasses[];
@@ -66,8 +48,9 @@ describe.each(Object.entries(places))('a change of a class that is not finished,
     (await ledger?.byCorrelation(classesIdOf('acme', UPSTREAM), { tenant: 'acme' })) ?? [];
   const kinds = async () => (await rows()).map(({ event_kind: kind }) => kind);
   beforeEach(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'gate-unfinished-'));
-    [calls, rowsAt] = await placeOf(folder);
+    const [callsPlace, ledgerHome] = [await ledgerPlace(kind, { migrated: callMigrations }), await ledgerPlace(kind)];
+    places = [callsPlace, ledgerHome];
+    [calls, rowsAt] = [callsPlace.target, ledgerHome.target];
     open = [];
     ledger = null;
     await process_();
@@ -75,7 +58,7 @@ describe.each(Object.entries(places))('a change of a class that is not finished,
   }, 60_000);
   afterEach(async () => {
     await closeAll();
-    await rm(folder, { recursive: true, force: true });
+    for (const place of places) await place.remove();
   });
 
   /** Runs a process that is killed while it classes the tool. */

@@ -17,7 +17,9 @@ import type { Service } from '../../api/plugins/service.js';
 import type { AboutConsole } from '../../console/visit.js';
 import type { CarriedSettlement, SignedDecision } from '../../contracts/review.js';
 import type { DecisionOutcome } from '../../domain/review/ports.js';
+import { consoleMigrations } from '../../migrations/console.js';
 import { type HilFixture, OPERATOR, openHil, OTHER_OPERATOR } from './hil.js';
+import { writeMigrated } from './migrated-file.js';
 import { ABOUT } from './about-console.js';
 
 export const CONSOLE_HOST = 'localhost:8085';
@@ -288,6 +290,7 @@ export async function openConsole(
       await hil.close();
     },
   };
+  await writeMigrated(target.file, consoleMigrations);
   let current = await open();
   return fixture;
 }

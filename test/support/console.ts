@@ -10,7 +10,9 @@ import type { Assets } from '../../api/console/assets.js';
 import { type ConsoleOptions, createConsoleService } from '../../api/console/app.js';
 import { consoleMetrics } from '../../api/console/metrics.js';
 import type { SignInMode } from '../../api/console/sign-in/mode.js';
+import { consoleMigrations } from '../../migrations/console.js';
 import { ABOUT } from './about-console.js';
+import { writeMigrated } from './migrated-file.js';
 import { readVouching } from '../../domain/review/vouching.js';
 
 /** What the console asked another service. */
@@ -49,8 +51,10 @@ export async function openConsole(options: {
     trustedProxies = [],
     assets = { style: asset('/static/style'), script: asset('/static/script') },
   } = options;
+  const file = join(directory, 'console.db');
+  await writeMigrated(file, consoleMigrations);
   const sessions = await openSessionStore({
-    target: { file: join(directory, 'console.db') },
+    target: { file },
     key: Buffer.alloc(32, 9),
     idleMs: 28_800_000,
     clock,

@@ -58,18 +58,13 @@ export async function editedPostgres(
 ): Promise<EditedStore & { readonly target: { readonly url: string; readonly schema: string } }> {
   await databases.get(name)?.stop();
   const database = await startPostgres({ migrated: { schema: SCHEMA, migrations } });
-  databases.set(name, database);
   const { url } = database;
+  const editor = new pg.Pool({ connectionString: url, max: 1, options: `-c search_path=${SCHEMA}` });
+  databases.set(name, { url, stop: async () => (await editor.end(), await database.stop()) });
   const all: EditedStore['all'] = async (text, values = []) => {
-    const client = new pg.Client({ connectionString: url, options: `-c search_path=${SCHEMA}` });
-    await client.connect();
     let at = 0;
-    try {
-      const numbered = text.replace(/\?/g, () => `$${(at += 1)}`);
-      return (await client.query<Record<string, unknown>>(numbered, [...values])).rows;
-    } finally {
-      await client.end();
-    }
+    const numbered = text.replace(/\?/g, () => `$${(at += 1)}`);
+    return (await editor.query<Record<string, unknown>>(numbered, [...values])).rows;
   };
   return {
     ...editedWith(

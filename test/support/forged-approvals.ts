@@ -3,7 +3,8 @@ import type { CallInput } from '../../contracts/call.js';
 import type { SignedDecision } from '../../contracts/review.js';
 import type { RecordedDecision } from '../../domain/call-record/record.js';
 import { signDecision } from '../../domain/review/decision-signature.js';
-import { inspectionOf, type PipelineFixture } from './pipeline-fixture.js';
+import { inspectionOf } from './judgements.js';
+import type { PipelineFixture } from './pipeline-fixture.js';
 
 /** A call that waits, by the pipeline's own activities. */
 export async function parked(

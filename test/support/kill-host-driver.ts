@@ -289,11 +289,11 @@ export async function until<T>(
   limitMs = 200_000,
 ): Promise<T> {
   const deadline = Date.now() + limitMs;
-  for (;;) {
+  for (let pauseMs = 5; ; pauseMs = Math.min(2 * pauseMs, 100)) {
     const seen = await look();
     if (condition(seen)) return seen;
     if (Date.now() > deadline) throw new Error(`${what}: not within ${limitMs} ms; last seen ${JSON.stringify(seen)}`);
-    await timePasses(100, 'until the next look');
+    await timePasses(pauseMs, 'until the next look');
   }
 }
 

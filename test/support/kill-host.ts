@@ -30,7 +30,7 @@ import type { SandboxReport } from '../../contracts/sandbox.js';
 import { noToolClasses } from '../../domain/tool-classes/port.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../../workers/activities.js';
 import { PROBES_FILE } from './kill-host-tools.js';
-import { decisionOf, inspectionOf } from './pipeline-fixture.js';
+import { decisionOf, inspectionOf } from './judgements.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
 import type { LedgerReader } from '../../domain/ledger/ports.js';
 import type { CallRunner } from '../../domain/pipeline/call-runner.js';

@@ -6,7 +6,7 @@ import { rowsOf } from '../../domain/call-record/rows.js';
 import { uuidFromDigest } from '../../domain/crypto/digest.js';
 import { foldVerdict } from '../../domain/pipeline/verdict.js';
 import { callInput } from './call-input.js';
-import { decisionOf, inspectionOf } from './pipeline-fixture.js';
+import { decisionOf, inspectionOf } from './judgements.js';
 
 export interface TestCall {
   /** Any text: the correlation id is made of it. */

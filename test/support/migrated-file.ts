@@ -3,27 +3,36 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Migration } from 'kysely';
 import { openStore } from '../../adapters/store/database.js';
+import { openLocalFile } from '../../adapters/store/local-file.js';
 
 type Migrations = Readonly<Record<string, Migration>>;
+type Migrated = (file: string) => Promise<{ close(): Promise<unknown> }>;
 
-const migratedFiles = new Map<Migrations, Promise<Buffer>>();
+const migratedFiles = new Map<object, Promise<Buffer>>();
 
 /**
  * Puts a SQLite file there that has these migrations behind it, for whoever opens it next. The product's own code migrates the first one of
  * a process; every other one is a copy, which takes a fifth of the time.
  */
-export async function writeMigrated(file: string, migrations: Migrations): Promise<void> {
-  const known = migratedFiles.get(migrations) ?? migrated(migrations);
-  migratedFiles.set(migrations, known);
+export const writeMigrated = (file: string, migrations: Migrations): Promise<void> =>
+  write(file, migrations, (first) => openStore({ file: first }, { ...migrations }));
+
+/** The same for a file that several authorities share, as lite's: each set is known by the object that holds them all. */
+export const writeMigratedTogether = (file: string, sets: Readonly<Record<string, Migrations>>): Promise<void> =>
+  write(file, sets, (first) => openLocalFile({ file: first, migrations: { ...sets } }));
+
+async function write(file: string, key: object, open: Migrated): Promise<void> {
+  const known = migratedFiles.get(key) ?? migrated(open);
+  migratedFiles.set(key, known);
   writeFileSync(file, await known, { mode: 0o600 });
 }
 
-async function migrated(migrations: Migrations): Promise<Buffer> {
+async function migrated(open: Migrated): Promise<Buffer> {
   const directory = mkdtempSync(join(tmpdir(), 'gate-migrated-'));
   const file = join(directory, 'migrated.db');
   try {
     // Closed, it is whole: its write-ahead log is empty.
-    await (await openStore({ file }, { ...migrations })).close();
+    await (await open(file)).close();
     return readFileSync(file);
   } finally {
     rmSync(directory, { recursive: true, force: true });

@@ -1,15 +1,15 @@
 import { APPROVERS } from './approvers.js';
 import { generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
 import type { Runs } from '../../activities/reconcile.js';
 import type { CallInput, CallSummary } from '../../contracts/call.js';
-import type { InspectionResponse } from '../../contracts/inspection.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { HeldRows, Ledger, LedgerEntry } from '../../contracts/ledger.js';
-import type { ApprovalTier, PolicyDecision } from '../../contracts/policy.js';
+import type { ApprovalTier } from '../../contracts/policy.js';
 import type { SignedDecision } from '../../contracts/review.js';
 import { openCallStore } from '../../adapters/call-record/call-store.js';
 import { canonicalDigest } from '../../domain/crypto/digest.js';
@@ -30,6 +30,11 @@ import { loadAnalyzer } from '../../adapters/sandbox/analyzer.js';
 import { createInProcessRunner, type InProcessRunner } from '../../lite/in-process-runner.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../../workers/activities.js';
 import { callInput } from './call-input.js';
+import { decisionOf, inspectionOf } from './judgements.js';
+import { callMigrations } from '../../migrations/calls.js';
+import { hilMigrations } from '../../migrations/hil.js';
+import { ledgerMigrations } from '../../migrations/ledger.js';
+import { writeMigrated } from './migrated-file.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
 import type { Passkeys, PasskeyStore } from '../../domain/review/passkeys.js';
 import { type Clock, machineClock } from '../../lite/clock.js';
@@ -151,6 +156,9 @@ export async function openPipeline({
     receiver: 'up',
     ...given,
   };
+  const stores = { 'ledger.db': ledgerMigrations, 'calls.db': callMigrations, 'hil.db': hilMigrations };
+  if (!existsSync(join(home, 'calls.db')))
+    for (const [name, migrations] of Object.entries(stores)) await writeMigrated(join(home, name), migrations);
   const ledger = await openLedger({ target: { file: join(home, 'ledger.db') }, sidecarKeys: TEST_KEYS('sidecars') });
   const whileUp = async <Answer>(ask: () => Promise<Answer>): Promise<Answer> => {
     if (script.ledger === 'down') throw new GateError('ledger_store_unavailable', 'the ledger is away');
@@ -359,38 +367,3 @@ export async function openPipeline({
     },
   };
 }
-
-export const inspectionOf = (authorized: boolean): InspectionResponse => ({
-  authorized,
-  reason: authorized ? 'routine' : 'injection: ignore previous instructions',
-  intent_category: authorized ? 'Information Retrieval' : 'Meta-Reasoning',
-  persona_drift_score: 0.1,
-  injection_detected: !authorized,
-  injection_confidence: authorized ? 0 : 0.6,
-  malicious_code_detected: false,
-  malicious_code_confidence: 0,
-  compromised_package_detected: false,
-  compromised_package_confidence: 0,
-  sequence_escalation_score: 0,
-  drift_available: true,
-  cost_micros: 0,
-  evidence: {
-    brain_version: 'test',
-    mock_mode: true,
-    provider_models: {},
-    prompt_sha256: {},
-    embedding_model: 'test',
-    drift_threshold: 0.6,
-    injection_heuristic_level: 'standard',
-    cache_served: false,
-  },
-});
-
-export const decisionOf = (tier: Script['tier']): PolicyDecision => ({
-  allow: tier === 'green',
-  reasons: tier === 'red' ? ['Violation: destructive'] : [],
-  review_reasons: tier === 'yellow' ? ['Review: money movement'] : [],
-  retention_class: 'standard',
-  approval_tier: 'standard',
-  policy_bundle: { schema_version: 1, version: '2026-11-21.1', hash_sha256: 'sha256:test', policy_count: 1 },
-});

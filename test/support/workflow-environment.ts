@@ -1,3 +1,4 @@
+import { EventEmitter, on } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -77,6 +78,7 @@ export async function openWorkflowEnvironment(
     running.push(worker.run());
   };
   await Promise.all([TASK_QUEUE, parkedQueueOf(TASK_QUEUE), owedQueueOf(TASK_QUEUE)].map(serve));
+  const replays = replaying({ workflowBundle, dataConverter });
   const circuit = createEngineCircuit({
     probe: (deadlineMs) => connection.withDeadline(deadlineMs, () => connection.workflowService.getSystemInfo({})),
   });
@@ -90,14 +92,35 @@ export async function openWorkflowEnvironment(
     starter: createReviewStarter({ client, circuit }, { taskQueue: TASK_QUEUE }),
     settleRow: createRowSettler({ client, circuit }, TASK_QUEUE),
     serve,
-    replay: (history) => LeanWorker.runReplayHistory({ workflowBundle, dataConverter }, history),
+    replay: replays.replay,
     async close() {
       circuit.close();
+      await replays.close();
       for (const worker of workers) worker.shutdown();
       await Promise.all(running);
       await env.teardown();
       rmSync(folder, { recursive: true, force: true });
     },
+  };
+}
+
+/** One worker for all histories: to begin one takes longer than to run a history again. */
+function replaying(options: Parameters<typeof LeanWorker.runReplayHistories>[0]) {
+  const given = new EventEmitter();
+  const each = on(given, 'history');
+  async function* histories() {
+    for await (const [history] of each) yield { workflowId: 'fake', history: history as History };
+  }
+  let results: ReturnType<typeof LeanWorker.runReplayHistories> | undefined;
+  return {
+    async replay(history: History): Promise<void> {
+      results ??= LeanWorker.runReplayHistories(options, histories());
+      given.emit('history', history);
+      const { done, value } = await results.next();
+      if (done) throw new Error('the worker that replays has ended');
+      if (value.error) throw value.error;
+    },
+    close: async () => void (await results?.return?.()),
   };
 }
 

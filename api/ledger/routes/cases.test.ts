@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { IncidentCase } from '../../../contracts/cases.js';
+import { fixture } from '../../../test/support/fixture.js';
 import { STORES, testRow } from '../../../test/support/ledger.js';
 import { ledgerService, type TestLedgerService } from '../../../test/support/ledger-service.js';
 
@@ -8,12 +9,15 @@ const NOWHERE = '/cases/99999999-9999-4999-8999-999999999999';
 
 describe.each(STORES)('cases on %s', (kind) => {
   let gate: TestLedgerService;
-  let now: number;
-  beforeEach(async () => {
+  let now = AT;
+  // Where each test opens a case of its own and looks at that one, they share the ledger.
+  const { sharedHere } = fixture(
+    async () => (gate = await ledgerService(kind, { ledger: { clock: () => now } })),
+    () => gate.close(),
+  );
+  beforeEach(() => {
     now = AT;
-    gate = await ledgerService(kind, { ledger: { clock: () => now } });
   });
-  afterEach(() => gate.close());
 
   const opened = async (change: Record<string, unknown> = {}) =>
     (await gate.call<IncidentCase>('POST /cases', { title: 'a case', agent_ids: [], correlation_ids: [], ...change }))
@@ -22,6 +26,7 @@ describe.each(STORES)('cases on %s', (kind) => {
     (await gate.call<{ case: IncidentCase; evidence: { seq: number }[] }>(`GET /cases/${id}`)).body;
 
   describe('POST /cases', () => {
+    sharedHere();
     it('opens a case: 201, its ids once each, and the first line of its timeline', async () => {
       const answer = await gate.call<IncidentCase>('POST /cases', {
         title: 'refunds at night',
@@ -116,6 +121,7 @@ describe.each(STORES)('cases on %s', (kind) => {
   });
 
   describe('POST /cases/{id}/timeline', () => {
+    sharedHere();
     it('adds a line, its time in the form of the chain', async () => {
       const { id } = await opened();
       const line = { at: '2026-01-02T01:00:00+01:00', kind: 'call', actor: 'dev', detail: 'spoke to the owner' };
@@ -153,6 +159,7 @@ describe.each(STORES)('cases on %s', (kind) => {
   });
 
   describe('POST /cases/{id}/status', () => {
+    sharedHere();
     it('moves between any two, once per move', async () => {
       const { id } = await opened();
       for (const status of ['contained', 'contained', 'closed', 'open'])
@@ -176,6 +183,7 @@ describe.each(STORES)('cases on %s', (kind) => {
   });
 
   describe('POST /cases/{id}/classify', () => {
+    sharedHere();
     it.each([
       ['serious', '2026-01-17T03:04:05.006Z'],
       ['death', '2026-01-12T03:04:05.006Z'],
@@ -213,6 +221,7 @@ describe.each(STORES)('cases on %s', (kind) => {
   });
 
   describe('POST /cases/{id}/attach', () => {
+    sharedHere();
     it('adds what is not there yet', async () => {
       const { id } = await opened({ agent_ids: ['a'] });
       const more = { agent_ids: ['b', 'a'], correlation_ids: ['c'] };
@@ -272,33 +281,6 @@ describe.each(STORES)('cases on %s', (kind) => {
       expect((await gate.call(`GET /cases/${acme.id}?tenant=acme`)).status).toBe(200);
     });
 
-    it.each([
-      ['GET', '', undefined],
-      ['POST', '/timeline', { at: '2026-01-02T01:00:00Z', kind: 'k', actor: 'a', detail: '' }],
-      ['POST', '/status', { status: 'closed' }],
-      ['POST', '/classify', { severity: 'death' }],
-      ['POST', '/attach', { agent_ids: ['x'], correlation_ids: [] }],
-    ] as const)(
-      '%s /cases/{id}%s of another tenant, or of none, is 404 and changes nothing',
-      async (method, path, body) => {
-        for (const { id } of [await open('globex'), await open(null)]) {
-          expect(await gate.call(`${method} /cases/${id}${path}?tenant=acme`, body)).toMatchObject({
-            status: 404,
-            body: { error: 'case_not_found' },
-          });
-          expect((await read(id)).case).toMatchObject({
-            status: 'open',
-            agent_ids: ['bot'],
-            timeline: [{ kind: 'opened' }],
-          });
-        }
-        expect(await gate.ledger.cases.notifyAuthority({ post: () => Promise.resolve(), intervalMs: 1_000 })).toEqual({
-          delivered: 0,
-          failed: 0,
-        });
-      },
-    );
-
     it('a case shows the rows of its tenant alone, whoever asks', async () => {
       await gate.ledger.append([
         testRow({ agent_id: 'bot', tenant: 'acme' }),
@@ -310,8 +292,40 @@ describe.each(STORES)('cases on %s', (kind) => {
       expect((await read((await open(null)).id)).evidence.map(({ seq }) => seq)).toEqual([2, 1]);
     });
 
-    it.each(['', 'a b', '../x'])('a tenant that is none is refused: %j', async (tenant) => {
-      expect((await gate.call(`GET /cases?tenant=${encodeURIComponent(tenant)}`)).status).toBe(400);
+    describe('refused', () => {
+      sharedHere();
+      it.each([
+        ['GET', '', undefined],
+        ['POST', '/timeline', { at: '2026-01-02T01:00:00Z', kind: 'k', actor: 'a', detail: '' }],
+        ['POST', '/status', { status: 'closed' }],
+        ['POST', '/classify', { severity: 'death' }],
+        ['POST', '/attach', { agent_ids: ['x'], correlation_ids: [] }],
+      ] as const)(
+        '%s /cases/{id}%s of another tenant, or of none, is 404 and changes nothing',
+        async (method, path, body) => {
+          for (const { id } of [await open('globex'), await open(null)]) {
+            expect(await gate.call(`${method} /cases/${id}${path}?tenant=acme`, body)).toMatchObject({
+              status: 404,
+              body: { error: 'case_not_found' },
+            });
+            expect((await read(id)).case).toMatchObject({
+              status: 'open',
+              agent_ids: ['bot'],
+              timeline: [{ kind: 'opened' }],
+            });
+          }
+          expect(await gate.ledger.cases.notifyAuthority({ post: () => Promise.resolve(), intervalMs: 1_000 })).toEqual(
+            {
+              delivered: 0,
+              failed: 0,
+            },
+          );
+        },
+      );
+
+      it.each(['', 'a b', '../x'])('a tenant that is none is refused: %j', async (tenant) => {
+        expect((await gate.call(`GET /cases?tenant=${encodeURIComponent(tenant)}`)).status).toBe(400);
+      });
     });
   });
 

@@ -3,12 +3,13 @@ import { createHash, createPublicKey, generateKeyPairSync, type KeyObject } from
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { LedgerOptions } from '../../../adapters/ledger/ledger-store.js';
 import type { Manifest } from '../../../domain/evidence/regulatory/manifest.js';
 import { verifyRegulatoryBundle } from '../../../adapters/evidence/regulatory/verify-bundle.js';
 import { keyFileSigner } from '../../../domain/ledger/signatures/blob-signer.js';
 import { pack, unpack } from '../../../test/support/bundle.js';
+import { fixture } from '../../../test/support/fixture.js';
 import { STORES, testRow } from '../../../test/support/ledger.js';
 import { ledgerService, type TestLedgerService } from '../../../test/support/ledger-service.js';
 
@@ -32,17 +33,19 @@ describe.each(STORES)('POST /export/regulatory on %s', (kind) => {
     });
     gate = await ledgerService(kind, { ledger: { clock: () => now, signer, keySet: signer.keySet, ...options } });
   };
-  beforeEach(async () => {
-    now = AT;
-    folder = mkdtempSync(join(tmpdir(), 'gate-regulatory-'));
-    key = generateKeyPairSync('ed25519');
-    pem = createPublicKey(key.privateKey).export({ type: 'spki', format: 'pem' }).toString();
-    await start();
-  });
-  afterEach(async () => {
-    await gate.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  const { sharedHere } = fixture(
+    async () => {
+      now = AT;
+      folder = mkdtempSync(join(tmpdir(), 'gate-regulatory-'));
+      key = generateKeyPairSync('ed25519');
+      pem = createPublicKey(key.privateKey).export({ type: 'spki', format: 'pem' }).toString();
+      await start();
+    },
+    async () => {
+      await gate.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  );
 
   const ask = (query = `tenant=acme&${WINDOW}`, body?: string, headers: Record<string, string> = {}) =>
     gate.call(`POST /export/regulatory?${query}`, body, {
@@ -255,6 +258,14 @@ describe.each(STORES)('POST /export/regulatory on %s', (kind) => {
   });
 
   describe('a bundle that was changed', () => {
+    sharedHere();
+    let handedOut: Awaited<ReturnType<typeof exported>>;
+    beforeAll(async () => {
+      await fill();
+      handedOut = await exported();
+    });
+    /** The bundle as it was handed out, for each test to change. */
+    const asHandedOut = () => ({ bytes: handedOut.bytes, files: new Map(handedOut.files) });
     /** Corrects all digests, like an attacker who has everything but the key. */
     const mended = (
       files: Map<string, Buffer>,
@@ -267,7 +278,6 @@ describe.each(STORES)('POST /export/regulatory on %s', (kind) => {
     };
 
     it('is found out, whichever byte of whichever file it was', async () => {
-      await fill();
       const { files } = await exported(`tenant=acme&${WINDOW}${ALL}`, 'prose\n');
       for (const [name, bytes] of files) {
         for (let trial = 0; trial < 12; trial++) {
@@ -291,8 +301,7 @@ describe.each(STORES)('POST /export/regulatory on %s', (kind) => {
       bytes.toString('latin1', bytes.lastIndexOf(10, at) + 1, (bytes.indexOf(10, at) + 1 || bytes.length + 1) - 1);
 
     it('is found out by the signature even when every digest was put right', async () => {
-      await fill();
-      const { files } = await exported();
+      const { files } = asHandedOut();
       const lines = String(files.get('entries.ndjson')).split('\n');
       const shorter = Buffer.from(`${lines.slice(1, 4).join('\n')}\n`);
       const forged = mended(new Map(files).set('entries.ndjson', shorter), (manifest) =>
@@ -329,8 +338,7 @@ describe.each(STORES)('POST /export/regulatory on %s', (kind) => {
         'entries.ndjson',
       ],
     ])('is found out without the key when %s and the digest was put right', async (_, change, where) => {
-      await fill();
-      const { files } = await exported();
+      const { files } = asHandedOut();
       const rows = change(String(files.get('entries.ndjson')).trim().split('\n'));
       const bytes = Buffer.from(`${rows.join('\n')}\n`);
       const forged = mended(new Map(files).set('entries.ndjson', bytes), (manifest) =>
@@ -341,8 +349,7 @@ describe.each(STORES)('POST /export/regulatory on %s', (kind) => {
     });
 
     it('is not called whole without a key, and not with another', async () => {
-      await fill();
-      const { bytes } = await exported();
+      const { bytes } = asHandedOut();
       const without = await verdictOf(bytes, null);
       expect([without.valid, without.checks.every(({ holds }) => holds)]).toEqual([false, true]);
       expect(without.notes[0]).toContain('no public key was given');
@@ -351,13 +358,14 @@ describe.each(STORES)('POST /export/regulatory on %s', (kind) => {
     });
 
     it('is found out when it is cut off or is no archive', async () => {
-      const { bytes } = await exported();
+      const { bytes } = asHandedOut();
       for (const broken of [bytes.subarray(0, bytes.length / 2), Buffer.from('hello'), Buffer.alloc(0)])
         expect((await verdictOf(broken)).checks).toMatchObject([{ what: 'archive', holds: false }]);
     });
   });
 
-  describe('refuses', () => {
+  describe('refuses, and appends nothing', () => {
+    sharedHere();
     it.each([
       ['no tenant', WINDOW, 'tenant_required'],
       ['a tenant that is none', `tenant=a/b&${WINDOW}`, 'tenant_required'],
@@ -373,8 +381,17 @@ describe.each(STORES)('POST /export/regulatory on %s', (kind) => {
     it.each([['application/json'], ['application/octet-stream'], ['image/png']])('a body of type %s', async (type) => {
       const answer = await ask(undefined, '{}', { 'content-type': type });
       expect([answer.status, answer.body['error']]).toEqual([400, 'unsupported_media_type']);
+      expect(await gate.ledger.head()).toMatchObject({ length: 0 });
     });
 
+    it('everybody but the console', async () => {
+      for (const as of ['service-deep-review', 'service-proxy', 'service-identity', 'agent-workload'])
+        expect((await gate.call(`POST /export/regulatory?tenant=acme&${WINDOW}`, undefined, { as })).status).toBe(403);
+      expect(await gate.ledger.head()).toMatchObject({ length: 0 });
+    });
+  });
+
+  describe('refuses', () => {
     it('prose of more than 1 MiB, and takes exactly 1 MiB', async () => {
       expect(await ask(undefined, 'x'.repeat(1_048_577))).toMatchObject({
         status: 413,
@@ -394,11 +411,6 @@ describe.each(STORES)('POST /export/regulatory on %s', (kind) => {
         status: 400,
         body: { error: 'tenant_scope_required' },
       });
-    });
-
-    it('everybody but the console', async () => {
-      for (const as of ['service-deep-review', 'service-proxy', 'service-identity', 'agent-workload'])
-        expect((await gate.call(`POST /export/regulatory?tenant=acme&${WINDOW}`, undefined, { as })).status).toBe(403);
     });
 
     it('to sign for a chain that does not hold: 503 chain_verification_incomplete', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { callRows } from '../../../test/support/ledger-calls.js';
-import { decisionOf } from '../../../test/support/pipeline-fixture.js';
+import { decisionOf } from '../../../test/support/judgements.js';
 import { countRow, noCounts } from '../compliance/counts.js';
 import { annexIvDocumentation, countNames, emptyInventory, postMarketMonitoringPlan } from './documents.js';
 
