@@ -2,7 +2,9 @@ import { words } from '../text.js';
 import { inFolder, type Paths } from './paths.js';
 
 export const ENTERS = words('cd pushd chdir set-location sl');
-const MOST = 8;
+/** Folders of each kind that are followed. */
+export const MOST_FOLDERS = 8;
+const MOST = MOST_FOLDERS;
 const LONGEST = 256;
 
 /** An argument as it is read from some folder. */

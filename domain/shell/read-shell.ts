@@ -4,7 +4,7 @@ import { decodeEscapes } from '../inspection/escapes.js';
 import { Allowance } from './allowance.js';
 import { JoiningBudget, linesOfList, linesOfMembers } from './joined.js';
 import { type Command, FUNCTIONS, namesGiven, readCommands, type Word } from './lexer.js';
-import { ENTERS, Folders, type View } from './folders.js';
+import { ENTERS, Folders, MOST_FOLDERS, type View } from './folders.js';
 import { namesEntered, type Paths } from './paths.js';
 import { commandLine } from './named-program.js';
 import { type Call, isKnownProgram, judgeProgram, type ShellReading, TAKES_PATHS } from './programs.js';
@@ -480,15 +480,20 @@ const argumentIn = (view: View, arg: string): string => {
   return arg.startsWith('-') ? arg : view(arg);
 };
 
-/** The folders in which prefixes run a program: `env -C /etc`, `sudo --chdir=/etc`. */
-function foldersOf({ words: all }: Command, call: Called | null): readonly string[] {
+/**
+ * The folders in which prefixes run a program: `env -C /etc`, `sudo --chdir=/etc`. Null where there are more than are followed: the program is
+ * then read in none, and counts as one that hides what it does.
+ */
+function foldersOf({ words: all }: Command, call: Called | null): readonly string[] | null {
   if (!(call?.prefixed ?? false)) return [];
   const before = all.slice(0, all.length - (call?.rest.length ?? 0)).map(({ text }) => text);
-  return before.flatMap((text, at) => {
+  const folders = before.flatMap((text, at) => {
     const option = /^(?:--c[hdir]{0,4}=|-[a-zA-Z0-9]{0,8}?[CD])/.exec(text)?.[0];
     if (option !== undefined && option !== text) return [text.slice(option.length)];
     return /^(?:-[a-zA-Z0-9]{0,8}[CD]|--c[hdir]{0,4})$/.test(before[at - 1] ?? '') ? [text] : [];
   });
+  const each = new Set(folders);
+  return each.size > MOST_FOLDERS ? null : [...each];
 }
 
 const UNSURE: ShellReading = { effect: 'changes', kind: 'a file written over that only a shell knows' };
@@ -593,6 +598,7 @@ function judge(
   allowance: Allowance,
 ): ShellReading | null {
   const own = foldersOf(command, call);
+  if (own === null) return DECODED;
   const [folders, views] = [entered.with(own), entered.views(own)];
   const { paths } = allowance;
   let worst = redirected(command, views, allowance);
@@ -630,6 +636,7 @@ function judge(
         allowance.checkpoint();
         // Without a folder some programs read the one that they are in.
         const seen = [...given.map((arg) => argumentIn(view, arg)), ...(readsHere(program, args) ? [view('.')] : [])];
+        if (!allowance.mayView(seen)) break;
         worst = worse(worst, judgeProgram({ program, args: seen, command, paths }));
       }
   }
