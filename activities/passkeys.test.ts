@@ -3,10 +3,11 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ApprovalStatement, AssertionJson, PasskeyApproval } from '../contracts/approval.js';
 import { toolOf } from '../contracts/call-methods.js';
 import type { CallInput } from '../contracts/call.js';
+import type { EventKind } from '../contracts/event-kinds.js';
 import type { Json, JsonObject } from '../contracts/json.js';
 import type { ModificationDiff, PendingRequest } from '../contracts/review.js';
 import type { LedgerEntry } from '../contracts/ledger.js';
-import { limitedRow } from '../domain/call-record/rows.js';
+import { ledgerRowId, limitedRow } from '../domain/call-record/rows.js';
 import { canonicalDigest } from '../domain/crypto/digest.js';
 import { hashOfEntry } from '../domain/ledger/entry-fault.js';
 import { parseMcpRequest } from '../domain/mcp/envelope.js';
@@ -366,7 +367,8 @@ describe('a call that two people must approve with their passkeys', () => {
     const rows = await gate.rows(call.correlation_id);
     const verdict = rows.find(({ event_kind: kind }) => kind === 'proxy.verdict');
     if (!verdict) throw new Error('no verdict');
-    const limited = { ...verdict, payload_sha256: null, policy_decision: { outcome: 'rate_limited' } };
+    const refused = { ...verdict, payload_sha256: null, policy_decision: { outcome: 'rate_limited' } };
+    const limited = { ...refused, entry_hash: hashOfEntry(refused) };
     expect(approvalFindings([limited, ...rows])).toMatchObject([{ fault: null }, { fault: null }]);
     expect(approvalFindings([...rows, verdict])[0]?.fault).toMatch(/several verdicts/);
     for (const kind of ['proxy.verdict', 'hil.created'])
@@ -472,6 +474,45 @@ describe('an approval with other rows under the id of its call', () => {
     expect(told((each) => ({ ...each, entry_hash: hashOfEntry(each) }))[0]?.fault).toMatch(why);
     expect(told((each) => each)[0]?.fault).not.toBeNull();
   });
+
+  it.each<[string, Partial<LedgerEntry>, RegExp]>([
+    ['stands under another tenant', { tenant: 'globex' }, /upstream\.outcome stands under another tenant/],
+    ['is of another kind', { event_kind: 'alarm.reconciled', method: 'alarm.reconciled' }, /the id of a row upstream/],
+  ])('is not proved where the row of the outcome %s, with or without a hash that fits', async (_, lie, why) => {
+    const rows = await gate.rows(call.correlation_id);
+    const told = (mend: (row: LedgerEntry) => LedgerEntry) =>
+      approvalFindings(rows.map((each) => (each.event_kind === 'upstream.outcome' ? mend({ ...each, ...lie }) : each)));
+    expect(told((each) => ({ ...each, entry_hash: hashOfEntry(each) }))[0]?.fault).toMatch(why);
+    expect(told((each) => each)[0]?.fault).toMatch(/proves nothing/);
+  });
+
+  it.each<EventKind>([
+    'upstream.outcome',
+    'execution.completed',
+    'response.inspected',
+    'call.aborted',
+    'call.abandoned',
+  ])(
+    'is proved beside a row %s of the same call, and not beside one of another tenant, agent or tool',
+    async (kind) => {
+      const rows = await gate.rows(call.correlation_id);
+      const outcome = rows.find(({ event_kind }) => event_kind === 'upstream.outcome') as LedgerEntry;
+      const beside = (lie: Partial<LedgerEntry>) => {
+        const row = {
+          ...outcome,
+          id: ledgerRowId(call.correlation_id, kind, 1),
+          event_kind: kind,
+          method: kind,
+          ...lie,
+        };
+        return approvalFindings([...rows, { ...row, entry_hash: hashOfEntry(row) }])[0]?.fault;
+      };
+      expect(beside({})).toBeNull();
+      expect(beside({ tenant: 'globex' })).toMatch(/another tenant/);
+      expect(beside({ agent_id: 'somebody-else' })).toMatch(/another agent/);
+      expect(beside({ tool_name: 'another_tool' })).toMatch(/another tool/);
+    },
+  );
 
   it('is not proved where the row of the outcome is not what its hash says', async () => {
     const rows = (await gate.rows(call.correlation_id)).map((each) =>

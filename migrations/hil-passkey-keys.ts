@@ -9,8 +9,9 @@ interface Row {
 
 /**
  * 0023: one key is one person, in whatever encoding: the SHA-256 of a passkey's key in its one usual form (SubjectPublicKeyInfo, DER) under a
- * unique index; before, the bytes of COSE were compared, which can be put in another order. Of two rows with one key the later one goes, and
- * one whose key cannot be read goes too: its person registers again. Adds a column and reads the passkeys, a few for each approver.
+ * unique index; before, the bytes of COSE were compared, which can be put in another order. Of two rows with one key the later one goes: its
+ * person has another passkey, or is let in again by another operator (recovery). A row whose key cannot be read verified nothing before and
+ * stays as it is, without a digest. Adds a column and reads the passkeys, a few for each approver.
  */
 export const passkeyKeys: Migration = {
   async up(db: Kysely<unknown>) {
@@ -21,9 +22,10 @@ export const passkeyKeys: Migration = {
     const taken = new Set<string>();
     for (const { credential_id: id, public_key } of rows) {
       const key = keySha256(Buffer.from(public_key, 'base64url'));
-      if (key === null || taken.has(key)) await sql`delete from passkeys where credential_id = ${id}`.execute(db);
+      if (key === null) continue;
+      if (taken.has(key)) await sql`delete from passkeys where credential_id = ${id}`.execute(db);
       else await sql`update passkeys set key_sha256 = ${key} where credential_id = ${id}`.execute(db);
-      if (key !== null) taken.add(key);
+      taken.add(key);
     }
     await sql`create unique index if not exists passkeys_key on passkeys (key_sha256)`.execute(db);
   },
@@ -58,8 +60,14 @@ function keySha256(coseKey: Buffer): string | null {
   }
 }
 
-/** A map of integers to integers and byte strings (CBOR, RFC 8949), which is all that the key of a passkey is. Throws on anything else. */
-function mapOf(bytes: Buffer): ReadonlyMap<number, number | Buffer> {
+type Value = number | Buffer | null;
+const DEEPEST = 4;
+
+/**
+ * The members of a map with numbers as names (CBOR, RFC 8949). A text is its bytes, as Gate had taken it; what a key may have besides, names
+ * that are texts, lists, maps and truth values, is stepped over. Throws on what is no such map.
+ */
+function mapOf(bytes: Buffer): ReadonlyMap<number, Value> {
   let at = 0;
   const head = (): { readonly major: number; readonly value: number } => {
     const first = bytes.readUInt8(at);
@@ -67,26 +75,33 @@ function mapOf(bytes: Buffer): ReadonlyMap<number, number | Buffer> {
     const short = first & 0x1f;
     if (short < 24) return { major: first >> 5, value: short };
     const length = 2 ** (short - 24);
-    if (length > 4) throw new RangeError('not a number of a key');
-    const value = bytes.readUIntBE(at, length);
+    if (length > 8) throw new RangeError('of no length that is told');
     at += length;
+    const value = length === 8 ? Number(bytes.readBigUInt64BE(at - length)) : bytes.readUIntBE(at - length, length);
     return { major: first >> 5, value };
   };
-  const item = (): number | Buffer => {
+  const item = (depth = 0): Value => {
     const { major, value } = head();
     if (major === 0) return value;
     if (major === 1) return -1 - value;
-    if (major !== 2 || at + value > bytes.length) throw new RangeError('not a value of a key');
-    at += value;
-    return bytes.subarray(at - value, at);
+    if (major === 2 || major === 3) {
+      if (at + value > bytes.length) throw new RangeError('longer than the key');
+      at += value;
+      return bytes.subarray(at - value, at);
+    }
+    if (major === 7) return null;
+    if (depth >= DEEPEST) throw new RangeError('deeper than a key is');
+    if (major === 6) return item(depth + 1);
+    for (let n = 0; n < value * (major === 5 ? 2 : 1); n += 1) item(depth + 1);
+    return null;
   };
   const { major, value: count } = head();
   if (major !== 5) throw new RangeError('not a map');
-  const members = new Map<number, number | Buffer>();
+  const members = new Map<number, Value>();
   for (let n = 0; n < count; n += 1) {
     const name = item();
-    if (typeof name !== 'number') throw new RangeError('not a name of a key');
-    members.set(name, item());
+    const value = item();
+    if (typeof name === 'number') members.set(name, value);
   }
   return members;
 }

@@ -151,7 +151,7 @@ describe.each(STORES)('migrations over what an earlier version left, on %s', (ki
     await place.remove();
   });
 
-  it('of two passkeys with one key the later goes, whatever the order of its members, and so does one that cannot be read', async () => {
+  it('of two passkeys with one key the later goes, whatever the order of its members; one that cannot be read stays, without a digest', async () => {
     const place = await ledgerPlace(kind, { migrated: NOT_MIGRATED });
     const before = await openStore(place.target, upTo(hilMigrations, '0022-vouched-since'));
     const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
@@ -163,12 +163,16 @@ describe.each(STORES)('migrations over what an earlier version left, on %s', (ki
     const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).publicKey;
     const { n = '', e = '' } = rsa.export({ format: 'jwk' });
     const hexOf = (text: string) => Buffer.from(text, 'base64url').toString('hex');
+    const okp = generateKeyPairSync('ed25519').publicKey;
+    const okpX = Buffer.from(okp.export({ format: 'jwk' }).x ?? '', 'base64url').toString('hex');
     const stored: readonly (readonly [string, string, number])[] = [
       ['later', `a5010203262001${ofY}${ofX}`, 2],
       ['earlier', `a5010203262001${ofX}${ofY}`, 1],
       ['ed25519', `a4010103272006215820${edX}`, 3],
       ['rsa', `a401030339010020590100${hexOf(n)}2143${hexOf(e)}`, 4],
       ['unreadable', 'a1f5', 5],
+      // Members that a key may have besides: its id, what it is for, one with a name, a truth value.
+      ['more members', `a8010103270242aabb0482010261611b000000010000000018f5f52006215820${okpX}`, 6],
     ];
     for (const [id, cose, at] of stored)
       await sql`insert into passkeys (credential_id, tenant, subject, public_key, counter, created_ms, mac)
@@ -177,13 +181,15 @@ describe.each(STORES)('migrations over what an earlier version left, on %s', (ki
       );
     await before.close();
     const after = await openStore(place.target, hilMigrations);
-    const { rows } = await sql<{ credential_id: string; key_sha256: string }>`
+    const { rows } = await sql<{ credential_id: string; key_sha256: string | null }>`
       select credential_id, key_sha256 from passkeys order by created_ms`.execute(after.db);
     const digestOf = (key: KeyObject) => hash('sha256', key.export({ format: 'der', type: 'spki' }), 'hex');
     expect(rows.map((row) => [row.credential_id, row.key_sha256])).toEqual([
       ['earlier', digestOf(publicKey)],
       ['ed25519', digestOf(ed)],
       ['rsa', digestOf(rsa)],
+      ['unreadable', null],
+      ['more members', digestOf(okp)],
     ]);
     await expect(
       sql`insert into passkeys (credential_id, tenant, subject, public_key, counter, created_ms, mac, key_sha256)

@@ -285,6 +285,14 @@ describe.each(STORES)('a store that is put back: %s', (kind) => {
       expect((await copy.createOnce(reviewOf(2))).created).toBe(true);
     });
 
+    it('loses what waited also where the tenant came back before the operation was finished', async () => {
+      await store.tenants.begin({ tenant: 'acme', operation_id: randomUUID(), kind: 'provision', asked_by: 'x' });
+      expect(dispositions().read()).toMatchObject({ tenants: [{ generation: 2, left_in: 1, left_done: false }] });
+      expect(await upToDate()).toMatchObject({ tenants_behind: 1, rows_deleted: 1 });
+      expect(await copy.get(idOf(1))).toBeNull();
+      expect((await copy.createOnce(reviewOf(2))).created).toBe(true);
+    });
+
     it('keeps what waits where the operation is still under way: it brings the denials', async () => {
       expect(await upToDate()).toMatchObject({ tenants_behind: 0, rows_deleted: 0 });
       expect(await copy.get(idOf(1))).toMatchObject({ status: 'pending' });

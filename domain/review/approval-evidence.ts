@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { type ApprovalStatement, type PasskeyApproval, passkeyApproval } from '../../contracts/approval.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
+import type { EventKind } from '../../contracts/event-kinds.js';
 import type { LedgerEntry } from '../../contracts/ledger.js';
+import { ledgerRowId } from '../call-record/rows.js';
 import { canonicalDigest } from '../crypto/digest.js';
 import { entryFault } from '../ledger/entry-fault.js';
 import { circumstancesOf, passkeyFault, usualKey } from './passkey-proof.js';
@@ -100,16 +102,35 @@ const tellsOfCall = (row: LedgerEntry): boolean => {
   const event = eventOf(row);
   return TELLS_OF_CALL.has(event) || event.startsWith('hil.') || isVerdict(row);
 };
-const TELLS_OF_CALL: ReadonlySet<string> = new Set([
+const OF_ITS_END = [
   'upstream.outcome',
   'execution.completed',
   'response.inspected',
   'call.aborted',
   'call.abandoned',
-]);
+] as const satisfies readonly EventKind[];
+const TELLS_OF_CALL: ReadonlySet<string> = new Set(OF_ITS_END);
 /** A request that limits refused has a row of that kind too, under an id of its caller's choice, and judges nothing. */
 const isVerdict = (row: LedgerEntry): boolean =>
   eventOf(row) === 'proxy.verdict' && row.policy_decision?.request_digest !== undefined;
+
+/** Rows of one kind that a call has of what ran, as often as it is looked for. */
+const LOOKS = 16;
+/**
+ * Why a row under the id of the call may hide what it says of it: it is not what its hash says, it stands under another tenant, or its id is
+ * that of a row of another kind. `null` for one that hides nothing.
+ */
+function hides(each: LedgerEntry, { tenant }: LedgerEntry): string | null {
+  const event = eventOf(each);
+  const broken = entryFault(each);
+  if (broken) return `the row ${event} proves nothing: ${broken}`;
+  if (each.tenant !== tenant && tellsOfCall(each)) return `the row ${event} stands under another tenant`;
+  for (const kind of OF_ITS_END)
+    for (let ordinal = 0; kind !== event && ordinal < LOOKS; ordinal += 1)
+      if (each.id === ledgerRowId(each.correlation_id ?? '', kind, ordinal))
+        return `the row ${event} has the id of a row ${kind}`;
+  return null;
+}
 
 /** Why the rows tell another call, or another change of it, than the statement; `null` for one of an earlier Gate, which tells neither. */
 function toldOtherwise(
@@ -121,6 +142,10 @@ function toldOtherwise(
   }: { readonly decided: LedgerEntry; readonly asked: Json; readonly rows: readonly LedgerEntry[] },
 ): string | null {
   const { agent_id, tool, tool_params_sha256: params } = statement;
+  for (const each of rows.filter(({ correlation_id }) => correlation_id === decided.correlation_id)) {
+    const why = hides(each, decided);
+    if (why) return why;
+  }
   const own = rows.filter((each) => tellsOfCall(each) && belongsTo(each, decided) === null);
   if (agent_id !== undefined && own.some((each) => each.agent_id !== agent_id))
     return "it was signed for another agent's call";

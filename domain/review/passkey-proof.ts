@@ -1,4 +1,4 @@
-import { createPublicKey, hash, type KeyObject, verify } from 'node:crypto';
+import { type AsymmetricKeyDetails, createPublicKey, hash, type KeyObject, verify } from 'node:crypto';
 import { z } from 'zod';
 import type { PasskeyApproval } from '../../contracts/approval.js';
 import type { SignedDecision } from '../../contracts/review.js';
@@ -88,6 +88,11 @@ export function usualKey(spki: Uint8Array): Buffer | null {
   return createPublicKey({ key: key.export({ format: 'jwk' }), format: 'jwk' }).export({ format: 'der', type: 'spki' });
 }
 
+const MODULUS_BITS = { least: 2_048, most: 4_096 } as const;
+/** An exponent of 1 would let anybody sign. */
+const isRsa = ({ modulusLength: bits = 0, publicExponent: e = 0n }: AsymmetricKeyDetails): boolean =>
+  bits >= MODULUS_BITS.least && bits <= MODULUS_BITS.most && e >= 3n && e < 1n << 64n && e % 2n === 1n;
+
 /** ES256, EdDSA (Ed25519) or RS256. */
 function readKey(spki: string): KeyObject | null {
   try {
@@ -96,7 +101,7 @@ function readKey(spki: string): KeyObject | null {
     const known =
       type === 'ed25519' ||
       (type === 'ec' && details?.namedCurve === 'prime256v1') ||
-      (type === 'rsa' && (details?.modulusLength ?? 0) >= 2_048);
+      (type === 'rsa' && isRsa(details ?? {}));
     return known ? key : null;
   } catch {
     return null;

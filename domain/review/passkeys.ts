@@ -13,7 +13,7 @@ import { errorText, GateError } from '../errors.js';
 import { foreignText } from '../text.js';
 import { challengeOf } from './approval-challenge.js';
 import { isPasskeyPerson, type PasskeyHolder } from './passkey-people.js';
-import { passkeyFault } from './passkey-proof.js';
+import { passkeyFault, usualKey } from './passkey-proof.js';
 import { createPasskeySessions, type PasskeySession, SESSION_LIFE_MS } from './passkey-session.js';
 
 /** Loaded at the first ceremony, because a start does not need them. */
@@ -206,8 +206,10 @@ export const RECOVERY = { lifeMs: 900_000, attempts: 10 } as const;
 /** How long an invitation holds. Wrong tokens count as for a recovery. */
 export const INVITATION = { lifeMs: 86_400_000 } as const;
 
-/** ES256, EdDSA, RS256. */
-const ALGORITHMS = [-7, -8, -257];
+/** Algorithms and curves as COSE numbers them (RFC 9053). */
+const [ES256, EDDSA, RS256] = [-7, -8, -257];
+const [P256, ED25519] = [1, 6];
+const ALGORITHMS = [ES256, EDDSA, RS256];
 
 /** The approvers' passkeys (docs/how-to/set-up-passkeys.md). */
 export function createPasskeys(options: PasskeysOptions): Passkeys {
@@ -514,22 +516,35 @@ async function refuseAttestation({ response }: RegistrationJson): Promise<void> 
   if (certified) throw new GateError('passkey_refused', 'a certificate of the device, which was not asked for');
 }
 
-/** The same key as SubjectPublicKeyInfo, which every tool reads. */
+/**
+ * The same key as SubjectPublicKeyInfo, which every tool reads. Throws `passkey_refused` for whatever is no key that Gate accepts: its members
+ * come from the browser, and may be of any type.
+ */
 async function spkiOf(coseKey: Uint8Array<ArrayBuffer>): Promise<string> {
   const { decodeCredentialPublicKey, cose } = await helpers();
-  const key = decodeCredentialPublicKey(coseKey);
-  const text = (bytes: Uint8Array | undefined) => Buffer.from(bytes ?? []).toString('base64url');
-  const jwk = cose.isCOSEPublicKeyEC2(key)
-    ? { kty: 'EC', crv: 'P-256', x: text(key.get(cose.COSEKEYS.x)), y: text(key.get(cose.COSEKEYS.y)) }
-    : cose.isCOSEPublicKeyRSA(key)
-      ? { kty: 'RSA', n: text(key.get(cose.COSEKEYS.n)), e: text(key.get(cose.COSEKEYS.e)) }
-      : cose.isCOSEPublicKeyOKP(key)
-        ? { kty: 'OKP', crv: 'Ed25519', x: text(key.get(cose.COSEKEYS.x)) }
-        : null;
-  if (jwk === null) throw new GateError('passkey_refused', 'the passkey has a key of another kind');
+  const jwkOf = () => {
+    const key = decodeCredentialPublicKey(coseKey);
+    const { x, y, n, e, crv, alg } = cose.COSEKEYS;
+    const algorithm = key.get(alg);
+    if (cose.isCOSEPublicKeyEC2(key) && algorithm === ES256 && key.get(crv) === P256)
+      return { kty: 'EC', crv: 'P-256', x: memberOf(key.get(x)), y: memberOf(key.get(y)) };
+    if (cose.isCOSEPublicKeyRSA(key) && algorithm === RS256)
+      return { kty: 'RSA', n: memberOf(key.get(n)), e: memberOf(key.get(e)) };
+    if (cose.isCOSEPublicKeyOKP(key) && algorithm === EDDSA && key.get(crv) === ED25519)
+      return { kty: 'OKP', crv: 'Ed25519', x: memberOf(key.get(x)) };
+    throw new TypeError('a key of another kind');
+  };
   try {
-    return createPublicKey({ key: jwk, format: 'jwk' }).export({ format: 'der', type: 'spki' }).toString('base64url');
+    const key = createPublicKey({ key: jwkOf(), format: 'jwk' });
+    const usual = usualKey(key.export({ format: 'der', type: 'spki' }));
+    if (usual === null) throw new TypeError('a key of another kind');
+    return usual.toString('base64url');
   } catch (error) {
     return refusedWith(error);
   }
 }
+
+const memberOf = (bytes: unknown): string => {
+  if (!(bytes instanceof Uint8Array)) throw new TypeError('a member of the key is no bytes');
+  return Buffer.from(bytes).toString('base64url');
+};

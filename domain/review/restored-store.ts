@@ -20,10 +20,16 @@ export async function bringUpToDate(
   const latest = dispositions.read() ?? dispositions.begin(standing);
   const known = new Map(standing.map((one) => [one.tenant, one]));
   /** Whether the store is from before the tenant was gone: it does not know that the tenant left, or is in the middle of it. */
-  const isBeforeGone = async ({ tenant, left_in, left_done = false }: KnownDisposition): Promise<boolean> => {
+  const isBeforeGone = async ({
+    tenant,
+    generation,
+    left_in,
+    left_done = false,
+  }: KnownDisposition): Promise<boolean> => {
     const here = known.get(tenant);
     if (left_in !== here?.generation) return left_in > (here?.generation ?? 0);
-    return left_done && (await reviews.tenants.isUnfinished(here.operation_id));
+    // One that a later operation overtook is not finished any more: what it had denied and deleted by then waits here still.
+    return (left_done || generation > left_in) && (await reviews.tenants.isUnfinished(here.operation_id));
   };
   const rows = { deleted: 0, held: 0 };
   let tenants_behind = 0;

@@ -21,6 +21,11 @@ const BASES = words(
   `cwd root base basedir basepath basedirectory rootdir rootpath rootdirectory workdir workingdir workingdirectory workspace parent
   parentpath parentdir prefix directory dir folder dirpath folderpath location path`,
 );
+/** Whatever it is the folder of: `project_path`, `rootUri`, `bucket`. */
+const BASE_ENDS =
+  /(?:path|dir|directory|folder|root|base|cwd|workspace|uri|url|prefix|parent|location|repo|project|bucket)$/;
+/** What a file in a folder may be called: `relative_file`, `entry`, `key`. */
+const NAME_ENDS = /(?:path|file|name|entry|key|child|item|document|target|object|member|leaf)$/;
 const FILES = words('file document');
 const FOLDERS = words('directory folder dir');
 /** A path by its look, whatever its argument is called. */
@@ -59,13 +64,13 @@ function pathsOf(call: ReadCall, judged: Judged): readonly string[] {
   for (const leaf of call.leaves) {
     const { name, value } = leaf;
     if (typeof value !== 'string') continue;
+    if (isPath(value)) {
+      if (BASES.has(name) || BASE_ENDS.test(name)) bases.push(value);
+      if (isNamed(leaf) || NAME_ENDS.test(name)) names.push(value);
+    }
     const url = asUrlParsersRead(value);
     if (/^file:/i.test(url) && (isNamed(leaf) || namesAddress(name))) found.push(url);
-    else if (isPath(value)) {
-      if (BASES.has(name)) bases.push(value);
-      if (isNamed(leaf)) names.push(value);
-      if (isNamed(leaf) || isByLook(leaf)) found.push(value);
-    }
+    else if (isPath(value) && (isNamed(leaf) || isByLook(leaf))) found.push(value);
   }
   // Twice, because nobody knows which of them starts from which.
   for (const base of [...bases, ...bases]) folders.enter('cd', [base]);

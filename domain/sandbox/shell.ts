@@ -5,8 +5,8 @@ import { Allowance } from '../shell/allowance.js';
 import { type Command, readCommands } from '../shell/lexer.js';
 import { commandLine } from '../shell/named-program.js';
 import type { Paths } from '../shell/paths.js';
-import { isKnownProgram, readsSecrets } from '../shell/programs.js';
-import { getsLost, writesUnsurely } from '../shell/read-shell.js';
+import { CHANGES_SYSTEM, isKnownProgram, readsSecrets } from '../shell/programs.js';
+import { changesSystem, getsLost, writesUnsurely } from '../shell/read-shell.js';
 import { words } from '../text.js';
 import { wordsOf } from './arguments.js';
 import { type Finding, isCarried, type ReadCall, type Readers } from './finding.js';
@@ -128,6 +128,7 @@ export function readShellActs(
   if (more) findings.push({ ...RUNS, severity: 'destructive', reasons: ['more shell commands than are read'] });
   if (lines.length === 0) return findings;
   let isUnsure = false;
+  let isVital = false;
   const commands = lines.flatMap(({ text }) => {
     checkpoint();
     const read = new Allowance(text, checkpoint);
@@ -137,10 +138,12 @@ export function readShellActs(
     for (const command of all) {
       isLost ||= getsLost(command, set);
       isUnsure ||= writesUnsurely(command, set, isLost);
+      isVital ||= changesSystem(command, allowance.paths);
     }
     return all;
   });
   if (isUnsure) findings.push(WRITES_UNSURELY);
+  if (isVital && findings.every(({ severity }) => severity !== 'destructive')) findings.push(WRITES_SYSTEM);
   const isWhole = lines.length <= LINES && commands.length <= COMMANDS;
   const looks =
     isWhole &&
@@ -193,6 +196,12 @@ const WRITES_UNSURELY: Finding = {
   reasons: ['a shell command: a file written over that only a shell knows'],
 };
 
+/** The tool runs it, so any program counts, also one that is not known. */
+const WRITES_SYSTEM: Finding = {
+  ...WRITES_UNSURELY,
+  reasons: [`a shell command: ${CHANGES_SYSTEM.kind}`],
+};
+
 /** What changes something that is easily put back, or changes nothing here. */
 const MILD: ReadonlySet<string> = new Set([
   'data sent out',
@@ -229,7 +238,9 @@ function onlyLooks({ words: all, redirects, assigned }: Command, paths: Paths): 
     case 'find':
       return !args.some((arg) => /^-(?:delete|exec|ok|fprint|fls)/.test(arg));
     case 'date':
-      return !args.some((arg) => /^(?:-[^-dfrI]{0,8}s|\d)/.test(arg) || isOption(arg, DATE_ACTS));
+      return !args.some(
+        (arg) => /^(?:-[^-dfrI]{0,8}s|\d)/.test(arg) || isOption(arg, DATE_ACTS) || /^(?:-[^-dr]{0,8}f|--fi)/.test(arg),
+      );
     default:
       return true;
   }

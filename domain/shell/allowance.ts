@@ -78,6 +78,11 @@ export class Allowance {
     return this.#reads(TIMES_A_PATH * length);
   }
 
+  /** Whether a command's words may be read once more, as they are from another folder. */
+  mayView(seen: readonly string[]): boolean {
+    return this.#reads(seen.reduce((sum, { length }) => sum + length + 1, 0));
+  }
+
   #reads(length: number): boolean {
     this.checkpoint();
     if (this.#read + length > this.#most) this.#isSpent = true;

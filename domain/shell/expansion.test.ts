@@ -7,6 +7,7 @@ import { createShellReader } from './read-shell.js';
 
 const read = createShellReader({ carriers: [] });
 const FOLDERS = 'cd /etc; cd /root; cd /boot; cd /usr; cd /lib; cd /proc; cd /sys; cd /sbin; ';
+const EIGHT = 'bcdefghi'.replaceAll(/./g, (name) => `-C /etc/${name} `);
 const EXPANDING = `${FOLDERS}cat ${'{a,b}'.repeat(5)}'\\%41'${'/.*a*b*c*d'.repeat(40)}`;
 
 /** Processor time, because other work on the machine takes none of it. */
@@ -25,6 +26,13 @@ describe('what paths of a text stand for', () => {
     ['longer patterns', `${FOLDERS}cat ${'{a,b}'.repeat(5)}'\\%41'${'/.*a*b*c*d'.repeat(80)}`],
     ['many words', `${FOLDERS}mv ${"{a,b}{a,b}{a,b}'\\%41'/*e* ".repeat(40)}`],
     ['searched folders', `CDPATH=/a:/b:/c:/d:/e:/f:/g:/h; ${FOLDERS}${'cd {a,b}{a,b}{a,b}{a,b}{a,b}; '.repeat(30)}`],
+    [
+      'folders of prefixes',
+      `env ${Array.from({ length: 3_000 }, (_, n) => `-C /e${n}`).join(' ')} cp ${'x '.repeat(15_000)}`,
+    ],
+    ['a command in eight folders, again and again', `${FOLDERS}env ${EIGHT}cp ${'x'.repeat(60)} y; `.repeat(200)],
+    ['prefixes in one another', `${'nice env -C /etc sudo -D /usr '.repeat(2_000)}cp x y`],
+    ['homes', `${Array.from({ length: 8 }, (_, n) => `HOME=/etc/h${n}; cd; `).join('')}${'cp ~/a ~/b; '.repeat(800)}`],
     ['links', 'ln -s /etc e; cat e/*/{a,b}; '.repeat(40)],
   ])('costs no more than the allowance: %s', (_what, text) => {
     expect(cpuOf(text)).toBeLessThan(MOST_MS);

@@ -2,8 +2,20 @@ import { words } from '../text.js';
 import { inFolder, type Paths } from './paths.js';
 
 export const ENTERS = words('cd pushd chdir set-location sl');
-const MOST = 8;
+/** Without a word these go home. */
+const GOES_HOME = words('cd chdir');
+const HOME = /^(?:~|\$HOME|\$\{HOME\})(?=\/|$)/;
+/** Folders of each kind that are followed. */
+export const MOST_FOLDERS = 8;
+const MOST = MOST_FOLDERS;
 const LONGEST = 256;
+
+/** By which words programs make another name of a folder. */
+const LINKS: Readonly<Record<string, RegExp>> = Object.assign(Object.create(null), {
+  ln: /./,
+  cp: /^(?:-[a-zA-Z]{0,8}s|--symbolic-link$)/,
+  mount: /^(?:--r?bind|bind)$/,
+});
 
 /** An argument as it is read from some folder. */
 export type View = (path: string) => string;
@@ -20,6 +32,8 @@ export class Folders {
   /** From where to where, which leads nowhere else the second time. */
   readonly #followed = new Set<string>();
   #searched: readonly string[] = [];
+  /** What the text says where home is. */
+  readonly #homes = new Set<string>();
 
   constructor(private readonly paths: Paths) {}
 
@@ -30,11 +44,25 @@ export class Folders {
 
   enter(program: string, args: readonly string[]): void {
     const target = ENTERS.has(program)
-      ? args.find((arg) => !/^[-/+]?$|^-[a-zA-Z]|^--$/.test(arg) || arg === '/')
+      ? (args.find((arg) => !/^[-/+]?$|^-[a-zA-Z]|^--$/.test(arg) || arg === '/') ??
+        (GOES_HOME.has(program) && !args.includes('-') ? '~' : undefined))
       : undefined;
     if (target === undefined) return;
     const before = ['', ...this.#searched, ...this.#entered];
-    for (const one of new Set([target, this.#linked(target)])) for (const from of before) this.#follow(from, one);
+    const homes = [...this.#homes].map((home) => atHome(home, target));
+    for (const one of new Set([target, this.#linked(target), ...homes]))
+      for (const from of before) this.#follow(from, one);
+  }
+
+  /** `HOME=/etc`: where `cd` and `~` lead; `OLDPWD=/etc`: where `cd -` and `~-` do. */
+  settle(word: string): void {
+    const place = /^(?:OLD)?PWD=/.exec(word)?.[0];
+    if (place !== undefined) this.#follow('', word.slice(place.length));
+    if (!word.startsWith('HOME=')) return;
+    const home = word.slice('HOME='.length);
+    if (this.#homes.has(home) || !this.paths.isVitalFolder(home)) return;
+    if (this.#homes.size < MOST && home.length <= LONGEST) this.#homes.add(home);
+    else this.#isLost = true;
   }
 
   /** `CDPATH=/`: where a shell looks for the folder that it is to enter. */
@@ -44,9 +72,10 @@ export class Folders {
     this.#searched = [...new Set([...this.#searched, ...places])].filter((place) => place !== '').slice(0, MOST);
   }
 
-  /** `ln -s /etc e` */
+  /** `ln -s /etc e`, `cp -s /etc e`, `mount --bind /etc e` */
   link(program: string, args: readonly string[]): void {
-    if (program !== 'ln') return;
+    const option = LINKS[program];
+    if (option === undefined || !args.some((arg) => option.test(arg))) return;
     const [target, name] = args.filter((arg) => !/^-./.test(arg));
     if (target === undefined || !this.paths.isVitalFolder(target)) return;
     const isInPlace = name === undefined || name === '.' || name === './';
@@ -63,6 +92,7 @@ export class Folders {
         (path) =>
           inFolder(folder, path),
     );
+    for (const home of this.#homes) folders.push((path) => atHome(home, path));
     return this.#links.size === 0 ? folders : [...folders, (path) => this.#linked(path)];
   }
 
@@ -91,3 +121,5 @@ export class Folders {
     return path;
   }
 }
+
+const atHome = (home: string, path: string): string => path.replace(HOME, () => home);

@@ -7,12 +7,15 @@ const VITAL_FOLDERS = words('.ssh .aws .kube');
 /** What shells and sessions run when they start. */
 const VITAL_FILES = words(
   `.bashrc .bash_profile .bash_login .bash_logout .profile .zshrc .zshenv .zprofile .zlogin .zlogout .xprofile .xsession .xinitrc
-  .pam_environment .netrc`,
+  .pam_environment .netrc .bash_aliases .gitconfig`,
 );
 const VITAL_WITHIN: readonly (readonly [folder: string, name: string])[] = [
   ['.config', 'autostart'],
   ['.config', 'systemd'],
+  ['.config', 'git'],
+  // What git runs.
   ['.git', 'hooks'],
+  ['.git', 'config'],
 ];
 const SYSTEM_SECRETS = words('shadow gshadow sudoers master.passwd');
 /** Behind what folder which names hold secrets, each by its beginning. */
@@ -20,7 +23,11 @@ const SECRETS: readonly (readonly [folder: string, name: string])[] = [
   ...[...SYSTEM_SECRETS].map((name) => ['etc', name] as const),
   ['ssh', 'ssh_host_'],
   ['run', 'secrets'],
+  // The memory of the machine.
+  ['proc', 'kcore'],
 ];
+/** What a process holds. */
+const OF_PROCESSES = ['environ', 'mem'];
 const SECRET_FOLDERS = words('.ssh .gnupg .aws .kube .docker .azure');
 const SECRET_FILES = words(
   `.env .netrc .pgpass .npmrc .pypirc .git-credentials id_rsa id_dsa id_ecdsa id_ed25519 credentials credentials.json`,
@@ -156,7 +163,10 @@ const isSecret: Holds = ({ segments }) =>
     const isMeant = says(segment) || saysFirst(next);
     if (isMeant && SECRETS.some(([folder, name]) => fits(segment, folder) && (fits(next, name) || isBegun(next, name))))
       return true;
-    return fits(segment, 'proc') && segments.slice(at + 2, at + 5).some((last) => fits(last, 'environ'));
+    return (
+      fits(segment, 'proc') &&
+      segments.slice(at + 2, at + 5).some((last) => OF_PROCESSES.some((name) => fits(last, name)))
+    );
   });
 /** `shadow-`, `ssh_host_*`. */
 const isBegun = (segment: Segment, name: string): boolean =>

@@ -1,6 +1,7 @@
 import type { Command } from './lexer.js';
 import type { Paths } from './paths.js';
 import { words } from '../text.js';
+import { changesVital } from './touches.js';
 
 /**
  * From the least to the worst. `changes` destroys, stops or alters something. `takes_over` runs code from elsewhere, gives somebody a
@@ -58,6 +59,9 @@ const ROOTS = words(
 );
 const isRoot = (target: string, paths: Paths): boolean => ROOTS.has(target) || paths.isRootFolder(target);
 const REMOVES_FILES = 'a removal of files';
+const WRITES_SYSTEM = 'a file of the system written over';
+/** Whatever program it is that has a vital path among its words, or writes one. */
+export const CHANGES_SYSTEM: ShellReading = { effect: 'changes', kind: WRITES_SYSTEM };
 
 const removal: Judge = ({ args, paths }) => {
   const recursive = gives(args, 'rR', '--recursive', '-recurse', '-r');
@@ -101,7 +105,7 @@ const overwritesDisk = takesOver('a disk written over');
 /** Programs whose first word is what they look for, unless an option has it. */
 const SEEKERS = words('grep egrep fgrep zgrep rg ag ack');
 const SOUGHT = /^(?:-[a-zA-Z]{0,8}[ef]|--(?:regexp|file)(?:=|$))/;
-const RECURSES = /^(?:-[a-zA-Z]{0,8}[rR]|--(?:dereference-)?recursive$)/;
+const RECURSES = /^(?:-[a-zA-Z]{0,8}[rR]|--(?:dereference-)?recursive$|(?:--directories=|-d)?recurse$)/;
 const RECURSIVE = words('rg ag ack');
 
 /** `--file=/etc/shadow`, `-f/etc/shadow` name a file too. */
@@ -239,6 +243,7 @@ const docker: Judge = (call) => {
   const plain = plainArgs(args);
   const [verb = '', next = ''] = plain;
   const kind = changes('containers, images or volumes changed or removed');
+  if (verb === 'cp' && call.paths.isVitalFile(plain.at(-1) ?? '')) return changes(WRITES_SYSTEM);
   if (verb === 'run' || verb === 'create')
     return args.some(
       (arg, at) =>
@@ -355,7 +360,12 @@ const modes: Judge = ({ args, paths }) => {
 const find: Judge = (call) => {
   const { args, paths } = call;
   const printed = args.some((arg, at) => /^-f(?:print[0f]?|ls)$/.test(arg) && paths.isVitalFile(args[at + 1] ?? ''));
-  return printed ? takesOver('a file of the system written over') : removesFound(call);
+  if (printed) return takesOver(WRITES_SYSTEM);
+  const at = args.findIndex((arg) => /^-(?:exec|execdir|ok|okdir)$/.test(arg));
+  const roots = args.slice(0, Math.max(0, args.findIndex(isOption)));
+  // What is found there is given to a program that may change it.
+  const program = (args[at + 1] ?? '').replace(/^\S{0,64}\//, '');
+  return removesFound(call) ?? (at >= 0 && changesVital({ program, args: roots, paths }) ? CHANGES_SYSTEM : null);
 };
 const removesFound: Judge = ({ args }) =>
   args.includes('-delete') ||
@@ -391,7 +401,6 @@ const powershell: Judge = ({ args }) => {
   return POWERSHELL_CHANGES.test(text) ? changes('a change of a Windows machine') : null;
 };
 
-const WRITES_SYSTEM = 'a file of the system written over';
 const dd: Judge = ({ args, paths }) => {
   const valueOf = (name: string) => args.find((arg) => arg.startsWith(name))?.slice(name.length) ?? '';
   const out = valueOf('of=');
@@ -424,10 +433,15 @@ const writesLast: Judge = ({ args, paths }) => {
 };
 const makes: Judge = ({ args, paths }) =>
   plainArgs(args).some((one) => paths.isVitalFile(one)) ? changes(WRITES_SYSTEM) : null;
-const unpacks: Judge = (call) =>
-  call.args.some((arg) => /^-?[a-zA-Z]{0,8}x|^--(?:extract|get)$/.test(arg))
-    ? writesBehind('C', '--directory', '--one-top-level')(call)
-    : null;
+const unpacks: Judge = (call) => {
+  const { args } = call;
+  if (args.some((arg) => /^-?[a-zA-Z]{0,8}x|^--(?:extract|get)$/.test(arg)))
+    return writesBehind('C', '--directory', '--one-top-level')(call);
+  if (!args.some((arg) => /^-?[a-zA-Z]{0,8}[cru]|^--(?:create|append|update)$/.test(arg))) return null;
+  // `tar cf x`: the first word needs no sign.
+  const bundled = /^[a-zA-Z]{1,8}$/.test(args[0] ?? '') ? [`-${args[0]}`, ...args.slice(1)] : args;
+  return writesBehind('f', '--file')({ ...call, args: bundled });
+};
 
 const PACKAGES = words('remove purge autoremove erase uninstall unpublish publish deprecate dist-upgrade');
 const packages: Judge = ({ args }) => {
@@ -461,7 +475,12 @@ const copiesOut: Judge = ({ program, args, paths }) => {
     return changes(REMOVES_FILES);
   const [first = ''] = plainArgs(args);
   const last = plainArgs(args).at(-1) ?? '';
-  if (plainArgs(args).length > 1 && paths.isVitalFile(last)) return changes(WRITES_SYSTEM);
+  const beside = valuesOf(args, 'T', '--backup-dir', '--partial-dir', '--temp-dir', '--log-file', '--write-batch');
+  if (
+    plainArgs(args).length > 1 &&
+    [last, ...(program === 'rsync' ? beside : [])].some((one) => paths.isVitalFile(one))
+  )
+    return changes(WRITES_SYSTEM);
   // Behind a path of Unix, one letter is no drive.
   if (first.startsWith('/') && /^[a-z]:/i.test(last)) return changes('data sent out');
   return plainArgs(args).length > 1 && /^[\w.-]{1,64}@?[\w.-]{0,253}:(?!\\)/.test(last) && !/^[a-z]:/i.test(last)
@@ -487,7 +506,7 @@ const READERS =
 /** Their arguments are paths, which are read from the folder that a text enters before. */
 export const TAKES_PATHS = words(
   `${READERS} rg ag ack cp mv install ln tee sponge dd chmod chown chgrp setfacl perl ruby curl wget find fd mkdir touch mkfifo mknod split
-  csplit tar bsdtar unzip scp rsync`,
+  csplit tar bsdtar unzip scp rsync rm unlink rmdir shred truncate patch ed ex vi vim`,
 );
 const PROGRAMS: readonly (readonly [string, Judge])[] = [
   ['rm', removal],
@@ -905,15 +924,18 @@ for (const [names, judge] of PROGRAMS)
 
 const MKFS = /^mkfs(?:\.[a-z0-9]{1,8})?$|^mke2fs$|^newfs$/;
 
-/** What a program does with these arguments, or null when it only looks. */
-export function judgeProgram(call: Call): ShellReading | null {
+/** Every word of theirs that is no option is a file that they change, also as it is from another folder. */
+const CHANGES_ALL = words('tee sponge truncate patch ed ex vi vim');
+
+/** What a program does with these arguments, or null when it only looks. `isMoved`: they are as seen from a folder that the text enters. */
+export function judgeProgram(call: Call, isMoved = false): ShellReading | null {
   if (MKFS.test(call.program))
     return onDisk(call) ?? (call.args.length > 0 && call.args.some((arg) => /^-|\//.test(arg)) ? overwritesDisk : null);
   for (const judge of JUDGES.get(call.program) ?? []) {
     const found = judge(call);
     if (found !== null) return found;
   }
-  return null;
+  return (!isMoved || CHANGES_ALL.has(call.program)) && changesVital(call) ? CHANGES_SYSTEM : null;
 }
 
 export const isKnownProgram = (program: string): boolean => JUDGES.has(program) || MKFS.test(program);

@@ -3,11 +3,13 @@ import { eachText, namesAmong } from '../argument-texts.js';
 import { decodeEscapes } from '../inspection/escapes.js';
 import { Allowance } from './allowance.js';
 import { JoiningBudget, linesOfList, linesOfMembers } from './joined.js';
+import { foldersBeside, linesWritten } from './beside.js';
 import { type Command, FUNCTIONS, namesGiven, readCommands, type Word } from './lexer.js';
-import { ENTERS, Folders, type View } from './folders.js';
+import { ENTERS, Folders, MOST_FOLDERS, type View } from './folders.js';
 import { namesEntered, type Paths } from './paths.js';
 import { commandLine } from './named-program.js';
-import { type Call, isKnownProgram, judgeProgram, type ShellReading, TAKES_PATHS } from './programs.js';
+import { type Call, CHANGES_SYSTEM, isKnownProgram, judgeProgram, type ShellReading, TAKES_PATHS } from './programs.js';
+import { changesByPrefix, changesVital, filesMade } from './touches.js';
 import { words } from '../text.js';
 
 /**
@@ -82,6 +84,15 @@ export const createShellReader = ({ carriers }: ShellArgumentNames): ShellReader
         const { lines, isWhole } = linesOfMembers(members, startsCommand, joining);
         for (const { name, line } of lines) look(line, [...path, name], true);
         if (!isWhole) keep({ ...DECODED, form: 'command', path: [...path] });
+        const folders = foldersBeside(members, allowance.paths);
+        if (folders.length === 0) return;
+        const run = [...lines, ...linesWritten(members)];
+        for (const folder of folders)
+          for (const { name, line } of run) {
+            const moved = `${commandLine(['cd', folder])}; ${line}`;
+            if (!joining.spend(moved.length)) return keep({ ...DECODED, form: 'command', path: [...path] });
+            look(moved, [...path, name], true);
+          }
       },
     });
     return { worst: found[0]?.effect ?? 'none', found, more };
@@ -148,13 +159,15 @@ function readPlain(text: string, depth: number, allowance: Allowance, isRun = fa
     const add = (reading: ShellReading | null): void => {
       if (reading !== null) worst = graver(worst, { ...reading, form: prose ? 'prose' : 'command' });
     };
-    for (const { name, value } of command.assigned) folders.search(`${name}=${value}`);
-    if (call !== null) {
-      if (EXPORTERS.has(call.program)) for (const arg of call.args) folders.search(arg);
-      folders.enter(call.program, call.args);
+    const sets = command.assigned.map(({ name, value }) => `${name}=${value}`);
+    if (call !== null && EXPORTERS.has(call.program)) sets.push(...call.args);
+    for (const one of sets) {
+      folders.search(one);
+      folders.settle(one);
     }
+    if (call !== null) folders.enter(call.program, call.args);
     if (folders.isLost) add(DECODED);
-    add(judge(command, call, sources, folders, depth, allowance));
+    add(judge(command, call, sources, folders, depth, allowance, isRun));
     // From here on: where it makes the link itself, the name is still its own.
     if (call !== null) folders.link(call.program, call.args);
     if ((isRun || mayBeginAtRoot(command, allowance.paths)) && writesUnsurely(command, set)) add(UNSURE);
@@ -322,8 +335,8 @@ const PREFIXES: ReadonlyMap<string, ReadonlySet<string>> = new Map(
       ['busybox', ''],
       ['toybox', ''],
       ['chroot', ''],
-      ['nsenter', '-t'],
-      ['unshare', ''],
+      ['nsenter', '-t -w -r -S -G --target --wd --root'],
+      ['unshare', '-w -R -S -G --wd --root'],
       ['strace', '-o -e -p'],
       ['flock', '-w'],
       ['systemd-run', '-u -p'],
@@ -480,15 +493,29 @@ const argumentIn = (view: View, arg: string): string => {
   return arg.startsWith('-') ? arg : view(arg);
 };
 
-/** The folders in which prefixes run a program: `env -C /etc`, `sudo --chdir=/etc`. */
-function foldersOf({ words: all }: Command, call: Called | null): readonly string[] {
-  if (!(call?.prefixed ?? false)) return [];
-  const before = all.slice(0, all.length - (call?.rest.length ?? 0)).map(({ text }) => text);
-  return before.flatMap((text, at) => {
-    const option = /^(?:--c[hdir]{0,4}=|-[a-zA-Z0-9]{0,8}?[CD])/.exec(text)?.[0];
-    if (option !== undefined && option !== text) return [text.slice(option.length)];
-    return /^(?:-[a-zA-Z0-9]{0,8}[CD]|--c[hdir]{0,4})$/.test(before[at - 1] ?? '') ? [text] : [];
-  });
+/** What stands before the program: the prefixes, with their options. */
+const prefixesOf = ({ words: all }: Command, call: Called | null): readonly string[] =>
+  (call?.prefixed ?? false) ? all.slice(0, all.length - (call?.rest.length ?? 0)).map(({ text }) => text) : [];
+
+const FOLDER_IN = /^(?:(?:--c[hdir]{0,4}|--wd|--working-directory)=|-[a-zA-Z0-9]{0,8}?[CDw])/;
+const FOLDER_BEHIND = /^(?:-[a-zA-Z0-9]{0,8}[CDw]|--c[hdir]{0,4}|--wd|--working-directory)$/;
+/**
+ * The folders in which prefixes run a program, `env -C /etc`, `sudo --chdir=/etc`, and the other words of them. Null where there are more
+ * folders than are followed: the program is then read in none, and counts as one that hides what it does.
+ */
+function foldersOf(before: readonly string[]): {
+  readonly folders: readonly string[] | null;
+  readonly others: readonly string[];
+} {
+  const folders = new Set<string>();
+  const others: string[] = [];
+  for (const [at, text] of before.entries()) {
+    const option = FOLDER_IN.exec(text)?.[0];
+    if (option !== undefined && option !== text) folders.add(text.slice(option.length));
+    else if (FOLDER_BEHIND.test(before[at - 1] ?? '')) folders.add(text);
+    else others.push(text);
+  }
+  return { folders: folders.size > MOST_FOLDERS ? null : [...folders], others };
 }
 
 const UNSURE: ShellReading = { effect: 'changes', kind: 'a file written over that only a shell knows' };
@@ -535,7 +562,19 @@ const mayBeginAtRoot = ({ words: all, redirects }: Command, paths: Paths): boole
 /** Whether a command enters a folder that only a shell knows. */
 export const getsLost = (command: Command, set: ReadonlySet<string>): boolean => {
   const call = callOf(command.words);
-  return call !== null && ENTERS.has(call.program) && call.rest.slice(1).some((word) => isUnsure(word, set));
+  if (call === null || !ENTERS.has(call.program)) return false;
+  const words = call.rest.slice(1);
+  return (
+    words.some((word) => isUnsure(word, set)) || (set.has('HOME') && words.every(({ text }) => /^[-~]/.test(text)))
+  );
+};
+/** Whether a shell is given a program that has a vital path among its words and is no known reader. */
+export const changesSystem = (command: Command, paths: Paths): boolean => {
+  const call = callOf(command.words);
+  return (
+    call !== null &&
+    (changesVital({ ...call, paths }) || changesByPrefix(foldersOf(prefixesOf(command, call)).others, paths))
+  );
 };
 
 const placeOf = (option: string, next: string): string => {
@@ -591,14 +630,17 @@ function judge(
   entered: Folders,
   depth: number,
   allowance: Allowance,
+  isRun: boolean,
 ): ShellReading | null {
-  const own = foldersOf(command, call);
+  const { folders: own, others } = foldersOf(prefixesOf(command, call));
+  if (own === null) return DECODED;
   const [folders, views] = [entered.with(own), entered.views(own)];
   const { paths } = allowance;
   let worst = redirected(command, views, allowance);
   if (call === null) return worst;
   const { program, args, rest } = call;
   if (isProse(rest, program)) return worst;
+  if (others.length > 0 && changesByPrefix(others, paths)) worst = worse(worst, CHANGES_SYSTEM);
   const [head] = rest;
   if (head !== undefined && byPattern(head) && rest.length > 1) worst = worse(worst, DECODED);
   // Its name is printed by another command: `echo rm` -rf /srv.
@@ -630,9 +672,13 @@ function judge(
         allowance.checkpoint();
         // Without a folder some programs read the one that they are in.
         const seen = [...given.map((arg) => argumentIn(view, arg)), ...(readsHere(program, args) ? [view('.')] : [])];
-        worst = worse(worst, judgeProgram({ program, args: seen, command, paths }));
+        if (!allowance.mayView(seen)) break;
+        worst = worse(worst, judgeProgram({ program, args: seen, command, paths }, true));
       }
-  }
+  } else if (isRun && changesVital({ program, args, paths })) worst = worse(worst, CHANGES_SYSTEM);
+  const made = filesMade({ program, args });
+  if (made.some((file) => paths.isVitalFile(file) || views.some((view) => paths.isVitalFile(view(file)))))
+    worst = worse(worst, CHANGES_SYSTEM);
   if (SENDERS.has(program) && args.length > 0 && readsVitalFile(command, paths)) worst = worse(worst, SENT);
   if (
     args.some((arg) => /\/dev\/(?:tcp|udp)\/[^\s/]{1,255}\/[\d$]/.test(arg)) ||

@@ -15,6 +15,8 @@ export interface AssertionFaults {
   readonly crossOrigin?: boolean;
   /** The same key with its members in another order, which the library reads too. */
   readonly yFirst?: boolean;
+  /** Any bytes in place of its own COSE_Key. */
+  readonly key?: Buffer;
 }
 
 export const authenticatorKeys = () => generateKeyPairSync('ec', { namedCurve: 'prime256v1' });
@@ -46,13 +48,14 @@ export function softwareAuthenticator(
         Buffer.concat([Buffer.from('225820', 'hex'), Buffer.from(y, 'base64url')]),
       ];
       // COSE_Key (RFC 9053, 7.1.1): EC2, ES256, P-256.
-      const key = Buffer.concat([Buffer.from('a5010203262001', 'hex'), ...(faults.yFirst ? [ofY, ofX] : [ofX, ofY])]);
+      const own = Buffer.concat([Buffer.from('a5010203262001', 'hex'), ...(faults.yFirst ? [ofY, ofX] : [ofX, ofY])]);
+      const key = faults.key ?? own;
       const attested = Buffer.concat([Buffer.alloc(16), Buffer.from([0, id.length]), id, key]);
       const authData = data(flags | ATTESTED, counter, faults.rpId ?? rpId, attested);
       const attestation = Buffer.concat([
         // {"fmt": "none", "attStmt": {}, "authData": bytes}
-        Buffer.from('a363666d74646e6f6e656761747453746d74a068617574684461746158', 'hex'),
-        Buffer.from([authData.length]),
+        Buffer.from('a363666d74646e6f6e656761747453746d74a0686175746844617461', 'hex'),
+        Buffer.from([0x59, authData.length >> 8, authData.length & 0xff]),
         authData,
       ]);
       const said = client(faults.type ?? 'webauthn.create', challenge, faults.origin ?? origin, false);
