@@ -2,6 +2,7 @@ import {
   type CallContract,
   type CallInput,
   type CallSummary,
+  DECISION_CONTRACT,
   type Mode,
   REVIEW_CONTRACT,
 } from '../../contracts/call.js';
@@ -25,6 +26,7 @@ import { rateLimited, type Refusals } from './refusals.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
 import type { UpstreamCaller } from '../../domain/pipeline/upstream.js';
 import type { CallRunner } from '../../domain/pipeline/call-runner.js';
+import { definedToolsOf, noQuarantine, type Quarantine } from '../../domain/tool-definitions/quarantine.js';
 
 export interface CallHandlerOptions {
   readonly calls: CallStore;
@@ -38,6 +40,8 @@ export interface CallHandlerOptions {
   readonly maxInFlight: number;
   readonly limits: AgentLimitsCheck;
   readonly refusals: Refusals;
+  /** Refuses tools whose definition waits for an operator. */
+  readonly quarantine?: Quarantine | undefined;
   readonly now?: () => number;
   /** Called with each record when its first answer leaves, for counters. */
   readonly onAnswered?: (record: CallRecord) => void;
@@ -85,7 +89,7 @@ export function correlationIdOf({
  * staged, and the pipeline started under the correlation id. Throws GateError for anything that is not a verdict.
  */
 export function createCallHandler(options: CallHandlerOptions) {
-  const { calls, runner, limits, refusals, now = Date.now } = options;
+  const { calls, runner, limits, refusals, quarantine = noQuarantine, now = Date.now } = options;
   let inFlight = 0;
   const running = new Map<string, Promise<Answer>>();
 
@@ -110,6 +114,11 @@ export function createCallHandler(options: CallHandlerOptions) {
       throw new GateError('pipeline_unavailable', `the call is still under way; ${ASK_AGAIN}`, {
         fields: { layer: 'proxy' },
       });
+    // A decision that its host comes back for lets the host execute now.
+    if (replayed && answer.status === 200 && record.evidence.call.contract === DECISION_CONTRACT) {
+      const held = await quarantine.held(record.evidence.call, definedToolsOf(record.evidence));
+      if (held !== null) throw new GateError('tool_quarantined', held);
+    }
     if (!replayed) options.onAnswered?.(record);
     return options.verboseVerdicts ? withDetail(answer, record) : answer;
   };

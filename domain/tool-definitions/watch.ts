@@ -79,7 +79,7 @@ const MAX_DETAIL = 100_000;
  * is pinned. Later ones are compared, all pages of a list together, and a difference is one ledger row, however often it is seen. Texts
  * that instruct a model are another row. It only detects, unless `block` is set, and never replaces pins.
  */
-export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched, options: ToolWatchOptions): Watched {
+export function watchToolDefinitions<Watched extends Pick<Upstream, 'control'>>(upstream: Watched, options: ToolWatchOptions): Watched {
   const walks = new LRUCache<string, Walk>({ max: MAX_WALKS });
   return {
     ...upstream,
