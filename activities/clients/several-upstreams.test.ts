@@ -136,6 +136,30 @@ describe('several upstreams, all of them well', () => {
     });
   });
 
+  it('say what each of them instructs under its own prefix, so that one can be left out', async () => {
+    const says = (instructions: string): Upstream => ({
+      callTool: () => Promise.reject(new Error('unused')),
+      control: async () => ({
+        kind: 'reply',
+        statusCode: 200,
+        failed: false,
+        text: JSON.stringify({ jsonrpc: '2.0', id: 7, result: { capabilities: {}, instructions } }),
+      }),
+      close: () => Promise.resolve(),
+    });
+    const upstream = several(
+      { name: 'a', prefix: 'a', upstream: says('one') },
+      { name: 'b', prefix: 'b', upstream: says('two\n\na__*: three') },
+    );
+    expect(await asked(upstream, 'initialize')).toMatchObject({
+      instructions: [
+        { prefix: 'a', text: 'a__*: one' },
+        { prefix: 'b', text: 'b__*: two\n\na__*: three' },
+      ],
+      body: { result: { instructions: 'a__*: one\n\nb__*: two\n\na__*: three' } },
+    });
+  });
+
   it('show a list that changed the next time it is asked for', async () => {
     const upstream = several(http('bank', bank.url), http('notes', notes.url));
     await pageOf(upstream);

@@ -17,7 +17,13 @@ import {
   type UpstreamCircuit,
   type UpstreamFault,
 } from '../../domain/pipeline/upstream-circuit.js';
-import type { Upstream, UpstreamCaller, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
+import {
+  togetherSaid,
+  type Upstream,
+  type UpstreamCaller,
+  type UpstreamInstructions,
+  type UpstreamOutcome,
+} from '../../domain/pipeline/upstream.js';
 import { foreignText } from '../../domain/text.js';
 import { within } from '../../domain/within.js';
 import { requestedVersion } from './mcp-handshake.js';
@@ -179,26 +185,30 @@ export function severalUpstreams(
       members.map((member) => [member, request]),
     );
     const capabilities: Record<string, JsonObject> = {};
-    const instructions: string[] = [];
+    const instructions: UpstreamInstructions[] = [];
     for (const { member, ...answer } of answers) {
       if (!('result' in answer)) continue;
       const said = JSON.parse(answer.result) as { capabilities?: Record<string, JsonObject>; instructions?: unknown };
       for (const [name, of] of Object.entries(said.capabilities ?? {}))
         capabilities[name] = { ...capabilities[name], ...of, ...(LISTED.has(name) && { listChanged: true }) };
       if (typeof said.instructions === 'string')
-        instructions.push(`${prefixedName(member.prefix, '*')}: ${said.instructions}`);
+        instructions.push({
+          prefix: member.prefix,
+          text: `${prefixedName(member.prefix, '*')}: ${said.instructions}`,
+        });
     }
     const result: JsonObject = {
       protocolVersion: requestedVersion(request),
       capabilities,
       serverInfo: SERVER_INFO,
-      ...(instructions.length > 0 && { instructions: instructions.join('\n\n') }),
+      ...(instructions.length > 0 && { instructions: togetherSaid(instructions) }),
     };
-    return together(
+    const told = together(
       request['id'],
       answers,
       Object.entries(result).map(([name, value]) => [name, JSON.stringify(value)]),
     );
+    return told.kind === 'reply' ? { ...told, instructions } : told;
   }
 
   async function list(caller: UpstreamCaller, request: JsonObject, limitMs: number): Promise<ControlOutcome> {

@@ -30,9 +30,19 @@ export type UpstreamOutcome =
       readonly failed: boolean;
       /** Part of a list is missing, because one of several upstreams did not give it. What is not in it may still exist. */
       readonly partial?: true;
+      /** What each of several upstreams says in its introduction, under its prefix: together they are the `instructions` of the answer. */
+      readonly instructions?: readonly UpstreamInstructions[];
     }
   | { readonly kind: 'not_sent'; readonly reason: string }
   | { readonly kind: 'unknown'; readonly cause: UnknownCause; readonly reason: string };
+
+export interface UpstreamInstructions {
+  readonly prefix: string;
+  readonly text: string;
+}
+
+/** The `instructions` of several upstreams in one introduction. */
+export const togetherSaid = (said: readonly UpstreamInstructions[]): string => said.map(({ text }) => text).join('\n\n');
 
 /**
  * The tools behind Gate. A tool call is sent at most once; nothing here retries an effect. `domain/mcp/outgoing.ts` builds what is sent

@@ -65,6 +65,9 @@ interface Walk {
   untold: readonly NewLedgerRow[];
 }
 
+type Reply = Extract<Awaited<ReturnType<Upstream['control']>>, { kind: 'reply' }>;
+const SILENT = { poisoned: false, rest: null } as const;
+
 const MAX_WALKS = 1_000;
 /**
  * An upstream may never end its list. This many pages are pinned and compared as one list. Later pages are checked one by one and not
@@ -90,6 +93,7 @@ export function watchToolDefinitions<Watched extends Pick<Upstream, 'control'>>(
       if (!CONTROL_METHODS.get(method)?.readByModel) return reply;
       let poisoned: boolean;
       let held: ReadonlySet<string> = new Set();
+      let rest: Reply | null = null;
       try {
         const text = reply.kind === 'reply' ? reply.text : null;
         if (method === 'tools/list')
@@ -99,7 +103,7 @@ export function watchToolDefinitions<Watched extends Pick<Upstream, 'control'>>(
             text === null ? null : toolPageOf(text),
             reply.kind === 'reply' && reply.partial,
           ));
-        else poisoned = text !== null && (await listen(caller, method, text));
+        else ({ poisoned, rest } = reply.kind === 'reply' ? await listen(caller, method, reply) : SILENT);
       } catch (error) {
         options.onFault(error);
         if (options.block || options.quarantine)
@@ -112,7 +116,8 @@ export function watchToolDefinitions<Watched extends Pick<Upstream, 'control'>>(
           );
         return reply;
       }
-      // Of what is no list of tools nothing can be left out.
+      // One of several upstreams does not keep the others' introductions from an agent.
+      if (rest !== null && (options.block ? rest.instructions !== undefined : options.quarantine)) return rest;
       if (poisoned && (options.block || (options.quarantine && method !== 'tools/list')))
         throw new GateError(
           'tool_definition_poisoned',
@@ -123,15 +128,19 @@ export function watchToolDefinitions<Watched extends Pick<Upstream, 'control'>>(
     },
   };
 
-  /** True when something other than a tool definition instructs a model. */
-  async function listen(owner: PinOwner, method: string, text: string): Promise<boolean> {
-    const told = toldIn(method, text);
+  /** Whether something other than a tool definition instructs a model; then the answer without it, where it can be left out. */
+  async function listen(
+    owner: PinOwner,
+    method: string,
+    reply: Reply,
+  ): Promise<{ readonly poisoned: boolean; readonly rest: Reply | null }> {
+    const { texts, rest } = toldIn(method, reply.text, reply.instructions);
     const injected: SeenTools['injected'] = new Map(
-      told.map(({ name, sha256, injected: found }) => [name, { found: new Set(found), sha256: new Set([sha256]) }]),
+      texts.map(({ name, sha256, injected: found }) => [name, { found: new Set(found), sha256: new Set([sha256]) }]),
     );
     const row = injectionRow(owner, injected);
     if (row) await options.ledger.append([row]);
-    return row !== null;
+    return { poisoned: row !== null, rest: row === null || rest === null ? null : { ...reply, text: rest } };
   }
 
   /** Whether something is wrong with what was seen of this list so far, and which tools of this page are held back. */
