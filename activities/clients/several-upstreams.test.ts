@@ -65,7 +65,8 @@ async function pageOf(upstream: Upstream, cursor?: string) {
     nextCursor?: string;
     _meta?: JsonObject;
   };
-  return { names: tools.map(({ name }) => name), nextCursor, note: _meta?.['gate/upstreams'], partial: answer.partial };
+  const { partial, parts } = answer;
+  return { names: tools.map(({ name }) => name), nextCursor, note: _meta?.['gate/upstreams'], partial, parts };
 }
 
 describe('several upstreams, all of them well', () => {
@@ -228,6 +229,7 @@ describe('several upstreams, one of which is not well', () => {
         names: ['bank__pay'],
         note: { failing: [{ name: 'odd', fault }] },
         partial: true,
+        parts: { listed: ['bank'], missing: ['odd'] },
       });
       expect(await called(upstream, 'bank__pay')).toMatchObject({ kind: 'reply' });
       expect(await asked(upstream, 'initialize')).toMatchObject({

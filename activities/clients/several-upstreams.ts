@@ -238,7 +238,9 @@ export function severalUpstreams(
       return answer;
     });
     const more = Object.keys(next).length > 0;
-    return together(
+    const prefixes = (are: (answer: Answered) => boolean) => judged.filter(are).map(({ member }) => member.prefix);
+    const parts = { listed: prefixes((one) => 'result' in one), missing: prefixes((one) => 'fault' in one) };
+    const told = together(
       request['id'],
       judged,
       [
@@ -247,6 +249,7 @@ export function severalUpstreams(
       ],
       leftOut,
     );
+    return told.kind === 'reply' ? { ...told, parts } : told;
   }
 
   /** A method that asks all of them the same; it succeeds where one does. */

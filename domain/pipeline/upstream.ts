@@ -30,11 +30,18 @@ export type UpstreamOutcome =
       readonly failed: boolean;
       /** Part of a list is missing, because one of several upstreams did not give it. What is not in it may still exist. */
       readonly partial?: true;
+      /** The prefixes of the upstreams whose part of the list this page has, and of those whose part is missing. */
+      readonly parts?: ListParts;
       /** What each of several upstreams says in its introduction, under its prefix: together they are the `instructions` of the answer. */
       readonly instructions?: readonly UpstreamInstructions[];
     }
   | { readonly kind: 'not_sent'; readonly reason: string }
   | { readonly kind: 'unknown'; readonly cause: UnknownCause; readonly reason: string };
+
+export interface ListParts {
+  readonly listed: readonly string[];
+  readonly missing: readonly string[];
+}
 
 export interface UpstreamInstructions {
   readonly prefix: string;

@@ -4,6 +4,7 @@ import { detectInjection } from '../inspection/injection.js';
 import { skeletonsOf } from '../inspection/skeleton.js';
 import { inspectTexts } from '../inspection/texts.js';
 import { exactly } from '../mcp/exact-numbers.js';
+import { ownNameOf } from '../mcp/prefixed-names.js';
 import { itemsOf, membersOf, objectText } from '../mcp/reply.js';
 import { togetherSaid, type UpstreamInstructions } from '../pipeline/upstream.js';
 import type { PinnedTools } from './ports.js';
@@ -189,6 +190,10 @@ export interface ToolDrift {
   readonly removed: readonly string[];
 }
 
+/** Whether a whole list was seen of what this tool belongs to, so that one which is not pinned came later. */
+export const isJudged = ({ complete, parts }: PinnedTools, tool: string): boolean =>
+  complete || parts.has(ownNameOf(tool)?.prefix ?? '');
+
 /**
  * Compares a list, complete or not, with the pins. A name with two different definitions counts as changed. If the pins are not Gate's own,
  * every name does.
@@ -203,7 +208,7 @@ export function driftOf(pinned: PinnedTools, seen: SeenTools, whole: boolean): T
           seen.twice.has(name) || (pinned.digests.get(name) ?? seen.digests.get(name)) !== seen.digests.get(name),
       )
       .toSorted(),
-    added: pinned.complete ? names.filter((name) => !pinned.digests.has(name)).toSorted() : [],
+    added: names.filter((name) => !pinned.digests.has(name) && isJudged(pinned, name)).toSorted(),
     removed:
       whole && pinned.complete ? [...pinned.digests.keys()].filter((name) => !seen.digests.has(name)).toSorted() : [],
   };

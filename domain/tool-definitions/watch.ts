@@ -12,6 +12,7 @@ import {
   digestsOf,
   driftOf,
   heldBack,
+  isJudged,
   nothingSeen,
   type SeenTools,
   toldIn,
@@ -61,6 +62,9 @@ interface Walk {
   pages: number;
   /** A page of it lacked the tools of an upstream that did not answer. */
   partial: boolean;
+  /** Of several upstreams, those whose part of it was given, and those of which a page is missing. */
+  readonly listed: Set<string>;
+  readonly missing: Set<string>;
   /** Findings so far, which become one row together with those of the next pages. */
   untold: readonly NewLedgerRow[];
 }
@@ -101,7 +105,7 @@ export function watchToolDefinitions<Watched extends Pick<Upstream, 'control'>>(
             caller,
             request,
             text === null ? null : toolPageOf(text),
-            reply.kind === 'reply' && reply.partial,
+            reply.kind === 'reply' ? reply : {},
           ));
         else ({ poisoned, rest } = reply.kind === 'reply' ? await listen(caller, method, reply) : SILENT);
       } catch (error) {
@@ -148,7 +152,7 @@ export function watchToolDefinitions<Watched extends Pick<Upstream, 'control'>>(
     owner: PinOwner,
     request: JsonObject,
     page: ToolPage | null,
-    partial: boolean | undefined,
+    { partial, parts }: Pick<Reply, 'partial' | 'parts'>,
   ): Promise<{ readonly poisoned: boolean; readonly held: ReadonlySet<string> }> {
     const key = `${owner.tenant}/${owner.agent}`;
     const walk = walkOf(key, cursorOf(request));
@@ -167,6 +171,8 @@ export function watchToolDefinitions<Watched extends Pick<Upstream, 'control'>>(
     walk.next = page.nextCursor;
     walk.pages += 1;
     walk.partial ||= partial === true;
+    for (const prefix of parts?.listed ?? []) walk.listed.add(prefix);
+    for (const prefix of parts?.missing ?? []) walk.missing.add(prefix);
     const within = walk.pages <= MAX_PAGES;
     if (walk.pages === MAX_PAGES + 1) options.onTooLong(owner, MAX_PAGES);
     const { seen } = walk;
@@ -193,11 +199,17 @@ export function watchToolDefinitions<Watched extends Pick<Upstream, 'control'>>(
       pinned = await options.pins.read(owner);
     }
     if (!pinned.complete && !pinned.tampered && within) {
-      const harmless = [...seen.digests].filter(([name]) => !options.quarantine || !seen.injected.has(name));
+      // What one of several upstreams adds is judged, also while another one has never listed its tools.
+      const first = pinned;
+      const harmless = [...seen.digests].filter(
+        ([name]) => !isJudged(first, name) && (!options.quarantine || !seen.injected.has(name)),
+      );
       await options.pins.pin(owner, new Map(harmless));
+      const listed = [...walk.listed].filter((prefix) => !walk.missing.has(prefix) && !first.parts.has(prefix));
       if (whole) await options.pins.complete(owner);
+      else if (ended && walk.from === null && listed.length > 0) await options.pins.completeParts(owner, listed);
       // Compare a first list with the pins it just made, so that listing it again gives the same rows.
-      pinned = { ...(await options.pins.read(owner)), complete: false };
+      pinned = { ...(await options.pins.read(owner)), complete: false, parts: first.parts };
     }
     const rows = [driftRow(owner, pinned, seen, whole), injectionRow(owner, seen.injected)].filter(
       (row) => row !== null,
@@ -216,7 +228,7 @@ export function watchToolDefinitions<Watched extends Pick<Upstream, 'control'>>(
   function walkOf(key: string, cursor: string | null): Walk {
     const known = walks.get(key);
     if (cursor !== null && known?.next === cursor) return known;
-    return { seen: nothingSeen(), from: cursor, next: null, pages: 0, partial: false, untold: [] };
+    return { seen: nothingSeen(), from: cursor, next: null, pages: 0, partial: false, listed: new Set(), missing: new Set(), untold: [] };
   }
 }
 
