@@ -24,6 +24,7 @@ const UNJUDGED = {
 export const createRecordActivities = ({
   calls,
   quarantine = noQuarantine,
+  hasProbe = () => false,
   now = Date.now,
   onCommitted,
 }: RecordActivityOptions) => {
@@ -53,6 +54,7 @@ export const createRecordActivities = ({
       const state = verdict.outcome === 'deny' ? 'denied' : verdict.outcome === 'park' ? 'decided' : 'allowed';
       const record = await calls.commitVerdict(state, {
         ...commitments,
+        ...(hasProbe(call.tool) && { probed: true }),
         verdict,
         inspection,
         inspection_failure: inspected.available ? null : inspected.reason,
@@ -112,6 +114,8 @@ export interface RecordActivityOptions {
   readonly calls: CallStore;
   /** Refuses decisions about tools whose definition waits for an operator. */
   readonly quarantine?: Quarantine | undefined;
+  /** Whether a lost outcome of this tool can be found out. */
+  readonly hasProbe?: (tool: string) => boolean;
   readonly now?: () => number;
   /** For counters; called with the verdict that stands. */
   readonly onCommitted?: (evidence: VerdictEvidence) => void;

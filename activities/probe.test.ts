@@ -106,7 +106,7 @@ const ranTool = () => gate.executed.filter(({ params }) => (params as JsonObject
 describe('a call whose answer was lost', () => {
   it('is looked after once its first pause is over, and again after a longer one', async () => {
     const call = await lost();
-    expect((await record(call)).state).toBe('uncertain');
+    expect(await record(call)).toMatchObject({ state: 'uncertain', evidence: { probed: true } });
     expect(await gate.activities.probeCall(call.correlation_id)).toEqual({ state: 'uncertain', wait_ms: 1_000 });
     now += 1_000;
     expect(await gate.activities.probeCall(call.correlation_id)).toEqual({ state: 'uncertain', wait_ms: 2_000 });
@@ -221,6 +221,7 @@ describe('a call whose answer was lost', () => {
     const call = await lost(given);
     expect(await look(call)).toEqual({ state: 'uncertain', wait_ms: null });
     expect((await record(call)).outcome?.probes).toBeUndefined();
+    expect((await record(call)).evidence.probed).toBe(call.tool === 'read_file' ? true : undefined);
   });
 
   it('is asked for at an address, where not found is an answer', async () => {

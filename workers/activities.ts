@@ -100,6 +100,7 @@ export function createActivities(ports: ActivityPorts): GateActivities {
   const record = createRecordActivities({
     calls,
     quarantine: ports.quarantine,
+    hasProbe: (tool) => ports.probes?.of.has(tool) ?? false,
     ...clock,
     ...(ports.onCommitted && { onCommitted: ports.onCommitted }),
   });

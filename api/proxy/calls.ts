@@ -60,12 +60,20 @@ export interface ToolCallRequest {
   readonly callbackUrl: string | null;
   /** Asks what came of a call that waited, and begins none. */
   readonly resumes?: PendingHandle | null;
+  /** Called once the call is within its agent's limits and its request is kept, before it begins or is answered again. */
+  readonly onAdmitted?: () => Promise<void>;
 }
 
 /** A call that came to its end, and the method it was asked with. */
 export interface Settled {
   readonly method: string;
   readonly answer: Answer;
+}
+
+/** How a call that ended is looked up. */
+export interface SettledOptions {
+  readonly again?: AskedAgain | null;
+  readonly isOver?: (record: CallRecord) => boolean;
 }
 
 /** Extra time for the engine to deliver an answer after the last moment at which a call may begin. */
@@ -95,6 +103,11 @@ export function createCallHandler(options: CallHandlerOptions) {
 
   const settledEnough = (record: CallRecord) => answerOf(record, null, true) !== null;
 
+  const retainedOf = ({ correlation_id: id }: CallRecord, again: AskedAgain | null) => {
+    const load = () => calls.result(id);
+    return again ? limits.retained(again, load) : load();
+  };
+
   /**
    * The answer that the record gives; while the call is in progress it waits, up to a limit. `again` is true when the answer was given
    * before.
@@ -105,11 +118,8 @@ export function createCallHandler(options: CallHandlerOptions) {
     const record = settledEnough(standing)
       ? standing
       : await calls.waitFor(found.correlation_id, settledEnough, now() + options.upstreamTimeoutMs + 5_000);
-    const retained = (of: CallRecord) => {
-      const load = () => calls.result(of.correlation_id);
-      return again ? limits.retained(again, load) : load();
-    };
-    const answer = record && answerOf(record, record.state === 'completed' ? await retained(record) : null, replayed);
+    const retained = record?.state === 'completed' ? await retainedOf(record, again) : null;
+    const answer = record && answerOf(record, retained, replayed);
     if (!answer || !record)
       throw new GateError('pipeline_unavailable', `the call is still under way; ${ASK_AGAIN}`, {
         fields: { layer: 'proxy' },
@@ -147,22 +157,21 @@ export function createCallHandler(options: CallHandlerOptions) {
 
     /**
      * The answer of this agent's own call, once it needs no person any more; at that time at the latest `null` while it waits, `undefined`
-     * where nothing is recorded of it. Only looks: nothing runs because of it. Throws `not_found` for another agent's call.
+     * where nothing is recorded of it. Only looks: nothing runs because of it. Throws `not_found` for another agent's call. `again` counts the
+     * answer as one that was given before; `isOver` says what else is waited for.
      */
     async settled(
       correlationId: string,
       caller: ToolCallRequest['caller'],
       untilMs: number,
+      { again = null, isOver = () => true }: SettledOptions = {},
     ): Promise<Settled | null | undefined> {
-      const found = await calls.waitFor(
-        correlationId,
-        (record) => record.state !== 'parked' && settledEnough(record),
-        untilMs,
-      );
+      const isSettled = (record: CallRecord) => record.state !== 'parked' && settledEnough(record) && isOver(record);
+      const found = await calls.waitFor(correlationId, isSettled, untilMs);
       if (!found) return undefined;
       const record = await own(found, caller);
-      if (record.state === 'parked' || !settledEnough(record)) return null;
-      const retained = record.state === 'completed' ? await calls.result(correlationId) : null;
+      if (!isSettled(record)) return null;
+      const retained = record.state === 'completed' ? await retainedOf(record, again) : null;
       const answer = answerOf(record, retained, false);
       if (!answer) return null;
       return {
@@ -209,7 +218,10 @@ export function createCallHandler(options: CallHandlerOptions) {
     if (known && known.state !== TAMPERED && known.digest !== digest) throw conflict();
     if (request.resumes && !isHandleOf(request.resumes, known))
       throw new GateError('decision_handle_unknown', undefined, { fields: { contract, executable: false } });
-    if (known && known.state !== 'decided') return fromRecord(known, again);
+    if (known && known.state !== 'decided') {
+      await request.onAdmitted?.();
+      return fromRecord(known, again);
+    }
 
     const { limit, windowMs } = options.velocity;
     const size = callCount(mcp.method, mcp.body);
@@ -258,6 +270,7 @@ export function createCallHandler(options: CallHandlerOptions) {
         throw admission.digest === digest ? new GateError('call_purged') : conflict();
       if (!admission.admitted) throw await limited(call, admission, paramsSha256(mcp.body));
       if (admission.digest !== digest) throw conflict();
+      await request.onAdmitted?.();
 
       const summary = await runner
         .start({ ...call, recent_request_count: admission.recent }, call.not_after_ms + ANSWER_SLACK_MS)

@@ -156,7 +156,11 @@ export function createMcpClients(options: McpClientsOptions) {
       const { correlationId, id } = known;
       request.correlationId = correlationId;
       const form = { id, tool: true, admitted: true, finish: underId(id) };
-      return { ...held, events: events({ caller, correlationId, form, place: last as string, signal: held.signal }) };
+      const looksUp = { again: { caller, correlationId, name: 'GET /mcp' } };
+      return {
+        ...held,
+        events: events({ caller, correlationId, form, looksUp, place: last as string, signal: held.signal }),
+      };
     },
   };
 
@@ -219,7 +223,9 @@ export function createMcpClients(options: McpClientsOptions) {
       // Who asks for a handle could not read a result of the tool.
       request.rpc = { ...admitted, tool: false };
       const asker = { caller: agent, consoleUrl: consoleOf(request) };
-      const made = await tasks.begin(asker, request.correlationId, () => handler.handle(call, request.correlationId));
+      const made = await tasks.begin(asker, request.correlationId, (onAdmitted) =>
+        handler.handle({ ...call, onAdmitted }, request.correlationId),
+      );
       return rpcAnswer(request.rpc, resultTo(form.id, made));
     }
     const resumable = session.protocolVersion >= RESUMABLE_FROM;
