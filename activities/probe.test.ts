@@ -9,6 +9,7 @@ import { parseProbes } from '../domain/probes/probes.js';
 import { uncertainCalls } from '../domain/probes/uncertain-calls.js';
 import { copyOfStore } from '../test/support/put-back.js';
 import { fixtureFolder, openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
+import { createActivities } from '../workers/activities.js';
 
 const PROBE = 'get_order_status';
 const probes = parseProbes(
@@ -39,6 +40,8 @@ let folder: string;
 let gate: PipelineFixture;
 /** What the probe answers. */
 let says: (request: JsonObject) => UpstreamOutcome;
+let held: string;
+let mayCall: boolean;
 let address: (url: string) => { status: number; text: string };
 const reply = (json: unknown): UpstreamOutcome => ({
   kind: 'reply',
@@ -51,6 +54,12 @@ const open = async () => {
     folder,
     clock,
     probes: { of: probes, askUrl: async (url) => address(url) },
+    compose: (ports) =>
+      createActivities({
+        ...ports,
+        mayCall: () => mayCall,
+        quarantine: { held: async (_caller, tools) => (tools.includes(held) ? 'the tool is in quarantine' : null) },
+      }),
     script: {
       upstream: async (request) =>
         (request['params'] as JsonObject)['name'] === PROBE
@@ -64,6 +73,8 @@ beforeEach(async () => {
   folder = await fixtureFolder();
   says = () => reply({ status: 'open' });
   address = () => ({ status: 500, text: '' });
+  held = '';
+  mayCall = true;
   await open();
 });
 afterEach(async () => {
@@ -205,6 +216,20 @@ describe('a call whose answer was lost', () => {
       expect(gate.executed).toHaveLength(1);
     },
   );
+
+  it.each([
+    ['whose definition is in quarantine', () => (held = PROBE), 'the tool is in quarantine'],
+    ['where its agent may not call any more', () => (mayCall = false), 'not among those that may call'],
+  ])('is not probed by a tool %s', async (_why, change, detail) => {
+    const call = await lost();
+    change();
+    says = () => reply({ status: 'booked' });
+    await look(call);
+    expect((await record(call)).outcome?.probes).toMatchObject([
+      { said: 'refused', detail: expect.stringContaining(detail), answer_sha256: null },
+    ]);
+    expect(gate.executed).toHaveLength(1);
+  });
 
   it('is not probed where policy does not answer', async () => {
     const call = await lost();

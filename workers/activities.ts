@@ -184,6 +184,8 @@ export function createActivities(ports: ActivityPorts): GateActivities {
       tools: ports.tools,
       probes: probes?.of ?? new Map(),
       askUrl: probes?.askUrl ?? (() => Promise.reject(new Error('no address may be asked'))),
+      quarantine: ports.quarantine,
+      mayCall: ports.mayCall,
       ...clock,
     }),
     ...createReconcileActivities({
