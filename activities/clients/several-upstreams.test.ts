@@ -114,7 +114,7 @@ describe('several upstreams, all of them well', () => {
     const upstream = several(http('bank', bank.url), http('notes', notes.url));
     expect(await pageOf(upstream)).toMatchObject({
       names: ['bank__pay', 'notes__add'],
-      note: { left_out: ['notes__bank__pay'], left_out_count: 1 },
+      note: { left_out: { notes: 1 } },
       partial: undefined,
     });
   });

@@ -24,7 +24,6 @@ import {
   type UpstreamInstructions,
   type UpstreamOutcome,
 } from '../../domain/pipeline/upstream.js';
-import { foreignText } from '../../domain/text.js';
 import { within } from '../../domain/within.js';
 import { requestedVersion } from './mcp-handshake.js';
 import { TimedOut, unknownOutcome } from './unknown-outcome.js';
@@ -78,8 +77,6 @@ const LISTED: ReadonlySet<string> = new Set(['tools', 'prompts', 'resources']);
 const METHOD_NOT_FOUND = -32_601;
 const INVALID_PARAMS = -32_602;
 const SERVER_INFO = { name: 'gate', version: '1' };
-const MAX_TOLD = 20;
-const TOLD_UNITS = 128;
 
 /**
  * Several MCP servers as one (docs/how-to/several-upstreams.md). A name says whose it is, and the upstream is sent its own name. What all
@@ -222,7 +219,7 @@ export function severalUpstreams(
       from.map(([member, place]) => [member, { ...request, params: place === null ? {} : { cursor: place } }] as const),
     );
     const items: string[] = [];
-    const leftOut: string[] = [];
+    const leftOut: Record<string, number> = {};
     const next: Record<string, string> = {};
     const judged = answers.map((answer): Answered => {
       if (!('result' in answer)) return answer;
@@ -233,7 +230,7 @@ export function severalUpstreams(
         return { member, fault: 'invalid_answer' };
       }
       items.push(...page.items);
-      leftOut.push(...page.leftOut.map((own) => prefixedName(member.prefix, own)));
+      if (page.leftOut > 0) leftOut[member.name] = page.leftOut;
       if (page.nextCursor !== null) next[member.prefix] = page.nextCursor;
       return answer;
     });
@@ -348,7 +345,7 @@ export function severalUpstreams(
   };
 }
 
-const NOTHING = { items: [], nextCursor: null, leftOut: [] };
+const NOTHING = { items: [], nextCursor: null, leftOut: 0 };
 
 const paramsOf = ({ params }: JsonObject): JsonObject =>
   params !== null && typeof params === 'object' && !Array.isArray(params) ? params : {};
@@ -382,7 +379,7 @@ function together(
   id: Json | undefined,
   answers: readonly Answered[],
   members: readonly (readonly [string, string])[],
-  leftOut: readonly string[] = [],
+  leftOut: Readonly<Record<string, number>> = {},
 ): UpstreamOutcome {
   const failing = answers.flatMap((answer) =>
     'fault' in answer ? [{ name: answer.member.name, fault: answer.fault }] : [],
@@ -393,10 +390,8 @@ function together(
   }
   const told = {
     ...(failing.length > 0 && { failing }),
-    ...(leftOut.length > 0 && {
-      left_out: leftOut.slice(0, MAX_TOLD).map((name) => foreignText(name, TOLD_UNITS)),
-      left_out_count: leftOut.length,
-    }),
+    // How many, and not their names: an upstream chooses those, and a model reads this.
+    ...(Object.keys(leftOut).length > 0 && { left_out: leftOut }),
   };
   const note = Object.keys(told).length > 0 ? [['_meta', JSON.stringify({ 'gate/upstreams': told })] as const] : [];
   const text = objectText([
