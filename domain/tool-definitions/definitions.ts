@@ -7,6 +7,7 @@ import { exactly } from '../mcp/exact-numbers.js';
 import { ownNameOf } from '../mcp/prefixed-names.js';
 import { itemsOf, membersOf, objectText } from '../mcp/reply.js';
 import { togetherSaid, type UpstreamInstructions } from '../pipeline/upstream.js';
+import { poisonIn } from './poisoning.js';
 import type { PinnedTools } from './ports.js';
 
 /** One page of a `tools/list` answer. */
@@ -58,8 +59,9 @@ function definitionOf(value: Json): ToolDefinition | null {
 }
 
 const injectedIn = (name: string, value: JsonObject): readonly string[] => {
-  const { detected, found } = detectInjection(name, inspectTexts(value, 'standard'));
-  return detected ? found : [];
+  const texts = inspectTexts(value, 'standard');
+  const { detected, found } = detectInjection(name, texts);
+  return [...new Set([...(detected ? found : []), ...poisonIn(name, texts)])];
 };
 
 /** Other text that a model reads: a server's instructions, or a prompt or resource of its lists. */
