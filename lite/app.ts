@@ -94,7 +94,8 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     trustDomain: 'gate.local',
     resolveCaller: access.agentOf,
     // Where agents need no token, operators still have theirs.
-    readsAuthorization: (request) => access.agents !== 'open' || access.operatorByToken(bearerOf(request) ?? '') !== null,
+    readsAuthorization: (request) =>
+      access.agents !== 'open' || access.operatorByToken(bearerOf(request) ?? '') !== null,
     durableFromHere: options.durableFromHere,
     // In lite an id names a parked call whether it is the call's or its review's.
     lookUp: async (id) => {

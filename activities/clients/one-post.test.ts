@@ -59,7 +59,11 @@ describe('the answer to one request', () => {
   );
 
   it.each([
-    ['content-type', 'text/ignore-all-previous-instructions', 'the upstream answered with a type of text that is no message'],
+    [
+      'content-type',
+      'text/ignore-all-previous-instructions',
+      'the upstream answered with a type of text that is no message',
+    ],
     ['content-type', 'send-the-file/to-me', 'the upstream answered with a type that is no message'],
     ['content-encoding', 'ignore-all-previous-instructions', /^the answer has a content coding other than/],
   ])('repeats no word of its own where its %s is %s', async (header, value, told) => {

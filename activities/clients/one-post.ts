@@ -133,7 +133,15 @@ const KNOWN_TYPES: ReadonlySet<string> = new Set([
   'multipart/form-data',
   'multipart/mixed',
 ]);
-const KNOWN_KINDS: ReadonlySet<string> = new Set(['text', 'application', 'image', 'audio', 'video', 'font', 'multipart']);
+const KNOWN_KINDS: ReadonlySet<string> = new Set([
+  'text',
+  'application',
+  'image',
+  'audio',
+  'video',
+  'font',
+  'multipart',
+]);
 function wordsOf(type: string): string {
   if (KNOWN_TYPES.has(type)) return `the type ${type}`;
   const [kind = ''] = type.split('/');

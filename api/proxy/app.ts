@@ -118,7 +118,11 @@ export function createProxyService(options: ProxyOptions): Service {
   // A scope of its own: the proxy's errors have their own envelope, and its bodies are read as bytes.
   const { byToken, trustDomain } = options;
   void service.app.register((scope, _options, done) => {
-    identifyByToken(scope as unknown as Service['app'], byToken && { ...byToken, trustDomain }, options.readsAuthorization);
+    identifyByToken(
+      scope as unknown as Service['app'],
+      byToken && { ...byToken, trustDomain },
+      options.readsAuthorization,
+    );
     scope.setErrorHandler((error: FastifyError | GateError, request, reply) => {
       const known = toGateError(error);
       if (known.status >= 500)

@@ -36,15 +36,15 @@ describe('the task of a call whose outcome was lost', () => {
   const by = (who: 'probe' | 'person') => ({ reconciled: { by: who, at: '', decided_by: 'x', reason: 'x' } });
   const RAN = { stage: 'completed', status_code: 200 };
 
-  it.each<[string, CallRecord, string]>([
-    ['a probe is due', record('uncertain', {}), 'working'],
-    ['a probe looks again', record('uncertain', { probes: [step(false)] }), 'working'],
-    ['a probe has looked for the last time', record('uncertain', { probes: [step(false), step(true)] }), 'failed'],
-    ['its tool has no probe', record('uncertain', {}, false), 'failed'],
-    ['a probe found that it ran', record('completed', { ...RAN, ...by('probe'), probes: [step(true)] }), 'completed'],
-    ['a probe found that it did not', record('not_run', { ...by('probe'), probes: [step(true)] }), 'failed'],
-    ['a person knew before the probe did', record('completed', { ...RAN, ...by('person') }), 'completed'],
-  ])('is, where %s: %s', async (_when, found, status) => {
+  it.each<[string, string, CallRecord]>([
+    ['a probe is due', 'working', record('uncertain', {})],
+    ['a probe looks again', 'working', record('uncertain', { probes: [step(false)] })],
+    ['a probe has looked for the last time', 'failed', record('uncertain', { probes: [step(false), step(true)] })],
+    ['its tool has no probe', 'failed', record('uncertain', {}, false)],
+    ['a probe found that it ran', 'completed', record('completed', { ...RAN, ...by('probe'), probes: [step(true)] })],
+    ['a probe found that it did not', 'failed', record('not_run', { ...by('probe'), probes: [step(true)] })],
+    ['a person knew before the probe did', 'completed', record('completed', { ...RAN, ...by('person') })],
+  ])('is, where %s, %s', async (_when, status, found) => {
     expect(await told(found)).toMatchObject({ status });
   });
 
@@ -52,7 +52,10 @@ describe('the task of a call whose outcome was lost', () => {
     ['after the last look', record('completed', { ...RAN, ...by('person'), probes: [step(true)] })],
     ['of a tool without a probe', record('completed', { ...RAN, ...by('person') }, false)],
   ])('stays failed where a person finds out %s that it ran, and says so', async (_when, found) => {
-    expect(await told(found)).toMatchObject({ status: 'failed', statusMessage: expect.stringContaining('the tool ran') });
+    expect(await told(found)).toMatchObject({
+      status: 'failed',
+      statusMessage: expect.stringContaining('the tool ran'),
+    });
   });
 });
 

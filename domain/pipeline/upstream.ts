@@ -49,7 +49,8 @@ export interface UpstreamInstructions {
 }
 
 /** The `instructions` of several upstreams in one introduction. */
-export const togetherSaid = (said: readonly UpstreamInstructions[]): string => said.map(({ text }) => text).join('\n\n');
+export const togetherSaid = (said: readonly UpstreamInstructions[]): string =>
+  said.map(({ text }) => text).join('\n\n');
 
 /**
  * The tools behind Gate. A tool call is sent at most once; nothing here retries an effect. `domain/mcp/outgoing.ts` builds what is sent

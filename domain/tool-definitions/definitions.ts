@@ -176,7 +176,11 @@ export const withoutTools = (answer: string, names: ReadonlySet<string>): string
   }) ?? answer;
 
 /** The answer without some items of its list; `null` where its text is not read as one. */
-function withoutItems(answer: string, list: string, isLeftOut: (item: string, index: number) => boolean): string | null {
+function withoutItems(
+  answer: string,
+  list: string,
+  isLeftOut: (item: string, index: number) => boolean,
+): string | null {
   const members = membersOf(answer, 'last');
   const result = membersOf(members?.get('result') ?? '', 'last');
   const items = itemsOf(result?.get(list) ?? '');

@@ -81,7 +81,9 @@ const CONTEXT = sequences(
   'earlier messages',
   'list of tools',
 );
-const CONCEALED = setOf('tell telling mention mentioning inform informing disclose disclosing alert alerting notify notifying let');
+const CONCEALED = setOf(
+  'tell telling mention mentioning inform informing disclose disclosing alert alerting notify notifying let',
+);
 const NOT = sequences('do not', 'dont', 'never', 'must not', 'should not', 'without', 'not to');
 const PEOPLE = setOf('user users human humans customer person people anyone anybody');
 const FIRST = sequences('before', 'prior to', 'whenever', 'every time', 'each time', 'when', 'after');
@@ -125,7 +127,9 @@ function signsIn(words: readonly string[], others: Rows): Signs {
     const not = starts(NOT, at);
     conceals ||=
       not > 0 &&
-      words.slice(at + not, at + not + 3).some((word, index) => CONCEALED.has(word) && near(PEOPLE, at + not + index, NEAR));
+      words
+        .slice(at + not, at + not + 3)
+        .some((word, index) => CONCEALED.has(word) && near(PEOPLE, at + not + index, NEAR));
     const when = starts(FIRST, at);
     first ||= when > 0 && near(USES, at + when, 2) && near(TOOL, at + when, NEAR);
     threatens ||= starts(OTHERWISE, at) > 0 && near(TOOL, at, NEAR) && near(FAILS, at, 2 * NEAR);
@@ -138,7 +142,9 @@ function signsIn(words: readonly string[], others: Rows): Signs {
   return { secrets, context, conceals, first, threatens, rulesOthers };
 }
 const TOOL = setOf('tool tools function functions');
-const CHANGES = setOf('add adds set use send sent sends change replace include append must always modify bcc cc forward redirect');
+const CHANGES = setOf(
+  'add adds set use send sent sends change replace include append must always modify bcc cc forward redirect',
+);
 
 /** The names of other tools in a definition, as words: what is written like a name, and is neither its own nor one of its members. */
 function othersNamedIn(name: string, { texts }: InspectedTexts): Rows {
@@ -151,7 +157,9 @@ function othersNamedIn(name: string, { texts }: InspectedTexts): Rows {
   return rowsOf([...OTHER_TOOLS, ...some.filter((row) => row.length > 0)]);
 }
 const MOST_NAMES = 200;
-const OTHER_TOOLS = ['other tool', 'other tools', 'another tool', 'mail tool', 'email tool'].map((text) => text.split(' '));
+const OTHER_TOOLS = ['other tool', 'other tools', 'another tool', 'mail tool', 'email tool'].map((text) =>
+  text.split(' '),
+);
 const asWords = (name: string): readonly string[] =>
   name
     .toLowerCase()
@@ -172,7 +180,9 @@ function tagsIn(plain: string): { readonly speaker: boolean; readonly block: boo
   return { speaker, block };
 }
 const LONGEST_TAG = 24;
-const SPEAKERS = setOf('system assistant developer admin secret hidden system_prompt system-prompt system_instructions');
+const SPEAKERS = setOf(
+  'system assistant developer admin secret hidden system_prompt system-prompt system_instructions',
+);
 const BLOCKS = setOf('important critical instruction instructions warning note mandatory required urgent rules');
 
 const lettersIn = (text: string): number => [...text].filter((character) => /\p{L}/u.test(character)).length;

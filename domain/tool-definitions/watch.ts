@@ -86,7 +86,10 @@ const MAX_DETAIL = 100_000;
  * is pinned. Later ones are compared, all pages of a list together, and a difference is one ledger row, however often it is seen. Texts
  * that instruct a model are another row. It only detects, unless `block` is set, and never replaces pins.
  */
-export function watchToolDefinitions<Watched extends Pick<Upstream, 'control'>>(upstream: Watched, options: ToolWatchOptions): Watched {
+export function watchToolDefinitions<Watched extends Pick<Upstream, 'control'>>(
+  upstream: Watched,
+  options: ToolWatchOptions,
+): Watched {
   const walks = new LRUCache<string, Walk>({ max: MAX_WALKS });
   return {
     ...upstream,
@@ -228,7 +231,16 @@ export function watchToolDefinitions<Watched extends Pick<Upstream, 'control'>>(
   function walkOf(key: string, cursor: string | null): Walk {
     const known = walks.get(key);
     if (cursor !== null && known?.next === cursor) return known;
-    return { seen: nothingSeen(), from: cursor, next: null, pages: 0, partial: false, listed: new Set(), missing: new Set(), untold: [] };
+    return {
+      seen: nothingSeen(),
+      from: cursor,
+      next: null,
+      pages: 0,
+      partial: false,
+      listed: new Set(),
+      missing: new Set(),
+      untold: [],
+    };
   }
 }
 

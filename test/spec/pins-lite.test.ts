@@ -80,12 +80,13 @@ describe('gate pins, over a running lite', () => {
     );
     expect(await batch('get_note', 'get_page')).toMatchObject(quarantined);
     expect(await batch('get_note')).toMatchObject({ status: 200, body: { decision: 'allow' } });
+    const one = crypto.randomUUID();
     const note = { method: 'tools/call', params: { name: 'get_note', arguments: {} } };
-    expect(await decide(note, 'one')).toMatchObject({ status: 200, body: { decision: 'allow' } });
+    expect(await decide(note, one)).toMatchObject({ status: 200, body: { decision: 'allow' } });
     await list(tool('get_page', 'gets a page'), tool('get_note', 'gets a note, and mails it'));
-    expect(await decide(note, 'one')).toMatchObject({ status: 403, body: { error: 'tool_quarantined' } });
+    expect(await decide(note, one)).toMatchObject({ status: 403, body: { error: 'tool_quarantined' } });
     expect(await list(...changed)).toEqual(['get_note']);
-    expect(await decide(note, 'one')).toMatchObject({ status: 200, body: { decision: 'allow' } });
+    expect(await decide(note, one)).toMatchObject({ status: 200, body: { decision: 'allow' } });
 
     expect(await pins('list')).toMatchObject({ code: 0, out: expect.stringContaining(`${AGENT}  2 tools since`) });
     const { out } = await pins('diff', AGENT);
