@@ -106,8 +106,19 @@ describe('several upstreams, all of them well', () => {
         reason: 'no upstream has the prefix of this name',
       });
       expect([...bank.called, ...notes.called]).toEqual([]);
+      expect(upstream.nameFault?.({ method: 'tools/call', params: { name } })).toBe(
+        'no upstream has the prefix of this name; names begin with bank__, notes__',
+      );
     },
   );
+
+  it('take every name under a prefix of theirs for one of theirs, and addresses by theirs', () => {
+    const upstream = several(http('bank', bank.url), http('notes', notes.url));
+    const fault = (method: string, params: JsonObject) => upstream.nameFault?.({ method, params });
+    expect(fault('tools/call', { name: 'notes__nothing' })).toBeNull();
+    expect(fault('resources/read', { uri: 'bank+file:///a' })).toBeNull();
+    expect(fault('resources/read', { uri: 'file:///a' })).toMatch(/begin with bank\+, notes\+$/);
+  });
 
   it('do not show a tool whose name passes for one of another upstream, and say so', async () => {
     notes.pages = [[{ name: 'bank__pay' }, { name: 'add' }]];

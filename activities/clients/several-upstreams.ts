@@ -6,6 +6,7 @@ import {
   ownUriOf,
   passesForAnother,
   prefixedName,
+  prefixedUri,
   uriPassesForAnother,
 } from '../../domain/mcp/prefixed-names.js';
 import { isMergedList, itemsMember, renamedPage, renamedResult, renamedUri } from '../../domain/mcp/renamed-answers.js';
@@ -279,9 +280,9 @@ export function severalUpstreams(
       const method = request['method'] as string;
       const params = paramsOf(request);
       const isRead = READ_METHODS.has(method);
-      const of = method === 'resources/read' ? 'uri' : 'name';
+      const of = namedBy(method);
       const at = ownerOf(of, params[of]);
-      if (!at) return { kind: 'not_sent', reason: 'no upstream has the prefix of this name' };
+      if (!at) return { kind: 'not_sent', reason: NO_PREFIX };
       const { member, own } = at;
       const held = member.circuit.held();
       if (held !== null) return { kind: 'not_sent', reason: heldWords(member, held) };
@@ -337,6 +338,13 @@ export function severalUpstreams(
       listening.delete(listener);
     },
 
+    nameFault(request) {
+      const of = namedBy(request['method']);
+      if (ownerOf(of, paramsOf(request)[of])) return null;
+      const prefixed = of === 'uri' ? prefixedUri : prefixedName;
+      return `${NO_PREFIX}; names begin with ${members.map(({ prefix }) => prefixed(prefix, '')).join(', ')}`;
+    },
+
     standings: () => members.map(({ name, circuit }) => ({ name, ...circuit.standing() })),
 
     async close() {
@@ -344,6 +352,9 @@ export function severalUpstreams(
     },
   };
 }
+
+const NO_PREFIX = 'no upstream has the prefix of this name';
+const namedBy = (method: Json | undefined): 'uri' | 'name' => (method === 'resources/read' ? 'uri' : 'name');
 
 const NOTHING = { items: [], nextCursor: null, leftOut: 0 };
 

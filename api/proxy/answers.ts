@@ -222,6 +222,7 @@ const layerOf = (code: ErrorCodeName): string => {
     code === 'rate_limited' ||
     code.endsWith('_conflict') ||
     code === 'tool_quarantined' ||
+    code === 'tool_unknown' ||
     code === 'decision_handle_unknown' ||
     code === 'pipeline_unavailable' ||
     code === 'store_unavailable'

@@ -97,6 +97,7 @@ export function createProxyService(options: ProxyOptions): Service {
   service.app.addHook('onClose', () => controlLog.close());
   const handler = createCallHandler({
     ...options,
+    nameFault: options.upstream.nameFault,
     refusals,
     limits,
     onAnswered(record) {

@@ -5,7 +5,9 @@ import {
   DECISION_CONTRACT,
   type Mode,
   REVIEW_CONTRACT,
+  SERVER_EXECUTION_CONTRACT,
 } from '../../contracts/call.js';
+import type { JsonObject } from '../../contracts/json.js';
 import type { Ledger } from '../../contracts/ledger.js';
 import type { ApprovalTier } from '../../contracts/policy.js';
 import { closedIfOver } from '../../domain/call-record/expiry.js';
@@ -48,6 +50,8 @@ export interface CallHandlerOptions {
   readonly onLimited?: () => void;
   /** Denials and parked answers include what each detector found. */
   readonly verboseVerdicts?: boolean;
+  /** Why nothing behind Gate can be what a call names; `null` where something may be. */
+  readonly nameFault?: ((request: JsonObject) => string | null) | undefined;
   /** Called with each call that no record answers, before anything of it is stored. Throws to refuse it. */
   readonly admitNew?: (request: ToolCallRequest, correlationId: string) => Promise<void> | void;
 }
@@ -226,6 +230,9 @@ export function createCallHandler(options: CallHandlerOptions) {
     const { limit, windowMs } = options.velocity;
     const size = callCount(mcp.method, mcp.body);
     if (limit > 0 && size > limit) throw batchTooLarge(size, `${limit} calls in ${windowMs / 1000} s`);
+    // It would be judged, wait for a person, and then be sent to nobody.
+    const fault = contract === SERVER_EXECUTION_CONTRACT ? options.nameFault?.(mcp.body) : null;
+    if (fault) throw new GateError('tool_unknown', fault, { fields: { contract, executable: false } });
     runner.assertUp?.();
     await options.admitNew?.(request, correlationId);
     if (inFlight >= options.maxInFlight)

@@ -73,6 +73,8 @@ export interface Upstream {
    * nothing. Absent where it has no way to.
    */
   listen?(caller: UpstreamCaller, listener: Listener, signal: AbortSignal): Promise<void>;
+  /** Why nothing behind Gate can be what this call names; `null` where something may be. Absent where every name is the upstream's. Asks nobody. */
+  nameFault?(request: JsonObject): string | null;
   /** How each of several upstreams stands; absent where there is one. Asks none of them. */
   standings?(): readonly NamedStanding[];
   close(): Promise<void>;
