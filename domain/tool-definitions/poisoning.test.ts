@@ -8,7 +8,9 @@ const found = (description: string, more: JsonObject = {}) => {
   return poisonIn('do_it', inspectTexts(tool, 'standard'));
 };
 const tagged = (text: string) =>
-  [...text].map((character) => String.fromCodePoint(0xe0000 + (character.codePointAt(0) as number))).join('');
+  Array.from(text)
+    .map((character) => String.fromCodePoint(0xe0000 + (character.codePointAt(0) as number)))
+    .join('');
 
 describe('a definition that is written behind a user’s back', () => {
   it.each([

@@ -185,7 +185,7 @@ const SPEAKERS = setOf(
 );
 const BLOCKS = setOf('important critical instruction instructions warning note mandatory required urgent rules');
 
-const lettersIn = (text: string): number => [...text].filter((character) => /\p{L}/u.test(character)).length;
+const lettersIn = (text: string): number => Array.from(text).filter((character) => /\p{L}/u.test(character)).length;
 
 /** Text moved out of sight: behind a row of blanks, or of empty lines. */
 function isPadded(text: string): boolean {
