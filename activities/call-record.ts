@@ -1,12 +1,13 @@
-import type { CallInput, CallSummary } from '../contracts/call.js';
+import { type CallInput, type CallSummary, DECISION_CONTRACT } from '../contracts/call.js';
 import { paramsSha256 } from '../domain/call-record/params-digest.js';
 import { type RecordedOutcome, summarize, type VerdictEvidence } from '../domain/call-record/record.js';
 import { TAMPERED } from '../domain/call-record/transitions.js';
 import { batchTools } from '../domain/mcp/batch.js';
 import type { Evaluated, Inspected } from '../domain/pipeline/pipeline.js';
-import { foldVerdict } from '../domain/pipeline/verdict.js';
+import { foldVerdict, quarantined } from '../domain/pipeline/verdict.js';
 import { boundedEvent } from '../domain/policy/forensic-event.js';
 import { foreignText } from '../domain/text.js';
+import { definedToolsOf, noQuarantine, type Quarantine } from '../domain/tool-definitions/quarantine.js';
 import { requestToJudge } from './opened-call.js';
 import type { CallStore } from '../domain/call-record/ports.js';
 
@@ -20,7 +21,13 @@ const UNJUDGED = {
   facts: null,
 } as const;
 
-export const createRecordActivities = ({ calls, now = Date.now, onCommitted }: RecordActivityOptions) => {
+export const createRecordActivities = ({
+  calls,
+  quarantine = noQuarantine,
+  hasProbe = () => false,
+  now = Date.now,
+  onCommitted,
+}: RecordActivityOptions) => {
   const unanswered = <Stage extends RecordedOutcome['stage']>(stage: Stage, reason: string) => ({
     stage,
     status_code: null,
@@ -36,10 +43,18 @@ export const createRecordActivities = ({ calls, now = Date.now, onCommitted }: R
      */
     async commitVerdict(call: CallInput, inspected: Inspected, evaluated: Evaluated): Promise<CallSummary> {
       const inspection = inspected.available ? inspected.inspection : null;
-      const verdict = foldVerdict(inspection, evaluated.decision, call.mode);
+      const commitments = await commitmentsOf(calls, call);
+      const folded = foldVerdict(inspection, evaluated.decision, call.mode);
+      // Where Gate executes, the attempt asks; where the host does, nothing stands between this verdict and the tool.
+      const held =
+        call.contract === DECISION_CONTRACT && folded.outcome !== 'deny'
+          ? await quarantine.held(call, definedToolsOf(commitments))
+          : null;
+      const verdict = held === null ? folded : quarantined(folded, held);
       const state = verdict.outcome === 'deny' ? 'denied' : verdict.outcome === 'park' ? 'decided' : 'allowed';
       const record = await calls.commitVerdict(state, {
-        ...(await commitmentsOf(calls, call)),
+        ...commitments,
+        ...(hasProbe(call.tool) && { probed: true }),
         verdict,
         inspection,
         inspection_failure: inspected.available ? null : inspected.reason,
@@ -97,6 +112,10 @@ export const createRecordActivities = ({ calls, now = Date.now, onCommitted }: R
 
 export interface RecordActivityOptions {
   readonly calls: CallStore;
+  /** Refuses decisions about tools whose definition waits for an operator. */
+  readonly quarantine?: Quarantine | undefined;
+  /** Whether a lost outcome of this tool can be found out. */
+  readonly hasProbe?: (tool: string) => boolean;
   readonly now?: () => number;
   /** For counters; called with the verdict that stands. */
   readonly onCommitted?: (evidence: VerdictEvidence) => void;

@@ -9,6 +9,7 @@ import { parseProbes } from '../domain/probes/probes.js';
 import { uncertainCalls } from '../domain/probes/uncertain-calls.js';
 import { copyOfStore } from '../test/support/put-back.js';
 import { fixtureFolder, openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
+import { createActivities } from '../workers/activities.js';
 
 const PROBE = 'get_order_status';
 const probes = parseProbes(
@@ -39,6 +40,8 @@ let folder: string;
 let gate: PipelineFixture;
 /** What the probe answers. */
 let says: (request: JsonObject) => UpstreamOutcome;
+let held: string;
+let mayCall: boolean;
 let address: (url: string) => { status: number; text: string };
 const reply = (json: unknown): UpstreamOutcome => ({
   kind: 'reply',
@@ -51,6 +54,12 @@ const open = async () => {
     folder,
     clock,
     probes: { of: probes, askUrl: async (url) => address(url) },
+    compose: (ports) =>
+      createActivities({
+        ...ports,
+        mayCall: () => mayCall,
+        quarantine: { held: async (_caller, tools) => (tools.includes(held) ? 'the tool is in quarantine' : null) },
+      }),
     script: {
       upstream: async (request) =>
         (request['params'] as JsonObject)['name'] === PROBE
@@ -64,6 +73,8 @@ beforeEach(async () => {
   folder = await fixtureFolder();
   says = () => reply({ status: 'open' });
   address = () => ({ status: 500, text: '' });
+  held = '';
+  mayCall = true;
   await open();
 });
 afterEach(async () => {
@@ -106,7 +117,7 @@ const ranTool = () => gate.executed.filter(({ params }) => (params as JsonObject
 describe('a call whose answer was lost', () => {
   it('is looked after once its first pause is over, and again after a longer one', async () => {
     const call = await lost();
-    expect((await record(call)).state).toBe('uncertain');
+    expect(await record(call)).toMatchObject({ state: 'uncertain', evidence: { probed: true } });
     expect(await gate.activities.probeCall(call.correlation_id)).toEqual({ state: 'uncertain', wait_ms: 1_000 });
     now += 1_000;
     expect(await gate.activities.probeCall(call.correlation_id)).toEqual({ state: 'uncertain', wait_ms: 2_000 });
@@ -206,6 +217,20 @@ describe('a call whose answer was lost', () => {
     },
   );
 
+  it.each([
+    ['whose definition is in quarantine', () => (held = PROBE), 'the tool is in quarantine'],
+    ['where its agent may not call any more', () => (mayCall = false), 'not among those that may call'],
+  ])('is not probed by a tool %s', async (_why, change, detail) => {
+    const call = await lost();
+    change();
+    says = () => reply({ status: 'booked' });
+    await look(call);
+    expect((await record(call)).outcome?.probes).toMatchObject([
+      { said: 'refused', detail: expect.stringContaining(detail), answer_sha256: null },
+    ]);
+    expect(gate.executed).toHaveLength(1);
+  });
+
   it('is not probed where policy does not answer', async () => {
     const call = await lost();
     gate.script.policy = 'down';
@@ -221,6 +246,7 @@ describe('a call whose answer was lost', () => {
     const call = await lost(given);
     expect(await look(call)).toEqual({ state: 'uncertain', wait_ms: null });
     expect((await record(call)).outcome?.probes).toBeUndefined();
+    expect((await record(call)).evidence.probed).toBe(call.tool === 'read_file' ? true : undefined);
   });
 
   it('is asked for at an address, where not found is an answer', async () => {

@@ -24,7 +24,9 @@ import { settledBy } from '../domain/probes/settle.js';
 import { effectiveBody } from '../domain/review/approval.js';
 import { foreignText } from '../domain/text.js';
 import type { ToolClasses } from '../domain/tool-classes/port.js';
+import { noQuarantine, type Quarantine } from '../domain/tool-definitions/quarantine.js';
 import { evaluateChanged } from './policy.js';
+import type { MayCall } from './upstream.js';
 
 /** What one look came to: the state of the call's record, and when the next look is due; `null` where none is. */
 export interface Probed {
@@ -39,6 +41,10 @@ export interface ProbeActivityOptions {
   readonly tools: ToolClasses;
   readonly probes: Probes;
   readonly askUrl: AskUrl;
+  /** Refuses tools whose definition waits for an operator. */
+  readonly quarantine?: Quarantine | undefined;
+  /** Says whether the agent of a call may still call. */
+  readonly mayCall?: MayCall | undefined;
   readonly now?: () => number;
 }
 
@@ -49,14 +55,20 @@ export function createProbeActivities({
   tools,
   probes,
   askUrl,
+  quarantine = noQuarantine,
+  mayCall = () => true,
   now = Date.now,
 }: ProbeActivityOptions) {
   /**
-   * Why the rules of now do not let the probe run for this agent, although it was a reading tool at the start; `null` when they do. A tool
-   * that an operator classed as anything but reading is no probe either.
+   * Why the probe may not run now for this agent, although it was a reading tool at the start; `null` when it may: the agent may not call any
+   * more, the definition is in quarantine, an operator classed the tool as anything but reading, or the rules of now do not let it run.
    */
   const refused = async ({ tool }: ToolProbe, call: CallInput, body: JsonObject): Promise<string | null> => {
     const { tenant, agent } = call;
+    // It is asked in the agent's name, over the agent's session with the upstream.
+    if (!mayCall(call)) return `agent ${agent} of tenant ${tenant} is not among those that may call any more`;
+    const held = await quarantine.held(call, [tool]);
+    if (held !== null) return held;
     const fact = (await tools.of(tenant, agent, [tool]))[tool];
     if (fact?.class !== undefined && fact.class !== 'read') return `an operator classed ${tool} as ${fact.class}`;
     const nobodyDid = { last_tool: null, recent_sequence: [] };

@@ -10,6 +10,7 @@ import { withheldText } from '../domain/responses/withheld.js';
 import type { JudgedResponse, ResponseJudge } from '../domain/responses/judge.js';
 import { toldOfChange } from '../domain/review/told-change.js';
 import { approvalFault, effectiveBody, type VerifyDecision } from '../domain/review/approval.js';
+import { definedToolsOf, noQuarantine, type Quarantine } from '../domain/tool-definitions/quarantine.js';
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { foreignText } from '../domain/text.js';
 import type { Reviews } from '../domain/review/ports.js';
@@ -25,6 +26,7 @@ export function createUpstreamActivities({
   upstream,
   verify,
   definitions,
+  quarantine = noQuarantine,
   mayCall,
   reviews,
   rulesNow,
@@ -38,6 +40,8 @@ export function createUpstreamActivities({
   verify: VerifyDecision;
   /** Refuses an approved call whose tool has another definition than the reviewed one. */
   definitions?: ReviewGuard | undefined;
+  /** Refuses tools whose definition waits for an operator. */
+  quarantine?: Quarantine | undefined;
   /** Says whether the agent of a call may still call; absent where agents are not named in a list. */
   mayCall?: MayCall | undefined;
   /** Says whether the tenant of an approved call was offboarded since. */
@@ -167,7 +171,7 @@ export function createUpstreamActivities({
         const words = `agent ${call.agent} of tenant ${call.tenant} is not among those that may call any more`;
         return notRun(correlationId, words, null, 'agent_standing_changed');
       }
-      const held = (await definitions?.held(call)) ?? null;
+      const held = await quarantine.held(call, definedToolsOf(record.evidence));
       if (held !== null) return notRun(correlationId, held, null, 'tool_quarantined');
       // Right before the attempt: the tool must still be what the operator read. This check uses the call's own time.
       const { decision, evidence } = claimed.record;

@@ -5,12 +5,12 @@ import { oneLine } from '../domain/printable.js';
 import { clipped } from '../domain/text.js';
 import { CliError } from './errors.js';
 import { readable, withLock } from './ledger-file.js';
+import { type Asked, askProxy, withTarget } from './operators-command.js';
 import { json, print } from './output.js';
 import type { LiteFlags } from './lite-target.js';
 import { decideToken, endpoint, ledgerFile, ledgerPath, operatorTarget } from './target.js';
 
-interface Asked extends LiteFlags {
-  readonly json?: boolean;
+interface AskedOfPins extends Asked {
   readonly reason?: string;
 }
 
@@ -20,15 +20,8 @@ function ask<T>(given: LiteFlags, agent: string, method: string, path: string, b
   const [tenant, name] = agent.split('/');
   const ofTenant =
     target.kind === 'lite' && given.tenant === undefined && name !== undefined ? { ...given, tenant } : given;
-  return operatorTarget(ofTenant as LiteFlags).ask<T>('proxy', method, path, body);
+  return askProxy<T>(ofTenant as LiteFlags, method, path, body);
 }
-
-const withTarget = (command: Command): Command =>
-  command
-    .addOption(endpoint())
-    .addOption(decideToken())
-    .option('--tenant <name>', 'whose agent; needed where the token stands for several tenants')
-    .addOption(json());
 
 /** `gate pins`: lists pinned tools, shows how they differ now, and accepts or forgets them. */
 export function registerPins(program: Command): void {
@@ -45,12 +38,12 @@ export function registerPins(program: Command): void {
     .addOption(decideToken())
     .option('--forget <tenant/agent>', 'in a lite file: stop the server first; leaves a row in the ledger')
     .addOption(json())
-    .action(async ({ ledger, forget, json: asJson, ...given }: Asked & { ledger?: string; forget?: string }) => {
+    .action(async ({ ledger, forget, json: asJson, ...given }: AskedOfPins & { ledger?: string; forget?: string }) => {
       const file = given.endpoint === undefined ? ledgerPath(ledger) : null;
       if (forget !== undefined) return forgetInFile(file, forget);
       const owners =
         file === null
-          ? (await operatorTarget(given).ask<PinnedAgents>('proxy', 'GET', '/pins')).agents
+          ? (await askProxy<PinnedAgents>(given, 'GET', '/pins')).agents
           : await readable(file, async () => (await import('../lite/tool-pins.js')).pinOwners(file));
       if (asJson) return print(owners);
       if (owners.length === 0) return void process.stdout.write('(no tools are pinned)\n');
@@ -58,10 +51,10 @@ export function registerPins(program: Command): void {
         process.stdout.write(`${oneLine(`${tenant}/${agent}`)}  ${tools} tools since ${since}\n`);
     });
 
-  withTarget(pins.command('diff'))
+  withTarget(pins.command('diff'), 'agent')
     .description("how what an agent's tools say now differs from what it saw first")
     .argument('<agent>')
-    .action(async (agent: string, { json: asJson, ...given }: Asked) => {
+    .action(async (agent: string, { json: asJson, ...given }: AskedOfPins) => {
       const diff = await diffOf(given, agent);
       if (asJson) return print(diff);
       if (diff.tampered) process.stdout.write('the pins were not written by Gate: let them go\n');
@@ -80,7 +73,7 @@ export function registerPins(program: Command): void {
       process.stdout.write(`to accept exactly this: gate pins accept ${oneLine(agent)} --shown ${shownDigest(diff)}\n`);
     });
 
-  withTarget(pins.command('accept'))
+  withTarget(pins.command('accept'), 'agent')
     .description('pin what `gate pins diff` showed: of these tools, or of all; leaves a row in the ledger')
     .argument('<agent>')
     .argument('[tools...]')
@@ -90,7 +83,11 @@ export function registerPins(program: Command): void {
     )
     .option('--reason <text>', 'recorded with it')
     .action(
-      async (agent: string, tools: string[], { shown, reason, json: asJson, ...given }: Asked & { shown: string }) => {
+      async (
+        agent: string,
+        tools: string[],
+        { shown, reason, json: asJson, ...given }: AskedOfPins & { shown: string },
+      ) => {
         const diff = await diffOf(given, agent);
         if (shownDigest(diff) !== shown)
           throw new CliError(
@@ -112,11 +109,11 @@ export function registerPins(program: Command): void {
       },
     );
 
-  withTarget(pins.command('forget'))
+  withTarget(pins.command('forget'), 'agent')
     .description("let an agent's pins go: its next list is pinned; leaves a row in the ledger")
     .argument('<agent>')
     .option('--reason <text>', 'recorded with it')
-    .action(async (agent: string, { reason, json: asJson, ...given }: Asked) => {
+    .action(async (agent: string, { reason, json: asJson, ...given }: AskedOfPins) => {
       const said = await ask<{ forgotten: number }>(given, agent, 'POST', '/pins/forget', {
         agent: nameOf(agent),
         ...(reason && { reason }),

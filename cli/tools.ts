@@ -7,30 +7,15 @@ import { oneLine } from '../domain/printable.js';
 import { clipped } from '../domain/text.js';
 import { suggestClasses } from '../domain/tool-classes/suggest.js';
 import { CliError } from './errors.js';
-import { gateCommand, json, print } from './output.js';
-import { decideToken, endpoint, operatorTarget } from './target.js';
+import { type Asked, askProxy, withTarget } from './operators-command.js';
+import { gateCommand, print } from './output.js';
 import type { LiteFlags } from './lite-target.js';
-
-interface Asked extends LiteFlags {
-  readonly json?: boolean;
-}
 
 interface SetOptions {
   readonly reason?: string;
   readonly definition?: string;
   readonly unlisted?: boolean;
 }
-
-/** The proxy keeps the classes in the full edition; in lite its one process does. */
-const ask = <T>(given: LiteFlags, method: string, path: string, body?: object): Promise<T> =>
-  operatorTarget(given).ask<T>('proxy', method, path, body);
-
-const withTarget = (command: Command): Command =>
-  command
-    .addOption(endpoint())
-    .addOption(decideToken())
-    .option('--tenant <name>', 'whose tools; needed where the token stands for several tenants')
-    .addOption(json());
 
 /** What a hint repeats of the command that was typed. */
 const asGiven = ({ endpoint: url, tenant }: LiteFlags): string =>
@@ -46,12 +31,12 @@ export function registerTools(program: Command): void {
   const tools = program
     .command('tools')
     .description('list the tools with their classes and what they did lately; set, forget or suggest classes');
-  withTarget(tools.command('list', { isDefault: true }))
+  withTarget(tools.command('list', { isDefault: true }), 'tools')
     .description('every tool that agents were shown, that was called or that is classed')
     .option('--days <n>', 'how far back calls are counted', Number, 1)
     .option('--unclassed', 'only tools that wait because nobody classed them')
     .action(async ({ json: asJson, days, unclassed, ...given }: Asked & { days: number; unclassed?: boolean }) => {
-      const list = await ask<ToolList>(given, 'GET', `/tools?hours=${hoursOf(days)}`);
+      const list = await askProxy<ToolList>(given, 'GET', `/tools?hours=${hoursOf(days)}`);
       const shown = list.tools.filter((tool) => !unclassed || (tool.class === null && tool.rule?.effect !== 'denies'));
       if (asJson) return print({ ...list, tools: shown });
       if (shown.length === 0)
@@ -78,7 +63,7 @@ export function registerTools(program: Command): void {
         );
     });
 
-  withTarget(tools.command('set'))
+  withTarget(tools.command('set'), 'tools')
     .description('say what a tool does: read and change run, review and strict wait, deny is denied')
     .argument('<tool>', 'the name as agents are shown it')
     .argument('<class>', toolClass.options.join(', '))
@@ -93,7 +78,7 @@ export function registerTools(program: Command): void {
       ) => {
         const wanted = toolClass.safeParse(said);
         if (!wanted.success) throw new CliError(`a class is one of ${toolClass.options.join(', ')}, not ${said}`, 2);
-        const set = await ask<SetClass>(given, 'POST', '/tools/class', {
+        const set = await askProxy<SetClass>(given, 'POST', '/tools/class', {
           tool,
           class: wanted.data,
           ...(reason && { reason }),
@@ -111,24 +96,29 @@ export function registerTools(program: Command): void {
       },
     );
 
-  withTarget(tools.command('forget'))
+  withTarget(tools.command('forget'), 'tools')
     .description('take a class back: the shipped data and the name count again')
     .argument('[tool]')
     .option('--all', 'every class of the upstream, also where they cannot be read any more')
     .action(async (tool: string | undefined, { all, json: asJson, ...given }: Asked & { all?: boolean }) => {
       if ((tool === undefined) === !all) throw new CliError('name a tool, or --all', 2);
-      const { forgotten } = await ask<{ forgotten: number }>(given, 'POST', '/tools/forget', all ? { all } : { tool });
+      const { forgotten } = await askProxy<{ forgotten: number }>(
+        given,
+        'POST',
+        '/tools/forget',
+        all ? { all } : { tool },
+      );
       if (asJson) return print({ forgotten });
       if (!all && forgotten === 0) throw new CliError(`${oneLine(tool ?? '')} is not classed by an operator`, 4);
       process.stdout.write(all ? `forgot ${forgotten} classes\n` : `forgot the class of ${oneLine(tool ?? '')}\n`);
     });
 
-  withTarget(tools.command('suggest'))
+  withTarget(tools.command('suggest'), 'tools')
     .description('propose classes from what was called, as it was in a week of observe mode; --apply sets them')
     .option('--days <n>', 'how far back calls are counted', Number, 7)
     .option('--apply', 'set what is shown')
     .action(async ({ days, apply, json: asJson, ...given }: Asked & { days: number; apply?: boolean }) => {
-      const { tools: known, upstream } = await ask<ToolList>(given, 'GET', `/tools?hours=${hoursOf(days)}`);
+      const { tools: known, upstream } = await askProxy<ToolList>(given, 'GET', `/tools?hours=${hoursOf(days)}`);
       const proposed = suggestClasses(known);
       if (asJson) print({ upstream, applied: apply === true, suggestions: proposed });
       else if (proposed.length === 0)
@@ -153,7 +143,7 @@ export function registerTools(program: Command): void {
           process.stderr.write(`skipped ${oneLine(one.tool)}, which no class can be set for: ${fault}\n`);
           continue;
         }
-        await ask<ClassedTool>(given, 'POST', '/tools/class', {
+        await askProxy<ClassedTool>(given, 'POST', '/tools/class', {
           tool: one.tool,
           class: one.class,
           reason: `suggested: ${one.why}`,

@@ -2,24 +2,8 @@ import { type Command, Option } from 'commander';
 import type { UncertainCall, UncertainDetail, UncertainList } from '../contracts/uncertain.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
-import { gateCommand, json, print } from './output.js';
-import { decideToken, endpoint, operatorTarget } from './target.js';
-import type { LiteFlags } from './lite-target.js';
-
-interface Asked extends LiteFlags {
-  readonly json?: boolean;
-}
-
-/** The proxy keeps the calls in the full edition; in lite its one process does. */
-const ask = <T>(given: LiteFlags, method: string, path: string, body?: object): Promise<T> =>
-  operatorTarget(given).ask<T>('proxy', method, path, body);
-
-const withTarget = (command: Command): Command =>
-  command
-    .addOption(endpoint())
-    .addOption(decideToken())
-    .option('--tenant <name>', 'whose calls; needed where the token stands for several tenants')
-    .addOption(json());
+import { type Asked, askProxy, withTarget } from './operators-command.js';
+import { gateCommand, print } from './output.js';
 
 const OUTCOMES = { ran: 'completed', 'not-run': 'not_run' } as const;
 
@@ -28,10 +12,10 @@ export function registerUncertain(program: Command): void {
   const uncertain = program
     .command('uncertain')
     .description('list the calls of which nobody knows whether their tool ran; show the evidence, settle one');
-  withTarget(uncertain.command('list', { isDefault: true }))
+  withTarget(uncertain.command('list', { isDefault: true }), 'calls')
     .description('newest first; a call that a probe still looks after is among them')
     .action(async ({ json: asJson, ...given }: Asked) => {
-      const list = await ask<UncertainList>(given, 'GET', '/uncertain');
+      const list = await askProxy<UncertainList>(given, 'GET', '/uncertain');
       if (asJson) return print(list);
       if (list.calls.length === 0) return void process.stdout.write('(no call is uncertain)\n');
       for (const call of list.calls) process.stdout.write(`${lineOf(call)}\n`);
@@ -39,11 +23,11 @@ export function registerUncertain(program: Command): void {
       process.stdout.write(`\nthe evidence: ${gateCommand()} uncertain show <id>\n`);
     });
 
-  withTarget(uncertain.command('show'))
+  withTarget(uncertain.command('show'), 'calls')
     .description('what was asked for, how its answer was lost, and what a probe saw since')
     .argument('<correlation id>')
     .action(async (id: string, { json: asJson, ...given }: Asked) => {
-      const call = await ask<UncertainDetail>(given, 'GET', `/uncertain/${encodeURIComponent(id)}`);
+      const call = await askProxy<UncertainDetail>(given, 'GET', `/uncertain/${encodeURIComponent(id)}`);
       if (asJson) return print(call);
       show(call);
       if (call.state === 'uncertain')
@@ -52,7 +36,7 @@ export function registerUncertain(program: Command): void {
         );
     });
 
-  withTarget(uncertain.command('settle'))
+  withTarget(uncertain.command('settle'), 'calls')
     .description(
       'say whether the tool ran, and how you know; Gate executes nothing by it, and leaves a row in the ledger',
     )
@@ -62,7 +46,7 @@ export function registerUncertain(program: Command): void {
     .action(async (id: string, said: string, { reason, json: asJson, ...given }: Asked & { reason: string }) => {
       if (!Object.hasOwn(OUTCOMES, said)) throw new CliError(`an outcome is ran or not-run, not ${oneLine(said)}`, 2);
       const outcome = OUTCOMES[said as keyof typeof OUTCOMES];
-      const call = await ask<UncertainDetail>(given, 'POST', `/uncertain/${encodeURIComponent(id)}/settle`, {
+      const call = await askProxy<UncertainDetail>(given, 'POST', `/uncertain/${encodeURIComponent(id)}/settle`, {
         outcome,
         reason,
       });

@@ -311,6 +311,12 @@ export const ERROR_CODES = {
     meaning:
       'The definitions of the tools changed since they were pinned, or instruct a model; the operator looks at them and accepts them.',
   },
+  tool_unknown: {
+    status: 404,
+    retry: 'no',
+    meaning:
+      'No upstream has the prefix of this name, so nothing was judged or executed; names are as `tools/list` shows them.',
+  },
   tool_quarantined: {
     status: 403,
     retry: 'no',

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import { z } from 'zod';
 import { plainErrorBody } from '../api/plugins/errors.js';
+import { bearerOf } from '../api/plugins/bearer.js';
 import { registerProbes } from '../api/plugins/health.js';
 import { rpcAnswer } from '../api/proxy/rpc-answers.js';
 import { errorAnswer } from '../api/proxy/answers.js';
@@ -92,6 +93,9 @@ export function createLiteApp(options: LiteAppOptions): ServiceApp {
     registry: options.registry,
     trustDomain: 'gate.local',
     resolveCaller: access.agentOf,
+    // Where agents need no token, operators still have theirs.
+    readsAuthorization: (request) =>
+      access.agents !== 'open' || access.operatorByToken(bearerOf(request) ?? '') !== null,
     durableFromHere: options.durableFromHere,
     // In lite an id names a parked call whether it is the call's or its review's.
     lookUp: async (id) => {

@@ -19,6 +19,7 @@ import type { PolicySet } from '../domain/policy/policy-set.js';
 import type { Analyzer } from '../domain/sandbox/analyze.js';
 import { decisionVerifierFor } from '../domain/review/decision-signature.js';
 import { operatorsClasses } from '../domain/tool-classes/tool-classes.js';
+import { createQuarantine } from '../domain/tool-definitions/quarantine.js';
 import { createReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { withJudgedTalk } from '../domain/responses/judged-talk.js';
 import { createResponseJudge, unjudgedLog } from '../domain/responses/judge.js';
@@ -120,7 +121,8 @@ export function litePorts(options: LitePortsOptions) {
       dataTools: config.egressScanTools,
       onUnjudged: unjudgedLog(logger),
     }),
-    ...(tools && { definitions: createReviewGuard(tools, pins, toolsName, quarantine) }),
+    ...(tools && { definitions: createReviewGuard(tools, pins, toolsName) }),
+    ...(tools && quarantine && { quarantine: createQuarantine(tools, watch) }),
     mayCall,
     deliver: callbacks(config),
     probes,

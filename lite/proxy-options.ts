@@ -19,7 +19,7 @@ export interface LiteProxyOptions {
   readonly config: LiteConfig;
   readonly stores: Pick<LiteStores, 'calls' | 'ledger' | 'sessions' | 'tasks'>;
   readonly keys: Pick<LiteKeys, 'signingKey'>;
-  readonly ports: Pick<ActivityPorts, 'upstream' | 'talks' | 'verifyDecision'>;
+  readonly ports: Pick<ActivityPorts, 'upstream' | 'talks' | 'verifyDecision' | 'quarantine'>;
   readonly hasTools: boolean;
   readonly runner: Pick<CallRunner, 'start'>;
   readonly rateLimit: ReturnType<typeof createRateLimit>;
@@ -48,6 +48,7 @@ export function liteProxyOptions(options: LiteProxyOptions): LiteAppOptions['pro
     ledger,
     signer: createSigner(keys.signingKey),
     verifyDecision: ports.verifyDecision,
+    quarantine: ports.quarantine,
     upstream: ports.upstream,
     talks: ports.talks,
     velocity: { limit: config.velocityLimit, windowMs: config.velocityWindowSecs * 1000 },

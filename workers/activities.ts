@@ -39,6 +39,7 @@ import type { Probes } from '../domain/probes/probes.js';
 import type { Reviews } from '../domain/review/ports.js';
 import type { Sandbox } from '../domain/sandbox/port.js';
 import { reviewIdOf } from '../domain/review/sealed-review.js';
+import type { Quarantine } from '../domain/tool-definitions/quarantine.js';
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import type { ToolClasses } from '../domain/tool-classes/port.js';
 import type { CallStore } from '../domain/call-record/ports.js';
@@ -59,6 +60,8 @@ export interface ActivityPorts {
   readonly responses?: ResponseJudge;
   /** Binds reviews to the tool definitions at the time they were opened. */
   readonly definitions?: ReviewGuard;
+  /** Absent where definitions are not quarantined. */
+  readonly quarantine?: Quarantine;
   /** Absent where agents prove themselves by certificate and no list names them. */
   readonly mayCall?: MayCall;
   readonly deliver: DeliverCallback;
@@ -96,6 +99,8 @@ export function createActivities(ports: ActivityPorts): GateActivities {
   const clock = now ? { now } : {};
   const record = createRecordActivities({
     calls,
+    quarantine: ports.quarantine,
+    hasProbe: (tool) => ports.probes?.of.has(tool) ?? false,
     ...clock,
     ...(ports.onCommitted && { onCommitted: ports.onCommitted }),
   });
@@ -164,6 +169,7 @@ export function createActivities(ports: ActivityPorts): GateActivities {
       talks: ports.talks,
       responses: ports.responses,
       definitions: ports.definitions,
+      quarantine: ports.quarantine,
       mayCall: ports.mayCall,
       reviews: ports.reviews,
       rulesNow: rulesNowOf(ports),
@@ -178,6 +184,8 @@ export function createActivities(ports: ActivityPorts): GateActivities {
       tools: ports.tools,
       probes: probes?.of ?? new Map(),
       askUrl: probes?.askUrl ?? (() => Promise.reject(new Error('no address may be asked'))),
+      quarantine: ports.quarantine,
+      mayCall: ports.mayCall,
       ...clock,
     }),
     ...createReconcileActivities({

@@ -89,7 +89,7 @@ export async function post({
       }
       const whole = (await bytesUpTo(maxBytes, chunks)).toString('utf8');
       if (whole === '') return { ...head, kind: 'accepted' };
-      if (!MAY_BE_JSON.test(type)) throw new NoReply(`the upstream answered with the type ${foreignText(type, 100)}`);
+      if (!MAY_BE_JSON.test(type)) throw new NoReply(`the upstream answered with ${wordsOf(type)}`);
       const message = membersOf(whole);
       if (message && isAnswer(message)) return { ...head, kind: 'message', message };
       throw new NoReply('the upstream answered with something that is no reply to the request');
@@ -115,6 +115,37 @@ async function refusalOf(status: number, chunks: AsyncIterable<Buffer>): Promise
   }
   const text = Buffer.concat(parts).toString('utf8');
   return { kind: 'refused', status, said: foreignText(text, SAID), message: membersOf(text) };
+}
+
+/** What people and agents are told of a type that is no message. A name that nobody registered may say anything to a model. */
+const KNOWN_TYPES: ReadonlySet<string> = new Set([
+  'text/html',
+  'text/xml',
+  'text/css',
+  'text/csv',
+  'text/javascript',
+  'application/xml',
+  'application/xhtml+xml',
+  'application/javascript',
+  'application/pdf',
+  'application/zip',
+  'application/x-www-form-urlencoded',
+  'multipart/form-data',
+  'multipart/mixed',
+]);
+const KNOWN_KINDS: ReadonlySet<string> = new Set([
+  'text',
+  'application',
+  'image',
+  'audio',
+  'video',
+  'font',
+  'multipart',
+]);
+function wordsOf(type: string): string {
+  if (KNOWN_TYPES.has(type)) return `the type ${type}`;
+  const [kind = ''] = type.split('/');
+  return KNOWN_KINDS.has(kind) ? `a type of ${kind} that is no message` : 'a type that is no message';
 }
 
 const contentType = (value: string | string[] | undefined): string =>

@@ -65,7 +65,8 @@ async function pageOf(upstream: Upstream, cursor?: string) {
     nextCursor?: string;
     _meta?: JsonObject;
   };
-  return { names: tools.map(({ name }) => name), nextCursor, note: _meta?.['gate/upstreams'], partial: answer.partial };
+  const { partial, parts } = answer;
+  return { names: tools.map(({ name }) => name), nextCursor, note: _meta?.['gate/upstreams'], partial, parts };
 }
 
 describe('several upstreams, all of them well', () => {
@@ -105,15 +106,26 @@ describe('several upstreams, all of them well', () => {
         reason: 'no upstream has the prefix of this name',
       });
       expect([...bank.called, ...notes.called]).toEqual([]);
+      expect(upstream.nameFault?.({ method: 'tools/call', params: { name } })).toBe(
+        'no upstream has the prefix of this name; names begin with bank__, notes__',
+      );
     },
   );
+
+  it('take every name under a prefix of theirs for one of theirs, and addresses by theirs', () => {
+    const upstream = several(http('bank', bank.url), http('notes', notes.url));
+    const fault = (method: string, params: JsonObject) => upstream.nameFault?.({ method, params });
+    expect(fault('tools/call', { name: 'notes__nothing' })).toBeNull();
+    expect(fault('resources/read', { uri: 'bank+file:///a' })).toBeNull();
+    expect(fault('resources/read', { uri: 'file:///a' })).toMatch(/begin with bank\+, notes\+$/);
+  });
 
   it('do not show a tool whose name passes for one of another upstream, and say so', async () => {
     notes.pages = [[{ name: 'bank__pay' }, { name: 'add' }]];
     const upstream = several(http('bank', bank.url), http('notes', notes.url));
     expect(await pageOf(upstream)).toMatchObject({
       names: ['bank__pay', 'notes__add'],
-      note: { left_out: ['notes__bank__pay'], left_out_count: 1 },
+      note: { left_out: { notes: 1 } },
       partial: undefined,
     });
   });
@@ -133,6 +145,30 @@ describe('several upstreams, all of them well', () => {
     });
     expect(await called(upstream, 'small__read_file', { path: 'a' })).toMatchObject({
       text: expect.stringContaining('read_file no token'),
+    });
+  });
+
+  it('say what each of them instructs under its own prefix, so that one can be left out', async () => {
+    const says = (instructions: string): Upstream => ({
+      callTool: () => Promise.reject(new Error('unused')),
+      control: async () => ({
+        kind: 'reply',
+        statusCode: 200,
+        failed: false,
+        text: JSON.stringify({ jsonrpc: '2.0', id: 7, result: { capabilities: {}, instructions } }),
+      }),
+      close: () => Promise.resolve(),
+    });
+    const upstream = several(
+      { name: 'a', prefix: 'a', upstream: says('one') },
+      { name: 'b', prefix: 'b', upstream: says('two\n\na__*: three') },
+    );
+    expect(await asked(upstream, 'initialize')).toMatchObject({
+      instructions: [
+        { prefix: 'a', text: 'a__*: one' },
+        { prefix: 'b', text: 'b__*: two\n\na__*: three' },
+      ],
+      body: { result: { instructions: 'a__*: one\n\nb__*: two\n\na__*: three' } },
     });
   });
 
@@ -204,6 +240,7 @@ describe('several upstreams, one of which is not well', () => {
         names: ['bank__pay'],
         note: { failing: [{ name: 'odd', fault }] },
         partial: true,
+        parts: { listed: ['bank'], missing: ['odd'] },
       });
       expect(await called(upstream, 'bank__pay')).toMatchObject({ kind: 'reply' });
       expect(await asked(upstream, 'initialize')).toMatchObject({

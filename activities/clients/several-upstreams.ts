@@ -6,6 +6,7 @@ import {
   ownUriOf,
   passesForAnother,
   prefixedName,
+  prefixedUri,
   uriPassesForAnother,
 } from '../../domain/mcp/prefixed-names.js';
 import { isMergedList, itemsMember, renamedPage, renamedResult, renamedUri } from '../../domain/mcp/renamed-answers.js';
@@ -17,8 +18,13 @@ import {
   type UpstreamCircuit,
   type UpstreamFault,
 } from '../../domain/pipeline/upstream-circuit.js';
-import type { Upstream, UpstreamCaller, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
-import { foreignText } from '../../domain/text.js';
+import {
+  togetherSaid,
+  type Upstream,
+  type UpstreamCaller,
+  type UpstreamInstructions,
+  type UpstreamOutcome,
+} from '../../domain/pipeline/upstream.js';
 import { within } from '../../domain/within.js';
 import { requestedVersion } from './mcp-handshake.js';
 import { TimedOut, unknownOutcome } from './unknown-outcome.js';
@@ -72,8 +78,6 @@ const LISTED: ReadonlySet<string> = new Set(['tools', 'prompts', 'resources']);
 const METHOD_NOT_FOUND = -32_601;
 const INVALID_PARAMS = -32_602;
 const SERVER_INFO = { name: 'gate', version: '1' };
-const MAX_TOLD = 20;
-const TOLD_UNITS = 128;
 
 /**
  * Several MCP servers as one (docs/how-to/several-upstreams.md). A name says whose it is, and the upstream is sent its own name. What all
@@ -179,26 +183,30 @@ export function severalUpstreams(
       members.map((member) => [member, request]),
     );
     const capabilities: Record<string, JsonObject> = {};
-    const instructions: string[] = [];
+    const instructions: UpstreamInstructions[] = [];
     for (const { member, ...answer } of answers) {
       if (!('result' in answer)) continue;
       const said = JSON.parse(answer.result) as { capabilities?: Record<string, JsonObject>; instructions?: unknown };
       for (const [name, of] of Object.entries(said.capabilities ?? {}))
         capabilities[name] = { ...capabilities[name], ...of, ...(LISTED.has(name) && { listChanged: true }) };
       if (typeof said.instructions === 'string')
-        instructions.push(`${prefixedName(member.prefix, '*')}: ${said.instructions}`);
+        instructions.push({
+          prefix: member.prefix,
+          text: `${prefixedName(member.prefix, '*')}: ${said.instructions}`,
+        });
     }
     const result: JsonObject = {
       protocolVersion: requestedVersion(request),
       capabilities,
       serverInfo: SERVER_INFO,
-      ...(instructions.length > 0 && { instructions: instructions.join('\n\n') }),
+      ...(instructions.length > 0 && { instructions: togetherSaid(instructions) }),
     };
-    return together(
+    const told = together(
       request['id'],
       answers,
       Object.entries(result).map(([name, value]) => [name, JSON.stringify(value)]),
     );
+    return told.kind === 'reply' ? { ...told, instructions } : told;
   }
 
   async function list(caller: UpstreamCaller, request: JsonObject, limitMs: number): Promise<ControlOutcome> {
@@ -212,7 +220,7 @@ export function severalUpstreams(
       from.map(([member, place]) => [member, { ...request, params: place === null ? {} : { cursor: place } }] as const),
     );
     const items: string[] = [];
-    const leftOut: string[] = [];
+    const leftOut: Record<string, number> = {};
     const next: Record<string, string> = {};
     const judged = answers.map((answer): Answered => {
       if (!('result' in answer)) return answer;
@@ -223,12 +231,14 @@ export function severalUpstreams(
         return { member, fault: 'invalid_answer' };
       }
       items.push(...page.items);
-      leftOut.push(...page.leftOut.map((own) => prefixedName(member.prefix, own)));
+      if (page.leftOut > 0) leftOut[member.name] = page.leftOut;
       if (page.nextCursor !== null) next[member.prefix] = page.nextCursor;
       return answer;
     });
     const more = Object.keys(next).length > 0;
-    return together(
+    const prefixes = (are: (answer: Answered) => boolean) => judged.filter(are).map(({ member }) => member.prefix);
+    const parts = { listed: prefixes((one) => 'result' in one), missing: prefixes((one) => 'fault' in one) };
+    const told = together(
       request['id'],
       judged,
       [
@@ -237,6 +247,7 @@ export function severalUpstreams(
       ],
       leftOut,
     );
+    return told.kind === 'reply' ? { ...told, parts } : told;
   }
 
   /** A method that asks all of them the same; it succeeds where one does. */
@@ -269,9 +280,9 @@ export function severalUpstreams(
       const method = request['method'] as string;
       const params = paramsOf(request);
       const isRead = READ_METHODS.has(method);
-      const of = method === 'resources/read' ? 'uri' : 'name';
+      const of = namedBy(method);
       const at = ownerOf(of, params[of]);
-      if (!at) return { kind: 'not_sent', reason: 'no upstream has the prefix of this name' };
+      if (!at) return { kind: 'not_sent', reason: NO_PREFIX };
       const { member, own } = at;
       const held = member.circuit.held();
       if (held !== null) return { kind: 'not_sent', reason: heldWords(member, held) };
@@ -327,6 +338,13 @@ export function severalUpstreams(
       listening.delete(listener);
     },
 
+    nameFault(request) {
+      const of = namedBy(request['method']);
+      if (ownerOf(of, paramsOf(request)[of])) return null;
+      const prefixed = of === 'uri' ? prefixedUri : prefixedName;
+      return `${NO_PREFIX}; names begin with ${members.map(({ prefix }) => prefixed(prefix, '')).join(', ')}`;
+    },
+
     standings: () => members.map(({ name, circuit }) => ({ name, ...circuit.standing() })),
 
     async close() {
@@ -335,7 +353,10 @@ export function severalUpstreams(
   };
 }
 
-const NOTHING = { items: [], nextCursor: null, leftOut: [] };
+const NO_PREFIX = 'no upstream has the prefix of this name';
+const namedBy = (method: Json | undefined): 'uri' | 'name' => (method === 'resources/read' ? 'uri' : 'name');
+
+const NOTHING = { items: [], nextCursor: null, leftOut: 0 };
 
 const paramsOf = ({ params }: JsonObject): JsonObject =>
   params !== null && typeof params === 'object' && !Array.isArray(params) ? params : {};
@@ -369,7 +390,7 @@ function together(
   id: Json | undefined,
   answers: readonly Answered[],
   members: readonly (readonly [string, string])[],
-  leftOut: readonly string[] = [],
+  leftOut: Readonly<Record<string, number>> = {},
 ): UpstreamOutcome {
   const failing = answers.flatMap((answer) =>
     'fault' in answer ? [{ name: answer.member.name, fault: answer.fault }] : [],
@@ -380,10 +401,8 @@ function together(
   }
   const told = {
     ...(failing.length > 0 && { failing }),
-    ...(leftOut.length > 0 && {
-      left_out: leftOut.slice(0, MAX_TOLD).map((name) => foreignText(name, TOLD_UNITS)),
-      left_out_count: leftOut.length,
-    }),
+    // How many, and not their names: an upstream chooses those, and a model reads this.
+    ...(Object.keys(leftOut).length > 0 && { left_out: leftOut }),
   };
   const note = Object.keys(told).length > 0 ? [['_meta', JSON.stringify({ 'gate/upstreams': told })] as const] : [];
   const text = objectText([

@@ -26,7 +26,8 @@ export async function* decoded(
   const name = (Array.isArray(coding) ? coding.join(',') : (coding ?? '')).trim().toLowerCase();
   if (name === '' || name === 'identity') return yield* chunks;
   const decoder = Object.hasOwn(DECODERS, name) ? DECODERS[name]?.() : undefined;
-  if (!decoder) throw new UnknownCoding(`the answer has the content coding ${JSON.stringify(name.slice(0, 60))}`);
+  // Whoever answers chooses the name, and an agent reads why there is no answer.
+  if (!decoder) throw new UnknownCoding('the answer has a content coding other than one of gzip, deflate and br');
   // An error of either side reaches whoever reads the decoder.
   pipeline(Readable.from(chunks), decoder, () => undefined);
   yield* decoder;

@@ -16,6 +16,8 @@ export interface ToolPinTables {
 type Pin = { sha256: string; at: string; narrow?: true };
 interface PinSet {
   complete: boolean;
+  /** Prefixes of upstreams whose part is complete. */
+  parts?: readonly string[];
   tools: Record<string, Pin>;
 }
 /** A digest alone is from an older Gate. */
@@ -173,11 +175,14 @@ export function toolPinStoreOver(
         narrow: new Set(tools.flatMap(([tool, { narrow }]) => (narrow ? [tool] : []))),
         since: sinceOf(content),
         complete: content.complete,
+        parts: new Set(content.parts),
         tampered,
       };
     },
     pin: (owner, digests) => changePins(owner, (set) => ({ ...set, tools: { ...entries(digests), ...set.tools } })),
     complete: (owner) => changePins(owner, (set) => ({ ...set, complete: true })),
+    completeParts: (owner, prefixes) =>
+      changePins(owner, (set) => ({ ...set, parts: [...new Set([...(set.parts ?? []), ...prefixes])] })),
     widen: (owner, digests) =>
       changePins(owner, (set) => {
         const tools = Object.entries(set.tools).map(([tool, pin]) => {

@@ -38,7 +38,9 @@ export function answerOf(record: CallRecord, result: Buffer | null, replayed: bo
         ? refusal(record, 'review_denied', 'review_denied', 'hil', [
             record.decision.reason ?? 'an operator denied the call',
           ])
-        : refusal(record, 'policy_denied', 'denied', verdict?.layer ?? 'policy', verdict?.reasons ?? []);
+        : verdict?.layer === 'definitions'
+          ? refusal(record, 'tool_quarantined', 'denied', 'proxy', verdict.reasons)
+          : refusal(record, 'policy_denied', 'denied', verdict?.layer ?? 'policy', verdict?.reasons ?? []);
     case 'expired':
       return refusal(record, 'review_expired', 'review_expired', 'hil', ['nobody decided before the deadline']);
     case 'parked':
@@ -219,6 +221,8 @@ const layerOf = (code: ErrorCodeName): string => {
   if (
     code === 'rate_limited' ||
     code.endsWith('_conflict') ||
+    code === 'tool_quarantined' ||
+    code === 'tool_unknown' ||
     code === 'decision_handle_unknown' ||
     code === 'pipeline_unavailable' ||
     code === 'store_unavailable'

@@ -1,4 +1,4 @@
-import type { FastifyError } from 'fastify';
+import type { FastifyError, FastifyRequest } from 'fastify';
 import type { Registry } from 'prom-client';
 import type { Logger } from 'pino';
 import type { CallRecord } from '../../domain/call-record/record.js';
@@ -53,6 +53,8 @@ export interface ProxyOptions
   readonly verifyDecision: VerifyDecision;
   /** Agents may come with access tokens of an issuer. */
   readonly byToken?: Omit<TokenCallersOptions, 'trustDomain'> | undefined;
+  /** Whether `Authorization` of this request means something to somebody, where no issuer is configured. */
+  readonly readsAuthorization?: (request: FastifyRequest) => boolean;
 }
 
 /** The ingress: the only public entry of the data plane. It asks for a client certificate and checks it in code, after 400, 413 and 426. */
@@ -95,6 +97,7 @@ export function createProxyService(options: ProxyOptions): Service {
   service.app.addHook('onClose', () => controlLog.close());
   const handler = createCallHandler({
     ...options,
+    nameFault: options.upstream.nameFault,
     refusals,
     limits,
     onAnswered(record) {
@@ -116,7 +119,11 @@ export function createProxyService(options: ProxyOptions): Service {
   // A scope of its own: the proxy's errors have their own envelope, and its bodies are read as bytes.
   const { byToken, trustDomain } = options;
   void service.app.register((scope, _options, done) => {
-    identifyByToken(scope as unknown as Service['app'], byToken && { ...byToken, trustDomain });
+    identifyByToken(
+      scope as unknown as Service['app'],
+      byToken && { ...byToken, trustDomain },
+      options.readsAuthorization,
+    );
     scope.setErrorHandler((error: FastifyError | GateError, request, reply) => {
       const known = toGateError(error);
       if (known.status >= 500)

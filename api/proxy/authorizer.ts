@@ -8,6 +8,7 @@ import { canonicalJson } from '../../domain/crypto/digest.js';
 import { GateError } from '../../domain/errors.js';
 import type { Signer } from '../../domain/identity/signer.js';
 import { approvalFault, type VerifyDecision } from '../../domain/review/approval.js';
+import { definedToolsOf, noQuarantine, type Quarantine } from '../../domain/tool-definitions/quarantine.js';
 import type { AgentLimitsCheck, AskedAgain } from './agent-limits.js';
 
 export interface AuthorizerOptions {
@@ -15,6 +16,8 @@ export interface AuthorizerOptions {
   readonly signer: Signer;
   readonly verifyDecision: VerifyDecision;
   readonly limits: AgentLimitsCheck;
+  /** Refuses tools whose definition waits for an operator. */
+  readonly quarantine?: Quarantine | undefined;
   readonly now?: () => number;
 }
 
@@ -23,7 +26,8 @@ export const UNKNOWN_AUTHORIZATION = 'no authorization under this id';
 /**
  * The signed statement that a host may execute its call: `gate.execution/v1`, stage `authorization`, with the same bytes each time. For a
  * call that a person approved, HIL's signature is verified again first. `onFound` is called once it is the caller's. Throws `not_found` for
- * a call that is not the caller's own, or not allowed, and `authorization_expired` once it is too late.
+ * a call that is not the caller's own, or not allowed, `authorization_expired` once it is too late, and `tool_quarantined` while a definition
+ * of its tools waits for an operator.
  */
 export type Authorizer = (correlationId: string, asked: AskedAgain, onFound?: () => void) => Promise<JsonObject>;
 
@@ -32,6 +36,7 @@ export function createAuthorizer({
   signer,
   verifyDecision,
   limits,
+  quarantine = noQuarantine,
   now = Date.now,
 }: AuthorizerOptions): Authorizer {
   const tampered = async (correlationId: string, why: string): Promise<GateError> => {
@@ -55,6 +60,8 @@ export function createAuthorizer({
       staged && record.state === 'approved' ? await approvalFault(record, staged.body, verifyDecision) : null;
     if (fault) throw await tampered(record.correlation_id, `approved, but ${fault}`);
     if (now() >= authorizedFor(record).expMs) throw new GateError('authorization_expired');
+    const held = await quarantine.held(call, definedToolsOf(record.evidence));
+    if (held !== null) throw new GateError('tool_quarantined', held);
     if (!staged) throw new GateError('not_found', 'the request of this authorization is past its retention');
     const authorization = authorizationOf(record, staged);
     const text = await limits.retained(asked, () => Promise.resolve(Buffer.from(canonicalJson(authorization))));

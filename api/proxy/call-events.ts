@@ -2,7 +2,7 @@ import type { Json } from '../../contracts/json.js';
 import { GateError } from '../../domain/errors.js';
 import type { Caller } from '../plugins/app.js';
 import { type Answer, errorAnswer } from './answers.js';
-import type { CallHandler } from './calls.js';
+import type { CallHandler, SettledOptions } from './calls.js';
 import type { Conversation } from './conversation.js';
 import { askToOpen, type DecisionPage, openedText } from './decision-page.js';
 import { eventText, HEARTBEAT_MS, KEEP_ALIVE, placeText, within } from './event-streams.js';
@@ -17,6 +17,8 @@ export interface CallEventsOptions {
   readonly signal: AbortSignal;
   /** The first answer, where this request began the call. */
   readonly first?: Promise<Answer>;
+  /** How the call's end is looked up: where its answer may have been given before, and what is waited for. */
+  readonly looksUp?: SettledOptions;
   /** Names the place to go on from; absent for clients that know no such events. */
   readonly place?: string;
   readonly progressToken?: string | number;
@@ -69,7 +71,8 @@ export async function* callEvents(options: CallEventsOptions): AsyncGenerator<st
   /** The answer; `null` while there is none to send. */
   const look = async (): Promise<Answer | null> => {
     onDisk = options.onDisk();
-    const settled = await options.handler.settled(correlationId, options.caller, Date.now() + HEARTBEAT_MS);
+    const untilMs = Date.now() + HEARTBEAT_MS;
+    const settled = await options.handler.settled(correlationId, options.caller, untilMs, options.looksUp);
     if (settled === undefined && Date.now() >= unknownAt) throw new GateError('not_found', NEVER_BEGAN);
     if (settled) form = { ...form, tool: isToolCall(settled.method) };
     return settled?.answer ?? null;

@@ -2,9 +2,12 @@ import {
   type CallContract,
   type CallInput,
   type CallSummary,
+  DECISION_CONTRACT,
   type Mode,
   REVIEW_CONTRACT,
+  SERVER_EXECUTION_CONTRACT,
 } from '../../contracts/call.js';
+import type { JsonObject } from '../../contracts/json.js';
 import type { Ledger } from '../../contracts/ledger.js';
 import type { ApprovalTier } from '../../contracts/policy.js';
 import { closedIfOver } from '../../domain/call-record/expiry.js';
@@ -25,6 +28,7 @@ import { rateLimited, type Refusals } from './refusals.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
 import type { UpstreamCaller } from '../../domain/pipeline/upstream.js';
 import type { CallRunner } from '../../domain/pipeline/call-runner.js';
+import { definedToolsOf, noQuarantine, type Quarantine } from '../../domain/tool-definitions/quarantine.js';
 
 export interface CallHandlerOptions {
   readonly calls: CallStore;
@@ -38,12 +42,16 @@ export interface CallHandlerOptions {
   readonly maxInFlight: number;
   readonly limits: AgentLimitsCheck;
   readonly refusals: Refusals;
+  /** Refuses tools whose definition waits for an operator. */
+  readonly quarantine?: Quarantine | undefined;
   readonly now?: () => number;
   /** Called with each record when its first answer leaves, for counters. */
   readonly onAnswered?: (record: CallRecord) => void;
   readonly onLimited?: () => void;
   /** Denials and parked answers include what each detector found. */
   readonly verboseVerdicts?: boolean;
+  /** Why nothing behind Gate can be what a call names; `null` where something may be. */
+  readonly nameFault?: ((request: JsonObject) => string | null) | undefined;
   /** Called with each call that no record answers, before anything of it is stored. Throws to refuse it. */
   readonly admitNew?: (request: ToolCallRequest, correlationId: string) => Promise<void> | void;
 }
@@ -56,12 +64,20 @@ export interface ToolCallRequest {
   readonly callbackUrl: string | null;
   /** Asks what came of a call that waited, and begins none. */
   readonly resumes?: PendingHandle | null;
+  /** Called once the call is within its agent's limits and its request is kept, before it begins or is answered again. */
+  readonly onAdmitted?: () => Promise<void>;
 }
 
 /** A call that came to its end, and the method it was asked with. */
 export interface Settled {
   readonly method: string;
   readonly answer: Answer;
+}
+
+/** How a call that ended is looked up. */
+export interface SettledOptions {
+  readonly again?: AskedAgain | null;
+  readonly isOver?: (record: CallRecord) => boolean;
 }
 
 /** Extra time for the engine to deliver an answer after the last moment at which a call may begin. */
@@ -85,11 +101,16 @@ export function correlationIdOf({
  * staged, and the pipeline started under the correlation id. Throws GateError for anything that is not a verdict.
  */
 export function createCallHandler(options: CallHandlerOptions) {
-  const { calls, runner, limits, refusals, now = Date.now } = options;
+  const { calls, runner, limits, refusals, quarantine = noQuarantine, now = Date.now } = options;
   let inFlight = 0;
   const running = new Map<string, Promise<Answer>>();
 
   const settledEnough = (record: CallRecord) => answerOf(record, null, true) !== null;
+
+  const retainedOf = ({ correlation_id: id }: CallRecord, again: AskedAgain | null) => {
+    const load = () => calls.result(id);
+    return again ? limits.retained(again, load) : load();
+  };
 
   /**
    * The answer that the record gives; while the call is in progress it waits, up to a limit. `again` is true when the answer was given
@@ -101,15 +122,17 @@ export function createCallHandler(options: CallHandlerOptions) {
     const record = settledEnough(standing)
       ? standing
       : await calls.waitFor(found.correlation_id, settledEnough, now() + options.upstreamTimeoutMs + 5_000);
-    const retained = (of: CallRecord) => {
-      const load = () => calls.result(of.correlation_id);
-      return again ? limits.retained(again, load) : load();
-    };
-    const answer = record && answerOf(record, record.state === 'completed' ? await retained(record) : null, replayed);
+    const retained = record?.state === 'completed' ? await retainedOf(record, again) : null;
+    const answer = record && answerOf(record, retained, replayed);
     if (!answer || !record)
       throw new GateError('pipeline_unavailable', `the call is still under way; ${ASK_AGAIN}`, {
         fields: { layer: 'proxy' },
       });
+    // A decision that its host comes back for lets the host execute now.
+    if (replayed && answer.status === 200 && record.evidence.call.contract === DECISION_CONTRACT) {
+      const held = await quarantine.held(record.evidence.call, definedToolsOf(record.evidence));
+      if (held !== null) throw new GateError('tool_quarantined', held);
+    }
     if (!replayed) options.onAnswered?.(record);
     return options.verboseVerdicts ? withDetail(answer, record) : answer;
   };
@@ -138,22 +161,21 @@ export function createCallHandler(options: CallHandlerOptions) {
 
     /**
      * The answer of this agent's own call, once it needs no person any more; at that time at the latest `null` while it waits, `undefined`
-     * where nothing is recorded of it. Only looks: nothing runs because of it. Throws `not_found` for another agent's call.
+     * where nothing is recorded of it. Only looks: nothing runs because of it. Throws `not_found` for another agent's call. `again` counts the
+     * answer as one that was given before; `isOver` says what else is waited for.
      */
     async settled(
       correlationId: string,
       caller: ToolCallRequest['caller'],
       untilMs: number,
+      { again = null, isOver = () => true }: SettledOptions = {},
     ): Promise<Settled | null | undefined> {
-      const found = await calls.waitFor(
-        correlationId,
-        (record) => record.state !== 'parked' && settledEnough(record),
-        untilMs,
-      );
+      const isSettled = (record: CallRecord) => record.state !== 'parked' && settledEnough(record) && isOver(record);
+      const found = await calls.waitFor(correlationId, isSettled, untilMs);
       if (!found) return undefined;
       const record = await own(found, caller);
-      if (record.state === 'parked' || !settledEnough(record)) return null;
-      const retained = record.state === 'completed' ? await calls.result(correlationId) : null;
+      if (!isSettled(record)) return null;
+      const retained = record.state === 'completed' ? await retainedOf(record, again) : null;
       const answer = answerOf(record, retained, false);
       if (!answer) return null;
       return {
@@ -200,11 +222,17 @@ export function createCallHandler(options: CallHandlerOptions) {
     if (known && known.state !== TAMPERED && known.digest !== digest) throw conflict();
     if (request.resumes && !isHandleOf(request.resumes, known))
       throw new GateError('decision_handle_unknown', undefined, { fields: { contract, executable: false } });
-    if (known && known.state !== 'decided') return fromRecord(known, again);
+    if (known && known.state !== 'decided') {
+      await request.onAdmitted?.();
+      return fromRecord(known, again);
+    }
 
     const { limit, windowMs } = options.velocity;
     const size = callCount(mcp.method, mcp.body);
     if (limit > 0 && size > limit) throw batchTooLarge(size, `${limit} calls in ${windowMs / 1000} s`);
+    // It would be judged, wait for a person, and then be sent to nobody.
+    const fault = contract === SERVER_EXECUTION_CONTRACT ? options.nameFault?.(mcp.body) : null;
+    if (fault) throw new GateError('tool_unknown', fault, { fields: { contract, executable: false } });
     runner.assertUp?.();
     await options.admitNew?.(request, correlationId);
     if (inFlight >= options.maxInFlight)
@@ -249,6 +277,7 @@ export function createCallHandler(options: CallHandlerOptions) {
         throw admission.digest === digest ? new GateError('call_purged') : conflict();
       if (!admission.admitted) throw await limited(call, admission, paramsSha256(mcp.body));
       if (admission.digest !== digest) throw conflict();
+      await request.onAdmitted?.();
 
       const summary = await runner
         .start({ ...call, recent_request_count: admission.recent }, call.not_after_ms + ANSWER_SLACK_MS)

@@ -1,21 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { BATCH_METHOD } from '../../contracts/call-methods.js';
-import { CLIENT_CAPABILITIES, type ClientCapability, SERVER_EXECUTION_CONTRACT } from '../../contracts/call.js';
+import { type ClientCapability, SERVER_EXECUTION_CONTRACT } from '../../contracts/call.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { canonicalDigest, uuidFromDigest } from '../../domain/crypto/digest.js';
 import { GateError } from '../../domain/errors.js';
-import { type McpRequest, parseMcpRequest, readObject, requestIdIn } from '../../domain/mcp/envelope.js';
-import { RESUMABLE_FROM, SESSION_VERSIONS } from '../../domain/mcp/protocol-versions.js';
+import { type McpRequest, readObject, requestIdIn } from '../../domain/mcp/envelope.js';
+import { RESUMABLE_FROM } from '../../domain/mcp/protocol-versions.js';
 import { keyedRequest } from '../../domain/mcp/idempotency-key.js';
-import type { McpSession, McpSessions } from '../../domain/mcp/session.js';
+import type { McpSessions } from '../../domain/mcp/session.js';
 import {
   checkStateless,
   claimsRevision,
   discoveredFrom,
   ENDED_METHODS,
   finishedFor,
-  STATELESS_VERSION,
 } from '../../domain/mcp/stateless.js';
 import {
   asksForTask,
@@ -28,18 +27,19 @@ import {
 } from '../../domain/mcp/tasks.js';
 import type { CallTalks } from '../../domain/pipeline/call-talks.js';
 import type { WithdrawCall } from '../../domain/review/ports.js';
-import { foreignText } from '../../domain/text.js';
 import type { Answer } from './answers.js';
-import { callEvents, placeIn, placeOf } from './call-events.js';
+import { placeIn, placeOf } from './call-events.js';
+import { announcements, createCallStreams } from './call-streams.js';
 import { type CallHandler, correlationIdOf, type ToolCallRequest } from './calls.js';
+import { capabilitiesIn, checkVersion, ended, isMarked, readRequest, withoutTasks } from './client-requests.js';
 import type { ControlReply, ControlRequest, Controls } from './controls.js';
-import { clientAnswerIn, type Conversation, createClientAnswers, createConversation } from './conversation.js';
+import { clientAnswerIn, createClientAnswers, createConversation } from './conversation.js';
 import { type DecisionPage, decisionPage } from './decision-page.js';
-import { eventText, type EventStreams, HEARTBEAT_MS, KEEP_ALIVE, within } from './event-streams.js';
-import { type AgentCaller, bodyText, demoPrefixOf, header, progressTokenOf, takesStream } from './mcp-requests.js';
+import type { EventStreams } from './event-streams.js';
+import { type AgentCaller, bodyText, demoPrefixOf, header, progressTokenOf } from './mcp-requests.js';
 import { agentKey } from './refusals.js';
 import { answerTo, type RpcForm, resultTo, rpcAnswer, type Streamed } from './rpc-answers.js';
-import { createTaskRequests, type Events } from './task-requests.js';
+import { createTaskRequests } from './task-requests.js';
 import { createTasks } from './tasks.js';
 
 export interface McpClientsOptions {
@@ -63,22 +63,6 @@ export interface McpClientsOptions {
   readonly durableFromHere?: () => (correlationId: string) => Promise<void>;
 }
 
-/** A call of a client, and how its answer reads. */
-interface ClientCall {
-  readonly call: ToolCallRequest;
-  readonly form: RpcForm;
-  /** Names the place in a stream, for clients that come back to one. */
-  readonly place?: string;
-  /** Under which its client answers what it is asked; absent where it can be asked nothing. */
-  readonly session?: string;
-  /** Under which its client wants to hear of its progress. */
-  readonly progressToken?: string | number | undefined;
-  /** Its client can be asked to open where it is decided about the call. */
-  readonly opens?: DecisionPage;
-}
-
-/** How long an answer is waited for before it becomes a stream. */
-const SOON_MS = 1_000;
 /** The time that a call which began in time may take to leave its record. */
 const UNKNOWN_SLACK_MS = 5_000;
 
@@ -95,6 +79,16 @@ export function createMcpClients(options: McpClientsOptions) {
   const { withdrawCall, now = Date.now } = options;
   const tasks = createTasks({ handler, store: options.tasks, withdrawCall, unknownAfterMs, now });
   const consoleOf = options.consoleOf ?? (() => undefined);
+  const { answered, events, talkOf } = createCallStreams({
+    handler,
+    controls,
+    streams,
+    answers,
+    talks: options.talks,
+    unknownAfterMs,
+    onDisk,
+    asGateError: options.asGateError,
+  });
   const askOfTask = createTaskRequests({
     tasks,
     handler,
@@ -156,7 +150,11 @@ export function createMcpClients(options: McpClientsOptions) {
       const { correlationId, id } = known;
       request.correlationId = correlationId;
       const form = { id, tool: true, admitted: true, finish: underId(id) };
-      return { ...held, events: events({ caller, correlationId, form, place: last as string, signal: held.signal }) };
+      const looksUp = { again: { caller, correlationId, name: 'GET /mcp' } };
+      return {
+        ...held,
+        events: events({ caller, correlationId, form, looksUp, place: last as string, signal: held.signal }),
+      };
     },
   };
 
@@ -219,7 +217,9 @@ export function createMcpClients(options: McpClientsOptions) {
       // Who asks for a handle could not read a result of the tool.
       request.rpc = { ...admitted, tool: false };
       const asker = { caller: agent, consoleUrl: consoleOf(request) };
-      const made = await tasks.begin(asker, request.correlationId, () => handler.handle(call, request.correlationId));
+      const made = await tasks.begin(asker, request.correlationId, (onAdmitted) =>
+        handler.handle({ ...call, onAdmitted }, request.correlationId),
+      );
       return rpcAnswer(request.rpc, resultTo(form.id, made));
     }
     const resumable = session.protocolVersion >= RESUMABLE_FROM;
@@ -241,31 +241,6 @@ export function createMcpClients(options: McpClientsOptions) {
       return (record && decisionPage(consoleUrl, record)) ?? null;
     };
     return { urlOf, ...(about && { about }) };
-  }
-
-  /** What the upstream says of a call from here on; `null` where another process sends it. */
-  function talkOf({
-    caller,
-    correlationId,
-    session,
-    progressToken,
-    signal,
-  }: {
-    readonly caller: AgentCaller;
-    readonly correlationId: string;
-    readonly session: string | null;
-    readonly progressToken: string | number | undefined;
-    readonly signal: AbortSignal;
-  }) {
-    if (!options.talks) return null;
-    const talk = createConversation({
-      session,
-      progressToken,
-      answers,
-      onAsked: (method, given) => controls.handedOn(caller, method, correlationId, given),
-      signal,
-    });
-    return { talk, stop: options.talks.listen(correlationId, talk) };
   }
 
   /** A request of the revision without sessions; `null` where it claims one with sessions. Each is a call of its own. */
@@ -337,133 +312,12 @@ export function createMcpClients(options: McpClientsOptions) {
     request.correlationId = correlationIdOf({ ...call, ...(caller.namespace === 'demo' && { demoPrefix: offered }) });
     return { ...call, callbackUrl: options.callbackOf(request) };
   }
-
-  /** The answer itself where it comes soon; otherwise a stream, so that no client times out without knowing its call. */
-  async function answered(request: FastifyRequest, asked: ClientCall): Promise<Answer | Streamed> {
-    const { call, form, place, session, progressToken, opens } = asked;
-    const { caller } = call;
-    const { correlationId } = request;
-    if (!takesStream(request)) return rpcAnswer(form, await handler.handle(call, correlationId));
-    const gone = new AbortController();
-    const heard = talkOf({ caller, correlationId, session: session ?? null, progressToken, signal: gone.signal });
-    const talk = heard?.talk;
-    const ended = () => {
-      heard?.stop();
-      gone.abort();
-    };
-    const first = handler.handle(call, correlationId);
-    // If the client is gone by then, the record has the answer.
-    first.catch(nothing);
-    let held: ReturnType<EventStreams['begin']>;
-    try {
-      const soon = await within(talk ? Promise.race([first, talk.heard().then(() => null)]) : first, SOON_MS);
-      if (soon?.value && soon.value.status !== 202 && !talk?.waiting()) {
-        ended();
-        return rpcAnswer(form, soon.value);
-      }
-      held = streams.begin(agentKey(caller));
-    } catch (error) {
-      ended();
-      if (!(error instanceof GateError) || error.code !== 'rate_limited' || !('streams' in error.fields)) throw error;
-      // Its streams are all taken: it is told what there is to tell, and may ask again under the same id of its request.
-      return rpcAnswer(form, await first);
-    }
-    held.signal.addEventListener('abort', ended, { once: true });
-    return {
-      ...held,
-      events: events({
-        caller,
-        correlationId,
-        form,
-        signal: held.signal,
-        first,
-        ended,
-        ...(talk && { talk }),
-        ...(place !== undefined && { place }),
-        ...(progressToken !== undefined && { progressToken }),
-        ...(opens && { opens }),
-      }),
-    };
-  }
-
-  function events(of: Events): AsyncGenerator<string> {
-    return callEvents({ ...of, handler, unknownAfterMs, onDisk, asGateError: options.asGateError });
-  }
 }
 
-const nothing = (): void => undefined;
 const ACCEPTED: Answer = { status: 202, headers: {}, body: null };
-
-/** Only requests of the revision without sessions have this header, so a body need not be read to tell the others. */
-const isMarked = (request: FastifyRequest): boolean => header(request, 'mcp-method') !== undefined;
 
 const pong = (id: Json): ControlReply => ({
   status: 200,
   text: JSON.stringify({ jsonrpc: '2.0', id, result: {} }),
   failed: false,
 });
-
-/** What an upstream says outside of calls, and signs of life. */
-async function* announcements(talk: Conversation, signal: AbortSignal): AsyncGenerator<string> {
-  yield KEEP_ALIVE;
-  while (!signal.aborted) {
-    for (const said of talk.take()) yield eventText(said);
-    const heard = await within(talk.heard(), HEARTBEAT_MS, signal);
-    if (!heard && !signal.aborted) yield KEEP_ALIVE;
-  }
-}
-
-const ended = (method: string): GateError =>
-  new GateError('unsupported_method', `MCP ${STATELESS_VERSION} has no method ${JSON.stringify(method)}`);
-
-/** The request, or what Gate does not take of it. Throws for a body that is no request. */
-function readRequest(body: string): McpRequest | GateError {
-  try {
-    return parseMcpRequest(body, { ofClient: true });
-  } catch (error) {
-    if (error instanceof GateError && (error.code === 'unsupported_method' || error.code === 'unjudged_field'))
-      return error;
-    throw error;
-  }
-}
-
-/** The request, where its revision has no tasks: nobody who asked for a handle gets something else. */
-function withoutTasks(mcp: McpRequest | GateError): McpRequest | GateError {
-  if (mcp instanceof GateError) return mcp;
-  if (TASK_METHODS.has(mcp.method))
-    return new GateError('unsupported_method', `this revision of MCP has no method ${JSON.stringify(mcp.method)}`);
-  if (mcp.kind === 'tool' && asksForTask(mcp.body))
-    return new GateError(
-      'unjudged_field',
-      'this revision of MCP has no tasks; send the request without `params.task`',
-      {
-        fields: { field: 'params.task' },
-      },
-    );
-  return mcp;
-}
-
-/** A client that names no revision speaks that of its session, or an older one that could not name it. */
-function checkVersion(request: FastifyRequest): void {
-  const version = header(request, 'mcp-protocol-version');
-  if (version === undefined || SESSION_VERSIONS.includes(version)) return;
-  throw new GateError(
-    'protocol_version_unsupported',
-    `Gate does not speak MCP ${foreignText(version, 32)} in a session`,
-    { fields: { supported: [...SESSION_VERSIONS], requested: foreignText(version, 32) } },
-  );
-}
-
-/** What a client says in `initialize` that it can be asked. */
-function capabilitiesIn(params: Json | undefined): Pick<McpSession, 'can' | 'opensUrls'> {
-  const given = (params as { capabilities?: JsonObject } | undefined)?.capabilities;
-  const isObject = (value: unknown): value is JsonObject => value !== null && typeof value === 'object';
-  const elicits = given?.['elicitation'];
-  const opensUrls = isObject(elicits) && isObject(elicits['url']);
-  // Without a mode a client means forms, and forms are what an upstream is told of.
-  const onlyUrls = opensUrls && !isObject(elicits['form']);
-  return {
-    can: CLIENT_CAPABILITIES.filter((name) => isObject(given?.[name]) && !(name === 'elicitation' && onlyUrls)),
-    opensUrls,
-  };
-}

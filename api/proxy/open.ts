@@ -10,6 +10,7 @@ import { uncertainCalls } from '../../domain/probes/uncertain-calls.js';
 import { createLedgerActivities } from '../../activities/ledger.js';
 import { withJudgedTalk } from '../../domain/responses/judged-talk.js';
 import { toolClassing } from '../../domain/tool-classes/tool-classes.js';
+import { createQuarantine } from '../../domain/tool-definitions/quarantine.js';
 import { toolPinning } from '../../domain/tool-definitions/pinning.js';
 import { toolWatchLog, watchToolDefinitions } from '../../domain/tool-definitions/watch.js';
 import { createCallRunner } from '../../workers/call-runner.js';
@@ -72,6 +73,9 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       ledger,
       signer,
       verifyDecision,
+      ...(own.quarantineDefinitions && {
+        quarantine: createQuarantine(upstream, { pins, ledger, ...toolWatchLog(logger) }),
+      }),
       runner: createCallRunner(engine, engine.settings.taskQueue, { park: engine.settings.park }),
       upstream: watchToolDefinitions(withJudgedTalk(upstream, observed), {
         pins,

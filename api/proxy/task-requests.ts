@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { ASK_AGAIN, GateError } from '../../domain/errors.js';
 import type { McpSession } from '../../domain/mcp/session.js';
+import { isOver } from '../../domain/probes/due.js';
 import { aboutTask, resultOfTask } from '../../domain/mcp/tasks.js';
 import type { Answer } from './answers.js';
 import type { callEvents } from './call-events.js';
@@ -71,11 +72,14 @@ export function createTaskRequests({ tasks, handler, controls, streams, ...optio
     { caller, session, mcp, form: asked }: TaskRequest,
   ): Promise<Answer | Streamed> {
     const form = { ...asked, tool: true, finish: resultOfTask(taskId, asked.id) };
-    const settled = await handler.settled(taskId, caller, options.now() + SOON_MS);
+    // It may be asked for as often as its client likes.
+    const looksUp = { again: { caller, correlationId: taskId, name: mcp.method }, isOver };
+    const settled = await handler.settled(taskId, caller, options.now() + SOON_MS, looksUp);
     if (settled) return rpcAnswer(form, settled.answer);
     if (!takesStream(request))
       throw new GateError('pipeline_unavailable', `the task is not over; ${ASK_AGAIN}`, { fields: { layer: 'proxy' } });
-    const held = streams.begin(agentKey(caller));
+    // Who comes back for an answer is asked for a token again when the last one is over.
+    const held = streams.begin(agentKey(caller), caller.validToMs);
     const progressToken = progressTokenOf(mcp.body);
     const heard = options.talkOf({
       caller,
@@ -90,6 +94,7 @@ export function createTaskRequests({ tasks, handler, controls, streams, ...optio
         caller,
         correlationId: taskId,
         form,
+        looksUp,
         signal: held.signal,
         ...(heard && { talk: heard.talk, ended: heard.stop }),
         ...(progressToken !== undefined && { progressToken }),

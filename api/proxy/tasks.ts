@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { CallRecord } from '../../domain/call-record/record.js';
-import { isFinal } from '../../domain/call-record/transitions.js';
 import { GateError } from '../../domain/errors.js';
 import { isOverFor, type KeptTask, TASK_LIFE_MS, type TaskStatus, type TaskStore } from '../../domain/mcp/tasks.js';
+import { isOver, isProbed } from '../../domain/probes/due.js';
 import type { WithdrawCall } from '../../domain/review/ports.js';
 import { answerOf, isWithdrawn } from './answers.js';
 import type { CallHandler } from './calls.js';
@@ -70,20 +70,25 @@ export function createTasks({ handler, store, withdrawCall, unknownAfterMs, now 
   return {
     /**
      * The handle of a call that has just been asked for, once it is certain that the handle will be answered: the call is recorded, or
-     * refused, and then this rejects. `call` begins it, or joins it.
+     * refused, and then this rejects. `call` begins it, or joins it, and says when it was let in.
      */
     async begin(
       { caller, consoleUrl }: TaskAsker,
       correlationId: string,
-      call: () => Promise<unknown>,
+      call: (onAdmitted: () => Promise<void>) => Promise<unknown>,
     ): Promise<JsonObject> {
       const atMs = now();
-      // Before the call: whatever happens from here on, its agent finds it.
-      await store.keep(caller, { correlationId, createdMs: atMs, askedMs: atMs });
-      const first = call();
+      let isKept = (): void => undefined;
+      const kept = new Promise<void>((resolve) => (isKept = resolve));
+      // Before the call begins, so that its agent finds it whatever happens from here on; but not before it is let in, or refused calls would
+      // fill the store.
+      const first = call(async () => {
+        await store.keep(caller, { correlationId, createdMs: atMs, askedMs: atMs });
+        isKept();
+      });
       // If the call is recorded by then, the record has the answer.
       first.catch(() => undefined);
-      await Promise.race([first, handler.recorded(correlationId, atMs + unknownAfterMs)]);
+      await Promise.race([first, kept.then(() => handler.recorded(correlationId, atMs + unknownAfterMs))]);
       const task = await known(caller, correlationId);
       // By the protocol a task begins as `working`, also where its end is known.
       return { task: { ...told(task, consoleUrl), status: 'working', pollInterval: POLL_MS } };
@@ -136,8 +141,10 @@ const unlessUnknown = (error: unknown): undefined => {
 };
 
 function statusOf(record: CallRecord | null): TaskStatus {
-  if (record === null || !isFinal(record.state, record.evidence.call.contract)) return 'working';
+  if (record === null || !isOver(record)) return 'working';
   if (isWithdrawn(record)) return 'cancelled';
+  // It was told to have failed before a person knew better, and a task that is over stays as it is.
+  if (record.outcome?.reconciled?.by === 'person' && !isProbed(record)) return 'failed';
   return record.state === 'completed' && record.outcome?.stage !== 'failed' ? 'completed' : 'failed';
 }
 
@@ -148,6 +155,9 @@ function messageOf(record: CallRecord | null, consoleUrl: string | undefined): s
     const until = new Date(record.deadline_ms ?? 0).toISOString();
     return `waits for a person until ${until}${page === undefined ? '' : `; decided at ${page}`}`;
   }
+  if (record.state === 'uncertain' && isProbed(record)) return 'its outcome is unknown: a probe looks whether it ran';
+  if (record.outcome?.reconciled && record.state === 'completed')
+    return `the tool ran, and its answer was lost: ${record.outcome.reconciled.by === 'probe' ? 'a probe' : 'a person'} found out`;
   if (record.state === 'completed') return record.outcome?.stage === 'failed' ? 'the tool reports a failure' : null;
   const body = answerOf(record, null, false)?.body;
   if (body === null || body === undefined || Buffer.isBuffer(body)) return 'is at its tool';

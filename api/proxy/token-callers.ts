@@ -5,6 +5,7 @@ import { GateError } from '../../domain/errors.js';
 import { agentSpiffe } from '../../domain/identity/spiffe.js';
 import type { Caller, ServiceApp } from '../plugins/app.js';
 import { bearerOf } from '../plugins/bearer.js';
+import { notJudged } from './unjudged-credentials.js';
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -25,11 +26,24 @@ export const METADATA_PATH = '/.well-known/oauth-protected-resource';
 
 /**
  * Agents by access token (docs/architecture/identity-and-routes.md#access-tokens): before anything is read of a request, its caller is who
- * the token says. With a certificate beside it both must say the same. A token that does not hold is never ignored.
+ * the token says. With a certificate beside it both must say the same. A token that does not hold is never ignored, and neither is one where
+ * no issuer is configured, unless something else reads the header.
  */
-export function identifyByToken(app: ServiceApp, options: TokenCallersOptions | undefined): void {
+export function identifyByToken(
+  app: ServiceApp,
+  options: TokenCallersOptions | undefined,
+  isJudgedElsewhere: (request: FastifyRequest) => boolean = () => false,
+): void {
   app.decorateRequest('tokenFault', null);
-  if (!options) return;
+  if (!options) {
+    // Whoever sends a token takes it for what lets it in.
+    app.addHook('onRequest', (request, _reply, done) => {
+      if (request.headers.authorization !== undefined && !isJudgedElsewhere(request))
+        request.tokenFault = notJudged('authorization');
+      done();
+    });
+    return;
+  }
   const { tokens, trustDomain, sharesHeader = false } = options;
 
   async function identify(request: FastifyRequest): Promise<void> {

@@ -10,12 +10,11 @@ const UNJUDGED = ['x-gate-grant', 'x-gate-actor-token', 'x-gate-attestation', 'x
  */
 export function assertJudgedCredentials(headers: IncomingHttpHeaders): void {
   const header = UNJUDGED.find((name) => headers[name] !== undefined);
-  if (header === undefined) return;
-  throw new GateError(
-    'credential_not_judged',
-    `${header}: this Gate judges no such credential; send the call without it`,
-    {
-      fields: { header },
-    },
-  );
+  if (header !== undefined) throw notJudged(header);
 }
+
+/** The refusal of a credential in this header. */
+export const notJudged = (header: string): GateError =>
+  new GateError('credential_not_judged', `${header}: this Gate judges no such credential; send the call without it`, {
+    fields: { header },
+  });

@@ -22,7 +22,9 @@ import { errorText } from '../../domain/errors.js';
 import { checkedProbes } from '../../domain/probes/named.js';
 import { createResponseJudge, unjudgedLog } from '../../domain/responses/judge.js';
 import { operatorsClasses } from '../../domain/tool-classes/tool-classes.js';
+import { createQuarantine } from '../../domain/tool-definitions/quarantine.js';
 import { createReviewGuard } from '../../domain/tool-definitions/review-guard.js';
+import { toolWatchLog } from '../../domain/tool-definitions/watch.js';
 import { createActivities } from '../../workers/activities.js';
 import { alarmsTold } from '../../workers/alarms.js';
 import type { GateWorker } from '../../workers/worker-group.js';
@@ -116,7 +118,10 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
         dataTools: config.responses.egressScanTools,
         onUnjudged: unjudgedLog(logger),
       }),
-      definitions: createReviewGuard(upstream, pins, shared.toolsName, limits.quarantineDefinitions),
+      definitions: createReviewGuard(upstream, pins, shared.toolsName),
+      ...(limits.quarantineDefinitions && {
+        quarantine: createQuarantine(upstream, { pins, ledger, ...toolWatchLog(logger) }),
+      }),
       deliver: callbackDelivery(limits, own),
       probes: probes && {
         of: probes.of,

@@ -27,6 +27,8 @@ export interface VerdictEvidence {
   /** The tools of a batch, in order: once it counts, each is a separate step in the agent's history. */
   readonly sibling_tools?: readonly string[];
   readonly callback_url: string | null;
+  /** Set where the tool had a probe when the call was judged: a lost outcome may still be found out. */
+  readonly probed?: true;
   /**
    * Set when the call is parked: the tool definition that the reviewer sees, with `sha256: null` when the upstream does not list the tool.
    */

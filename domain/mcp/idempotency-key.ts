@@ -22,10 +22,14 @@ export function idempotencyKeyFault(params: unknown): string | null {
     : `\`params._meta["${IDEMPOTENCY_KEY}"]\` must be 1 to 128 visible ASCII characters`;
 }
 
-/** The key, and the request as everybody who sends it again under the key sends it; `null` where the client gave none. */
+/**
+ * The key, and the request as everybody who sends it again under the key sends it, for a task or for its answer; `null` where the client gave
+ * none.
+ */
 export function keyedRequest(body: JsonObject): { readonly key: string; readonly body: JsonObject } | null {
   const params = body['params'] as JsonObject | undefined;
   const key = metaOf(params)[IDEMPOTENCY_KEY];
   if (typeof key !== 'string') return null;
-  return { key, body: { ...body, id: key, params: { ...params, _meta: { [IDEMPOTENCY_KEY]: key } } } };
+  const { task: _task, ...asked } = params ?? {};
+  return { key, body: { ...body, id: key, params: { ...asked, _meta: { [IDEMPOTENCY_KEY]: key } } } };
 }

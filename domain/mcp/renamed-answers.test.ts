@@ -12,7 +12,7 @@ describe('a page of a list', () => {
         '{"name":"bank__pay","inputSchema":{"maximum":1e400,"enum":[1.10,12345678901234567890]},"title":"\\u0041"}',
       ],
       nextCursor: '2',
-      leftOut: [],
+      leftOut: 0,
     });
   });
 
@@ -39,7 +39,7 @@ describe('a page of a list', () => {
   ])('leaves out an item with %s, and keeps the others', (_what, item) => {
     const page = renamedPage('tools/list', `{"tools":[${item},{"name":"pay"}]}`, 'bank', new Set(['notes']));
     expect(page?.items).toEqual(['{"name":"bank__pay"}']);
-    expect(page?.leftOut).toHaveLength(1);
+    expect(page?.leftOut).toBe(1);
   });
 
   it.each(['{}', '{"tools":{}}', '{"tools":null}', '[]', 'no JSON'])('%s is none', (result) => {

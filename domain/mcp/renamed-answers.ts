@@ -30,7 +30,7 @@ export interface RenamedPage {
   readonly items: readonly string[];
   readonly nextCursor: string | null;
   /** Items that nobody could call, or whose name passes for one of another upstream. */
-  readonly leftOut: readonly string[];
+  readonly leftOut: number;
 }
 
 const textOf = (json: string | undefined): string | null =>
@@ -48,13 +48,13 @@ export function renamedPage(
   const items = itemsOf(members?.get(shape?.items ?? '') ?? '');
   if (!shape || !members || !items) return null;
   const kept: string[] = [];
-  const leftOut: string[] = [];
+  let leftOut = 0;
   for (const item of items) {
     const said = membersOf(item);
     const own = textOf(said?.get(shape.named));
     const name = own === null ? null : shape.rename(prefix, own);
     const fits = name !== null && own !== '' && name.length <= shape.longest;
-    if (!said || own === null || !fits || shape.passes(own, looksOfOthers)) leftOut.push(own ?? '');
+    if (!said || own === null || !fits || shape.passes(own, looksOfOthers)) leftOut += 1;
     else kept.push(objectText(new Map(said).set(shape.named, JSON.stringify(name))));
   }
   return { items: kept, nextCursor: textOf(members.get('nextCursor')), leftOut };

@@ -30,9 +30,27 @@ export type UpstreamOutcome =
       readonly failed: boolean;
       /** Part of a list is missing, because one of several upstreams did not give it. What is not in it may still exist. */
       readonly partial?: true;
+      /** The prefixes of the upstreams whose part of the list this page has, and of those whose part is missing. */
+      readonly parts?: ListParts;
+      /** What each of several upstreams says in its introduction, under its prefix: together they are the `instructions` of the answer. */
+      readonly instructions?: readonly UpstreamInstructions[];
     }
   | { readonly kind: 'not_sent'; readonly reason: string }
   | { readonly kind: 'unknown'; readonly cause: UnknownCause; readonly reason: string };
+
+export interface ListParts {
+  readonly listed: readonly string[];
+  readonly missing: readonly string[];
+}
+
+export interface UpstreamInstructions {
+  readonly prefix: string;
+  readonly text: string;
+}
+
+/** The `instructions` of several upstreams in one introduction. */
+export const togetherSaid = (said: readonly UpstreamInstructions[]): string =>
+  said.map(({ text }) => text).join('\n\n');
 
 /**
  * The tools behind Gate. A tool call is sent at most once; nothing here retries an effect. `domain/mcp/outgoing.ts` builds what is sent
@@ -55,6 +73,8 @@ export interface Upstream {
    * nothing. Absent where it has no way to.
    */
   listen?(caller: UpstreamCaller, listener: Listener, signal: AbortSignal): Promise<void>;
+  /** Why nothing behind Gate can be what this call names; `null` where something may be. Absent where every name is the upstream's. Asks nobody. */
+  nameFault?(request: JsonObject): string | null;
   /** How each of several upstreams stands; absent where there is one. Asks none of them. */
   standings?(): readonly NamedStanding[];
   close(): Promise<void>;

@@ -9,8 +9,8 @@ export interface Verdict {
   readonly outcome: 'allow' | 'park' | 'deny';
   /** In observe mode: what enforce would have done. */
   readonly would: 'deny' | 'pend' | null;
-  /** The first stage that refused. */
-  readonly layer: 'brain' | 'policy' | null;
+  /** The first stage that refused; `definitions` where a tool is in quarantine. */
+  readonly layer: 'brain' | 'policy' | 'definitions' | null;
   readonly intent_category: string;
   readonly reasons: readonly string[];
   readonly review_reasons: readonly string[];
@@ -57,3 +57,14 @@ export function foldVerdict(inspection: InspectionResponse | null, heard: Policy
     approval_tier: parsedTier.success ? parsedTier.data : 'standard',
   };
 }
+
+/** The verdict on a call of a tool in quarantine, in every mode: what inspection and policy said of it stays in the record. */
+export const quarantined = (verdict: Verdict, why: string): Verdict => ({
+  ...verdict,
+  tier: 'red',
+  outcome: 'deny',
+  would: null,
+  layer: 'definitions',
+  reasons: [why],
+  review_reasons: [],
+});

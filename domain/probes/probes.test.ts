@@ -61,15 +61,17 @@ describe('a file of probes', () => {
 
   it('is refused at the start where a tool is not known to read, or an address is not allowed', () => {
     const mayReach = (url: string) => {
-      if (!url.startsWith('https://bank.example/')) throw new Error('outside the allowlist');
+      if (!url.startsWith('https://bank.example/')) throw new Error(`${url} is outside the allowlist`);
     };
     const probes = parseProbes(fileOf(byTool));
     expect(refusedProbe(probes, { reads: () => false, mayReach })).toContain('get_order is no reading tool');
     expect(refusedProbe(probes, { reads: () => true, mayReach })).toBeNull();
     const elsewhere = parseProbes(
-      fileOf({ url: 'https://evil.example/', query: { a: { value: 1 } }, completed: booked }),
+      fileOf({ url: 'https://evil.example/orders?key=k', query: { a: { value: 1 } }, completed: booked }),
     );
-    expect(refusedProbe(elsewhere, { reads: () => true, mayReach })).toContain('outside the allowlist');
+    expect(refusedProbe(elsewhere, { reads: () => true, mayReach })).toBe(
+      'the probe of pay: https://evil.example/orders: https://evil.example/orders is outside the allowlist',
+    );
   });
 
   it('has pauses that double up to a limit', () => {

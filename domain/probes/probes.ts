@@ -113,7 +113,8 @@ export function refusedProbe(
       try {
         mayReach(one.url);
       } catch (error) {
-        return `the probe of ${tool}: ${one.url}: ${errorText(error)}`;
+        // Its query may hold a key.
+        return `the probe of ${tool}: ${nameOf(one)}: ${errorText(error).replaceAll(one.url, nameOf(one))}`;
       }
     }
   }

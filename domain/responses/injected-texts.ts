@@ -1,7 +1,7 @@
 import { detectInjection } from '../inspection/injection.js';
 import type { Detection } from '../inspection/lanes.js';
 import { type HeuristicLevel, inspectTexts } from '../inspection/texts.js';
-import type { JsonString } from './json-strings.js';
+import { isPart, type JsonString } from './json-strings.js';
 
 /** A string that instructs a model, alone or together with its neighbours, and how certain that is. */
 export interface InjectedText {
@@ -22,9 +22,6 @@ const SHORTEST_PHRASE = 8;
 /** Instructions that are spread over several strings are looked for this often. */
 const MAX_ROWS = 8;
 const MAX_BASE64 = 2_000_000;
-
-/** What a model reads one after the other: the parts of an answer, without what stands between them. */
-const isPart = ({ role, key }: JsonString): boolean => role === 'value' && key === 'text';
 
 /**
  * Strings that instruct a model. First each by itself; then what is left is read as one text, whole and as a model reads its parts, and the

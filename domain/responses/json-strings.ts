@@ -10,6 +10,9 @@ export interface JsonString {
   readonly key: string;
 }
 
+/** What a model reads one after the other: the parts of an answer, without what stands between them. */
+export const isPart = ({ role, key }: JsonString): boolean => role === 'value' && key === 'text';
+
 /** Members of a JSON-RPC message that Gate or the caller wrote. */
 const OF_THE_ENVELOPE: ReadonlySet<string> = new Set(['id', 'jsonrpc']);
 

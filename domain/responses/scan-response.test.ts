@@ -68,6 +68,33 @@ describe('what an answer holds: instructions to a model', () => {
   });
 });
 
+describe('what an answer holds: secrets over several of its parts', () => {
+  it.each([
+    ['AWS_ACCESS_KEY', ['the key is AKIAIOSF', 'ODNN7EXAMPLE', 'Thanks.'], ['AKIAIOSF', 'ODNN7EXAMPLE']],
+    ['API_TOKEN', ['ghp_a1B2', `${'a1B2'.repeat(8)} is it`], ['ghp_a1B2', 'a1B2'.repeat(8)]],
+    ['DB_URI', ['postgres://admin:s3', 'cret@db/main'], ['postgres://admin:s3', 'cret@db/main']],
+    [
+      'PRIVATE_KEY',
+      [PEM.slice(0, 40), PEM.slice(40, 50), `${PEM.slice(50)} and so on`],
+      [PEM.slice(0, 40), PEM.slice(40, 50), PEM.slice(50)],
+    ],
+  ] as const)('are found in each: %s', (type, texts, pieces) => {
+    const found = scan(result(...texts));
+    expect(found.detected_entities).toEqual([type]);
+    const escaped = pieces.map((piece) => JSON.stringify(piece).slice(1, -1));
+    expect([...new Set(taken(found).map(([, text]) => text))]).toEqual(escaped);
+  });
+
+  it.each([
+    ['a token, and words behind it', [`ghp_${'a1B2'.repeat(9)}`, 'words that follow'], 1],
+    ['a key that never ends, and words behind it', ['-----BEGIN RSA PRIVATE KEY-----', 'words that follow'], 1],
+    ['numbers that would be one', ['4111 1111 ', '1111 1111'], 0],
+    ['names that would be an address', ['ann@', 'example.com'], 0],
+  ] as const)('are not made of %s', (_what, texts, count) => {
+    expect(scan(result(...texts)).spans).toHaveLength(count);
+  });
+});
+
 describe('what an answer holds: secrets and personal data', () => {
   it.each([
     ['AWS_ACCESS_KEY', 'AKIAIOSFODNN7EXAMPLE'],

@@ -8,10 +8,10 @@ import {
 import type { HeuristicLevel } from '../inspection/texts.js';
 import { injectedTexts } from './injected-texts.js';
 import { placesOf, stringsOf } from './json-strings.js';
-import { sensitiveDataIn } from './sensitive-data.js';
+import { secretsByString } from './secrets-by-string.js';
 
 /** In every result. Any change to what is found needs a new one. */
-export const SCANNER_VERSION = 'gate-responses/1';
+export const SCANNER_VERSION = 'gate-responses/2';
 
 /** From this confidence on a text is taken for an instruction; below it may be one that somebody writes about. */
 const CONFIDENT = 0.85;
@@ -50,12 +50,10 @@ export function scanResponse(
     ({ found, confidence } = injected);
   }
   if (lanes.includes('data'))
-    for (const string of strings) {
-      let places: ((index: number) => number) | undefined;
-      for (const { type, start, end } of sensitiveDataIn(string.value)) {
-        places ??= placesOf(text, string);
+    for (const [string, occurrences] of secretsByString(strings)) {
+      const places = placesOf(text, string);
+      for (const { type, start, end } of occurrences)
         spans.push({ entity_type: type, start: places(start), end: places(end) });
-      }
     }
   spans.sort((one, other) => one.start - other.start || other.end - one.end);
   const types = new Set([...spans.map(({ entity_type }) => entity_type), ...unlocated]);

@@ -4,7 +4,10 @@ import { detectInjection } from '../inspection/injection.js';
 import { skeletonsOf } from '../inspection/skeleton.js';
 import { inspectTexts } from '../inspection/texts.js';
 import { exactly } from '../mcp/exact-numbers.js';
+import { ownNameOf } from '../mcp/prefixed-names.js';
 import { itemsOf, membersOf, objectText } from '../mcp/reply.js';
+import { togetherSaid, type UpstreamInstructions } from '../pipeline/upstream.js';
+import { poisonIn } from './poisoning.js';
 import type { PinnedTools } from './ports.js';
 
 /** One page of a `tools/list` answer. */
@@ -56,8 +59,9 @@ function definitionOf(value: Json): ToolDefinition | null {
 }
 
 const injectedIn = (name: string, value: JsonObject): readonly string[] => {
-  const { detected, found } = detectInjection(name, inspectTexts(value, 'standard'));
-  return detected ? found : [];
+  const texts = inspectTexts(value, 'standard');
+  const { detected, found } = detectInjection(name, texts);
+  return [...new Set([...(detected ? found : []), ...poisonIn(name, texts)])];
 };
 
 /** Other text that a model reads: a server's instructions, or a prompt or resource of its lists. */
@@ -66,6 +70,13 @@ export interface ToldText {
   readonly sha256: string;
   readonly injected: readonly string[];
 }
+/** What an answer other than a list of tools says to a model. */
+export interface Told {
+  /** Its parts that contain instructions to a model. */
+  readonly texts: readonly ToldText[];
+  /** The answer without these parts; `null` where they cannot be left out. */
+  readonly rest: string | null;
+}
 
 const LISTS: Readonly<Record<string, string>> = {
   'prompts/list': 'prompts',
@@ -73,25 +84,49 @@ const LISTS: Readonly<Record<string, string>> = {
   'resources/templates/list': 'resourceTemplates',
 };
 
-/** The parts of an answer, other than tools, that contain instructions to a model. */
-export function toldIn(method: string, answer: string): readonly ToldText[] {
+/** What an answer other than a list of tools says to a model; of several upstreams, their introductions one by one. */
+export function toldIn(method: string, answer: string, said: readonly UpstreamInstructions[] = []): Told {
   const result = resultOf(answer);
-  if (!result) return [];
+  if (!result) return NOTHING_TOLD;
   const list = LISTS[method];
-  const parts: readonly (readonly [string, JsonObject])[] =
-    method === 'initialize' || list === undefined
-      ? [[method, result]]
-      : !Array.isArray(result[list])
-        ? []
-        : result[list].flatMap((value, index) => {
-            const part = objectOf(value);
-            const name = part?.['name'];
-            return part ? [[`${list}/${typeof name === 'string' ? storable(name) : index}`, part] as const] : [];
-          });
-  return parts.flatMap(([name, part]) => {
-    const injected = injectedIn(name, part);
-    return injected.length === 0 ? [] : [{ name, sha256: definitionDigest(part), injected }];
+  if (list !== undefined) return toldInList(list, answer, result[list]);
+  const whole = textIn(method, result);
+  if (!whole) return NOTHING_TOLD;
+  const bad = said.flatMap(({ prefix, text }) => textIn(`${method}/${prefix}`, { instructions: text }) ?? []);
+  const harmless = said.filter(({ prefix }) => bad.every(({ name }) => name !== `${method}/${prefix}`));
+  const rest = withInstructions(answer, bad.length > 0 ? togetherSaid(harmless) : '');
+  const left = resultOf(rest);
+  const isClean = left !== null && textIn(method, left) === null;
+  return { texts: isClean && bad.length > 0 ? bad : [whole], rest: isClean ? rest : null };
+}
+
+const NOTHING_TOLD: Told = { texts: [], rest: null };
+
+function textIn(name: string, part: JsonObject): ToldText | null {
+  const injected = injectedIn(name, part);
+  return injected.length === 0 ? null : { name, sha256: definitionDigest(part), injected };
+}
+
+function toldInList(list: string, answer: string, items: Json | undefined): Told {
+  if (!Array.isArray(items)) return NOTHING_TOLD;
+  const texts = items.map((item, index) => {
+    const part = objectOf(item);
+    const name = part?.['name'];
+    return part && textIn(`${list}/${typeof name === 'string' ? storable(name) : index}`, part);
   });
+  return {
+    texts: texts.filter((text) => text !== null),
+    rest: withoutItems(answer, list, (_item, index) => texts[index] !== null),
+  };
+}
+
+/** An introduction with these instructions, or with none. */
+function withInstructions(answer: string, instructions: string): string {
+  const members = new Map(membersOf(answer, 'last') ?? []);
+  const result = new Map(membersOf(members.get('result') ?? '', 'last') ?? []);
+  result.delete('instructions');
+  if (instructions !== '') result.set('instructions', JSON.stringify(instructions));
+  return objectText(members.set('result', objectText(result)));
 }
 
 /** A name that stores would change must not hide its list, so it is replaced by a form that every store keeps and operators can type. */
@@ -134,17 +169,24 @@ export function heldBack(pinned: PinnedTools, tool: string, seen: string | undef
 }
 
 /** The answer to `tools/list` without these tools; the rest stays as the upstream wrote it. */
-export function withoutTools(answer: string, names: ReadonlySet<string>): string {
+export const withoutTools = (answer: string, names: ReadonlySet<string>): string =>
+  withoutItems(answer, 'tools', (item) => {
+    const { name } = JSON.parse(exactly(item)) as { name?: unknown };
+    return typeof name === 'string' && names.has(storable(name));
+  }) ?? answer;
+
+/** The answer without some items of its list; `null` where its text is not read as one. */
+function withoutItems(
+  answer: string,
+  list: string,
+  isLeftOut: (item: string, index: number) => boolean,
+): string | null {
   const members = membersOf(answer, 'last');
   const result = membersOf(members?.get('result') ?? '', 'last');
-  const items = itemsOf(result?.get('tools') ?? '');
-  if (!members || !result || !items) return answer;
-  const kept = items.filter((item) => {
-    const { name } = JSON.parse(exactly(item)) as { name?: unknown };
-    return typeof name !== 'string' || !names.has(storable(name));
-  });
-  const tools = `[${kept.join(',')}]`;
-  return objectText(new Map(members).set('result', objectText(new Map(result).set('tools', tools))));
+  const items = itemsOf(result?.get(list) ?? '');
+  if (!members || !result || !items) return null;
+  const kept = items.filter((item, index) => !isLeftOut(item, index));
+  return objectText(new Map(members).set('result', objectText(new Map(result).set(list, `[${kept.join(',')}]`))));
 }
 
 /** How a list differs from the pins; all sorted. */
@@ -153,6 +195,10 @@ export interface ToolDrift {
   readonly added: readonly string[];
   readonly removed: readonly string[];
 }
+
+/** Whether a whole list was seen of what this tool belongs to, so that one which is not pinned came later. */
+export const isJudged = ({ complete, parts }: PinnedTools, tool: string): boolean =>
+  complete || parts.has(ownNameOf(tool)?.prefix ?? '');
 
 /**
  * Compares a list, complete or not, with the pins. A name with two different definitions counts as changed. If the pins are not Gate's own,
@@ -168,7 +214,7 @@ export function driftOf(pinned: PinnedTools, seen: SeenTools, whole: boolean): T
           seen.twice.has(name) || (pinned.digests.get(name) ?? seen.digests.get(name)) !== seen.digests.get(name),
       )
       .toSorted(),
-    added: pinned.complete ? names.filter((name) => !pinned.digests.has(name)).toSorted() : [],
+    added: names.filter((name) => !pinned.digests.has(name) && isJudged(pinned, name)).toSorted(),
     removed:
       whole && pinned.complete ? [...pinned.digests.keys()].filter((name) => !seen.digests.has(name)).toSorted() : [],
   };

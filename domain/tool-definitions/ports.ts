@@ -13,6 +13,8 @@ export interface PinnedTools {
   readonly since: string | null;
   /** A complete list was seen. */
   readonly complete: boolean;
+  /** The prefixes of those of several upstreams whose complete list was seen while others were missing. */
+  readonly parts: ReadonlySet<string>;
   /** Somebody other than Gate wrote them. They prove nothing, and nothing is pinned until they are forgotten. */
   readonly tampered: boolean;
 }
@@ -29,6 +31,8 @@ export interface ToolPinStore {
   /** Does not change tools that are pinned already. */
   pin(owner: PinOwner, digests: ReadonlyMap<string, string>): Promise<void>;
   complete(owner: PinOwner): Promise<void>;
+  /** The same for some of several upstreams. */
+  completeParts(owner: PinOwner, prefixes: readonly string[]): Promise<void>;
   /** Replaces narrow digests with digests of whole definitions. */
   widen(owner: PinOwner, digests: ReadonlyMap<string, string>): Promise<void>;
   owners(): Promise<(PinOwner & { readonly tools: number; readonly since: string })[]>;

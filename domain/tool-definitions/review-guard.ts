@@ -3,7 +3,7 @@ import type { ReviewedDefinition } from '../call-record/record.js';
 import type { Upstream, UpstreamCaller } from '../pipeline/upstream.js';
 import { nearestNames } from '../nearest-names.js';
 import { foreignText } from '../text.js';
-import { addPage, digestsOf, heldBack, nothingSeen, toolPageOf } from './definitions.js';
+import { addPage, digestsOf, nothingSeen, toolPageOf } from './definitions.js';
 import type { ToolPinStore } from './ports.js';
 
 /** A call whose review is opened, or that was approved. */
@@ -23,8 +23,6 @@ export interface ReviewGuard {
   ): Promise<{ readonly reviewed: ReviewedDefinition; readonly told: string; readonly says: readonly string[] }>;
   /** Why an approved call must not run; `null` when it may. Lists the tools again, within the time left for the call. */
   fault(call: ReviewedCall, reviewed: ReviewedDefinition | undefined, leftMs: number): Promise<string | null>;
-  /** Why no call of this tool may run now, whatever its verdict: its definition is quarantined. */
-  held(call: ReviewedCall): Promise<string | null>;
 }
 
 type Seen = ReturnType<typeof nothingSeen> & {
@@ -57,7 +55,6 @@ export function createReviewGuard(
   pins: Pick<ToolPinStore, 'seen' | 'read'>,
   /** The name under which this upstream's tools are classed and pinned. */
   upstreamName: string,
-  quarantine = false,
 ): ReviewGuard {
   /**
    * Lists asked for on behalf of an agent a moment ago, for all of its calls that are parked meanwhile. The review of each is bound to what
@@ -143,18 +140,6 @@ export function createReviewGuard(
         told: `definition of the tool ${sha256.slice(0, SHOWN_DIGITS)} of ${shown}: ${how}`,
         says: await saysOf(call, sha256),
       };
-    },
-
-    async held(call) {
-      if (!quarantine) return null;
-      const [seen, pinned] = await Promise.all([pins.seen(call), pins.read(call)]);
-      const told = seen.get(call.tool);
-      // Otherwise an upstream lets a tool out by leaving it out of one list.
-      const why =
-        told === undefined && seen.size > 0
-          ? 'the last list of its upstream does not have it'
-          : heldBack(pinned, call.tool, told);
-      return why && `the tool ${foreignText(call.tool, 200)} is in quarantine: ${why}`;
     },
 
     async fault(call, reviewed, leftMs) {

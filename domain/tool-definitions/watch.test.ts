@@ -34,6 +34,7 @@ describe.each(STORES)('pinned tools on %s', (kind) => {
   let failed: boolean;
   /** Some of several upstreams did not give their part of the list. */
   let partial: true | undefined;
+  let parts: { listed: string[]; missing: string[] } | undefined;
   let adopted: number[];
   /** The text of an answer that is not a page of tools. */
   let raw: string | null = null;
@@ -52,6 +53,7 @@ describe.each(STORES)('pinned tools on %s', (kind) => {
     tooLong = [];
     failed = false;
     partial = undefined;
+    parts = undefined;
   });
   afterEach(async () => {
     await store.close();
@@ -90,7 +92,7 @@ describe.each(STORES)('pinned tools on %s', (kind) => {
           const cursor = (request['params'] as JsonObject)['cursor'];
           const index = typeof cursor === 'string' ? Number(cursor.slice(5)) : 0;
           const text = raw ?? JSON.stringify(pages[index]);
-          return { kind: 'reply', statusCode: 200, text, failed, ...(partial && { partial }) };
+          return { kind: 'reply', statusCode: 200, text, failed, ...(partial && { partial }), ...(parts && { parts }) };
         },
         callTool: () => Promise.reject(new Error('unused')),
         close: () => Promise.resolve(),
@@ -247,6 +249,7 @@ describe.each(STORES)('pinned tools on %s', (kind) => {
       tampered: false,
       since: '1970-01-01T00:00:00.000Z',
       complete: false,
+      parts: new Set(),
     });
     await list([[tool('a', 'other')], [tool('b')]], { watched });
     expect(await found()).toEqual([expect.objectContaining({ changed: ['a'], added: [], removed: [] })]);
@@ -273,6 +276,34 @@ describe.each(STORES)('pinned tools on %s', (kind) => {
     await list([[tool('one__a'), tool('two__b')]]);
     expect((await pins.read(OWNER)).complete).toBe(true);
     expect(await found()).toEqual([]);
+  });
+
+  it('finds what one upstream adds after its first list was whole, also while another one has never listed its tools', async () => {
+    partial = true;
+    parts = { listed: ['one'], missing: ['two'] };
+    // One that was read to its end, page by page: its second page is no addition.
+    await list([[tool('one__a')], [tool('one__b')]]);
+    expect(await found()).toEqual([]);
+    await list([[tool('one__a'), tool('one__b'), tool('one__new')]]);
+    expect(await found()).toMatchObject([{ changed: [], added: ['one__new'], removed: [] }]);
+    expect((await pins.read(OWNER)).digests.has('one__new')).toBe(false);
+
+    // The other one’s first list is a first list all the same.
+    partial = undefined;
+    parts = { listed: ['one', 'two'], missing: [] };
+    await list([[tool('one__a'), tool('one__b'), tool('two__c')]]);
+    expect(await found()).toHaveLength(1);
+    expect([...(await pins.read(OWNER)).digests.keys()].toSorted()).toEqual(['one__a', 'one__b', 'two__c']);
+  });
+
+  it('takes a part for whole only where each of its pages came', async () => {
+    partial = true;
+    parts = { listed: ['one'], missing: ['one', 'two'] };
+    await list([[tool('one__a')]]);
+    parts = { listed: ['one'], missing: ['two'] };
+    await list([[tool('one__a'), tool('one__b')]]);
+    expect(await found()).toEqual([]);
+    expect((await pins.read(OWNER)).parts).toEqual(new Set(['one']));
   });
 
   it('lets a first list of more pages than it puts together go on, leaves it open, and says so', async () => {

@@ -12,6 +12,7 @@ import {
   digestsOf,
   driftOf,
   heldBack,
+  isJudged,
   nothingSeen,
   type SeenTools,
   toldIn,
@@ -61,9 +62,15 @@ interface Walk {
   pages: number;
   /** A page of it lacked the tools of an upstream that did not answer. */
   partial: boolean;
+  /** Of several upstreams, those whose part of it was given, and those of which a page is missing. */
+  readonly listed: Set<string>;
+  readonly missing: Set<string>;
   /** Findings so far, which become one row together with those of the next pages. */
   untold: readonly NewLedgerRow[];
 }
+
+type Reply = Extract<Awaited<ReturnType<Upstream['control']>>, { kind: 'reply' }>;
+const SILENT = { poisoned: false, rest: null } as const;
 
 const MAX_WALKS = 1_000;
 /**
@@ -79,7 +86,10 @@ const MAX_DETAIL = 100_000;
  * is pinned. Later ones are compared, all pages of a list together, and a difference is one ledger row, however often it is seen. Texts
  * that instruct a model are another row. It only detects, unless `block` is set, and never replaces pins.
  */
-export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched, options: ToolWatchOptions): Watched {
+export function watchToolDefinitions<Watched extends Pick<Upstream, 'control'>>(
+  upstream: Watched,
+  options: ToolWatchOptions,
+): Watched {
   const walks = new LRUCache<string, Walk>({ max: MAX_WALKS });
   return {
     ...upstream,
@@ -90,6 +100,7 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
       if (!CONTROL_METHODS.get(method)?.readByModel) return reply;
       let poisoned: boolean;
       let held: ReadonlySet<string> = new Set();
+      let rest: Reply | null = null;
       try {
         const text = reply.kind === 'reply' ? reply.text : null;
         if (method === 'tools/list')
@@ -97,9 +108,9 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
             caller,
             request,
             text === null ? null : toolPageOf(text),
-            reply.kind === 'reply' && reply.partial,
+            reply.kind === 'reply' ? reply : {},
           ));
-        else poisoned = text !== null && (await listen(caller, method, text));
+        else ({ poisoned, rest } = reply.kind === 'reply' ? await listen(caller, method, reply) : SILENT);
       } catch (error) {
         options.onFault(error);
         if (options.block || options.quarantine)
@@ -112,7 +123,8 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
           );
         return reply;
       }
-      // Of what is no list of tools nothing can be left out.
+      // One of several upstreams does not keep the others' introductions from an agent.
+      if (rest !== null && (options.block ? rest.instructions !== undefined : options.quarantine)) return rest;
       if (poisoned && (options.block || (options.quarantine && method !== 'tools/list')))
         throw new GateError(
           'tool_definition_poisoned',
@@ -123,15 +135,19 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
     },
   };
 
-  /** True when something other than a tool definition instructs a model. */
-  async function listen(owner: PinOwner, method: string, text: string): Promise<boolean> {
-    const told = toldIn(method, text);
+  /** Whether something other than a tool definition instructs a model; then the answer without it, where it can be left out. */
+  async function listen(
+    owner: PinOwner,
+    method: string,
+    reply: Reply,
+  ): Promise<{ readonly poisoned: boolean; readonly rest: Reply | null }> {
+    const { texts, rest } = toldIn(method, reply.text, reply.instructions);
     const injected: SeenTools['injected'] = new Map(
-      told.map(({ name, sha256, injected: found }) => [name, { found: new Set(found), sha256: new Set([sha256]) }]),
+      texts.map(({ name, sha256, injected: found }) => [name, { found: new Set(found), sha256: new Set([sha256]) }]),
     );
     const row = injectionRow(owner, injected);
     if (row) await options.ledger.append([row]);
-    return row !== null;
+    return { poisoned: row !== null, rest: row === null || rest === null ? null : { ...reply, text: rest } };
   }
 
   /** Whether something is wrong with what was seen of this list so far, and which tools of this page are held back. */
@@ -139,7 +155,7 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
     owner: PinOwner,
     request: JsonObject,
     page: ToolPage | null,
-    partial: boolean | undefined,
+    { partial, parts }: Pick<Reply, 'partial' | 'parts'>,
   ): Promise<{ readonly poisoned: boolean; readonly held: ReadonlySet<string> }> {
     const key = `${owner.tenant}/${owner.agent}`;
     const walk = walkOf(key, cursorOf(request));
@@ -158,6 +174,8 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
     walk.next = page.nextCursor;
     walk.pages += 1;
     walk.partial ||= partial === true;
+    for (const prefix of parts?.listed ?? []) walk.listed.add(prefix);
+    for (const prefix of parts?.missing ?? []) walk.missing.add(prefix);
     const within = walk.pages <= MAX_PAGES;
     if (walk.pages === MAX_PAGES + 1) options.onTooLong(owner, MAX_PAGES);
     const { seen } = walk;
@@ -184,11 +202,17 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
       pinned = await options.pins.read(owner);
     }
     if (!pinned.complete && !pinned.tampered && within) {
-      const harmless = [...seen.digests].filter(([name]) => !options.quarantine || !seen.injected.has(name));
+      // What one of several upstreams adds is judged, also while another one has never listed its tools.
+      const first = pinned;
+      const harmless = [...seen.digests].filter(
+        ([name]) => !isJudged(first, name) && (!options.quarantine || !seen.injected.has(name)),
+      );
       await options.pins.pin(owner, new Map(harmless));
+      const listed = [...walk.listed].filter((prefix) => !walk.missing.has(prefix) && !first.parts.has(prefix));
       if (whole) await options.pins.complete(owner);
+      else if (ended && walk.from === null && listed.length > 0) await options.pins.completeParts(owner, listed);
       // Compare a first list with the pins it just made, so that listing it again gives the same rows.
-      pinned = { ...(await options.pins.read(owner)), complete: false };
+      pinned = { ...(await options.pins.read(owner)), complete: false, parts: first.parts };
     }
     const rows = [driftRow(owner, pinned, seen, whole), injectionRow(owner, seen.injected)].filter(
       (row) => row !== null,
@@ -207,7 +231,16 @@ export function watchToolDefinitions<Watched extends Upstream>(upstream: Watched
   function walkOf(key: string, cursor: string | null): Walk {
     const known = walks.get(key);
     if (cursor !== null && known?.next === cursor) return known;
-    return { seen: nothingSeen(), from: cursor, next: null, pages: 0, partial: false, untold: [] };
+    return {
+      seen: nothingSeen(),
+      from: cursor,
+      next: null,
+      pages: 0,
+      partial: false,
+      listed: new Set(),
+      missing: new Set(),
+      untold: [],
+    };
   }
 }
 

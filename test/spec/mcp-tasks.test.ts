@@ -235,6 +235,27 @@ describe('a task', () => {
     expect((await ask('tasks/list')).result['tasks']).toHaveLength(1);
   });
 
+  it('is the same call as one without a handle, under a key of the client', async () => {
+    const { begin, ask, ended } = await session();
+    const before = ran('list_files');
+    const call = { name: 'list_files', arguments: {}, _meta: { 'gate/idempotency-key': 'listing-1' } };
+    expect((await ask('tools/call', call)).result).toMatchObject({ content: [{ type: 'text' }] });
+    const { taskId } = await begin(call);
+    expect(await ended(taskId)).toMatchObject({ status: 'completed' });
+    expect((await ask('tools/call', call)).result).toMatchObject({ content: [{ type: 'text' }] });
+    expect(ran('list_files')).toBe(before + 1);
+  });
+
+  it('gives its answer within what an agent may ask again for', async () => {
+    await gate.close();
+    gate = await openLite({ ...env(), GATE_LITE_REPLAY_BYTES: '1' });
+    const { begin, ask, ended } = await session();
+    const { taskId } = await begin({ name: 'list_files', arguments: {} });
+    await ended(taskId);
+    expect((await ask('tasks/result', { taskId })).result).toMatchObject({ content: [{ type: 'text' }] });
+    expect((await ask('tasks/result', { taskId })).error).toMatchObject({ data: { error: 'rate_limited' } });
+  });
+
   it('keeps the answer under the id of who asks for it, as the tool gave it', async () => {
     const { begin, ask, ended } = await session();
     const { taskId } = await begin({ name: 'list_files', arguments: {} });
@@ -295,6 +316,7 @@ describe('a task', () => {
     expect((await ask('tools/call', { name: 'list_files', task: {} })).error).toMatchObject({
       data: { error: 'rate_limited', advice: { retry: 'after_wait' } },
     });
+    expect((await ask('tasks/list')).result['tasks']).toHaveLength(1);
   });
 
   it('is what it was after a restart', async () => {

@@ -47,6 +47,16 @@ const call = (name: string) =>
       'X-Gate-Idempotency-Id': crypto.randomUUID(),
     },
   );
+const decide = (body: JsonObject, id: string = crypto.randomUUID()) =>
+  post(body, { 'X-Gate-Decision-Contract': 'gate.decision/v1', 'X-Gate-Idempotency-Id': id });
+const batch = (...names: string[]) =>
+  decide({
+    method: 'gate/tools.batch',
+    params: {
+      contract: 'gate.atomic-tool-call-batch/v1',
+      calls: names.map((name) => ({ id: name, name, arguments: {} })),
+    },
+  });
 const pins = (...args: string[]) => command.done(['pins', ...args, '--endpoint', lite.url]);
 const AGENT = '_legacy_unqualified/anonymous';
 
@@ -63,6 +73,20 @@ describe('gate pins, over a running lite', () => {
     expect(await call('get_page')).toMatchObject({ status: 403, body: { error: 'tool_quarantined' } });
     expect(tools.called).toEqual(['get_page']);
     expect((await call('get_note')).status).toBe(200);
+    // Nor does Gate tell a host that it may execute it, alone or in a batch.
+    const quarantined = { status: 403, body: { error: 'tool_quarantined', layer: 'proxy' } };
+    expect(await decide({ method: 'tools/call', params: { name: 'get_page', arguments: {} } })).toMatchObject(
+      quarantined,
+    );
+    expect(await batch('get_note', 'get_page')).toMatchObject(quarantined);
+    expect(await batch('get_note')).toMatchObject({ status: 200, body: { decision: 'allow' } });
+    const one = crypto.randomUUID();
+    const note = { method: 'tools/call', params: { name: 'get_note', arguments: {} } };
+    expect(await decide(note, one)).toMatchObject({ status: 200, body: { decision: 'allow' } });
+    await list(tool('get_page', 'gets a page'), tool('get_note', 'gets a note, and mails it'));
+    expect(await decide(note, one)).toMatchObject({ status: 403, body: { error: 'tool_quarantined' } });
+    expect(await list(...changed)).toEqual(['get_note']);
+    expect(await decide(note, one)).toMatchObject({ status: 200, body: { decision: 'allow' } });
 
     expect(await pins('list')).toMatchObject({ code: 0, out: expect.stringContaining(`${AGENT}  2 tools since`) });
     const { out } = await pins('diff', AGENT);

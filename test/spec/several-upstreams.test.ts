@@ -95,7 +95,11 @@ describe.each(EDITIONS)('several upstreams behind %s', (_name, open, startLimitM
     async (tool) => {
       const before = JSON.stringify(bank.state().counts);
       const answer = await gate.bot.call(tool, TRANSFER);
-      expect(answer.status).not.toBe(200);
+      expect(answer.body).toMatchObject({
+        error: 'tool_unknown',
+        reasoning: 'no upstream has the prefix of this name; names begin with bank__, small__, odd__',
+      });
+      expect(answer.status).toBe(404);
       expect(JSON.stringify(bank.state().counts)).toBe(before);
     },
   );

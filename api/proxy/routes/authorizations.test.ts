@@ -25,6 +25,8 @@ let folder: string;
 let gate: PipelineFixture;
 let service: Service;
 let aheadMs: number;
+/** The tools in quarantine. */
+let held: readonly string[];
 let asks: { tenant: string; agent: string };
 const open = async () => {
   gate = await openPipeline({ folder, script: { tier: 'yellow' } });
@@ -46,6 +48,9 @@ const open = async () => {
     signer: createSigner(privateKey),
     verifyDecision: gate.verifyDecision,
     limits: NO_LIMITS,
+    quarantine: {
+      held: async (_caller, tools) => (tools.some((tool) => held.includes(tool)) ? 'the tool is in quarantine' : null),
+    },
     now: () => Date.now() + aheadMs,
   });
   registerAuthorizations(service.app, { limits: NO_LIMITS, authorizer });
@@ -56,6 +61,7 @@ const close = async () => {
 };
 beforeEach(async () => {
   aheadMs = 0;
+  held = [];
   asks = { tenant: 'acme', agent: 'support-bot' };
   folder = await fixtureFolder();
   await open();
@@ -151,6 +157,14 @@ describe('GET /authorizations/:correlation_id of a call that a person approved',
     sql(`update call_records set ${set.join(', ')} where correlation_id = ?`, ...Object.values(older), id);
     await open();
     expect(await asked(call)).toMatchObject(REFUSED);
+  });
+
+  it('signs nothing while a tool of the call is in quarantine, and signs it once its definition is accepted', async () => {
+    const call = await approved();
+    held = [call.tool];
+    expect(await asked(call)).toMatchObject({ status: 403, body: { error: 'tool_quarantined' } });
+    held = [];
+    expect(await asked(call)).toMatchObject({ status: 200 });
   });
 
   it('tells another agent, and another tenant, nothing of it', async () => {

@@ -507,7 +507,7 @@ export function conformance(name: string, open: () => Promise<Edition>, startLim
       expect((await send([one], 'server-execution')).body).toMatchObject({ error: 'unsupported_method' });
     });
 
-    it.each(['X-Gate-Grant', 'X-Gate-Actor-Token', 'X-Gate-Attestation', 'X-Gate-Attestation-Absent'])(
+    it.each(['X-Gate-Grant', 'X-Gate-Actor-Token', 'X-Gate-Attestation', 'X-Gate-Attestation-Absent', 'Authorization'])(
       'refuses a call, a control method and a poll that show a credential which nothing judges: %s',
       async (header) => {
         const shows = { [header]: 'eyJhbGciOiJub25lIn0.e30.' };
