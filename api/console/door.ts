@@ -70,10 +70,8 @@ export function doorOf(options: DoorOptions): Door {
     },
     providerAway: () => metrics.attempt('provider_away'),
     async accept(reply: FastifyReply, who) {
-      const kept = await sessions.open(who);
-      // With two roles at once, the older one would be used where the newer one is not enough. After it was opened, because of two sign-ins
-      // at once neither would find the other's session.
-      await sessions.endAllOf(who, { role: who.role });
+      // With two roles at once, the older one would be used where the newer one is not enough: also where Gate ends in the middle.
+      const kept = await sessions.enter(who);
       const entered = await people.enteredBy(kept, reply.request);
       if (entered) await tell(entered.proof, who.tenant);
       metrics.attempt('accepted');
