@@ -59,6 +59,13 @@ describe('the pages of several calls lead back to where these were ticked', () =
     expect(linksIn(came.text)).toEqual([[`/cases/${CASE}`, 'Back to the case']]);
   });
 
+  it('and say each reason why a call waits by itself', async () => {
+    const row = await fixture.hil.park(3, { review_reasons: ['money leaves', 'it is night'] });
+    const look = await browser.post('/hil/bulk', { id: [row.id], decision: 'deny' });
+    const said = [...look.text.matchAll(/<li><bdi class="foreign">([^<]*)</g)].map(([, words]) => words);
+    expect(said).toEqual(['money leaves', 'it is night']);
+  });
+
   it('and nowhere else, whatever a form says', async () => {
     const look = await browser.post('/hil/bulk', { id: ids(), decision: 'deny', case: '../evil', list: '//evil' });
     expect(linksIn(look.text)).toEqual([['/hil', 'Back: nothing is denied']]);

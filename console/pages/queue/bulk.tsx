@@ -158,9 +158,13 @@ function confirmShown(
                     <Foreign text={row.agent_id} /> asks for <Foreign text={toolOf(row)} />{' '}
                     <Severity of={row.sandbox_report?.severity ?? null} />
                   </h2>
-                  <p class="dim">
-                    <Foreign text={whyItWaits(row).join(' ')} />
-                  </p>
+                  <ul class="dim">
+                    {whyItWaits(row).map((line) => (
+                      <li key={line}>
+                        <Foreign text={line} />
+                      </li>
+                    ))}
+                  </ul>
                   <ForeignBlock text={readable(row).text} label={`Arguments of ${row.id.slice(0, 8)}`} />
                 </li>
               ))}
