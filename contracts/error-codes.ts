@@ -399,6 +399,11 @@ export const ERROR_CODES = {
     retry: 'after_wait',
     meaning: 'A service that the console asks does not answer; the page says which.',
   },
+  sign_in_busy: {
+    status: 503,
+    retry: 'after_wait',
+    meaning: 'Sign-ins before this one take too long, and nothing of it was looked at: begin it again in a moment.',
+  },
   csrf_failed: {
     status: 403,
     retry: 'no',

@@ -147,8 +147,9 @@ function sessionsIn(
   return {
     ...sessions,
     open: (who) => onDisk(sessions.open(who)),
+    enter: (who) => onDisk(sessions.enter(who)),
     end: (id) => onDisk(sessions.end(id)),
-    endAllOf: (who, but) => onDisk(sessions.endAllOf(who, but)),
+    endAllOf: (who) => onDisk(sessions.endAllOf(who)),
     endElsewhere: (who) => onDisk(sessions.endElsewhere(who)),
     searches: {
       list: (of) => sessions.searches.list(of),

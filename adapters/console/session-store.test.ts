@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { DatabaseSync } from '@photostructure/sqlite';
+import { ledgerPlace, NOT_MIGRATED, STORES } from '../../test/support/ledger.js';
 import { openSessionStore, type SessionStore } from './session-store.js';
 
 const HOUR = 3_600_000;
@@ -54,6 +55,25 @@ describe('the sessions of the console', () => {
     expect(await sessions.of(cookie)).toBeNull();
   });
 
+  const roles = async () => (await sessions.openOf(WHO)).map(({ role }) => role);
+
+  it('are of one role: whoever enters with another one ends them in that step', async () => {
+    const other = await sessions.open({ ...WHO, tenant: 'globex' });
+    const [before, same] = [await sessions.open({ ...WHO, role: 'admin' }), await sessions.open(WHO)];
+    await sessions.enter(WHO);
+    expect(await sessions.of(before)).toBeNull();
+    expect(await sessions.of(same)).not.toBeNull();
+    expect(await sessions.of(other)).not.toBeNull();
+    expect(await roles()).toEqual(['viewer', 'viewer']);
+  });
+
+  it('begin only together with the end of those of another role', async () => {
+    await sessions.open({ ...WHO, role: 'admin' });
+    edit("create trigger kept before delete on console_sessions begin select raise(abort, 'kept'); end");
+    await expect(sessions.enter(WHO)).rejects.toMatchObject({ code: 'store_unavailable' });
+    expect(await roles()).toEqual(['admin']);
+  });
+
   it('end in every tenant but one, for one person, and it is said where there were some', async () => {
     const inTenant = (tenant: string, subject = WHO.subject) => sessions.open({ ...WHO, subject, tenant });
     const [acme, beta, gamma] = [await inTenant('acme'), await inTenant('beta'), await inTenant('gamma')];
@@ -81,5 +101,21 @@ describe('the sessions of the console', () => {
     edit("create trigger full before update on console_sessions begin select raise(abort, 'full'); end");
     now += 120_000;
     expect(await sessions.of(cookie)).toMatchObject(WHO);
+  });
+});
+
+describe.each(STORES)('two sign-ins of one person at once, with two roles, on %s', (kind) => {
+  it('leave one role', async () => {
+    const place = await ledgerPlace(kind, { migrated: NOT_MIGRATED });
+    const sessions = await openSessionStore({ target: place.target, key: Buffer.alloc(32, 9), idleMs: HOUR });
+    try {
+      for (let round = 0; round < 10; round += 1) {
+        await Promise.all(['admin', 'viewer', 'approver'].map((role) => sessions.enter({ ...WHO, role })));
+        expect(new Set((await sessions.openOf(WHO)).map(({ role }) => role)).size).toBe(1);
+      }
+    } finally {
+      await sessions.close();
+      await place.remove();
+    }
   });
 });

@@ -1,9 +1,10 @@
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
-import type { Kysely, Selectable } from 'kysely';
+import { type Kysely, type Selectable, sql } from 'kysely';
 import { consoleMigrations } from '../../migrations/console.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { assertWritable } from '../store/writable.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
+import { writeTogether } from '../store/write-together.js';
 import { type SavedSearches, type SearchTables, searchesOver } from './saved-searches.js';
 import { type DeviceGrants, deviceGrants, type GrantTable } from './device-grants.js';
 import type { OpenSession, SignedIn } from './signed-in.js';
@@ -25,10 +26,14 @@ export interface Session extends SignedIn {
 export interface SessionStore {
   /** Opens a session; returns what the browser keeps, which is stored nowhere. */
   open(who: SignedIn): Promise<string>;
+  /** The same, and ends what the person has open in that tenant with another role: all of it, or nothing. */
+  enter(who: SignedIn): Promise<string>;
   /** The session of a cookie, whose time begins anew; `null` for one that ended, or that Gate did not write. */
   of(cookie: string, how?: { readonly renews: boolean }): Promise<Session | null>;
   /** The session of a command line's token; no use of it makes it longer. `null` like above, and for a cookie. */
   ofToken(token: string): Promise<OpenSession | null>;
+  /** What everybody has open, the newest first. */
+  everything(): Promise<readonly OpenSession[]>;
   /** What a person has open, the newest first. */
   openOf(who: Pick<SignedIn, 'subject' | 'tenant'>): Promise<readonly OpenSession[]>;
   end(id: string): Promise<void>;
@@ -36,8 +41,8 @@ export interface SessionStore {
   endOf(who: Pick<SignedIn, 'subject' | 'tenant'>, id: string): Promise<boolean>;
   /** Ends the session of a command line's token, where there is one. */
   endToken(token: string): Promise<void>;
-  /** Ends every session of a person; with `but`, those of any other role. */
-  endAllOf(who: Pick<SignedIn, 'subject' | 'tenant'>, but?: { readonly role: string }): Promise<void>;
+  /** Ends every session of a person in a tenant. */
+  endAllOf(who: Pick<SignedIn, 'subject' | 'tenant'>): Promise<void>;
   /** Ends every session of a person in other tenants than this one (`null`: in all), and says in which there were some. */
   endElsewhere(who: { readonly subject: string; readonly tenant: string | null }): Promise<readonly string[]>;
   /** What command lines ask for, and who gave it to them. */
@@ -77,8 +82,9 @@ const COOKIE = /^[A-Za-z0-9_-]{43}$/;
 const TOKEN = /^gate_cli_[A-Za-z0-9_-]{43}$/;
 /** A request writes to the store at most this often. */
 const SEEN_EVERY_MS = 60_000;
-/** Sessions of one person that are listed. */
+/** Sessions of one person that are listed, and of everybody. */
 const MOST_TOLD = 200;
+const MOST_OF_ALL = 10_000;
 const MAC_FORM = 'gate.console-session/4';
 
 /** The sessions in a store of their own, which their `close` closes. */
@@ -133,13 +139,24 @@ export function sessionStoreOver(
   };
   const rowOf = (id: string) =>
     asked(() => db.selectFrom('console_sessions').selectAll().where('id', '=', id).executeTakeFirst());
+  const newest = () => db.selectFrom('console_sessions').selectAll().orderBy('opened_ms', 'desc');
+  const forgetOver = (of: Kysely<SessionTables>) => of.deleteFrom('console_sessions').where('until_ms', '<=', clock());
+  const inserted = (into: Kysely<SessionTables>, row: Omit<Row, 'mac'>) =>
+    into.insertInto('console_sessions').values({ ...row, mac: macOf(row) });
   const insert = async (into: Kysely<SessionTables>, row: Omit<Row, 'mac'>): Promise<void> => {
-    await into.deleteFrom('console_sessions').where('until_ms', '<=', clock()).execute();
-    await into
-      .insertInto('console_sessions')
-      .values({ ...row, mac: macOf(row) })
-      .execute();
+    await forgetOver(into).execute();
+    await inserted(into, row).execute();
   };
+  /** A browser's session that begins now, and what the browser keeps of it. */
+  const begun = ({ subject, tenant, mode, role, endsMs: ends_ms = null }: SignedIn) => {
+    const cookie = randomBytes(32).toString('base64url');
+    const now = clock();
+    const times = { opened_ms: now, seen_ms: now, until_ms: now + idleMs, ends_ms };
+    const id = derived('id', cookie);
+    return { cookie, row: { id, kind: 'browser', subject, tenant, mode, role, ...times, asked_from: null } };
+  };
+  const allOf = ({ subject, tenant }: Pick<SignedIn, 'subject' | 'tenant'>, of: Kysely<SessionTables>) =>
+    of.deleteFrom('console_sessions').where('subject', '=', subject).where('tenant', '=', tenant);
   /** A request writes seldom, and a store that takes no writes still says who somebody is, until that time is over. */
   const seen = async (row: Row, change: { readonly until_ms?: number }): Promise<void> => {
     const now = clock();
@@ -156,21 +173,29 @@ export function sessionStoreOver(
 
   return {
     async open(who) {
-      const cookie = randomBytes(32).toString('base64url');
-      const now = clock();
-      const { subject, tenant, mode, role, endsMs: ends_ms = null } = who;
-      const times = { opened_ms: now, seen_ms: now, until_ms: now + idleMs, ends_ms };
-      const row = {
-        id: derived('id', cookie),
-        kind: 'browser',
-        subject,
-        tenant,
-        mode,
-        role,
-        ...times,
-        asked_from: null,
-      };
+      const { cookie, row } = begun(who);
       await asked(() => insert(db, row));
+      return cookie;
+    },
+    async enter(who) {
+      const { cookie, row } = begun(who);
+      const others = (of: Kysely<SessionTables>) => allOf(who, of).where('role', '<>', who.role);
+      await asked(async () => {
+        await forgetOver(db).execute();
+        // In a file that this process owns nobody is given a token, which takes a transaction of Kysely's.
+        if (store.ask) return void (await writeTogether(store, [inserted(db, row), others(db)]));
+        await db.transaction().execute(async (transaction) => {
+          await inserted(transaction, row).execute();
+          // Of two sign-ins at once the second one finds the session of the first. SQLite has one writer.
+          if (store.kind === 'postgres')
+            await sql`select pg_advisory_xact_lock(hashtextextended(${JSON.stringify(['console', who.tenant, who.subject])}, 0))`.execute(
+              transaction,
+            );
+          // A token that one of these sessions is giving meanwhile is not seen by the first statement; after it none is given.
+          await others(transaction).execute();
+          await others(transaction).execute();
+        });
+      });
       return cookie;
     },
     async of(cookie, { renews } = { renews: true }) {
@@ -190,17 +215,13 @@ export function sessionStoreOver(
       if (row && session && isSeldom(session)) await seen(row, {});
       return session;
     },
+    async everything() {
+      const rows = await asked(() => newest().limit(MOST_OF_ALL).execute());
+      return rows.flatMap((row) => standing(row) ?? []);
+    },
     async openOf({ subject, tenant }) {
-      const rows = await asked(() =>
-        db
-          .selectFrom('console_sessions')
-          .selectAll()
-          .where('subject', '=', subject)
-          .where('tenant', '=', tenant)
-          .orderBy('opened_ms', 'desc')
-          .limit(MOST_TOLD)
-          .execute(),
-      );
+      const theirs = newest().where('subject', '=', subject).where('tenant', '=', tenant);
+      const rows = await asked(() => theirs.limit(MOST_TOLD).execute());
       return rows.flatMap((row) => standing(row) ?? []);
     },
     endOf: async ({ subject, tenant }, id) => {
@@ -216,13 +237,9 @@ export function sessionStoreOver(
     },
     endToken: async (token) => end(derived('token', token)),
     end,
-    async endAllOf({ subject, tenant }, but) {
-      const all = db
-        .deleteFrom('console_sessions')
-        .where('subject', '=', subject)
-        .where('tenant', '=', tenant)
-        .$if(but !== undefined, (those) => those.where('role', '<>', but?.role ?? ''));
-      // A token that one of these sessions is giving meanwhile is not seen by the first statement; after it none is given.
+    async endAllOf(who) {
+      const all = allOf(who, db);
+      // Twice, as above.
       await asked(() => all.execute());
       await asked(() => all.execute());
     },

@@ -149,6 +149,10 @@ export function createConsoleService(options: ConsoleOptions): Service {
     clock,
   });
   signIn.routes(app, door);
+  app.addHook('onListen', (done) => {
+    void door.reopened();
+    done();
+  });
   app.get('/auth/me', async (request) => {
     const entered = await enteredOf(request);
     if (entered === null) throw new GateError('unauthenticated');

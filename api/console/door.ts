@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
-import type { SessionStore } from '../../adapters/console/session-store.js';
+import type { OpenSession, SessionStore } from '../../adapters/console/session-store.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { countedAddress } from '../../domain/limits/counted-address.js';
 import { slidingBudget } from '../../domain/limits/sliding-budget.js';
@@ -32,8 +32,13 @@ export interface DoorOptions {
   readonly clock: () => number;
 }
 
+interface HouseDoor extends Door {
+  /** Whoever lost what he may do while the console was not there is told to the review service, and what he had open is ended. */
+  readonly reopened: () => Promise<void>;
+}
+
 /** Through which people come in, whatever way they sign in by, and by which they leave. */
-export function doorOf(options: DoorOptions): Door {
+export function doorOf(options: DoorOptions): HouseDoor {
   const { sessions, signIn, people, own, send, metrics, clock } = options;
   const failures = slidingBudget(ATTEMPTS.count, ATTEMPTS.windowMs);
 
@@ -46,9 +51,26 @@ export function doorOf(options: DoorOptions): Door {
       options.logger.warn({ reason: errorText(error) }, 'the review service was not told what somebody may do now');
     }
   };
+  /** The console's word that somebody may do nothing any more; `null` for people for whom it never vouches. */
+  const nothingFor = (who: { readonly subject: string; readonly tenant: string }, method = signIn.name) =>
+    nothingMore(who, method, options.decideToken, clock());
   const tellNothingMore = async (who: { readonly subject: string; readonly tenant: string }): Promise<void> => {
-    const proof = nothingMore(who, signIn.name, options.decideToken, clock());
+    const proof = nothingFor(who);
     if (proof) await tell(proof, who.tenant);
+  };
+  /** For whom the console vouched and does so no more, because none of their sessions stands by what settings and registry say now. */
+  const vouchedBefore = async () => {
+    const found = new Map<string, { readonly by: OpenSession; readonly proof: ReviewProof; isSomebody: boolean }>();
+    for (const session of await sessions.everything()) {
+      // The way to sign in may be another one now.
+      const proof = nothingFor(session, session.mode.split(' ')[0]);
+      if (proof === null) continue;
+      const key = JSON.stringify([session.tenant, session.subject]);
+      const person = found.get(key) ?? { by: session, proof, isSomebody: false };
+      person.isSomebody ||= (await people.entitledBy(session)) !== null;
+      found.set(key, person);
+    }
+    return [...found.values()].filter(({ isSomebody }) => !isSomebody);
   };
 
   return {
@@ -70,10 +92,8 @@ export function doorOf(options: DoorOptions): Door {
     },
     providerAway: () => metrics.attempt('provider_away'),
     async accept(reply: FastifyReply, who) {
-      const kept = await sessions.open(who);
-      // With two roles at once, the older one would be used where the newer one is not enough. After it was opened, because of two sign-ins
-      // at once neither would find the other's session.
-      await sessions.endAllOf(who, { role: who.role });
+      // With two roles at once, the older one would be used where the newer one is not enough: also where Gate ends in the middle.
+      const kept = await sessions.enter(who);
       const entered = await people.enteredBy(kept, reply.request);
       if (entered) await tell(entered.proof, who.tenant);
       metrics.attempt('accepted');
@@ -90,6 +110,17 @@ export function doorOf(options: DoorOptions): Door {
     async lost(who) {
       await sessions.endAllOf(who);
       await tellNothingMore(who);
+    },
+    async reopened() {
+      try {
+        await options.hil;
+        for (const { by, proof } of await vouchedBefore()) {
+          await sessions.endAllOf(by);
+          await tell(proof, by.tenant);
+        }
+      } catch (error) {
+        options.logger.warn({ reason: errorText(error) }, 'sessions of before the start were not looked at');
+      }
     },
     async leftOthers(who) {
       const tenants = await sessions.endElsewhere(who);

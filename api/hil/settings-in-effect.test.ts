@@ -186,6 +186,7 @@ describe('HIL, opened with settings of its own', () => {
     method: 'oidc',
     role: 'approver',
     since_ms: 1,
+    until_ms: null,
   };
   const bob: Vouched = { ...eve, subject: 'oidc:bob' };
 

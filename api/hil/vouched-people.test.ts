@@ -73,6 +73,7 @@ const person = (
   method: 'oidc',
   role,
   since_ms,
+  until_ms: null,
 });
 
 interface Ask {
@@ -325,6 +326,30 @@ describe('of the people whom a call needs', () => {
     now += 1_000;
     await approve(id, person('bob'));
     expect(standing()).toEqual(['operator:dev', 'oidc:bob']);
+  });
+
+  it('somebody counts no longer than what he may do lasts, also where nobody says that it is over', async () => {
+    const id = await parked();
+    const leaving = { ...person('ada'), until_ms: T0 + 60_000 };
+    await approve(id, leaving);
+    now = T0 + 59_999;
+    await approve(id, person('bob'));
+    expect(standing()).toEqual(['operator:dev', 'oidc:ada', 'oidc:bob']);
+    now = T0 + 60_000;
+    await approve(id, person('bob'));
+    expect(standing()).toEqual(['operator:dev', 'oidc:bob']);
+    expect(await approve(id, leaving)).toMatchObject({ status: 401 });
+  });
+
+  it('somebody counts as ever whose end is far away', async () => {
+    const id = await parked();
+    await approve(id, { ...person('ada'), until_ms: T0 + 10 * LIFE_SECONDS * 1_000 });
+    now += LIFE_SECONDS * 1_000 - 1;
+    await approve(id, person('bob'));
+    expect(standing()).toContain('oidc:ada');
+    now += 1;
+    await approve(id, person('bob'));
+    expect(standing()).not.toContain('oidc:ada');
   });
 
   it('somebody whose role is taken away does not count any more, also by a clock that is behind', async () => {

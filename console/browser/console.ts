@@ -1,6 +1,7 @@
 import { liveList } from './live.js';
 import { keys, keysSwitch } from './keys.js';
 import { enterByPasskey, passkeysOfMine, signedForms } from './passkeys.js';
+import { sending } from './sending.js';
 import { tail } from './tail.js';
 import { times } from './times.js';
 import { moreRows } from './more.js';
@@ -15,5 +16,7 @@ liveList();
 passkeysOfMine();
 enterByPasskey();
 signedForms();
+// After those that hold a form back.
+sending();
 tail();
 moreRows();

@@ -99,6 +99,9 @@ function approve(): void {
   if (!form || !button || button.disabled) return;
   const what = document.querySelector('[data-review] h2')?.textContent ?? '';
   const dialog = opened(`Approve? ${what}`);
+  // What it does stands in the question too: on a small window the question covers the call.
+  const predicted = document.querySelector('[data-predicted]')?.cloneNode(true);
+  if (predicted) dialog.append(predicted);
   const yes = document.createElement('button');
   yes.className = 'act';
   yes.textContent = button.textContent;

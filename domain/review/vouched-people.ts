@@ -9,6 +9,7 @@ export interface KeptVouching {
   readonly subject: string;
   readonly role: VouchedRole;
   readonly since_ms: number;
+  /** From when on it holds for `lifeMs`; of a word that ends sooner by so much earlier than it was said. */
   readonly vouched_ms: number;
 }
 
@@ -30,7 +31,7 @@ export interface VouchingStore {
 export interface VouchedPeople {
   /**
    * Keeps what the console says of somebody. Returns when it is stored. Throws `unauthenticated` for the word of a session that was opened before
-   * the person's role became another one.
+   * the person's role became another one, and for one that is over.
    */
   heard(person: Vouched): Promise<void>;
   /** Who may approve for the tenant now, by what the console said last of each. */
@@ -58,8 +59,8 @@ const AGAIN_MS = 30_000;
 const REMEMBERED = 10_000;
 
 /**
- * The people whom the console vouches for (docs/decisions/people-by-the-consoles-word.md). A word holds for `lifeMs`, or until the next one
- * about the same person.
+ * The people whom the console vouches for (docs/decisions/people-by-the-consoles-word.md). A word holds for `lifeMs`, until the end that it
+ * names, or until the next one about the same person.
  */
 export function createVouchedPeople({
   store,
@@ -75,8 +76,9 @@ export function createVouchedPeople({
   );
   const againMs = Math.min(AGAIN_MS, lifeMs / 4);
   return {
-    async heard({ tenant, subject, role, since_ms }) {
+    async heard({ tenant, subject, role, since_ms, until_ms }) {
       const now = clock();
+      if (until_ms !== null && until_ms <= now) throw over();
       const key = JSON.stringify([tenant, subject]);
       const last = written.get(key);
       if (last?.role === role && last.sinceMs >= since_ms && now - last.atMs < againMs) return;
@@ -93,7 +95,8 @@ export function createVouchedPeople({
       }
       let stands: KeptVouching | null = null;
       await store.change({ tenant, subject }, (standing) => {
-        stands = standingAfter(standing, { tenant, subject, role, since_ms, vouched_ms: now });
+        const vouched_ms = Math.min(now, until_ms === null ? now : until_ms - lifeMs);
+        stands = standingAfter(standing, { tenant, subject, role, since_ms, vouched_ms });
         return stands;
       });
       const kept = stands as KeptVouching | null;
@@ -107,5 +110,6 @@ export function createVouchedPeople({
   };
 }
 
+const over = (): GateError => new GateError('unauthenticated', 'What this person may do is over.');
 const changed = (): GateError =>
   new GateError('unauthenticated', 'What this person may do was changed after this session was opened.');

@@ -1,7 +1,14 @@
 import { describe, expect, it } from '@jest/globals';
 import { readVouching, type Vouched, vouchingText } from './vouching.js';
 
-const ada: Vouched = { subject: 'oidc:ada', tenant: 'acme', method: 'oidc', role: 'approver', since_ms: 1_000 };
+const ada: Vouched = {
+  subject: 'oidc:ada',
+  tenant: 'acme',
+  method: 'oidc',
+  role: 'approver',
+  since_ms: 1_000,
+  until_ms: 9_000,
+};
 const hex = (text: string): string => Buffer.from(text).toString('hex');
 const of = (over: Record<string, unknown>): string => hex(JSON.stringify({ ...ada, ...over }));
 
@@ -16,6 +23,10 @@ describe('whom the console vouches for', () => {
 
   it('is older than everybody else where no time is named', () => {
     expect(readVouching(of({ since_ms: undefined }))).toEqual({ ...ada, since_ms: 0 });
+  });
+
+  it('may go on where no end is named', () => {
+    expect(readVouching(of({ until_ms: undefined }))).toEqual({ ...ada, until_ms: null });
   });
 
   it.each([
@@ -42,6 +53,7 @@ describe('whom the console vouches for', () => {
     ['an unknown role', of({ role: 'owner' })],
     ['a time that is none', of({ since_ms: -1 })],
     ['a time in words', of({ since_ms: '1000' })],
+    ['an end in words', of({ until_ms: 'never' })],
     ['a tenant with a slash', of({ tenant: 'acme/x' })],
     ['no tenant', of({ tenant: undefined })],
     ['a further member', of({ groups: ['all'] })],

@@ -17,6 +17,8 @@ export interface Vouched {
   readonly role: VouchedRole;
   /** When the session was opened that the word comes from, or the role taken away. A word of an earlier session gives nothing back. */
   readonly since_ms: number;
+  /** When what the person may do ends whatever is said until then; `null` where nobody said so. */
+  readonly until_ms: number | null;
 }
 
 /**
@@ -39,6 +41,7 @@ const vouched = z
     role: z.enum(VOUCHED_ROLES).default('approver'),
     // Who names no time is older than everybody who does.
     since_ms: z.int().nonnegative().default(0),
+    until_ms: z.int().nonnegative().nullable().default(null),
   })
   .refine(({ subject, method }) => SUBJECTS[method].test(subject));
 
@@ -49,8 +52,8 @@ const LONGEST = 2_048;
 export const isSubjectOf = (method: VouchedMethod, subject: string): boolean => SUBJECTS[method].test(subject);
 
 /** The header's value: the hex of the UTF-8 of the JSON. */
-export const vouchingText = ({ subject, tenant, method, role, since_ms }: Vouched): string =>
-  Buffer.from(JSON.stringify({ subject, tenant, method, role, since_ms })).toString('hex');
+export const vouchingText = ({ subject, tenant, method, role, since_ms, until_ms }: Vouched): string =>
+  Buffer.from(JSON.stringify({ subject, tenant, method, role, since_ms, until_ms })).toString('hex');
 
 /** Whom the header names; `null` for anything that is not exactly of its form. */
 export function readVouching(text: string): Vouched | null {

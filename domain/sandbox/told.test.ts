@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { PendingRequest } from '../../contracts/review.js';
-import { predictionOf, reasonsOf } from './told.js';
+import { predictedOf, predictionOf, reasonsOf } from './told.js';
 
 type Report = PendingRequest['sandbox_report'];
 const whole: Report = {
@@ -21,6 +21,11 @@ describe('what the sandbox said, in one line', () => {
     ['a row of an earlier Gate', undefined, 'no report'],
   ])('%s', (_what, sandbox_report, line) => {
     expect(predictionOf({ sandbox_report })).toBe(line);
+  });
+
+  it('beside its severity says that once', () => {
+    expect(predictedOf({ sandbox_report: whole })).toBe('move 25 EUR to `vendor` (cannot be undone)');
+    expect(predictedOf({ sandbox_report: null })).toBeNull();
   });
 
   it('and why, where the whole report is there', () => {

@@ -3,12 +3,18 @@ import type { PendingRequest } from '../../contracts/review.js';
 const UNDONE: Readonly<Record<string, string>> = { yes: 'can be undone', no: 'cannot be undone' };
 
 /** What the sandbox predicts of a call that waits, in one line: "destructive: delete file `accounts.db` (cannot be undone)". */
-export function predictionOf({ sandbox_report: report }: Pick<PendingRequest, 'sandbox_report'>): string {
-  if (!report) return 'no report';
-  const { operation_class, severity, summary, reversible } = report;
+export function predictionOf(row: Pick<PendingRequest, 'sandbox_report'>): string {
+  const predicted = predictedOf(row);
+  return row.sandbox_report && predicted !== null ? `${row.sandbox_report.severity}: ${predicted}` : 'no report';
+}
+
+/** The same beside its severity; `null` without a report. */
+export function predictedOf({ sandbox_report: report }: Pick<PendingRequest, 'sandbox_report'>): string | null {
+  if (!report) return null;
+  const { operation_class, summary, reversible } = report;
   const undone = typeof reversible === 'string' ? UNDONE[reversible] : undefined;
   const said = typeof summary === 'string' ? summary : operation_class;
-  return `${severity}: ${said}${undone === undefined ? '' : ` (${undone})`}`;
+  return `${said}${undone === undefined ? '' : ` (${undone})`}`;
 }
 
 /** Why, where the whole report is shown. */

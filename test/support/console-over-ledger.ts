@@ -124,11 +124,13 @@ export function consoleOverLedger(
     tls: null,
     sessions: {
       open: () => Promise.resolve(''),
+      enter: () => Promise.resolve(''),
       of: (cookie) => Promise.resolve(sessionOf(cookie)),
       end: () => Promise.resolve(),
       endAllOf: () => Promise.resolve(),
       endElsewhere: () => Promise.resolve([]),
       ofToken: (token) => Promise.resolve(sessionOf(token)),
+      everything: () => Promise.resolve([]),
       openOf: () => Promise.resolve([]),
       endOf: () => Promise.resolve(false),
       endToken: () => Promise.resolve(),

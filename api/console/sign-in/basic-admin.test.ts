@@ -39,6 +39,7 @@ describe('signing in with a name and a password', () => {
       method: 'basic-admin',
       role: 'admin',
       since_ms: expect.any(Number),
+      until_ms: null,
     });
   });
 

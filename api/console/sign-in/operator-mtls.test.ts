@@ -204,6 +204,8 @@ describe('signing in with a certificate', () => {
       method: 'operator-mtls',
       role: 'approver',
       since_ms: expect.any(Number),
+      // When the entry is over, whether or not anybody looks then.
+      until_ms: Date.parse(END),
     });
   });
 

@@ -89,7 +89,9 @@ export async function openOperatorMtlsMode({
     },
     // Whether the entry is still the same is asked with the connection, and of a token by `entitles`.
     personOf: (session) =>
-      session.mode.startsWith(`${NAME} `) ? vouchedPerson({ ...session, mode: NAME }, NAME, decideToken) : null,
+      session.mode.startsWith(`${NAME} `)
+        ? vouchedPerson({ ...session, mode: NAME }, NAME, decideToken, session.endsMs)
+        : null,
     routes(app, door) {
       end = (who) => door.lost(who);
       app.addHook('onRequest', (request, _reply, done) => {

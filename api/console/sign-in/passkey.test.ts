@@ -1,5 +1,6 @@
 import { DatabaseSync } from '@photostructure/sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
 import type { AssertionJson, RegistrationJson } from '../../../contracts/approval.js';
 import { authenticatorKeys, type AssertionFaults, softwareAuthenticator } from '../../../test/support/authenticator.js';
 import {
@@ -17,11 +18,17 @@ type Device = ReturnType<typeof softwareAuthenticator>;
 
 let fixture: ConsoleFixture;
 let device: Device;
+/** What the review service wrote to its log. */
+let logged: Record<string, unknown>[];
 beforeEach(async () => {
+  logged = [];
   fixture = await openConsole(undefined, {
     consoleUrl: CONSOLE_ORIGIN,
     signIn: (hil, clock) => passkeyMode({ tenant: 'acme', hil, key: Buffer.alloc(32, 9), clock }),
-    hilOptions: { bootstrapToken: FIRST },
+    hilOptions: {
+      bootstrapToken: FIRST,
+      logger: pino({ base: null }, { write: (line) => void logged.push(JSON.parse(line) as Record<string, unknown>) }),
+    },
   });
   device = softwareAuthenticator(RP);
 });
@@ -336,6 +343,23 @@ describe('somebody who signed in by a passkey', () => {
     expect((await browser.enter('ben', (at) => replacement.get(at))).status).toBe(200);
     expect(await browser.me()).toMatchObject({ role: 'approver' });
     expect((await first.ask('/auth/enrollment/recoveries', { name: 'nobody' })).status).toBe(404);
+  });
+
+  it('is invited, replaced and taken out under the name of who did it, in the log of the review service', async () => {
+    const first = await ana();
+    await invited(first, 'ben');
+    await first.ask('/auth/enrollment/recoveries', { name: 'ben' });
+    await first.ask('/auth/enrollment/removals', { name: 'ben' });
+    await first.ask('/auth/enrollment/removals', { name: 'nobody' });
+    const told = logged.filter(({ event }) => String(event).startsWith('passkey_'));
+    expect(told.map(({ event, by, who, tenant }) => [event, by, who, tenant])).toEqual(
+      ['passkey_invited', 'passkey_replacement_allowed', 'passkey_person_removed'].map((event) => [
+        event,
+        'webauthn:ana',
+        'webauthn:ben',
+        'acme',
+      ]),
+    );
   });
 
   it('holds an invitation for a day, one use and one name', async () => {

@@ -9,14 +9,18 @@ type Method = Vouched['method'];
 const isMethod = (mode: string): mode is Method => (VOUCHED_METHODS as readonly string[]).includes(mode);
 const isRole = (role: string): role is Role => (ROLES as readonly string[]).includes(role);
 
-/** The person of a session that a way to sign in opened for which the console vouches, and the console's word for him. */
+/**
+ * The person of a session that a way to sign in opened for which the console vouches, and the console's word for him. `untilMs` is when what
+ * he may do is over, where that is known: the end of a session is not that.
+ */
 export function vouchedPerson(
   { subject, tenant, mode, role, openedMs }: Opened,
   method: Method,
   decideToken: string,
+  untilMs: number | null = null,
 ): { readonly person: Person; readonly proof: ReviewProof } | null {
   if (mode !== method || !isRole(role) || !isSubjectOf(method, subject)) return null;
-  const word = { subject, tenant, method, role, since_ms: openedMs };
+  const word = { subject, tenant, method, role, since_ms: openedMs, until_ms: untilMs };
   return { person: { subject, tenant, mode, role }, proof: proofOf(word, decideToken) };
 }
 
@@ -29,7 +33,7 @@ export const nothingMore = (
 ): ReviewProof | null =>
   decideToken === undefined || !isMethod(mode)
     ? null
-    : proofOf({ subject, tenant, method: mode, role: 'none', since_ms: nowMs }, decideToken);
+    : proofOf({ subject, tenant, method: mode, role: 'none', since_ms: nowMs, until_ms: null }, decideToken);
 
 const proofOf = (person: Vouched, decideToken: string): ReviewProof => ({
   authorization: `Bearer ${decideToken}`,

@@ -96,15 +96,24 @@ export function passkeyPeopleRoutes(
   app.post(
     '/auth/enrollment/invitations',
     { schema: { body: namedPerson, response: { 200: allowedRecovery } }, onRequest: byAdministrator },
-    (request) => passkeys.invite(passkeyPerson(request.body.name), administratorOf(request).tenant),
+    async (request) => {
+      const [who, by] = [passkeyPerson(request.body.name), administratorOf(request)];
+      const invitation = await passkeys.invite(who, by.tenant);
+      request.log.info({ event: 'passkey_invited', by: by.subject, who, tenant: by.tenant }, 'somebody was invited');
+      return invitation;
+    },
   );
 
   app.post(
     '/auth/enrollment/removals',
     { schema: { body: namedPerson, response: { 200: personRemoved } }, onRequest: byAdministrator },
     async (request) => {
-      const subject = passkeyPerson(request.body.name);
-      await passkeys.remove(administratorOf(request), subject);
+      const [subject, by] = [passkeyPerson(request.body.name), administratorOf(request)];
+      await passkeys.remove(by, subject);
+      request.log.info(
+        { event: 'passkey_person_removed', by: by.subject, who: subject, tenant: by.tenant },
+        'somebody was taken out',
+      );
       return { ok: true as const, name: subject };
     },
   );

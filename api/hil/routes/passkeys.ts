@@ -136,14 +136,20 @@ export function passkeyRoutes(app: ServiceApp, { passkeys, reviews, scopeOf }: P
   app.post(
     '/auth/enrollment/recoveries',
     { schema: { body: namedOperator, response: { 200: allowedRecovery } }, onRequest },
-    (request) => {
+    async (request) => {
       const { holder } = scopeOf(request);
       // Whoever allows it hands the token over, and could keep it: of people with roles the highest alone does.
       if (holder !== null && holder.role !== 'admin')
         throw new GateError('role_too_low', undefined, { fields: { required: 'admin', actual: holder.role } });
       const { name } = request.body;
       const subject = holder === null ? subjectOf({ name }) : passkeyPerson(name);
-      return passkeys.allowRecovery(approverOf(request), cookieOf(request, SESSION), subject);
+      const by = approverOf(request);
+      const allowed = await passkeys.allowRecovery(by, cookieOf(request, SESSION), subject);
+      request.log.info(
+        { event: 'passkey_replacement_allowed', by: by.subject, who: subject, tenant: by.tenant },
+        'a new passkey was allowed',
+      );
+      return allowed;
     },
   );
 

@@ -264,7 +264,13 @@ async function caseShown(visit: Visit, form?: Form): Promise<Shown> {
             value && (
               <>
                 <About of={value.case} nowMs={nowMs} />
-                <Waiting of={waiting} agents={agents.length} csrf={mayAct ? csrf : null} nowMs={nowMs} />
+                <Waiting
+                  of={waiting}
+                  caseId={value.case.id}
+                  agents={agents.length}
+                  csrf={mayAct ? csrf : null}
+                  nowMs={nowMs}
+                />
                 {mayAct && <Acts of={value.case} csrf={csrf} form={form} />}
                 <Timeline of={value.case} nowMs={nowMs} />
                 <Evidence rows={value.evidence} nowMs={nowMs} />
@@ -337,11 +343,13 @@ function Named({
 /** What of these agents can still be stopped: every call that waits. A denial is sent from the page that lists them. */
 function Waiting({
   of,
+  caseId,
   agents,
   csrf,
   nowMs,
 }: {
   readonly of: Settled<readonly (readonly PendingRequest[])[]>;
+  readonly caseId: string;
   readonly agents: number;
   readonly csrf: string | null;
   readonly nowMs: number;
@@ -399,6 +407,7 @@ function Waiting({
             <form method="post" action="/hil/bulk">
               <Csrf token={csrf} />
               <input type="hidden" name="decision" value="deny" />
+              <input type="hidden" name="case" value={caseId} />
               {table}
               {more}
               <p>

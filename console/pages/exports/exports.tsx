@@ -145,7 +145,7 @@ const OPTIONS = [
 ] as const;
 
 const Regulatory = ({ csrf, form }: { readonly csrf: string; readonly form: Form | undefined }) => (
-  <form method="post" action="/exports/regulatory" class="sheet">
+  <form method="post" action="/exports/regulatory" class="sheet" data-file>
     <Csrf token={csrf} />
     <p class="filter">
       <label>

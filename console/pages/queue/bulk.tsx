@@ -4,12 +4,12 @@ import type { PendingRequest } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
 import { isUuid } from '../../../domain/uuid.js';
-import { settled } from '../../services.js';
 import { Csrf, Empty, Foreign, ForeignBlock, Table, Time } from '../../ui/parts.js';
 import type { Action, Form, Shown, Visit } from '../../visit.js';
 import { readable } from './arguments.js';
 import { approve } from './decide.js';
-import { inList } from './list-address.js';
+import { ListFields } from './forms.js';
+import { backAddress, inList, listAddress, type TickedOn, tickedOn } from './list-address.js';
 import { queueShown, Severity } from './queue.js';
 
 /** Calls that are decided on one page: as many as somebody reads. */
@@ -33,7 +33,7 @@ export const BULK: Action = {
     const readableHere = decision === 'deny' ? waiting : waiting.filter((row) => isForMany(row, visit));
     if (decision === 'approve' && new Set(readableHere.map(toolOf)).size > 1)
       throw new GateError('invalid_request', 'they are calls of several tools: calls of one tool are approved at once');
-    return confirmShown(visit, decision, readableHere, ids.length - readableHere.length);
+    return confirmShown(visit, decision, readableHere, ids.length - readableHere.length, tickedOn(visit, form));
   },
   refused: (visit, form) => queueShown(inList(visit, form), null, null, form),
 };
@@ -49,14 +49,13 @@ const deciding = (decision: Decision): Action => ({
   async act(visit, form) {
     const rows = rowsOf(form);
     const reason = form.get('reason').trim();
-    const came: Came[] = [];
+    const came: Promise<Came>[] = [];
     let away: GateError | null = null;
     // One after the other: when the review service goes away, nothing more is sent to it.
     for (const { id, ...shown } of rows) {
-      if (away === null && came.length > 0 && !(await visit.stands()))
-        away = new GateError('unauthenticated', 'you are not signed in any more');
+      if (away === null && came.length > 0) away = await leftBy(visit);
       if (away !== null) {
-        came.push({ id, error: away, isSent: false });
+        came.push(Promise.resolve({ id, row: null, refused: { error: away, isSent: false } }));
         continue;
       }
       try {
@@ -64,35 +63,47 @@ const deciding = (decision: Decision): Action => ({
           decision === 'approve'
             ? await approve(visit, id, shown)
             : await visit.services.hil.decide(id, { decision, reason: reason === '' ? null : reason, ...shown });
-        came.push({ id, row });
+        came.push(Promise.resolve({ id, row, refused: null }));
       } catch (error) {
         if (!(error instanceof GateError)) throw error;
         if (error.status >= 500) away = error;
-        came.push({ id, error, isSent: true, stands: away === null ? await asItStands(visit, id) : null });
+        const refused = { error, isSent: true };
+        // Beside the decisions that are sent meanwhile: none of them waits for what is only told.
+        const standing = away === null ? asItStands(visit, id) : Promise.resolve(null);
+        came.push(standing.then((row) => ({ id, row, refused })));
       }
     }
-    return cameShown(visit, decision, came, rows, reason);
+    return cameShown(visit, decision, await Promise.all(came), rows, reason, tickedOn(visit, form));
   },
-  refused: (visit, form) => queueShown(visit, null, null, form),
+  refused: (visit, form) => queueShown(inList(visit, form), null, null, form),
 });
 
 export const BULK_APPROVE = deciding('approve');
 export const BULK_DENY = deciding('deny');
 
-/** What became of one of them. `stands`: the row of a refused one, where it could be read again. */
-type Came =
-  | { readonly id: string; readonly row: PendingRequest }
-  | { readonly id: string; readonly error: GateError; readonly isSent: true; readonly stands: PendingRequest | null }
-  | { readonly id: string; readonly error: GateError; readonly isSent: false };
-
-/** The row of a refused decision, which says who was faster; without it the refusal is told alone. */
-async function asItStands({ services: { hil } }: Visit, id: string): Promise<PendingRequest | null> {
-  const row = await settled('The review service', hil.row(id));
-  return row.ok ? row.value : null;
+interface Refusal {
+  readonly error: GateError;
+  readonly isSent: boolean;
 }
 
-/** The row that is known of it. */
-const knownOf = (one: Came): PendingRequest | null => ('row' in one ? one.row : one.isSent ? one.stands : null);
+/** What became of one of them: its row as it stands, where that is known. */
+interface Came {
+  readonly id: string;
+  readonly row: PendingRequest | null;
+  readonly refused: Refusal | null;
+}
+
+/** Why nothing more is sent for a person: who is signed out, or where nobody can say that he is not. What was decided is told all the same. */
+async function leftBy({ stands }: Visit): Promise<GateError | null> {
+  const isIn = await stands().catch(() => null);
+  if (isIn === true) return null;
+  const words = isIn === null ? 'it cannot be said whether you are signed in' : 'you are not signed in any more';
+  return new GateError('unauthenticated', words);
+}
+
+/** The row of a refused decision, which says who was faster; without it the refusal is told alone, whatever the reason. */
+const asItStands = ({ services: { hil } }: Visit, id: string): Promise<PendingRequest | null> =>
+  hil.row(id).catch(() => null);
 
 /** The calls of the form: each with the digest that was shown, and an id that makes a second click the same decision. */
 function rowsOf(form: Form) {
@@ -109,7 +120,13 @@ function rowsOf(form: Form) {
   return rows;
 }
 
-function confirmShown(visit: Visit, decision: Decision, rows: readonly PendingRequest[], left: number): Shown {
+function confirmShown(
+  visit: Visit,
+  decision: Decision,
+  rows: readonly PendingRequest[],
+  left: number,
+  ticked: TickedOn,
+): Shown {
   const [verb, past] = decision === 'approve' ? ['Approve', 'approved'] : ['Deny', 'denied'];
   const calls = rows.length === 1 ? '1 call' : `${rows.length} calls`;
   return {
@@ -127,11 +144,12 @@ function confirmShown(visit: Visit, decision: Decision, rows: readonly PendingRe
         )}
         {rows.length === 0 ? (
           <Empty>
-            None is left. <a href="/hil">Back to the queue</a>
+            None is left. <Back to={ticked} />
           </Empty>
         ) : (
           <form method="post" action={`/hil/bulk/${decision}`}>
             <Csrf token={visit.csrf} />
+            <TickedFields on={ticked} />
             <ol>
               {rows.map((row) => (
                 <li key={row.id}>
@@ -140,9 +158,13 @@ function confirmShown(visit: Visit, decision: Decision, rows: readonly PendingRe
                     <Foreign text={row.agent_id} /> asks for <Foreign text={toolOf(row)} />{' '}
                     <Severity of={row.sandbox_report?.severity ?? null} />
                   </h2>
-                  <p class="dim">
-                    <Foreign text={whyItWaits(row).join(' ')} />
-                  </p>
+                  <ul class="dim">
+                    {whyItWaits(row).map((line) => (
+                      <li key={line}>
+                        <Foreign text={line} />
+                      </li>
+                    ))}
+                  </ul>
                   <ForeignBlock text={readable(row).text} label={`Arguments of ${row.id.slice(0, 8)}`} />
                 </li>
               ))}
@@ -153,7 +175,7 @@ function confirmShown(visit: Visit, decision: Decision, rows: readonly PendingRe
               <button class={decision === 'approve' ? 'act' : 'destroy'} type="submit">
                 {verb} {rows.length === 1 ? 'it' : `all ${rows.length}`}
               </button>{' '}
-              <a href="/hil">Back: nothing is {past}</a>
+              <a href={backAddress(ticked)}>Back: nothing is {past}</a>
             </p>
           </form>
         )}
@@ -161,6 +183,18 @@ function confirmShown(visit: Visit, decision: Decision, rows: readonly PendingRe
     ),
   };
 }
+
+/** Where the calls were ticked, so that the pages after this one lead back there. */
+const TickedFields = ({ on: { caseId, query } }: { readonly on: TickedOn }) => (
+  <>
+    <ListFields query={query} />
+    {caseId !== null && <input type="hidden" name="case" value={caseId} />}
+  </>
+);
+
+const Back = ({ to }: { readonly to: TickedOn }) => (
+  <a href={backAddress(to)}>{to.caseId === null ? 'Back to the list' : 'Back to the case'}</a>
+);
 
 const Reason = ({ typed }: { readonly typed: string }) => (
   <>
@@ -178,9 +212,10 @@ function cameShown(
   came: readonly Came[],
   rows: ReturnType<typeof rowsOf>,
   reason: string,
+  ticked: TickedOn,
 ): Shown {
-  const left = came.filter((one) => 'error' in one && one.error.status >= 500).map(({ id }) => id);
-  const done = came.filter((one) => 'row' in one).length;
+  const left = came.filter(({ refused }) => refused !== null && refused.error.status >= 500).map(({ id }) => id);
+  const done = came.filter(({ refused }) => refused === null).length;
   return {
     title: `${done} of ${came.length} decided`,
     notice: { kind: done === came.length ? 'good' : 'bad', text: `${done} of ${came.length} took your decision.` },
@@ -188,21 +223,25 @@ function cameShown(
       <section class="bulk">
         <h1>What became of them</h1>
         <Table label="What became of each" heads={['Call', 'Tool', 'Agent', 'Now']}>
-          {came.map((one) => (
-            <tr key={one.id} data-came={one.id}>
+          {came.map(({ id, row, refused }) => (
+            <tr key={id} data-came={id}>
               <td>
-                <a href={`/hil/${one.id}`}>
-                  <code>{one.id.slice(0, 8)}</code>
+                <a href={listAddress(`/hil/${id}`, ticked.query)}>
+                  <code>{id.slice(0, 8)}</code>
                 </a>
               </td>
-              <Whose row={knownOf(one)} />
-              <td>{'row' in one ? <Standing row={one.row} /> : <Refused of={one} nowMs={visit.nowMs} />}</td>
+              <Whose row={row} />
+              <td>
+                {refused !== null && <Refused row={row} by={refused} nowMs={visit.nowMs} />}
+                {refused === null && row !== null && <Standing row={row} />}
+              </td>
             </tr>
           ))}
         </Table>
         {left.length > 0 && (
           <form method="post" action={`/hil/bulk/${decision}`}>
             <Csrf token={visit.csrf} />
+            <TickedFields on={ticked} />
             {rows
               .filter(({ id }) => left.includes(id))
               .map(({ id, actionDigest, requestId }) => (
@@ -217,7 +256,7 @@ function cameShown(
           </form>
         )}
         <p>
-          <a href="/hil">To the queue</a>
+          <Back to={ticked} />
         </p>
       </section>
     ),
@@ -240,8 +279,15 @@ const Whose = ({ row }: { readonly row: PendingRequest | null }) => (
   </>
 );
 
-function Refused({ of, nowMs }: { readonly of: Exclude<Came, { row: PendingRequest }>; readonly nowMs: number }) {
-  const row = knownOf(of);
+function Refused({
+  row,
+  by: { error, isSent },
+  nowMs,
+}: {
+  readonly row: PendingRequest | null;
+  readonly by: Refusal;
+  readonly nowMs: number;
+}) {
   return (
     <>
       {row && row.status !== 'pending' && (
@@ -262,15 +308,14 @@ function Refused({ of, nowMs }: { readonly of: Exclude<Came, { row: PendingReque
           .{' '}
         </>
       )}
-      {of.isSent ? (
-        <Foreign text={of.error.message} />
+      {isSent ? (
+        <Foreign text={error.message} />
       ) : (
         <>
-          not sent:{' '}
-          {of.error.status >= 500 ? 'the review service went away before it' : <Foreign text={of.error.message} />}
+          not sent: {error.status >= 500 ? 'the review service went away before it' : <Foreign text={error.message} />}
         </>
       )}{' '}
-      (<code>{of.error.code}</code>)
+      (<code>{error.code}</code>)
     </>
   );
 }

@@ -73,9 +73,15 @@ export function Forms({
           Deny
         </button>
       </form>
-      <a class="button" href={listAddress(`/hil/${row.id}/modify`, query)} data-decide="m">
-        Change…
-      </a>
+      {several > 1 ? (
+        <button type="button" disabled aria-describedby="not-changed">
+          Change…
+        </button>
+      ) : (
+        <a class="button" href={listAddress(`/hil/${row.id}/modify`, query)} data-decide="m">
+          Change…
+        </a>
+      )}
       <div {...fresh('assign', row.assigned_to)}>
         {row.assigned_to !== person.subject && (
           <form method="post" action={`/hil/${row.id}/assign`}>
@@ -85,6 +91,11 @@ export function Forms({
         )}
       </div>
       {effect && whyNot === null && <p class="dim">{effect}</p>}
+      {several > 1 && (
+        <p id="not-changed" class="dim">
+          {notChanged(several)}
+        </p>
+      )}
       {whyNot && (
         <p id="why-not" class="dim">
           {whyNot}
@@ -93,6 +104,10 @@ export function Forms({
     </section>
   );
 }
+
+/** Why nobody changes a call that needs several people: nobody would have read, nor predicted, what the changed one does. */
+export const notChanged = (people: number): string =>
+  `It needs ${people} people, so it is approved or denied as it is: what a changed call would do is not predicted.`;
 
 /** Marks a part of an open call that the script replaces when what it depends on changed, beside fields that somebody types into. */
 export const fresh = (part: string, on: unknown): Record<string, string> => ({

@@ -1,4 +1,5 @@
 import { riskTier } from '../../../contracts/review.js';
+import { isUuid } from '../../../domain/uuid.js';
 import type { QueueQuery } from '../../services.js';
 import type { Form, Visit } from '../../visit.js';
 
@@ -42,3 +43,18 @@ export const inList = (visit: Visit, form: Form): Visit => ({
   ...visit,
   query: Object.fromEntries(new URLSearchParams(form.get('list'))),
 });
+
+/** Where calls were ticked: on the page of a case, or in the list with its filter and page. */
+export interface TickedOn {
+  readonly caseId: string | null;
+  readonly query: QueueQuery;
+}
+
+export function tickedOn(visit: Visit, form: Form): TickedOn {
+  const id = form.get('case');
+  return { caseId: isUuid(id) ? id : null, query: queueQuery(inList(visit, form)) };
+}
+
+/** The page on which they were ticked, to go back to. */
+export const backAddress = ({ caseId, query }: TickedOn): string =>
+  caseId === null ? listAddress('/hil', query) : `/cases/${caseId}`;

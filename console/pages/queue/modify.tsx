@@ -8,7 +8,7 @@ import { argumentsOf } from '../../../domain/review/since-last.js';
 import { Csrf, Empty, Foreign } from '../../ui/parts.js';
 import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
 import { type Leaf, leavesOf, readable } from './arguments.js';
-import { ListFields, Signature, signed } from './forms.js';
+import { ListFields, notChanged, Signature, signed } from './forms.js';
 import { inList, listAddress, queueQuery } from './list-address.js';
 
 /** As a number stands in JSON. */
@@ -90,6 +90,7 @@ export const PREVIEW: Action = {
 export function modifyShown(visit: Visit, row: PendingRequest, form: Form | null): Shown {
   const leaves = leavesOf(argumentsOf(row.request_payload));
   const whole = readable(row).isWhole;
+  const people = row.required_approvers ?? 1;
   const query = queueQuery(form === null ? visit : inList(visit, form));
   return {
     title: `Change ${toolOf(row)}`,
@@ -102,7 +103,9 @@ export function modifyShown(visit: Visit, row: PendingRequest, form: Form | null
           The changed call is judged again. If policy denies it or asks for more, it is denied.{' '}
           <a href={listAddress(`/hil/${row.id}`, query)}>Back to the call</a>
         </p>
-        {!whole || leaves.length > 200 ? (
+        {people > 1 ? (
+          <Empty>{notChanged(people)}</Empty>
+        ) : !whole || leaves.length > 200 ? (
           <Empty>
             This call is too large to be changed here: <code>npx gate decide {row.id} modify --modify FILE</code>.
           </Empty>

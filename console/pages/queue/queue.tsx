@@ -5,7 +5,7 @@ import { summaryOf } from '../../../domain/review/summary.js';
 import { deadlineOf } from '../../../domain/review/transitions.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
 import { oneLine } from '../../../domain/printable.js';
-import { predictionOf, reasonsOf } from '../../../domain/sandbox/told.js';
+import { predictedOf, reasonsOf } from '../../../domain/sandbox/told.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { isAtLeast } from '../../roles.js';
 import { type QueuePage, type QueueQuery, type Settled, settled } from '../../services.js';
@@ -416,8 +416,8 @@ function Review({
       </section>
       <section aria-labelledby="effect">
         <h3 id="effect">Predicted effect</h3>
-        <p>
-          <Severity of={row.sandbox_report?.severity ?? null} /> <Foreign text={predictionOf(row)} />
+        <p data-predicted>
+          <Severity of={row.sandbox_report?.severity ?? null} /> <Foreign text={predictedOf(row) ?? ''} />
         </p>
         {reasonsOf(row).length > 0 && (
           <ul>

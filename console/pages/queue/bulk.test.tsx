@@ -1,0 +1,123 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { render } from 'preact-render-to-string';
+import { formOf } from '../../../api/console/form.js';
+import type { PendingRequest } from '../../../contracts/review.js';
+import { GateError } from '../../../domain/errors.js';
+import { type ConsoleFixture, openConsole, type TestBrowser } from '../../../test/support/console-over-hil.js';
+import { eventually } from '../../../test/support/waiting.js';
+import type { Shown, Visit } from '../../visit.js';
+import { BULK_DENY } from './bulk.js';
+
+const rowsIn = (text: string) => [...text.matchAll(/name="row" value="([^"]+)"/g)].map(([, value]) => value ?? '');
+const linksIn = (text: string) =>
+  [...text.matchAll(/<a href="([^"]+)">(Back[^<]*)/g)].map(([, to, words]) => [to?.replaceAll('&amp;', '&'), words]);
+
+describe('the pages of several calls lead back to where these were ticked', () => {
+  const CASE = '30000000-0000-4000-8000-000000000003';
+  let fixture: ConsoleFixture;
+  let browser: TestBrowser;
+  let rows: PendingRequest[];
+  beforeEach(async () => {
+    fixture = await openConsole();
+    rows = [await fixture.hil.park(1), await fixture.hil.park(2)];
+    browser = await fixture.browser();
+  });
+  afterEach(() => fixture.close());
+  const ids = () => rows.map(({ id }) => id);
+  const hiddenIn = (text: string, name: string) => new RegExp(`name="${name}" value="([^"]*)"`).exec(text)?.[1] ?? '';
+  const list = (text: string) => hiddenIn(text, 'list').replaceAll('&amp;', '&');
+
+  it('to the list with its filter and page, from each of them', async () => {
+    const there = '/hil?q=payments&risk=unscored';
+    const given = list((await browser.get(there)).text);
+    const look = await browser.post('/hil/bulk', { id: ids(), decision: 'deny', list: given });
+    expect(linksIn(look.text)).toEqual([[there, 'Back: nothing is denied']]);
+    fixture.away.add('hil');
+    const away = await browser.post('/hil/bulk/deny', { row: rowsIn(look.text), list: list(look.text) });
+    expect(linksIn(away.text)).toEqual([[there, 'Back to the list']]);
+    fixture.away.clear();
+    const came = await browser.post('/hil/bulk/deny', { row: rowsIn(away.text), list: list(away.text) });
+    expect(came.text).toContain('2 of 2 took your decision.');
+    expect(linksIn(came.text)).toEqual([[there, 'Back to the list']]);
+    expect(came.text).toContain(`href="/hil/${rows[0]?.id}?q=payments&amp;risk=unscored"`);
+  });
+
+  it('to the list where none of them waits any more, and where the form was not whole', async () => {
+    const filtered = /name="q"[^>]*value="payments"/;
+    for (const { id, original_payload_digest: digest } of rows)
+      await browser.post(`/hil/${id}/deny`, { digest, request: '00000000-0000-4000-8000-0000000000aa' });
+    const none = await browser.post('/hil/bulk', { id: ids(), decision: 'approve', list: 'q=payments' });
+    expect([none.status, none.text]).toEqual([400, expect.stringMatching(filtered)]);
+    const broken = await browser.post('/hil/bulk/approve', { row: 'x', list: 'q=payments' });
+    expect([broken.status, broken.text]).toEqual([400, expect.stringMatching(filtered)]);
+  });
+
+  it('to the case', async () => {
+    const look = await browser.post('/hil/bulk', { id: ids(), decision: 'deny', case: CASE });
+    expect(linksIn(look.text)).toEqual([[`/cases/${CASE}`, 'Back: nothing is denied']]);
+    const came = await browser.post('/hil/bulk/deny', { row: rowsIn(look.text), case: hiddenIn(look.text, 'case') });
+    expect(linksIn(came.text)).toEqual([[`/cases/${CASE}`, 'Back to the case']]);
+  });
+
+  it('and say each reason why a call waits by itself', async () => {
+    const row = await fixture.hil.park(3, { review_reasons: ['money leaves', 'it is night'] });
+    const look = await browser.post('/hil/bulk', { id: [row.id], decision: 'deny' });
+    const said = [...look.text.matchAll(/<li><bdi class="foreign">([^<]*)</g)].map(([, words]) => words);
+    expect(said).toEqual(['money leaves', 'it is night']);
+  });
+
+  it('and nowhere else, whatever a form says', async () => {
+    const look = await browser.post('/hil/bulk', { id: ids(), decision: 'deny', case: '../evil', list: '//evil' });
+    expect(linksIn(look.text)).toEqual([['/hil', 'Back: nothing is denied']]);
+  });
+});
+
+describe('what became of several calls', () => {
+  const ID = (n: number) => `00000000-0000-4000-8000-00000000000${n}`;
+  const FORM = formOf({ row: [1, 2, 3].map((n) => `${ID(n)} digest ${ID(9)}`) });
+  const faster = () => Promise.reject<PendingRequest>(new GateError('already_decided'));
+
+  /** Somebody who denies three calls at a review service that answers as told. */
+  function denied(over: {
+    readonly row?: () => Promise<PendingRequest | null>;
+    readonly stands?: () => Promise<boolean>;
+    readonly decide?: () => Promise<PendingRequest>;
+  }) {
+    const sent: string[] = [];
+    const hil = {
+      decide: (id: string) => {
+        sent.push(id);
+        return (over.decide ?? faster)();
+      },
+      row: over.row ?? (() => Promise.resolve(null)),
+    };
+    const stands = over.stands ?? (() => Promise.resolve(true));
+    const visit = { csrf: '', nowMs: 0, params: {}, query: {}, stands, services: { hil } } as unknown as Visit;
+    return { sent, came: BULK_DENY.act(visit, FORM) as Promise<Shown> };
+  }
+  const textOf = ({ body }: Shown) => render(body).replaceAll(/<[^>]*>/g, ' ');
+
+  it('waits for no row that is read again while others are still to be decided', async () => {
+    const reads: (() => void)[] = [];
+    const { sent, came } = denied({ row: () => new Promise((done) => reads.push(() => done(null))) });
+    await eventually('all three are sent', () => sent.length === 3);
+    expect(reads).toHaveLength(3);
+    for (const answer of reads) answer();
+    expect(textOf(await came).match(/already_decided/g)).toHaveLength(3);
+  });
+
+  it.each(['unauthenticated', 'console_neighbour_away'] as const)(
+    'is told also where a row cannot be read again: %s',
+    async (code) => {
+      const { came } = denied({ row: () => Promise.reject(new GateError(code)) });
+      expect(textOf(await came).match(/already_decided/g)).toHaveLength(3);
+    },
+  );
+
+  it('is told also where it cannot be said any more who is signed in', async () => {
+    const { sent, came } = denied({ stands: () => Promise.reject(new GateError('store_unavailable')) });
+    const text = textOf(await came);
+    expect(sent).toEqual([ID(1)]);
+    expect(text.match(/it cannot be said whether you are signed in/g)).toHaveLength(2);
+  });
+});

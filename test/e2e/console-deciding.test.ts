@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Browser } from 'playwright-core';
+import { loadAnalyzer } from '../../adapters/sandbox/analyzer.js';
+import { readAssets } from '../../api/console/assets.js';
+import { ASK_LIMITS } from '../../api/console/services-over-http.js';
+
+import { chromiumPath, openBrowser } from '../support/browser.js';
+import { type ConsoleFixture, openConsole } from '../support/console-over-hil.js';
+import { needs } from '../support/needs.js';
+
+const executable = chromiumPath();
+const inBrowser = executable === null ? describe.skip : describe;
+
+inBrowser(`a decision in a browser${needs('chromium', executable !== null)}`, () => {
+  let fixture: ConsoleFixture;
+  let browser: Browser;
+  let address: string;
+  beforeAll(async () => {
+    browser = await openBrowser(executable ?? '');
+    fixture = await openConsole(await readAssets(), { limits: { ...ASK_LIMITS, decideMs: 1_000, readMs: 300 } });
+    address = (await fixture.service.app.listen({ host: '127.0.0.1', port: 0 })).replace('127.0.0.1', 'localhost');
+  }, 120_000);
+  afterAll(async () => {
+    await browser?.close();
+    await fixture?.close();
+  }, 60_000);
+
+  const opened = async (path: string) => {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+    const { cookie } = await fixture.browser();
+    await context.addCookies([{ name: 'gate_console_session', value: cookie, url: address }]);
+    const page = await context.newPage();
+    await page.goto(`${address}${path}`);
+    return page;
+  };
+
+  it('asks below the arguments, and says in the question what the call would do', async () => {
+    const call = { name: 'wire_transfer', arguments: { from: 'operating', to: 'vendor', amount: 25 } };
+    const row = await fixture.hil.park(1, { sandbox_report: (await loadAnalyzer())('tools/call', call) });
+    const page = await opened(`/hil/${row.id}`);
+    await page.keyboard.press('a');
+    const question = page.getByRole('dialog');
+    expect(await question.textContent()).toContain('risky move 25 to `vendor` (cannot be undone)');
+    const [asked, read] = [await question.boundingBox(), await page.locator('table.values').first().boundingBox()];
+    expect(asked?.y).toBeGreaterThan((read?.y ?? 0) + (read?.height ?? 0));
+    await page.context().close();
+  }, 60_000);
+
+  it('says that it was sent, and not once its page is there', async () => {
+    const row = await fixture.hil.park(2);
+    const page = await opened(`/hil/${row.id}`);
+    const said: string[] = [];
+    page.on('console', (message) => void said.push(message.text()));
+    // Playwright looks at no page that is being left.
+    await page.evaluate(`new MutationObserver(() => console.info(document.querySelector('form [role=status]')?.textContent))
+      .observe(document.querySelector('.decide'), { childList: true, subtree: true })`);
+    fixture.hanging.add('hil');
+    await page.getByRole('button', { name: 'Deny', exact: true }).click();
+    await page.getByText('may have taken the decision').waitFor();
+    expect(said).toContain('Sent: waiting for the answer.');
+    expect(await page.getByText('Sent: waiting').count()).toBe(0);
+    fixture.hanging.clear();
+    await page.context().close();
+  }, 60_000);
+});
