@@ -9,6 +9,7 @@ import { findTemporal } from '../../stack/programs/find-program.js';
 import { freePort } from '../../stack/programs/free-port.js';
 import { PROJECT_ROOT } from '../../config/project-root.js';
 import { startTemporal, type TemporalServer } from '../../stack/programs/temporal-server.js';
+import { endsWithThisProcess } from './ends-with-this-process.js';
 import { TEST_PAYLOAD_KEYS } from './engine-keys.js';
 
 export const TEST_NAMESPACE = 'gate';
@@ -41,8 +42,18 @@ export async function startTestEngine(): Promise<TestEngine> {
   const folder = mkdtempSync(join(tmpdir(), 'gate-engine-'));
   const port = await freePort();
   const dbFile = join(folder, 'temporal.db');
-  const start = () =>
-    startTemporal({ binary, stateDir: folder, port, uiPort: null, namespace: TEST_NAMESPACE, dbFile });
+  const start = async () => {
+    const started = await startTemporal({
+      binary,
+      stateDir: folder,
+      port,
+      uiPort: null,
+      namespace: TEST_NAMESPACE,
+      dbFile,
+    });
+    endsWithThisProcess(started.pid, started.exited);
+    return started;
+  };
   let server: TemporalServer = await start();
   const connections: Connection[] = [];
   const files = ['', '-wal', '-shm'].map((part) => dbFile + part);
