@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import axe, { type AxeResults } from 'axe-core';
 import { hashSync } from 'bcryptjs';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import { seriousFindings } from '../support/accessibility.js';
 import { chromiumPath, openBrowser } from '../support/browser.js';
 import { commandLine } from '../support/command.js';
 import { needs } from '../support/needs.js';
@@ -61,15 +61,7 @@ inBrowser(`signing in at the command line with a browser${needs('chromium', exec
     await page.getByLabel('Password').fill(PASSWORD);
     await page.getByRole('button', { name: 'Sign in' }).click();
   };
-  const accessible = async (page: Page) => {
-    await page.evaluate(axe.source);
-    const { violations } = await page.evaluate<AxeResults>('axe.run()');
-    expect(
-      violations
-        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-        .map(({ id, nodes }) => [id, nodes]),
-    ).toEqual([]);
-  };
+  const accessible = async (page: Page) => expect(await seriousFindings(page)).toEqual([]);
 
   it('agrees in the browser, decides at the command line, and the record names the person', async () => {
     const { command, address, code } = await begun();

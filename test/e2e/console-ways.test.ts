@@ -3,7 +3,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import axe, { type AxeResults } from 'axe-core';
 import { hashSync } from 'bcryptjs';
 import { pino } from 'pino';
 import type { Browser, Page } from 'playwright-core';
@@ -15,6 +14,7 @@ import { openOidcMode } from '../../api/console/sign-in/oidc.js';
 import { openOperatorMtlsMode } from '../../api/console/sign-in/operator-mtls.js';
 import { createAuthority, issueLeaf } from '../../stack/certificates/certificate-authority.js';
 import { freePort } from '../../stack/programs/free-port.js';
+import { findings } from '../support/accessibility.js';
 import { chromiumPath, openBrowser } from '../support/browser.js';
 import { openConsole } from '../support/console.js';
 import { needs } from '../support/needs.js';
@@ -58,11 +58,7 @@ inBrowser(`signing in with a browser${needs('chromium', executable !== null)}`, 
     closes.push(() => Promise.resolve(console.service.app.server.closeAllConnections()));
   };
   const me = () => page.evaluate<unknown>("fetch('/auth/me').then((answer) => answer.json())");
-  const accessible = async () => {
-    await page.evaluate(axe.source);
-    const { violations } = await page.evaluate<AxeResults>('axe.run()');
-    expect(violations.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
-  };
+  const accessible = async () => expect(await findings(page)).toEqual([]);
 
   describe('by a name and a password', () => {
     beforeEach(() =>

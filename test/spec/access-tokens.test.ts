@@ -16,14 +16,13 @@ import {
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { Agent, fetch as undiciFetch } from 'undici';
-import type { JsonObject } from '../../contracts/json.js';
 import type { PendingRequest } from '../../contracts/review.js';
 import { type DemoUpstream, startDemoUpstream } from '../../demo/upstream/server.js';
 import { type AgentClient, createAgentClient } from '../support/agent.js';
 import { type LiteFixture, liteFolder, openLite } from '../support/lite.js';
 import { needs } from '../support/needs.js';
 import { HAS_INSPECTOR, INSPECTOR, NODE_24 } from '../support/node24.js';
-import { bareEnvironment, GATE_PROGRAM, STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
+import { bareEnvironment, STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
 import { secretOf, startTokenProvider, type TokenProvider } from '../support/token-provider.js';
 import { eventually } from '../support/waiting.js';
 
@@ -487,40 +486,4 @@ describe('lite with tokens of an issuer', () => {
     await gate.close();
     await provider.close();
   }, 60_000);
-});
-
-describe('a development stack', () => {
-  let own: TestStack;
-  beforeAll(async () => {
-    own = await startStack();
-  }, STACK_START_LIMIT_MS);
-  afterAll(() => own.stop(), 150_000);
-
-  const gateToken = async (...args: string[]): Promise<string> => {
-    const env = { ...bareEnvironment(), GATE_STATE_DIR: own.stateDir };
-    return (await promisify(execFile)(process.execPath, [GATE_PROGRAM, 'token', ...args], { env })).stdout.trim();
-  };
-  const claims = (token: string) =>
-    JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as JsonObject;
-
-  it('prints a token with which an agent without a certificate calls', async () => {
-    const token = await gateToken();
-    expect(claims(token)).toMatchObject({ tenant: 'acme', sub: 'support-bot' });
-    const answer = await own.stranger().call('list_files', {}, { headers: bearer(token) });
-    expect(answer.status).toBe(200);
-    expect(await own.rows(answer.correlationId)).toEqual(
-      expect.arrayContaining([expect.objectContaining({ event_kind: 'proxy.verdict', agent_id: 'support-bot' })]),
-    );
-  }, 60_000);
-
-  it('prints one for whatever agent and time is asked for, and refuses names that are none', async () => {
-    const token = await gateToken('dev-agent', '--tenant', 'globex', '--hours', '0.001');
-    expect(claims(token)).toMatchObject({ tenant: 'globex', sub: 'dev-agent' });
-    await expect(gateToken('../x')).rejects.toMatchObject({ code: 2 });
-    await expect(gateToken('--hours', '0')).rejects.toMatchObject({ code: 2 });
-  }, 60_000);
-
-  it('keeps the key to itself', () => {
-    expect(statSync(own.development.token_issuer?.key ?? '').mode & 0o777).toBe(0o600);
-  });
 });

@@ -11,6 +11,7 @@ import { PROJECT_ROOT } from '../../config/project-root.js';
 import { FREE_PORTS } from '../../stack/process-settings.js';
 import type { DevelopmentFile } from '../../stack/development-file.js';
 import { type AgentClient, createAgentClient, createHttp, type Http, type Reply } from './agent.js';
+import { endsWithThisProcess } from './ends-with-this-process.js';
 import { timePasses } from './waiting.js';
 
 /** The whole of Gate as a user runs it: `gate start` in a process of its own, over a folder and ports of its own. */
@@ -85,10 +86,10 @@ export async function startStack({ env = {}, stateDir: given, quiet = true }: St
   });
   let output = '';
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (output += chunk.toString()));
-  endWithThisProcess(child);
   const ended = new Promise<string>((resolve) => {
     child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
   });
+  if (child.pid !== undefined) endsWithThisProcess(child.pid, ended);
   const up = await Promise.race([ended, appears(file, child)]);
   if (up !== true) {
     const why = `gate start: ${up}\n${output}${logTail(stateDir)}`;
@@ -193,22 +194,6 @@ async function appears(file: string, child: ChildProcess): Promise<true> {
     await timePasses(50, 'until the next look');
   }
   return true;
-}
-
-/**
- * A test run that ends early, however it ends, must not leave a stack behind: a shell holds the reading end of a pipe whose writing end only
- * this process has, and tells Gate to stop when it closes. Gate then ends its own children tidily.
- */
-function endWithThisProcess(child: ChildProcess): void {
-  const watch = spawn('/bin/sh', ['-c', 'cat >/dev/null; kill -TERM "$1"', 'sh', String(child.pid)], {
-    stdio: ['pipe', 'ignore', 'ignore'],
-    detached: true,
-  });
-  watch.unref();
-  (watch.stdin as unknown as { unref(): void }).unref();
-  child.once('exit', () => {
-    if (watch.pid !== undefined && watch.exitCode === null) process.kill(-watch.pid, 'SIGKILL');
-  });
 }
 
 const logTail = (stateDir: string): string => {

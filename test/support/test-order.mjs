@@ -5,6 +5,7 @@
 const FIRST = [
   /fault\/kill-points/,
   /fault\//,
+  /spec\/running-stack/,
   /e2e\//,
   /spec\//,
   /workflows\/[\w-]+\/workflow\.test/,

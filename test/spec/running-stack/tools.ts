@@ -1,24 +1,19 @@
 import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { JsonObject } from '../../contracts/json.js';
-import type { AgentClient, Http } from '../support/agent.js';
-import { commandLine } from '../support/command.js';
-import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
+import type { JsonObject } from '../../../contracts/json.js';
+import type { AgentClient, Http } from '../../support/agent.js';
+import { commandLine } from '../../support/command.js';
+import { gate } from '../../support/running-stack.js';
 
-let gate: TestStack;
 let bot: AgentClient;
 let console_: Http;
 const command = commandLine(() => gate.stateDir);
 beforeAll(async () => {
-  gate = await startStack();
   bot = await gate.agent('tools-bot');
   console_ = gate.consoleAtProxy();
-}, STACK_START_LIMIT_MS);
-afterAll(async () => {
-  await command.stop();
-  await gate?.stop();
 });
+afterAll(() => command.stop());
 
 const cli = (...args: string[]) => command.done(['tools', ...args], { GATE_STATE_DIR: gate.stateDir });
 const body: JsonObject = { tool: 'create_issue', class: 'change' };

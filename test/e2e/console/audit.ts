@@ -1,54 +1,30 @@
-import { createPublicKey, generateKeyPairSync } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { createPublicKey } from 'node:crypto';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Browser, Page } from 'playwright-core';
-import { verifyRegulatoryBundle } from '../../adapters/evidence/regulatory/verify-bundle.js';
-import { chromiumPath, openBrowser } from '../support/browser.js';
-import { needs } from '../support/needs.js';
-import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
-import { eventually } from '../support/waiting.js';
+import { expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { verifyRegulatoryBundle } from '../../../adapters/evidence/regulatory/verify-bundle.js';
+import { needs } from '../../support/needs.js';
+import { browser, exportKey, folder, gate, hasBrowser, inBrowser } from '../../support/running-console.js';
+import { eventually } from '../../support/waiting.js';
 
-const executable = chromiumPath();
-const inBrowser = executable === null ? describe.skip : describe;
 const LIMIT_MS = 120_000;
 
-inBrowser(`the audit of the console in a browser${needs('chromium', executable !== null)}`, () => {
-  let stack: TestStack;
-  let browser: Browser;
-  const { privateKey } = generateKeyPairSync('ed25519');
-  let folder: string;
-  beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'gate-console-audit-'));
-    const file = join(folder, 'export.pem');
-    writeFileSync(file, privateKey.export({ type: 'pkcs8', format: 'pem' }), { mode: 0o600 });
-    [stack, browser] = await Promise.all([
-      startStack({ env: { GATE_LEDGER_EXPORT_KEY_FILE: file } }),
-      openBrowser(executable ?? ''),
-    ]);
-  }, STACK_START_LIMIT_MS);
-  afterAll(async () => {
-    await browser?.close();
-    await stack?.stop();
-    rmSync(folder, { recursive: true, force: true });
-  }, LIMIT_MS);
-
+inBrowser(`the audit of the console in a browser${needs('chromium', hasBrowser)}`, () => {
   const signedIn = async (javaScriptEnabled = true): Promise<{ page: Page; complaints: string[] }> => {
     const page = await (await browser.newContext({ javaScriptEnabled, acceptDownloads: true })).newPage();
     const complaints: string[] = [];
     page.on('console', (message) => void (message.type() === 'error' && complaints.push(message.text())));
     page.on('pageerror', (error) => void complaints.push(error.message));
     page.on('dialog', (dialog) => void complaints.push(`a dialog: ${dialog.message()}`));
-    await page.goto(`${stack.development.console.url}/login`);
-    await page.getByLabel('Operator token').fill(stack.development.operator_token);
+    await page.goto(`${gate.development.console.url}/login`);
+    await page.getByLabel('Operator token').fill(gate.development.operator_token);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.waitForURL(/:\d+\/$/);
     return { page, complaints };
   };
-  const at = (path: string) => `${stack.development.console.url}${path}`;
+  const at = (path: string) => `${gate.development.console.url}${path}`;
   const called = async (tool: string, args: Record<string, string | number> = {}) => {
-    const agent = await stack.agent();
+    const agent = await gate.agent();
     const { correlationId } = await agent.call(tool, args);
     return correlationId;
   };
@@ -91,7 +67,7 @@ inBrowser(`the audit of the console in a browser${needs('chromium', executable !
       const download = await begun;
       const bundle = join(folder, download.suggestedFilename());
       await download.saveAs(bundle);
-      const publicKeyPem = createPublicKey(privateKey).export({ type: 'spki', format: 'pem' }).toString();
+      const publicKeyPem = createPublicKey(exportKey).export({ type: 'spki', format: 'pem' }).toString();
       expect(await verifyRegulatoryBundle(bundle, { publicKeyPem })).toMatchObject({ valid: true });
       expect(complaints).toEqual([]);
       await page.context().close();
@@ -104,7 +80,7 @@ inBrowser(`the audit of the console in a browser${needs('chromium', executable !
     async (scripts) => {
       const { page, complaints } = await signedIn(scripts);
       const cid = await called('wire_transfer', { from: 'operating', to: '<img src=x onerror=alert(1)>', amount: 25 });
-      await stack.rows(cid, (kinds) => kinds.includes('hil.created'));
+      await gate.rows(cid, (kinds) => kinds.includes('hil.created'));
       await page.goto(at('/audit'));
       await page.getByRole('textbox', { name: 'Agent' }).fill('SUPPORT-*');
       await page.getByRole('textbox', { name: 'Tool' }).fill('wire_transfer');

@@ -1,22 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { JsonObject } from '../../contracts/json.js';
-import type { AgentClient } from '../support/agent.js';
-import { commandLine } from '../support/command.js';
-import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
-import { eventually } from '../support/waiting.js';
+import type { JsonObject } from '../../../contracts/json.js';
+import type { AgentClient } from '../../support/agent.js';
+import { commandLine } from '../../support/command.js';
+import { gate } from '../../support/running-stack.js';
+import { eventually } from '../../support/waiting.js';
 
-let gate: TestStack;
 let bot: AgentClient;
 const command = commandLine(() => gate.stateDir);
 beforeAll(async () => {
-  gate = await startStack();
-  bot = await gate.agent('support-bot');
-}, STACK_START_LIMIT_MS);
-afterAll(async () => {
-  await command.stop();
-  await gate?.stop();
+  bot = await gate.agent('uncertain-bot');
 });
+afterAll(() => command.stop());
 
 const cli = (...args: string[]) => command.done(['uncertain', ...args], { GATE_STATE_DIR: gate.stateDir });
 const asOperator = () => ({ authorization: `Bearer ${gate.development.operator_token}` });

@@ -1,20 +1,15 @@
 import { createHash, randomUUID, sign } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Json, JsonObject } from '../../contracts/json.js';
-import { canonicalJson } from '../../domain/crypto/digest.js';
-import { openLite } from '../support/lite.js';
-import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
+import { describe, expect, it } from '@jest/globals';
+import type { Json, JsonObject } from '../../../contracts/json.js';
+import { canonicalJson } from '../../../domain/crypto/digest.js';
+import { openLite } from '../../support/lite.js';
+import { gate } from '../../support/running-stack.js';
 
-let stack: TestStack;
-beforeAll(async () => {
-  stack = await startStack();
-}, STACK_START_LIMIT_MS);
-afterAll(() => stack.stop(), 150_000);
-
+const AGENT = 'receipts-bot';
 const sha256 = (text: string) => `sha256:${createHash('sha256').update(text).digest('hex')}`;
-const keyOf = (agent: string) => readFileSync(join(stack.stateDir, 'pki', 'agents', 'acme', `${agent}.key`), 'utf8');
+const keyOf = (agent: string) => readFileSync(join(gate.stateDir, 'pki', 'agents', 'acme', `${agent}.key`), 'utf8');
 const REPEATED = [
   'authorization_id',
   'idempotency_id',
@@ -29,8 +24,8 @@ const REPEATED = [
 ];
 
 /** A call that Gate allowed, and what a host may say of it afterwards. */
-async function allowed(agent = 'support-bot'): Promise<JsonObject> {
-  const bot = await stack.agent(agent);
+async function allowed(agent = AGENT): Promise<JsonObject> {
+  const bot = await gate.agent(agent);
   const { correlationId, status } = await bot.call('list_files', {}, { contract: 'decision' });
   expect(status).toBe(200);
   const authorization = (await bot.request('GET', `/authorizations/${correlationId}`)).body;
@@ -44,14 +39,14 @@ async function allowed(agent = 'support-bot'): Promise<JsonObject> {
     effect_id: 'effect-1',
   };
 }
-function signed(receipt: JsonObject, key = keyOf('support-bot')): JsonObject {
+function signed(receipt: JsonObject, key = keyOf(AGENT)): JsonObject {
   const signature = sign('sha256', Buffer.from(canonicalJson(receipt)), { key, dsaEncoding: 'ieee-p1363' });
   const { credential_fingerprint = null } = receipt;
   const value = signature.toString('base64url');
   return { ...receipt, workload_signature: { algorithm: 'ES256', credential_fingerprint, value } };
 }
-const deliver = async (receipt: JsonObject, agent = 'support-bot', headers: Record<string, string> = {}) =>
-  (await stack.agent(agent)).request('POST', '/execution-receipts', { body: receipt, headers });
+const deliver = async (receipt: JsonObject, agent = AGENT, headers: Record<string, string> = {}) =>
+  (await gate.agent(agent)).request('POST', '/execution-receipts', { body: receipt, headers });
 
 describe('a receipt of a host', () => {
   it('is one row with both signatures, however often it is delivered', async () => {
@@ -69,14 +64,12 @@ describe('a receipt of a host', () => {
       },
     ]);
     expect(again.body).toEqual(first.body);
-    const rows = await stack.rows(receipt['correlation_id'] as string, (kinds) =>
-      kinds.includes('execution.completed'),
-    );
+    const rows = await gate.rows(receipt['correlation_id'] as string, (kinds) => kinds.includes('execution.completed'));
     const recorded = rows.filter(({ event_kind }) => event_kind === 'execution.completed');
     expect(recorded).toHaveLength(1);
     expect(recorded[0]).toMatchObject({
       authorized: true,
-      agent_id: 'support-bot',
+      agent_id: AGENT,
       tool_name: 'list_files',
       policy_decision: {
         effect_id: 'effect-1',
@@ -86,7 +79,7 @@ describe('a receipt of a host', () => {
         identity_signature: first.body['identity_signature'],
       },
     });
-    expect((await stack.verify()).valid).toBe(true);
+    expect((await gate.verify()).valid).toBe(true);
   });
 
   it('stands: another one of the same call is refused', async () => {
@@ -127,19 +120,19 @@ describe('a receipt of a host', () => {
     const refused = await deliver(make(receipt));
     expect(refused).toMatchObject({ status: 400, body: { error: 'execution_receipt_invalid' } });
     expect(refused.text).toMatch(why);
-    const kinds = (await stack.rows(receipt['correlation_id'] as string)).map(({ event_kind }) => event_kind);
+    const kinds = (await gate.rows(receipt['correlation_id'] as string)).map(({ event_kind }) => event_kind);
     expect(kinds).not.toContain('execution.completed');
   });
 
   it('is that of the agent whose call it was, with the certificate that the call came with', async () => {
     const receipt = signed(await allowed());
     expect((await deliver(receipt, 'build-bot')).status).toBe(404);
-    expect((await stack.stranger().request('POST', '/execution-receipts', { body: receipt })).status).toBe(401);
+    expect((await gate.stranger().request('POST', '/execution-receipts', { body: receipt })).status).toBe(401);
   });
 
   it('is of a call that was allowed, and of a decision', async () => {
     const receipt = await allowed();
-    const bot = await stack.agent();
+    const bot = await gate.agent(AGENT);
     const executed = (await bot.call('list_files')).correlationId;
     const denied = (await bot.call('delete_file', {}, { contract: 'decision' })).correlationId;
     for (const correlation_id of [executed, denied, randomUUID()])
@@ -148,8 +141,8 @@ describe('a receipt of a host', () => {
 });
 
 it('lite, which knows no certificates, records no receipt', async () => {
-  const gate = await openLite();
-  const answer = await gate.send('POST', '/execution-receipts', { body: {} });
+  const lite = await openLite();
+  const answer = await lite.send('POST', '/execution-receipts', { body: {} });
   expect(answer).toMatchObject({ status: 403, body: { error: 'certificate_required', layer: 'identity' } });
-  await gate.close();
+  await lite.close();
 }, 60_000);

@@ -1,24 +1,21 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { JsonObject } from '../../contracts/json.js';
-import { createAuthority, issueLeaf, type LeafProfile } from '../../stack/certificates/certificate-authority.js';
-import { issueAgent } from '../../stack/certificates/dev-pki.js';
-import { type AgentClient, exchange, type Identity, openTls, rpc, SELECTORS } from '../support/agent.js';
-import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
-import { eventually } from '../support/waiting.js';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import type { JsonObject } from '../../../contracts/json.js';
+import { createAuthority, issueLeaf, type LeafProfile } from '../../../stack/certificates/certificate-authority.js';
+import { issueAgent } from '../../../stack/certificates/dev-pki.js';
+import { type AgentClient, exchange, type Identity, openTls, rpc, SELECTORS } from '../../support/agent.js';
+import { gate } from '../../support/running-stack.js';
+import { eventually } from '../../support/waiting.js';
 
 const V4 = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const EXECUTE = 'server-execution';
 const DAY_MS = 86_400_000;
 
-let gate: TestStack;
 let bot: AgentClient;
 beforeAll(async () => {
-  gate = await startStack();
   bot = await gate.agent('support-bot');
-}, STACK_START_LIMIT_MS);
-afterAll(() => gate?.stop());
+});
 
 const selected = (id: string = randomUUID()) => ({ ...SELECTORS[EXECUTE], 'x-gate-idempotency-id': id });
 const toolCall = (name: string, args: JsonObject = {}) => rpc('tools/call', { name, arguments: args }, 1);

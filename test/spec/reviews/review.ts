@@ -1,47 +1,15 @@
 import { createHmac, randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { JsonObject } from '../../contracts/json.js';
-import { type AgentClient, type CallOptions, createHttp, type Http } from '../support/agent.js';
-import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
-import { eventually, timePasses } from '../support/waiting.js';
+import type { JsonObject } from '../../../contracts/json.js';
+import { type AgentClient, type CallOptions, createHttp, type Http } from '../../support/agent.js';
+import { chat, gate, TEAMS_SECRET } from '../../support/running-reviews.js';
+import { eventually, timePasses } from '../../support/waiting.js';
 
-let gate: TestStack;
 let bot: AgentClient;
-let slack: Server;
-/** What the bot of a chat posted and changed. */
-const posted: { readonly path: string; readonly text: string }[] = [];
-const TEAMS_SECRET = Buffer.from('a-signing-secret-of-a-chat');
 beforeAll(async () => {
-  slack = createServer((request, response) => {
-    let text = '';
-    request.setEncoding('utf8').on('data', (part: string) => (text += part));
-    request.on('end', () => {
-      posted.push({ path: request.url ?? '', text });
-      response.end(JSON.stringify({ ok: true, channel: 'C1', ts: '1.1' }));
-    });
-  });
-  await new Promise<void>((resolve) => slack.listen(0, '127.0.0.1', resolve));
-  gate = await startStack({
-    env: {
-      // Calls of the strict tier expire while a test waits; those of the standard tier stay.
-      GATE_REVIEW_TTL_STRICT_SECS: '2',
-      GATE_HIL_SLACK_API_URL: `http://127.0.0.1:${(slack.address() as AddressInfo).port}`,
-      GATE_HIL_SLACK_BOT_TOKEN: 'xoxb-for-this-test-only',
-      GATE_HIL_SLACK_CHANNEL: 'C1',
-      GATE_HIL_TEAMS_SIGNING_SECRET: TEAMS_SECRET.toString('base64'),
-      GATE_HIL_SIMULATOR_TENANT: 'acme',
-    },
-  });
   bot = await gate.agent('support-bot');
-}, STACK_START_LIMIT_MS);
-afterAll(async () => {
-  await gate?.stop();
-  slack?.closeAllConnections();
-  slack?.close();
 });
 
 const transfer = (amount: number): JsonObject => ({ from: 'operating', to: 'vendor', amount });
@@ -514,8 +482,8 @@ describe('a chat', () => {
     ).toBe(200);
     const parked = await park(11);
     const shows = (path: string, words: string) => () =>
-      posted.find(
-        (each) => each.path === path && each.text.includes(words) && each.text.includes(parked.correlationId),
+      chat.received.find(
+        (each) => each.path === path && each.body.includes(words) && each.body.includes(parked.correlationId),
       );
     await eventually('the card', shows('/chat.postMessage', 'A call waits for a decision'));
     const row = await gate.operator.rowOf(parked.correlationId);
@@ -530,7 +498,7 @@ describe('a chat', () => {
     expect(rows.find(({ event_kind }) => event_kind === 'hil.approved')).toMatchObject({
       policy_decision: { decided_by: 'operator:dev', decided_via: 'teams-card', approver_provenance: 'teams-card' },
     });
-    expect(posted.map(({ text }) => text).join()).not.toContain('vendor');
+    expect(chat.received.map(({ body }) => body).join()).not.toContain('vendor');
     await eventually('both deliveries', async () => {
       const { notifications } = (await gate.operator.rowOf(parked.correlationId)) as { notifications?: JsonObject[] };
       return notifications?.length === 2 && notifications.every(({ state }) => state === 'delivered');

@@ -4,9 +4,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { openLite } from '../support/lite.js';
-import { needs } from '../support/needs.js';
-import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
+import { openLite } from '../../support/lite.js';
+import { needs } from '../../support/needs.js';
+import { gate } from '../../support/running-stack.js';
 
 const SCHEMATHESIS = process.env['GATE_TEST_SCHEMATHESIS'] ?? 'schemathesis';
 const isThere = spawnSync(SCHEMATHESIS, ['--version']).status === 0;
@@ -24,16 +24,14 @@ const CHECKS = [
   'response_schema_conformance',
 ];
 
-let gate: TestStack;
 let folder: string;
 let lite: Awaited<ReturnType<typeof openLite>>;
 beforeAll(async () => {
   if (!isThere) return;
   folder = mkdtempSync(join(tmpdir(), 'gate-fuzz-'));
-  [gate, lite] = await Promise.all([startStack(), openLite()]);
-}, STACK_START_LIMIT_MS);
+  lite = await openLite();
+}, 60_000);
 afterAll(async () => {
-  await gate?.stop();
   await lite?.close();
   if (folder) rmSync(folder, { recursive: true, force: true });
 });

@@ -1,57 +1,19 @@
 import { createHmac, randomUUID } from 'node:crypto';
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { AgentClient } from '../support/agent.js';
-import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
-import { eventually, timePasses } from '../support/waiting.js';
+import type { ServerResponse } from 'node:http';
+import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { AgentClient } from '../../support/agent.js';
+import { answers, CALLBACK_SECRET as SECRET, callbacks, gate } from '../../support/running-reviews.js';
+import { eventually, timePasses } from '../../support/waiting.js';
 
-const SECRET = 'a secret that only Gate and this receiver know';
-
-interface Received {
-  readonly path: string;
-  readonly headers: IncomingHttpHeaders;
-  readonly body: string;
-}
-
-/** A receiver on loopback; what it answers is the test's to choose, by path. */
-const received: Received[] = [];
-const answers = new Map<string, (response: ServerResponse, attempt: number) => void>();
-const receiver = createServer((request, response) => {
-  let body = '';
-  request.on('data', (chunk: Buffer) => (body += chunk.toString()));
-  request.on('end', () => {
-    const path = request.url ?? '';
-    received.push({ path, headers: request.headers, body });
-    const answer = answers.get(path);
-    if (answer) answer(response, at(path).length);
-    else response.writeHead(204).end();
-  });
-});
-const at = (path: string) => received.filter((call) => call.path === path);
+const at = (path: string) => callbacks.received.filter((call) => call.path === path);
 const arrives = (path: string, count = 1) =>
   eventually(`${count} callbacks at ${path}`, () => (at(path).length >= count ? at(path) : null));
 
-let gate: TestStack;
 let bot: AgentClient;
 let origin: string;
 beforeAll(async () => {
-  await new Promise<void>((listening) => receiver.listen(0, '127.0.0.1', listening));
-  const { port } = receiver.address() as { port: number };
-  origin = `http://127.0.0.1:${port}`;
-  gate = await startStack({
-    env: {
-      GATE_PROXY_CALLBACK_ALLOWLIST: `${origin}/hooks`,
-      GATE_CALLBACK_ALLOW_PRIVATE: `127.0.0.1:${port}`,
-      GATE_CALLBACK_SECRET: SECRET,
-      GATE_REVIEW_TTL_STRICT_SECS: '2',
-    },
-  });
-  bot = await gate.agent('support-bot');
-}, STACK_START_LIMIT_MS);
-afterAll(async () => {
-  receiver.closeAllConnections();
-  receiver.close();
-  await gate?.stop();
+  origin = `http://${callbacks.host}`;
+  bot = await gate.agent('callback-bot');
 });
 afterEach(() => answers.clear());
 

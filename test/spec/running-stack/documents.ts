@@ -1,12 +1,12 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { PROJECT_ROOT } from '../../config/project-root.js';
-import type { JsonObject } from '../../contracts/json.js';
-import { GATE_OWN_ROUTES, ROUTE_AUTHORITY } from '../../contracts/route-authority.js';
-import { LISTENING_SERVICES } from '../../stack/services.js';
-import { openLite } from '../support/lite.js';
-import { STACK_START_LIMIT_MS, startStack, type TestStack } from '../support/stack.js';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { PROJECT_ROOT } from '../../../config/project-root.js';
+import type { JsonObject } from '../../../contracts/json.js';
+import { GATE_OWN_ROUTES, ROUTE_AUTHORITY } from '../../../contracts/route-authority.js';
+import { LISTENING_SERVICES } from '../../../stack/services.js';
+import { openLite } from '../../support/lite.js';
+import { gate } from '../../support/running-stack.js';
 
 const FOLDER = join(PROJECT_ROOT, 'docs', 'openapi');
 /** `GATE_TEST_OPENAPI=write` writes what the services say now. */
@@ -18,9 +18,7 @@ interface Document {
 }
 
 const documents = new Map<string, string>();
-let gate: TestStack;
 beforeAll(async () => {
-  gate = await startStack();
   for (const { name, key } of LISTENING_SERVICES) {
     const { text } = await gate.health(key ?? name, '/openapi.json');
     documents.set(name, printed(text));
@@ -28,8 +26,7 @@ beforeAll(async () => {
   const lite = await openLite();
   documents.set('lite', printed(await (await fetch(`${lite.lite.url}/openapi.json`)).text()));
   await lite.close();
-}, STACK_START_LIMIT_MS);
-afterAll(() => gate?.stop());
+}, 60_000);
 
 const printed = (text: string): string => `${JSON.stringify(JSON.parse(text), null, 2)}\n`;
 const parsed = (name: string): Document => JSON.parse(documents.get(name) ?? '{}') as Document;

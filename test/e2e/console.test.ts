@@ -1,0 +1,3 @@
+// The console before the whole product in a browser: one stack and one browser for both parts.
+import './console/audit.js';
+import './console/queue.js';
