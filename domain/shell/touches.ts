@@ -100,7 +100,9 @@ interface Called {
 export function changesVital({ program, args, paths }: Called & { readonly paths: Paths }): boolean {
   if (READERS.has(program) || OWN_RULES.has(program)) return false;
   if (program === 'git' && GIT_READS.has(verbOfGit(args) ?? 'help'))
-    return args.some((arg) => arg.startsWith('--output=') && isVital(arg, paths));
+    return args.some(
+      (arg, at) => arg.startsWith('--o') && [arg, args[at + 1] ?? ''].some((one) => isVital(one, paths)),
+    );
   const short = READS_BEHIND[program] ?? '';
   // Of what is copied the first word is read: `git clone /usr/src/x y`.
   let isFirst = READS_FIRST.has(program) || (program === 'git' && verbOfGit(args) === 'clone' && args.length > 2);
@@ -109,7 +111,13 @@ export function changesVital({ program, args, paths }: Called & { readonly paths
     if (arg.startsWith('-') && arg.length > 1) return !readsBy(arg, short) && isVital(arg, paths);
     const before = args[at - 1] ?? '';
     const isValue = before.startsWith('-') && before.length > 1 && !before.includes('=');
-    if (isValue) return !readsBy(before, short) && (!readsOperands || mayTakeValue(before)) && isVital(arg, paths);
+    if (isValue) {
+      if (readsBy(before, short) || (readsOperands && !mayTakeValue(before)) || !isVital(arg, paths)) return false;
+      // `bash -x /usr/local/bin/a.sh`: most options of an interpreter take nothing.
+      const runs = isFirst && !before.startsWith('--') && READS_FIRST.has(program);
+      isFirst &&= !runs;
+      return !runs;
+    }
     if (readsOperands || (program === 'git' && arg === 'clone')) return false;
     if (isFirst) {
       isFirst = false;
@@ -126,7 +134,8 @@ function isVital(word: string, paths: Paths): boolean {
   if (!MAY_BE_PATH.test(word)) return false;
   const value = VALUE.exec(word)?.[0] ?? /^--[a-z][a-z-]{0,40}=/i.exec(word)?.[0];
   const parts = word.startsWith('-')
-    ? [word.slice(value?.length ?? 2)]
+    ? // `-sD/etc/x`: where options are put together, a path begins with its first sign.
+      [word.slice(value?.length ?? 2), ...(value === undefined ? [word.slice(Math.max(2, word.search(/[/~\\]/)))] : [])]
     : [word, ...(value === undefined ? [] : [word.slice(value.length)])];
   return parts.some((part) => MAY_BE_PATH.test(part) && paths.isVitalFile(part));
 }
