@@ -1,6 +1,6 @@
 import { words } from '../text.js';
 import { filesWritten } from './sed.js';
-import type { Call } from './programs.js';
+import type { Paths } from './paths.js';
 
 /**
  * Which of the words of a program name what it changes. No list has all that writes, so every word counts that is not known to be read: a
@@ -15,7 +15,8 @@ const READERS = words(
   fuser jq column fold fmt paste join comm expand look diff3 sdiff zcat bzcat xzcat man info help getent getfacl lsattr namei ps top htop
   pgrep pidof free vmstat ping dig nslookup host whatis apropos locate command hash eval alias export declare typeset readonly local unset
   set read trap umask ulimit wait sleep seq exit return break continue for case select function let getopts shift ssh docker podman nerdctl
-  docker-compose podman-compose kubectl oc k3s k helm gpg-agent journalctl systemd-analyze nginx httpd apachectl sshd sysctl`,
+  docker-compose podman-compose kubectl oc k3s k helm gpg-agent journalctl systemd-analyze nginx httpd apachectl sshd sysctl ssh-add
+  configure`,
 );
 /** Their own rules tell which of their words they write (programs.ts). */
 const OWN_RULES = words(
@@ -24,7 +25,7 @@ const OWN_RULES = words(
 );
 /** Their first word is what they run or read. */
 const READS_FIRST = words(
-  `sh bash zsh dash ksh ash fish csh tcsh python python2 python3 pypy pypy3 node nodejs deno bun php lua uniq xxd split csplit pwsh powershell tclsh osascript`,
+  `sh bash zsh dash ksh ash fish csh tcsh python python2 python3 pypy pypy3 node nodejs deno bun php lua uniq xxd split csplit pytest phpunit mocha convert pwsh powershell tclsh osascript`,
 );
 /** What is no option of theirs they read. */
 const READS_OPERANDS = words(
@@ -46,6 +47,9 @@ const READS_BEHIND: Readonly<Record<string, string>> = Object.assign(Object.crea
   psql: 'f',
   ansible: 'i',
   'ansible-playbook': 'i',
+  ffmpeg: 'i',
+  java: 'c',
+  javac: 'c',
   pip: 'rc',
   pip3: 'rc',
   xargs: 'a',
@@ -87,11 +91,18 @@ function verbOfGit(args: readonly string[]): string | undefined {
   );
 }
 
+interface Called {
+  readonly program: string;
+  readonly args: readonly string[];
+}
+
 /** Whether a program that is no known reader has a vital path among its words. */
-export function changesVital({ program, args, paths }: Omit<Call, 'command'>): boolean {
+export function changesVital({ program, args, paths }: Called & { readonly paths: Paths }): boolean {
   if (READERS.has(program) || OWN_RULES.has(program)) return false;
   if (program === 'git' && GIT_READS.has(verbOfGit(args) ?? 'help'))
-    return args.some((arg) => arg.startsWith('--output=') && isVital(arg, paths));
+    return args.some(
+      (arg, at) => arg.startsWith('--o') && [arg, args[at + 1] ?? ''].some((one) => isVital(one, paths)),
+    );
   const short = READS_BEHIND[program] ?? '';
   // Of what is copied the first word is read: `git clone /usr/src/x y`.
   let isFirst = READS_FIRST.has(program) || (program === 'git' && verbOfGit(args) === 'clone' && args.length > 2);
@@ -100,7 +111,13 @@ export function changesVital({ program, args, paths }: Omit<Call, 'command'>): b
     if (arg.startsWith('-') && arg.length > 1) return !readsBy(arg, short) && isVital(arg, paths);
     const before = args[at - 1] ?? '';
     const isValue = before.startsWith('-') && before.length > 1 && !before.includes('=');
-    if (isValue) return !readsBy(before, short) && (!readsOperands || mayTakeValue(before)) && isVital(arg, paths);
+    if (isValue) {
+      if (readsBy(before, short) || (readsOperands && !mayTakeValue(before)) || !isVital(arg, paths)) return false;
+      // `bash -x /usr/local/bin/a.sh`: most options of an interpreter take nothing.
+      const runs = isFirst && !before.startsWith('--') && READS_FIRST.has(program);
+      isFirst &&= !runs;
+      return !runs;
+    }
     if (readsOperands || (program === 'git' && arg === 'clone')) return false;
     if (isFirst) {
       isFirst = false;
@@ -113,18 +130,19 @@ export function changesVital({ program, args, paths }: Omit<Call, 'command'>): b
 /** `-o FILE`, `--trace FILE`: of options put together only the last takes a value. */
 const mayTakeValue = (option: string): boolean => option.startsWith('--') || /^-[A-Za-z]{1,8}$/.test(option);
 
-function isVital(word: string, paths: Call['paths']): boolean {
+function isVital(word: string, paths: Paths): boolean {
   if (!MAY_BE_PATH.test(word)) return false;
   const value = VALUE.exec(word)?.[0] ?? /^--[a-z][a-z-]{0,40}=/i.exec(word)?.[0];
   const parts = word.startsWith('-')
-    ? [word.slice(value?.length ?? 2)]
+    ? // `-sD/etc/x`: where options are put together, a path begins with its first sign.
+      [word.slice(value?.length ?? 2), ...(value === undefined ? [word.slice(Math.max(2, word.search(/[/~\\]/)))] : [])]
     : [word, ...(value === undefined ? [] : [word.slice(value.length)])];
   return parts.some((part) => MAY_BE_PATH.test(part) && paths.isVitalFile(part));
 }
 
 const AWK_WRITES = />{1,2}\s{0,8}"([^"\n]{1,512})"/g;
 /** The files that a program in the arguments writes: of sed, of awk. */
-export function filesMade({ program, args }: Pick<Call, 'program' | 'args'>): readonly string[] {
+export function filesMade({ program, args }: Called): readonly string[] {
   if (program === 'sed' || program === 'gsed')
     return args.flatMap((arg) => filesWritten(arg.replace(/^-[a-zA-Z]{0,8}e|^--expression=/, '')));
   if (/^[gm]?awk$/.test(program))
@@ -133,7 +151,7 @@ export function filesMade({ program, args }: Pick<Call, 'program' | 'args'>): re
 }
 
 /** Whether what stands before a program names something vital that is no variable, no folder to be in and no program: `time -o /etc/x`. */
-export const changesByPrefix = (before: readonly string[], paths: Call['paths']): boolean =>
+export const changesByPrefix = (before: readonly string[], paths: Paths): boolean =>
   before.some((word, at) => {
     const option = before[at - 1] ?? '';
     const isOwn = word.startsWith('-') ? word.length > 2 : /^-[\w-]{1,40}$/.test(option);

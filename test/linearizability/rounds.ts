@@ -36,7 +36,7 @@ const TTL_SECS = 20;
 const OPERATIONS = 6;
 const SPREAD_MS = 400;
 /** Reviews that are worked on at the same time. */
-const TOGETHER = 6;
+const TOGETHER = 16;
 /** What somebody saw in an answer is the operation of a client of its own. */
 const SEEN = 100;
 
