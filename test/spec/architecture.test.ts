@@ -16,7 +16,7 @@ describe('ARCHITECTURE.md', () => {
   it('says of every folder of more than ten files, tests aside, what belongs there', () => {
     const counts = new Map<string, number>();
     for (const file of files)
-      if (!file.endsWith('.test.ts') && file.includes('/'))
+      if (!/\.test\.tsx?$/.test(file) && file.includes('/'))
         counts.set(dirname(file), (counts.get(dirname(file)) ?? 0) + 1);
     const large = [...counts].filter(([, count]) => count > 10).map(([folder]) => folder);
     expect(large.length).toBeGreaterThan(10);

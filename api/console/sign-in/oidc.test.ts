@@ -363,16 +363,16 @@ describe('a session by a provider', () => {
       tokens += 1;
       return tokens === 1 ? claims : { ...claims, ...over };
     };
-    const { open } = console.sessions;
+    const { enter } = console.sessions;
     const opening: (() => void)[] = [];
     Object.assign(console.sessions, {
-      async open(who: Parameters<typeof open>[0]) {
-        // Neither opens before both are about to.
+      async enter(who: Parameters<typeof enter>[0]) {
+        // Neither enters before both are about to.
         await new Promise<void>((go) => {
           opening.push(go);
           if (opening.length === 2) for (const each of opening) each();
         });
-        return open(who);
+        return enter(who);
       },
     });
     await Promise.all([one.get(first), other.get(second)]);
