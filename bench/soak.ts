@@ -65,7 +65,7 @@ export async function runSoak({ minutes, say }: SoakOptions): Promise<void> {
       notes: [
         `The rate that ${CONCURRENT} callers reach together in ${MEASURED_MS / 1000} s is measured first; calls then begin at ${SHARE * 100} % of it, whether or not earlier ones were answered, and a late begin counts as latency.`,
         'The mix: three allowed calls, one denied, one list of tools. Errors: answers that are neither 2xx nor 4xx, and 429.',
-        'mib_per_minute: the slope of the resident memory over the second half, by least squares. Caches fill in the first half.',
+        'mib_per_minute: the slope of the resident memory over the second half, by least squares. Caches fill and V8 takes its heap in the first minutes (docs/architecture/lite-speed.md#memory), so less than ten minutes say nothing about a leak.',
         'The stores grow with every call, by design: a record, and rows that cannot be taken back.',
         `Files at the end: engine ${fileMib(doors.stage.engineFile)} MiB.`,
       ],

@@ -124,7 +124,6 @@ export function createCallStreams(options: CallStreamsOptions) {
     return callEvents({ ...of, handler, unknownAfterMs, onDisk, asGateError: options.asGateError });
   }
 }
-export type CallStreams = ReturnType<typeof createCallStreams>;
 
 const nothing = (): void => undefined;
 

@@ -507,7 +507,7 @@ export function conformance(name: string, open: () => Promise<Edition>, startLim
       expect((await send([one], 'server-execution')).body).toMatchObject({ error: 'unsupported_method' });
     });
 
-    it.each(['X-Gate-Grant', 'X-Gate-Actor-Token', 'X-Gate-Attestation', 'X-Gate-Attestation-Absent', 'Authorization'])(
+    it.each(['X-Gate-Grant', 'X-Gate-Actor-Token', 'X-Gate-Attestation', 'X-Gate-Attestation-Absent'])(
       'refuses a call, a control method and a poll that show a credential which nothing judges: %s',
       async (header) => {
         const shows = { [header]: 'eyJhbGciOiJub25lIn0.e30.' };
@@ -520,6 +520,15 @@ export function conformance(name: string, open: () => Promise<Edition>, startLim
         expect([poll.status, poll.body]).toEqual([403, expect.objectContaining(refused)]);
       },
     );
+
+    it('ignores no token: one that nothing reads is refused as such, and one that an issuer would be asked about as invalid', async () => {
+      const shows = { authorization: 'Bearer eyJhbGciOiJub25lIn0.e30.' };
+      const { status, body } = await edition.bot.call('list_files', {}, { headers: shows });
+      expect([
+        [403, 'credential_not_judged'],
+        [401, 'token_invalid'],
+      ]).toContainEqual([status, body['error']]);
+    });
 
     describe('an MCP client that knows nothing of Gate', () => {
       const ACCEPT = { accept: 'application/json, text/event-stream' };

@@ -1,0 +1,48 @@
+import { afterEach, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import { createService, type Service } from '../plugins/service.js';
+import { agentOf } from './mcp-requests.js';
+import { identifyByToken } from './token-callers.js';
+
+let service: Service;
+afterEach(() => service.close());
+
+/** A proxy without an issuer, whose agents show a certificate. */
+async function asked(authorization: string | undefined, readElsewhere?: string) {
+  service = createService({
+    name: 'proxy',
+    logger: pino({ level: 'silent' }),
+    registry: new Registry(),
+    trustDomain: 'gate.local',
+    resolveCaller: () => ({
+      kind: 'agent',
+      spiffe: 'spiffe://gate.local/tenant/acme/agent/bot/instance/0190b8d0-0000-7000-8000-000000000000',
+      callerId: 'agent',
+      fingerprint: 'ab'.repeat(32),
+      tenant: 'acme',
+      agent: 'bot',
+    }),
+  });
+  identifyByToken(service.app, undefined, ({ headers }) => headers.authorization === readElsewhere);
+  service.app.get('/asked', async (request) => ({ agent: agentOf(request).agent ?? null }));
+  const headers = authorization === undefined ? {} : { authorization };
+  const reply = await service.app.inject({ method: 'GET', url: '/asked', headers });
+  return [reply.statusCode, reply.json<{ error?: string; header?: string; agent?: string }>()];
+}
+
+it.each(['Bearer eyJhbGciOiJub25lIn0.e30.', 'Basic YTpi', 'nonsense', ''])(
+  'refuses %j beside a certificate where no issuer is configured: nothing here judges it',
+  async (authorization) => {
+    expect(await asked(authorization)).toEqual([
+      403,
+      expect.objectContaining({ error: 'credential_not_judged', header: 'authorization' }),
+    ]);
+  },
+);
+
+it('takes a request without one, and one whose token is read elsewhere', async () => {
+  expect(await asked(undefined)).toEqual([200, { agent: 'bot' }]);
+  await service.close();
+  expect(await asked('Bearer operators-own', 'Bearer operators-own')).toEqual([200, { agent: 'bot' }]);
+});
