@@ -68,6 +68,8 @@ export function shortest(runs: number, work: () => void): number {
 const SUPERLINEAR = 10;
 /** What grows so steeply from n to 4n grows at least this much from 2n to 4n (four times, if quadratic): less is a step, not growth. */
 const STILL_GROWING = 3;
+/** A ratio that even one run shows to be no more than this is that of linear work: a hiccup does not hide sixteen. */
+const PLAINLY_LINEAR = 5;
 /** Below this many milliseconds a ratio says nothing; superlinear work of the sizes used here takes far more. */
 const MEASURABLE_MS = 25;
 /** Quadratic work of half a second takes eight at four times its size: past that there is nothing left to doubt. */
@@ -88,7 +90,8 @@ function steepTimes(work: (size: number) => () => void, n: number): number[] | n
   const once = shortest(1, large);
   if (once < MEASURABLE_MS) return null;
   const small = work(n);
-  if (!isSteep(shortest(2, small), once)) return null;
+  const first = shortest(1, small);
+  if (once <= PLAINLY_LINEAR * first || !isSteep(Math.min(first, shortest(1, small)), once)) return null;
   const sizes = [small, work(2 * n), large];
   let times: number[] = [];
   for (const runs of [6, 12]) {
