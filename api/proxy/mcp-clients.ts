@@ -311,7 +311,7 @@ export function createMcpClients(options: McpClientsOptions) {
   ): Promise<Answer | { readonly call: { readonly mcp: McpRequest & { kind: 'tool' }; readonly form: RpcForm } }> {
     if (mcp instanceof GateError) throw mcp;
     if (mcp.method === BATCH_METHOD)
-      throw new GateError('unsupported_method', 'a batch is judged and not executed: select gate.decision/v1');
+      throw new GateError('unsupported_method', 'a batch has no form in a session: send it with a contract');
     if (mcp.kind === 'tool') {
       const admitted = { ...form, tool: mcp.method === 'tools/call' || mcp.method === 'call_tool' };
       request.rpc = admitted;
