@@ -40,10 +40,11 @@ import { type AgentCaller, bodyText, demoPrefixOf, header, progressTokenOf, take
 import { agentKey } from './refusals.js';
 import { answerTo, type RpcForm, resultTo, rpcAnswer, type Streamed } from './rpc-answers.js';
 import { createTaskRequests, type Events } from './task-requests.js';
+import { createTaskNews } from './task-news.js';
 import { createTasks } from './tasks.js';
 
 export interface McpClientsOptions {
-  readonly handler: Pick<CallHandler, 'handle' | 'settled' | 'standing' | 'recorded'>;
+  readonly handler: Pick<CallHandler, 'handle' | 'settled' | 'standing' | 'recorded' | 'changed'>;
   readonly controls: Controls;
   readonly sessions: McpSessions;
   readonly streams: EventStreams;
@@ -95,6 +96,7 @@ export function createMcpClients(options: McpClientsOptions) {
   const { withdrawCall, now = Date.now } = options;
   const tasks = createTasks({ handler, store: options.tasks, withdrawCall, unknownAfterMs, now });
   const consoleOf = options.consoleOf ?? (() => undefined);
+  const news = createTaskNews({ tasks, handler, now });
   const askOfTask = createTaskRequests({
     tasks,
     handler,
@@ -151,6 +153,12 @@ export function createMcpClients(options: McpClientsOptions) {
           signal: held.signal,
         });
         void controls.listen(asking(caller, session.can), talk, held.signal);
+        if (servesTasks(session.protocolVersion))
+          void news.listen(
+            { caller, consoleUrl: consoleOf(request) },
+            (task) => talk.told('notifications/tasks/status', JSON.stringify(task)),
+            held.signal,
+          );
         return { ...held, events: announcements(talk, held.signal) };
       }
       const { correlationId, id } = known;
@@ -220,6 +228,7 @@ export function createMcpClients(options: McpClientsOptions) {
       request.rpc = { ...admitted, tool: false };
       const asker = { caller: agent, consoleUrl: consoleOf(request) };
       const made = await tasks.begin(asker, request.correlationId, () => handler.handle(call, request.correlationId));
+      news.begun(agent, request.correlationId);
       return rpcAnswer(request.rpc, resultTo(form.id, made));
     }
     const resumable = session.protocolVersion >= RESUMABLE_FROM;
