@@ -12,9 +12,11 @@ import type { McpSession, McpSessions } from '../../domain/mcp/session.js';
 import {
   checkStateless,
   claimsRevision,
+  declaresTasks,
   discoveredFrom,
   ENDED_METHODS,
   finishedFor,
+  STATELESS_TASK_METHODS,
   STATELESS_VERSION,
 } from '../../domain/mcp/stateless.js';
 import {
@@ -40,6 +42,7 @@ import { type AgentCaller, bodyText, demoPrefixOf, header, progressTokenOf, take
 import { agentKey } from './refusals.js';
 import { answerTo, type RpcForm, resultTo, rpcAnswer, type Streamed } from './rpc-answers.js';
 import { createTaskRequests, type Events } from './task-requests.js';
+import { createStatelessTasks } from './stateless-tasks.js';
 import { createTaskNews } from './task-news.js';
 import { createTasks } from './tasks.js';
 
@@ -97,6 +100,7 @@ export function createMcpClients(options: McpClientsOptions) {
   const tasks = createTasks({ handler, store: options.tasks, withdrawCall, unknownAfterMs, now });
   const consoleOf = options.consoleOf ?? (() => undefined);
   const news = createTaskNews({ tasks, handler, now });
+  const statelessTasks = createStatelessTasks({ tasks, handler, controls, unknownAfterMs, now });
   const askOfTask = createTaskRequests({
     tasks,
     handler,
@@ -152,7 +156,7 @@ export function createMcpClients(options: McpClientsOptions) {
           onAsked: (method, given) => controls.handedOn(caller, method, correlationId, given),
           signal: held.signal,
         });
-        void controls.listen(asking(caller, session.can), talk, held.signal);
+        controls.listen(asking(caller, session.can), talk, held.signal);
         if (servesTasks(session.protocolVersion))
           void news.listen(
             { caller, consoleUrl: consoleOf(request) },
@@ -212,7 +216,9 @@ export function createMcpClients(options: McpClientsOptions) {
     request.rpc = { ...form, admitted: true };
     const agent = asking(caller, session.can);
     const tasksServed = servesTasks(session.protocolVersion);
-    const mcp = tasksServed ? (read as McpRequest | GateError) : withoutTasks(read as McpRequest | GateError);
+    const asked = read as McpRequest | GateError;
+    const isOfAnother = !(asked instanceof GateError) && asked.method === 'tasks/update';
+    const mcp = tasksServed && !isOfAnother ? asked : withoutTasks(asked);
     if (!(mcp instanceof GateError) && TASK_METHODS.has(mcp.method))
       return askOfTask(request, { caller: agent, session, mcp: mcp as ControlRequest, form: request.rpc });
     const called = await calledBy(request, agent, mcp, { form: request.rpc, tasksServed });
@@ -300,6 +306,9 @@ export function createMcpClients(options: McpClientsOptions) {
       const reply = await controls.forward(caller, asked, request.correlationId);
       return rpcAnswer(form, answerTo(reply && !reply.failed ? { ...reply, text: discoveredFrom(reply.text) } : reply));
     }
+    const asker = { caller, consoleUrl: consoleOf(request) };
+    if (!(mcp instanceof GateError) && STATELESS_TASK_METHODS.has(mcp.method))
+      return statelessTasks.asked(request, asker, mcp as ControlRequest, form);
     const called = await calledBy(request, caller, withoutTasks(mcp), { form, tasksServed: false });
     if (!('call' in called)) return called;
     // Ids of requests begin anew with each client, so only a key of the client's own says that two requests are one.
@@ -308,7 +317,10 @@ export function createMcpClients(options: McpClientsOptions) {
     const idempotencyId = keyed ? uuidFromDigest('gate.mcp-key', keyed.key) : randomUUID();
     const call = callOf(request, caller, keyed ? { ...known, body: keyed.body } : known, { idempotencyId, offered });
     const finish = keyed ? (answer: string) => form.finish(underId(id)(answer)) : form.finish;
-    return answered(request, { call, form: { ...admitted, finish }, progressToken: progressTokenOf(known.body) });
+    const finished = { ...admitted, finish };
+    if (admitted.tool && declaresTasks(known.body))
+      return statelessTasks.answered(asker, call, request.correlationId, finished);
+    return answered(request, { call, form: finished, progressToken: progressTokenOf(known.body) });
   }
 
   /** What is no call is answered here. */

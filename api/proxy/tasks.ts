@@ -89,6 +89,16 @@ export function createTasks({ handler, store, withdrawCall, unknownAfterMs, now 
       return { task: { ...told(task, consoleUrl), status: 'working', pollInterval: POLL_MS } };
     },
 
+    known,
+    told,
+
+    /** Makes a task of a call that was asked for at that time. Kept again, it is the same task. */
+    async keep(caller: AgentCaller, correlationId: string, askedMs: number): Promise<Known> {
+      await store.keep(caller, { correlationId, createdMs: askedMs, askedMs });
+      const kept = (await store.of(caller, correlationId)) ?? { correlationId, createdMs: askedMs, askedMs };
+      return { kept, record: await recordOf(caller, correlationId) };
+    },
+
     get: async ({ caller, consoleUrl }: TaskAsker, taskId: string): Promise<JsonObject> =>
       told(await known(caller, taskId), consoleUrl),
 
@@ -141,7 +151,7 @@ export function createTasks({ handler, store, withdrawCall, unknownAfterMs, now 
 }
 export type Tasks = ReturnType<typeof createTasks>;
 
-interface Known {
+export interface Known {
   readonly kept: KeptTask;
   readonly record: CallRecord | null;
 }
