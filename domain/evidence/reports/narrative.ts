@@ -176,8 +176,7 @@ function isNotable(reportRow: ReportRow): boolean {
   const { kind, decision } = reportRow;
   if (kind === 'proxy.verdict')
     return outcomeOf(reportRow) !== 'allowed' || typeof decision?.['would'] === 'string' || reportRow.signal !== null;
-  if (kind === 'upstream.outcome')
-    return !ROUTINE.has(decision?.['stage']) || reportRow.signal !== null;
+  if (kind === 'upstream.outcome') return !ROUTINE.has(decision?.['stage']) || reportRow.signal !== null;
   if (kind === 'deep_review_finding') return decision?.['verdict'] === 'Red' || decision?.['brain_delta'] !== 'Agreed';
   if (kind === 'brain.inspection') return decision?.['available'] === false;
   if (kind === 'proxy.control') return false;
