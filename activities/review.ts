@@ -37,6 +37,8 @@ import {
   POLICY_TIER,
   TAMPER_CHECK,
 } from '../domain/review/transitions.js';
+import { batchTools } from '../domain/mcp/batch.js';
+import { openDefinitions } from '../domain/tool-definitions/batch-guard.js';
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { foreignText } from '../domain/text.js';
 import type { JudgeChanged } from './changed-call.js';
@@ -129,7 +131,10 @@ export const createReviewActivities = ({
     const withdraw = () => reviews.withdraw(call.correlation_id, attempt_ms).catch(() => undefined);
     try {
       // What Gate does not run itself has no definition here.
-      const definition = call.contract === 'gate.server-execution/v1' ? await definitions?.open(call) : undefined;
+      const definition =
+        call.contract === 'gate.server-execution/v1' && definitions
+          ? await openDefinitions(definitions, call, batchTools(call.method, request.body))
+          : undefined;
       const row = await reviews.createOnce({
         agent_id: call.agent,
         correlation_id: call.correlation_id,
@@ -140,7 +145,7 @@ export const createReviewActivities = ({
         ttl_seconds: ttlSeconds,
         created_at: new Date(atMs).toISOString(),
         attempt_ms,
-        review_reasons: definition ? [...reasons, definition.told, ...definition.says] : reasons,
+        review_reasons: definition ? [...reasons, ...definition.told, ...definition.says] : reasons,
         brain_scores: inspection && brainScores(inspection),
         sandbox_report: report,
         projected_cost_micros: inspection && inspection.cost_micros,
@@ -151,7 +156,7 @@ export const createReviewActivities = ({
         callback_url,
       });
       // An earlier attempt opened it before the upstream changed: the operator would read one definition and approve another.
-      if (definition && !row.review_reasons.includes(definition.told))
+      if (definition && !definition.told.every((told) => row.review_reasons.includes(told)))
         throw new Error('the definition of the tool changed while its review was opened');
       const required_approvers = row.required_approvers ?? 1;
       const added = {

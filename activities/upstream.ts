@@ -15,6 +15,9 @@ import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { foreignText } from '../domain/text.js';
 import type { Reviews } from '../domain/review/ports.js';
 import type { CallStore } from '../domain/call-record/ports.js';
+import { batchCalls } from '../domain/mcp/batch.js';
+import { definitionFault } from '../domain/tool-definitions/batch-guard.js';
+import { attemptBatch } from './batch-attempt.js';
 import { insist, INSIST_MS } from './insisting.js';
 import type { RulesNow } from './rules-now.js';
 
@@ -123,7 +126,7 @@ export function createUpstreamActivities({
   return {
     /**
      * The single attempt: claims the record before a byte is sent, and stores the outcome before it returns. Without the claim nothing is
-     * sent, and the record's state is returned, so a second run is never a second effect. `version` is what the run knows the record to
+     * sent, and the record's state is returned, so a second run is never a second effect. A batch is one attempt (`attemptBatch`). `version` is what the run knows the record to
      * have reached: an older record is closed as tampered, and so is an approval that HIL did not sign for this very action. The record
      * says what may run and until when; the run may only shorten that time.
      */
@@ -172,11 +175,14 @@ export function createUpstreamActivities({
         return notRun(correlationId, words, null, 'agent_standing_changed');
       }
       const held = await quarantine.held(call, definedToolsOf(record.evidence));
+      const batch = batchCalls(call.method, request.body);
+      const tools = batch?.map(({ name }) => name) ?? null;
+      const leftMs = () => Math.max(1, call.upstream_timeout_ms - (now() - startedMs));
       if (held !== null) return notRun(correlationId, held, null, 'tool_quarantined');
       // Right before the attempt: the tool must still be what the operator read. This check uses the call's own time.
       const { decision, evidence } = claimed.record;
       const changed =
-        (decision && (await definitions?.fault(call, evidence.reviewed, call.upstream_timeout_ms))) ?? null;
+        decision && definitions ? await definitionFault(definitions, call, tools, evidence.reviewed, leftMs) : null;
       if (changed !== null) return notRun(call.correlation_id, changed, null, 'tool_definition_changed');
 
       // What HIL signed, checked before the claim: the request as it was asked for, or as its approver changed it.
@@ -192,18 +198,29 @@ export function createUpstreamActivities({
         }
       }
       const heard = talks?.listenerOf(correlationId) ?? null;
-      const talk = heard && responses ? responses.listening(call, heard) : null;
-      const reply = await upstream.callTool(call, body, {
-        timeoutMs: Math.max(1, call.upstream_timeout_ms - (now() - startedMs)),
-        ...(signal && { signal }),
-        listener: talk?.listener ?? heard,
-      });
+      const talk = heard && responses && !batch ? responses.listening(call, heard) : null;
+      const steps = batchCalls(call.method, body);
+      const reply = steps
+        ? await attemptBatch(
+            { calls, upstream, responses, now, untilMs: now() + leftMs(), signal, heard },
+            call,
+            steps,
+            request.body['id'],
+          )
+        : await upstream.callTool(call, body, {
+            timeoutMs: leftMs(),
+            ...(signal && { signal }),
+            listener: talk?.listener ?? heard,
+          });
       const timing = { duration_ms: now() - startedMs, at: new Date(now()).toISOString() };
       if (reply.kind === 'not_sent') return notRun(call.correlation_id, reply.reason, timing.duration_ms);
       if (reply.kind === 'unknown')
         return lose(correlationId, reply.reason, { durationMs: timing.duration_ms, cause: reply.cause });
       // Nothing of the answer is kept before it is judged: after a crash here its outcome is unknown, and nobody is given what nobody looked at.
-      const judged: JudgedResponse = (await responses?.judge(call, reply.text, talk?.heard())) ?? { text: reply.text };
+      // The answers of a batch were judged one by one.
+      const judged: JudgedResponse = (!steps && (await responses?.judge(call, reply.text, talk?.heard()))) || {
+        text: reply.text,
+      };
       const released = judged.text ?? withheldText(request.body['id'], correlationId);
       const result = Buffer.from(toldOfChange(released, claimed.record), 'utf8');
       const outcome: RecordedOutcome = {
@@ -220,7 +237,8 @@ export function createUpstreamActivities({
         calls.move(call.correlation_id, 'complete', {
           outcome,
           result,
-          ...(reply.statusCode >= 200 && reply.statusCode < 300 && !reply.failed && { counted_ms: now() }),
+          // Of a batch each call counts that ran.
+          ...(!steps && reply.statusCode >= 200 && reply.statusCode < 300 && !reply.failed && { counted_ms: now() }),
         }),
       );
       return summarize(completed.record);

@@ -1,4 +1,6 @@
 import { resolve } from 'node:path';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { errorText } from '../domain/errors.js';
@@ -97,6 +99,21 @@ export function answerQuestions<Q extends Questions>(answers: Q, cleanUp: () => 
       () => process.exit(1),
     );
   });
+}
+
+/** What this process holds once its garbage is collected: of its heap and its buffers, and the pages that it has. */
+export function ownMemory(): OwnMemory {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as () => void;
+  // What is finalized by the first is freed by the second.
+  collect();
+  collect();
+  const { heapUsed, external, rss } = process.memoryUsage();
+  return { liveKib: (heapUsed + external) / 1024, residentKib: rss / 1024 };
+}
+export interface OwnMemory {
+  readonly liveKib: number;
+  readonly residentKib: number;
 }
 
 /** CPU time of this process since it began, milliseconds, threads included. */

@@ -1,6 +1,6 @@
 import type { DevelopmentFile, Stack } from '../stack/development-file.js';
 import { startDevelopment } from '../stack/development.js';
-import { answerQuestions, ownCpuMs } from './child.js';
+import { answerQuestions, ownCpuMs, ownMemory, type OwnMemory } from './child.js';
 
 /** Gate's side: the whole stack as `gate start` brings it up, settings from the environment. */
 const answers = {
@@ -9,6 +9,7 @@ const answers = {
     return stack.development;
   },
   cpuMs: async (): Promise<number> => ownCpuMs(),
+  memory: async (): Promise<OwnMemory> => ownMemory(),
 };
 export type GateQuestions = typeof answers;
 

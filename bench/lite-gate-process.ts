@@ -2,7 +2,7 @@ import pino from 'pino';
 import 'reflect-metadata';
 import { readLiteConfig } from '../config/lite.js';
 import { startLite, type Lite } from '../lite/serve.js';
-import { answerQuestions, ownCpuMs } from './child.js';
+import { answerQuestions, ownCpuMs, ownMemory, type OwnMemory } from './child.js';
 
 /** The lite edition as the command starts it, in a process of its own. */
 let running: Lite | undefined;
@@ -30,6 +30,7 @@ const answers = {
     return running.url;
   },
   cpuMs: async (): Promise<number> => ownCpuMs(),
+  memory: async (): Promise<OwnMemory> => ownMemory(),
 };
 export type LiteGateQuestions = typeof answers;
 

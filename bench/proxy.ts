@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type Child, startChildProcess } from './child.js';
+import { type Child, type OwnMemory, startChildProcess } from './child.js';
 import type { LiteGateQuestions } from './lite-gate-process.js';
 import { cpuMsOf, describeMachine } from './machine.js';
 import { rounded } from './numbers.js';
@@ -41,13 +41,21 @@ export interface Doors {
   readonly stage: Stage;
   readonly load: Child<ProxyLoadQuestions>;
   readonly direct: Door;
-  readonly gate: { readonly door: Door; readonly pid: number };
-  readonly lite: { readonly door: Door; readonly pid: number; cpuMs(): Promise<number> };
+  readonly gate: { readonly door: Door; readonly pid: number; memory(): Promise<OwnMemory> };
+  readonly lite: {
+    readonly door: Door;
+    readonly pid: number;
+    cpuMs(): Promise<number>;
+    memory(): Promise<OwnMemory>;
+  };
   close(): Promise<void>;
 }
 
 /** The same tools behind three doors: none, the full edition and lite. */
-export async function openDoors(say: (line: string) => void): Promise<Doors> {
+export async function openDoors(
+  say: (line: string) => void,
+  env: { readonly gate?: Record<string, string>; readonly lite?: Record<string, string> } = {},
+): Promise<Doors> {
   const stage = await openStage(say);
   const children: { stop(): Promise<void> }[] = [];
   const close = async () => {
@@ -57,7 +65,9 @@ export async function openDoors(say: (line: string) => void): Promise<Doors> {
   try {
     const load = startChildProcess<ProxyLoadQuestions>('proxy-load-process.js');
     children.push(load);
-    const gate = await stage.startGate('gate', { env: { GATE_PROXY_CONTROL_LIMIT: '0', GATE_UPSTREAM_NAME: 'demo' } });
+    const gate = await stage.startGate('gate', {
+      env: { GATE_PROXY_CONTROL_LIMIT: '0', GATE_UPSTREAM_NAME: 'demo', ...env.gate },
+    });
     const lite = startChildProcess<LiteGateQuestions>('lite-gate-process.js');
     children.push(lite);
     const liteUrl = await lite.ask.start({
@@ -67,6 +77,7 @@ export async function openDoors(say: (line: string) => void): Promise<Doors> {
         GATE_LITE_UPSTREAM_ADAPTER: 'mcp-jsonrpc-v1',
         GATE_LITE_CONTROL_LIMIT: '0',
         GATE_LITE_UPSTREAM_NAME: 'demo',
+        ...env.lite,
       },
     });
     const contract = 'gate.server-execution/v1';
@@ -75,8 +86,13 @@ export async function openDoors(say: (line: string) => void): Promise<Doors> {
       stage,
       load,
       direct: { url: stage.upstreamUrl },
-      gate: { door: { url: `${url}/mcp`, tls, contract }, pid: gate.child.pid },
-      lite: { door: { url: `${liteUrl}/mcp`, contract }, pid: lite.pid, cpuMs: () => lite.ask.cpuMs() },
+      gate: { door: { url: `${url}/mcp`, tls, contract }, pid: gate.child.pid, memory: () => gate.child.ask.memory() },
+      lite: {
+        door: { url: `${liteUrl}/mcp`, contract },
+        pid: lite.pid,
+        cpuMs: () => lite.ask.cpuMs(),
+        memory: () => lite.ask.memory(),
+      },
       close,
     };
   } catch (error) {

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import { errorText } from '../domain/errors.js';
 import { CALL_KINDS, runCallsBench } from './calls.js';
 import { runConsoleBench } from './console.js';
+import { runIdleBench } from './idle.js';
 import { runLedgerBench } from './ledger.js';
 import { runLedgerReadsBench } from './ledger-reads.js';
 import { LITE_KINDS, runLiteBench } from './lite.js';
@@ -27,6 +28,7 @@ const USAGE = `usage: npm run bench -- [calls|proxy|start|lite|lite-writer|parks
     --seconds S     length of a round, at concurrency 1 and at 16 each (3)
     --kinds A,B     of ${PROXY_KINDS.join(', ')}
     --soak MINUTES  instead: so long at 70 % of the load, with memory and errors
+    --idle N        instead: beside N idle sessions with open streams (10000), as far as the descriptor limit goes
   start    from the command to ready, and the first call after it, over the engine alone
     --rounds N      starts of each side (6)
     --other DIR     another built copy of Gate, measured in the same run
@@ -71,6 +73,7 @@ const { values, positionals } = parseArgs({
     minutes: { type: 'string', default: '90' },
     modes: { type: 'string', default: 'stay,continue' },
     soak: { type: 'string' },
+    idle: { type: 'string' },
     help: { type: 'boolean', short: 'h', default: false },
   },
 });
@@ -90,6 +93,13 @@ async function run(what: string): Promise<void> {
     });
   if (what === 'proxy') {
     if (values.soak !== undefined) return runSoak({ minutes: Number(values.soak), say });
+    if (values.idle !== undefined)
+      return runIdleBench({
+        sessions: Number(values.idle || '10000'),
+        rounds: Number(values.rounds),
+        roundMs: Number(values.seconds ?? '3') * 1000,
+        say,
+      });
     return runProxyBench({
       rounds: Number(values.rounds),
       roundMs: Number(values.seconds ?? '3') * 1000,

@@ -102,6 +102,13 @@ export const READ_ELSEWHERE: readonly ReadElsewhere[] = [
   },
   { variable: 'GATE_PUBLISH_PORT', readBy: 'docker-compose.yml', fallback: '8443', meaning: 'The port of it.' },
   {
+    variable: 'GATE_UPSTREAMS_FOLDER',
+    readBy: 'docker-compose.yml',
+    fallback: 'empty',
+    meaning:
+      'A folder with upstreams.json and the secrets that it names, for several upstreams (docs/how-to/several-upstreams.md). GATE_UPSTREAM_URL is then set empty.',
+  },
+  {
     variable: 'GATE_CONSOLE_PUBLISH_ADDRESS',
     readBy: 'docker-compose.yml',
     fallback: '127.0.0.1',

@@ -5,7 +5,7 @@ const READ_CALLS = ['resources/read', 'prompts/get'] as const;
 export type ReadCall = (typeof READ_CALLS)[number];
 
 /**
- * Several calls that are allowed or refused together, under the decision contract (docs/architecture/requests-and-answers.md#atomic-batch).
+ * Several calls that are allowed or refused together, under either contract (docs/architecture/requests-and-answers.md#atomic-batch).
  */
 export const BATCH_METHOD = 'gate/tools.batch';
 

@@ -146,6 +146,12 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'Only a call that waits for a person can be withdrawn: this one is over, or may already be at its tool.',
   },
+  client_capability_missing: {
+    status: 400,
+    retry: 'no',
+    meaning:
+      'Only a client that declares the capability in this request may ask this; `requiredCapabilities` names it.',
+  },
   mcp_header_mismatch: {
     status: 400,
     retry: 'no',

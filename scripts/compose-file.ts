@@ -9,8 +9,16 @@ import { commandOf, SERVICES } from '../stack/services.js';
 const CHOSEN: Readonly<Record<string, string>> = {
   GATE_CONSOLE_URL: 'https://localhost:8085',
   GATE_MODE: 'enforce',
-  GATE_UPSTREAM_URL: 'http://tools:9000/mcp',
 };
+
+/** Where several upstreams stand in a container: the file, and the secrets that it names. */
+const UPSTREAMS_AT = '/run/upstreams';
+/** One upstream, or the folder of several. Set empty, the first one leaves its place to them (docs/how-to/several-upstreams.md). */
+const TOOLS: Readonly<Record<string, string>> = {
+  GATE_UPSTREAM_URL: '${GATE_UPSTREAM_URL-http://tools:9000/mcp}',
+  GATE_UPSTREAMS: `\${GATE_UPSTREAMS_FOLDER:+${UPSTREAMS_AT}/upstreams.json}`,
+};
+const UPSTREAMS_MOUNT = `\${GATE_UPSTREAMS_FOLDER:-./deploy/upstreams}:${UPSTREAMS_AT}:ro`;
 
 /**
  * docker-compose.yml with the parts that follow from the list of services: their containers, their volumes, the names in their
@@ -61,7 +69,7 @@ function container(service: (typeof SERVICES)[number]): readonly string[] {
     '  environment:',
     `    <<: ${engine ? '[*workload, *engine-client]' : '*workload'}`,
     ...environment(service, variables).map(([variable, value]) => `    ${variable}: ${value}`),
-    `  volumes: ['${name}-files:${MOUNTED_AT}:ro']`,
+    `  volumes: [${[`${name}-files:${MOUNTED_AT}:ro`, ...(reachesTools ? [UPSTREAMS_MOUNT] : [])].map((each) => `'${each}'`).join(', ')}]`,
     ...(calledBy === 'agents'
       ? [
           '  # The one public entry. 0.0.0.0 as GATE_PUBLISH_ADDRESS opens it to the network.',
@@ -97,6 +105,7 @@ function environment(
     ...Object.entries(CHOSEN).flatMap(([variable, otherwise]) =>
       variables.has(variable) ? [[variable, `\${${variable}:-${otherwise}}`] as const] : [],
     ),
+    ...Object.entries(TOOLS).filter(([variable]) => variables.has(variable)),
     ...(stores.length > 0 ? [['GATE_DATABASE_URL_FILE', `${MOUNTED_AT}/database-url`] as const] : []),
     // A secret is read from the file that `<variable>_FILE` names; a setting that is the path of a key says so itself.
     ...made.map(({ variable, file, path }) => [path ? variable : `${variable}_FILE`, `${MOUNTED_AT}/${file}`] as const),

@@ -57,10 +57,10 @@ const tombstonesUntil = (recordsMs: number, nowMs: number): number =>
   Math.min(recordsMs, nowMs) - TOMBSTONE_LIVES * Math.max(0, nowMs - recordsMs);
 
 /**
- * Moves with an outside effect that a rolled-back record would not know of: the tool is called, a callback is sent. A decision is on disk
+ * Moves with an outside effect that a rolled-back record would not know of: the tool is called, the next of a batch is, a callback is sent. A decision is on disk
  * with its review row, and its run waits for that.
  */
-const IRREVOCABLE: ReadonlySet<CallMove> = new Set<CallMove>(['claim', 'expire']);
+const IRREVOCABLE: ReadonlySet<CallMove> = new Set<CallMove>(['claim', 'step', 'expire']);
 
 /** Seconds until the blocking hit leaves the window; the whole window if waiting for hits would not help. */
 const secondsUntilGone = (hitMs: number | undefined, windowMs: number, atMs: number): number =>
@@ -76,6 +76,8 @@ const isOf = ({ record }: OpenedRecord, reached: ReachedRecord | undefined): boo
 interface Looked {
   readonly opened: OpenedRecord;
   readonly closed: boolean;
+  /** Since when the call counts in its agent's history, and which tools of a batch do. */
+  readonly counts?: { readonly at: number; readonly tools: readonly string[] | undefined };
 }
 
 /** `CallStore` as jobs over any one store (`adapters/store/jobs.ts`). */
@@ -190,8 +192,11 @@ export function storedCalls({
     for (const tool of decision?.sensitive_tools ?? [])
       yield* run(statements.keepSensitive, call.tenant, call.agent, tool, atMs);
   }
-  const countSteps = ({ call, sibling_tools: siblings }: VerdictEvidence, countedMs: number) =>
-    kept.counted(agentKey(call), stepsOf(call.tool, siblings, countedMs, replica));
+  const countSteps = (
+    { call, sibling_tools: siblings }: VerdictEvidence,
+    countedMs: number,
+    tools: readonly string[] | undefined = siblings,
+  ) => kept.counted(agentKey(call), stepsOf(call.tool, tools, countedMs, replica));
 
   /**
    * True for the first refusal within the window: one ledger row then, not one per refusal
@@ -214,7 +219,7 @@ export function storedCalls({
     const { record, authenticated } = known;
     const { evidence } = record;
     if (move === 'escalate' && escalationDue(record) === null) return 'no such move';
-    const patch = withAdded(given, record, move);
+    const patch = withAdded(given, record, move, now());
     const updated = sealing.moved(authenticated, move, patch, now());
     if (updated === null) return 'no such move';
     const columns = Object.entries(updated);
@@ -228,7 +233,13 @@ export function storedCalls({
     );
     if (changes !== 1) return 'moved elsewhere';
     if (patch.counted_ms !== undefined) yield* keepSensitive(evidence, patch.counted_ms);
-    return { opened: recordAfter(known, updated, patch), applied: true, closed: false };
+    const { counted_ms: counted, counted_tools: tools } = patch;
+    return {
+      opened: recordAfter(known, updated, patch),
+      applied: true,
+      closed: false,
+      ...(counted !== undefined && { counts: { at: counted, tools } }),
+    };
   }
 
   /** The hits in the agent's window including this call's, or why it is refused. */
@@ -408,8 +419,8 @@ export function storedCalls({
             kept.drop(correlationId);
             return null;
           }
-          const { opened, applied, closed } = result;
-          if (applied && patch.counted_ms !== undefined) countSteps(opened.record.evidence, patch.counted_ms);
+          const { opened, applied, closed, counts } = result;
+          if (applied && counts) countSteps(opened.record.evidence, counts.at, counts.tools);
           if (applied && patch.result) kept.holdResult(correlationId, patch.result);
           return { applied, record: (closed ? told : changed)(opened) };
         },
@@ -551,22 +562,37 @@ const nothing = () => undefined;
 
 /** A transition with the evidence that it adds to what the record has. */
 function withAdded(
-  { vote, escalated_ms, reconciliation, ...given }: MovePatch,
+  { vote, step, escalated_ms, reconciliation, ...given }: MovePatch,
   { evidence, outcome }: CallRecord,
   move: CallMove,
+  at: number,
 ): MovePatch {
   if (reconciliation && outcome) {
     const stage = CALL_MOVES[move].to;
     if (stage !== 'uncertain' && stage !== 'completed' && stage !== 'not_run') return given;
-    return { ...given, outcome: reconciledOutcome(outcome, reconciliation, stage) };
+    // Whose word it is that the call ran, says so of all calls of a batch.
+    const ran = stage === 'completed' && evidence.sibling_tools;
+    return {
+      ...given,
+      outcome: reconciledOutcome(outcome, reconciliation, stage),
+      ...(ran && { counted_tools: ran }),
+    };
   }
-  if (vote === undefined && escalated_ms === undefined) return given;
+  if (move === 'complete' || move === 'lose') return { ...given, ...countedSteps(evidence, at) };
+  if (vote === undefined && step === undefined && escalated_ms === undefined) return given;
   return {
     ...given,
     evidence: {
       ...evidence,
       ...(vote && { votes: [...(evidence.votes ?? []), vote] }),
+      ...(step && { steps: [...(evidence.steps ?? []), step] }),
       ...(escalated_ms !== undefined && { escalated_ms }),
     },
   };
+}
+
+/** Of a batch only what ran counts, however the batch ended. */
+function countedSteps({ steps }: VerdictEvidence, at: number): Pick<MovePatch, 'counted_ms' | 'counted_tools'> | null {
+  const ran = steps?.filter(({ stage }) => stage === 'completed') ?? [];
+  return ran.length > 0 ? { counted_ms: at, counted_tools: ran.map(({ tool }) => tool) } : null;
 }

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../contracts/json.js';
 import { ERROR_CODES, type ErrorCodeName } from '../../contracts/error-codes.js';
 import type { CallRecord } from '../../domain/call-record/record.js';
+import { stepsOfBatch } from '../../domain/call-record/batch-steps.js';
 import { executionId } from '../../domain/call-record/receipt.js';
 import { WITHDRAWN_BY_AGENT } from '../../domain/review/transitions.js';
 import { ASK_AGAIN, GateError } from '../../domain/errors.js';
@@ -92,9 +93,12 @@ export function answerOf(record: CallRecord, result: Buffer | null, replayed: bo
         body: result,
       };
     case 'uncertain':
-      return refusal(record, 'server_execution_uncertain', 'error', 'proxy', [
-        record.outcome?.error ?? 'the outcome is not known',
-      ]);
+      return withSteps(
+        refusal(record, 'server_execution_uncertain', 'error', 'proxy', [
+          record.outcome?.error ?? 'the outcome is not known',
+        ]),
+        record,
+      );
     case 'not_run':
       if (record.outcome?.code === 'reconciled_not_run')
         return refusal(record, 'reconciled_not_run', 'error', 'proxy', [
@@ -118,6 +122,14 @@ export function answerOf(record: CallRecord, result: Buffer | null, replayed: bo
     default:
       return null;
   }
+}
+
+/** Of a batch, what became of each call: the agent must know which ones ran. */
+function withSteps(answer: Answer, record: CallRecord): Answer {
+  const steps = stepsOfBatch(record);
+  if (steps.length === 0 || answer.body === null || Buffer.isBuffer(answer.body)) return answer;
+  const calls = steps.map(({ id, tool, stage }) => ({ ...(id !== undefined && { id }), name: tool, outcome: stage }));
+  return { ...answer, body: { ...answer.body, calls } };
 }
 
 /** Whether the agent took its call back while it waited. */

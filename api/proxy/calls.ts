@@ -159,6 +159,17 @@ export function createCallHandler(options: CallHandlerOptions) {
       await calls.waitFor(correlationId, () => true, untilMs);
     },
 
+    /** This agent's own call once its record is another one than that version; at that time at the latest as it stands. */
+    async changed(
+      correlationId: string,
+      caller: ToolCallRequest['caller'],
+      version: number | null,
+      untilMs: number,
+    ): Promise<CallRecord | null> {
+      const found = await calls.waitFor(correlationId, (record) => record.version !== version, untilMs);
+      return found && own(found, caller);
+    },
+
     /**
      * The answer of this agent's own call, once it needs no person any more; at that time at the latest `null` while it waits, `undefined`
      * where nothing is recorded of it. Only looks: nothing runs because of it. Throws `not_found` for another agent's call. `again` counts the

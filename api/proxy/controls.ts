@@ -8,6 +8,7 @@ import { withoutClaim } from '../../domain/review/told-change.js';
 import type { AgentLimitsCheck } from './agent-limits.js';
 import type { ControlLog } from './control-log.js';
 import type { AgentCaller } from './mcp-requests.js';
+import { sharedListening } from './shared-listening.js';
 
 export type ControlRequest = McpRequest & { readonly kind: 'control' };
 
@@ -27,6 +28,13 @@ const LISTEN_AGAIN_MS = 10_000;
 
 /** Methods without a verdict: counted, limited, forwarded. */
 export function createControls(options: ControlOptions) {
+  const shared = sharedListening(async (caller, listener, signal) => {
+    while (options.upstream.listen && !signal.aborted) {
+      // An upstream that is away, or has no stream, is asked again later: its restart must not silence it for good.
+      await options.upstream.listen(caller, listener, signal).catch(() => undefined);
+      await after(LISTEN_AGAIN_MS, undefined, { signal, ref: false }).catch(() => undefined);
+    }
+  });
   return {
     async admit(caller: AgentCaller, method: string, correlationId: string): Promise<void> {
       await options.admitControl?.(caller, method, correlationId);
@@ -52,14 +60,8 @@ export function createControls(options: ControlOptions) {
       throw new GateError(reply.cause === 'timeout' ? 'upstream_timeout' : 'upstream_invalid_response', reply.reason);
     },
 
-    /** Until the signal, what the upstream says outside of calls; a stream of it that ends is opened again. */
-    async listen(caller: AgentCaller, listener: Listener, signal: AbortSignal): Promise<void> {
-      while (options.upstream.listen && !signal.aborted) {
-        // An upstream that is away, or has no stream, is asked again later: its restart must not silence it for good.
-        await options.upstream.listen(caller, listener, signal).catch(() => undefined);
-        await after(LISTEN_AGAIN_MS, undefined, { signal, ref: false }).catch(() => undefined);
-      }
-    },
+    /** Until the signal, what the upstream says outside of calls. */
+    listen: (caller: AgentCaller, listener: Listener, signal: AbortSignal): void => shared(caller, listener, signal),
 
     /** A request of the upstream that was handed on to the agent's client. */
     handedOn: (caller: AgentCaller, method: string, correlationId: string, answered: boolean): void =>

@@ -12,9 +12,11 @@ import type { McpSessions } from '../../domain/mcp/session.js';
 import {
   checkStateless,
   claimsRevision,
+  declaresTasks,
   discoveredFrom,
   ENDED_METHODS,
   finishedFor,
+  STATELESS_TASK_METHODS,
 } from '../../domain/mcp/stateless.js';
 import {
   asksForTask,
@@ -40,10 +42,12 @@ import { type AgentCaller, bodyText, demoPrefixOf, header, progressTokenOf } fro
 import { agentKey } from './refusals.js';
 import { answerTo, type RpcForm, resultTo, rpcAnswer, type Streamed } from './rpc-answers.js';
 import { createTaskRequests } from './task-requests.js';
+import { createStatelessTasks } from './stateless-tasks.js';
+import { createTaskNews } from './task-news.js';
 import { createTasks } from './tasks.js';
 
 export interface McpClientsOptions {
-  readonly handler: Pick<CallHandler, 'handle' | 'settled' | 'standing' | 'recorded'>;
+  readonly handler: Pick<CallHandler, 'handle' | 'settled' | 'standing' | 'recorded' | 'changed'>;
   readonly controls: Controls;
   readonly sessions: McpSessions;
   readonly streams: EventStreams;
@@ -89,6 +93,8 @@ export function createMcpClients(options: McpClientsOptions) {
     onDisk,
     asGateError: options.asGateError,
   });
+  const news = createTaskNews({ tasks, handler, now });
+  const statelessTasks = createStatelessTasks({ tasks, handler, controls, unknownAfterMs, now });
   const askOfTask = createTaskRequests({
     tasks,
     handler,
@@ -144,7 +150,13 @@ export function createMcpClients(options: McpClientsOptions) {
           onAsked: (method, given) => controls.handedOn(caller, method, correlationId, given),
           signal: held.signal,
         });
-        void controls.listen(asking(caller, session.can), talk, held.signal);
+        controls.listen(asking(caller, session.can), talk, held.signal);
+        if (servesTasks(session.protocolVersion))
+          void news.listen(
+            { caller, consoleUrl: consoleOf(request) },
+            (task) => talk.told('notifications/tasks/status', JSON.stringify(task)),
+            held.signal,
+          );
         return { ...held, events: announcements(talk, held.signal) };
       }
       const { correlationId, id } = known;
@@ -202,7 +214,9 @@ export function createMcpClients(options: McpClientsOptions) {
     request.rpc = { ...form, admitted: true };
     const agent = asking(caller, session.can);
     const tasksServed = servesTasks(session.protocolVersion);
-    const mcp = tasksServed ? (read as McpRequest | GateError) : withoutTasks(read as McpRequest | GateError);
+    const asked = read as McpRequest | GateError;
+    const isOfAnother = !(asked instanceof GateError) && asked.method === 'tasks/update';
+    const mcp = tasksServed && !isOfAnother ? asked : withoutTasks(asked);
     if (!(mcp instanceof GateError) && TASK_METHODS.has(mcp.method))
       return askOfTask(request, { caller: agent, session, mcp: mcp as ControlRequest, form: request.rpc });
     const called = await calledBy(request, agent, mcp, { form: request.rpc, tasksServed });
@@ -220,6 +234,7 @@ export function createMcpClients(options: McpClientsOptions) {
       const made = await tasks.begin(asker, request.correlationId, (onAdmitted) =>
         handler.handle({ ...call, onAdmitted }, request.correlationId),
       );
+      news.begun(agent, request.correlationId);
       return rpcAnswer(request.rpc, resultTo(form.id, made));
     }
     const resumable = session.protocolVersion >= RESUMABLE_FROM;
@@ -266,6 +281,9 @@ export function createMcpClients(options: McpClientsOptions) {
       const reply = await controls.forward(caller, asked, request.correlationId);
       return rpcAnswer(form, answerTo(reply && !reply.failed ? { ...reply, text: discoveredFrom(reply.text) } : reply));
     }
+    const asker = { caller, consoleUrl: consoleOf(request) };
+    if (!(mcp instanceof GateError) && STATELESS_TASK_METHODS.has(mcp.method))
+      return statelessTasks.asked(request, asker, mcp as ControlRequest, form);
     const called = await calledBy(request, caller, withoutTasks(mcp), { form, tasksServed: false });
     if (!('call' in called)) return called;
     // Ids of requests begin anew with each client, so only a key of the client's own says that two requests are one.
@@ -274,7 +292,10 @@ export function createMcpClients(options: McpClientsOptions) {
     const idempotencyId = keyed ? uuidFromDigest('gate.mcp-key', keyed.key) : randomUUID();
     const call = callOf(request, caller, keyed ? { ...known, body: keyed.body } : known, { idempotencyId, offered });
     const finish = keyed ? (answer: string) => form.finish(underId(id)(answer)) : form.finish;
-    return answered(request, { call, form: { ...admitted, finish }, progressToken: progressTokenOf(known.body) });
+    const finished = { ...admitted, finish };
+    if (admitted.tool && declaresTasks(known.body))
+      return statelessTasks.answered(asker, call, request.correlationId, finished);
+    return answered(request, { call, form: finished, progressToken: progressTokenOf(known.body) });
   }
 
   /** What is no call is answered here. */
@@ -286,7 +307,7 @@ export function createMcpClients(options: McpClientsOptions) {
   ): Promise<Answer | { readonly call: { readonly mcp: McpRequest & { kind: 'tool' }; readonly form: RpcForm } }> {
     if (mcp instanceof GateError) throw mcp;
     if (mcp.method === BATCH_METHOD)
-      throw new GateError('unsupported_method', 'a batch is judged and not executed: select gate.decision/v1');
+      throw new GateError('unsupported_method', 'a batch has no form in a session: send it with a contract');
     if (mcp.kind === 'tool') {
       const admitted = { ...form, tool: mcp.method === 'tools/call' || mcp.method === 'call_tool' };
       request.rpc = admitted;

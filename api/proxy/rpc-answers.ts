@@ -19,7 +19,7 @@ export interface RpcForm {
   readonly tool: boolean;
   /** Whether the agent and its session are known. Before, the HTTP status says what is wrong; afterwards the message does. */
   readonly admitted: boolean;
-  /** The revision without sessions says by HTTP too that a method is unknown. */
+  /** The revision without sessions says by HTTP too that a method is unknown, or a capability missing. */
   readonly stateless?: boolean;
   /** What the revision wants in each result. */
   readonly finish?: (text: string) => string;
@@ -58,6 +58,7 @@ const RPC_CODES: Partial<Record<ErrorCodeName, number>> = {
   task_not_cancellable: -32_602,
   mcp_envelope_invalid: -32_602,
   mcp_header_mismatch: -32_020,
+  client_capability_missing: -32_021,
   protocol_version_unsupported: -32_022,
   pipeline_unavailable: -32_603,
   store_unavailable: -32_603,
@@ -65,6 +66,11 @@ const RPC_CODES: Partial<Record<ErrorCodeName, number>> = {
 const SERVER_ERROR = -32_000;
 /** Where a refused tool call has Gate's whole envelope (`_meta` of the Model Context Protocol). */
 const VERDICT_META = 'gate/verdict';
+
+const SAID_BY_HTTP: ReadonlyMap<unknown, number> = new Map([
+  ['unsupported_method', 404],
+  ['client_capability_missing', 400],
+]);
 
 /** These are faults of the request itself, so no model could do anything about them. */
 const OF_THE_REQUEST: ReadonlySet<string> = new Set(['invalid_mcp', 'unsupported_method', 'unjudged_field']);
@@ -85,7 +91,7 @@ export function rpcAnswer(form: RpcForm, answer: Answer): Answer & { readonly bo
   const said = messageOf(form, body);
   const text = JSON.stringify(said);
   return {
-    status: form.admitted ? (form.stateless && body['error'] === 'unsupported_method' ? 404 : 200) : status,
+    status: form.admitted ? ((form.stateless ? SAID_BY_HTTP.get(body['error']) : undefined) ?? 200) : status,
     headers: { ...headers, 'Content-Type': 'application/json' },
     body: Buffer.from('result' in said && form.finish ? form.finish(text) : text),
   };

@@ -94,8 +94,33 @@ export function createTasks({ handler, store, withdrawCall, unknownAfterMs, now 
       return { task: { ...told(task, consoleUrl), status: 'working', pollInterval: POLL_MS } };
     },
 
+    known,
+    told,
+
+    /** Makes a task of a call that was asked for at that time. Kept again, it is the same task. */
+    async keep(caller: AgentCaller, correlationId: string, askedMs: number): Promise<Known> {
+      await store.keep(caller, { correlationId, createdMs: askedMs, askedMs });
+      const kept = (await store.of(caller, correlationId)) ?? { correlationId, createdMs: askedMs, askedMs };
+      return { kept, record: await recordOf(caller, correlationId) };
+    },
+
     get: async ({ caller, consoleUrl }: TaskAsker, taskId: string): Promise<JsonObject> =>
       told(await known(caller, taskId), consoleUrl),
+
+    /** The newest of the agent's tasks that are not over, and how they stand. */
+    async open(caller: AgentCaller, most: number): Promise<{ readonly taskId: string; readonly standing: string }[]> {
+      const open: { taskId: string; standing: string }[] = [];
+      let page: KeptTask[] = [];
+      do {
+        page = await store.list(caller, page.at(-1) ?? null, PAGE);
+        for (const { correlationId } of page) {
+          const record = await recordOf(caller, correlationId).catch(unlessUnknown);
+          const standing = record && standingOf(record);
+          if (standing && !standing.isOver) open.push({ taskId: correlationId, standing: standing.name });
+        }
+      } while (page.length === PAGE);
+      return open.slice(-most);
+    },
 
     /** Throws `task_not_found`; what the task came to is the answer of its call. */
     assertKnown: async (caller: AgentCaller, taskId: string): Promise<void> => void (await known(caller, taskId)),
@@ -131,7 +156,7 @@ export function createTasks({ handler, store, withdrawCall, unknownAfterMs, now 
 }
 export type Tasks = ReturnType<typeof createTasks>;
 
-interface Known {
+export interface Known {
   readonly kept: KeptTask;
   readonly record: CallRecord | null;
 }
@@ -139,6 +164,12 @@ interface Known {
 const unlessUnknown = (error: unknown): undefined => {
   if (!(error instanceof GateError) || error.code !== 'task_not_found') throw error;
 };
+
+/** How a task stands, for whoever is told of its changes. A task that begins to wait for a person is news. */
+export function standingOf(record: CallRecord): { readonly name: string; readonly isOver: boolean } {
+  const status = statusOf(record);
+  return { name: record.state === 'parked' ? 'waits' : status, isOver: isOverFor(status) };
+}
 
 function statusOf(record: CallRecord | null): TaskStatus {
   if (record === null || !isOver(record)) return 'working';

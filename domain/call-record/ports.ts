@@ -6,6 +6,7 @@ import type {
   NotAsStaged,
   RecordedDecision,
   RecordedOutcome,
+  RecordedStep,
   StagedRequest,
   VerdictEvidence,
 } from './record.js';
@@ -36,6 +37,10 @@ export interface MovePatch {
   readonly decision?: RecordedDecision;
   /** Added to the votes of the record that the transition starts from. */
   readonly vote?: RecordedVote;
+  /** Added to the steps of the batch that the transition starts from. */
+  readonly step?: RecordedStep;
+  /** Of a batch: the tools that count in its agent's history, where not all of them do. */
+  readonly counted_tools?: readonly string[];
   /** When the review was escalated; the first time stands. */
   readonly escalated_ms?: number;
   readonly outcome?: RecordedOutcome;

@@ -26,6 +26,8 @@ export interface VerdictEvidence {
   readonly params_sha256: string;
   /** The tools of a batch, in order: once it counts, each is a separate step in the agent's history. */
   readonly sibling_tools?: readonly string[];
+  /** What became of the calls of a batch that Gate runs, in their order, as far as they came. */
+  readonly steps?: readonly RecordedStep[];
   readonly callback_url: string | null;
   /** Set where the tool had a probe when the call was judged: a lost outcome may still be found out. */
   readonly probed?: true;
@@ -50,6 +52,24 @@ export interface ReviewedDefinition {
   readonly sha256: string | null;
   /** Whose tools it was reviewed for. A record of an earlier Gate does not say. */
   readonly upstream?: string;
+  /** Of a batch, by tool; `sha256` is then `null`. */
+  readonly tools?: Readonly<Record<string, string | null>>;
+}
+
+/** What became of one call of a batch. `not_run`: certainly nothing of it was sent. */
+export interface RecordedStep {
+  readonly id: string;
+  readonly tool: string;
+  /** SHA-256 of the canonical `params`, 64 hex digits. */
+  readonly params_sha256: string;
+  readonly stage: 'completed' | 'failed' | 'not_run';
+  readonly status_code: number | null;
+  readonly duration_ms: number;
+  /** SHA-256 of its answer as it was released, 64 hex digits. */
+  readonly result_sha256: string | null;
+  readonly inspected?: RecordedInspection;
+  readonly error: string | null;
+  readonly at: string;
 }
 
 /** How a parked call was settled. `principal` is `null` when nobody decided in time. */

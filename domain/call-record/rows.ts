@@ -13,6 +13,8 @@ import { changedBody } from '../review/modification.js';
 import { argumentsOfRead } from '../mcp/read-methods.js';
 import { LEDGER_EVENT_OF } from '../review/transitions.js';
 import { TAMPERED } from './transitions.js';
+import type { RecordedInspection } from '../responses/judge.js';
+import { stepsOfBatch, type ToldStep } from './batch-steps.js';
 import { responseRow } from './response-row.js';
 
 /**
@@ -24,10 +26,12 @@ export const ledgerRowId = (correlationId: string, kind: EventKind, ordinal = 0)
 
 /**
  * The ordinals of a call's `upstream.outcome` rows: the attempt, then the end that a probe or a person gave an unknown outcome; the looks of
- * probes follow. The rows come in the order in which these things happened.
+ * probes follow. The rows come in the order in which they are known: those of a batch's calls right after its attempt.
  */
 export const SETTLED_ROW = 1;
 const FIRST_LOOK_ROW = 2;
+/** The calls of a batch have rows of their own after that of the attempt, beyond any number of looks. */
+const FIRST_STEP_ROW = 1_000;
 
 const basisPoints = (value: number): number => Math.round(value * 10_000);
 /** The scores of an inspection as its row has them: integers, so that they are the same text everywhere. */
@@ -313,8 +317,27 @@ export function rowsOf(
         { ...changed?.params, ...more },
         ordinal,
       );
+    const steps = stepsOfBatch(record);
+    const placeOf = (at: number, { id }: ToldStep) => ({
+      ...(id !== undefined && { id }),
+      call: at + 1,
+      of: steps.length,
+    });
     const all = [
       () => outcomeRow(attempt, attempt.error ?? ''),
+      // They name their tools in what they say: the row is about the batch, which is what was judged and approved.
+      ...steps.map((step, at) => () => {
+        const { stage, error, inspected: _, ...told } = step;
+        const reasoning = `call ${at + 1} of ${steps.length}, ${step.tool}: ${stage.replaceAll('_', ' ')}${error ? `: ${error}` : ''}`;
+        return row(
+          kind,
+          stage === 'completed' || stage === 'failed',
+          reasoning,
+          { stage: 'step', outcome: stage, ...placeOf(at, step), ...told, error },
+          changed?.params,
+          FIRST_STEP_ROW + at,
+        );
+      }),
       ...probes.map((step, look) => () => {
         const { said, detail, probe, ...told } = step;
         const reasoning = `the probe ${probe} said ${said.replaceAll('_', ' ')}${detail === null ? '' : `: ${detail}`}`;
@@ -340,6 +363,19 @@ export function rowsOf(
       const { authorized, reasoning, signal, said } = responseRow(inspected, outcome.result_sha256);
       rows.push(row('response.inspected', authorized, reasoning, said, { ...changed?.params, signal }));
     }
+    const looked = steps.flatMap((step, at) =>
+      step.inspected
+        ? [
+            () => {
+              const of = responseRow(step.inspected as RecordedInspection, step.result_sha256 ?? null);
+              const said = { ...of.said, ...placeOf(at, step), tool: step.tool };
+              const more = { ...changed?.params, signal: of.signal };
+              return row('response.inspected', of.authorized, of.reasoning, said, more, at);
+            },
+          ]
+        : [],
+    );
+    rows.push(...looked.slice(held.get('response.inspected') ?? 0).map((made) => made()));
   }
   return rows;
 }

@@ -25,7 +25,7 @@ export interface StoredRecord {
   agent: string;
   contract: CallInput['contract'];
   tool: string;
-  /** The tools of a batch as a JSON list; `null` for any other call. */
+  /** The tools of a batch as a JSON list, those that ran once it has run; `null` for any other call. */
   sibling_tools: string | null;
   /** The name under which the tool is classed; `null` when the call was not judged, or was judged by an earlier Gate. */
   upstream: string | null;
@@ -313,6 +313,7 @@ export function recordSealing(keys: KeyRing) {
         ...(patch.pending_id !== undefined && { pending_id: patch.pending_id }),
         ...(patch.deadline_ms !== undefined && { deadline_ms: patch.deadline_ms }),
         ...(patch.counted_ms !== undefined && { counted_ms: patch.counted_ms }),
+        ...(patch.counted_tools && { sibling_tools: JSON.stringify(patch.counted_tools) }),
         ...(patch.evidence && { verdict_sealed: seal(patch.evidence, id, KINDS.verdict) }),
         ...(patch.decision && { decision_sealed: seal(patch.decision, id, KINDS.decision) }),
         ...(patch.outcome && { outcome_sealed: seal(patch.outcome, id, KINDS.outcome) }),

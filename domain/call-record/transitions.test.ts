@@ -20,6 +20,7 @@ const TABLE: readonly (readonly [CallState, CallMove, CallState])[] = [
   ['approved', 'claim', 'intended'],
   ['approved', 'not_run', 'not_run'],
   ['approved', 'abort', 'aborted'],
+  ['intended', 'step', 'intended'],
   ['intended', 'complete', 'completed'],
   ['intended', 'lose', 'uncertain'],
   ['intended', 'not_run', 'not_run'],

@@ -16,6 +16,8 @@ export const CALL_MOVES = {
   expire: { from: ['parked'], to: 'expired' },
   /** The right to the single attempt. Its holder may send bytes; nobody gets it twice. */
   claim: { from: ['allowed', 'approved'], to: 'intended' },
+  /** One call of a batch has ended, and the next may be sent. */
+  step: { from: ['intended'], to: 'intended' },
   complete: { from: ['intended'], to: 'completed' },
   /** The attempt began and its outcome is unknown. */
   lose: { from: ['intended'], to: 'uncertain' },

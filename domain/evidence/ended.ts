@@ -8,9 +8,9 @@ export interface CallEnd {
   readonly why: string;
 }
 
-/** Whether a row tells of a look of a probe, which ends nothing. */
+/** Whether a row tells of a look of a probe, or of one call of a batch: neither says how the whole ended. */
 export const isLook = ({ policy_decision: said }: Pick<LedgerEntry, 'policy_decision'>): boolean =>
-  said?.['stage'] === 'probed';
+  said?.['stage'] === 'probed' || said?.['stage'] === 'step';
 
 const ENDS: ReadonlySet<string> = new Set(['upstream.outcome', 'call.aborted', 'call.abandoned']);
 

@@ -16,7 +16,8 @@ import {
   type PolicyInput,
 } from '../../contracts/policy.js';
 
-const BATCH_CONTRACT = 'gate.atomic-tool-call-batch/v1';
+/** The contract of a batch, and of its answer. */
+export const BATCH_CONTRACT = 'gate.atomic-tool-call-batch/v1';
 
 /** The names of a batch, without case, separators and invisible characters. */
 const BATCH_NAMES: ReadonlySet<string> = new Set(['gateatomicbatch', 'gatetoolsbatch']);
@@ -99,8 +100,7 @@ export function siblingsOf(method: string, tool: string, body: JsonObject): read
     if (isBatchInDisguise(tool, params['arguments'])) throw new GateError('invalid_mcp', BATCH_OUT_OF_PLACE);
     return [{ method, tool, params, arguments: objectOf(params['arguments']) }];
   }
-  const { calls } = isNamed(params) ? namedBatch.parse(params).arguments : batch.parse(params);
-  return calls.map((call) => ({
+  return callsOf(params).map((call) => ({
     method: 'tools/call',
     tool: call.name,
     params: { name: call.name, arguments: call.arguments },
@@ -108,9 +108,23 @@ export function siblingsOf(method: string, tool: string, body: JsonObject): read
   }));
 }
 
+/** One call of a batch, under the id that its answer has. */
+export interface BatchCall {
+  readonly id: string;
+  readonly name: string;
+  readonly arguments: JsonObject;
+}
+
+const callsOf = (params: JsonObject): readonly BatchCall[] =>
+  (isNamed(params) ? namedBatch.parse(params).arguments : batch.parse(params)).calls;
+
+/** The calls of a batch in the order in which they will run; `null` for any other request. */
+export const batchCalls = (method: string, body: JsonObject): readonly BatchCall[] | null =>
+  method === BATCH_METHOD ? callsOf(objectOf(body['params'])) : null;
+
 /** The tools of a batch in the order in which they will run; `null` for any other request. */
 export const batchTools = (method: string, body: JsonObject): readonly string[] | null =>
-  method === BATCH_METHOD ? siblingsOf(method, BATCH_METHOD, body).map(({ tool }) => tool) : null;
+  batchCalls(method, body)?.map(({ name }) => name) ?? null;
 
 /** The number of tool calls in a request; each call of a batch counts towards the limits. */
 export const callCount = (method: string, body: JsonObject): number => batchTools(method, body)?.length ?? 1;

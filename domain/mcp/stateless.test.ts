@@ -95,7 +95,8 @@ describe('an answer of MCP 2026-07-28', () => {
       id: 'd',
       result: {
         supportedVersions: ['2026-07-28'],
-        capabilities: { tools: {} },
+        // Gate makes the tasks, whatever the upstream has.
+        capabilities: { tools: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } },
         _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'u' } },
       },
     });

@@ -21,6 +21,9 @@ const NAMED: Readonly<Record<string, string>> = {
   'tools/call': 'name',
   'prompts/get': 'name',
   'resources/read': 'uri',
+  'tasks/get': 'taskId',
+  'tasks/update': 'taskId',
+  'tasks/cancel': 'taskId',
 };
 /** Methods of revisions with sessions that this one does not have. */
 export const ENDED_METHODS: ReadonlySet<string> = new Set(['initialize', 'ping', 'logging/setLevel', 'call_tool']);
@@ -31,6 +34,17 @@ const metaOf = ({ params }: JsonObject): JsonObject => {
   const meta = isObject(params) ? params['_meta'] : undefined;
   return isObject(meta) ? meta : {};
 };
+
+/** The extension by which this revision has tasks, and those of the methods about tasks that it has. */
+export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks';
+export const STATELESS_TASK_METHODS: ReadonlySet<string> = new Set(['tasks/get', 'tasks/update', 'tasks/cancel']);
+
+/** Whether the client of this request knows tasks; what it said in another request does not count. */
+export function declaresTasks(body: JsonObject): boolean {
+  const can = metaOf(body)[CAPABILITIES_KEY];
+  const extensions = isObject(can) ? can['extensions'] : undefined;
+  return isObject(extensions) && isObject(extensions[TASKS_EXTENSION]);
+}
 
 /** Whether a request is to be read as one of the revision without sessions: its body claims a revision, or its header names this one. */
 export const claimsRevision = (version: string | undefined, text: string): boolean =>
@@ -123,13 +137,16 @@ export function finishedFor(method: string): (text: string) => string {
 /** The answer to `server/discover`, from that to `initialize` of a revision with sessions. */
 export function discoveredFrom(introduction: string): string {
   const { id, result = {} } = JSON.parse(introduction) as { id: string | number; result?: JsonObject };
-  const { capabilities = {}, serverInfo, instructions } = result;
+  const { serverInfo, instructions } = result;
+  const capabilities = (result['capabilities'] ?? {}) as JsonObject;
+  const extensions = isObject(capabilities['extensions']) ? capabilities['extensions'] : {};
+  const tasks = 'tools' in capabilities && { extensions: { ...extensions, [TASKS_EXTENSION]: {} } };
   return JSON.stringify({
     jsonrpc: '2.0',
     id,
     result: {
       supportedVersions: [STATELESS_VERSION],
-      capabilities,
+      capabilities: { ...capabilities, ...tasks },
       ...(instructions !== undefined && { instructions }),
       ...(serverInfo !== undefined && { _meta: { 'io.modelcontextprotocol/serverInfo': serverInfo } }),
     },

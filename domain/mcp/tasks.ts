@@ -7,17 +7,18 @@ import { itemsOf, membersOf, objectText } from './reply.js';
  * (docs/architecture/mcp-sessions.md#tasks).
  */
 
-/** The first revision with tasks. The one without sessions has them no more. */
+/** The first revision with tasks. The one without sessions has them by an extension (`stateless.ts`). */
 const TASKS_FROM = '2025-11-25';
 export const servesTasks = (protocolVersion: string): boolean => protocolVersion >= TASKS_FROM;
 
 /** Some clients repeat in every request about a task that they asked for one; there it asks for nothing. */
 const OF_A_TASK: ReadonlySet<string> = new Set(['taskId', 'task', '_meta']);
-/** The methods about tasks, with the members that `params` may have. Gate answers them itself. */
+/** The methods about tasks, with the members that `params` may have. Gate answers them itself. `tasks/update` is of the revision without sessions. */
 export const TASK_METHODS: ReadonlyMap<string, ReadonlySet<string>> = new Map([
   ['tasks/get', OF_A_TASK],
   ['tasks/result', OF_A_TASK],
   ['tasks/cancel', OF_A_TASK],
+  ['tasks/update', new Set(['taskId', 'inputResponses', '_meta'])],
   ['tasks/list', new Set(['cursor', '_meta'])],
 ]);
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '../../contracts/json.js';
 import { modificationDiff, type ModificationDiff } from '../../contracts/review.js';
+import { batchRequest } from '../../test/support/batch-request.js';
 import { canonicalDigest } from '../crypto/digest.js';
 import { canonicalDiff, changedBody, modified, ModificationRefused } from './modification.js';
 
@@ -47,6 +48,31 @@ describe('a modification', () => {
     expect(() => modified(withArguments(given as JsonObject), diff)).toThrow(ModificationRefused);
     expect(() => modified(withArguments(given as JsonObject), diff)).toThrow(fault);
   });
+
+  it.each(['bare', 'sdk'] as const)(
+    'reaches the arguments of the calls of a batch, %s, and nothing else of it',
+    (shape) => {
+      const calls = (amount: number) => [
+        { id: 'a', name: 'pay', arguments: { amount, to: ['x'] } },
+        { id: 'b', name: 'tell', arguments: { text: 'paid' } },
+      ];
+      const body = batchRequest(calls(500), shape);
+      const at = (...path: string[]) => diffOf([path, 5]);
+      expect(modified(body, at('calls', '0', 'arguments', 'amount'))).toEqual(batchRequest(calls(5), shape));
+      for (const [path, fault] of [
+        [['amount'], 'missing_path'],
+        [['calls', '0', 'id'], 'missing_path'],
+        [['calls', '0', 'name'], 'missing_path'],
+        [['calls', '0', 'arguments'], 'missing_path'],
+        [['calls', '2', 'arguments', 'amount'], 'missing_path'],
+        [['calls', '00', 'arguments', 'amount'], 'missing_path'],
+        [['calls', '1', 'arguments', 'amount'], 'missing_path'],
+        [['contract'], 'missing_path'],
+        [['calls', '0', 'arguments', 'to', '0'], 'array_on_path'],
+      ] as const)
+        expect(() => modified(body, at(...path))).toThrow(fault);
+    },
+  );
 
   it('has one form, whatever order it was written in', () => {
     const written = diffOf([['b'], 2], [['a', 'c'], -0], [['a', 'b'], 1], [['a"'], 3]);

@@ -1,3 +1,4 @@
+import { BATCH_METHOD } from '../../contracts/call-methods.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { Modification, ModificationDiff } from '../../contracts/review.js';
 import { canonicalDigest } from '../crypto/digest.js';
@@ -27,22 +28,27 @@ export class ModificationRefused extends Error {
 
 /**
  * The request with the replaced arguments; the request itself is not changed. Only an existing scalar below `params.arguments` is replaced:
- * nothing is added or removed, no list is entered, and no two replacements name one place. Throws ModificationRefused.
+ * nothing is added or removed, no list is entered, and no two replacements name one place. In a batch a path leads through
+ * `calls`, the place of a call and its `arguments`, and to nothing else. Throws ModificationRefused.
  */
 export function modified(body: JsonObject, { replacements }: ModificationDiff): JsonObject {
   const copy = structuredClone(body);
   const params = objectIn(copy, 'params');
-  const root = params && objectIn(params, 'arguments');
-  if (!root) throw new ModificationRefused('no_arguments', '');
+  const named = params && objectIn(params, 'arguments');
+  const isBatch = body['method'] === BATCH_METHOD;
+  const whole = isBatch ? (named ?? params) : named;
+  if (!whole) throw new ModificationRefused('no_arguments', '');
   const met = new Set<string>();
   for (const { path, value } of replacements) {
     const name = pathText(path);
     const key = JSON.stringify(path);
     if (met.has(key)) throw new ModificationRefused('duplicate_path', name);
     met.add(key);
-    const leaf = path.at(-1) as string;
+    const [root, within] = isBatch ? inBatch(whole, path) : [whole, path];
+    if (!root) throw new ModificationRefused('missing_path', name);
+    const leaf = within.at(-1) as string;
     let place: JsonObject = root;
-    for (const segment of path.slice(0, -1)) {
+    for (const segment of within.slice(0, -1)) {
       if (Array.isArray(own(place, segment))) throw new ModificationRefused('array_on_path', name);
       const next = objectIn(place, segment);
       if (!next) throw new ModificationRefused('missing_path', name);
@@ -84,6 +90,20 @@ export function changedBody(body: JsonObject, { diff, reviewed_digest }: Modific
     throw error;
   }
 }
+
+/** The arguments of the call of a batch that a path names, and what of the path leads on from there. */
+function inBatch(batch: JsonObject, path: readonly string[]): readonly [JsonObject | undefined, readonly string[]] {
+  if (!isInBatchCall(path)) return [undefined, path];
+  const calls = own(batch, 'calls');
+  const call = Array.isArray(calls) ? calls[Number(path[1])] : undefined;
+  const given =
+    call !== null && typeof call === 'object' && !Array.isArray(call) ? objectIn(call, 'arguments') : undefined;
+  return [given, path.slice(3)];
+}
+
+/** Whether a path leads to an argument of a call of a batch: `calls.0.arguments.amount`. */
+export const isInBatchCall = (path: readonly string[]): boolean =>
+  path.length > 3 && path[0] === 'calls' && /^(?:0|[1-9]\d{0,2})$/.test(path[1] ?? '') && path[2] === 'arguments';
 
 const own = (object: JsonObject, key: string): Json | undefined =>
   Object.hasOwn(object, key) ? object[key] : undefined;

@@ -4,6 +4,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
+import { readUpstreams } from '../../config/upstreams.js';
 import { PREPARE_SETTINGS } from '../../config/prepare.js';
 import { settingLines, type SettingLine } from '../../config/setting-lines.js';
 import { APART_SETTINGS } from '../../stack/process-settings.js';
@@ -164,10 +165,27 @@ describe('docker-compose.yml', () => {
 
   it('has a default for every variable, and names them all at its head', () => {
     const headline = compose.text.slice(0, compose.text.indexOf('\nname: gate'));
-    const used = [...compose.text.matchAll(VARIABLE)].map(([, name, fallback]) => ({ name, fallback }));
+    const used = [...compose.text.matchAll(VARIABLE)].map(([whole, name, fallback]) => ({
+      name,
+      fallback: whole.includes(':+') ? 'empty' : fallback,
+    }));
     expect(used.filter(({ fallback }) => !fallback)).toEqual([]);
     for (const { name } of used) expect(headline).toContain(name);
     expect(headline).toContain('NOT YET RUN ON A CONTAINER ENGINE');
+  });
+
+  it('gives proxy and worker several upstreams from one folder of the operator, where one is named', () => {
+    const [entry] = readUpstreams(join(PROJECT_ROOT, 'deploy', 'upstreams', 'upstreams.example.json'));
+    expect(entry).toMatchObject({ name: 'tracker', prefix: 'tracker' });
+    const several = compose.services;
+    for (const name of ['proxy', 'worker'] as const) {
+      const lines = compose.text.slice(compose.text.indexOf(`\n  ${name}:\n`)).split('\n\n')[0] ?? '';
+      expect(lines).toContain('GATE_UPSTREAM_URL: ${GATE_UPSTREAM_URL-http://tools:9000/mcp}');
+      expect(lines).toContain('GATE_UPSTREAMS: ${GATE_UPSTREAMS_FOLDER:+/run/upstreams/upstreams.json}');
+      expect(several[name]?.volumes).toContain('./deploy/upstreams:/run/upstreams:ro');
+    }
+    const mounted = Object.entries(several).filter(([, { volumes = [] }]) => volumes.join().includes('/run/upstreams'));
+    expect(mounted.map(([name]) => name)).toEqual(['proxy', 'worker']);
   });
 
   it('declares every volume, network and dependency it uses', () => {

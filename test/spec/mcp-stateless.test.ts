@@ -4,6 +4,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import type { JsonObject } from '../../contracts/json.js';
 import { type DemoUpstream, startDemoUpstream } from '../../demo/upstream/server.js';
 import { type LiteFixture, liteFolder, openLite } from '../support/lite.js';
+import { eventually } from '../support/waiting.js';
 
 const META = {
   'io.modelcontextprotocol/protocolVersion': '2026-07-28',
@@ -123,6 +124,100 @@ describe('a client of MCP 2026-07-28, which has no sessions', () => {
     const reply = await ask(method, params, headers);
     expect([reply.status, reply.body]).toMatchObject([status, { id: 1, error: { code } }]);
     expect(tools.state().effects.length).toBe(effects);
+  });
+
+  describe('that knows tasks', () => {
+    const KNOWS = {
+      ...META,
+      'io.modelcontextprotocol/clientCapabilities': { extensions: { 'io.modelcontextprotocol/tasks': {} } },
+    };
+    const say = async (method: string, params: JsonObject, name: string, meta: JsonObject = KNOWS) => {
+      const { status, body } = await gate.send('POST', '/mcp', {
+        body: { jsonrpc: '2.0', id: 5, method, params: { ...params, _meta: meta } },
+        headers: {
+          accept: 'application/json',
+          'mcp-protocol-version': '2026-07-28',
+          'mcp-method': method,
+          'mcp-name': name,
+        },
+      });
+      return { status, ...(body as { result: JsonObject; error: JsonObject }) };
+    };
+    const call = (name: string, given: JsonObject) => say('tools/call', { name, arguments: given }, name);
+    const waiting = async (amount: number) => {
+      const { result } = await call('wire_transfer', { from: 'operating', to: 'vendor', amount });
+      return { result, taskId: result['taskId'] as string };
+    };
+    const about = (method: string, taskId: string, more: JsonObject = {}) => say(method, { taskId, ...more }, taskId);
+    const decide = async (taskId: string, decision: string) => {
+      const rows = (await gate.send('GET', '/pending')).body as unknown as { id: string; correlation_id: string }[];
+      const row = rows.find(({ correlation_id }) => correlation_id === taskId);
+      return (await gate.send('POST', `/decide/${row?.id ?? ''}`, { body: { decision } })).status;
+    };
+    const ended = (taskId: string) =>
+      eventually('the task is over', async () => {
+        const { result } = await about('tasks/get', taskId);
+        return result['status'] !== 'working' && result;
+      });
+
+    it('discovers that Gate does, and gets the answer itself where it comes at once', async () => {
+      const { result } = await say('server/discover', {}, '');
+      expect(result).toMatchObject({ capabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } } });
+      expect((await call('list_files', {})).result).toMatchObject({ resultType: 'complete', content: [{}] });
+      expect((await call('delete_file', { path: 'a' })).result).toMatchObject({
+        resultType: 'complete',
+        isError: true,
+      });
+    });
+
+    it('gets a task for a call that waits for a person, and its answer once it was approved', async () => {
+      const { result, taskId } = await waiting(81);
+      expect(result).toMatchObject({
+        resultType: 'task',
+        status: 'working',
+        statusMessage: expect.stringContaining('waits'),
+        ttlMs: expect.any(Number),
+        pollIntervalMs: expect.any(Number),
+      });
+      expect((await about('tasks/get', taskId)).result).toMatchObject({ resultType: 'complete', status: 'working' });
+      expect((await about('tasks/update', taskId, { inputResponses: {} })).result).toEqual({ resultType: 'complete' });
+      expect(await decide(taskId, 'approve')).toBe(200);
+      expect(await ended(taskId)).toMatchObject({ status: 'completed', result: { content: [{ type: 'text' }] } });
+    });
+
+    it('is told of a denial as a result that says why', async () => {
+      const { taskId } = await waiting(82);
+      expect(await decide(taskId, 'deny')).toBe(200);
+      expect(await ended(taskId)).toMatchObject({
+        status: 'completed',
+        result: { isError: true, _meta: { 'gate/verdict': { error: 'review_denied' } } },
+      });
+    });
+
+    it('withdraws a call that waits, and is thanked for the wish where it is over', async () => {
+      const { taskId } = await waiting(83);
+      expect((await about('tasks/cancel', taskId)).result).toEqual({ resultType: 'complete' });
+      expect(await ended(taskId)).toMatchObject({ status: 'cancelled' });
+      expect((await about('tasks/cancel', taskId)).result).toEqual({ resultType: 'complete' });
+    });
+
+    it('is refused where the request does not say that it knows them, and for a task that is none', async () => {
+      const { taskId } = await waiting(84);
+      expect(await say('tasks/get', { taskId }, taskId, META)).toMatchObject({
+        status: 400,
+        error: {
+          code: -32_021,
+          data: { requiredCapabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } } },
+        },
+      });
+      expect((await about('tasks/get', '6f1f9f6e-7f3c-4a52-9a44-4d6f0c8c1c11')).error).toMatchObject({ code: -32_602 });
+      expect(await say('tasks/get', { taskId }, 'another')).toMatchObject({ status: 400, error: { code: -32_020 } });
+      for (const method of ['tasks/list', 'tasks/result'])
+        expect(await say(method, method === 'tasks/result' ? { taskId } : {}, taskId)).toMatchObject({
+          status: 404,
+          error: { code: -32_601 },
+        });
+    });
   });
 
   it('is refused in a revision that nobody speaks, with those that Gate does', async () => {

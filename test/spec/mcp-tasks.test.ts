@@ -382,20 +382,65 @@ describe('a cancelled task', () => {
   });
 });
 
-describe('a client that opens addresses for its user', () => {
-  /** The messages of the stream that answers a request. */
-  async function* messages(answer: Response): AsyncGenerator<JsonObject> {
-    let text = '';
-    const decoder = new TextDecoder();
-    for await (const chunk of answer.body as unknown as AsyncIterable<Uint8Array>) {
-      text += decoder.decode(chunk, { stream: true });
-      for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
-        const [, data = ''] = /^data: (.+)$/m.exec(text.slice(0, end)) ?? [];
-        text = text.slice(end + 2);
-        if (data !== '') yield JSON.parse(data) as JsonObject;
-      }
+describe('a client that has the stream of its session open', () => {
+  it('is told when a task begins to wait, and what became of it, and nothing of another agent’s', async () => {
+    const { id, begin } = await session();
+    const other = await session({ headers: TWO });
+    const gone = new AbortController();
+    const answer = await fetch(`${gate.lite.url}/mcp`, {
+      headers: { accept: 'text/event-stream', ...ONE, 'mcp-session-id': id },
+      signal: gone.signal,
+    });
+    const heard: JsonObject[] = [];
+    const all = (async () => {
+      for await (const message of messages(answer)) heard.push(message['params'] as JsonObject);
+    })().catch(() => undefined);
+    await other.begin(transfer(71));
+    const { taskId } = await begin(transfer(72));
+    await eventually('it is told that the task waits', async () => heard.length > 0);
+    expect(heard).toMatchObject([{ taskId, status: 'working', statusMessage: expect.stringContaining('waits') }]);
+    expect(await decide(taskId, { decision: 'approve' })).toBe(200);
+    await eventually('it is told that the task is over', async () => heard.at(-1)?.['status'] === 'completed');
+    gone.abort();
+    await all;
+    expect(heard.at(-1)).toMatchObject({ taskId, status: 'completed', ttl: expect.any(Number) });
+    expect(new Set(heard.map((task) => task['taskId']))).toEqual(new Set([taskId]));
+  });
+
+  it('is told the end of a task that waited before', async () => {
+    const { id, begin } = await session();
+    const { taskId } = await begin(transfer(73));
+    await rowOf(taskId);
+    const gone = new AbortController();
+    const answer = await fetch(`${gate.lite.url}/mcp`, {
+      headers: { accept: 'text/event-stream', ...ONE, 'mcp-session-id': id },
+      signal: gone.signal,
+    });
+    const next = messages(answer).next();
+    await decide(taskId, { decision: 'deny' });
+    expect((await next).value).toMatchObject({
+      method: 'notifications/tasks/status',
+      params: { taskId, status: 'failed', statusMessage: expect.stringContaining('review_denied') },
+    });
+    gone.abort();
+  });
+});
+
+/** The messages of an event stream. */
+async function* messages(answer: Response): AsyncGenerator<JsonObject> {
+  let text = '';
+  const decoder = new TextDecoder();
+  for await (const chunk of answer.body as unknown as AsyncIterable<Uint8Array>) {
+    text += decoder.decode(chunk, { stream: true });
+    for (let end = text.indexOf('\n\n'); end >= 0; end = text.indexOf('\n\n')) {
+      const [, data = ''] = /^data: (.+)$/m.exec(text.slice(0, end)) ?? [];
+      text = text.slice(end + 2);
+      if (data !== '') yield JSON.parse(data) as JsonObject;
     }
   }
+}
+
+describe('a client that opens addresses for its user', () => {
   const stream = (sessionId: string, method: string, params: JsonObject) =>
     fetch(`${gate.lite.url}/mcp`, {
       method: 'POST',

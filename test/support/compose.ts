@@ -41,8 +41,8 @@ export function readCompose(): ComposeFile {
   return { ...file, text };
 }
 
-/** `${NAME:-fallback}`, outside comments everywhere in the file. */
-export const VARIABLE = /\$\{([A-Z_]+)(?::-([^}]*))?\}/g;
+/** `${NAME:-fallback}`, and `${NAME:+value}`, which is empty by itself; outside comments everywhere in the file. */
+export const VARIABLE = /\$\{([A-Z_]+)(?::?-([^}]*)|:\+[^}]*)?\}/g;
 
 export const GATE_IMAGE = 'gate:0.1.0';
 

@@ -1,7 +1,6 @@
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
-import { BATCH_METHOD } from '../../../contracts/call-methods.js';
 import type { JsonObject } from '../../../contracts/json.js';
 import { DECISION_CONTRACT, type Mode, SERVER_EXECUTION_CONTRACT } from '../../../contracts/call.js';
 import { GateError } from '../../../domain/errors.js';
@@ -93,8 +92,6 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
       throw new GateError('client_contract_required', undefined, {
         fields: { ...MIGRATION, migration_url: manualUrl(request, options.publicUrl) },
       });
-    if (mcp.method === BATCH_METHOD && selected?.contract === SERVER_EXECUTION_CONTRACT)
-      throw new GateError('unsupported_method', 'a batch is judged and not executed: select gate.decision/v1');
     if (mcp.kind === 'control' && selected) throw selectorOnControl(selected);
     const caller = callerOf(request);
     if (mcp.kind === 'control' || !selected) {

@@ -1,6 +1,8 @@
+import { BATCH_METHOD } from '../../../contracts/call-methods.js';
 import type { Json } from '../../../contracts/json.js';
 import type { PendingRequest } from '../../../contracts/review.js';
 import { pathText } from '../../../domain/review/argument-path.js';
+import { isInBatchCall } from '../../../domain/review/modification.js';
 import { argumentsOf } from '../../../domain/review/since-last.js';
 import { printable } from '../../../domain/printable.js';
 import { shownJson } from '../../../domain/shown-json.js';
@@ -28,6 +30,23 @@ export function leavesOf(value: Json, path: readonly string[] = [], replaceable 
   return Object.entries(value).flatMap(([key, item]) => leavesOf(item, [...path, key], replaceable));
 }
 
+/** Every scalar of a call's arguments. Of a batch only the arguments of its calls may change, not their ids and tools. */
+export function leavesIn({
+  method,
+  request_payload,
+}: Pick<PendingRequest, 'method' | 'request_payload'>): readonly Leaf[] {
+  const given = argumentsOf(request_payload);
+  const leaves = leavesOf(given);
+  if (method !== BATCH_METHOD) return leaves;
+  const calls = (given as { readonly calls?: readonly { readonly arguments?: Json }[] } | null)?.calls ?? [];
+  const replaceable = new Set(
+    calls
+      .flatMap(({ arguments: of = null }, at) => leavesOf(of, ['calls', String(at), 'arguments']))
+      .flatMap((leaf) => (leaf.replaceable && isInBatchCall(leaf.path) ? [JSON.stringify(leaf.path)] : [])),
+  );
+  return leaves.map((leaf) => ({ ...leaf, replaceable: replaceable.has(JSON.stringify(leaf.path)) }));
+}
+
 /** The text that an approver reads, and whether it is all of the call. */
 export function readable({ request_payload }: Pick<PendingRequest, 'request_payload'>): {
   readonly text: string;
@@ -44,7 +63,7 @@ export function readable({ request_payload }: Pick<PendingRequest, 'request_payl
 /** What the call asks for: its values by name, then its JSON as a whole. */
 export function Arguments({ row }: { readonly row: PendingRequest }) {
   const { text, isWhole } = readable(row);
-  const leaves = isWhole ? leavesOf(argumentsOf(row.request_payload)) : [];
+  const leaves = isWhole ? leavesIn(row) : [];
   return (
     <section aria-labelledby="arguments">
       <h3 id="arguments">Arguments</h3>

@@ -4,10 +4,9 @@ import { MODIFICATION_CONTRACT, type ModificationDiff, type PendingRequest } fro
 import { GateError } from '../../../domain/errors.js';
 import { printable } from '../../../domain/printable.js';
 import { pathText } from '../../../domain/review/argument-path.js';
-import { argumentsOf } from '../../../domain/review/since-last.js';
 import { Csrf, Empty, Foreign } from '../../ui/parts.js';
 import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
-import { type Leaf, leavesOf, readable } from './arguments.js';
+import { type Leaf, leavesIn, readable } from './arguments.js';
 import { ListFields, notChanged, Signature, signed } from './forms.js';
 import { inList, listAddress, queueQuery } from './list-address.js';
 
@@ -25,7 +24,7 @@ const notHere = ({ value, replaceable }: Leaf): string | null =>
 
 /** What the form changes of the row's arguments. Throws `invalid_modification_diff` with the argument that cannot be read. */
 export function changesIn(row: PendingRequest, form: Form): Pick<ModificationDiff, 'replacements'> {
-  const replacements = leavesOf(argumentsOf(row.request_payload)).flatMap((leaf, at) => {
+  const replacements = leavesIn(row).flatMap((leaf, at) => {
     const [typed] = form.all(`value.${at}`);
     if (typed === undefined || notHere(leaf) !== null) return [];
     const value = valueOf(leaf, lines(typed));
@@ -88,7 +87,7 @@ export const PREVIEW: Action = {
 
 /** The values of a call to change, with what was typed before. */
 export function modifyShown(visit: Visit, row: PendingRequest, form: Form | null): Shown {
-  const leaves = leavesOf(argumentsOf(row.request_payload));
+  const leaves = leavesIn(row);
   const whole = readable(row).isWhole;
   const people = row.required_approvers ?? 1;
   const query = queueQuery(form === null ? visit : inList(visit, form));
@@ -166,7 +165,7 @@ function previewShown(
   form: Form,
   replacements: ModificationDiff['replacements'],
 ): Shown {
-  const leaves = leavesOf(argumentsOf(row.request_payload));
+  const leaves = leavesIn(row);
   const query = queueQuery(inList(visit, form));
   const changed = new Map(replacements.map(({ path, value }) => [JSON.stringify(path), value]));
   return {

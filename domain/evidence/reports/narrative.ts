@@ -168,13 +168,15 @@ async function alarmsByCall(alarms: AsyncIterable<readonly ReportRow[]>, agentId
   };
 }
 
+/** What a batch came to is said by its own row. */
+const ROUTINE: ReadonlySet<unknown> = new Set(['completed', 'probed', 'step']);
+
 /** Anything but the routine of an allowed call. */
 function isNotable(reportRow: ReportRow): boolean {
   const { kind, decision } = reportRow;
   if (kind === 'proxy.verdict')
     return outcomeOf(reportRow) !== 'allowed' || typeof decision?.['would'] === 'string' || reportRow.signal !== null;
-  if (kind === 'upstream.outcome')
-    return (decision?.['stage'] !== 'completed' && decision?.['stage'] !== 'probed') || reportRow.signal !== null;
+  if (kind === 'upstream.outcome') return !ROUTINE.has(decision?.['stage']) || reportRow.signal !== null;
   if (kind === 'deep_review_finding') return decision?.['verdict'] === 'Red' || decision?.['brain_delta'] !== 'Agreed';
   if (kind === 'brain.inspection') return decision?.['available'] === false;
   if (kind === 'proxy.control') return false;

@@ -86,6 +86,8 @@ function executionSummary({ decision, reasoning }: ReportRow, tool: string): str
   switch (decision?.['stage']) {
     case 'probed':
       return `a probe looked whether ${tool} ran${because(reasoning)}`;
+    case 'step':
+      return `one call of a batch${because(reasoning)}`;
     case 'completed':
       return `${tool} was executed`;
     case 'failed':

@@ -489,10 +489,10 @@ export function conformance(name: string, open: () => Promise<Edition>, startLim
       expect({ status, body }).toMatchObject(killChain);
     });
 
-    it('refuses a batch with two calls of one id, an empty one, and one that is to be executed', async () => {
-      const send = (calls: JsonObject[], selector: Contract = 'decision') =>
+    it('refuses a batch with two calls of one id, and an empty one', async () => {
+      const send = (calls: JsonObject[]) =>
         edition.bot.send(rpc('gate/tools.batch', { contract: 'gate.atomic-tool-call-batch/v1', calls }, 1), {
-          ...SELECTORS[selector],
+          ...SELECTORS.decision,
           'x-gate-idempotency-id': randomUUID(),
         });
       const one = { id: 'a', name: 'list_files', arguments: {} };
@@ -504,7 +504,40 @@ export function conformance(name: string, open: () => Promise<Edition>, startLim
       );
       const headers = { ...SELECTORS.decision, 'x-gate-idempotency-id': randomUUID() };
       expect((await edition.bot.send(misnamed, headers)).body).toMatchObject({ error: 'invalid_mcp' });
-      expect((await send([one], 'server-execution')).body).toMatchObject({ error: 'unsupported_method' });
+    });
+
+    it('runs an allowed batch once and in order, with a row for each call, and nothing of one with a forbidden call', async () => {
+      const send = (names: string[], id: string = randomUUID()) => {
+        const calls = names.map((name, at) => ({ id: `c${at}`, name, arguments: {} }));
+        return edition.bot.send(rpc('gate/tools.batch', { contract: 'gate.atomic-tool-call-batch/v1', calls }, 7), {
+          ...SELECTORS['server-execution'],
+          'x-gate-idempotency-id': id,
+        });
+      };
+      const id = randomUUID();
+      const first = await send(['list_files', 'get_balance'], id);
+      expect([first.status, first.body]).toMatchObject([
+        200,
+        {
+          id: 7,
+          result: {
+            calls: [
+              { id: 'c0', name: 'list_files', outcome: 'completed', result: { content: expect.any(Array) as never } },
+              { id: 'c1', name: 'get_balance', outcome: 'completed' },
+            ],
+          },
+        },
+      ]);
+      const again = await send(['list_files', 'get_balance'], id);
+      expect([again.text, again.headers['x-gate-server-execution-replayed']]).toEqual([first.text, 'true']);
+      const rows = await edition.rows(first.correlationId, 'upstream.outcome');
+      expect(rows.slice(-3).map(({ policy_decision: said }) => said)).toMatchObject([
+        { stage: 'completed' },
+        { stage: 'step', outcome: 'completed', tool: 'list_files', call: 1, of: 2 },
+        { stage: 'step', outcome: 'completed', tool: 'get_balance', call: 2, of: 2 },
+      ]);
+      const denied = await send(['list_files', 'delete_file']);
+      expect([denied.status, denied.body]).toMatchObject([403, { error: 'policy_denied' }]);
     });
 
     it.each(['X-Gate-Grant', 'X-Gate-Actor-Token', 'X-Gate-Attestation', 'X-Gate-Attestation-Absent'])(

@@ -1,0 +1,121 @@
+import type { FastifyRequest } from 'fastify';
+import type { JsonObject } from '../../contracts/json.js';
+import { GateError } from '../../domain/errors.js';
+import { membersOf, objectText } from '../../domain/mcp/reply.js';
+import { declaresTasks, TASKS_EXTENSION } from '../../domain/mcp/stateless.js';
+import { isOver } from '../../domain/probes/due.js';
+import type { Answer } from './answers.js';
+import type { CallHandler, ToolCallRequest } from './calls.js';
+import type { ControlRequest, Controls } from './controls.js';
+import { within } from './event-streams.js';
+import { type RpcForm, answerTo, resultTo, rpcAnswer } from './rpc-answers.js';
+import type { Known, TaskAsker, Tasks } from './tasks.js';
+
+export interface StatelessTasksOptions {
+  readonly tasks: Tasks;
+  readonly handler: Pick<CallHandler, 'handle' | 'settled' | 'recorded'>;
+  readonly controls: Pick<Controls, 'admit'>;
+  /** A call of which nothing is recorded by then, counted from when it was asked for, never began. */
+  readonly unknownAfterMs: number;
+  readonly now: () => number;
+}
+
+/** How long an answer is waited for before it becomes a task. */
+const SOON_MS = 1_000;
+const COMPLETE = { resultType: 'complete' };
+
+/**
+ * The extension `io.modelcontextprotocol/tasks` of revision 2026-07-28. The client says in each request that it knows tasks; Gate decides which
+ * calls become one: those that wait for a person, and those that take long. What is told of a task comes from the record of its call.
+ */
+export function createStatelessTasks({ tasks, handler, controls, unknownAfterMs, now }: StatelessTasksOptions) {
+  /** The task as the extension has it, with its end where there is one. */
+  async function detailed({ caller, consoleUrl }: TaskAsker, known: Known): Promise<string> {
+    const { kept, record } = known;
+    // It may be asked for as often as its client likes, and is not over while a probe looks whether it ran.
+    const again = { caller, correlationId: kept.correlationId, name: 'tasks/get' };
+    const settled = await handler.settled(kept.correlationId, caller, now(), { again, isOver });
+    const told = tasks.told(known, consoleUrl);
+    const { ttl, pollInterval, status, ...task } = told;
+    const rest = { ...task, ttlMs: ttl ?? null, ...(pollInterval !== undefined && { pollIntervalMs: pollInterval }) };
+    if (!settled || status === 'cancelled')
+      return textOf({ ...COMPLETE, ...rest, status: settled ? 'cancelled' : 'working' });
+    const form: RpcForm = { id: null, tool: record !== null, admitted: true, stateless: true };
+    const answer = membersOf(rpcAnswer(form, settled.answer).body?.toString('utf8') ?? '');
+    const error = answer?.get('error');
+    // A refusal, and a failure that the tool tells itself, are results: only what JSON-RPC calls an error is a failed task.
+    const { statusMessage, ...over } = rest as JsonObject;
+    if (error !== undefined) return textOf({ ...COMPLETE, ...rest, status: 'failed' }, ['error', error]);
+    return textOf(
+      { ...COMPLETE, ...over, ...(record?.state !== 'completed' && { statusMessage }), status: 'completed' },
+      ['result', answer?.get('result') ?? '{}'],
+    );
+  }
+
+  return {
+    /** The answer where it comes soon and waits for nobody, otherwise a task, once it is certain that asking for it finds it. */
+    async answered(asker: TaskAsker, call: ToolCallRequest, correlationId: string, form: RpcForm): Promise<Answer> {
+      const askedMs = now();
+      const first = handler.handle(call, correlationId);
+      // If the call is recorded by then, the record has the answer.
+      first.catch(() => undefined);
+      const soon = await within(first, SOON_MS);
+      if (soon && soon.value.status !== 202) return rpcAnswer(form, soon.value);
+      if (!soon) await Promise.race([first, handler.recorded(correlationId, askedMs + unknownAfterMs)]);
+      const known = await tasks.keep(asker.caller, correlationId, askedMs);
+      if (known.record === null) return rpcAnswer(form, await first);
+      const { ttl = null, pollInterval, ...task } = tasks.told(known, asker.consoleUrl);
+      const made = {
+        resultType: 'task',
+        ...task,
+        status: 'working',
+        ttlMs: ttl,
+        pollIntervalMs: pollInterval ?? SOON_MS,
+      };
+      return resultTo(form.id, made);
+    },
+
+    /** `tasks/get`, `tasks/update`, `tasks/cancel`, within the agent's control limit. */
+    async asked(
+      request: FastifyRequest,
+      asker: TaskAsker,
+      { method, body }: ControlRequest,
+      form: RpcForm,
+    ): Promise<Answer> {
+      if (!declaresTasks(body))
+        throw new GateError('client_capability_missing', undefined, {
+          fields: { requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } } },
+        });
+      await controls.admit(asker.caller, method, request.correlationId);
+      const { taskId = '' } = (body['params'] ?? {}) as { taskId?: string };
+      const known = await tasks.known(asker.caller, taskId);
+      if (method === 'tasks/get')
+        return answerTo({ status: 200, text: resultText(form, await detailed(asker, known)), failed: false });
+      // Gate asks nothing of a client through a task, so no answer is expected, and one is ignored, as the extension has it.
+      if (method === 'tasks/cancel') await tasks.cancel(asker, taskId).catch(unlessOver);
+      return resultTo(form.id, COMPLETE);
+    },
+  };
+}
+export type StatelessTasks = ReturnType<typeof createStatelessTasks>;
+
+/** In this revision a cancellation is a wish: a call that cannot be withdrawn any more goes on, and `tasks/get` says so. */
+function unlessOver(error: unknown): void {
+  if (!(error instanceof GateError) || error.code !== 'task_not_cancellable') throw error;
+}
+
+/** An object of Gate's own with a member in somebody else's text. */
+const textOf = (told: JsonObject, member?: readonly [string, string]): string =>
+  objectText([
+    ...Object.entries(told).flatMap(([name, value]): [string, string][] =>
+      value === undefined ? [] : [[name, JSON.stringify(value)]],
+    ),
+    ...(member ? [member] : []),
+  ]);
+
+const resultText = ({ id }: RpcForm, result: string): string =>
+  objectText([
+    ['jsonrpc', '"2.0"'],
+    ['id', JSON.stringify(id)],
+    ['result', result],
+  ]);
