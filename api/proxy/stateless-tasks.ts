@@ -97,7 +97,6 @@ export function createStatelessTasks({ tasks, handler, controls, unknownAfterMs,
     },
   };
 }
-export type StatelessTasks = ReturnType<typeof createStatelessTasks>;
 
 /** In this revision a cancellation is a wish: a call that cannot be withdrawn any more goes on, and `tasks/get` says so. */
 function unlessOver(error: unknown): void {

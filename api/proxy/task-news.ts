@@ -73,4 +73,3 @@ export function createTaskNews({
     begun: (caller: AgentCaller, taskId: string): void => void follow(caller, taskId, 'working'),
   };
 }
-export type TaskNews = ReturnType<typeof createTaskNews>;
