@@ -438,6 +438,11 @@ export const ERROR_CODES = {
     meaning: 'The one grant is `urn:ietf:params:oauth:grant-type:device_code`.',
   },
   policy_unavailable: { status: 503, retry: 'after_wait', meaning: 'No policy set is loaded.' },
+  policy_compiler_unavailable: {
+    status: 503,
+    retry: 'after_wait',
+    meaning: 'The OPA compiler is not here, or too many policies wait for it; nothing was changed.',
+  },
   sandbox_unavailable: {
     status: 503,
     retry: 'after_wait',
