@@ -14,6 +14,11 @@ import type { PolicyQuestion } from './policy-thread.js';
 export type PolicyObserver = (judgement: Judgement, tool: string, seconds: number) => void;
 
 export interface LocalEvaluator extends PolicyEvaluator {
+  /**
+   * Each input by the floor and these rules, in threads alone, for work that nobody waits for within a call. `who` takes turns with agents.
+   * Counts for no metric. Throws `policy_unavailable` when it takes too long.
+   */
+  judgeAll(inputs: readonly PolicyInput[], added: AddedRules | null, who: string): Promise<readonly Judgement[]>;
   /** Starts a thread, so that the first large input need not wait for one. */
   warm(): void;
   /** Ends its threads; open requests are refused. */
@@ -28,6 +33,8 @@ const LONGEST_QUEUE = 128;
  */
 const LONGEST_IN_PLACE = 100;
 
+/** Inputs that are judged in one turn of a thread, about 50 ms of it. */
+const AT_ONCE = 50;
 /** Added rules that took longer once, in ms, are evaluated in threads from then on: their authors may have written anything. */
 const SLOW_RULES_MS = 50;
 
@@ -50,7 +57,7 @@ export function createLocalEvaluator(
   { inPlaceMs = LONGEST_IN_PLACE, ...limits }: EvaluatorLimits = {},
   addedFor: AddedFor = () => null,
 ): LocalEvaluator {
-  const threads = createThreads<PolicyQuestion, Judgement>({
+  const threads = createThreads<PolicyQuestion, readonly Judgement[]>({
     work: 'policy evaluation',
     code: 'policy_unavailable',
     script: compiledScript(new URL('./policy-thread.js', import.meta.url)),
@@ -80,9 +87,17 @@ export function createLocalEvaluator(
       const added = addedFor(input);
       const judgement =
         (isLarge(input) || added?.slow ? null : await turns.run(() => judgedInPlace(input, added), { agent, late })) ??
-        (await threads.ask({ input, added: added && added.material }, agent));
+        ((await threads.ask({ inputs: [input], added: added && added.material }, agent))[0] as Judgement);
       observe(judgement, input.tool_type, (performance.now() - started) / 1000);
       return judgement.decision;
+    },
+    async judgeAll(inputs, added, who) {
+      const judged: Judgement[] = [];
+      for (let at = 0; at < inputs.length; at += AT_ONCE)
+        judged.push(
+          ...(await threads.ask({ inputs: inputs.slice(at, at + AT_ONCE), added: added && added.material }, who)),
+        );
+      return judged;
     },
     warm: () => threads.warm(),
     close: () => threads.close(),

@@ -89,7 +89,9 @@ export function opaCompiler({ find, capabilities, limits: given = {} }: OpaCompi
     return turn;
   }
   async function opa(folder: string, args: readonly string[]): Promise<Run> {
-    const program = await find();
+    const program = await find().catch((error: unknown) => {
+      throw new GateError('policy_compiler_unavailable', errorText(error), { cause: error });
+    });
     if (program === null)
       throw new GateError(
         'policy_compiler_unavailable',
@@ -139,7 +141,7 @@ export function opaCompiler({ find, capabilities, limits: given = {} }: OpaCompi
     const [said] = complaintsIn(run);
     if (!said) return { message: firstLine(run), file: null, line: null, column: null };
     const { location: at } = said;
-    const place = at && /(\d+)\.rego$/.exec(at.file);
+    const place = at && /^(\d{1,6})\.rego$/.exec(at.file.slice(at.file.lastIndexOf('/') + 1));
     return {
       message: said.message.slice(0, 1_000),
       file: place ? (sources[Number(place[1])]?.name ?? null) : null,

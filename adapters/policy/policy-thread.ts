@@ -7,9 +7,9 @@ import { answerInThread } from '../threads/threads.js';
 import { createPolicySet, type PolicyMaterial } from '../../domain/policy/policy-set.js';
 import { readersOf } from './argument-readers.js';
 
-/** One call, and the added rules that hold for it. */
+/** Calls, and the added rules that hold for them. */
 export interface PolicyQuestion {
-  readonly input: PolicyInput;
+  readonly inputs: readonly PolicyInput[];
   readonly added: AddedMaterial | null;
 }
 
@@ -26,6 +26,9 @@ async function start(material: PolicyMaterial): Promise<void> {
     instances.set(key, kept);
     return kept;
   };
-  answerInThread(({ input, added }: PolicyQuestion) => policies.judge(input, unlimited, added && rulesOf(added)));
+  answerInThread(({ inputs, added }: PolicyQuestion) => {
+    const rules = added && rulesOf(added);
+    return inputs.map((input) => policies.judge(input, unlimited, rules));
+  });
 }
 void start(workerData as PolicyMaterial);

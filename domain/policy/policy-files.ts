@@ -39,7 +39,9 @@ export interface PolicyFile {
 }
 
 /** The hash of the active set, including data: `sha256:` over the canonical JSON of one row per file. */
-export const bundleHash = (files: readonly PolicyFile[]): string =>
+export const bundleHash = (
+  files: readonly Pick<PolicyFile, 'name' | 'content_type' | 'version' | 'body_sha256'>[],
+): string =>
   canonicalDigest(
     files.map(({ name, content_type, version, body_sha256 }) => ({ name, content_type, version, body_sha256 })),
   );

@@ -82,8 +82,8 @@ export interface PolicyOrigin {
   readonly entrypoints: readonly string[];
 }
 
-/** Judged to test readiness; any call would do. */
-const ORDINARY: PolicyInput = {
+/** Judged to test readiness, and what rules that somebody changes must be able to judge; any call would do. */
+export const ORDINARY: PolicyInput = {
   tool_type: 'query_database',
   agent_history: { last_tool: null, recent_sequence: [] },
   intent_score: 0,
