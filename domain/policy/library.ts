@@ -25,6 +25,7 @@ import {
 } from './library-ports.js';
 import { headerOf } from './policy-header.js';
 import type { PolicyFile } from './policy-files.js';
+import { faultIn } from './validation.js';
 
 export interface LibraryOptions {
   readonly store: PolicyStore;
@@ -43,7 +44,6 @@ const ATTEMPTS = 5;
 /** The form of what is compiled; another one compiles everything anew. */
 const SOURCES_FORM = 1;
 const USUAL_NAME = /^[a-z0-9_]+\.(?:rego|json)$/;
-const MOUNT = /^[a-z][a-z0-9_]*$/;
 
 /** A change before it is known which version it becomes. */
 interface Planned {
@@ -154,27 +154,8 @@ export function createPolicyLibrary({ store, compiler, floor, prove, changed, cl
     return { sources_sha256, wasm, wasm_sha256: sha256Hex(wasm), opa_version: await compiler.version() };
   }
 
-  /** One text by itself. Null where nothing speaks against it. */
-  async function faultIn({ name, content_type: type, body }: ValidatePolicy): Promise<{
-    readonly fault: PolicyFault | null;
-    readonly formatted?: string;
-  }> {
-    if (!name.endsWith(`.${type}`)) return { fault: fault(`the name of a ${type} policy ends with .${type}`) };
-    if (type === 'rego') return compiler.check({ name, body });
-    const mount = name.slice(0, -'.json'.length);
-    if (!MOUNT.test(mount))
-      return { fault: fault(`${name} is mounted at data.gate.${mount}: use lower-case letters, digits and _`) };
-    if (Object.hasOwn(floor.data, mount)) return { fault: fault(`data.gate.${mount} is data of the rules that ship`) };
-    try {
-      const value: unknown = JSON.parse(body);
-      if (typeof value !== 'object' || value === null) return { fault: fault('a document is an object or a list') };
-    } catch (error) {
-      return { fault: jsonFault(error, body) };
-    }
-    return { fault: null };
-  }
   const assertValid = async (policy: ValidatePolicy): Promise<void> => {
-    const { fault: found } = await faultIn(policy);
+    const { fault: found } = await faultIn(policy, compiler, floor.data);
     if (found) throw invalid(found);
   };
 
@@ -210,7 +191,7 @@ export function createPolicyLibrary({ store, compiler, floor, prove, changed, cl
 
   return {
     async validate(asked: ValidatePolicy): Promise<ValidatedPolicy> {
-      const { fault: found, formatted } = await faultIn(asked);
+      const { fault: found, formatted } = await faultIn(asked, compiler, floor.data);
       const warnings = USUAL_NAME.test(asked.name)
         ? []
         : [`${asked.name} is an unusual name: use lower-case letters, digits and _`];
@@ -380,17 +361,6 @@ async function setOf(
     data[document.name.slice(0, -'.json'.length)] = JSON.parse(await bodyOf(document)) as Json;
   const sources = { form: SOURCES_FORM, files: rules.map(({ name, body_sha256 }) => ({ name, body_sha256 })) };
   return { tenant, version, files: files.map(fileOf), data, sources_sha256: canonicalDigest(sources) };
-}
-
-const fault = (message: string): PolicyFault => ({ message, file: null, line: null, column: null });
-
-/** Where JSON ends to be JSON, as far as the parser says it. */
-function jsonFault(error: unknown, body: string): PolicyFault {
-  const message = error instanceof Error ? error.message : String(error);
-  const at = Number(/position (\d+)/.exec(message)?.[1] ?? Number.NaN);
-  if (Number.isNaN(at)) return fault(message);
-  const before = body.slice(0, at).split('\n');
-  return { message, file: null, line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
 }
 
 /** A fault as answers tell it. */
