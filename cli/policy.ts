@@ -107,7 +107,7 @@ export function registerPolicy(program: Command): void {
       const by = { reason, actor_sub: userInfo().username, actor_idp: 'command line' };
       for (const change of plan.changes) await applied(change, await engine(), by, given.tenant);
       if (asJson) print(plan);
-      else say(plan.changes.length === 0 ? 'nothing to do' : `applied ${plan.changes.length} changes`);
+      else if (plan.changes.length > 0) say(`applied ${plan.changes.length} changes`);
     });
 }
 
@@ -142,6 +142,7 @@ async function planned(
 }
 
 function show({ changes, elsewhere }: PolicyPlan): void {
+  if (changes.length === 0) say('no difference');
   for (const change of changes) {
     say(`${change.what} ${oneLine(change.what === 'delete' ? change.name : change.policy.name)}`);
     // Texts of policies, line by line: nothing of them reaches the terminal as a control character.
