@@ -35,6 +35,8 @@ export type UpdatePolicy = z.infer<typeof updatePolicy>;
 export type ChangePolicyState = z.infer<typeof changePolicyState>;
 export type ValidatePolicy = z.infer<typeof validatePolicy>;
 
+/** Whose rows of changes are, in the ledger. */
+export const POLICY_ENGINE_AGENT = 'gate-policy-engine';
 export const policyEventKind = z.enum([
   'policy.created',
   'policy.updated',

@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { DatabaseSync } from '@photostructure/sqlite';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
@@ -413,6 +414,23 @@ describe('a tenant', () => {
       (await gate.ask('POST', '/policies/money.rego/deactivate?tenant=acme', { expected_current_version: 1, ...by }))
         .body.error,
     ).toBe('policy_protected');
+  });
+});
+
+describe('an editor of the store', () => {
+  it('has no row appended that is of no policy change', async () => {
+    const place = places().SQLite as { file: string };
+    const gate = await replica(place);
+    ledgerFault = new Error('away');
+    await gate.ask('POST', '/policies', { name: 'a.rego', content_type: 'rego', body: denies('a'), ...by });
+    const file = new DatabaseSync(place.file);
+    file.exec("update policy_outbox set content = replace(content, 'policy.created', 'upstream.outcome')");
+    file.close();
+    ledgerFault = null;
+    await eventually('the fault', async () =>
+      JSON.stringify((await gate.service.health.inject('/readyz')).json()).includes('no row of a policy change'),
+    );
+    expect(rows).toEqual([]);
   });
 });
 

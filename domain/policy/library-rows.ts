@@ -1,11 +1,13 @@
-import type { PolicyEventKind, PolicyReason } from '../../contracts/policy-library.js';
+import {
+  POLICY_ENGINE_AGENT,
+  type PolicyEventKind,
+  policyEventKind,
+  type PolicyReason,
+} from '../../contracts/policy-library.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
 import { fittingRow } from '../ledger/fitting-row.js';
 import { EVERYBODY, type StoredPolicy } from './library-ports.js';
-
-/** Who writes these rows. */
-const AGENT = 'gate-policy-engine';
 
 /**
  * The row of one change: which policy, from which text to which, and who; why, in words, is in the sidecar. Its id is that of the version, so
@@ -21,7 +23,7 @@ export function changeRow(
   const payload = canonicalJson({ ...event, reason });
   return fittingRow({
     id: uuidFromDigest('gate.policy-change', tenant, name, String(version)),
-    agent_id: AGENT,
+    agent_id: POLICY_ENGINE_AGENT,
     method: kind,
     event_kind: kind,
     intent_category: 'Privileged Action',
@@ -37,4 +39,10 @@ export function changeRow(
     payload_sha256: sha256Hex(payload),
     payload_canonical_json: payload,
   });
+}
+
+/** A row about a policy that somebody changed, and about no call: what the policy engine may append. */
+export function isOfPolicyChange(row: unknown): boolean {
+  const { method, event_kind: kind, agent_id: agent } = (row ?? {}) as Partial<NewLedgerRow>;
+  return method === kind && policyEventKind.safeParse(kind).success && agent === POLICY_ENGINE_AGENT;
 }

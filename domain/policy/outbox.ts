@@ -1,5 +1,6 @@
 import type { Ledger } from '../../contracts/ledger.js';
 import { errorText } from '../errors.js';
+import { isOfPolicyChange } from './library-rows.js';
 import type { PolicyStore } from './library-ports.js';
 
 const AT_ONCE = 20;
@@ -32,6 +33,8 @@ export function createPolicyOutbox({
     for (;;) {
       const waiting = await store.undelivered(AT_ONCE);
       for (const one of waiting) {
+        // The store may have been edited past Gate.
+        if (!isOfPolicyChange(one.row)) throw new Error(`what waits for ${one.name} is no row of a policy change`);
         const [receipt] = await ledger.append([one.row]);
         if (!receipt) throw new Error('the ledger gave no receipt');
         await store.delivered(one, receipt.seq);
