@@ -10,6 +10,7 @@ process.exitCode = await runCommand(process.argv, {
   prepare: async () => (await import('./prepare.js')).registerPrepare,
   'dev-pki': async () => (await import('./dev-pki.js')).registerDevPki,
   token: async () => (await import('./token.js')).registerToken,
+  policy: async () => (await import('./policy.js')).registerPolicy,
   console: async () => (await import('./console.js')).registerConsole,
   login: async () => (await import('./login.js')).registerLogin,
   logout: async () => (await import('./logout.js')).registerLogout,

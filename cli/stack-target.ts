@@ -25,8 +25,9 @@ export function consoleOf(stack: Pick<DevelopmentFile, 'console'>): string {
 /** The console of the running stack of this folder; `null` where none is known. */
 export const consoleOfStack = (): string | null => (stackIsKnown() ? consoleOf(developmentFile()) : null);
 
-/** A service with one name for its address and its certificate. */
-type AskedService = Extract<ServiceKey, ProcessName>;
+/** A service by its name; `dev.json` has one of them under another. */
+type AskedService = Extract<ServiceKey, ProcessName> | 'policy-engine';
+const keyOf = (service: AskedService): ServiceKey => (service === 'policy-engine' ? 'policy' : service);
 
 /** The running stack of this folder, asked like the console: with its workload certificate and the operator's token. */
 export interface StackTarget {
@@ -78,7 +79,7 @@ async function asConsole({ tenant, operator }: Asking, service: AskedService) {
     expectedServerSpiffe: serviceSpiffe(trustDomain, service),
     timeoutMs: 60_000,
   });
-  const { url } = stack[service];
+  const { url } = stack[keyOf(service)];
   return {
     fetch,
     url,

@@ -10,7 +10,7 @@ export interface ReadElsewhere {
 export const READ_ELSEWHERE: readonly ReadElsewhere[] = [
   {
     variable: 'GATE_CACHE_DIR',
-    readBy: 'gate start, gate doctor, npm run policies',
+    readBy: 'gate start, gate doctor, the policy engine, npm run policies',
     fallback: '.cache/bin',
     meaning: 'Where programs that Gate builds or downloads are kept: the workflow engine, the policy compiler.',
   },
@@ -22,9 +22,10 @@ export const READ_ELSEWHERE: readonly ReadElsewhere[] = [
   },
   {
     variable: 'GATE_OPA_BIN',
-    readBy: 'npm run policies',
+    readBy: 'the policy engine, npm run policies',
     fallback: 'PATH, then GATE_CACHE_DIR',
-    meaning: 'The OPA program, for whoever edits policies. Named and not working is an error here, too.',
+    meaning:
+      'The OPA program, which compiles policies that operators write; calls are judged without it. Named and not working is an error here, too.',
   },
   { variable: 'PATH', readBy: 'gate start, gate doctor', fallback: 'none', meaning: 'Where both are looked for.' },
   {

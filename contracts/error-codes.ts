@@ -455,6 +455,29 @@ export const ERROR_CODES = {
     meaning: 'The one grant is `urn:ietf:params:oauth:grant-type:device_code`.',
   },
   policy_unavailable: { status: 503, retry: 'after_wait', meaning: 'No policy set is loaded.' },
+  policy_invalid: {
+    status: 400,
+    retry: 'no',
+    meaning:
+      'The policy does not compile, or cannot judge an ordinary call; `message`, `line` and `column` say where and why. What was in force still is.',
+  },
+  policy_protected: {
+    status: 409,
+    retry: 'no',
+    meaning: 'The policy is one of the rules that ship, which nobody changes here; add one of another name.',
+  },
+  policy_exists: { status: 409, retry: 'no', meaning: 'The name of this policy is taken, also where it was deleted.' },
+  version_conflict: {
+    status: 409,
+    retry: 'no',
+    meaning:
+      'The policy has another version by now; `policy` is what it is. Look at it, then send the change again with that version.',
+  },
+  policy_compiler_unavailable: {
+    status: 503,
+    retry: 'after_wait',
+    meaning: 'The OPA compiler is not here, or too many policies wait for it; nothing was changed.',
+  },
   sandbox_unavailable: {
     status: 503,
     retry: 'after_wait',

@@ -170,8 +170,8 @@ const ruleFacts = z.object({
   reason: z.string().nullable(),
 });
 
-/** A file of the active set. */
-const policyRow = z.object({
+/** A file of the rules that ship, or a policy that an operator made. */
+export const policyRow = z.object({
   name: z.string(),
   content_type: z.enum(['rego', 'json']),
   active: z.boolean(),
@@ -186,7 +186,19 @@ const policyRow = z.object({
   body_sha256: z.string(),
   bytes: z.number().int(),
   rules: z.array(ruleFacts),
+  /** The tenant whose copy it is; null for what holds for everybody. */
+  tenant: z.string().nullable(),
+  domain: z.string().nullable(),
+  severity: z.enum(['low', 'medium', 'high', 'critical']).nullable(),
+  frameworks: z.array(z.string()),
+  tags: z.array(z.string()),
+  tool_surface: z.array(z.string()),
+  deleted_at: z.string().nullable(),
+  /** Null for the rules that ship: nobody made them here. */
+  created_at: z.string().nullable(),
+  updated_at: z.string().nullable(),
 });
+export type PolicyRow = z.infer<typeof policyRow>;
 
 /** The answer of `GET /policies/{name}`: a file with its text. */
 export const policyFile = policyRow.extend({ current_body: z.string(), current_body_sha256: z.string() });

@@ -229,36 +229,36 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   row('ledger', 'POST', '/silence-allowlist', 'ledger.silence.manage', console),
   // policy-engine: 25 rows.
   later('policy-engine', 'DELETE', '/policies/tenant/{prefix}', 'policy.tenant.lifecycle', console, proxy),
-  later('policy-engine', 'DELETE', '/policies/{name}', 'policy.manage', console),
+  row('policy-engine', 'DELETE', '/policies/{name}', 'policy.manage', console),
   row('policy-engine', 'GET', '/policies', 'policy.read', console),
   later('policy-engine', 'GET', '/policies/templates', 'policy.read', console),
   later('policy-engine', 'GET', '/policies/templates/{name}', 'policy.read', console),
   row('policy-engine', 'GET', '/policies/{name}', 'policy.read', console),
-  later('policy-engine', 'GET', '/policies/{name}/diff', 'policy.read', console),
-  later('policy-engine', 'GET', '/policies/{name}/versions', 'policy.read', console),
-  later('policy-engine', 'GET', '/policies/{name}/versions/{version}', 'policy.read', console),
+  row('policy-engine', 'GET', '/policies/{name}/diff', 'policy.read', console),
+  row('policy-engine', 'GET', '/policies/{name}/versions', 'policy.read', console),
+  row('policy-engine', 'GET', '/policies/{name}/versions/{version}', 'policy.read', console),
   later('policy-engine', 'POST', '/admin/tenants/{tenant}/lifecycle', 'policy.tenant.saga', console),
   row('policy-engine', 'POST', '/evaluate', 'policy.evaluate', console, proxy),
   row('policy-engine', 'POST', '/evaluate-egress', 'policy.evaluate', console, proxy),
-  later('policy-engine', 'POST', '/policies', 'policy.manage', console),
-  later('policy-engine', 'POST', '/policies/categories/{domain}/activate', 'policy.manage', console),
-  later('policy-engine', 'POST', '/policies/categories/{domain}/deactivate', 'policy.manage', console),
-  later('policy-engine', 'POST', '/policies/evaluate-batch', 'policy.batch.evaluate', console),
+  row('policy-engine', 'POST', '/policies', 'policy.manage', console),
+  row('policy-engine', 'POST', '/policies/categories/{domain}/activate', 'policy.manage', console),
+  row('policy-engine', 'POST', '/policies/categories/{domain}/deactivate', 'policy.manage', console),
+  row('policy-engine', 'POST', '/policies/evaluate-batch', 'policy.batch.evaluate', console),
   later('policy-engine', 'POST', '/policies/mine', 'policy.mine', console),
   later('policy-engine', 'POST', '/policies/templates/{name}/install', 'policy.manage', console),
   later('policy-engine', 'POST', '/policies/templates/{name}/lab', 'policy.manage', console),
   later('policy-engine', 'POST', '/policies/tenant/{prefix}/provision', 'policy.tenant.lifecycle', console, proxy),
-  later('policy-engine', 'POST', '/policies/validate', 'policy.validate', console),
-  later('policy-engine', 'POST', '/policies/{name}/activate', 'policy.manage', console),
-  later('policy-engine', 'POST', '/policies/{name}/deactivate', 'policy.manage', console),
-  later('policy-engine', 'POST', '/policies/{name}/rollback/{version}', 'policy.manage', console),
-  later('policy-engine', 'PUT', '/policies/{name}', 'policy.manage', console),
+  row('policy-engine', 'POST', '/policies/validate', 'policy.validate', console),
+  row('policy-engine', 'POST', '/policies/{name}/activate', 'policy.manage', console),
+  row('policy-engine', 'POST', '/policies/{name}/deactivate', 'policy.manage', console),
+  row('policy-engine', 'POST', '/policies/{name}/rollback/{version}', 'policy.manage', console),
+  row('policy-engine', 'PUT', '/policies/{name}', 'policy.manage', console),
 ];
 
 /** Governed routes of Gate beyond the 141, each with its reason. */
 export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
-  // Appends the rows of one call in one transaction; same capability as POST /log.
-  row('ledger', 'POST', '/log/batch', 'ledger.append', proxy),
+  // Appends the rows of one call in one transaction; same capability as POST /log. The policy engine appends the rows of its own changes.
+  row('ledger', 'POST', '/log/batch', 'ledger.append', policyEngine, proxy),
   // Whether a row was ever written, even a hidden one; reveals nothing else. A call record restored from an older copy is detected with it.
   row('ledger', 'GET', '/log/held', 'ledger.held.read', proxy),
   // Every caller with a certificate of the CA may verify the chain.

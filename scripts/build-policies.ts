@@ -13,6 +13,7 @@ import {
   readPolicyFiles,
   shippedPolicyDirectory,
 } from '../adapters/policy/policy-sources.js';
+import { fileInTar } from '../adapters/policy/tar-file.js';
 import { findOpa } from '../stack/programs/find-program.js';
 import {
   EGRESS_ENTRYPOINT,
@@ -111,17 +112,6 @@ async function opaRun(opa: string, directory: string, args: readonly string[]): 
     const said = `${stdout ?? ''}${stderr ?? ''}`.trim();
     throw new Error(`opa ${args[0]}: ${said || errorText(error)}`, { cause: error });
   }
-}
-
-/** One file of a tar archive (POSIX ustar: 512-byte headers, name at 0, octal size at 124). */
-function fileInTar(archive: Buffer, name: string): Buffer {
-  for (let offset = 0; offset + 512 <= archive.length; ) {
-    const entry = archive.toString('latin1', offset, offset + 100).replace(/\0.*$/s, '');
-    const size = Number.parseInt(archive.toString('latin1', offset + 124, offset + 136), 8) || 0;
-    if (entry === name) return archive.subarray(offset + 512, offset + 512 + size);
-    offset += 512 + Math.ceil(size / 512) * 512;
-  }
-  throw new Error(`the bundle holds no ${name}`);
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {

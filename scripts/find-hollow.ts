@@ -74,7 +74,6 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
   ),
   agent_name:
     'the name in the registry of agents, which identity will keep; null in every row, hunt and report of spend, and `agent_id` says who it was',
-  actor_idp: 'operators have tokens; an identity provider that vouches for them is not built yet',
   upstream_id: 'a Gate has one upstream, and no row names it',
   cost_micros:
     'inspection is done on this machine and asks no provider, so it costs nothing: 0 in every row, review and report of spend',

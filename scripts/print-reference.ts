@@ -164,6 +164,12 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
   'tool_class.withdrawn':
     'A change of a class was begun and not finished, as by a crash; it is not in force. `withdrawn` is the id that its row has or would have had.',
   'tool_definition.accepted': "An operator let an agent's pinned tools go; its next list is pinned.",
+  'policy.created': 'An operator made a policy; who, and the digest of its text. Its sidecar has the reason.',
+  'policy.updated':
+    'A policy has another text, new or of an earlier version; both digests. Its sidecar has the reason.',
+  'policy.activated': 'A policy came into force. Its sidecar has the reason.',
+  'policy.deactivated': 'A policy is no longer in force. Its sidecar has the reason.',
+  'policy.deleted': 'A policy was deleted; its versions and its name stay. Its sidecar has the reason.',
   'identity.svid_issued': null,
   'identity.grant_issued': null,
   'tenant.provisioned': 'A tenant was made; the ledger took note.',

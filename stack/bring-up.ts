@@ -25,6 +25,7 @@ import { LOG_REDACTION } from './log-redaction.js';
 import { openServices } from './open-services.js';
 import type { readStartConfig } from './process-settings.js';
 import { portTaken } from './port-taken.js';
+import { presentOpa } from './programs/find-program.js';
 import { storeTarget } from './proxy-store.js';
 import { keyOf, LISTENING_SERVICES, SERVICES, workloadOf } from './services.js';
 import { once, sharedParts } from './shared-parts.js';
@@ -93,6 +94,7 @@ async function open(start: BringUp, logger: Logger, undo: Undo): Promise<Stack> 
     addressOf: ({ name }) => {
       throw new Error(`${name} stands in this process`);
     },
+    opa: () => presentOpa(start.env),
     storeTarget: place,
     shared: (neighbour) =>
       sharedParts({

@@ -70,6 +70,7 @@ const processOf = (services: readonly ServiceDeclaration[], more: Partial<Servic
   configOf: () => ({}),
   tlsOf: () => ({}) as TlsMaterial,
   addressOf: () => 'https://127.0.0.1:1',
+  opa: () => Promise.resolve(null),
   storeTarget: (store) => ({ file: `/stores/${store}` }),
   shared: () => ({}) as never,
   say: () => undefined,

@@ -21,6 +21,7 @@ export interface ServiceProcess {
   tlsOf(service: ServiceDeclaration): TlsMaterial;
   /** The address of a service in another process. */
   addressOf(service: ServiceDeclaration): string;
+  opa(): Promise<string | null>;
   storeTarget(store: string): StoreTarget;
   shared(neighbour: <Port>(service: ServiceDeclaration<string, Port>) => Promise<Port>): SharedParts;
   say(line: string): void;
@@ -95,6 +96,7 @@ export async function openServices(owner: ServiceProcess): Promise<OpenServices>
       registry: registryOf(service),
       together,
       shared: shared(),
+      opa: owner.opa,
       storeTarget(store) {
         if (!service.stores.includes(store)) throw new Error(`${service.name} does not declare the store ${store}`);
         return owner.storeTarget(store);

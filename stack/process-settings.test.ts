@@ -35,8 +35,10 @@ describe('the settings of processes apart', () => {
     expect(holders('GATE_LEDGER_SIDECAR_KEYS')).toEqual(['ledger']);
     expect(holders('GATE_SIGNING_KEY_FILE')).toEqual(['proxy']);
     expect(holders('GATE_CALLBACK_SECRET')).toEqual(['worker']);
-    for (const name of ['brain', 'policy-engine'] as const)
-      expect(settingLines(APART_SETTINGS[name]).filter((line) => line.secret)).toEqual([]);
+    const secretsOf = (name: (typeof PROCESS_NAMES)[number]) =>
+      settingLines(APART_SETTINGS[name]).flatMap(({ secret, variable }) => (secret ? [variable] : []));
+    expect(secretsOf('brain')).toEqual([]);
+    expect(secretsOf('policy-engine')).toEqual(['GATE_DATABASE_URL']);
   });
 
   it('say the same default for a variable wherever it is read', () => {

@@ -15,6 +15,7 @@ import { engineNews } from './engine-news.js';
 import { LOG_REDACTION } from './log-redaction.js';
 import { openServices } from './open-services.js';
 import { faultsOf, readApartConfig } from './process-settings.js';
+import { presentOpa } from './programs/find-program.js';
 import { storeTarget } from './proxy-store.js';
 import { commandOf, type ProcessName, serviceNamed, workloadOf } from './services.js';
 import { once, sharedParts } from './shared-parts.js';
@@ -73,6 +74,7 @@ export async function startApart(name: ProcessName, env: Env): Promise<ApartProc
       configOf: () => config,
       tlsOf: () => tls,
       addressOf: (neighbour) => config.addresses[neighbour.name] ?? '',
+      opa: () => presentOpa(env),
       storeTarget: place,
       shared: (neighbour) =>
         sharedParts({

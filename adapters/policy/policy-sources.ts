@@ -2,6 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import { canonicalJson, sha256Hex } from '../../domain/crypto/digest.js';
 import { shippedPath } from '../shipped.js';
+import { headerOf } from '../../domain/policy/policy-header.js';
 import type { PolicyFile } from '../../domain/policy/policy-files.js';
 
 /** Folder and file names inside a policy folder. */
@@ -33,8 +34,8 @@ export async function readPolicyFiles(directory: string): Promise<readonly Polic
         content_type: path.endsWith('.rego') ? 'rego' : 'json',
         version: 1,
         body_sha256: sha256Hex(body),
-        summary: headerOf(body, 'summary'),
-        tier: headerOf(body, 'tier'),
+        summary: headerOf(body).summary,
+        tier: headerOf(body).tier,
         body,
       };
     }),
@@ -43,17 +44,6 @@ export async function readPolicyFiles(directory: string): Promise<readonly Polic
   const twice = files.find((file, index) => file.name === files[index + 1]?.name);
   if (twice) throw new Error(`two policy files are named ${twice.name}`);
   return files;
-}
-
-/** A `# Key: value` line in the comment block at the top of a rule file. Keys ignore case; the last one counts. */
-function headerOf(body: string, key: string): string | null {
-  let value: string | null = null;
-  for (const line of body.split('\n')) {
-    if (!line.startsWith('#')) break;
-    const match = /^#\s*([A-Za-z][A-Za-z ]*):(.*)$/.exec(line);
-    if (match?.[1]?.toLowerCase() === key) value = match[2]?.trim() || null;
-  }
-  return value;
 }
 
 /** The digest of the compiler's input: the rules and its capabilities. Data is not compiled and may change separately. */

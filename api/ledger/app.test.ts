@@ -180,8 +180,25 @@ describe('POST /log/batch: the rows of one call in one transaction', () => {
     expect([answer.status, answer.body['error'], answer.body['field']]).toEqual([400, 'invalid_log_request', 'rows']);
   });
 
-  it('is for the proxy only', async () => {
+  it('is for the proxy, and for the rows of policy changes for the policy engine', async () => {
     expect((await post('/log/batch', { rows: [testRow()] }, as('service-deep-review'))).status).toBe(403);
+    const changed = (more: object = {}) => ({
+      ...testRow(),
+      agent_id: 'gate-policy-engine',
+      method: 'policy.updated',
+      event_kind: 'policy.updated',
+      ...more,
+    });
+    const asEngine = async (...rows: object[]) =>
+      (await post('/log/batch', { rows }, as('service-policy-engine'))).status;
+    expect(await asEngine(changed())).toBe(201);
+    for (const row of [
+      testRow(),
+      changed({ agent_id: 'acme/bot' }),
+      changed({ method: 'policy.evaluated', event_kind: 'policy.evaluated' }),
+      changed({ method: 'proxy.verdict' }),
+    ])
+      expect(await asEngine(changed(), row)).toBe(403);
   });
 });
 

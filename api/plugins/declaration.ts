@@ -177,6 +177,8 @@ export interface Opening<Settings> {
   /** All services run in this process; otherwise only this one. */
   readonly together: boolean;
   readonly shared: SharedParts;
+  /** Where the OPA program is on this machine; null for nowhere. Rejects for one that is named and does not work. */
+  opa(): Promise<string | null>;
   /** Where one of its declared stores is kept. */
   storeTarget(store: string): StoreTarget;
   /** A service that it calls: in this process, or over mutual TLS. */

@@ -6,14 +6,19 @@ import type { PolicySet } from '../../domain/policy/policy-set.js';
 import type { ReadinessChecks } from '../plugins/health.js';
 import type { Caller } from '../plugins/app.js';
 import { createService, type Service, type TlsMaterial } from '../plugins/service.js';
+import type { PolicyManagement } from './management.js';
 import { policyMetrics } from './metrics.js';
+import { policyChangeRoutes } from './routes/changes.js';
 import { evaluateRoutes } from './routes/evaluate.js';
 import { evaluateEgressRoutes } from './routes/evaluate-egress.js';
 import { policyRoutes } from './routes/policies.js';
+import { policyTrialRoutes } from './routes/trials.js';
 
 export interface PolicyServiceOptions {
   /** Must be loaded before the port is bound. */
   readonly policies: PolicySet;
+  /** The policies of operators; without it the loaded set alone is judged by and shown. */
+  readonly management?: PolicyManagement;
   readonly logger: Logger;
   readonly registry: Registry;
   readonly trustDomain: string;
@@ -29,22 +34,37 @@ const EVALUATION_LIMIT_MS = 1_800;
 
 /** The policy engine: deterministic rules over one input, for the console and the proxy. */
 export function createPolicyService(options: PolicyServiceOptions): Service {
-  const { policies, registry } = options;
+  const { policies, registry, management = null } = options;
   const service = createService({
     name: 'policy-engine',
     governed: 'policy-engine',
     logger: options.logger,
     registry,
     trustDomain: options.trustDomain,
-    readiness: { storage: () => policies.ready(), ...options.readiness },
+    readiness: {
+      storage: () => policies.ready(),
+      ...(management && {
+        policies: () => management.live.ready(),
+        policy_store: () => management.store.ready(),
+        outbox_worker: () => management.outbox.ready(),
+      }),
+      ...options.readiness,
+    },
     ...(options.tls && { tls: { ...options.tls, clientCertificate: 'required' } }),
     ...(options.resolveCaller && { resolveCaller: options.resolveCaller }),
   });
-  const evaluator = createLocalEvaluator(policies, policyMetrics(registry), { limitMs: EVALUATION_LIMIT_MS });
+  const evaluator = createLocalEvaluator(
+    policies,
+    policyMetrics(registry),
+    { limitMs: EVALUATION_LIMIT_MS },
+    (input) => (management === null ? null : management.live.addedFor(input)),
+  );
   if (options.warm) service.app.addHook('onListen', () => evaluator.warm());
   service.app.addHook('onClose', () => evaluator.close());
   evaluateRoutes(service.app, evaluator);
   evaluateEgressRoutes(service.app, { evaluateEgress: async (question) => policies.egress(question) });
-  policyRoutes(service.app, policies);
+  policyRoutes(service.app, policies, management);
+  policyChangeRoutes(service.app, management);
+  policyTrialRoutes(service.app, management);
   return service;
 }

@@ -1,7 +1,12 @@
 import type { Config } from '../../config/env.js';
 import type { POLICY_SETTINGS } from '../../config/policy.js';
+import { join } from 'node:path';
 import { createLocalEvaluator } from '../../adapters/policy/local-evaluator.js';
-import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
+import { opaCompiler } from '../../adapters/policy/opa-compiler.js';
+import { openPolicyStore } from '../../adapters/policy/policy-store.js';
+import { POLICY_LAYOUT, shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
+import { LEDGER } from '../ledger/service.js';
+import { openManagement } from './management.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
 import { needed } from '../plugins/start.js';
 import { createPolicyService } from './app.js';
@@ -15,7 +20,24 @@ interface Settings {
 export async function open({ config: { own }, ...parts }: Opening<Settings>): Promise<Opened<PolicyPort>> {
   const policies = await needed('policies', loadPolicySet({ directory: own.directory ?? shippedPolicyDirectory() }));
   // For services in this process. The HTTP service creates its own evaluator, which its metrics observe.
-  const evaluator = createLocalEvaluator(policies);
+  const store = await needed('the store of policies', openPolicyStore(parts.storeTarget('policies')));
+  parts.onStop('stores', 'the store of policies', () => store.close());
+  const { ledger } = await parts.neighbour(LEDGER);
+  const management = await needed(
+    'the policies of operators',
+    openManagement({
+      floor: policies,
+      store,
+      ledger,
+      compiler: opaCompiler({
+        find: parts.opa,
+        capabilities: join(shippedPolicyDirectory(), POLICY_LAYOUT.capabilities),
+      }),
+      log: parts.logger,
+    }),
+  );
+  parts.onStop('sweeps', 'the watch over policies', () => management.close());
+  const evaluator = createLocalEvaluator(policies, undefined, {}, management.live.addedFor);
   parts.onStop('threads', 'the threads that judge', () => evaluator.close());
   return {
     port: {
@@ -31,7 +53,10 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
         intent_score: 0,
         arguments: {},
       }),
-    listener: () => listenerOf(createPolicyService({ ...parts, policies, warm: !parts.together }), own),
-    begin: () => (parts.together ? evaluator.warm() : undefined),
+    listener: () => listenerOf(createPolicyService({ ...parts, policies, management, warm: !parts.together }), own),
+    begin: () => {
+      management.begin();
+      if (parts.together) evaluator.warm();
+    },
   };
 }

@@ -1,5 +1,6 @@
 import { POLICY_SETTINGS } from '../../config/policy.js';
 import { declareService, type Remote } from '../plugins/declaration.js';
+import { LEDGER } from '../ledger/service.js';
 import type { PolicyPort } from './port.js';
 
 export const POLICY_ENGINE = declareService({
@@ -9,8 +10,8 @@ export const POLICY_ENGINE = declareService({
   key: 'policy',
   calledBy: 'services',
   settings: { own: POLICY_SETTINGS },
-  stores: [],
-  neighbours: [],
+  stores: ['policies'],
+  neighbours: [LEDGER],
   metrics: async (registry) => (await import('./metrics.js')).policyMetrics(registry),
   remote: async (): Promise<Remote<PolicyPort>> => ({
     connect: (await import('../../activities/clients/policy-client.js')).createPolicyClient,

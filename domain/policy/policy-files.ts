@@ -10,6 +10,9 @@ export const TOOL_ENTRYPOINT = 'gate/entrypoint/tool';
 /** What is done about what an answer holds (policies/gate/entrypoint/egress.rego). */
 export const EGRESS_ENTRYPOINT = 'gate/entrypoint/egress';
 
+/** What the rules that operators added say of a call; in their own module (domain/policy/added-rules.ts). */
+export const ADDED_ENTRYPOINT = 'gate/entrypoint/added';
+
 /** What was compiled, and from what. `npm run policies` writes it; every load checks it. */
 export const policyManifest = z.strictObject({
   schema_version: z.literal(1),
@@ -36,7 +39,9 @@ export interface PolicyFile {
 }
 
 /** The hash of the active set, including data: `sha256:` over the canonical JSON of one row per file. */
-export const bundleHash = (files: readonly PolicyFile[]): string =>
+export const bundleHash = (
+  files: readonly Pick<PolicyFile, 'name' | 'content_type' | 'version' | 'body_sha256'>[],
+): string =>
   canonicalDigest(
     files.map(({ name, content_type, version, body_sha256 }) => ({ name, content_type, version, body_sha256 })),
   );

@@ -1,4 +1,3 @@
-import * as opaWasm from '@open-policy-agent/opa-wasm';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { Tier } from '../../contracts/call.js';
@@ -19,6 +18,8 @@ import { Allowance } from '../shell/allowance.js';
 import type { ShellReader } from '../shell/read-shell.js';
 import type { SqlReader } from '../sql/read-sql.js';
 import { foreignText } from '../text.js';
+import type { AddedRules, AddedRuling } from './added-rules.js';
+import { type CompiledPolicy, instanceOf } from './compiled.js';
 import type { PolicyData } from './policy-data.js';
 import { readActs } from './read-acts.js';
 import { bundleHash, EGRESS_ENTRYPOINT, ENTRYPOINT, type PolicyFile, TOOL_ENTRYPOINT } from './policy-files.js';
@@ -49,8 +50,11 @@ export interface PolicySet {
   ruleOn(tool: string): ToolRule | null;
   /** What is done about classes of findings in an answer. Throws `policy_unavailable` where the rules say nothing that is an action. */
   egress(question: EgressQuestion): EgressDecision;
-  /** As `evaluate`. Throws TookTooLong where `checkpoint`, called while the arguments are read, does. */
-  judge(input: PolicyInput, checkpoint?: Checkpoint): Judgement;
+  /**
+   * As `evaluate`. Throws TookTooLong where `checkpoint`, called while the arguments are read, does. The rules of this set always speak;
+   * `added` rules can only add reasons to deny or to ask.
+   */
+  judge(input: PolicyInput, checkpoint?: Checkpoint, added?: AddedRules | null): Judgement;
   /** The hash of the set. Throws when an ordinary call cannot be judged, or SQL cannot be read. */
   ready(): string;
   readonly origin: PolicyOrigin;
@@ -78,8 +82,8 @@ export interface PolicyOrigin {
   readonly entrypoints: readonly string[];
 }
 
-/** Judged to test readiness; any call would do. */
-const ORDINARY: PolicyInput = {
+/** Judged to test readiness, and what rules that somebody changes must be able to judge; any call would do. */
+export const ORDINARY: PolicyInput = {
   tool_type: 'query_database',
   agent_history: { last_tool: null, recent_sequence: [] },
   intent_score: 0,
@@ -136,21 +140,14 @@ export interface ArgumentReaders {
 export const faultOf = (error: z.ZodError): string =>
   error.issues.map(({ path, message }) => `${path.join('.') || 'the value'}: ${message}`).join('; ');
 
-// The package's types omit the default export, and its module has no named `loadPolicySync`, so reach one through the other.
-const { loadPolicySync } = (opaWasm as unknown as { default: typeof opaWasm }).default;
-
 // Node's types leave the standard WebAssembly namespace to the DOM library, which a server does not load.
 declare const WebAssembly: { readonly Module: new (bytes: Uint8Array) => object };
 
 /** Creates a set from its parts. Evaluation is synchronous, so nothing else runs during one. */
 export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial & ArgumentReaders): PolicySet {
   const module = new WebAssembly.Module(parts.wasm);
-  const instantiate = (): opaWasm.LoadedPolicy => {
-    const loaded = loadPolicySync(module, { initial: 5, maximum: parts.maxMemoryPages });
-    loaded.setData(parts.data);
-    return loaded;
-  };
-  let instance: opaWasm.LoadedPolicy | null = instantiate();
+  const instantiate = (): CompiledPolicy => instanceOf(module, parts.data, parts.maxMemoryPages);
+  let instance: CompiledPolicy | null = instantiate();
   const bundle: PolicySet['bundle'] = {
     schema_version: 1,
     version: parts.version,
@@ -160,7 +157,7 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
 
   // What a name says depends only on the name and the data, and a set's data never changes, so the rules' answer is cached.
   const names = new LRUCache<string, NameSays>({ ...NAMES_KEPT, sizeCalculation: (_says, name) => name.length + 1 });
-  const readName = (rules: opaWasm.LoadedPolicy, name: string): NameSays => {
+  const readName = (rules: CompiledPolicy, name: string): NameSays => {
     const kept = names.get(name);
     if (kept !== undefined) return kept;
     const [first] = oneName.parse(rules.evaluate({ tool_type: name }, TOOL_ENTRYPOINT));
@@ -169,7 +166,7 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
     return result;
   };
   /** The input as the rules get it. The engine sets these fields itself and overwrites a caller's fields of the same names. */
-  const withOwnFacts = (rules: opaWasm.LoadedPolicy, input: PolicyInput, checkpoint: Checkpoint) => {
+  const withOwnFacts = (rules: CompiledPolicy, input: PolicyInput, checkpoint: Checkpoint) => {
     const says: Record<string, NameSays> = Object.create(null) as Record<string, NameSays>;
     says[input.tool_type] = readName(rules, input.tool_type);
     const { recent_sequence, sensitive_steps = [] } = input.agent_history;
@@ -186,7 +183,12 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
 
   // There is no time limit, because a running evaluation cannot be interrupted from its own thread. The size of the input and the memory
   // limit bound it instead; the rules have no recursion, and their expressions run in linear time (RE2).
-  const judge = (input: PolicyInput, checkpoint: Checkpoint = unlimited): Judgement => {
+  const judge = (
+    input: PolicyInput,
+    checkpoint: Checkpoint = unlimited,
+    added: AddedRules | null = null,
+  ): Judgement => {
+    const judgedBy = added?.bundle ?? bundle;
     const checked = checkedInput(input);
     let stage = 'instantiate';
     try {
@@ -194,10 +196,13 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
       stage = 'facts';
       const prepared = withOwnFacts(instance, checked, checkpoint);
       stage = 'evaluate';
-      const results: unknown = instance.evaluate(asBytes(prepared), ENTRYPOINT);
+      const bytes = asBytes(prepared);
+      const results: unknown = instance.evaluate(bytes, ENTRYPOINT);
       stage = 'result';
       const [first] = oneRuling.parse(results);
-      const { deny, review, ...rest } = (first as { result: z.infer<typeof ruling> }).result;
+      const floor = (first as { result: z.infer<typeof ruling> }).result;
+      stage = 'added rules';
+      const { deny, review, ...rest } = added ? withAdded(floor, added.judge(bytes)) : floor;
       const reasons = sortedTexts(deny);
       const reviewReasons = sortedTexts(review);
       const allow = rest.allow && deny.length === 0 && review.length === 0;
@@ -211,7 +216,7 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
           review_reasons: reviewReasons,
           retention_class: rest.retention_class,
           approval_tier: rest.approval_tier,
-          policy_bundle: bundle,
+          policy_bundle: judgedBy,
           forensic_event: rest.event as JsonObject,
           ...(prepared.names_say[checked.tool_type]?.['sensitive'] && { sensitive_tools: [checked.tool_type] }),
         },
@@ -224,7 +229,7 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
       if (error instanceof TookTooLong) throw error;
       // After a trap the instance's memory cannot be trusted. The next call gets a new instance, which takes about a millisecond.
       instance = null;
-      return failedClosed(`policy evaluation failed: ${stage}: ${failureText(error)}`, input, bundle);
+      return failedClosed(`policy evaluation failed: ${stage}: ${failureText(error)}`, input, judgedBy);
     }
   };
   const rulesOnNames = new LRUCache<string, { readonly rule: ToolRule | null }>({
@@ -281,6 +286,21 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
       rulesOnNames.set(tool, kept);
       return kept.rule;
     },
+  };
+}
+
+/** The floor's ruling, and what the added rules say beside it. Nothing that the floor said is lost. */
+function withAdded(floor: z.infer<typeof ruling>, { deny, review }: AddedRuling): z.infer<typeof ruling> {
+  if (deny.length === 0 && review.length === 0) return floor;
+  const all = { deny: [...floor.deny, ...deny], review: [...floor.review, ...review] };
+  return {
+    ...floor,
+    ...all,
+    allow: false,
+    retention_class: 'extended',
+    // The data of the floor says which of its own reasons need no person; of these it knows nothing.
+    approval_tier: review.length > 0 && floor.approval_tier === 'auto' ? 'standard' : floor.approval_tier,
+    event: { ...floor.event, reasons: sortedTexts(all.deny), review_reasons: sortedTexts(all.review) },
   };
 }
 

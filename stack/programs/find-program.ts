@@ -108,7 +108,7 @@ const PROGRAMS: Readonly<Record<Program['name'], Program>> = {
  */
 export const findTemporal = (options: FindOptions): Promise<string> => find(PROGRAMS.temporal, options);
 
-/** The path of the OPA compiler, which only policy editing and the policy tests need; found like `findTemporal`, by `GATE_OPA_BIN`. */
+/** The path of the OPA compiler, for editing the rules that ship and for tests; found like `findTemporal`, by `GATE_OPA_BIN`. */
 export const findOpa = (options: FindOptions): Promise<string> => find(PROGRAMS.opa, options);
 
 /**
@@ -116,6 +116,9 @@ export const findOpa = (options: FindOptions): Promise<string> => find(PROGRAMS.
  * that does not work.
  */
 export const presentTemporal = async (env: Env): Promise<string | null> => (await present(PROGRAMS.temporal, env)).path;
+
+/** Where the OPA compiler already is, or `null`, like `presentTemporal`. */
+export const presentOpa = async (env: Env): Promise<string | null> => (await present(PROGRAMS.opa, env)).path;
 
 export const cacheFolder = (env: Env): string => resolve(PROJECT_ROOT, env['GATE_CACHE_DIR'] || join('.cache', 'bin'));
 

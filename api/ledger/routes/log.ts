@@ -9,7 +9,9 @@ import {
   type Ledger,
   newLedgerRow,
 } from '../../../contracts/ledger.js';
+import { CALLER_IDS } from '../../../contracts/route-authority.js';
 import { errorText, GateError } from '../../../domain/errors.js';
+import { isOfPolicyChange } from '../../../domain/policy/library-rows.js';
 import { parseStrictJson } from '../../../domain/mcp/strict-json.js';
 import type { ServiceApp } from '../../plugins/app.js';
 
@@ -97,6 +99,8 @@ export function logRoutes({
           throw new GateError('invalid_log_request', `rows must be a list of 1 to ${BATCH_ROWS} rows`, {
             fields: { field: 'rows' },
           });
+        if (request.caller?.callerId === CALLER_IDS.policyEngine && !rows.every(isOfPolicyChange))
+          throw new GateError('capability_denied', 'the policy engine appends the rows of policy changes alone');
         const answers = await writer.append(rows as typeof request.body.rows);
         return reply.code(statusOf(answers)).send({ receipts: answers });
       },

@@ -1,50 +1,142 @@
 import { z } from 'zod';
-import { policyFile, type PolicyList, policyList } from '../../../contracts/policy.js';
+import { policyFile, policyList, type PolicyRow } from '../../../contracts/policy.js';
+import { policyDiff, type PolicyVersion, policyVersion, policyVersions } from '../../../contracts/policy-library.js';
+import { storableString } from '../../../contracts/storable.js';
 import { GateError } from '../../../domain/errors.js';
+import { EVERYBODY, type StoredPolicy } from '../../../domain/policy/library-ports.js';
 import type { PolicySet } from '../../../domain/policy/policy-set.js';
-import { readPolicyFiles, shippedPolicyDirectory } from '../../../adapters/policy/policy-sources.js';
+import { unifiedDiff } from '../../../domain/policy/unified-diff.js';
 import type { ServiceApp } from '../../plugins/app.js';
+import type { PolicyManagement } from '../management.js';
+import { floorRows, floorVersion, storedRow } from '../shown.js';
 
-/** The files that this process has loaded and judges with: all of them, and the text of one. */
-export function policyRoutes(app: ServiceApp, set: PolicySet): void {
-  let answer: Promise<PolicyList> | undefined;
-  app.get('/policies', { schema: { response: { 200: policyList } } }, () => (answer ??= listOf(set)));
+/** Whose copy is meant; without it, what holds for everybody. */
+export const tenantQuery = {
+  tenant: z
+    .string()
+    .regex(/^[A-Za-z0-9._-]{1,63}$/)
+    .optional(),
+};
+export const ofTenant = z.strictObject(tenantQuery);
+/** Looked up: a name that no policy may have is one that there is not. */
+export const nameInPath = storableString(1, 1_024);
+export const byName = z.strictObject({ name: nameInPath });
+export const versionNumber = z.coerce
+  .number()
+  .int()
+  .min(1)
+  .max(2 ** 31 - 1);
+
+/** What this process judges with, and the policies that operators keep: all of them, the text of one, and how it came about. */
+export function policyRoutes(app: ServiceApp, set: PolicySet, management: PolicyManagement | null = null): void {
+  let floor: Promise<readonly PolicyRow[]> | undefined;
+  const shipped = (): Promise<readonly PolicyRow[]> => (floor ??= floorRows(set));
+
+  /** As a tenant has them: its copies, and what holds for everybody where it has none. */
+  async function policiesOf(tenant: string): Promise<readonly StoredPolicy[]> {
+    if (!management) return [];
+    const { policies } = await management.store.catalogue();
+    const own = policies.filter((policy) => policy.tenant === tenant);
+    const copied = new Set(own.filter(({ deleted_at: at }) => at === null).map(({ name }) => name));
+    const shared = policies.filter((policy) => policy.tenant === EVERYBODY && !copied.has(policy.name));
+    return tenant === EVERYBODY ? own : [...own, ...shared];
+  }
+  const missing = (name: string): GateError => new GateError('not_found', `there is no policy ${name}`);
+  async function stored(tenant: string, name: string): Promise<StoredPolicy> {
+    const found = (await policiesOf(tenant)).filter((policy) => policy.name === name);
+    const there = found.find(({ deleted_at: at }) => at === null) ?? found[0];
+    if (!there) throw missing(name);
+    return there;
+  }
+  async function versionsOf(tenant: string, name: string): Promise<readonly PolicyVersion[]> {
+    const file = set.files.find((one) => one.name === name);
+    if (file) return [floorVersion(file, set.origin.loaded_at)];
+    const policy = await stored(tenant, name);
+    return (management as PolicyManagement).store.versions(policy.tenant, name);
+  }
+  async function versionOf(tenant: string, name: string, version: number): Promise<PolicyVersion> {
+    const file = set.files.find((one) => one.name === name);
+    if (file?.version === version) return floorVersion(file, set.origin.loaded_at);
+    if (!file && management) {
+      const policy = await stored(tenant, name);
+      const found = await management.store.version(policy.tenant, name, version);
+      if (found) return found;
+    }
+    throw new GateError('not_found', `${name} has no version ${version}`);
+  }
+
   app.get(
-    '/policies/:name',
-    { schema: { params: z.strictObject({ name: z.string() }), response: { 200: policyFile } } },
-    async ({ params: { name } }) => {
-      const row = (await (answer ??= listOf(set))).policies.find((policy) => policy.name === name);
-      const file = set.files.find((one) => one.name === name);
-      if (!row || !file) throw new GateError('not_found');
-      return { ...row, current_body: file.body, current_body_sha256: file.body_sha256 };
+    '/policies',
+    {
+      schema: {
+        querystring: z.strictObject({ ...tenantQuery, include_deleted: z.enum(['true', 'false']).optional() }),
+        response: { 200: policyList },
+      },
+    },
+    async ({ query: { tenant = EVERYBODY, include_deleted } }) => {
+      const policies = await policiesOf(tenant);
+      const shown = policies.filter(({ deleted_at: at }) => include_deleted === 'true' || at === null);
+      const texts = new Map(
+        shown.length === 0
+          ? []
+          : ((await management?.store.texts([...new Set([EVERYBODY, tenant])])) ?? []).map(
+              (one) => [JSON.stringify([one.tenant, one.name]), one.body] as const,
+            ),
+      );
+      const rows = await Promise.all(
+        shown.map((policy) => storedRow(policy, texts.get(JSON.stringify([policy.tenant, policy.name])) ?? '')),
+      );
+      const all = [...(await shipped()), ...rows].toSorted((one, other) => (one.name < other.name ? -1 : 1));
+      return {
+        bundle: management?.live.bundleFor(tenant) ?? set.bundle,
+        origin: { ...set.origin, entrypoints: [...set.origin.entrypoints] },
+        policies: all,
+      };
     },
   );
-}
-
-/** A loaded set never changes, so its files are described once. */
-async function listOf({ bundle, files, origin }: PolicySet): Promise<PolicyList> {
-  // Only this list needs the YAML parser.
-  const { packageOf, rulesOf } = await import('../../../domain/policy/rule-metadata.js');
-  const shipped = new Map(
-    (await readPolicyFiles(shippedPolicyDirectory())).map((file) => [file.name, file.body_sha256]),
+  app.get(
+    '/policies/:name',
+    { schema: { params: byName, querystring: ofTenant, response: { 200: policyFile } } },
+    async ({ params: { name }, query: { tenant = EVERYBODY } }) => {
+      const row = (await shipped()).find((policy) => policy.name === name);
+      const file = set.files.find((one) => one.name === name);
+      if (row && file) return { ...row, current_body: file.body, current_body_sha256: file.body_sha256 };
+      const policy = await stored(tenant, name);
+      const { body, body_sha256 } = await versionOf(tenant, name, policy.current_version);
+      return { ...(await storedRow(policy, body)), current_body: body, current_body_sha256: body_sha256 };
+    },
   );
-  return {
-    bundle,
-    origin: { ...origin, entrypoints: [...origin.entrypoints] },
-    policies: files.map(({ name, content_type, version, summary, tier, body_sha256, body }) => ({
-      name,
-      content_type,
-      // Every file of a set is compiled into it or is its data, so every listed file is active.
-      active: true,
-      protected: shipped.has(name),
-      as_shipped: shipped.get(name) === body_sha256,
-      current_version: version,
-      summary,
-      tier,
-      package: content_type === 'rego' ? packageOf(body) : null,
-      body_sha256,
-      bytes: Buffer.byteLength(body),
-      rules: content_type === 'rego' ? [...rulesOf(body)] : [],
-    })),
-  };
+  app.get(
+    '/policies/:name/versions',
+    { schema: { params: byName, querystring: ofTenant, response: { 200: policyVersions } } },
+    async ({ params: { name }, query: { tenant = EVERYBODY } }) => ({
+      versions: [...(await versionsOf(tenant, name))],
+    }),
+  );
+  app.get(
+    '/policies/:name/versions/:version',
+    {
+      schema: {
+        params: z.strictObject({ name: nameInPath, version: versionNumber }),
+        querystring: ofTenant,
+        response: { 200: policyVersion },
+      },
+    },
+    ({ params: { name, version }, query: { tenant = EVERYBODY } }) => versionOf(tenant, name, version),
+  );
+  app.get(
+    '/policies/:name/diff',
+    {
+      schema: {
+        params: byName,
+        querystring: z.strictObject({ ...tenantQuery, from: versionNumber, to: versionNumber }),
+        response: { 200: policyDiff },
+      },
+    },
+    async ({ params: { name }, query: { tenant = EVERYBODY, from, to } }) => {
+      const [before, after] = [await versionOf(tenant, name, from), await versionOf(tenant, name, to)];
+      const names = { from: `${name} version ${from}`, to: `${name} version ${to}` };
+      return { name, from, to, diff: unifiedDiff(before.body, after.body, names) };
+    },
+  );
 }

@@ -195,7 +195,11 @@ describe('the page of a call', () => {
     expect(await text(`/audit/correlation/${CALL}`)).not.toContain('href="/policies/');
     const rule = { rule: 'deny', description: null };
     const file = { content_type: 'rego', active: true, protected: true, as_shipped: true, current_version: 1 };
-    const more = { summary: null, tier: null, package: 'gate.authz', body_sha256: 'b'.repeat(64), bytes: 1 };
+    const said = {
+      ...{ tenant: null, domain: null, severity: null, deleted_at: null, created_at: null, updated_at: null },
+      ...{ frameworks: [], tags: [], tool_surface: [] },
+    };
+    const more = { summary: null, tier: null, package: 'gate.authz', body_sha256: 'b'.repeat(64), bytes: 1, ...said };
     page.policy = () => ({
       bundle: { schema_version: 1, version: '1', hash_sha256: 'a'.repeat(64), policy_count: 1 },
       origin: {

@@ -69,6 +69,7 @@ const ASKED: readonly (readonly [
   ['proxy', 'console', 5],
   ['brain', 'proxy', 4],
   ['policy', 'proxy', 4],
+  ['policy', 'console', 6],
   ['ledger', 'proxy', 8],
   ['ledger', 'console', 8],
   ['hil', 'console', 12],

@@ -1,0 +1,242 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { z } from 'zod';
+import { errorText, GateError } from '../../domain/errors.js';
+import {
+  ADDED_PACKAGE,
+  type Checked,
+  type Compiled,
+  FLOOR_RULES,
+  type PolicyCompiler,
+  type PolicyFault,
+  type RegoSource,
+} from '../../domain/policy/compiler.js';
+import { ADDED_ENTRYPOINT } from '../../domain/policy/policy-files.js';
+import { fileInTar } from './tar-file.js';
+
+export interface OpaCompilerOptions {
+  /** The path of the OPA program; null where there is none. */
+  readonly find: () => Promise<string | null>;
+  /** The file of functions that rules may use. */
+  readonly capabilities: string;
+  readonly limits?: Partial<Record<keyof typeof LIMITS, number>>;
+}
+
+const LIMITS = {
+  /** One run; 300 rules compile in less than two seconds. */
+  timeMs: 20_000,
+  /** Address space of one run, in KiB. OPA itself reserves about one GiB. */
+  memoryKib: 3 * 1_024 * 1_024,
+  /** What one run may say. A file of one MiB has a syntax tree of about 60. */
+  outputBytes: 128 * 1_024 * 1_024,
+  /** Requests that may wait for their turn. */
+  waiting: 16,
+} as const;
+
+/** Both sets exist even where no file adds to them. */
+const NOTHING_ADDED = `package ${ADDED_PACKAGE}
+
+import rego.v1
+
+deny contains "" if false
+
+review contains "" if false
+`;
+const ENTRY = `package gate.entrypoint
+
+import rego.v1
+
+# METADATA
+# entrypoint: true
+added := {"deny": data.${ADDED_PACKAGE}.deny, "review": data.${ADDED_PACKAGE}.review}
+`;
+
+const location = z.object({ file: z.string(), row: z.int(), col: z.int() });
+const complaints = z.object({
+  errors: z.array(z.object({ message: z.string(), location: location.optional() })).min(1),
+});
+const term = z.object({ value: z.unknown(), location: location.optional() });
+const tree = z.object({
+  package: z.object({ path: z.array(term) }),
+  rules: z.array(z.object({ head: z.object({ ref: z.array(term).min(1), location }) })).optional(),
+});
+
+interface Run {
+  readonly stdout: string;
+  readonly stderr: string;
+  /** What ended it other than its own end. */
+  readonly cut: string | null;
+  readonly code: number;
+}
+
+/**
+ * OPA in a process of its own per question: with the functions of the wasm runtime only, no environment, a folder that is deleted, and bounds
+ * on time, memory (on Linux) and output. One at a time, since a compiler takes a processor.
+ */
+export function opaCompiler({ find, capabilities, limits: given = {} }: OpaCompilerOptions): PolicyCompiler {
+  const limits = { ...LIMITS, ...given };
+  let last: Promise<unknown> = Promise.resolve();
+  let waiting = 0;
+  async function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (waiting >= limits.waiting)
+      throw new GateError('policy_compiler_unavailable', 'too many policies wait to be compiled; try again later');
+    waiting += 1;
+    const turn = last.then(work);
+    last = turn.catch(() => undefined).finally(() => (waiting -= 1));
+    return turn;
+  }
+  async function opa(folder: string, args: readonly string[]): Promise<Run> {
+    const program = await find().catch((error: unknown) => {
+      throw new GateError('policy_compiler_unavailable', errorText(error), { cause: error });
+    });
+    if (program === null)
+      throw new GateError(
+        'policy_compiler_unavailable',
+        'there is no OPA program here; install it and set GATE_OPA_BIN',
+      );
+    return new Promise((resolve, reject) => {
+      execFile(
+        '/bin/sh',
+        ['-c', `ulimit -v ${limits.memoryKib} 2>/dev/null; exec "$0" "$@"`, program, ...args],
+        {
+          cwd: folder,
+          env: { GOMEMLIMIT: `${Math.floor(limits.memoryKib / 2)}KiB`, GOMAXPROCS: '2' },
+          timeout: limits.timeMs,
+          killSignal: 'SIGKILL',
+          maxBuffer: limits.outputBytes,
+          encoding: 'utf8',
+        },
+        (error, stdout, stderr) => {
+          const { code, killed } = (error ?? {}) as { code?: unknown; killed?: boolean };
+          if (code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER')
+            return resolve({ stdout, stderr, code: 1, cut: 'it is too large to be compiled' });
+          if (killed)
+            return resolve({ stdout, stderr, code: 1, cut: `it takes longer than ${limits.timeMs} ms to compile` });
+          if (typeof code === 'string')
+            return reject(new GateError('policy_compiler_unavailable', `OPA does not run: ${code}`, { cause: error }));
+          resolve({ stdout, stderr, code: error ? Number(code ?? 1) : 0, cut: null });
+        },
+      );
+    });
+  }
+  /** Files have numbers for names, so that no name reaches the file system or an option of the program. */
+  const inFolder = <Result>(
+    sources: readonly RegoSource[],
+    work: (folder: string) => Promise<Result>,
+  ): Promise<Result> =>
+    inTurn(async () => {
+      const folder = await mkdtemp(join(tmpdir(), 'gate-policy-'));
+      try {
+        await Promise.all(sources.map(({ body }, at) => writeFile(join(folder, `${at}.rego`), body)));
+        return await work(folder);
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    });
+  const faultOf = (run: Run, sources: readonly RegoSource[]): PolicyFault => {
+    if (run.cut !== null) return { message: run.cut, file: null, line: null, column: null };
+    const [said] = complaintsIn(run);
+    if (!said) return { message: firstLine(run), file: null, line: null, column: null };
+    const { location: at } = said;
+    const place = at && /^(\d{1,6})\.rego$/.exec(at.file.slice(at.file.lastIndexOf('/') + 1));
+    return {
+      message: said.message.slice(0, 1_000),
+      file: place ? (sources[Number(place[1])]?.name ?? null) : null,
+      line: place && at ? Math.max(1, at.row) : null,
+      column: place && at ? Math.max(1, at.col) : null,
+    };
+  };
+  const rulesOnly = ['--capabilities', capabilities];
+
+  return {
+    check: (source) =>
+      inFolder([source], async (folder): Promise<Checked> => {
+        const parsed = await opa(folder, ['parse', '--format', 'json', '--json-include', 'locations', '0.rego']);
+        if (parsed.code !== 0) return { fault: faultOf(parsed, [source]) };
+        const misplaced = misplacedIn(parsed.stdout, source.name);
+        if (misplaced) return { fault: misplaced };
+        const checked = await opa(folder, ['check', '--strict', '--format', 'json', ...rulesOnly, '0.rego']);
+        if (checked.code !== 0) return { fault: faultOf(checked, [source]) };
+        const formatted = await opa(folder, ['fmt', '0.rego']);
+        if (formatted.code !== 0) return { fault: faultOf(formatted, [source]) };
+        return { fault: null, formatted: formatted.stdout };
+      }),
+    compile: (sources) =>
+      inFolder(sources, async (folder): Promise<Compiled> => {
+        await writeFile(join(folder, 'nothing-added.rego'), NOTHING_ADDED);
+        await writeFile(join(folder, 'entry.rego'), ENTRY);
+        const checked = await opa(folder, ['check', '--format', 'json', ...rulesOnly, '.']);
+        if (checked.code !== 0) return { fault: faultOf(checked, sources) };
+        const target = ['--target', 'wasm', '--entrypoint', ADDED_ENTRYPOINT, '--output', 'bundle.tar.gz'];
+        const built = await opa(folder, ['build', ...target, ...rulesOnly, '.']);
+        if (built.code !== 0) return { fault: faultOf(built, sources) };
+        return {
+          fault: null,
+          wasm: fileInTar(gunzipSync(await readFile(join(folder, 'bundle.tar.gz'))), '/policy.wasm'),
+        };
+      }),
+    version: () =>
+      inTurn(async () => {
+        const { stdout } = await opa(tmpdir(), ['version']);
+        return /^Version: (\S+)/m.exec(stdout)?.[1] ?? 'unknown';
+      }),
+  };
+}
+
+/** What OPA complains of, as JSON on either stream. */
+function complaintsIn({ stdout, stderr }: Run): z.infer<typeof complaints>['errors'] {
+  for (const text of [stdout, stderr]) {
+    try {
+      const found = complaints.safeParse(JSON.parse(text));
+      if (found.success) return found.data.errors;
+    } catch {
+      // Not JSON: a crash, or what another command says.
+    }
+  }
+  return [];
+}
+
+const firstLine = ({ stdout, stderr }: Run): string =>
+  (stderr.trim() || stdout.trim() || 'OPA gives no reason').split('\n')[0]?.slice(0, 300) ?? '';
+
+/** Another package, or a rule that is the floor's. */
+function misplacedIn(text: string, file: string): PolicyFault | null {
+  let found: z.infer<typeof tree>;
+  try {
+    found = tree.parse(JSON.parse(text));
+  } catch (error) {
+    return {
+      message: `the syntax tree cannot be read: ${errorText(error).slice(0, 200)}`,
+      file,
+      line: null,
+      column: null,
+    };
+  }
+  const { path } = found.package;
+  // The first part is `data`, which every package has.
+  const name = path
+    .slice(1)
+    .map(({ value }) => String(value))
+    .join('.');
+  if (name !== ADDED_PACKAGE) {
+    const at = path.at(-1)?.location;
+    return {
+      message: `the package is ${name}; policies are in ${ADDED_PACKAGE}`,
+      file,
+      line: at?.row ?? 1,
+      column: at?.col ?? 1,
+    };
+  }
+  const own = found.rules?.find(({ head: { ref } }) => FLOOR_RULES.has(String(ref[0]?.value)));
+  if (!own) return null;
+  const { row, col } = own.head.location;
+  return {
+    message: `${String(own.head.ref[0]?.value)} is defined by the floor alone; a policy adds to deny and review`,
+    file,
+    line: row,
+    column: col,
+  };
+}

@@ -1,0 +1,519 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { DatabaseSync } from '@photostructure/sqlite';
+import { pino } from 'pino';
+import { Registry } from 'prom-client';
+import type { NewLedgerRow } from '../../contracts/ledger.js';
+import { opaCompiler } from '../../adapters/policy/opa-compiler.js';
+import { loadPolicySet } from '../../adapters/policy/load-policy-set.js';
+import { openPolicyStore } from '../../adapters/policy/policy-store.js';
+import { POLICY_LAYOUT, shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
+import type { StoreTarget } from '../../adapters/store/database.js';
+import { sha256Hex } from '../../domain/crypto/digest.js';
+import type { PolicyStore } from '../../domain/policy/library-ports.js';
+import { findOpa } from '../../stack/programs/find-program.js';
+import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
+import { eventually } from '../../test/support/waiting.js';
+import type { Service } from '../plugins/service.js';
+import { createPolicyService } from './app.js';
+import { openManagement, type PolicyManagement } from './management.js';
+
+const directory = shippedPolicyDirectory();
+const floor = await loadPolicySet({ directory });
+const compiler = opaCompiler({
+  find: () => findOpa({ onProgress: () => undefined }),
+  capabilities: join(directory, POLICY_LAYOUT.capabilities),
+});
+const by = { reason: 'ticket 12', actor_sub: 'ada', actor_idp: 'https://idp.example' };
+const rego = (...rules: string[]): string => `package gate.authz\n\nimport rego.v1\n\n${rules.join('\n\n')}\n`;
+const denies = (tool: string, why = tool): string =>
+  rego(`deny contains "Violation: ${why}" if input.tool_type == "${tool}"`);
+const call = (tool_type: string, more: object = {}) => ({
+  tool_type,
+  agent_history: { last_tool: null, recent_sequence: [] },
+  intent_score: 0,
+  current_time: '2026-11-25T12:00:00Z',
+  arguments: {},
+  ...more,
+});
+
+let postgres: TestPostgres;
+let folder: string;
+beforeAll(async () => {
+  postgres = await startPostgres();
+  folder = mkdtempSync(join(tmpdir(), 'gate-policies-'));
+});
+afterAll(async () => {
+  await postgres?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** What answers have, each of them some of it. */
+interface Said {
+  readonly error: string;
+  readonly allow: boolean;
+  readonly reasons: string[];
+  readonly policy_bundle: { readonly policy_count: number; readonly hash_sha256: string };
+  readonly policies: { readonly name: string }[];
+  readonly versions: { readonly version: number }[];
+  readonly results: { readonly diff: string }[];
+  readonly diff: string;
+}
+interface Replica {
+  readonly store: PolicyStore;
+  readonly management: PolicyManagement;
+  readonly service: Service;
+  ask(
+    method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+    url: string,
+    payload?: object,
+  ): Promise<{ status: number; body: Said }>;
+  judge(tool: string, more?: object): Promise<Said>;
+  close(): Promise<void>;
+}
+let rows: NewLedgerRow[];
+let ledgerFault: Error | null;
+const open: Replica[] = [];
+
+async function replica(target: StoreTarget, over: Partial<PolicyStore> = {}): Promise<Replica> {
+  const opened = await openPolicyStore(target);
+  const store: PolicyStore = { ...opened, ...over };
+  const management = await openManagement({
+    floor,
+    store,
+    compiler,
+    ledger: {
+      append: async (given) => {
+        if (ledgerFault) throw ledgerFault;
+        rows.push(...given);
+        return given.map(({ id }) => ({
+          status: 'created',
+          id: id ?? '',
+          seq: rows.length,
+          entry_hash: '',
+          chain_version: 1,
+        }));
+      },
+    },
+    log: pino({ level: 'silent' }),
+    watchMs: 20,
+    lookMs: 20,
+  });
+  management.begin();
+  let callerId = 'service-console';
+  const service = createPolicyService({
+    policies: floor,
+    management,
+    registry: new Registry(),
+    logger: pino({ level: 'silent' }),
+    trustDomain: 'gate.local',
+    resolveCaller: () => ({
+      kind: 'service',
+      spiffe: 'spiffe://gate.local/service/console',
+      callerId,
+      fingerprint: 'f'.repeat(64),
+    }),
+  });
+  const ask: Replica['ask'] = async (method, url, payload) => {
+    callerId = 'service-console';
+    const reply = await service.app.inject({ method, url, ...(payload && { payload }) });
+    return { status: reply.statusCode, body: reply.json<Said>() };
+  };
+  const made: Replica = {
+    store,
+    management,
+    service,
+    ask,
+    // On a crowded machine a first evaluation goes to a thread, and may not be answered in its time.
+    judge: (tool, more = {}) =>
+      eventually('an answer to a call', async () => {
+        const { status, body } = await ask('POST', '/evaluate', call(tool, more));
+        return status === 200 ? body : null;
+      }),
+    async close() {
+      await service.close();
+      await management.close();
+      await opened.close();
+    },
+  };
+  open.push(made);
+  return made;
+}
+beforeEach(() => {
+  rows = [];
+  ledgerFault = null;
+});
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((one) => one.close()));
+});
+let count = 0;
+const places = (): Record<'SQLite' | 'Postgres', StoreTarget> => {
+  count += 1;
+  return {
+    SQLite: { file: join(folder, `${count}.db`) },
+    Postgres: { url: postgres.url, schema: `policies_${count}` },
+  };
+};
+
+describe.each(['SQLite', 'Postgres'] as const)('policies of operators, on %s', (kind) => {
+  it('are made, changed, switched, rolled back and deleted, each time as a new version that is in force at once', async () => {
+    const gate = await replica(places()[kind]);
+    const floorBundle = (await gate.judge('list_files')).policy_bundle;
+    const body = denies('list_files', 'no lists');
+    const made = await gate.ask('POST', '/policies', { name: 'no_lists.rego', content_type: 'rego', body, ...by });
+    expect(made).toEqual({
+      status: 201,
+      body: {
+        name: 'no_lists.rego',
+        version: 1,
+        current_version: 1,
+        active: true,
+        event_kind: 'policy.created',
+        body_sha256: sha256Hex(body),
+      },
+    });
+    const denied = await gate.judge('list_files');
+    expect(denied).toMatchObject({ allow: false, reasons: ['Violation: no lists'] });
+    expect(denied.policy_bundle).toMatchObject({
+      policy_count: floorBundle.policy_count + 1,
+      version: expect.stringMatching(/^\d{4}-\d\d-\d\d\.1$/),
+    });
+    expect(denied.policy_bundle.hash_sha256).not.toBe(floorBundle.hash_sha256);
+
+    const second = denies('list_files', 'still none');
+    expect(
+      await gate.ask('PUT', '/policies/no_lists.rego', { body: second, expected_current_version: 1, ...by }),
+    ).toMatchObject({
+      status: 200,
+      body: { version: 2, event_kind: 'policy.updated' },
+    });
+    expect((await gate.judge('list_files')).reasons).toEqual(['Violation: still none']);
+    const { body: diff } = await gate.ask('GET', '/policies/no_lists.rego/diff?from=1&to=2');
+    expect(diff.diff).toContain('-deny contains "Violation: no lists"');
+
+    const change = async (what: string, version: number) =>
+      (await gate.ask('POST', `/policies/no_lists.rego/${what}`, { expected_current_version: version, ...by })).body;
+    expect(await change('deactivate', 2)).toMatchObject({
+      version: 3,
+      active: false,
+      event_kind: 'policy.deactivated',
+    });
+    expect(await gate.judge('list_files')).toMatchObject({ allow: true, policy_bundle: floorBundle });
+    expect(await change('activate', 3)).toMatchObject({ version: 4, active: true });
+    expect((await gate.ask('POST', '/policies/no_lists.rego/rollback/1', by)).body).toMatchObject({
+      version: 5,
+      body_sha256: sha256Hex(body),
+      event_kind: 'policy.updated',
+    });
+    expect((await gate.judge('list_files')).reasons).toEqual(['Violation: no lists']);
+    expect(
+      (await gate.ask('DELETE', '/policies/no_lists.rego', { expected_current_version: 5, ...by })).body,
+    ).toMatchObject({
+      version: 6,
+      event_kind: 'policy.deleted',
+    });
+    expect((await gate.judge('list_files')).allow).toBe(true);
+
+    const { body: history } = await gate.ask('GET', '/policies/no_lists.rego/versions');
+    expect(history.versions.map((one) => one.version)).toEqual([6, 5, 4, 3, 2, 1]);
+    expect((await gate.ask('GET', '/policies/no_lists.rego/versions/2')).body).toMatchObject({
+      body: second,
+      reason: 'ticket 12',
+      actor_sub: 'ada',
+    });
+    expect(
+      (await gate.ask('POST', '/policies', { name: 'no_lists.rego', content_type: 'rego', body, ...by })).body.error,
+    ).toBe('policy_exists');
+    const names = async (query = '') =>
+      (await gate.ask('GET', `/policies${query}`)).body.policies.map((one) => one.name);
+    expect(await names()).not.toContain('no_lists.rego');
+    expect(await names('?include_deleted=true')).toContain('no_lists.rego');
+  });
+
+  it('leave a row in the ledger for each change, in order, also after the ledger was away', async () => {
+    const gate = await replica(places()[kind]);
+    ledgerFault = new Error('away');
+    await gate.ask('POST', '/policies', { name: 'a.rego', content_type: 'rego', body: denies('a'), ...by });
+    await gate.ask('PUT', '/policies/a.rego', { body: denies('b'), expected_current_version: 1, ...by });
+    await eventually(
+      'what was stored is there',
+      async () => (await gate.service.health.inject('/readyz')).json().checks.outbox_worker === 'failed',
+    );
+    expect((await gate.judge('b')).reasons).toContain('Violation: b');
+    ledgerFault = null;
+    await eventually('what was stored is there', () => rows.length === 2);
+    expect(rows).toMatchObject([
+      {
+        event_kind: 'policy.created',
+        actor_sub: 'ada',
+        policy_decision: { name: 'a.rego', prev_sha256: null, new_sha256: sha256Hex(denies('a')), version: 1 },
+      },
+      {
+        event_kind: 'policy.updated',
+        policy_decision: { prev_sha256: sha256Hex(denies('a')), new_sha256: sha256Hex(denies('b')), version: 2 },
+      },
+    ]);
+    expect(JSON.stringify(rows.map((row) => ({ ...row, payload_canonical_json: null })))).not.toContain('ticket 12');
+    await eventually('what was stored is there', async () =>
+      (await gate.store.versions('', 'a.rego')).every(({ chain_seq: seq }) => seq !== null),
+    );
+  });
+
+  it('are refused whole where they do not compile or fit, and what was in force still is', async () => {
+    const gate = await replica(places()[kind]);
+    const post = (more: object) =>
+      gate.ask('POST', '/policies', { name: 'x.rego', content_type: 'rego', body: denies('x'), ...by, ...more });
+    expect(await post({})).toMatchObject({ status: 201 });
+    const before = await gate.judge('x');
+    expect(await post({ name: 'y.rego', body: rego('deny contains nope(1) if true') })).toMatchObject({
+      status: 400,
+      body: { error: 'policy_invalid', message: 'undefined function nope', line: 5, column: 15 },
+    });
+    // Alone it is right; with the other it is not.
+    expect(await post({ name: 'z.rego', body: rego('deny := {"Violation: all"}') })).toMatchObject({
+      status: 400,
+      body: { error: 'policy_invalid' },
+    });
+    for (const [refused, code] of [
+      [{ reason: '  ' }, 'invalid_request'],
+      [{ name: '../x.rego' }, 'invalid_request'],
+      [{ name: 'money.rego' }, 'policy_protected'],
+      [{ name: 'y.json' }, 'policy_invalid'],
+      [{ name: 'money.json', content_type: 'json', body: '{}' }, 'policy_invalid'],
+      [{ name: 'own.json', content_type: 'json', body: '{"a":' }, 'policy_invalid'],
+    ] as const)
+      expect([refused, (await post(refused)).body.error]).toEqual([refused, code]);
+    const put = await gate.ask('PUT', '/policies/x.rego', { body: denies('y'), expected_current_version: 7, ...by });
+    expect(put).toMatchObject({
+      status: 409,
+      body: { error: 'version_conflict', policy: { name: 'x.rego', current_version: 1 } },
+    });
+    for (const what of ['deactivate', 'activate'])
+      expect(
+        (await gate.ask('POST', `/policies/money.rego/${what}`, { expected_current_version: 1, ...by })).body.error,
+      ).toBe('policy_protected');
+    expect((await gate.ask('DELETE', '/policies/data.json', { expected_current_version: 1, ...by })).body.error).toBe(
+      'policy_protected',
+    );
+    expect(
+      (await gate.ask('PUT', '/policies/none.rego', { body: denies('y'), expected_current_version: 1, ...by })).status,
+    ).toBe(404);
+    expect(await gate.judge('x')).toEqual(before);
+  });
+
+  it('are one set of two processes: of two changes at once one is refused, and each process comes to the newest', async () => {
+    const place = places()[kind];
+    const [one, other] = [await replica(place), await replica(place)];
+    await one.ask('POST', '/policies', { name: 'a.rego', content_type: 'rego', body: denies('a'), ...by });
+    await eventually('what was stored is there', async () => (await other.judge('a')).reasons.includes('Violation: a'));
+    const both = await Promise.all(
+      [one, other].map((gate, at) =>
+        gate.ask('PUT', '/policies/a.rego', { body: denies('a', `by ${at}`), expected_current_version: 1, ...by }),
+      ),
+    );
+    expect(both.map(({ status }) => status)).toEqual(expect.arrayContaining([200, 409]));
+    const won = both[0]?.status === 200 ? 'Violation: by 0' : 'Violation: by 1';
+    await eventually(
+      'what was stored is there',
+      async () => (await one.judge('a')).reasons.includes(won) && (await other.judge('a')).reasons.includes(won),
+    );
+    expect((await one.judge('a')).policy_bundle).toEqual((await other.judge('a')).policy_bundle);
+    // Two that have nothing to do with each other both stand.
+    const made = await Promise.all(
+      [one, other].map((gate, at) =>
+        gate.ask('POST', '/policies', { name: `n${at}.rego`, content_type: 'rego', body: denies(`n${at}`), ...by }),
+      ),
+    );
+    expect(made.map(({ status }) => status)).toEqual([201, 201]);
+    await eventually(
+      'what was stored is there',
+      async () =>
+        (await one.judge('n1')).reasons.length > 1 || (await one.judge('n1')).reasons.includes('Violation: n1'),
+    );
+  });
+
+  it('stay as they were where what is stored cannot be loaded, and the readiness says so', async () => {
+    const place = places()[kind];
+    const one = await replica(place);
+    await one.ask('POST', '/policies', { name: 'a.rego', content_type: 'rego', body: denies('a'), ...by });
+    const opened = await openPolicyStore(place);
+    let broken = false;
+    const other = await replica(place, {
+      module: async (sources) => {
+        const found = await opened.module(sources);
+        return found && broken ? { ...found, wasm: Buffer.concat([found.wasm, Buffer.from([0])]) } : found;
+      },
+    });
+    broken = true;
+    await one.ask('PUT', '/policies/a.rego', { body: denies('b'), expected_current_version: 1, ...by });
+    const ready = async () => (await other.service.health.inject('/readyz')).json();
+    await eventually('what was stored is there', async () => (await ready()).checks.policies === 'failed');
+    expect(JSON.stringify(await ready())).toContain('is not what was compiled');
+    expect((await other.judge('a')).reasons).toContain('Violation: a');
+    broken = false;
+    await eventually('what was stored is there', async () => (await other.judge('b')).reasons.includes('Violation: b'));
+    expect((await ready()).checks.policies).toBe('ok');
+    await opened.close();
+  });
+
+  it('survive the end of a process at every step of a change', async () => {
+    const place = places()[kind];
+    const gate = await replica(place);
+    await gate.ask('POST', '/policies', { name: 'a.rego', content_type: 'rego', body: denies('a'), ...by });
+    // Ended after the change was stored, before it was put in force or its row was sent.
+    const stored = await openPolicyStore(place);
+    ledgerFault = new Error('ended');
+    const dead = await replica(place, { sets: () => Promise.reject(new Error('ended')) }).catch(
+      (error: unknown) => error,
+    );
+    expect(dead).toMatchObject({ message: expect.stringContaining('ended') });
+    await gate.ask('PUT', '/policies/a.rego', { body: denies('b'), expected_current_version: 1, ...by });
+    await gate.close();
+    open.splice(open.indexOf(gate), 1);
+    ledgerFault = null;
+    rows = [];
+    const next = await replica(place);
+    expect((await next.judge('b')).reasons).toContain('Violation: b');
+    await eventually('what was stored is there', () =>
+      rows.some(({ policy_decision: said }) => said?.['version'] === 2),
+    );
+    await stored.close();
+  });
+});
+
+describe('a tenant', () => {
+  it('has copies of its own over what holds for everybody, and never without the floor', async () => {
+    const gate = await replica(places().SQLite);
+    await gate.ask('POST', '/policies', {
+      name: 'a.rego',
+      content_type: 'rego',
+      body: denies('list_files', 'all'),
+      ...by,
+    });
+    const put = await gate.ask('PUT', '/policies/a.rego?tenant=acme', {
+      body: denies('list_files', 'acme'),
+      expected_current_version: 1,
+      ...by,
+    });
+    expect(put.body).toMatchObject({ version: 1 });
+    const reasons = async (tenant: string) => (await gate.judge('list_files', { tenant })).reasons;
+    expect([await reasons('acme'), await reasons('other')]).toEqual([['Violation: acme'], ['Violation: all']]);
+    await gate.ask('POST', '/policies/a.rego/deactivate?tenant=acme', { expected_current_version: 1, ...by });
+    expect([await reasons('acme'), await reasons('other')]).toEqual([[], ['Violation: all']]);
+    await gate.ask('PUT', '/policies/a.rego', {
+      body: denies('list_files', 'new'),
+      expected_current_version: 1,
+      ...by,
+    });
+    expect([await reasons('acme'), await reasons('other')]).toEqual([[], ['Violation: new']]);
+    for (const tool of ['delete_file', 'wire_transfer'])
+      expect((await gate.judge(tool, { tenant: 'acme' })).allow).toBe(false);
+    expect(
+      (await gate.ask('POST', '/policies/money.rego/deactivate?tenant=acme', { expected_current_version: 1, ...by }))
+        .body.error,
+    ).toBe('policy_protected');
+  });
+});
+
+describe('an editor of the store', () => {
+  it('has no row appended that is of no policy change', async () => {
+    const place = places().SQLite as { file: string };
+    const gate = await replica(place);
+    ledgerFault = new Error('away');
+    await gate.ask('POST', '/policies', { name: 'a.rego', content_type: 'rego', body: denies('a'), ...by });
+    const file = new DatabaseSync(place.file);
+    file.exec("update policy_outbox set content = replace(content, 'policy.created', 'upstream.outcome')");
+    file.close();
+    ledgerFault = null;
+    await eventually('the fault', async () =>
+      JSON.stringify((await gate.service.health.inject('/readyz')).json()).includes('no row of a policy change'),
+    );
+    expect(rows).toEqual([]);
+  });
+});
+
+describe('data, domains and trials', () => {
+  it('mounts documents for rules, and switches the policies of a domain at once', async () => {
+    const gate = await replica(places().SQLite);
+    const header = '# Domain: finance\n# Severity: high\n# Tags: a, b,\n# Summary: Ceilings.\n\n';
+    const body = `${header}${rego('deny contains "Violation: ceiling" if input.arguments.amount > data.gate.ceilings.most')}`;
+    await gate.ask('POST', '/policies', { name: 'ceilings.json', content_type: 'json', body: '{"most": 10}', ...by });
+    await gate.ask('POST', '/policies', { name: 'ceiling.rego', content_type: 'rego', body, active: false, ...by });
+    const row = (await gate.ask('GET', '/policies/ceiling.rego')).body;
+    expect(row).toMatchObject({
+      domain: 'finance',
+      severity: 'high',
+      tags: ['a', 'b'],
+      summary: 'Ceilings.',
+      active: false,
+      protected: false,
+      current_body: body,
+    });
+    const over = { arguments: { amount: 11 } };
+    expect((await gate.judge('list_files', over)).allow).toBe(true);
+    const on = await gate.ask('POST', '/policies/categories/finance/activate', by);
+    expect(on.body).toMatchObject({
+      changed: 1,
+      skipped: 0,
+      results: [{ name: 'ceiling.rego', version: 2, active: true }],
+    });
+    expect((await gate.ask('POST', '/policies/categories/finance/activate', by)).body).toEqual({
+      changed: 0,
+      skipped: 1,
+      results: [],
+    });
+    expect((await gate.judge('list_files', over)).reasons).toEqual(['Violation: ceiling']);
+    await gate.ask('PUT', '/policies/ceilings.json', { body: '{"most": 20}', expected_current_version: 1, ...by });
+    expect((await gate.judge('list_files', over)).allow).toBe(true);
+  });
+
+  it('validates without storing, and says where and why', async () => {
+    const gate = await replica(places().SQLite);
+    const said = async (name: string, content_type: string, body: string) =>
+      (await gate.ask('POST', '/policies/validate', { name, content_type, body })).body;
+    expect(await said('a.rego', 'rego', denies('a'))).toEqual({ ok: true });
+    expect(await said('A b.rego', 'rego', denies('a').replace('contains', 'contains  '))).toEqual({
+      ok: true,
+      formatted: denies('a'),
+      warnings: [expect.stringContaining('unusual')],
+    });
+    expect(await said('a.rego', 'rego', rego('allow if true'))).toMatchObject({
+      ok: false,
+      error: { line: 5, column: 1 },
+    });
+    expect(await said('a.json', 'json', '{\n  "a": 1 2\n}')).toMatchObject({ ok: false, error: { line: 2 } });
+    expect((await gate.ask('GET', '/policies/a.rego')).status).toBe(404);
+  });
+
+  it('tells what a candidate would change of calls, and changes nothing', async () => {
+    const gate = await replica(places().SQLite);
+    await gate.ask('POST', '/policies', { name: 'a.rego', content_type: 'rego', body: denies('list_files'), ...by });
+    const inputs = ['list_files', 'get_user', 'wire_transfer'].map((tool) => call(tool));
+    const batch = (more: object) =>
+      gate.ask('POST', '/policies/evaluate-batch', {
+        candidate_name: 'b.rego',
+        candidate_rego: denies('get_user'),
+        inputs,
+        ...more,
+      });
+    const added = await batch({});
+    expect(added.body.results.map(({ diff }) => diff)).toEqual(['unchanged', 'allow_to_deny', 'unchanged']);
+    const replaced = await batch({ mode: 'replace', replace_rule_name: 'a.rego' });
+    expect(replaced.body.results.map(({ diff }) => diff)).toEqual(['deny_to_allow', 'allow_to_deny', 'unchanged']);
+    expect(await batch({ candidate_rego: rego('deny contains nope(1)') })).toMatchObject({
+      status: 400,
+      body: {
+        error: 'policy_invalid',
+        active_compile_ok: true,
+        candidate_compile_ok: false,
+        compile_error: { line: 5 },
+      },
+    });
+    expect((await batch({ inputs: Array.from({ length: 5_001 }, () => call('x')) })).body.error).toBe(
+      'batch_too_large',
+    );
+    expect((await gate.judge('get_user')).allow).toBe(true);
+  });
+});

@@ -1,0 +1,76 @@
+import type { PolicyRow } from '../../contracts/policy.js';
+import type { PolicyVersion } from '../../contracts/policy-library.js';
+import { readPolicyFiles, shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
+import { EVERYBODY, type StoredPolicy } from '../../domain/policy/library-ports.js';
+import type { PolicyFile } from '../../domain/policy/policy-files.js';
+import { headerOf } from '../../domain/policy/policy-header.js';
+import type { PolicySet } from '../../domain/policy/policy-set.js';
+
+/** What a file says of itself. Only these rows need the YAML parser. */
+async function factsOf(contentType: 'rego' | 'json', body: string) {
+  const { packageOf, rulesOf } = await import('../../domain/policy/rule-metadata.js');
+  const rego = contentType === 'rego';
+  return {
+    package: rego ? packageOf(body) : null,
+    bytes: Buffer.byteLength(body),
+    rules: rego ? [...rulesOf(body)] : [],
+  };
+}
+
+const listsOf = ({ frameworks, tags, tool_surface, ...header }: StoredPolicy['header']) => ({
+  ...header,
+  frameworks: [...frameworks],
+  tags: [...tags],
+  tool_surface: [...tool_surface],
+});
+
+/** The files of the loaded set. It never changes, so they are described once. */
+export async function floorRows({ files }: Pick<PolicySet, 'files'>): Promise<readonly PolicyRow[]> {
+  const shipped = new Map(
+    (await readPolicyFiles(shippedPolicyDirectory())).map((file) => [file.name, file.body_sha256]),
+  );
+  return Promise.all(
+    files.map(async ({ name, content_type, version, body_sha256, body }) => ({
+      name,
+      content_type,
+      // Every file of a set is compiled into it or is its data, so every listed file is active.
+      active: true,
+      protected: shipped.has(name),
+      as_shipped: shipped.get(name) === body_sha256,
+      current_version: version,
+      body_sha256,
+      ...listsOf(headerOf(content_type === 'rego' ? body : '')),
+      ...(await factsOf(content_type, body)),
+      tenant: null,
+      deleted_at: null,
+      created_at: null,
+      updated_at: null,
+    })),
+  );
+}
+
+export async function storedRow({ header, tenant, ...policy }: StoredPolicy, body: string): Promise<PolicyRow> {
+  return {
+    ...policy,
+    ...listsOf(header),
+    ...(await factsOf(policy.content_type, body)),
+    protected: false,
+    as_shipped: false,
+    tenant: tenant === EVERYBODY ? null : tenant,
+  };
+}
+
+/** The one version of a file that ships. */
+export const floorVersion = ({ name, version, body, body_sha256 }: PolicyFile, loadedAt: string): PolicyVersion => ({
+  name,
+  version,
+  body,
+  body_sha256,
+  active: true,
+  reason: 'the rules that this process loaded at its start',
+  actor_sub: 'bootstrap',
+  actor_idp: 'system',
+  event_kind: null,
+  chain_seq: null,
+  created_at: loadedAt,
+});

@@ -1,0 +1,172 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { type PolicyInput, policyInput, toolClass } from '../contracts/policy.js';
+import type { JsonObject } from '../contracts/json.js';
+import { createLivePolicies } from '../adapters/policy/live-policies.js';
+import { loadPolicySet } from '../adapters/policy/load-policy-set.js';
+import { shippedPolicyDirectory } from '../adapters/policy/policy-sources.js';
+import { errorText } from '../domain/errors.js';
+import type { PolicyCompiler, PolicyFault } from '../domain/policy/compiler.js';
+import { faultIn } from '../domain/policy/validation.js';
+import type { PolicySet } from '../domain/policy/policy-set.js';
+import type { AddedRules } from '../domain/policy/added-rules.js';
+import { CliError } from './errors.js';
+
+/** A policy in a folder, by the name that it has in Gate. */
+export interface FolderPolicy {
+  readonly name: string;
+  readonly path: string;
+  readonly content_type: 'rego' | 'json';
+  readonly body: string;
+}
+
+export interface PolicyFolder {
+  readonly policies: readonly FolderPolicy[];
+  /** Files of cases (docs/how-to/keep-policies-in-git.md). */
+  readonly cases: readonly string[];
+}
+
+/** The policies of a folder and of the folders in it, by name, and the cases beside them; tests in Rego are for `opa test`. */
+export async function readPolicyFolder(folder: string): Promise<PolicyFolder> {
+  const paths = (
+    await readdir(folder, { recursive: true }).catch((error: unknown) => {
+      throw new CliError(`${folder} cannot be read: ${errorText(error)}`, 2);
+    })
+  ).toSorted();
+  const named = paths.filter((path) => !path.split('/').some((part) => part.startsWith('.')));
+  const files = named.filter((path) => /\.(?:rego|json)$/.test(path) && !path.endsWith('_test.rego'));
+  const policies = await Promise.all(
+    files.map(async (path): Promise<FolderPolicy> => {
+      const body = await readFile(join(folder, path), 'utf8');
+      return {
+        name: basename(path),
+        path: join(folder, path),
+        content_type: path.endsWith('.rego') ? 'rego' : 'json',
+        body,
+      };
+    }),
+  );
+  policies.sort((one, other) => (one.name < other.name ? -1 : 1));
+  const twice = policies.find((policy, at) => policy.name === policies[at + 1]?.name);
+  if (twice) throw new CliError(`two policies are named ${twice.name}`, 2);
+  return { policies, cases: named.filter((path) => path.endsWith('.yaml')).map((path) => join(folder, path)) };
+}
+
+export interface FoundFault extends PolicyFault {
+  readonly path: string;
+}
+
+/** Everything that is wrong with the files: of each by itself, and, where nothing is, of all of them together. */
+export async function faultsOf(
+  { policies }: PolicyFolder,
+  compiler: PolicyCompiler,
+  floor: PolicySet,
+): Promise<readonly FoundFault[]> {
+  const shipped = new Set(floor.files.map(({ name }) => name));
+  const faults: FoundFault[] = [];
+  for (const policy of policies) {
+    const { fault } = shipped.has(policy.name)
+      ? { fault: { message: 'one of the rules that ship has this name', file: null, line: null, column: null } }
+      : await faultIn(policy, compiler, floor.material.data.gate);
+    if (fault) faults.push({ ...fault, path: policy.path });
+  }
+  if (faults.length > 0) return faults;
+  const rules = policies.filter(({ content_type: type }) => type === 'rego');
+  if (rules.length === 0) return [];
+  const { fault } = await compiler.compile(rules);
+  if (!fault) return [];
+  return [{ ...fault, path: rules.find(({ name }) => name === fault.file)?.path ?? '' }];
+}
+
+const caseFile = z.array(
+  z.strictObject({
+    description: z.string(),
+    input: z.record(z.string(), z.unknown()),
+    classed: z.union([toolClass, z.literal('none')]).default('change'),
+    expected: z.strictObject({
+      tier: z.enum(['green', 'yellow', 'red']),
+      reasons_mention: z.array(z.coerce.string()).optional(),
+    }),
+  }),
+);
+
+/** What every case starts from: a call in the middle of a working day, of a tool that its operator has classed as harmless. */
+const ORDINARY = {
+  tool_type: 'list_files',
+  agent_history: { last_tool: null, recent_sequence: [] },
+  intent_score: 0.1,
+  agent_id: 'acme/files-bot',
+  agent_kind: 'mcp',
+  method: 'call_tool',
+  current_time: '2026-11-18T10:00:00.000Z',
+  recent_request_count: 1,
+  arguments: {},
+};
+
+export interface CaseResult {
+  readonly file: string;
+  readonly description: string;
+  /** Null for a case that holds. */
+  readonly fault: string | null;
+}
+
+/** The floor that this Gate has, and the rules of the folder beside it, as a process judges by them. */
+export async function rulesOf(
+  { policies }: PolicyFolder,
+  compiler: PolicyCompiler,
+  floor: PolicySet,
+): Promise<AddedRules | null> {
+  const rules = policies.filter(({ content_type: type }) => type === 'rego');
+  if (rules.length === 0) return null;
+  const compiled = await compiler.compile(rules);
+  if (compiled.fault) throw new CliError(compiled.fault.message);
+  const documents = policies.filter(({ content_type: type }) => type === 'json');
+  const data = Object.fromEntries(
+    documents.map(({ name, body }) => [name.slice(0, -'.json'.length), JSON.parse(body) as JsonObject]),
+  );
+  return createLivePolicies({ floor, store: NOTHING_STORED }).tried(compiled.wasm, data);
+}
+const NOTHING_STORED = {
+  generation: () => Promise.resolve(0),
+  sets: () => Promise.resolve({ generation: 0, sets: [] }),
+  module: () => Promise.resolve(null),
+};
+
+/** Each case judged by the floor and these rules. */
+export async function casesOf(
+  { cases }: PolicyFolder,
+  floor: PolicySet,
+  added: AddedRules | null,
+): Promise<readonly CaseResult[]> {
+  const results: CaseResult[] = [];
+  for (const file of cases) {
+    const read = caseFile.safeParse(parse(await readFile(file, 'utf8')));
+    if (!read.success) throw new CliError(`${file} is no file of cases: ${z.prettifyError(read.error)}`, 2);
+    for (const { description, input, classed, expected } of read.data) {
+      const whole = { ...ORDINARY, ...input };
+      const classes = classed === 'none' ? {} : { tool_classes: { [whole.tool_type]: { class: classed } } };
+      const call = policyInput.safeParse({ ...whole, ...classes });
+      results.push({
+        file,
+        description,
+        fault: call.success ? faultIf(call.data, expected) : z.prettifyError(call.error),
+      });
+    }
+  }
+  return results;
+
+  function faultIf(
+    call: PolicyInput,
+    { tier, reasons_mention: mentions = [] }: z.infer<typeof caseFile>[number]['expected'],
+  ) {
+    const judged = floor.judge(call, undefined, added);
+    const texts = [...judged.decision.reasons, ...judged.decision.review_reasons];
+    if (judged.tier !== tier) return `is ${judged.tier}, not ${tier}${texts.length > 0 ? `: ${texts.join(' ')}` : ''}`;
+    const missing = mentions.filter((mention) => !texts.some((text) => text.includes(mention)));
+    return missing.length > 0 ? `no reason mentions ${missing.join(', ')}` : null;
+  }
+}
+
+export const shippedFloor = (): Promise<PolicySet> => loadPolicySet({ directory: shippedPolicyDirectory() });

@@ -1,0 +1,153 @@
+import { writeFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import type { Command } from 'commander';
+import type { PolicyCompiler } from '../domain/policy/compiler.js';
+import { oneLine } from '../domain/printable.js';
+import { CliError } from './errors.js';
+import { json, print } from './output.js';
+import type { AskPolicies, PolicyPlan } from './policy-plan.js';
+
+interface Asked {
+  readonly json?: boolean;
+  readonly tenant?: string;
+}
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+/** `gate policy`: policies in a folder, as a repository keeps them. `check`, `fmt` and `test` need no server. */
+export function registerPolicy(program: Command): void {
+  const policy = program.command('policy').description('check, format, test, compare and apply a folder of policies');
+
+  policy
+    .command('check')
+    .description('compile every policy, and all together; each fault with its place')
+    .argument('<folder>')
+    .addOption(json())
+    .action(async (folder: string, { json: asJson }: Asked) => {
+      const { faultsOf, readPolicyFolder, shippedFloor } = await import('./policy-folder.js');
+      const read = await readPolicyFolder(folder);
+      const faults = await faultsOf(read, await localCompiler(), await shippedFloor());
+      if (asJson) print({ policies: read.policies.length, faults });
+      else
+        for (const { path, line, column, message } of faults)
+          say(`${[path, line, column].filter((part) => part !== null).join(':')}: ${oneLine(message)}`);
+      if (faults.length > 0) throw new CliError(`${faults.length} of ${read.policies.length} policies have faults`);
+      if (!asJson) say(`${read.policies.length} policies, no fault`);
+    });
+
+  policy
+    .command('fmt')
+    .description('write the policies in the usual form')
+    .argument('<folder>')
+    .option('--check', 'only say which are not')
+    .action(async (folder: string, { check }: { check?: boolean }) => {
+      const { readPolicyFolder } = await import('./policy-folder.js');
+      const { policies } = await readPolicyFolder(folder);
+      const compiler = await localCompiler();
+      let other = 0;
+      for (const { name, path, body } of policies.filter(({ content_type: type }) => type === 'rego')) {
+        const checked = await compiler.check({ name, body });
+        if (checked.fault) throw new CliError(`${path}: ${oneLine(checked.fault.message)}`);
+        if (checked.formatted === body) continue;
+        other += 1;
+        say(path);
+        if (!check) writeFileSync(path, checked.formatted);
+      }
+      if (check && other > 0) throw new CliError(`${other} policies are not in the usual form`);
+    });
+
+  policy
+    .command('test')
+    .description('judge the cases of the folder (*.yaml) by its policies and the rules that ship')
+    .argument('<folder>')
+    .addOption(json())
+    .action(async (folder: string, { json: asJson }: Asked) => {
+      const { casesOf, faultsOf, readPolicyFolder, rulesOf, shippedFloor } = await import('./policy-folder.js');
+      const [read, compiler, floor] = [await readPolicyFolder(folder), await localCompiler(), await shippedFloor()];
+      const [fault] = await faultsOf(read, compiler, floor);
+      if (fault) throw new CliError(`${fault.path}: ${oneLine(fault.message)}; \`gate policy check\` says more`);
+      const results = await casesOf(read, floor, await rulesOf(read, compiler, floor));
+      const failed = results.filter((result) => result.fault !== null);
+      if (asJson) print({ cases: results.length, failed });
+      else for (const one of failed) say(`${one.file}: ${oneLine(one.description)} ${oneLine(one.fault ?? '')}`);
+      if (failed.length > 0) throw new CliError(`${failed.length} of ${results.length} cases do not hold`);
+      if (!asJson) say(`${results.length} cases hold`);
+    });
+
+  policy
+    .command('diff')
+    .description('what applying the folder would change in the running stack of this folder')
+    .argument('<folder>')
+    .option('--prune', 'as apply with --prune would')
+    .option('--exit-code', 'end with 1 where there is a difference')
+    .option('--tenant <name>', 'the copies of this tenant')
+    .addOption(json())
+    .action(
+      async (folder: string, { json: asJson, exitCode, ...given }: Asked & { exitCode?: boolean; prune?: boolean }) => {
+        const plan = await planned(folder, given);
+        if (asJson) print(plan);
+        else show(plan);
+        if (exitCode && plan.changes.length > 0) throw new CliError(`${plan.changes.length} differences`);
+      },
+    );
+
+  policy
+    .command('apply')
+    .description('make Gate have what the folder has; does nothing where it has')
+    .argument('<folder>')
+    .requiredOption('--reason <text>', 'recorded with each version')
+    .option('--prune', 'delete policies that the folder does not have')
+    .option('--tenant <name>', 'the copies of this tenant')
+    .addOption(json())
+    .action(async (folder: string, { json: asJson, reason, ...given }: Asked & { reason: string; prune?: boolean }) => {
+      const { applied } = await import('./policy-plan.js');
+      const plan = await planned(folder, given);
+      if (!asJson) show(plan);
+      const by = { reason, actor_sub: userInfo().username, actor_idp: 'command line' };
+      for (const change of plan.changes) await applied(change, await engine(), by, given.tenant);
+      if (asJson) print(plan);
+      else if (plan.changes.length > 0) say(`applied ${plan.changes.length} changes`);
+    });
+}
+
+/** OPA on this machine, with the functions that the rules of Gate may use. */
+async function localCompiler(): Promise<PolicyCompiler> {
+  const [{ opaCompiler }, { findOpa }, { POLICY_LAYOUT, shippedPolicyDirectory }] = await Promise.all([
+    import('../adapters/policy/opa-compiler.js'),
+    import('../stack/programs/find-program.js'),
+    import('../adapters/policy/policy-sources.js'),
+  ]);
+  const capabilities = join(shippedPolicyDirectory(), POLICY_LAYOUT.capabilities);
+  const program = findOpa({ onProgress: (line) => void process.stderr.write(`${line}\n`) });
+  return opaCompiler({ find: () => program, capabilities });
+}
+
+async function engine(): Promise<AskPolicies> {
+  const { stackTarget } = await import('./stack-target.js');
+  const target = stackTarget();
+  return (method, path, body) => target.ask('policy-engine', method, path, body);
+}
+
+async function planned(
+  folder: string,
+  given: { readonly tenant?: string; readonly prune?: boolean },
+): Promise<PolicyPlan> {
+  const [{ readPolicyFolder }, { planOf }] = await Promise.all([
+    import('./policy-folder.js'),
+    import('./policy-plan.js'),
+  ]);
+  const { policies } = await readPolicyFolder(folder);
+  return planOf(policies, await engine(), given);
+}
+
+function show({ changes, elsewhere }: PolicyPlan): void {
+  if (changes.length === 0) say('no difference');
+  for (const change of changes) {
+    say(`${change.what} ${oneLine(change.what === 'delete' ? change.name : change.policy.name)}`);
+    // Texts of policies, line by line: nothing of them reaches the terminal as a control character.
+    for (const line of change.diff.split('\n').filter((text) => text !== '')) say(`  ${oneLine(line)}`);
+  }
+  const left = elsewhere.filter((name) => !changes.some((change) => change.what === 'delete' && change.name === name));
+  if (left.length > 0) say(`not in the folder, left alone: ${left.map((name) => oneLine(name)).join(', ')}`);
+}

@@ -1,0 +1,129 @@
+import { z } from 'zod';
+import { storableString } from './storable.js';
+import { policyInput } from './policy.js';
+
+/** Bytes of one policy. */
+export const MAX_POLICY_BYTES = 1_048_576;
+/** Inputs of one question of `POST /policies/evaluate-batch`. */
+export const MAX_BATCH_INPUTS = 5_000;
+
+export const policyName = storableString(1, 128).regex(/^(?!.*\.\.)[^/\\]+$/, 'has no /, \\ or .. and is not empty');
+const contentType = z.enum(['rego', 'json']);
+const policyBody = storableString(0, MAX_POLICY_BYTES);
+const expected = z.int().min(1);
+
+/** Why, and who, as the operator's session says. */
+const by = {
+  reason: storableString(1, 1_024).regex(/\S/, 'is not blank'),
+  actor_sub: storableString(1, 512),
+  actor_idp: storableString(1, 512),
+};
+export const policyReason = z.strictObject(by);
+export const createPolicy = z.strictObject({
+  name: policyName,
+  content_type: contentType,
+  body: policyBody,
+  active: z.boolean().default(true),
+  ...by,
+});
+export const updatePolicy = z.strictObject({ body: policyBody, expected_current_version: expected, ...by });
+export const changePolicyState = z.strictObject({ expected_current_version: expected, ...by });
+export const validatePolicy = z.strictObject({ name: policyName, content_type: contentType, body: policyBody });
+export type PolicyReason = z.infer<typeof policyReason>;
+export type CreatePolicy = z.infer<typeof createPolicy>;
+export type UpdatePolicy = z.infer<typeof updatePolicy>;
+export type ChangePolicyState = z.infer<typeof changePolicyState>;
+export type ValidatePolicy = z.infer<typeof validatePolicy>;
+
+/** Whose rows of changes are, in the ledger. */
+export const POLICY_ENGINE_AGENT = 'gate-policy-engine';
+export const policyEventKind = z.enum([
+  'policy.created',
+  'policy.updated',
+  'policy.activated',
+  'policy.deactivated',
+  'policy.deleted',
+]);
+export type PolicyEventKind = z.infer<typeof policyEventKind>;
+
+/** What a change made: a new version, always. */
+export const mutatedPolicy = z.object({
+  name: z.string(),
+  version: z.int(),
+  body_sha256: z.string(),
+  current_version: z.int(),
+  active: z.boolean(),
+  event_kind: policyEventKind,
+});
+export type MutatedPolicy = z.infer<typeof mutatedPolicy>;
+
+export const policyVersion = z.object({
+  name: z.string(),
+  version: z.int(),
+  body: z.string(),
+  body_sha256: z.string(),
+  active: z.boolean(),
+  reason: z.string(),
+  actor_sub: z.string(),
+  actor_idp: z.string(),
+  /** What made it; null for a file that came with the rules that ship. */
+  event_kind: policyEventKind.nullable(),
+  /** Its place in the ledger; null until the ledger has its row. */
+  chain_seq: z.int().nullable(),
+  created_at: z.string(),
+});
+export type PolicyVersion = z.infer<typeof policyVersion>;
+export const policyVersions = z.object({ versions: z.array(policyVersion) });
+
+export const policyDiff = z.object({ name: z.string(), from: z.int(), to: z.int(), diff: z.string() });
+
+const place = { message: z.string(), line: z.int().optional(), column: z.int().optional() };
+/** `formatted` is the body in OPA's form, where that is another one; `warnings` do not keep it from being stored. */
+export const validatedPolicy = z.object({
+  ok: z.boolean(),
+  error: z.object(place).optional(),
+  formatted: z.string().optional(),
+  warnings: z.array(z.string()).optional(),
+});
+export type ValidatedPolicy = z.infer<typeof validatedPolicy>;
+
+export const changedCategory = z.object({ changed: z.int(), skipped: z.int(), results: z.array(mutatedPolicy) });
+export type ChangedCategory = z.infer<typeof changedCategory>;
+
+export const policyBatch = z.strictObject({
+  candidate_rego: policyBody,
+  candidate_name: policyName,
+  mode: z.enum(['add', 'replace']).default('add'),
+  replace_rule_name: policyName.optional(),
+  inputs: z.array(policyInput),
+});
+
+const judged = z.object({ allow: z.boolean(), reasons: z.array(z.string()), review_reasons: z.array(z.string()) });
+export const batchDiff = z.enum([
+  'allow_to_deny',
+  'allow_to_yellow',
+  'deny_to_allow',
+  'deny_to_yellow',
+  'yellow_to_allow',
+  'yellow_to_deny',
+  'unchanged',
+]);
+export const policyBatchAnswer = z.object({
+  active_compile_ok: z.boolean(),
+  candidate_compile_ok: z.boolean(),
+  compile_error: z.object(place).optional(),
+  results: z.array(
+    z.object({
+      correlation_id: z.string().nullish(),
+      input: z.record(z.string(), z.unknown()),
+      before: judged,
+      after: judged,
+      diff: batchDiff,
+    }),
+  ),
+});
+
+/** A set of rules as it is stored: which files it is made of, and which compiled module holds them. */
+export const storedFiles = z.array(
+  z.object({ name: z.string(), content_type: contentType, version: z.int(), body_sha256: z.string() }),
+);

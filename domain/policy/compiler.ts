@@ -1,0 +1,34 @@
+/** A rule file as its author wrote it. */
+export interface RegoSource {
+  readonly name: string;
+  readonly body: string;
+}
+
+/** Why a policy is refused, at the place of it where there is one; lines and columns begin with 1. */
+export interface PolicyFault {
+  readonly message: string;
+  readonly file: string | null;
+  readonly line: number | null;
+  readonly column: number | null;
+}
+
+export type Checked = { readonly fault: PolicyFault } | { readonly fault: null; readonly formatted: string };
+export type Compiled = { readonly fault: PolicyFault } | { readonly fault: null; readonly wasm: Uint8Array };
+
+/**
+ * Where rules that people wrote are read, in a process of its own. Rejects with `policy_compiler_unavailable` where there is no compiler;
+ * then nothing is known of the rules.
+ */
+export interface PolicyCompiler {
+  /** One file by itself: its syntax, its package, what it may define, the functions that it uses. */
+  check(source: RegoSource): Promise<Checked>;
+  /** All files as one module. The same files and compiler give the same bytes. */
+  compile(sources: readonly RegoSource[]): Promise<Compiled>;
+  version(): Promise<string>;
+}
+
+/** The package of rules that operators write. The rules of Gate in the same package are in another module, which these never see. */
+export const ADDED_PACKAGE = 'gate.authz';
+
+/** What the floor alone says. A file that defines one of these would promise something that it cannot do. */
+export const FLOOR_RULES: ReadonlySet<string> = new Set(['allow', 'retention_class', 'approval_tier']);

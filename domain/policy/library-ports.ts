@@ -1,0 +1,101 @@
+import type { PolicyEventKind, PolicyVersion } from '../../contracts/policy-library.js';
+import type { JsonObject } from '../../contracts/json.js';
+import type { NewLedgerRow } from '../../contracts/ledger.js';
+import type { PolicyFile } from './policy-files.js';
+import type { PolicyHeader } from './policy-header.js';
+
+/** The tenant of rules that hold for everybody. */
+export const EVERYBODY = '';
+
+/** A policy as it is now. Its text is that of its current version, which never changes. */
+export interface StoredPolicy {
+  readonly tenant: string;
+  readonly name: string;
+  readonly content_type: 'rego' | 'json';
+  readonly active: boolean;
+  readonly current_version: number;
+  readonly body_sha256: string;
+  readonly header: PolicyHeader;
+  readonly deleted_at: string | null;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+/** One change: a new version, and what the policy is after it. */
+export interface PolicyChange {
+  readonly policy: StoredPolicy;
+  readonly body: string;
+  readonly reason: string;
+  readonly actor_sub: string;
+  readonly actor_idp: string;
+  readonly event_kind: PolicyEventKind;
+  readonly row: NewLedgerRow & { readonly id: string };
+}
+
+type FileOfSet = Pick<PolicyFile, 'name' | 'content_type' | 'version' | 'body_sha256'>;
+
+/** The rules in force of a tenant, beside the floor. A tenant without a set has what holds for everybody. */
+export interface StoredSet {
+  readonly tenant: string;
+  /** `<UTC date>.<generation>` of the change that made it. */
+  readonly version: string;
+  readonly files: readonly FileOfSet[];
+  /** The JSON documents among them, by their names without the ending. */
+  readonly data: JsonObject;
+  /** The digest of what was compiled; names the module. Null for a tenant that has switched off every rule but the floor. */
+  readonly sources_sha256: string | null;
+}
+
+export interface StoredModule {
+  readonly sources_sha256: string;
+  readonly wasm_sha256: string;
+  readonly wasm: Uint8Array;
+  readonly opa_version: string;
+}
+
+export interface Catalogue {
+  /** Counts the changes of the store. */
+  readonly generation: number;
+  readonly policies: readonly StoredPolicy[];
+}
+
+/** A change of the store as one transaction. */
+export interface Write {
+  /** The generation that it was planned on. */
+  readonly expected: number;
+  readonly at: string;
+  readonly changes: readonly PolicyChange[];
+  /** The sets that are other ones now; null where a tenant has none any more. */
+  readonly sets: readonly { readonly tenant: string; readonly set: StoredSet | null }[];
+  readonly modules: readonly StoredModule[];
+}
+
+export interface Undelivered {
+  readonly row: NewLedgerRow & { readonly id: string };
+  readonly tenant: string;
+  readonly name: string;
+  readonly version: number;
+}
+
+/** Policies and their versions. What cannot be read or written is `store_unavailable`. */
+export interface PolicyStore {
+  catalogue(): Promise<Catalogue>;
+  generation(): Promise<number>;
+  /** Newest first; all of a policy. */
+  versions(tenant: string, name: string): Promise<readonly PolicyVersion[]>;
+  version(tenant: string, name: string, version: number): Promise<PolicyVersion | null>;
+  /** The texts of the current versions of these tenants, deleted policies included. */
+  texts(
+    tenants: readonly string[],
+  ): Promise<readonly { readonly tenant: string; readonly name: string; readonly body: string }[]>;
+  sets(): Promise<{ readonly generation: number; readonly sets: readonly StoredSet[] }>;
+  module(sourcesSha256: string): Promise<StoredModule | null>;
+  /** False, and nothing is written, where somebody else was first. */
+  write(change: Write): Promise<boolean>;
+  /** Rows that the ledger does not have yet, oldest first. */
+  undelivered(most: number): Promise<readonly Undelivered[]>;
+  delivered(of: Undelivered, chainSeq: number): Promise<void>;
+  /** Throws when nothing can be written. */
+  ready(): Promise<void>;
+  close(): Promise<void>;
+}

@@ -1,0 +1,115 @@
+/** Lines that stay around a change. */
+const CONTEXT = 3;
+/** Beyond this many changed lines the texts have nothing to do with each other, and finding the fewest would take long. */
+const MOST_CHANGES = 400;
+
+type Line = readonly [sign: ' ' | '-' | '+', text: string];
+
+/** What changed between two texts, in the unified form of diff and patch; empty where nothing did. */
+export function unifiedDiff(
+  before: string,
+  after: string,
+  names: { readonly from: string; readonly to: string },
+): string {
+  if (before === after) return '';
+  const lines = edited(linesOf(before), linesOf(after));
+  const out = [`--- ${names.from}`, `+++ ${names.to}`];
+  let [oldAt, newAt, at] = [1, 1, 0];
+  const past = (to: number): void => {
+    for (; at < to; at += 1) {
+      if (lines[at]?.[0] !== '+') oldAt += 1;
+      if (lines[at]?.[0] !== '-') newAt += 1;
+    }
+  };
+  while (at < lines.length) {
+    const first = lines.findIndex(([sign], index) => index >= at && sign !== ' ');
+    if (first < 0) break;
+    let end = first;
+    for (let index = first; index < lines.length && index - end <= 2 * CONTEXT; index += 1)
+      if (lines[index]?.[0] !== ' ') end = index + 1;
+    past(Math.max(at, first - CONTEXT));
+    const hunk = lines.slice(at, Math.min(lines.length, end + CONTEXT));
+    const count = (other: Line[0]): number => hunk.filter(([sign]) => sign !== other).length;
+    // An empty side is named by the line before it.
+    const place = (line: number, lengthOf: number): string => `${lengthOf === 0 ? line - 1 : line},${lengthOf}`;
+    out.push(`@@ -${place(oldAt, count('+'))} +${place(newAt, count('-'))} @@`);
+    out.push(...hunk.map(([sign, text]) => `${sign}${text}`));
+    past(at + hunk.length);
+  }
+  return `${out.join('\n')}\n`;
+}
+
+const NO_NEWLINE = '\n\\ No newline at end of file';
+
+function linesOf(text: string): readonly string[] {
+  if (text === '') return [];
+  const lines = text.split('\n');
+  const last = lines.pop() as string;
+  return last === '' ? lines : [...lines, `${last}${NO_NEWLINE}`];
+}
+
+/** The fewest lines to remove and to add (E. Myers, "An O(ND) Difference Algorithm"), or all of both where they are too many. */
+function edited(before: readonly string[], after: readonly string[]): readonly Line[] {
+  let start = 0;
+  while (start < before.length && start < after.length && before[start] === after[start]) start += 1;
+  let end = 0;
+  while (end < before.length - start && end < after.length - start && before.at(-1 - end) === after.at(-1 - end))
+    end += 1;
+  const kept = (text: string): Line => [' ', text];
+  return [
+    ...before.slice(0, start).map(kept),
+    ...middle(before.slice(start, before.length - end), after.slice(start, after.length - end)),
+    ...before.slice(before.length - end).map(kept),
+  ];
+}
+
+function middle(before: readonly string[], after: readonly string[]): readonly Line[] {
+  const all = (): readonly Line[] => [
+    ...before.map((text): Line => ['-', text]),
+    ...after.map((text): Line => ['+', text]),
+  ];
+  if (before.length === 0 || after.length === 0) return all();
+  const [height, width] = [before.length, after.length];
+  const furthest = new Map<number, number>([[1, 0]]);
+  const trace: ReadonlyMap<number, number>[] = [];
+  const goesDown = (from: ReadonlyMap<number, number>, diagonal: number, depth: number): boolean =>
+    diagonal === -depth || (diagonal !== depth && (from.get(diagonal - 1) ?? -1) < (from.get(diagonal + 1) ?? -1));
+  for (let depth = 0; depth <= Math.min(height + width, MOST_CHANGES); depth += 1) {
+    trace.push(new Map(furthest));
+    for (let diagonal = -depth; diagonal <= depth; diagonal += 2) {
+      let x = goesDown(furthest, diagonal, depth)
+        ? (furthest.get(diagonal + 1) ?? 0)
+        : (furthest.get(diagonal - 1) ?? 0) + 1;
+      let y = x - diagonal;
+      while (x < height && y < width && before[x] === after[y]) [x, y] = [x + 1, y + 1];
+      furthest.set(diagonal, x);
+      if (x >= height && y >= width) return walkedBack(trace, before, after, goesDown);
+    }
+  }
+  return all();
+}
+
+function walkedBack(
+  trace: readonly ReadonlyMap<number, number>[],
+  before: readonly string[],
+  after: readonly string[],
+  goesDown: (from: ReadonlyMap<number, number>, diagonal: number, depth: number) => boolean,
+): readonly Line[] {
+  const found: Line[] = [];
+  let [x, y] = [before.length, after.length];
+  for (let depth = trace.length - 1; depth >= 0; depth -= 1) {
+    const from = trace[depth] as ReadonlyMap<number, number>;
+    const down = goesDown(from, x - y, depth);
+    const diagonal = down ? x - y + 1 : x - y - 1;
+    const fromX = depth === 0 ? 0 : (from.get(diagonal) ?? 0);
+    const fromY = depth === 0 ? 0 : fromX - diagonal;
+    while (x > fromX && y > fromY) {
+      [x, y] = [x - 1, y - 1];
+      found.push([' ', before[x] as string]);
+    }
+    if (depth === 0) break;
+    if (down) found.push(['+', after[(y -= 1)] as string]);
+    else found.push(['-', before[(x -= 1)] as string]);
+  }
+  return found.reverse();
+}

@@ -1,0 +1,42 @@
+import { type Migration, sql } from 'kysely';
+import { dialectOf } from './dialect.js';
+
+/**
+ * 0001: the policies of operators (docs/architecture/policies.md). A policy points to its newest version; versions are only added. `policy_state`
+ * has the one number that every change moves on, which is how two changes at once are told apart and how other processes see that something
+ * changed. `policy_sets` says what is in force per tenant, `policy_modules` holds what was compiled, by the digest of its sources. Rows for the
+ * ledger wait in `policy_outbox`, written in the transaction of their change. New tables; locks nothing that exists.
+ */
+const tables: Migration = {
+  async up(db) {
+    const { text, integer, bytes, strict } = dialectOf(db);
+    await sql`create table if not exists policy_state (
+      id ${integer} not null primary key, generation ${integer} not null
+    ) ${strict}`.execute(db);
+    await sql`insert into policy_state (id, generation) values (1, 0) on conflict do nothing`.execute(db);
+    await sql`create table if not exists policies (
+      tenant ${text} not null, name ${text} not null, content_type ${text} not null, active ${integer} not null,
+      current_version ${integer} not null, body_sha256 ${text} not null, header ${text} not null, deleted_at ${text},
+      created_at ${text} not null, updated_at ${text} not null, primary key (tenant, name)
+    ) ${strict}`.execute(db);
+    await sql`create table if not exists policy_versions (
+      tenant ${text} not null, name ${text} not null, version ${integer} not null, body ${text} not null,
+      body_sha256 ${text} not null, active ${integer} not null, reason ${text} not null, actor_sub ${text} not null,
+      actor_idp ${text} not null, event_kind ${text} not null, chain_seq ${integer}, created_at ${text} not null,
+      primary key (tenant, name, version)
+    ) ${strict}`.execute(db);
+    await sql`create table if not exists policy_modules (
+      sources_sha256 ${text} not null primary key, wasm_sha256 ${text} not null, wasm ${bytes} not null, opa_version ${text} not null
+    ) ${strict}`.execute(db);
+    await sql`create table if not exists policy_sets (
+      tenant ${text} not null primary key, version ${text} not null, files ${text} not null, data ${text} not null,
+      sources_sha256 ${text}
+    ) ${strict}`.execute(db);
+    await sql`create table if not exists policy_outbox (
+      generation ${integer} not null, ordinal ${integer} not null, tenant ${text} not null, name ${text} not null,
+      version ${integer} not null, content ${text} not null, primary key (generation, ordinal)
+    ) ${strict}`.execute(db);
+  },
+};
+
+export const policyMigrations: Record<string, Migration> = { '0001-policies': tables };
