@@ -196,8 +196,15 @@ describe('the page of a call', () => {
     const rule = { rule: 'deny', description: null };
     const file = { content_type: 'rego', active: true, protected: true, as_shipped: true, current_version: 1 };
     const said = {
-      ...{ tenant: null, domain: null, severity: null, deleted_at: null, created_at: null, updated_at: null },
-      ...{ frameworks: [], tags: [], tool_surface: [] },
+      tenant: null,
+      domain: null,
+      severity: null,
+      frameworks: [],
+      tags: [],
+      tool_surface: [],
+      deleted_at: null,
+      created_at: null,
+      updated_at: null,
     };
     const more = { summary: null, tier: null, package: 'gate.authz', body_sha256: 'b'.repeat(64), bytes: 1, ...said };
     page.policy = () => ({
