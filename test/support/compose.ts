@@ -29,15 +29,14 @@ export interface ComposeFile {
   readonly volumes: Readonly<Record<string, unknown>>;
 }
 
-/** docker-compose.yml as Compose reads it: merge keys resolved, variables at their defaults. */
+/** docker-compose.yml as Compose reads it: merge keys resolved, then variables at their defaults, so that an empty one is an empty text. */
 export function readCompose(): ComposeFile {
   const text = readFileSync(join(PROJECT_ROOT, 'docker-compose.yml'), 'utf8');
-  const file = parse(
-    text.replaceAll(VARIABLE, (_whole, _name, fallback: string | undefined) => fallback ?? ''),
-    {
-      merge: true,
-    },
-  ) as Omit<ComposeFile, 'text'>;
+  const filled = (value: string) =>
+    value.replaceAll(VARIABLE, (_whole, _name, fallback: string | undefined) => fallback ?? '');
+  const file = parse(text, (_key, value: unknown) => (typeof value === 'string' ? filled(value) : value), {
+    merge: true,
+  }) as Omit<ComposeFile, 'text'>;
   return { ...file, text };
 }
 
