@@ -14,23 +14,29 @@ const MOST_CHARACTERS = 100_000;
 const MOST_LISTED = 40;
 const LONG_VALUE = 160;
 
-/** A value of the call, with the keys that lead to it. */
+export type Scalar = string | number | boolean | null;
+/** A list or an object with nothing in it. */
+type Hollow = readonly [] | Readonly<Record<string, never>>;
+
+/** A value of the call that holds no other, with the keys that lead to it. */
 export interface Leaf {
   readonly path: readonly string[];
-  readonly value: string | number | boolean | null;
-  /** Whether an approver may put another value in its place: no key of a list leads to it. */
+  readonly value: Scalar | Hollow;
+  /** Whether an approver may put another value in its place: a scalar, to which no key of a list leads. */
   readonly replaceable: boolean;
 }
 
-/** Every scalar of the arguments, in their order. */
+export const isScalar = (value: unknown): value is Scalar => value === null || typeof value !== 'object';
+
+/** Everything that the arguments say, in their order: each scalar, and each list and object with nothing in it, which says something too. */
 export function leavesOf(value: Json, path: readonly string[] = [], replaceable = true): readonly Leaf[] {
-  if (value === null || typeof value !== 'object')
-    return [{ path, value, replaceable: replaceable && path.length > 0 }];
+  if (isScalar(value)) return [{ path, value, replaceable: replaceable && path.length > 0 }];
+  if (Object.keys(value).length === 0) return [{ path, value: value as Hollow, replaceable: false }];
   if (Array.isArray(value)) return value.flatMap((item, at) => leavesOf(item, [...path, String(at)], false));
   return Object.entries(value).flatMap(([key, item]) => leavesOf(item, [...path, key], replaceable));
 }
 
-/** Every scalar of a call's arguments. Of a batch only the arguments of its calls may change, not their ids and tools. */
+/** The same of a call. Of a batch only the arguments of its calls may change, not their ids and tools. */
 export function leavesIn({
   method,
   request_payload,
@@ -98,7 +104,7 @@ export function Arguments({ row }: { readonly row: PendingRequest }) {
 
 /** A value; of a long text the beginning, and the rest on request. */
 function Value({ value }: { readonly value: Leaf['value'] }) {
-  if (typeof value !== 'string') return <code>{String(value)}</code>;
+  if (typeof value !== 'string') return <code>{JSON.stringify(value)}</code>;
   const shown = printable(value);
   if (shown.length <= LONG_VALUE) return <span class="foreign text">{shown}</span>;
   return (

@@ -1,7 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { VNode } from 'preact';
 import { render } from 'preact-render-to-string';
 import type { PendingRequest } from '../../../contracts/review.js';
 import type { Form, Shown, Visit } from '../../visit.js';
+import { pathText } from '../../../domain/review/argument-path.js';
+import { Arguments } from './arguments.js';
 import { changesIn, PREVIEW } from './modify.js';
 
 const rowWith = (args: object) =>
@@ -57,5 +61,54 @@ describe('the change that is looked at', () => {
     const html = render(body);
     expect(html.match(/class="changed"/g)).toHaveLength(1);
     expect(html.match(/<ins>[^<]*SAFE/g)).toHaveLength(1);
+  });
+});
+
+describe('the arguments that are read, and the change that is looked at', () => {
+  const key = fc.constantFrom('a', 'b', '0', 'a.b', ' ');
+  const { value } = fc.letrec<{ value: unknown }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 3 },
+      fc.oneof(fc.constantFrom('', '25', 'x'), fc.integer(), fc.boolean(), fc.constant(null)),
+      fc.array(tie('value'), { maxLength: 3 }),
+      fc.dictionary(key, tie('value'), { maxKeys: 3 }),
+    ),
+  }));
+  /** Written again, apart from what is tested: where anything ends, with what stands there. */
+  const endsOf = (of: unknown, path: readonly string[] = []): [readonly string[], string][] => {
+    const inside = of !== null && typeof of === 'object' ? Object.entries(of) : [];
+    return inside.length === 0
+      ? [[path, JSON.stringify(of)]]
+      : inside.flatMap(([name, item]) => endsOf(item, [...path, name]));
+  };
+  /** Each line of the table: its place, and what stands first beside it. */
+  const linesIn = (body: VNode): string[][] =>
+    [...render(body).matchAll(/<tr[^>]*><th scope="row">(.*?)<\/th><td[^>]*>(.*?)<\/td>/g)].map((line) =>
+      line.slice(1).map((html) =>
+        html
+          .replaceAll(/<[^>]*>/g, '')
+          .replaceAll('&quot;', '"')
+          .replaceAll('&amp;', '&'),
+      ),
+    );
+
+  it('show every place of the JSON, each empty list and object too', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.dictionary(key, value, { maxKeys: 4 }), async (more) => {
+        const given = { ...more, amount: 1 };
+        const row = rowWith(given);
+        const ends = endsOf(given);
+        fc.pre(ends.length <= 40);
+        const amount = ends.findIndex(([path]) => path.join() === 'amount');
+        const { body } = (await PREVIEW.act(visitTo(row), formWith({ [`value.${amount}`]: '2' }))) as Shown;
+        expect(linesIn(body)).toEqual(ends.map(([path, at]) => [pathText(path), at]));
+        const isText = (at: string) => at.startsWith('"');
+        expect(
+          linesIn(<Arguments row={row} />).map(([name, at], place) =>
+            isText(ends[place]?.[1] ?? '') ? [name] : [name, at],
+          ),
+        ).toEqual(ends.map(([path, at]) => (isText(at) ? [pathText(path)] : [pathText(path), at])));
+      }),
+    );
   });
 });

@@ -6,7 +6,7 @@ import { printable } from '../../../domain/printable.js';
 import { pathText } from '../../../domain/review/argument-path.js';
 import { Csrf, Empty, Foreign } from '../../ui/parts.js';
 import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
-import { type Leaf, leavesIn, readable } from './arguments.js';
+import { isScalar, type Leaf, leavesIn, readable, type Scalar } from './arguments.js';
 import { ListFields, notChanged, Signature, signed } from './forms.js';
 import { inList, listAddress, queueQuery } from './list-address.js';
 
@@ -16,26 +16,28 @@ const lines = (text: string): string => text.replaceAll('\r\n', '\n');
 
 /** Why a value cannot be typed here; `null` where it can. */
 const notHere = ({ value, replaceable }: Leaf): string | null =>
-  !replaceable
-    ? 'stands in a list, which is not changed'
-    : typeof value === 'string' && printable(lines(value)) !== lines(value)
-      ? 'has characters that nobody sees; gate decide modify replaces it'
-      : null;
+  !isScalar(value)
+    ? 'is empty, and nothing is added to it'
+    : !replaceable
+      ? 'stands in a list, which is not changed'
+      : typeof value === 'string' && printable(lines(value)) !== lines(value)
+        ? 'has characters that nobody sees; gate decide modify replaces it'
+        : null;
 
 /** What the form changes of the row's arguments. Throws `invalid_modification_diff` with the argument that cannot be read. */
 export function changesIn(row: PendingRequest, form: Form): Pick<ModificationDiff, 'replacements'> {
   const replacements = leavesIn(row).flatMap((leaf, at) => {
     const [typed] = form.all(`value.${at}`);
-    if (typed === undefined || notHere(leaf) !== null) return [];
-    const value = valueOf(leaf, lines(typed));
-    const before = typeof leaf.value === 'string' ? lines(leaf.value) : leaf.value;
-    return value === before ? [] : [{ path: [...leaf.path], value }];
+    const { path, value: was } = leaf;
+    if (typed === undefined || !isScalar(was) || notHere(leaf) !== null) return [];
+    const value = valueOf(path, was, lines(typed));
+    return value === (typeof was === 'string' ? lines(was) : was) ? [] : [{ path: [...path], value }];
   });
   return { replacements };
 }
 
 /** A typed text as the type that stands there now; a null takes a text. */
-function valueOf({ value, path }: Leaf, typed: string): Leaf['value'] {
+function valueOf(path: Leaf['path'], value: Scalar, typed: string): Scalar {
   const wrong = (what: string) =>
     new GateError(
       'invalid_modification_diff',
@@ -137,7 +139,10 @@ function Field({ leaf, at, typed }: { readonly leaf: Leaf; readonly at: number; 
       </label>
       {not !== null ? (
         <span id={id}>
-          <span class="foreign text">{printable(String(leaf.value))}</span> <span class="dim">{not}</span>
+          <span class="foreign text">
+            {printable(typeof leaf.value === 'string' ? leaf.value : JSON.stringify(leaf.value))}
+          </span>{' '}
+          <span class="dim">{not}</span>
         </span>
       ) : typeof leaf.value === 'boolean' ? (
         <select id={id} name={`value.${at}`}>
