@@ -409,6 +409,39 @@ describe('POST /auth/links', () => {
   });
 });
 
+describe('the reason of a decision', () => {
+  it('is typed once, beside both buttons, and Enter in its field denies', async () => {
+    const row = await fixture.hil.park(1);
+    const { text } = await (await fixture.browser()).get(`/hil/${row.id}`);
+    const form = /<form method="post" action="([^"]*\/deny)".*?<\/form>/s.exec(text)?.[0] ?? '';
+    expect(form).toContain('name="reason"');
+    const buttons = [...form.matchAll(/<button class="(\w+)" type="submit"(?: formaction="([^"]*)")?/g)];
+    expect(buttons.map(([, kind, to]) => [kind, to])).toEqual([
+      ['destroy', undefined],
+      ['act', `/hil/${row.id}/approve`],
+    ]);
+  });
+
+  it.each([
+    ['approve', 'invoice 4711', 'approved', 'invoice 4711'],
+    ['approve', ' ', 'approved', null],
+    ['deny', 'not our vendor', 'denied', 'not our vendor'],
+    ['deny', '', 'denied', null],
+  ])('%s with %j is recorded', async (decision, reason, status, decision_reason) => {
+    const row = await fixture.hil.park(1);
+    const browser = await fixture.browser();
+    await browser.post(`/hil/${row.id}/${decision}`, fieldsOf(row, { reason }));
+    expect(await fixture.hil.reviews.get(row.id)).toMatchObject({ status, decision_reason });
+    if (decision_reason !== null) expect((await browser.get(`/hil/${row.id}`)).text).toContain(decision_reason);
+  });
+
+  it('stands beside a denial that no signature of an approval hinders', async () => {
+    const row = await fixture.hil.park(1);
+    await (await fixture.browser()).post(`/hil/${row.id}/deny`, fieldsOf(row, { passkey: 'of an approval' }));
+    expect(await statusOf(row)).toBe('denied');
+  });
+});
+
 describe('what somebody typed', () => {
   const TYPED = 'because of <b>this</b>';
   const SHOWN = 'because of &lt;b>this&lt;/b>';
@@ -670,15 +703,19 @@ describe('several calls at once', () => {
     expect(came.text).not.toContain('went away');
   });
 
-  it('are denied with one reason', async () => {
+  it.each([
+    ['deny', 'denied'],
+    ['approve', 'approved'],
+  ])('take one reason: %s', async (decision, status) => {
     const rows = await parked(2);
     const browser = await fixture.browser();
-    const look = await browser.post('/hil/bulk', { id: rows.map(({ id }) => id), decision: 'deny' });
-    await browser.post('/hil/bulk/deny', { row: rowFields(look.text), reason: 'not today' });
+    const look = await browser.post('/hil/bulk', { id: rows.map(({ id }) => id), decision });
+    expect(look.text).toMatch(/<input id="reason" name="reason"/);
+    await browser.post(`/hil/bulk/${decision}`, { row: rowFields(look.text), reason: ' invoice 4711 ' });
     for (const { id } of rows)
       expect(await fixture.hil.reviews.get(id)).toMatchObject({
-        status: 'denied',
-        decision_reason: 'not today',
+        status,
+        decision_reason: 'invoice 4711',
         decided_by: 'operator:dev',
       });
   });

@@ -73,7 +73,7 @@ const ACTS: Readonly<Record<string, () => void>> = {
   k: () => move(-1),
   '/': () => document.querySelector<HTMLInputElement>('[data-search]')?.focus(),
   a: approve,
-  d: () => document.querySelector<HTMLInputElement>('form[data-decide="d"] input[name="reason"]')?.focus(),
+  d: () => document.querySelector<HTMLInputElement>('.decide input[name="reason"]')?.focus(),
   m: () => document.querySelector<HTMLAnchorElement>('a[data-decide="m"]')?.click(),
   x: tick,
   '?': help,
@@ -94,9 +94,8 @@ function tick(): void {
 }
 
 function approve(): void {
-  const form = document.querySelector<HTMLFormElement>('form[data-decide="a"]');
-  const button = form?.querySelector<HTMLButtonElement>('button[type="submit"]');
-  if (!form || !button || button.disabled) return;
+  const button = document.querySelector<HTMLButtonElement>('button[data-decide="a"]');
+  if (!button || button.disabled) return;
   const what = document.querySelector('[data-review] h2')?.textContent ?? '';
   const dialog = opened(`Approve? ${what}`);
   // What it does stands in the question too: on a small window the question covers the call.
@@ -107,7 +106,7 @@ function approve(): void {
   yes.textContent = button.textContent;
   yes.addEventListener('click', () => {
     dialog.close();
-    form.requestSubmit(button);
+    button.form?.requestSubmit(button);
   });
   const no = document.createElement('button');
   no.textContent = 'Not now';

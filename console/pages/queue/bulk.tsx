@@ -7,7 +7,7 @@ import { isUuid } from '../../../domain/uuid.js';
 import { Csrf, Empty, Foreign, ForeignBlock, Table, Time } from '../../ui/parts.js';
 import type { Action, Form, Shown, Visit } from '../../visit.js';
 import { readable } from './arguments.js';
-import { approve } from './decide.js';
+import { approve, reasonIn } from './decide.js';
 import { ListFields } from './forms.js';
 import { backAddress, inList, listAddress, type TickedOn, tickedOn } from './list-address.js';
 import { queueShown, Severity } from './queue.js';
@@ -48,7 +48,7 @@ const deciding = (decision: Decision): Action => ({
   does: decision === 'approve' ? 'approve several calls at once' : 'deny several calls at once',
   async act(visit, form) {
     const rows = rowsOf(form);
-    const reason = form.get('reason').trim();
+    const reason = reasonIn(form);
     const came: Promise<Came>[] = [];
     let away: GateError | null = null;
     // One after the other: when the review service goes away, nothing more is sent to it.
@@ -61,8 +61,8 @@ const deciding = (decision: Decision): Action => ({
       try {
         const row =
           decision === 'approve'
-            ? await approve(visit, id, shown)
-            : await visit.services.hil.decide(id, { decision, reason: reason === '' ? null : reason, ...shown });
+            ? await approve(visit, id, { reason, ...shown })
+            : await visit.services.hil.decide(id, { decision, reason, ...shown });
         came.push(Promise.resolve({ id, row, refused: null }));
       } catch (error) {
         if (!(error instanceof GateError)) throw error;
@@ -171,7 +171,7 @@ function confirmShown(
             </ol>
             <p>Each is decided by itself. One that somebody else decides first keeps that decision.</p>
             <p class="acts">
-              {decision === 'deny' && <Reason typed="" />}
+              <Reason typed="" />
               <button class={decision === 'approve' ? 'act' : 'destroy'} type="submit">
                 {verb} {rows.length === 1 ? 'it' : `all ${rows.length}`}
               </button>{' '}
@@ -211,7 +211,7 @@ function cameShown(
   decision: Decision,
   came: readonly Came[],
   rows: ReturnType<typeof rowsOf>,
-  reason: string,
+  reason: string | null,
   ticked: TickedOn,
 ): Shown {
   const left = came.filter(({ refused }) => refused !== null && refused.error.status >= 500).map(({ id }) => id);
@@ -248,7 +248,7 @@ function cameShown(
                 <input key={id} type="hidden" name="row" value={`${id} ${actionDigest} ${requestId}`} />
               ))}
             <p class="acts">
-              {decision === 'deny' && <Reason typed={reason} />}
+              <Reason typed={reason ?? ''} />
               <button class={decision === 'approve' ? 'act' : 'destroy'} type="submit">
                 {decision === 'approve' ? 'Approve' : 'Deny'} the {left.length} without an answer
               </button>

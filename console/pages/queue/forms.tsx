@@ -45,20 +45,9 @@ export function Forms({
   );
   return (
     <section class="decide" aria-label="Decide">
-      <form
-        method="post"
-        action={`/hil/${row.id}/approve`}
-        data-decide="a"
-        {...signed(visit, row, { decision: 'approve' })}
-      >
+      <form method="post" action={`/hil/${row.id}/deny`}>
         {fields}
         <Signature needed={visit.passkeyFor(row.approval_tier)} />
-        <button class="act" type="submit" disabled={whyNot !== null} aria-describedby={whyNot ? 'why-not' : undefined}>
-          Approve{several > 1 ? ` (${several} people must)` : ''}
-        </button>
-      </form>
-      <form method="post" action={`/hil/${row.id}/deny`} data-decide="d">
-        {fields}
         <label for="reason" class="vh">
           Reason, which its agent is told
         </label>
@@ -69,8 +58,20 @@ export function Forms({
           placeholder="Reason, which its agent is told"
           value={reason}
         />
+        {/* The first button is the one that Enter in the field means. */}
         <button class="destroy" type="submit">
           Deny
+        </button>
+        <button
+          class="act"
+          type="submit"
+          formaction={`/hil/${row.id}/approve`}
+          data-decide="a"
+          disabled={whyNot !== null}
+          aria-describedby={whyNot ? 'why-not' : undefined}
+          {...signed(visit, row, { decision: 'approve' })}
+        >
+          Approve{several > 1 ? ` (${several} people must)` : ''}
         </button>
       </form>
       {several > 1 ? (
@@ -120,7 +121,7 @@ export const ListFields = ({ query }: { readonly query: QueueQuery }) => (
   <input type="hidden" name="list" value={listField(query)} />
 );
 
-/** What a form that needs a passkey's signature tells the script: where the challenge is, and of which decision. */
+/** What a button whose decision needs a passkey's signature tells the script: where the challenge is, and of which decision. */
 export const signed = (visit: Visit, row: PendingRequest, decision: object): Record<string, string> =>
   visit.passkeyFor(row.approval_tier)
     ? { 'data-challenge': `/hil/${row.id}/approval-challenge`, 'data-signs': JSON.stringify(decision) }

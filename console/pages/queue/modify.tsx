@@ -206,14 +206,7 @@ function previewShown(
             })}
           </tbody>
         </table>
-        <form
-          method="post"
-          action={`/hil/${row.id}/modify`}
-          {...signed(visit, row, {
-            decision: 'modify',
-            modification_diff: { contract: MODIFICATION_CONTRACT, replacements },
-          })}
-        >
+        <form method="post" action={`/hil/${row.id}/modify`}>
           <Csrf token={visit.csrf} />
           <Signature needed={visit.passkeyFor(row.approval_tier)} />
           <input type="hidden" name="digest" value={row.original_payload_digest} />
@@ -224,7 +217,14 @@ function previewShown(
           )}
           <label for="reason">Reason, which its agent is told</label>
           <input id="reason" name="reason" maxLength={1000} value={form.get('reason')} />
-          <button class="act" type="submit">
+          <button
+            class="act"
+            type="submit"
+            {...signed(visit, row, {
+              decision: 'modify',
+              modification_diff: { contract: MODIFICATION_CONTRACT, replacements },
+            })}
+          >
             Approve with this change
           </button>{' '}
           <a href={listAddress(`/hil/${row.id}/modify`, query)}>Change more</a>
