@@ -999,7 +999,7 @@ describe('a list of many calls', () => {
     expect(text).toContain('data-place="0"');
   });
 
-  it('is the same after a change of arguments: its filter and its page', async () => {
+  it('is the same after a change of arguments: its filter and its page, and Change more keeps what was typed', async () => {
     const row = await fixture.hil.park(1);
     const browser = await fixture.browser();
     const list = 'q=payments&cursor=c';
@@ -1015,7 +1015,11 @@ describe('a list of many calls', () => {
     const fields = fieldsOf(row, { list, 'value.0': '7' });
     const preview = (await browser.post(`/hil/${row.id}/modify/preview`, fields)).text;
     expect(listIn(preview)).toEqual([list]);
-    expect(unescaped(preview)).toContain(`<a href="/hil/${row.id}/modify?${list}">Change more</a>`);
+    expect(preview).toContain(`<button type="submit" formaction="/hil/${row.id}/modify/more">Change more</button>`);
+    const more = (await browser.post(`/hil/${row.id}/modify/more`, { ...fields, reason: 'half' })).text;
+    expect(listIn(more)).toEqual([list]);
+    expect(more).toMatch(/name="value.0" value="7"/);
+    expect(more).toContain('<input type="hidden" name="reason" value="half"');
     const wrong = await browser.post(`/hil/${row.id}/modify`, { ...fields, 'value.0': 'seven' });
     expect(listIn(wrong.text)).toEqual([list]);
     expect((await browser.post(`/hil/${row.id}/modify`, fields)).headers['location']).toBe(

@@ -87,6 +87,19 @@ export const PREVIEW: Action = {
   },
 };
 
+/** From the preview back to the values, with what was typed. */
+export const CHANGE_MORE: Action = {
+  path: '/hil/:id/modify/more',
+  role: 'approver',
+  does: 'go on with the change of a call',
+  async act(visit, form) {
+    const row = await visit.services.hil.row(visit.params['id'] ?? '');
+    if (row === null) throw new GateError('not_found');
+    return modifyShown(visit, row, form);
+  },
+  refused: PREVIEW.refused,
+};
+
 /** The values of a call to change, with what was typed before. */
 export function modifyShown(visit: Visit, row: PendingRequest, form: Form | null): Shown {
   const leaves = leavesIn(row);
@@ -226,8 +239,10 @@ function previewShown(
             })}
           >
             Approve with this change
-          </button>{' '}
-          <a href={listAddress(`/hil/${row.id}/modify`, query)}>Change more</a>
+          </button>
+          <button type="submit" formaction={`/hil/${row.id}/modify/more`}>
+            Change more
+          </button>
         </form>
       </section>
     ),
