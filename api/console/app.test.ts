@@ -435,6 +435,20 @@ describe('the reason of a decision', () => {
     if (decision_reason !== null) expect((await browser.get(`/hil/${row.id}`)).text).toContain(decision_reason);
   });
 
+  it('stands beside the word that a value is folded, where one is', async () => {
+    const browser = await fixture.browser();
+    for (const [length, told] of [
+      [4_000, false],
+      [4_001, true],
+    ] as const) {
+      const row = await fixture.hil.park(1, {
+        request_payload: { method: 'tools/call', params: { name: 'write', arguments: { text: 'x'.repeat(length) } } },
+      });
+      const { text } = await browser.get(`/hil/${row.id}`);
+      expect(text.includes('A long value above is folded: read what you approve.')).toBe(told);
+    }
+  });
+
   it('stands beside a denial that no signature of an approval hinders', async () => {
     const row = await fixture.hil.park(1);
     await (await fixture.browser()).post(`/hil/${row.id}/deny`, fieldsOf(row, { passkey: 'of an approval' }));

@@ -101,6 +101,8 @@ function approve(): void {
   // What it does stands in the question too: on a small window the question covers the call.
   const predicted = document.querySelector('[data-predicted]')?.cloneNode(true);
   if (predicted) dialog.append(predicted);
+  const folded = document.querySelector('[data-folded]')?.cloneNode(true);
+  if (folded) dialog.append(folded);
   const yes = document.createElement('button');
   yes.className = 'act';
   yes.textContent = button.textContent;

@@ -1,6 +1,7 @@
 import { BATCH_METHOD } from '../../../contracts/call-methods.js';
 import type { Json } from '../../../contracts/json.js';
 import type { PendingRequest } from '../../../contracts/review.js';
+import { sha256Hex } from '../../../domain/crypto/digest.js';
 import { pathText } from '../../../domain/review/argument-path.js';
 import { isInBatchCall } from '../../../domain/review/modification.js';
 import { argumentsOf } from '../../../domain/review/since-last.js';
@@ -12,7 +13,9 @@ import { ForeignBlock } from '../../ui/parts.js';
 const MOST_CHARACTERS = 100_000;
 /** Values that are listed one by one; the JSON below has all. */
 const MOST_LISTED = 40;
-const LONG_VALUE = 160;
+/** A longer text is folded, and the approval says so. */
+const LONG_VALUE = 4_000;
+const BEGINNING = 160;
 
 export type Scalar = string | number | boolean | null;
 /** A list or an object with nothing in it. */
@@ -66,14 +69,26 @@ export function readable({ request_payload }: Pick<PendingRequest, 'request_payl
     : { text: text.slice(0, 25_000), isWhole: false };
 }
 
+const isFolded = (value: Leaf['value']): value is string =>
+  typeof value === 'string' && printable(value).length > LONG_VALUE;
+
+/** The values that are listed one by one: none where the JSON stands open instead. */
+function listed(row: PendingRequest): readonly Leaf[] {
+  const leaves = readable(row).isWhole ? leavesIn(row) : [];
+  return leaves.length <= MOST_LISTED ? leaves : [];
+}
+
+/** How many values the page shows the beginning of, until somebody opens them. */
+export const foldedIn = (row: PendingRequest): number => listed(row).filter(({ value }) => isFolded(value)).length;
+
 /** What the call asks for: its values by name, then its JSON as a whole. */
 export function Arguments({ row }: { readonly row: PendingRequest }) {
   const { text, isWhole } = readable(row);
-  const leaves = isWhole ? leavesIn(row) : [];
+  const leaves = listed(row);
   return (
-    <section aria-labelledby="arguments">
+    <section class="arguments" aria-labelledby="arguments">
       <h3 id="arguments">Arguments</h3>
-      {leaves.length > 0 && leaves.length <= MOST_LISTED && (
+      {leaves.length > 0 && (
         <table class="values">
           <tbody>
             {leaves.map(({ path, value }) => (
@@ -94,26 +109,28 @@ export function Arguments({ row }: { readonly row: PendingRequest }) {
           Too large to be read here: cut, and not approved here. <code>npx gate pending {row.id}</code> shows it whole.
         </p>
       )}
-      <details open={leaves.length === 0 || leaves.length > MOST_LISTED}>
+      <details open={leaves.length === 0}>
         <summary>As JSON</summary>
         <ForeignBlock text={text} label="Arguments as JSON" />
       </details>
+      <div data-arguments-end />
     </section>
   );
 }
 
-/** A value; of a long text the beginning, and the rest on request. */
+/** A value; of a very long text the beginning with its length and digest, and the rest on request. */
 function Value({ value }: { readonly value: Leaf['value'] }) {
   if (typeof value !== 'string') return <code>{JSON.stringify(value)}</code>;
-  const shown = printable(value);
-  if (shown.length <= LONG_VALUE) return <span class="foreign text">{shown}</span>;
+  if (!isFolded(value)) return <span class="foreign text">{printable(value)}</span>;
   return (
     <details>
       <summary>
-        <span class="foreign text">{shown.slice(0, LONG_VALUE)}…</span>{' '}
-        <span class="dim">{value.length} characters</span>
+        <span class="foreign text">{printable(value.slice(0, BEGINNING))}…</span>{' '}
+        <span class="dim">
+          folded: {value.length} characters, SHA-256 of its UTF-8 <code>{sha256Hex(value)}</code>
+        </span>
       </summary>
-      <span class="foreign text">{shown}</span>
+      <span class="foreign text">{printable(value)}</span>
     </details>
   );
 }

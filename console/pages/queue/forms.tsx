@@ -4,7 +4,7 @@ import { isAtLeast } from '../../roles.js';
 import type { QueueQuery } from '../../services.js';
 import { Csrf } from '../../ui/parts.js';
 import type { Visit } from '../../visit.js';
-import { readable } from './arguments.js';
+import { foldedIn, readable } from './arguments.js';
 import { listAddress, listField } from './list-address.js';
 
 /** What can be done with a row that waits; what cannot is shown with its reason. */
@@ -29,6 +29,7 @@ export function Forms({
   const mine = row.approvals?.some(({ by }) => by === person.subject) ?? false;
   const large = !readable(row).isWhole;
   const several = row.required_approvers ?? 1;
+  const folded = foldedIn(row);
   const whyNot = large
     ? 'The call is too large to be read here.'
     : mine
@@ -91,6 +92,12 @@ export function Forms({
           </form>
         )}
       </div>
+      {folded > 0 && whyNot === null && (
+        <p class="standing" data-folded>
+          {folded === 1 ? 'A long value above is folded' : `${folded} long values above are folded`}: read what you
+          approve.
+        </p>
+      )}
       {effect && whyNot === null && <p class="dim">{effect}</p>}
       {several > 1 && (
         <p id="not-changed" class="dim">
