@@ -441,7 +441,7 @@ describe('the reason of a decision', () => {
       [4_000, false],
       [4_001, true],
     ] as const) {
-      const row = await fixture.hil.park(1, {
+      const row = await fixture.hil.park(length, {
         request_payload: { method: 'tools/call', params: { name: 'write', arguments: { text: 'x'.repeat(length) } } },
       });
       const { text } = await browser.get(`/hil/${row.id}`);
@@ -529,6 +529,19 @@ describe('what somebody typed', () => {
     expect(wrong.text).toContain(`<input type="hidden" name="reason" value="${SHOWN}"`);
     const look = await browser.post(`/hil/${row.id}/modify/preview`, fieldsOf(row, { reason: TYPED, 'value.0': '10' }));
     expect(input(look.text)).toContain(SHOWN);
+  });
+
+  it('is beside the status of a call that is decided already, which is not offered to be changed', async () => {
+    await browser.post(`/hil/${row.id}/deny`, fieldsOf(row));
+    const { text } = await browser.get(`/hil/${row.id}/modify`);
+    expect(text).toContain('It is <span class="tag denied">denied</span> already');
+    expect(text).not.toContain('name="value.0"');
+    for (const form of ['modify/preview', 'modify/more']) {
+      const late = await browser.post(`/hil/${row.id}/${form}`, fieldsOf(row, { 'value.0': '10', reason: TYPED }));
+      expect(late.text).toContain('It is <span class="tag denied">denied</span> already');
+      expect(late.text).toContain(`aria-label="Reason">${SHOWN}</pre>`);
+      expect(late.text).not.toContain('Approve with this change');
+    }
   });
 
   it('keeps its ticks where a list cannot be decided at once', async () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { render } from 'preact-render-to-string';
-import type { JsonObject } from '../../../contracts/json.js';
+import type { Json, JsonObject } from '../../../contracts/json.js';
 import { batchRequest } from '../../../test/support/batch-request.js';
 import { sha256Hex } from '../../../domain/crypto/digest.js';
 import type { PendingRequest } from '../../../contracts/review.js';
-import { Arguments, foldedIn, leavesIn } from './arguments.js';
+import { Arguments, foldedIn, leavesIn, valueText } from './arguments.js';
 
 const replaceable = (row: { readonly method: string; readonly request_payload: JsonObject }): string[] =>
   leavesIn(row).flatMap(({ path, replaceable: may }) => (may ? [path.join('.')] : []));
@@ -40,6 +40,40 @@ describe('the arguments as an approver reads them', () => {
       request_payload: { params: { name: 'pay', arguments: args } },
     }) as unknown as PendingRequest;
   const shown = (args: object) => render(<Arguments row={rowWith(args)} />);
+
+  it.each([
+    ['25', '"25"'],
+    ['-1.5e3', '"-1.5e3"'],
+    ['25 ', '"25 "'],
+    ['\nx', '"\\nx"'],
+    ['true', '"true"'],
+    ['null', '"null"'],
+    ['', '""'],
+    ['[]', '"[]"'],
+    ['"x"', '"\\"x\\""'],
+    ['25 EUR', '25 EUR'],
+    ['a "b"\nc', 'a "b"\nc'],
+    [25, '25'],
+    [true, 'true'],
+    [null, 'null'],
+    [[], '[]'],
+  ] as const)('are quoted where they could be read as something else: %j is %s', (value, told) => {
+    expect(valueText(value)).toBe(told);
+  });
+
+  it('tell a place of a list from a key, and the whole from both', () => {
+    const names = (args: Json) =>
+      leavesIn({ method: 'tools/call', request_payload: { params: { arguments: args } } }).map(({ name }) => name);
+    expect(names({ to: ['x', { a: 1 }], '0': 'x', '[0]': 1, '(all)': 1 })).toEqual([
+      '0',
+      'to[0]',
+      'to[1].a',
+      '"[0]"',
+      '"(all)"',
+    ]);
+    expect(names(['x'])).toEqual(['[0]']);
+    expect(names({})).toEqual(['(all)']);
+  });
 
   it('are open to their ends, of texts that somebody reads', () => {
     const html = shown({ query: `${'x'.repeat(3_900)}; drop table` });

@@ -24,6 +24,8 @@ type Hollow = readonly [] | Readonly<Record<string, never>>;
 /** A value of the call that holds no other, with the keys that lead to it. */
 export interface Leaf {
   readonly path: readonly string[];
+  /** The path as it is read: places in a list in brackets, `to[0]`, apart from keys that are numbers. */
+  readonly name: string;
   readonly value: Scalar | Hollow;
   /** Whether an approver may put another value in its place: a scalar, to which no key of a list leads. */
   readonly replaceable: boolean;
@@ -32,12 +34,28 @@ export interface Leaf {
 export const isScalar = (value: unknown): value is Scalar => value === null || typeof value !== 'object';
 
 /** Everything that the arguments say, in their order: each scalar, and each list and object with nothing in it, which says something too. */
-export function leavesOf(value: Json, path: readonly string[] = [], replaceable = true): readonly Leaf[] {
-  if (isScalar(value)) return [{ path, value, replaceable: replaceable && path.length > 0 }];
-  if (Object.keys(value).length === 0) return [{ path, value: value as Hollow, replaceable: false }];
-  if (Array.isArray(value)) return value.flatMap((item, at) => leavesOf(item, [...path, String(at)], false));
-  return Object.entries(value).flatMap(([key, item]) => leavesOf(item, [...path, key], replaceable));
+export function leavesOf(
+  value: Json,
+  path: readonly string[] = [],
+  { name, replaceable }: Pick<Leaf, 'name' | 'replaceable'> = { name: '', replaceable: true },
+): readonly Leaf[] {
+  // No key is written so without quotes.
+  const leaf = { path, name: name || '(all)' };
+  if (isScalar(value)) return [{ ...leaf, value, replaceable: replaceable && path.length > 0 }];
+  if (Object.keys(value).length === 0) return [{ ...leaf, value: value as Hollow, replaceable: false }];
+  if (Array.isArray(value))
+    return value.flatMap((item, at) =>
+      leavesOf(item, [...path, String(at)], { name: `${name}[${at}]`, replaceable: false }),
+    );
+  return Object.entries(value).flatMap(([key, item]) =>
+    leavesOf(item, [...path, key], { name: `${name}${name && '.'}${pathText([key])}`, replaceable }),
+  );
 }
+
+/** A text that could be read as another value, or as less than it is, stands in quotes. */
+export const valueText = (value: Leaf['value']): string =>
+  typeof value === 'string' && !AMBIGUOUS.test(value) && value.trim() === value ? value : JSON.stringify(value);
+const AMBIGUOUS = /^(?:|".*|true|false|null|\[\]|\{\}|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)$/s;
 
 /** The same of a call. Of a batch only the arguments of its calls may change, not their ids and tools. */
 export function leavesIn({
@@ -91,10 +109,10 @@ export function Arguments({ row }: { readonly row: PendingRequest }) {
       {leaves.length > 0 && (
         <table class="values">
           <tbody>
-            {leaves.map(({ path, value }) => (
+            {leaves.map(({ path, name, value }) => (
               <tr key={JSON.stringify(path)}>
                 <th scope="row">
-                  <bdi class="foreign">{printable(pathText(path))}</bdi>
+                  <bdi class="foreign">{printable(name)}</bdi>
                 </th>
                 <td>
                   <Value value={value} />
@@ -121,7 +139,7 @@ export function Arguments({ row }: { readonly row: PendingRequest }) {
 /** A value; of a very long text the beginning with its length and digest, and the rest on request. */
 function Value({ value }: { readonly value: Leaf['value'] }) {
   if (typeof value !== 'string') return <code>{JSON.stringify(value)}</code>;
-  if (!isFolded(value)) return <span class="foreign text">{printable(value)}</span>;
+  if (!isFolded(value)) return <span class="foreign text">{printable(valueText(value))}</span>;
   return (
     <details>
       <summary>
@@ -136,24 +154,27 @@ function Value({ value }: { readonly value: Leaf['value'] }) {
 }
 
 /** What the approver put in the place of what was asked for; the rest ran as it was asked. */
-export const Changed = ({ row }: { readonly row: PendingRequest }) => (
-  <section aria-labelledby="changed">
-    <h3 id="changed">Changed by the approver</h3>
-    <table class="values">
-      <tbody>
-        {row.modification_diff?.replacements.map(({ path, value }) => (
-          <tr key={JSON.stringify(path)}>
-            <th scope="row">
-              <bdi class="foreign">{printable(pathText(path))}</bdi>
-            </th>
-            <td>
-              <ins>
-                <Value value={value} />
-              </ins>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </section>
-);
+export function Changed({ row }: { readonly row: PendingRequest }) {
+  const names = new Map(leavesIn(row).map(({ path, name }) => [JSON.stringify(path), name]));
+  return (
+    <section aria-labelledby="changed">
+      <h3 id="changed">Changed by the approver</h3>
+      <table class="values">
+        <tbody>
+          {row.modification_diff?.replacements.map(({ path, value }) => (
+            <tr key={JSON.stringify(path)}>
+              <th scope="row">
+                <bdi class="foreign">{printable(names.get(JSON.stringify(path)) ?? pathText(path))}</bdi>
+              </th>
+              <td>
+                <ins>
+                  <Value value={value} />
+                </ins>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

@@ -3,10 +3,10 @@ import { toolOf } from '../../../contracts/call-methods.js';
 import { MODIFICATION_CONTRACT, type ModificationDiff, type PendingRequest } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import { printable } from '../../../domain/printable.js';
-import { pathText } from '../../../domain/review/argument-path.js';
 import { Csrf, Empty, Foreign } from '../../ui/parts.js';
+import { Typed } from '../../ui/typed.js';
 import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
-import { isScalar, type Leaf, leavesIn, readable, type Scalar } from './arguments.js';
+import { isScalar, type Leaf, leavesIn, readable, type Scalar, valueText } from './arguments.js';
 import { ListFields, notChanged, Signature, signed } from './forms.js';
 import { inList, listAddress, queueQuery } from './list-address.js';
 
@@ -28,25 +28,24 @@ const notHere = ({ value, replaceable }: Leaf): string | null =>
 export function changesIn(row: PendingRequest, form: Form): Pick<ModificationDiff, 'replacements'> {
   const replacements = leavesIn(row).flatMap((leaf, at) => {
     const [typed] = form.all(`value.${at}`);
-    const { path, value: was } = leaf;
+    const { path, name, value: was } = leaf;
     if (typed === undefined || !isScalar(was) || notHere(leaf) !== null) return [];
-    const value = valueOf(path, was, lines(typed));
+    const value = valueOf(name, was, lines(typed));
     return value === (typeof was === 'string' ? lines(was) : was) ? [] : [{ path: [...path], value }];
   });
   return { replacements };
 }
 
 /** A typed text as the type that stands there now; a null takes a text. */
-function valueOf(path: Leaf['path'], value: Scalar, typed: string): Scalar {
+function valueOf(name: string, value: Scalar, typed: string): Scalar {
   const wrong = (what: string) =>
-    new GateError(
-      'invalid_modification_diff',
-      `${pathText(path)} is ${what}, and ${JSON.stringify(typed.slice(0, 40))} is none`,
-    );
+    new GateError('invalid_modification_diff', `${name} is ${what}, and ${JSON.stringify(typed.slice(0, 40))} is none`);
   switch (typeof value) {
     case 'number': {
       const number = Number(typed.trim());
       if (!NUMBER.test(typed.trim()) || !Number.isFinite(number)) throw wrong('a number');
+      // As no request may hold it: another number would be sent.
+      if (Number.isInteger(number) && !Number.isSafeInteger(number)) throw wrong('a number of at most 2^53-1');
       return number;
     }
     case 'boolean':
@@ -75,6 +74,7 @@ export const PREVIEW: Action = {
   async act(visit, form) {
     const row = await visit.services.hil.row(visit.params['id'] ?? '');
     if (row === null) throw new GateError('not_found');
+    if (row.status !== 'pending') throw new GateError('already_decided');
     const { replacements } = changesIn(row, form);
     if (replacements.length === 0) throw new GateError('invalid_modification_diff', 'nothing was changed');
     return previewShown(visit, row, form, replacements);
@@ -114,10 +114,18 @@ export function modifyShown(visit: Visit, row: PendingRequest, form: Form | null
           Change <Foreign text={toolOf(row)} /> for <Foreign text={row.agent_id} />
         </h1>
         <p>
-          The changed call is judged again. If policy denies it or asks for more, it is denied.{' '}
+          {row.status === 'pending' &&
+            'The changed call is judged again. If policy denies it or asks for more, it is denied. '}
           <a href={listAddress(`/hil/${row.id}`, query)}>Back to the call</a>
         </p>
-        {people > 1 ? (
+        {row.status !== 'pending' ? (
+          <>
+            <Empty>
+              It is <span class={`tag ${row.status}`}>{row.status}</span> already, so nothing of it is changed.
+            </Empty>
+            {form && <Typed form={form} />}
+          </>
+        ) : people > 1 ? (
           <Empty>{notChanged(people)}</Empty>
         ) : !whole || leaves.length > 200 ? (
           <Empty>
@@ -148,14 +156,11 @@ function Field({ leaf, at, typed }: { readonly leaf: Leaf; readonly at: number; 
   return (
     <p class="field">
       <label for={id}>
-        <bdi class="foreign">{printable(pathText(leaf.path))}</bdi>
+        <bdi class="foreign">{printable(leaf.name)}</bdi>
       </label>
       {not !== null ? (
         <span id={id}>
-          <span class="foreign text">
-            {printable(typeof leaf.value === 'string' ? leaf.value : JSON.stringify(leaf.value))}
-          </span>{' '}
-          <span class="dim">{not}</span>
+          <span class="foreign text">{printable(valueText(leaf.value))}</span> <span class="dim">{not}</span>
         </span>
       ) : typeof leaf.value === 'boolean' ? (
         <select id={id} name={`value.${at}`}>
@@ -202,13 +207,13 @@ function previewShown(
             </tr>
           </thead>
           <tbody>
-            {leaves.map(({ path, value }) => {
+            {leaves.map(({ path, name, value }) => {
               const key = JSON.stringify(path);
               const now = changed.get(key);
               return (
                 <tr key={key} class={changed.has(key) ? 'changed' : undefined}>
                   <th scope="row">
-                    <bdi class="foreign">{printable(pathText(path))}</bdi>
+                    <bdi class="foreign">{printable(name)}</bdi>
                   </th>
                   <td class="foreign text">{printable(JSON.stringify(value))}</td>
                   <td class="foreign text">
