@@ -3,10 +3,12 @@ import { toolOf } from '../../../contracts/call-methods.js';
 import type { PendingRequest } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
+import { predictedOf } from '../../../domain/sandbox/told.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { Csrf, Empty, Foreign, ForeignBlock, Table, Time } from '../../ui/parts.js';
 import type { Action, Form, Shown, Visit } from '../../visit.js';
 import { readable } from './arguments.js';
+import { effectOf } from './came-of-it.js';
 import { approve, reasonIn } from './decide.js';
 import { ListFields } from './forms.js';
 import { backAddress, inList, listAddress, type TickedOn, tickedOn } from './list-address.js';
@@ -33,7 +35,17 @@ export const BULK: Action = {
     const readableHere = decision === 'deny' ? waiting : waiting.filter((row) => isForMany(row, visit));
     if (decision === 'approve' && new Set(readableHere.map(toolOf)).size > 1)
       throw new GateError('invalid_request', 'they are calls of several tools: calls of one tool are approved at once');
-    return confirmShown(visit, decision, readableHere, ids.length - readableHere.length, tickedOn(visit, form));
+    const effects = await Promise.all(
+      readableHere.map((row) => (decision === 'approve' ? effectOf(visit, row) : null)),
+    );
+    return confirmShown(
+      visit,
+      decision,
+      readableHere,
+      effects,
+      ids.length - readableHere.length,
+      tickedOn(visit, form),
+    );
   },
   refused: (visit, form) => queueShown(inList(visit, form), null, null, form),
 };
@@ -124,6 +136,8 @@ function confirmShown(
   visit: Visit,
   decision: Decision,
   rows: readonly PendingRequest[],
+  /** What the approval of each does, in words, where that is known. */
+  effects: readonly (string | null)[],
   left: number,
   ticked: TickedOn,
 ): Shown {
@@ -151,13 +165,16 @@ function confirmShown(
             <Csrf token={visit.csrf} />
             <TickedFields on={ticked} />
             <ol>
-              {rows.map((row) => (
+              {rows.map((row, at) => (
                 <li key={row.id}>
                   <input type="hidden" name="row" value={`${row.id} ${row.original_payload_digest} ${randomUUID()}`} />
                   <h2>
-                    <Foreign text={row.agent_id} /> asks for <Foreign text={toolOf(row)} />{' '}
-                    <Severity of={row.sandbox_report?.severity ?? null} />
+                    <Foreign text={row.agent_id} /> asks for <Foreign text={toolOf(row)} />
                   </h2>
+                  <p>
+                    Predicted: <Severity of={row.sandbox_report?.severity ?? null} />{' '}
+                    <Foreign text={predictedOf(row) ?? ''} />
+                  </p>
                   <ul class="dim">
                     {whyItWaits(row).map((line) => (
                       <li key={line}>
@@ -166,6 +183,7 @@ function confirmShown(
                     ))}
                   </ul>
                   <ForeignBlock text={readable(row).text} label={`Arguments of ${row.id.slice(0, 8)}`} />
+                  {effects[at] && <p class="dim">{effects[at]}</p>}
                 </li>
               ))}
             </ol>
