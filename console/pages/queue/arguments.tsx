@@ -34,7 +34,7 @@ export interface Leaf {
 export const isScalar = (value: unknown): value is Scalar => value === null || typeof value !== 'object';
 
 /** Everything that the arguments say, in their order: each scalar, and each list and object with nothing in it, which says something too. */
-export function leavesOf(
+function leavesOf(
   value: Json,
   path: readonly string[] = [],
   { name, replaceable }: Pick<Leaf, 'name' | 'replaceable'> = { name: '', replaceable: true },

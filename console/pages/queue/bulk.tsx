@@ -35,9 +35,7 @@ export const BULK: Action = {
     const readableHere = decision === 'deny' ? waiting : waiting.filter((row) => isForMany(row, visit));
     if (decision === 'approve' && new Set(readableHere.map(toolOf)).size > 1)
       throw new GateError('invalid_request', 'they are calls of several tools: calls of one tool are approved at once');
-    const effects = await Promise.all(
-      readableHere.map((row) => (decision === 'approve' ? effectOf(visit, row) : null)),
-    );
+    const effects = decision === 'approve' ? await Promise.all(readableHere.map((row) => effectOf(visit, row))) : [];
     return confirmShown(
       visit,
       decision,
@@ -136,7 +134,7 @@ function confirmShown(
   visit: Visit,
   decision: Decision,
   rows: readonly PendingRequest[],
-  /** What the approval of each does, in words, where that is known. */
+  /** What the approval of each does, in words, where that is known; none for a denial. */
   effects: readonly (string | null)[],
   left: number,
   ticked: TickedOn,
