@@ -21,7 +21,7 @@ import { POLICIES } from './pages/policies/policies.js';
 import { POLICY } from './pages/policies/policy.js';
 import { BULK, BULK_APPROVE, BULK_DENY } from './pages/queue/bulk.js';
 import { APPROVE, ASSIGN, DENY, MODIFY } from './pages/queue/decide.js';
-import { MODIFY_FORM, PREVIEW } from './pages/queue/modify.js';
+import { CHANGE_MORE, MODIFY_FORM, PREVIEW } from './pages/queue/modify.js';
 import { HOME, QUEUE, REVIEW } from './pages/queue/queue.js';
 import { REDEEM } from './pages/redeem/redeem.js';
 import { SETTINGS } from './pages/settings/settings.js';
@@ -59,6 +59,7 @@ export const ACTIONS: readonly Action[] = [
   APPROVE,
   DENY,
   PREVIEW,
+  CHANGE_MORE,
   MODIFY,
   ASSIGN,
   BULK,

@@ -409,6 +409,53 @@ describe('POST /auth/links', () => {
   });
 });
 
+describe('the reason of a decision', () => {
+  it('is typed once, beside both buttons, and Enter in its field denies', async () => {
+    const row = await fixture.hil.park(1);
+    const { text } = await (await fixture.browser()).get(`/hil/${row.id}`);
+    const form = /<form method="post" action="([^"]*\/deny)".*?<\/form>/s.exec(text)?.[0] ?? '';
+    expect(form).toContain('name="reason"');
+    const buttons = [...form.matchAll(/<button class="(\w+)" type="submit"(?: formaction="([^"]*)")?/g)];
+    expect(buttons.map(([, kind, to]) => [kind, to])).toEqual([
+      ['destroy', undefined],
+      ['act', `/hil/${row.id}/approve`],
+    ]);
+  });
+
+  it.each([
+    ['approve', 'invoice 4711', 'approved', 'invoice 4711'],
+    ['approve', ' ', 'approved', null],
+    ['deny', 'not our vendor', 'denied', 'not our vendor'],
+    ['deny', '', 'denied', null],
+  ])('%s with %j is recorded', async (decision, reason, status, decision_reason) => {
+    const row = await fixture.hil.park(1);
+    const browser = await fixture.browser();
+    await browser.post(`/hil/${row.id}/${decision}`, fieldsOf(row, { reason }));
+    expect(await fixture.hil.reviews.get(row.id)).toMatchObject({ status, decision_reason });
+    if (decision_reason !== null) expect((await browser.get(`/hil/${row.id}`)).text).toContain(decision_reason);
+  });
+
+  it('stands beside the word that a value is folded, where one is', async () => {
+    const browser = await fixture.browser();
+    for (const [length, told] of [
+      [4_000, false],
+      [4_001, true],
+    ] as const) {
+      const row = await fixture.hil.park(length, {
+        request_payload: { method: 'tools/call', params: { name: 'write', arguments: { text: 'x'.repeat(length) } } },
+      });
+      const { text } = await browser.get(`/hil/${row.id}`);
+      expect(text.includes('A long value above is folded: read what you approve.')).toBe(told);
+    }
+  });
+
+  it('stands beside a denial that no signature of an approval hinders', async () => {
+    const row = await fixture.hil.park(1);
+    await (await fixture.browser()).post(`/hil/${row.id}/deny`, fieldsOf(row, { passkey: 'of an approval' }));
+    expect(await statusOf(row)).toBe('denied');
+  });
+});
+
 describe('what somebody typed', () => {
   const TYPED = 'because of <b>this</b>';
   const SHOWN = 'because of &lt;b>this&lt;/b>';
@@ -482,6 +529,19 @@ describe('what somebody typed', () => {
     expect(wrong.text).toContain(`<input type="hidden" name="reason" value="${SHOWN}"`);
     const look = await browser.post(`/hil/${row.id}/modify/preview`, fieldsOf(row, { reason: TYPED, 'value.0': '10' }));
     expect(input(look.text)).toContain(SHOWN);
+  });
+
+  it('is beside the status of a call that is decided already, which is not offered to be changed', async () => {
+    await browser.post(`/hil/${row.id}/deny`, fieldsOf(row));
+    const { text } = await browser.get(`/hil/${row.id}/modify`);
+    expect(text).toContain('It is <span class="tag denied">denied</span> already');
+    expect(text).not.toContain('name="value.0"');
+    for (const form of ['modify/preview', 'modify/more']) {
+      const late = await browser.post(`/hil/${row.id}/${form}`, fieldsOf(row, { 'value.0': '10', reason: TYPED }));
+      expect(late.text).toContain('It is <span class="tag denied">denied</span> already');
+      expect(late.text).toContain(`aria-label="Reason">${SHOWN}</pre>`);
+      expect(late.text).not.toContain('Approve with this change');
+    }
   });
 
   it('keeps its ticks where a list cannot be decided at once', async () => {
@@ -670,15 +730,19 @@ describe('several calls at once', () => {
     expect(came.text).not.toContain('went away');
   });
 
-  it('are denied with one reason', async () => {
+  it.each([
+    ['deny', 'denied'],
+    ['approve', 'approved'],
+  ])('take one reason: %s', async (decision, status) => {
     const rows = await parked(2);
     const browser = await fixture.browser();
-    const look = await browser.post('/hil/bulk', { id: rows.map(({ id }) => id), decision: 'deny' });
-    await browser.post('/hil/bulk/deny', { row: rowFields(look.text), reason: 'not today' });
+    const look = await browser.post('/hil/bulk', { id: rows.map(({ id }) => id), decision });
+    expect(look.text).toMatch(/<input id="reason" name="reason"/);
+    await browser.post(`/hil/bulk/${decision}`, { row: rowFields(look.text), reason: ' invoice 4711 ' });
     for (const { id } of rows)
       expect(await fixture.hil.reviews.get(id)).toMatchObject({
-        status: 'denied',
-        decision_reason: 'not today',
+        status,
+        decision_reason: 'invoice 4711',
         decided_by: 'operator:dev',
       });
   });
@@ -962,7 +1026,7 @@ describe('a list of many calls', () => {
     expect(text).toContain('data-place="0"');
   });
 
-  it('is the same after a change of arguments: its filter and its page', async () => {
+  it('is the same after a change of arguments: its filter and its page, and Change more keeps what was typed', async () => {
     const row = await fixture.hil.park(1);
     const browser = await fixture.browser();
     const list = 'q=payments&cursor=c';
@@ -978,7 +1042,11 @@ describe('a list of many calls', () => {
     const fields = fieldsOf(row, { list, 'value.0': '7' });
     const preview = (await browser.post(`/hil/${row.id}/modify/preview`, fields)).text;
     expect(listIn(preview)).toEqual([list]);
-    expect(unescaped(preview)).toContain(`<a href="/hil/${row.id}/modify?${list}">Change more</a>`);
+    expect(preview).toContain(`<button type="submit" formaction="/hil/${row.id}/modify/more">Change more</button>`);
+    const more = (await browser.post(`/hil/${row.id}/modify/more`, { ...fields, reason: 'half' })).text;
+    expect(listIn(more)).toEqual([list]);
+    expect(more).toMatch(/name="value.0" value="7"/);
+    expect(more).toContain('<input type="hidden" name="reason" value="half"');
     const wrong = await browser.post(`/hil/${row.id}/modify`, { ...fields, 'value.0': 'seven' });
     expect(listIn(wrong.text)).toEqual([list]);
     expect((await browser.post(`/hil/${row.id}/modify`, fields)).headers['location']).toBe(

@@ -2,6 +2,7 @@ import { liveList } from './live.js';
 import { keys, keysSwitch } from './keys.js';
 import { enterByPasskey, passkeysOfMine, signedForms } from './passkeys.js';
 import { sending } from './sending.js';
+import { staysOnceRead } from './stays.js';
 import { tail } from './tail.js';
 import { times } from './times.js';
 import { moreRows } from './more.js';
@@ -18,5 +19,6 @@ enterByPasskey();
 signedForms();
 // After those that hold a form back.
 sending();
+staysOnceRead();
 tail();
 moreRows();

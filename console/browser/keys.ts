@@ -73,7 +73,7 @@ const ACTS: Readonly<Record<string, () => void>> = {
   k: () => move(-1),
   '/': () => document.querySelector<HTMLInputElement>('[data-search]')?.focus(),
   a: approve,
-  d: () => document.querySelector<HTMLInputElement>('form[data-decide="d"] input[name="reason"]')?.focus(),
+  d: () => document.querySelector<HTMLInputElement>('.decide input[name="reason"]')?.focus(),
   m: () => document.querySelector<HTMLAnchorElement>('a[data-decide="m"]')?.click(),
   x: tick,
   '?': help,
@@ -94,20 +94,21 @@ function tick(): void {
 }
 
 function approve(): void {
-  const form = document.querySelector<HTMLFormElement>('form[data-decide="a"]');
-  const button = form?.querySelector<HTMLButtonElement>('button[type="submit"]');
-  if (!form || !button || button.disabled) return;
+  const button = document.querySelector<HTMLButtonElement>('button[data-decide="a"]');
+  if (!button || button.disabled) return;
   const what = document.querySelector('[data-review] h2')?.textContent ?? '';
   const dialog = opened(`Approve? ${what}`);
   // What it does stands in the question too: on a small window the question covers the call.
   const predicted = document.querySelector('[data-predicted]')?.cloneNode(true);
   if (predicted) dialog.append(predicted);
+  const folded = document.querySelector('[data-folded]')?.cloneNode(true);
+  if (folded) dialog.append(folded);
   const yes = document.createElement('button');
   yes.className = 'act';
   yes.textContent = button.textContent;
   yes.addEventListener('click', () => {
     dialog.close();
-    form.requestSubmit(button);
+    button.form?.requestSubmit(button);
   });
   const no = document.createElement('button');
   no.textContent = 'Not now';

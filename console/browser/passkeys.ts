@@ -162,23 +162,24 @@ function showKey(root: HTMLElement, der: string | undefined): void {
   place.hidden = false;
 }
 
-/** Forms that need a signature get it before they are sent: of the decision that the form names, and of nothing else. */
+/** Buttons that need a signature get it before their form is sent: of the decision that the button names, and of nothing else. */
 export function signedForms(): void {
   document.addEventListener('submit', (event) => {
     const form = event.target;
     if (!(form instanceof HTMLFormElement)) return;
-    const { challenge, signs } = form.dataset;
+    const button = event.submitter;
+    if (!(button instanceof HTMLElement)) return;
+    const { challenge, signs } = button.dataset;
     const proof = form.elements.namedItem('passkey');
     const csrf = form.elements.namedItem('csrf');
     if (challenge === undefined || signs === undefined) return;
     if (!(proof instanceof HTMLInputElement) || !(csrf instanceof HTMLInputElement) || proof.value !== '') return;
     event.preventDefault();
-    const button = event.submitter;
     ask<{ publicKey: PublicKeyCredentialRequestOptionsJSON }>(challenge, csrf.value, JSON.parse(signs))
       .then(({ publicKey }) => startAuthentication({ optionsJSON: publicKey }))
       .then((assertion) => {
         proof.value = JSON.stringify(assertion);
-        form.requestSubmit(button instanceof HTMLElement ? button : null);
+        form.requestSubmit(button);
       })
       .catch((error: unknown) => {
         let place = form.querySelector('[role="alert"]');

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Browser } from 'playwright-core';
+import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { loadAnalyzer } from '../../adapters/sandbox/analyzer.js';
 import { readAssets } from '../../api/console/assets.js';
 import { ASK_LIMITS } from '../../api/console/services-over-http.js';
@@ -25,8 +25,8 @@ inBrowser(`a decision in a browser${needs('chromium', executable !== null)}`, ()
     await fixture?.close();
   }, 60_000);
 
-  const opened = async (path: string) => {
-    const context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
+  const opened = async (path: string, over: BrowserContextOptions = {}) => {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...over });
     const { cookie } = await fixture.browser();
     await context.addCookies([{ name: 'gate_console_session', value: cookie, url: address }]);
     const page = await context.newPage();
@@ -45,6 +45,29 @@ inBrowser(`a decision in a browser${needs('chromium', executable !== null)}`, ()
     expect(asked?.y).toBeGreaterThan((read?.y ?? 0) + (read?.height ?? 0));
     await page.context().close();
   }, 60_000);
+
+  it.each([true, false])(
+    'covers no argument that was not on screen yet, on a telephone, scripts: %s',
+    async (javaScriptEnabled) => {
+      const row = await fixture.hil.park(3, {
+        request_payload: {
+          method: 'tools/call',
+          params: { name: 'pay', arguments: { list: Array.from({ length: 64 }, (_, at) => `item ${at}`) } },
+        },
+      });
+      const page = await opened(`/hil/${row.id}`, { viewport: { width: 360, height: 640 }, javaScriptEnabled });
+      const decide = page.locator('.decide');
+      const pre = page.getByLabel('Arguments as JSON');
+      const [read, bar] = [await pre.boundingBox(), await decide.boundingBox()];
+      expect(bar?.y).toBeGreaterThanOrEqual((read?.y ?? 0) + (read?.height ?? 0));
+      expect(read?.height).toBeGreaterThan(640);
+      await page.locator('[data-arguments-end]').scrollIntoViewIfNeeded();
+      if (javaScriptEnabled) await page.locator('.decide.stays').waitFor();
+      expect(await page.locator('.decide.stays').count()).toBe(javaScriptEnabled ? 1 : 0);
+      await page.context().close();
+    },
+    60_000,
+  );
 
   it('says that it was sent, and not once its page is there', async () => {
     const row = await fixture.hil.park(2);

@@ -1,7 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import type { JsonObject } from '../../../contracts/json.js';
+import { render } from 'preact-render-to-string';
+import type { Json, JsonObject } from '../../../contracts/json.js';
 import { batchRequest } from '../../../test/support/batch-request.js';
-import { leavesIn } from './arguments.js';
+import { sha256Hex } from '../../../domain/crypto/digest.js';
+import type { PendingRequest } from '../../../contracts/review.js';
+import { Arguments, foldedIn, leavesIn, valueText } from './arguments.js';
 
 const replaceable = (row: { readonly method: string; readonly request_payload: JsonObject }): string[] =>
   leavesIn(row).flatMap(({ path, replaceable: may }) => (may ? [path.join('.')] : []));
@@ -27,5 +30,69 @@ describe('what an approver may change of a batch', () => {
   it('is of any other call what no list leads to', () => {
     const request_payload = { method: 'tools/call', params: { name: 'pay', arguments: { amount: 5, to: ['x'] } } };
     expect(replaceable({ method: 'tools/call', request_payload })).toEqual(['amount']);
+  });
+});
+
+describe('the arguments as an approver reads them', () => {
+  const rowWith = (args: object) =>
+    ({
+      method: 'tools/call',
+      request_payload: { params: { name: 'pay', arguments: args } },
+    }) as unknown as PendingRequest;
+  const shown = (args: object) => render(<Arguments row={rowWith(args)} />);
+
+  it.each([
+    ['25', '"25"'],
+    ['-1.5e3', '"-1.5e3"'],
+    ['25 ', '"25 "'],
+    ['\nx', '"\\nx"'],
+    ['true', '"true"'],
+    ['null', '"null"'],
+    ['', '""'],
+    ['[]', '"[]"'],
+    ['"x"', '"\\"x\\""'],
+    ['25 EUR', '25 EUR'],
+    ['a "b"\nc', 'a "b"\nc'],
+    [25, '25'],
+    [true, 'true'],
+    [null, 'null'],
+    [[], '[]'],
+  ] as const)('are quoted where they could be read as something else: %j is %s', (value, told) => {
+    expect(valueText(value)).toBe(told);
+  });
+
+  it('tell a place of a list from a key, and the whole from both', () => {
+    const names = (args: Json) =>
+      leavesIn({ method: 'tools/call', request_payload: { params: { arguments: args } } }).map(({ name }) => name);
+    expect(names({ to: ['x', { a: 1 }], '0': 'x', '[0]': 1, '(all)': 1 })).toEqual([
+      '0',
+      'to[0]',
+      'to[1].a',
+      '"[0]"',
+      '"(all)"',
+    ]);
+    expect(names(['x'])).toEqual(['[0]']);
+    expect(names({})).toEqual(['(all)']);
+  });
+
+  it('are open to their ends, of texts that somebody reads', () => {
+    const html = shown({ query: `${'x'.repeat(3_900)}; drop table` });
+    expect(html.split('<details')[0]).toContain('x; drop table</span>');
+    expect(foldedIn(rowWith({ query: 'x'.repeat(4_000) }))).toBe(0);
+  });
+
+  it('fold longer texts, with length and digest, and are counted', () => {
+    const text = `${'x'.repeat(4_000)}é`;
+    const html = shown({ text, more: 1 });
+    expect(html).toContain(`folded: 4001 characters, SHA-256 of its UTF-8 <code>${sha256Hex(text)}</code>`);
+    expect(html).toContain(`${text}</span></details>`);
+    expect(foldedIn(rowWith({ text, more: { text } }))).toBe(2);
+  });
+
+  it('are the open JSON, in which nothing is folded, where they are too many to be listed', () => {
+    const args = { text: 'x'.repeat(5_000), list: Array.from({ length: 64 }, (_, at) => at) };
+    expect(shown(args)).toContain('<details open');
+    expect(shown(args)).not.toContain('<table');
+    expect(foldedIn(rowWith(args))).toBe(0);
   });
 });

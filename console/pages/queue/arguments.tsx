@@ -1,6 +1,7 @@
 import { BATCH_METHOD } from '../../../contracts/call-methods.js';
 import type { Json } from '../../../contracts/json.js';
 import type { PendingRequest } from '../../../contracts/review.js';
+import { sha256Hex } from '../../../domain/crypto/digest.js';
 import { pathText } from '../../../domain/review/argument-path.js';
 import { isInBatchCall } from '../../../domain/review/modification.js';
 import { argumentsOf } from '../../../domain/review/since-last.js';
@@ -12,25 +13,51 @@ import { ForeignBlock } from '../../ui/parts.js';
 const MOST_CHARACTERS = 100_000;
 /** Values that are listed one by one; the JSON below has all. */
 const MOST_LISTED = 40;
-const LONG_VALUE = 160;
+/** A longer text is folded, and the approval says so. */
+const LONG_VALUE = 4_000;
+const BEGINNING = 160;
 
-/** A value of the call, with the keys that lead to it. */
+export type Scalar = string | number | boolean | null;
+/** A list or an object with nothing in it. */
+type Hollow = readonly [] | Readonly<Record<string, never>>;
+
+/** A value of the call that holds no other, with the keys that lead to it. */
 export interface Leaf {
   readonly path: readonly string[];
-  readonly value: string | number | boolean | null;
-  /** Whether an approver may put another value in its place: no key of a list leads to it. */
+  /** The path as it is read: places in a list in brackets, `to[0]`, apart from keys that are numbers. */
+  readonly name: string;
+  readonly value: Scalar | Hollow;
+  /** Whether an approver may put another value in its place: a scalar, to which no key of a list leads. */
   readonly replaceable: boolean;
 }
 
-/** Every scalar of the arguments, in their order. */
-export function leavesOf(value: Json, path: readonly string[] = [], replaceable = true): readonly Leaf[] {
-  if (value === null || typeof value !== 'object')
-    return [{ path, value, replaceable: replaceable && path.length > 0 }];
-  if (Array.isArray(value)) return value.flatMap((item, at) => leavesOf(item, [...path, String(at)], false));
-  return Object.entries(value).flatMap(([key, item]) => leavesOf(item, [...path, key], replaceable));
+export const isScalar = (value: unknown): value is Scalar => value === null || typeof value !== 'object';
+
+/** Everything that the arguments say, in their order: each scalar, and each list and object with nothing in it, which says something too. */
+function leavesOf(
+  value: Json,
+  path: readonly string[] = [],
+  { name, replaceable }: Pick<Leaf, 'name' | 'replaceable'> = { name: '', replaceable: true },
+): readonly Leaf[] {
+  // No key is written so without quotes.
+  const leaf = { path, name: name || '(all)' };
+  if (isScalar(value)) return [{ ...leaf, value, replaceable: replaceable && path.length > 0 }];
+  if (Object.keys(value).length === 0) return [{ ...leaf, value: value as Hollow, replaceable: false }];
+  if (Array.isArray(value))
+    return value.flatMap((item, at) =>
+      leavesOf(item, [...path, String(at)], { name: `${name}[${at}]`, replaceable: false }),
+    );
+  return Object.entries(value).flatMap(([key, item]) =>
+    leavesOf(item, [...path, key], { name: `${name}${name && '.'}${pathText([key])}`, replaceable }),
+  );
 }
 
-/** Every scalar of a call's arguments. Of a batch only the arguments of its calls may change, not their ids and tools. */
+/** A text that could be read as another value, or as less than it is, stands in quotes. */
+export const valueText = (value: Leaf['value']): string =>
+  typeof value === 'string' && !AMBIGUOUS.test(value) && value.trim() === value ? value : JSON.stringify(value);
+const AMBIGUOUS = /^(?:|".*|true|false|null|\[\]|\{\}|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)$/s;
+
+/** The same of a call. Of a batch only the arguments of its calls may change, not their ids and tools. */
 export function leavesIn({
   method,
   request_payload,
@@ -60,20 +87,32 @@ export function readable({ request_payload }: Pick<PendingRequest, 'request_payl
     : { text: text.slice(0, 25_000), isWhole: false };
 }
 
+const isFolded = (value: Leaf['value']): value is string =>
+  typeof value === 'string' && printable(value).length > LONG_VALUE;
+
+/** The values that are listed one by one: none where the JSON stands open instead. */
+function listed(row: PendingRequest): readonly Leaf[] {
+  const leaves = readable(row).isWhole ? leavesIn(row) : [];
+  return leaves.length <= MOST_LISTED ? leaves : [];
+}
+
+/** How many values the page shows the beginning of, until somebody opens them. */
+export const foldedIn = (row: PendingRequest): number => listed(row).filter(({ value }) => isFolded(value)).length;
+
 /** What the call asks for: its values by name, then its JSON as a whole. */
 export function Arguments({ row }: { readonly row: PendingRequest }) {
   const { text, isWhole } = readable(row);
-  const leaves = isWhole ? leavesIn(row) : [];
+  const leaves = listed(row);
   return (
-    <section aria-labelledby="arguments">
+    <section class="arguments" aria-labelledby="arguments">
       <h3 id="arguments">Arguments</h3>
-      {leaves.length > 0 && leaves.length <= MOST_LISTED && (
+      {leaves.length > 0 && (
         <table class="values">
           <tbody>
-            {leaves.map(({ path, value }) => (
+            {leaves.map(({ path, name, value }) => (
               <tr key={JSON.stringify(path)}>
                 <th scope="row">
-                  <bdi class="foreign">{printable(pathText(path))}</bdi>
+                  <bdi class="foreign">{printable(name)}</bdi>
                 </th>
                 <td>
                   <Value value={value} />
@@ -88,49 +127,54 @@ export function Arguments({ row }: { readonly row: PendingRequest }) {
           Too large to be read here: cut, and not approved here. <code>npx gate pending {row.id}</code> shows it whole.
         </p>
       )}
-      <details open={leaves.length === 0 || leaves.length > MOST_LISTED}>
+      <details open={leaves.length === 0}>
         <summary>As JSON</summary>
         <ForeignBlock text={text} label="Arguments as JSON" />
       </details>
+      <div data-arguments-end />
     </section>
   );
 }
 
-/** A value; of a long text the beginning, and the rest on request. */
+/** A value; of a very long text the beginning with its length and digest, and the rest on request. */
 function Value({ value }: { readonly value: Leaf['value'] }) {
-  if (typeof value !== 'string') return <code>{String(value)}</code>;
-  const shown = printable(value);
-  if (shown.length <= LONG_VALUE) return <span class="foreign text">{shown}</span>;
+  if (typeof value !== 'string') return <code>{JSON.stringify(value)}</code>;
+  if (!isFolded(value)) return <span class="foreign text">{printable(valueText(value))}</span>;
   return (
     <details>
       <summary>
-        <span class="foreign text">{shown.slice(0, LONG_VALUE)}…</span>{' '}
-        <span class="dim">{value.length} characters</span>
+        <span class="foreign text">{printable(value.slice(0, BEGINNING))}…</span>{' '}
+        <span class="dim">
+          folded: {value.length} characters, SHA-256 of its UTF-8 <code>{sha256Hex(value)}</code>
+        </span>
       </summary>
-      <span class="foreign text">{shown}</span>
+      <span class="foreign text">{printable(value)}</span>
     </details>
   );
 }
 
 /** What the approver put in the place of what was asked for; the rest ran as it was asked. */
-export const Changed = ({ row }: { readonly row: PendingRequest }) => (
-  <section aria-labelledby="changed">
-    <h3 id="changed">Changed by the approver</h3>
-    <table class="values">
-      <tbody>
-        {row.modification_diff?.replacements.map(({ path, value }) => (
-          <tr key={JSON.stringify(path)}>
-            <th scope="row">
-              <bdi class="foreign">{printable(pathText(path))}</bdi>
-            </th>
-            <td>
-              <ins>
-                <Value value={value} />
-              </ins>
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
-  </section>
-);
+export function Changed({ row }: { readonly row: PendingRequest }) {
+  const names = new Map(leavesIn(row).map(({ path, name }) => [JSON.stringify(path), name]));
+  return (
+    <section aria-labelledby="changed">
+      <h3 id="changed">Changed by the approver</h3>
+      <table class="values">
+        <tbody>
+          {row.modification_diff?.replacements.map(({ path, value }) => (
+            <tr key={JSON.stringify(path)}>
+              <th scope="row">
+                <bdi class="foreign">{printable(names.get(JSON.stringify(path)) ?? pathText(path))}</bdi>
+              </th>
+              <td>
+                <ins>
+                  <Value value={value} />
+                </ins>
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

@@ -3,6 +3,7 @@ import { render } from 'preact-render-to-string';
 import { formOf } from '../../../api/console/form.js';
 import type { PendingRequest } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
+import { loadAnalyzer } from '../../../adapters/sandbox/analyzer.js';
 import { type ConsoleFixture, openConsole, type TestBrowser } from '../../../test/support/console-over-hil.js';
 import { eventually } from '../../../test/support/waiting.js';
 import type { Shown, Visit } from '../../visit.js';
@@ -64,6 +65,38 @@ describe('the pages of several calls lead back to where these were ticked', () =
     const look = await browser.post('/hil/bulk', { id: [row.id], decision: 'deny' });
     const said = [...look.text.matchAll(/<li><bdi class="foreign">([^<]*)</g)].map(([, words]) => words);
     expect(said).toEqual(['money leaves', 'it is night']);
+  });
+
+  it.each([
+    ['approve', 1],
+    ['deny', 0],
+  ])('and say of each what it is predicted to do, and what its approval does: %s', async (decision, effects) => {
+    const verdict = {
+      chain_version: 1,
+      timestamp: '2026-11-02T10:00:00.000Z',
+      seq: 1,
+      prev_hash: '0'.repeat(64),
+      entry_hash: '1'.repeat(64),
+      agent_id: 'payments-agent',
+      method: 'tools/call',
+      intent_category: 'x',
+      authorized: false,
+      reasoning: '',
+      policy_decision: { contract: 'gate.server-execution/v1' },
+      event_kind: 'proxy.verdict',
+      state_namespace: 'operator',
+      tool_type: null,
+      decided_by: null,
+      status: null,
+    };
+    fixture.ledger = (path) =>
+      path.startsWith('/audit/correlation/') ? [{ ...verdict, id: CASE, correlation_id: CASE }] : [];
+    const call = { name: 'wire_transfer', arguments: { from: 'operating', to: 'vendor', amount: 25 } };
+    const row = await fixture.hil.park(3, { sandbox_report: (await loadAnalyzer())('tools/call', call) });
+    const look = await browser.post('/hil/bulk', { id: [row.id], decision });
+    const words = look.text.replaceAll(/<[^>]*>/g, '');
+    expect(words).toContain('Predicted: risky move 25 to `vendor` (cannot be undone)');
+    expect(words.split('Once it is approved, Gate executes it, once.')).toHaveLength(effects + 1);
   });
 
   it('and nowhere else, whatever a form says', async () => {

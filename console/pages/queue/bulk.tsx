@@ -3,11 +3,13 @@ import { toolOf } from '../../../contracts/call-methods.js';
 import type { PendingRequest } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
+import { predictedOf } from '../../../domain/sandbox/told.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { Csrf, Empty, Foreign, ForeignBlock, Table, Time } from '../../ui/parts.js';
 import type { Action, Form, Shown, Visit } from '../../visit.js';
 import { readable } from './arguments.js';
-import { approve } from './decide.js';
+import { effectOf } from './came-of-it.js';
+import { approve, reasonIn } from './decide.js';
 import { ListFields } from './forms.js';
 import { backAddress, inList, listAddress, type TickedOn, tickedOn } from './list-address.js';
 import { queueShown, Severity } from './queue.js';
@@ -33,7 +35,15 @@ export const BULK: Action = {
     const readableHere = decision === 'deny' ? waiting : waiting.filter((row) => isForMany(row, visit));
     if (decision === 'approve' && new Set(readableHere.map(toolOf)).size > 1)
       throw new GateError('invalid_request', 'they are calls of several tools: calls of one tool are approved at once');
-    return confirmShown(visit, decision, readableHere, ids.length - readableHere.length, tickedOn(visit, form));
+    const effects = decision === 'approve' ? await Promise.all(readableHere.map((row) => effectOf(visit, row))) : [];
+    return confirmShown(
+      visit,
+      decision,
+      readableHere,
+      effects,
+      ids.length - readableHere.length,
+      tickedOn(visit, form),
+    );
   },
   refused: (visit, form) => queueShown(inList(visit, form), null, null, form),
 };
@@ -48,7 +58,7 @@ const deciding = (decision: Decision): Action => ({
   does: decision === 'approve' ? 'approve several calls at once' : 'deny several calls at once',
   async act(visit, form) {
     const rows = rowsOf(form);
-    const reason = form.get('reason').trim();
+    const reason = reasonIn(form);
     const came: Promise<Came>[] = [];
     let away: GateError | null = null;
     // One after the other: when the review service goes away, nothing more is sent to it.
@@ -61,8 +71,8 @@ const deciding = (decision: Decision): Action => ({
       try {
         const row =
           decision === 'approve'
-            ? await approve(visit, id, shown)
-            : await visit.services.hil.decide(id, { decision, reason: reason === '' ? null : reason, ...shown });
+            ? await approve(visit, id, { reason, ...shown })
+            : await visit.services.hil.decide(id, { decision, reason, ...shown });
         came.push(Promise.resolve({ id, row, refused: null }));
       } catch (error) {
         if (!(error instanceof GateError)) throw error;
@@ -124,6 +134,8 @@ function confirmShown(
   visit: Visit,
   decision: Decision,
   rows: readonly PendingRequest[],
+  /** What the approval of each does, in words, where that is known; none for a denial. */
+  effects: readonly (string | null)[],
   left: number,
   ticked: TickedOn,
 ): Shown {
@@ -151,13 +163,16 @@ function confirmShown(
             <Csrf token={visit.csrf} />
             <TickedFields on={ticked} />
             <ol>
-              {rows.map((row) => (
+              {rows.map((row, at) => (
                 <li key={row.id}>
                   <input type="hidden" name="row" value={`${row.id} ${row.original_payload_digest} ${randomUUID()}`} />
                   <h2>
-                    <Foreign text={row.agent_id} /> asks for <Foreign text={toolOf(row)} />{' '}
-                    <Severity of={row.sandbox_report?.severity ?? null} />
+                    <Foreign text={row.agent_id} /> asks for <Foreign text={toolOf(row)} />
                   </h2>
+                  <p>
+                    Predicted: <Severity of={row.sandbox_report?.severity ?? null} />{' '}
+                    <Foreign text={predictedOf(row) ?? ''} />
+                  </p>
                   <ul class="dim">
                     {whyItWaits(row).map((line) => (
                       <li key={line}>
@@ -166,12 +181,13 @@ function confirmShown(
                     ))}
                   </ul>
                   <ForeignBlock text={readable(row).text} label={`Arguments of ${row.id.slice(0, 8)}`} />
+                  {effects[at] && <p class="dim">{effects[at]}</p>}
                 </li>
               ))}
             </ol>
             <p>Each is decided by itself. One that somebody else decides first keeps that decision.</p>
             <p class="acts">
-              {decision === 'deny' && <Reason typed="" />}
+              <Reason typed="" />
               <button class={decision === 'approve' ? 'act' : 'destroy'} type="submit">
                 {verb} {rows.length === 1 ? 'it' : `all ${rows.length}`}
               </button>{' '}
@@ -211,7 +227,7 @@ function cameShown(
   decision: Decision,
   came: readonly Came[],
   rows: ReturnType<typeof rowsOf>,
-  reason: string,
+  reason: string | null,
   ticked: TickedOn,
 ): Shown {
   const left = came.filter(({ refused }) => refused !== null && refused.error.status >= 500).map(({ id }) => id);
@@ -248,7 +264,7 @@ function cameShown(
                 <input key={id} type="hidden" name="row" value={`${id} ${actionDigest} ${requestId}`} />
               ))}
             <p class="acts">
-              {decision === 'deny' && <Reason typed={reason} />}
+              <Reason typed={reason ?? ''} />
               <button class={decision === 'approve' ? 'act' : 'destroy'} type="submit">
                 {decision === 'approve' ? 'Approve' : 'Deny'} the {left.length} without an answer
               </button>

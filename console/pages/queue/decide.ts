@@ -15,15 +15,15 @@ function idOf({ params: { id = '' } }: Visit): string {
 }
 
 /** What every decision carries of the page it was made on: the digest of what was shown, and an id that makes a second click the same one. */
-function asShown(form: Form): Pick<Deciding, 'actionDigest' | 'requestId' | 'passkey'> {
+function asShown(form: Form): Pick<Deciding, 'actionDigest' | 'requestId'> {
   const requestId = form.get('request');
   const actionDigest = form.get('digest');
   if (!isUuid(requestId) || actionDigest === '')
     throw new GateError('invalid_request', 'the form is not whole: load the page again. Nothing was decided');
-  return { actionDigest, requestId, ...signatureIn(form) };
+  return { actionDigest, requestId };
 }
 
-/** What a passkey signed, where the script put it into the form. */
+/** What a passkey signed, where the script put it into the form. It is of an approval: a denial beside it in the form needs none. */
 function signatureIn(form: Form): Pick<Deciding, 'passkey'> {
   const text = form.get('passkey');
   if (text === '') return {};
@@ -46,17 +46,20 @@ const backTo = (visit: Visit, form: Form): string =>
 /** Who was faster, or what else became of it. The row says so, whatever the form was for; the list and what was typed stay. */
 const refused: Action['refused'] = async (visit, form) => queueShown(inList(visit, form), idOf(visit), null, form);
 
+/** The reason that was typed; `null` for none. */
+export const reasonIn = (form: Form): string | null => form.get('reason').trim() || null;
+
 /** Approves a call that could be read here as a whole. */
 export async function approve(
   { services: { hil } }: Visit,
   id: string,
-  shown: Pick<Deciding, 'actionDigest' | 'requestId' | 'passkey'>,
+  shown: Pick<Deciding, 'reason' | 'actionDigest' | 'requestId' | 'passkey'>,
 ): Promise<PendingRequest> {
   const row = await hil.row(id);
   if (row === null) throw new GateError('not_found');
   if (row.status === 'pending' && !readable(row).isWhole)
     throw new GateError('invalid_request', 'the call is too large to be read here, so it is not approved here');
-  return hil.decide(id, { decision: 'approve', reason: null, ...shown });
+  return hil.decide(id, { decision: 'approve', ...shown });
 }
 
 export const APPROVE: Action = {
@@ -64,7 +67,7 @@ export const APPROVE: Action = {
   role: 'approver',
   does: 'approve a call',
   async act(visit, form) {
-    await approve(visit, idOf(visit), asShown(form));
+    await approve(visit, idOf(visit), { reason: reasonIn(form), ...asShown(form), ...signatureIn(form) });
     return backTo(visit, form);
   },
   refused,
@@ -75,10 +78,9 @@ export const DENY: Action = {
   role: 'approver',
   does: 'deny a call',
   async act(visit, form) {
-    const reason = form.get('reason').trim();
     await visit.services.hil.decide(idOf(visit), {
       decision: 'deny',
-      reason: reason === '' ? null : reason,
+      reason: reasonIn(form),
       ...asShown(form),
     });
     return backTo(visit, form);
@@ -103,12 +105,12 @@ export const MODIFY: Action = {
         'invalid_modification_diff',
         `nothing was changed, or more than can be: ${diff.error.issues[0]?.message ?? ''}`,
       );
-    const reason = form.get('reason').trim();
     await hil.decide(idOf(visit), {
       decision: 'modify',
-      reason: reason === '' ? null : reason,
+      reason: reasonIn(form),
       modificationDiff: diff.data,
       ...asShown(form),
+      ...signatureIn(form),
     });
     return backTo(visit, form);
   },

@@ -4,7 +4,7 @@ import { isAtLeast } from '../../roles.js';
 import type { QueueQuery } from '../../services.js';
 import { Csrf } from '../../ui/parts.js';
 import type { Visit } from '../../visit.js';
-import { readable } from './arguments.js';
+import { foldedIn, readable } from './arguments.js';
 import { listAddress, listField } from './list-address.js';
 
 /** What can be done with a row that waits; what cannot is shown with its reason. */
@@ -29,6 +29,7 @@ export function Forms({
   const mine = row.approvals?.some(({ by }) => by === person.subject) ?? false;
   const large = !readable(row).isWhole;
   const several = row.required_approvers ?? 1;
+  const folded = foldedIn(row);
   const whyNot = large
     ? 'The call is too large to be read here.'
     : mine
@@ -45,20 +46,9 @@ export function Forms({
   );
   return (
     <section class="decide" aria-label="Decide">
-      <form
-        method="post"
-        action={`/hil/${row.id}/approve`}
-        data-decide="a"
-        {...signed(visit, row, { decision: 'approve' })}
-      >
+      <form method="post" action={`/hil/${row.id}/deny`}>
         {fields}
         <Signature needed={visit.passkeyFor(row.approval_tier)} />
-        <button class="act" type="submit" disabled={whyNot !== null} aria-describedby={whyNot ? 'why-not' : undefined}>
-          Approve{several > 1 ? ` (${several} people must)` : ''}
-        </button>
-      </form>
-      <form method="post" action={`/hil/${row.id}/deny`} data-decide="d">
-        {fields}
         <label for="reason" class="vh">
           Reason, which its agent is told
         </label>
@@ -69,8 +59,20 @@ export function Forms({
           placeholder="Reason, which its agent is told"
           value={reason}
         />
+        {/* The first button is the one that Enter in the field means. */}
         <button class="destroy" type="submit">
           Deny
+        </button>
+        <button
+          class="act"
+          type="submit"
+          formaction={`/hil/${row.id}/approve`}
+          data-decide="a"
+          disabled={whyNot !== null}
+          aria-describedby={whyNot ? 'why-not' : undefined}
+          {...signed(visit, row, { decision: 'approve' })}
+        >
+          Approve{several > 1 ? ` (${several} people must)` : ''}
         </button>
       </form>
       {several > 1 ? (
@@ -90,6 +92,12 @@ export function Forms({
           </form>
         )}
       </div>
+      {folded > 0 && whyNot === null && (
+        <p class="standing" data-folded>
+          {folded === 1 ? 'A long value above is folded' : `${folded} long values above are folded`}: read what you
+          approve.
+        </p>
+      )}
       {effect && whyNot === null && <p class="dim">{effect}</p>}
       {several > 1 && (
         <p id="not-changed" class="dim">
@@ -120,7 +128,7 @@ export const ListFields = ({ query }: { readonly query: QueueQuery }) => (
   <input type="hidden" name="list" value={listField(query)} />
 );
 
-/** What a form that needs a passkey's signature tells the script: where the challenge is, and of which decision. */
+/** What a button whose decision needs a passkey's signature tells the script: where the challenge is, and of which decision. */
 export const signed = (visit: Visit, row: PendingRequest, decision: object): Record<string, string> =>
   visit.passkeyFor(row.approval_tier)
     ? { 'data-challenge': `/hil/${row.id}/approval-challenge`, 'data-signs': JSON.stringify(decision) }

@@ -1,7 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { VNode } from 'preact';
 import { render } from 'preact-render-to-string';
 import type { PendingRequest } from '../../../contracts/review.js';
 import type { Form, Shown, Visit } from '../../visit.js';
+import { Arguments, valueText } from './arguments.js';
 import { changesIn, PREVIEW } from './modify.js';
 
 const rowWith = (args: object) =>
@@ -46,6 +49,15 @@ describe('what a form changes of a call', () => {
   ])('refuses what is no number: %s=%s', (_name, typed) => {
     expect(() => changesIn(rowWith({ amount: 1 }), formWith({ 'value.0': typed }))).toThrow('amount is a number');
   });
+
+  it.each(['9007199254740993', '-9007199254740992', '1e21', '9007199254740993.5'])(
+    'refuses what would be sent as another number: %s',
+    (typed) => {
+      expect(() => changesIn(rowWith({ a: [{}], amount: 1 }), formWith({ 'value.1': typed }))).toThrow(
+        'amount is a number of at most 2^53-1',
+      );
+    },
+  );
 });
 
 describe('the change that is looked at', () => {
@@ -57,5 +69,53 @@ describe('the change that is looked at', () => {
     const html = render(body);
     expect(html.match(/class="changed"/g)).toHaveLength(1);
     expect(html.match(/<ins>[^<]*SAFE/g)).toHaveLength(1);
+  });
+});
+
+describe('the arguments that are read, and the change that is looked at', () => {
+  const key = fc.constantFrom('a', 'b', '0', 'a.b', ' ');
+  const { value } = fc.letrec<{ value: unknown }>((tie) => ({
+    value: fc.oneof(
+      { maxDepth: 3 },
+      fc.oneof(fc.constantFrom('', '25', 'x'), fc.integer(), fc.boolean(), fc.constant(null)),
+      fc.array(tie('value'), { maxLength: 3 }),
+      fc.dictionary(key, tie('value'), { maxKeys: 3 }),
+    ),
+  }));
+  /** Written again, apart from what is tested: where anything ends, with what stands there. */
+  const endsOf = (of: unknown, name = ''): [string, string][] => {
+    const inside = of !== null && typeof of === 'object' ? Object.entries(of) : [];
+    if (inside.length === 0) return [[name, JSON.stringify(of)]];
+    const quoted = (at: string) => (/^\w+$/.test(at) ? at : JSON.stringify(at));
+    const nameOf = (at: string) =>
+      Array.isArray(of) ? `${name}[${at}]` : name === '' ? quoted(at) : `${name}.${quoted(at)}`;
+    return inside.flatMap(([at, item]) => endsOf(item, nameOf(at)));
+  };
+  /** Each line of the table: its place, and what stands first beside it. */
+  const linesIn = (body: VNode): string[][] =>
+    [...render(body).matchAll(/<tr[^>]*><th scope="row">(.*?)<\/th><td[^>]*>(.*?)<\/td>/g)].map((line) =>
+      line.slice(1).map((html) =>
+        html
+          .replaceAll(/<[^>]*>/g, '')
+          .replaceAll('&quot;', '"')
+          .replaceAll('&amp;', '&'),
+      ),
+    );
+
+  it('show every place of the JSON, each empty list and object too', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.dictionary(key, value, { maxKeys: 4 }), async (more) => {
+        const given = { ...more, amount: 1 };
+        const row = rowWith(given);
+        const ends = endsOf(given);
+        fc.pre(ends.length <= 40);
+        const amount = ends.findIndex(([name]) => name === 'amount');
+        const { body } = (await PREVIEW.act(visitTo(row), formWith({ [`value.${amount}`]: '2' }))) as Shown;
+        expect(linesIn(body)).toEqual(ends);
+        expect(linesIn(<Arguments row={row} />)).toEqual(
+          ends.map(([name, at]) => [name, valueText(JSON.parse(at) as string)]),
+        );
+      }),
+    );
   });
 });

@@ -3,10 +3,10 @@ import { toolOf } from '../../../contracts/call-methods.js';
 import { MODIFICATION_CONTRACT, type ModificationDiff, type PendingRequest } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import { printable } from '../../../domain/printable.js';
-import { pathText } from '../../../domain/review/argument-path.js';
 import { Csrf, Empty, Foreign } from '../../ui/parts.js';
+import { Typed } from '../../ui/typed.js';
 import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
-import { type Leaf, leavesIn, readable } from './arguments.js';
+import { isScalar, type Leaf, leavesIn, readable, type Scalar, valueText } from './arguments.js';
 import { ListFields, notChanged, Signature, signed } from './forms.js';
 import { inList, listAddress, queueQuery } from './list-address.js';
 
@@ -16,35 +16,36 @@ const lines = (text: string): string => text.replaceAll('\r\n', '\n');
 
 /** Why a value cannot be typed here; `null` where it can. */
 const notHere = ({ value, replaceable }: Leaf): string | null =>
-  !replaceable
-    ? 'stands in a list, which is not changed'
-    : typeof value === 'string' && printable(lines(value)) !== lines(value)
-      ? 'has characters that nobody sees; gate decide modify replaces it'
-      : null;
+  !isScalar(value)
+    ? 'is empty, and nothing is added to it'
+    : !replaceable
+      ? 'stands in a list, which is not changed'
+      : typeof value === 'string' && printable(lines(value)) !== lines(value)
+        ? 'has characters that nobody sees; gate decide modify replaces it'
+        : null;
 
 /** What the form changes of the row's arguments. Throws `invalid_modification_diff` with the argument that cannot be read. */
 export function changesIn(row: PendingRequest, form: Form): Pick<ModificationDiff, 'replacements'> {
   const replacements = leavesIn(row).flatMap((leaf, at) => {
     const [typed] = form.all(`value.${at}`);
-    if (typed === undefined || notHere(leaf) !== null) return [];
-    const value = valueOf(leaf, lines(typed));
-    const before = typeof leaf.value === 'string' ? lines(leaf.value) : leaf.value;
-    return value === before ? [] : [{ path: [...leaf.path], value }];
+    const { path, name, value: was } = leaf;
+    if (typed === undefined || !isScalar(was) || notHere(leaf) !== null) return [];
+    const value = valueOf(name, was, lines(typed));
+    return value === (typeof was === 'string' ? lines(was) : was) ? [] : [{ path: [...path], value }];
   });
   return { replacements };
 }
 
 /** A typed text as the type that stands there now; a null takes a text. */
-function valueOf({ value, path }: Leaf, typed: string): Leaf['value'] {
+function valueOf(name: string, value: Scalar, typed: string): Scalar {
   const wrong = (what: string) =>
-    new GateError(
-      'invalid_modification_diff',
-      `${pathText(path)} is ${what}, and ${JSON.stringify(typed.slice(0, 40))} is none`,
-    );
+    new GateError('invalid_modification_diff', `${name} is ${what}, and ${JSON.stringify(typed.slice(0, 40))} is none`);
   switch (typeof value) {
     case 'number': {
       const number = Number(typed.trim());
       if (!NUMBER.test(typed.trim()) || !Number.isFinite(number)) throw wrong('a number');
+      // As no request may hold it: another number would be sent.
+      if (Number.isInteger(number) && !Number.isSafeInteger(number)) throw wrong('a number of at most 2^53-1');
       return number;
     }
     case 'boolean':
@@ -73,6 +74,7 @@ export const PREVIEW: Action = {
   async act(visit, form) {
     const row = await visit.services.hil.row(visit.params['id'] ?? '');
     if (row === null) throw new GateError('not_found');
+    if (row.status !== 'pending') throw new GateError('already_decided');
     const { replacements } = changesIn(row, form);
     if (replacements.length === 0) throw new GateError('invalid_modification_diff', 'nothing was changed');
     return previewShown(visit, row, form, replacements);
@@ -83,6 +85,19 @@ export const PREVIEW: Action = {
       ? { title: 'No such call', status: 404, body: <Empty>No such call waits.</Empty> }
       : modifyShown(visit, row, form);
   },
+};
+
+/** From the preview back to the values, with what was typed. */
+export const CHANGE_MORE: Action = {
+  path: '/hil/:id/modify/more',
+  role: 'approver',
+  does: 'go on with the change of a call',
+  async act(visit, form) {
+    const row = await visit.services.hil.row(visit.params['id'] ?? '');
+    if (row === null) throw new GateError('not_found');
+    return modifyShown(visit, row, form);
+  },
+  refused: PREVIEW.refused,
 };
 
 /** The values of a call to change, with what was typed before. */
@@ -99,10 +114,18 @@ export function modifyShown(visit: Visit, row: PendingRequest, form: Form | null
           Change <Foreign text={toolOf(row)} /> for <Foreign text={row.agent_id} />
         </h1>
         <p>
-          The changed call is judged again. If policy denies it or asks for more, it is denied.{' '}
+          {row.status === 'pending' &&
+            'The changed call is judged again. If policy denies it or asks for more, it is denied. '}
           <a href={listAddress(`/hil/${row.id}`, query)}>Back to the call</a>
         </p>
-        {people > 1 ? (
+        {row.status !== 'pending' ? (
+          <>
+            <Empty>
+              It is <span class={`tag ${row.status}`}>{row.status}</span> already, so nothing of it is changed.
+            </Empty>
+            {form && <Typed form={form} />}
+          </>
+        ) : people > 1 ? (
           <Empty>{notChanged(people)}</Empty>
         ) : !whole || leaves.length > 200 ? (
           <Empty>
@@ -129,15 +152,15 @@ export function modifyShown(visit: Visit, row: PendingRequest, form: Form | null
 function Field({ leaf, at, typed }: { readonly leaf: Leaf; readonly at: number; readonly typed: string | undefined }) {
   const id = `value-${at}`;
   const not = notHere(leaf);
-  const now = typed ?? (leaf.value === null ? '' : String(leaf.value));
+  const now = typed ?? (isScalar(leaf.value) && leaf.value !== null ? String(leaf.value) : '');
   return (
     <p class="field">
       <label for={id}>
-        <bdi class="foreign">{printable(pathText(leaf.path))}</bdi>
+        <bdi class="foreign">{printable(leaf.name)}</bdi>
       </label>
       {not !== null ? (
         <span id={id}>
-          <span class="foreign text">{printable(String(leaf.value))}</span> <span class="dim">{not}</span>
+          <span class="foreign text">{printable(valueText(leaf.value))}</span> <span class="dim">{not}</span>
         </span>
       ) : typeof leaf.value === 'boolean' ? (
         <select id={id} name={`value.${at}`}>
@@ -184,13 +207,13 @@ function previewShown(
             </tr>
           </thead>
           <tbody>
-            {leaves.map(({ path, value }) => {
+            {leaves.map(({ path, name, value }) => {
               const key = JSON.stringify(path);
               const now = changed.get(key);
               return (
                 <tr key={key} class={changed.has(key) ? 'changed' : undefined}>
                   <th scope="row">
-                    <bdi class="foreign">{printable(pathText(path))}</bdi>
+                    <bdi class="foreign">{printable(name)}</bdi>
                   </th>
                   <td class="foreign text">{printable(JSON.stringify(value))}</td>
                   <td class="foreign text">
@@ -201,14 +224,7 @@ function previewShown(
             })}
           </tbody>
         </table>
-        <form
-          method="post"
-          action={`/hil/${row.id}/modify`}
-          {...signed(visit, row, {
-            decision: 'modify',
-            modification_diff: { contract: MODIFICATION_CONTRACT, replacements },
-          })}
-        >
+        <form method="post" action={`/hil/${row.id}/modify`}>
           <Csrf token={visit.csrf} />
           <Signature needed={visit.passkeyFor(row.approval_tier)} />
           <input type="hidden" name="digest" value={row.original_payload_digest} />
@@ -219,10 +235,19 @@ function previewShown(
           )}
           <label for="reason">Reason, which its agent is told</label>
           <input id="reason" name="reason" maxLength={1000} value={form.get('reason')} />
-          <button class="act" type="submit">
+          <button
+            class="act"
+            type="submit"
+            {...signed(visit, row, {
+              decision: 'modify',
+              modification_diff: { contract: MODIFICATION_CONTRACT, replacements },
+            })}
+          >
             Approve with this change
-          </button>{' '}
-          <a href={listAddress(`/hil/${row.id}/modify`, query)}>Change more</a>
+          </button>
+          <button type="submit" formaction={`/hil/${row.id}/modify/more`}>
+            Change more
+          </button>
         </form>
       </section>
     ),
