@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { ACTIONS, PAGES } from '../../console/routes.js';
@@ -482,6 +483,28 @@ describe('what somebody typed', () => {
     expect(text).toContain(`<a href="${link}">Sign in</a>`);
   });
 
+  it.each([
+    ['the list with its filter', { list: 'status=denied&q=pay' }, '/hil?status=denied&q=pay'],
+    ['the case on which they were ticked', { case: randomUUID() }, '/cases/CASE'],
+    [
+      'the list alone, where what the form says is none',
+      { list: 'status=x&href=//evil.example', case: '../x' },
+      '/hil',
+    ],
+  ])('leads from several calls, whose page has no address of its own, back to %s', async (_, carried, to) => {
+    const csrf = await browser.csrf();
+    fixture.hil.now += 2 * 3_600_000;
+    const { status, text } = await browser.post(
+      '/hil/bulk/deny',
+      { csrf, id: [row.id], ...carried },
+      { referer: `${CONSOLE_ORIGIN}/hil/bulk` },
+    );
+    const wanted = to.replace('CASE', 'case' in carried ? carried.case : '');
+    expect(status).toBe(401);
+    const link = `/login?${new URLSearchParams({ return_to: wanted }).toString()}`;
+    expect(text).toContain(`<a href="${link}">Sign in</a>`);
+  });
+
   it('goes through all of a change: a value that is none, and what policy refuses', async () => {
     const wrong = await browser.post(`/hil/${row.id}/modify`, fieldsOf(row, { reason: TYPED, 'value.0': 'ten' }));
     expect(wrong.text).toContain(`<input type="hidden" name="reason" value="${SHOWN}"`);
@@ -767,6 +790,19 @@ describe('a call', () => {
     expect(text).toContain('operator:ada');
     expect(text).not.toContain(foreign.id);
     expect(text).not.toContain(otherTool.id);
+  });
+
+  it('does not count a decided call among the others of its agent', async () => {
+    const row = await fixture.hil.park(1);
+    await fixture.hil.settle(row, { by: 'operator:ada', status: 'denied' });
+    const told = async () => (await (await fixture.browser()).get(`/hil/${row.id}`)).text;
+    expect(await told()).toContain('No other call of this agent was decided yet.');
+    await fixture.hil.settle(
+      await fixture.hil.park(2, {
+        request_payload: { method: 'tools/call', params: { name: 'read_file', arguments: {} } },
+      }),
+    );
+    expect(await told()).toContain('Its last other decided call was not of this tool.');
   });
 });
 
