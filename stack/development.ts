@@ -49,6 +49,7 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
   const config = readStartConfig({
     ...madeEnvironment(secrets),
     ...consoleAddress(env),
+    ...workflowPages(env),
     ...tokenIssuer?.settings,
     GATE_LEDGER_EXPORT_DIR: join(stateDir, 'data', 'cold'),
     // An operator with his own tools also has his own calls, so no demonstration calls are printed.
@@ -100,6 +101,23 @@ export async function startDevelopment({ env, progress, signal }: StackOptions):
 function consoleAddress({ GATE_CONSOLE_PORT: port = '8085', GATE_CONSOLE_HOST: host = '127.0.0.1', ...env }: Env): Env {
   const known = /^\d{1,5}$/.test(port) && port !== '0' && isLoopback(host) && env.GATE_CONSOLE_CERT_FILE === undefined;
   return known ? { GATE_CONSOLE_URL: `http://localhost:${port}` } : {};
+}
+
+/**
+ * A call's page at the console leads to its run in the pages of this stack's engine, which ask for the operator's token themselves. None where
+ * any free port will do, or somebody else runs the engine.
+ */
+export function workflowPages({
+  GATE_WORKFLOW_PAGES_PORT: port = '8234',
+  GATE_TEMPORAL_NAMESPACE: namespace = 'gate',
+  GATE_TEMPORAL_ADDRESS: foreign,
+}: Env): Env {
+  const known = /^\d{1,5}$/.test(port) && port !== '0' && !foreign;
+  return known
+    ? {
+        GATE_CONSOLE_WORKFLOW_PAGES_URL: `http://127.0.0.1:${port}/namespaces/${encodeURIComponent(namespace)}/workflows`,
+      }
+    : {};
 }
 
 /** Keys, stores and logs are there: without write access nothing can start. */

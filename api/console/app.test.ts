@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { ACTIONS, PAGES } from '../../console/routes.js';
@@ -193,18 +194,23 @@ describe('signing in', () => {
     }
   });
 
-  it('ten failures of one address close it to all three ways, which say for how long; then it is open again', async () => {
+  it('after ten failures of one address what nobody guesses still signs in from there: whoever shares it keeps nobody out', async () => {
     const path = await linkOf();
-    for (let n = 0; n < 10; n += 1) await fixture.stranger().post('/login', { token: `wrong ${n}` });
-    const throttled = await fixture.stranger().post('/login', { token: OPERATOR });
+    const wrong = () => fixture.stranger().post('/login', { token: 'wrong' });
+    for (let n = 0; n < 10; n += 1) expect((await wrong()).status).toBe(401);
+    const throttled = await wrong();
     expect(throttled).toMatchObject({ status: 429, headers: { 'retry-after': '60' } });
     expect(throttled.text).toContain('rate_limited');
-    expect((await fixture.stranger().get(path)).status).toBe(429);
-    expect((await fixture.stranger().post('/auth/links', {}, { authorization: `Bearer ${OPERATOR}` })).status).toBe(
-      429,
-    );
-    fixture.hil.now += 60_001;
+    const makeLink = (token: string) =>
+      fixture.stranger().post('/auth/links', {}, { authorization: `Bearer ${token}` });
+    expect((await makeLink('wrong')).status).toBe(429);
+    expect((await fixture.stranger().get('/login?link=x')).status).toBe(429);
     expect((await fixture.stranger().get(path)).status).toBe(303);
+    expect((await fixture.stranger().get(path)).status).toBe(429);
+    expect((await makeLink(OPERATOR)).status).toBe(200);
+    expect((await fixture.stranger().post('/login', { token: OPERATOR })).status).toBe(303);
+    fixture.hil.now += 60_001;
+    expect((await wrong()).status).toBe(401);
   });
 });
 
@@ -524,6 +530,28 @@ describe('what somebody typed', () => {
     expect(text).toContain(`<a href="${link}">Sign in</a>`);
   });
 
+  it.each([
+    ['the list with its filter', { list: 'status=denied&q=pay' }, '/hil?status=denied&q=pay'],
+    ['the case on which they were ticked', { case: randomUUID() }, '/cases/CASE'],
+    [
+      'the list alone, where what the form says is none',
+      { list: 'status=x&href=//evil.example', case: '../x' },
+      '/hil',
+    ],
+  ])('leads from several calls, whose page has no address of its own, back to %s', async (_, carried, to) => {
+    const csrf = await browser.csrf();
+    fixture.hil.now += 2 * 3_600_000;
+    const { status, text } = await browser.post(
+      '/hil/bulk/deny',
+      { csrf, id: [row.id], ...carried },
+      { referer: `${CONSOLE_ORIGIN}/hil/bulk` },
+    );
+    const wanted = to.replace('CASE', 'case' in carried ? carried.case : '');
+    expect(status).toBe(401);
+    const link = `/login?${new URLSearchParams({ return_to: wanted }).toString()}`;
+    expect(text).toContain(`<a href="${link}">Sign in</a>`);
+  });
+
   it('goes through all of a change: a value that is none, and what policy refuses', async () => {
     const wrong = await browser.post(`/hil/${row.id}/modify`, fieldsOf(row, { reason: TYPED, 'value.0': 'ten' }));
     expect(wrong.text).toContain(`<input type="hidden" name="reason" value="${SHOWN}"`);
@@ -826,6 +854,19 @@ describe('a call', () => {
     expect(text).toContain('operator:ada');
     expect(text).not.toContain(foreign.id);
     expect(text).not.toContain(otherTool.id);
+  });
+
+  it('does not count a decided call among the others of its agent', async () => {
+    const row = await fixture.hil.park(1);
+    await fixture.hil.settle(row, { by: 'operator:ada', status: 'denied' });
+    const told = async () => (await (await fixture.browser()).get(`/hil/${row.id}`)).text;
+    expect(await told()).toContain('No other call of this agent was decided yet.');
+    await fixture.hil.settle(
+      await fixture.hil.park(2, {
+        request_payload: { method: 'tools/call', params: { name: 'read_file', arguments: {} } },
+      }),
+    );
+    expect(await told()).toContain('Its last other decided call was not of this tool.');
   });
 });
 

@@ -180,11 +180,13 @@ export function createConsoleService(options: ConsoleOptions): Service {
     limits,
     services,
     bearerOf(request) {
-      door.throttle(request);
+      door.assertOwnAttempt(request);
       const token = bearerOf(request);
       const who = token === null ? null : (signIn.personByToken?.(token) ?? null);
-      if (who === null) door.failed(request);
-      return who;
+      if (who !== null) return who;
+      door.throttle(request);
+      door.failed(request);
+      return null;
     },
     clock,
   });

@@ -73,12 +73,16 @@ export function doorOf(options: DoorOptions): HouseDoor {
     return [...found.values()].filter(({ isSomebody }) => !isSomebody);
   };
 
+  const assertOwnAttempt = ({ headers: { 'sec-fetch-site': site, 'sec-fetch-dest': dest } }: FastifyRequest): void => {
+    // An image on any page could fail in the name of everybody at its reader's address. A browser says what it asks for.
+    if (site === 'cross-site' && dest !== 'document') throw new GateError('csrf_failed');
+  };
+
   return {
     nowMs: clock,
+    assertOwnAttempt,
     throttle(request: FastifyRequest) {
-      // An image on any page could fail in the name of everybody at its reader's address. A browser says what it asks for.
-      const { 'sec-fetch-site': site, 'sec-fetch-dest': dest } = request.headers;
-      if (site === 'cross-site' && dest !== 'document') throw new GateError('csrf_failed');
+      assertOwnAttempt(request);
       const wait = failures.look(countedAddress(request.ip), clock());
       if (wait === 0) return;
       metrics.attempt('throttled');

@@ -1,6 +1,8 @@
 import type { FastifyRequest } from 'fastify';
+import { addressBeforeForm } from '../../console/pages/queue/list-address.js';
 import type { Action, Page } from '../../console/visit.js';
 import type { OwnRequests } from './own-requests.js';
+import { formOf } from './form.js';
 import { ownPath } from './sign-in/own-path.js';
 
 /** Where somebody signs in who wanted this page. */
@@ -9,7 +11,7 @@ export const signInFor = (wanted: string): string =>
 
 /**
  * Where somebody signs in whose session ended on a page of this console, to come back to it. What a refused form left in the address bar is
- * the path of the form: of it the page above is meant.
+ * the path of the form: of it the page above is meant, with the list that the form carries.
  */
 export function signInAgain({
   own,
@@ -31,7 +33,7 @@ export function signInAgain({
     if (isPage(path)) return signInFor(from);
     const parts = path.split('/');
     while (parts.length > 1 && !isPage(parts.join('/'))) parts.pop();
-    return signInFor(parts.join('/') || '/');
+    return signInFor(addressBeforeForm(parts.join('/') || '/', formOf(request.body)));
   };
 }
 

@@ -1,6 +1,7 @@
 import { liveList } from './live.js';
 import { keys, keysSwitch } from './keys.js';
 import { enterByPasskey, passkeysOfMine, signedForms } from './passkeys.js';
+import { openInPlace } from './opening.js';
 import { sending } from './sending.js';
 import { staysOnceRead } from './stays.js';
 import { tail } from './tail.js';
@@ -12,6 +13,7 @@ import { copyOnClick } from './copy.js';
 times();
 copyOnClick();
 keys();
+openInPlace();
 keysSwitch();
 liveList();
 passkeysOfMine();

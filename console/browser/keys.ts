@@ -1,3 +1,5 @@
+import { leave, openCall, OPENED, stay, whatIsAwaited } from './opening.js';
+
 const HELP: readonly (readonly [string, string])[] = [
   ['j, k', 'next, previous call'],
   ['a', 'approve: asks first'],
@@ -43,9 +45,15 @@ export function keysSwitch(): void {
   });
 }
 
-/** The keys of the queue. No key decides by itself: each opens what then has to be sent. */
+/** Until when a key goes to a page, after `g`. */
+let goingUntil = 0;
+
+/**
+ * The keys of the queue. No key decides by itself: each opens what then has to be sent. While another call is being opened they wait for it,
+ * and act on it alone; while another page comes nothing hears them.
+ */
 export function keys(): void {
-  let goingUntil = 0;
+  const waiting: string[] = [];
   document.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return;
     if (typing(event.target)) {
@@ -53,19 +61,60 @@ export function keys(): void {
       return;
     }
     if (areOff()) return;
-    const going = Date.now() < goingUntil;
-    goingUntil = 0;
-    if (going) {
-      const to = document.querySelector<HTMLAnchorElement>(`nav a[data-go="${CSS.escape(event.key)}"]`);
-      if (to) location.assign(to.href);
+    const awaited = whatIsAwaited();
+    if (awaited === null) {
+      if (heard(event.key)) event.preventDefault();
       return;
     }
-    const act = ACTS[event.key];
-    if (event.key === 'g') goingUntil = Date.now() + AFTER_G_MS;
-    else if (act) act();
-    else return;
+    if (event.key === 'Escape') {
+      waiting.length = 0;
+      return stay();
+    }
+    // Tab and arrows change nothing.
+    if (event.key.length > 1 && event.key !== 'Enter') return;
     event.preventDefault();
+    if (awaited === 'call') waiting.push(event.key);
   });
+  document.addEventListener(OPENED, () => {
+    const pressed = waiting.splice(0);
+    // Whoever went into a field meanwhile means that.
+    if (!typing(document.activeElement)) waiting.push(...pressedAgain(pressed));
+  });
+  addEventListener('pageshow', ({ persisted }) => {
+    if (persisted) waiting.length = 0;
+  });
+}
+
+/** Does what a key stands for; `false` where it stands for nothing. */
+function heard(key: string): boolean {
+  const going = Date.now() < goingUntil;
+  goingUntil = 0;
+  if (going) {
+    const to = document.querySelector<HTMLAnchorElement>(`nav a[data-go="${CSS.escape(key)}"]`);
+    if (to) leave(() => location.assign(to.href));
+    return to !== null;
+  }
+  const act = ACTS[key];
+  if (key === 'g') goingUntil = Date.now() + AFTER_G_MS;
+  else if (act) act();
+  else return false;
+  return true;
+}
+
+/**
+ * Keys that were pressed before the call was there. What was typed goes into the field that one of them opened; what would send it does not:
+ * nobody decides about a call that was not shown yet. Returns those that wait for yet another call.
+ */
+function pressedAgain(pressed: readonly string[]): readonly string[] {
+  for (const [at, key] of pressed.entries()) {
+    if (whatIsAwaited() === 'call') return pressed.slice(at);
+    const field = document.activeElement;
+    if (key === 'Enter' || document.querySelector('dialog[open]')) return [];
+    if (typing(field) && field instanceof HTMLInputElement)
+      field.setRangeText(key, field.value.length, field.value.length, 'end');
+    else heard(key);
+  }
+  return [];
 }
 
 const ACTS: Readonly<Record<string, () => void>> = {
@@ -74,7 +123,10 @@ const ACTS: Readonly<Record<string, () => void>> = {
   '/': () => document.querySelector<HTMLInputElement>('[data-search]')?.focus(),
   a: approve,
   d: () => document.querySelector<HTMLInputElement>('.decide input[name="reason"]')?.focus(),
-  m: () => document.querySelector<HTMLAnchorElement>('a[data-decide="m"]')?.click(),
+  m: () => {
+    const link = document.querySelector<HTMLAnchorElement>('a[data-decide="m"]');
+    if (link) leave(() => location.assign(link.href));
+  },
   x: tick,
   '?': help,
 };
@@ -85,7 +137,7 @@ function move(by: 1 | -1): void {
   const at = rows.findIndex((row) => row.getAttribute('aria-current') === 'true');
   const place = Number(document.querySelector<HTMLElement>('[data-place]')?.dataset['place'] ?? 0);
   const next = rows[at !== -1 ? at + by : by === 1 ? place : place - 1];
-  if (next) location.assign(next.href);
+  if (next) void openCall(next.href);
 }
 
 /** Ticks the chosen call in the list, or takes the tick away. */

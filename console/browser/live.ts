@@ -1,7 +1,10 @@
 import { type Came, follow, pageAgain } from './follow.js';
+import { OPENED } from './opening.js';
 
 const TICKED = '[data-row] input[type="checkbox"]:checked';
 const AGAIN_MS = 400;
+const TYPED_STAYS =
+  'The call you look at was decided or ended meanwhile: load the page to see how. What you typed is still here.';
 
 /**
  * Follows the stream that the page names. The list is asked for again when something changed, never more often than a person can read. The
@@ -17,18 +20,27 @@ export function liveList(): void {
     const status = document.querySelector<HTMLElement>('[data-live-status]');
     if (status && status.textContent !== text) status.textContent = text;
   };
+  document.addEventListener(OPENED, () => {
+    if (document.querySelector('[data-live-status]')?.textContent === TYPED_STAYS) say('');
+  });
   follow({
     address,
     events: ['created', 'updated', 'decided', 'expired', 'withdrawn', 'reset'],
     everyMs: AGAIN_MS,
-    ask: () => refresh(root.dataset['self'] ?? location.href, say),
+    ask: () => refresh(root, say),
     say,
   });
 }
 
 /** Asks for the page again and puts what changed in its place. */
-async function refresh(address: string, say: (text: string) => void): Promise<Came> {
-  const fresh = await pageAgain(address, say);
+async function refresh(root: HTMLElement, say: (text: string) => void): Promise<Came> {
+  let address: string;
+  let fresh: Awaited<ReturnType<typeof pageAgain>>;
+  do {
+    address = root.dataset['self'] ?? location.href;
+    fresh = await pageAgain(address, say);
+    // Another call was opened meanwhile: the list that came has the one chosen that was left.
+  } while (address !== (root.dataset['self'] ?? location.href));
   if (typeof fresh === 'string') return fresh;
   // Where more was loaded, a fresh first page would take away what somebody scrolled to.
   const more = document.querySelector('[data-rows="more"]') !== null;
@@ -58,13 +70,14 @@ async function refresh(address: string, say: (text: string) => void): Promise<Ca
     return 'here';
   }
   if (typed) {
-    say('The call you look at was decided or ended meanwhile: load the page to see how. What you typed is still here.');
+    say(TYPED_STAYS);
     return 'here';
   }
+  // Another one is being opened.
+  next.inert = shown.inert;
   shown.replaceWith(next);
-  const root = document.querySelector<HTMLElement>('[data-live]');
   const self = fresh.querySelector<HTMLElement>('[data-live]')?.dataset['self'];
-  if (root && self !== undefined) root.dataset['self'] = self;
+  if (self !== undefined) root.dataset['self'] = self;
   say(list);
   return 'here';
 }

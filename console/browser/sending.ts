@@ -1,4 +1,8 @@
 const NOTICED_MS = 200;
+let isSent = false;
+
+/** Whether a form was sent whose answer will be the next page. */
+export const isOnItsWay = (): boolean => isSent;
 
 /**
  * Says that a form is on its way where its answer takes longer than anybody notices: a decision waits for the review service, up to 45 s. Who
@@ -13,6 +17,7 @@ export function sending(): void {
     // A file is saved beside the page, which stays.
     if (defaultPrevented || !(form instanceof HTMLFormElement) || form.method !== 'post' || 'file' in form.dataset)
       return;
+    isSent = true;
     clearTimeout(waiting);
     form.append(words);
     waiting = window.setTimeout(() => {
@@ -20,7 +25,8 @@ export function sending(): void {
     }, NOTICED_MS);
   });
   // A browser shows a page again as it was left.
-  addEventListener('pageshow', () => {
+  addEventListener('pageshow', ({ persisted }) => {
+    if (persisted) isSent = false;
     clearTimeout(waiting);
     words.textContent = '';
     words.remove();

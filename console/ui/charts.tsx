@@ -3,13 +3,14 @@
 const HEIGHT = 32;
 const STEP = 8;
 
-/** One part of a time, with what of it is marked. */
+/** One part of a time, with what of it was denied and what was sent to people. */
 export interface Bar {
   readonly total: number;
-  readonly marked: number;
+  readonly denied: number;
+  readonly reviewed: number;
 }
 
-/** Bars over time, the marked part of each at its foot. `most` is the highest bar of all charts beside each other. */
+/** Bars over time: of each what was denied at its foot, and above it what went to people. `most` is the highest bar of all charts beside each other. */
 export const Bars = ({
   of,
   most,
@@ -28,7 +29,7 @@ export const Bars = ({
     viewBox={`0 0 ${of.length * STEP} ${HEIGHT}`}
   >
     <line class="axis" x1={0} x2={of.length * STEP} y1={HEIGHT - 0.5} y2={HEIGHT - 0.5} />
-    {of.map(({ total, marked }, at) => {
+    {of.map(({ total, denied, reviewed }, at) => {
       const height = (count: number) => (most === 0 || count === 0 ? 0 : Math.max(1, (count / most) * (HEIGHT - 2)));
       return (
         total > 0 && (
@@ -41,11 +42,18 @@ export const Bars = ({
               height={height(total)}
             />
             <rect
-              class="marked"
+              class="park"
               x={at * STEP + 1}
               width={STEP - 2}
-              y={HEIGHT - 1 - height(marked)}
-              height={height(marked)}
+              y={HEIGHT - 1 - height(denied + reviewed)}
+              height={height(denied + reviewed)}
+            />
+            <rect
+              class="deny"
+              x={at * STEP + 1}
+              width={STEP - 2}
+              y={HEIGHT - 1 - height(denied)}
+              height={height(denied)}
             />
           </g>
         )

@@ -133,6 +133,64 @@ inBrowser(`the console of lite in a browser${needs('chromium', executable !== nu
     }
   }, 90_000);
 
+  it('opens the next call beside the list: keys that are pressed before it is there act on it alone, and decide nothing', async () => {
+    await open();
+    const ids = [await parked({ amount: 1 }), await parked({ amount: 2 }), await parked({ amount: 3 })];
+    await signIn();
+    await page.goto(`${gate.lite.url}/hil/${ids[0]}`);
+    const opens = (at: number) => page.locator(`[data-review="${ids[at]}"]`).waitFor();
+    const reason = () => page.getByLabel('Reason, which its agent is told');
+    const press = async (...keys: string[]) => {
+      for (const key of keys) await page.keyboard.press(key);
+    };
+    await opens(0);
+    await page.evaluate('globalThis.isSamePage = true');
+    await reason().fill('of the first one');
+    await press('Escape');
+
+    let asked: (() => void) | undefined;
+    const isAsked = new Promise<void>((done) => (asked = done));
+    let answer: (() => void) | undefined;
+    const mayAnswer = new Promise<void>((done) => (answer = done));
+    await page.route(/part=detail/, async (route) => {
+      asked?.();
+      await mayAnswer;
+      await route.continue();
+    });
+    await press('j', 'd', 'n', 'o', 'Enter');
+    await isAsked;
+    expect(await page.locator('[data-review]').getAttribute('data-review')).toBe(ids[0]);
+    expect(await reason().inputValue()).toBe('of the first one');
+    answer?.();
+    await opens(1);
+    expect(await reason().inputValue()).toBe('no');
+    expect(await page.locator('[data-row]').count()).toBe(3);
+    expect(await page.locator('[data-row] > [aria-current="true"]').getAttribute('href')).toBe(`/hil/${ids[1]}`);
+    expect(new URL(page.url()).pathname).toBe(`/hil/${ids[1]}`);
+
+    await page.goBack();
+    await opens(0);
+    expect(await reason().inputValue()).toBe('');
+    await page.goForward();
+    await opens(1);
+    expect(await reason().inputValue()).toBe('');
+    const fourth = await parked({ amount: 4 });
+    await page.locator(`[data-row="${fourth}"]`).waitFor();
+    expect(await page.locator('[data-row] > [aria-current="true"]').getAttribute('href')).toBe(`/hil/${ids[1]}`);
+    expect(await page.evaluate('globalThis.isSamePage')).toBe(true);
+
+    await press('d', 'n', 'o', 'Enter');
+    expect(await notice().textContent()).toMatch(/^Denied: /);
+    await page.unroute(/part=detail/);
+    await page.route(/part=detail/, (route) => route.abort());
+    await page.evaluate('globalThis.isSamePage = true');
+    await press('j', 'd', 'n', 'o', 'Enter');
+    await opens(2);
+    expect(await page.evaluate('globalThis.isSamePage')).toBeUndefined();
+    expect(await page.locator('[data-row]').count()).toBe(3);
+    expect(await notice().count()).toBe(0);
+  }, 90_000);
+
   it('shows that a call expired while somebody looks at it', async () => {
     await open({}, { GATE_LITE_PENDING_TTL_SECS: '5' });
     await parked();

@@ -12,7 +12,13 @@ export type ReviewProof = Readonly<Record<string, string>>;
 /** What every way to sign in is given. */
 export interface Door {
   readonly nowMs: () => number;
-  /** Throws `rate_limited` for an address of which too many attempts failed, and `csrf_failed` for a part of another site's page. */
+  /** Throws `csrf_failed` for a part of another site's page. */
+  readonly assertOwnAttempt: (request: FastifyRequest) => void;
+  /**
+   * Throws `rate_limited` for an address of which too many attempts failed, and `csrf_failed` for a part of another site's page. Asked
+   * before a password is compared or a provider's answer is read. What nobody guesses (an operator's token, a link) is looked at first,
+   * so that whoever shares the address keeps nobody from signing in by it.
+   */
   readonly throttle: (request: FastifyRequest) => void;
   /** Opens a session, and says so to the browser. */
   readonly accept: (reply: FastifyReply, who: SignedIn) => Promise<void>;

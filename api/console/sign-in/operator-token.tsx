@@ -66,11 +66,12 @@ export function operatorTokenMode({
       app.get('/login', async (request, reply) => {
         const { link, return_to: wanted } = request.query as Readonly<Record<string, unknown>>;
         if (link === undefined) return door.page(reply, 200, undefined, ownPath(wanted));
-        door.throttle(request);
+        door.assertOwnAttempt(request);
         const operator = typeof link === 'string' ? links.redeem(link) : null;
         if (operator) await door.accept(reply, signedIn(operator));
         // Somebody who is signed in and opens the used link again wants the page.
         if (operator || (await door.isIn(request))) return reply.redirect('/', 303);
+        door.throttle(request);
         door.failed(request);
         return door.page(
           reply,
@@ -79,22 +80,24 @@ export function operatorTokenMode({
         );
       });
       app.post('/login', async (request, reply) => {
-        door.throttle(request);
+        door.assertOwnAttempt(request);
         const { token, return_to: wanted } = (request.body ?? {}) as Readonly<Record<string, unknown>>;
         const operator = typeof token === 'string' ? lookUpToken(known, token) : null;
         if (operator) {
           await door.accept(reply, signedIn(operator));
           return reply.redirect(ownPath(wanted), 303);
         }
+        door.throttle(request);
         door.failed(request);
         return door.page(reply, 401, 'This is no operator token.', ownPath(wanted));
       });
       /** A link that signs the holder of a token in, once, so that the token itself is typed into no browser. */
       app.post('/auth/links', async (request) => {
-        door.throttle(request);
+        door.assertOwnAttempt(request);
         const token = bearerOf(request);
         const operator = token === null ? null : lookUpToken(known, token);
         if (!operator) {
+          door.throttle(request);
           door.failed(request);
           throw new GateError('unauthenticated');
         }

@@ -76,7 +76,8 @@ function Activity({
     <>
       <p class="dim">
         <span class="key allow" /> allowed, <span class="key park" /> sent to a person, <span class="key deny" />{' '}
-        denied. Bars are calls of {part} each, the denied ones at their foot; all have the same scale.
+        denied. Bars are calls of {part} each, the denied ones at their foot, above them those that went to people; all
+        have the same scale.
       </p>
       <Table
         label="What agents did"
@@ -122,11 +123,7 @@ function Activity({
               />
             </td>
             <td>
-              <Bars
-                of={agent.points.map(({ total, denied }) => ({ total, marked: denied }))}
-                most={most}
-                label={`Calls, ${part} each; the table below has the numbers`}
-              />
+              <Bars of={agent.points} most={most} label={`Calls, ${part} each; the table below has the numbers`} />
             </td>
             <td>
               <Time iso={agent.last_at} nowMs={nowMs} />
@@ -161,15 +158,16 @@ function Activity({
             ))}
           </Table>
           {agent.tools_total > agent.tools.length && <p class="dim">The {agent.tools.length} that were called most.</p>}
-          <Table heads={['Over time, from', { number: 'Calls' }, { number: 'Denied' }]}>
+          <Table heads={['Over time, from', { number: 'Calls' }, { number: 'To people' }, { number: 'Denied' }]}>
             {agent.points
               .filter(({ total }) => total > 0)
-              .map(({ at, total, denied }) => (
+              .map(({ at, total, denied, reviewed }) => (
                 <tr key={at}>
                   <td>
                     <Time iso={at} nowMs={nowMs} />
                   </td>
                   <td class="number">{total}</td>
+                  <td class="number">{reviewed}</td>
                   <td class="number">{denied}</td>
                 </tr>
               ))}

@@ -343,6 +343,7 @@ const Workflow = ({ id, pages }: { readonly id: string; readonly pages: string }
     <a href={`${pages.replace(/\/$/, '')}/${id}`} rel="noreferrer">
       Its workflow, in the engine's pages
     </a>
+    <span class="dim">, which ask for a sign-in of their own</span>
   </p>
 );
 

@@ -44,9 +44,9 @@ export const NARRATIVE: Page = {
                   </p>
                   <p class="dim">An annotation, made from rows; the rows are the evidence.</p>
                   <Bars
-                    of={sparkline.points.map(({ total: all, denied }) => ({ total: all, marked: denied }))}
+                    of={sparkline.points}
                     most={Math.max(0, ...sparkline.points.map((point) => point.total))}
-                    label={`Calls by ${sparkline.bucket}, the denied ones marked`}
+                    label={`Calls by ${sparkline.bucket}, those that were denied or went to people marked`}
                   />
                   <details>
                     <summary>Calls by {sparkline.bucket}, as a table</summary>

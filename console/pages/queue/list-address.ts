@@ -39,7 +39,7 @@ const fieldsOf = ({ status, q, riskTier: risk, cursor }: QueueQuery): Record<str
 export const listField = (query: QueueQuery): string => new URLSearchParams(fieldsOf(query)).toString();
 
 /** The visit of a form, with the list as it was on the page of the form. */
-export const inList = (visit: Visit, form: Form): Visit => ({
+export const inList = <Of extends Pick<Visit, 'query'>>(visit: Of, form: Form): Of => ({
   ...visit,
   query: Object.fromEntries(new URLSearchParams(form.get('list'))),
 });
@@ -50,7 +50,7 @@ export interface TickedOn {
   readonly query: QueueQuery;
 }
 
-export function tickedOn(visit: Visit, form: Form): TickedOn {
+export function tickedOn(visit: Pick<Visit, 'query'>, form: Form): TickedOn {
   const id = form.get('case');
   return { caseId: isUuid(id) ? id : null, query: queueQuery(inList(visit, form)) };
 }
@@ -58,3 +58,10 @@ export function tickedOn(visit: Visit, form: Form): TickedOn {
 /** The page on which they were ticked, to go back to. */
 export const backAddress = ({ caseId, query }: TickedOn): string =>
   caseId === null ? listAddress('/hil', query) : `/cases/${caseId}`;
+
+/** The page that a form stood on, where its address says the path alone: with the list, or the case, that the form carries. */
+export function addressBeforeForm(path: string, form: Form): string {
+  const on = tickedOn({ query: {} }, form);
+  if (path === '/hil') return backAddress(on);
+  return path.startsWith('/hil/') ? listAddress(path, on.query) : path;
+}

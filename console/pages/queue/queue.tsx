@@ -44,9 +44,11 @@ export async function queueShown(
   refused: Form | null = null,
 ): Promise<Shown> {
   const query = queueQuery(visit);
-  const listed = await settled('The review service', asked(visit, query));
+  // The script puts it beside the list that is shown.
+  const isDetailAlone = id !== null && visit.query['part'] === 'detail';
+  const listed = isDetailAlone ? null : await settled('The review service', asked(visit, query));
   const isListAlone = id === null && visit.query['part'] === 'rows';
-  const first = isListAlone ? null : (id ?? (listed.ok ? (listed.value.items[0]?.id ?? null) : null));
+  const first = isListAlone ? null : (id ?? (listed?.ok ? (listed.value.items[0]?.id ?? null) : null));
   const row = first === null ? null : await settled('The review service', rowOf(visit, first));
   const found = row?.ok ? row.value : null;
   const isDone = notice === null && found !== null && visit.query['done'] === found.id;
@@ -56,7 +58,7 @@ export async function queueShown(
     isDone && found.status === 'approved' ? cameOfIt(visit, found) : null,
   ]);
   const broken = visit.services.ledger.broken();
-  const waiting = listed.ok ? listed.value.pending_count : 0;
+  const waiting = listed?.ok ? listed.value.pending_count : 0;
   // Where the call was chosen by nobody it stays, decided: another one in its place would be under the hand that was about to decide.
   const chosen = found?.id ?? id;
   const self = listAddress(chosen === null ? '/hil' : `/hil/${encodeURIComponent(chosen)}`, query);
@@ -73,7 +75,9 @@ export async function queueShown(
             <Chain of={{ ok: true, value: broken }} nowMs={visit.nowMs} />
           </div>
         )}
-        <List visit={visit} listed={listed} query={query} selected={found} ticked={refused?.all('id') ?? []} />
+        {listed && (
+          <List visit={visit} listed={listed} query={query} selected={found} ticked={refused?.all('id') ?? []} />
+        )}
         <section class="detail" aria-label="The chosen call">
           {row && !row.ok && <Away service={row.service} why={row.why} />}
           {missing && <Empty>No such call waits or waited here, or its row is past its retention.</Empty>}

@@ -21,13 +21,10 @@ export const Similar = ({
     <h3 id="similar">Its calls of this tool that were decided lately</h3>
     <OrAway of={lately}>
       {(decided) => {
-        const alike = decided.filter((other) => other.id !== row.id && toolOf(other) === toolOf(row));
+        const others = decided.filter((other) => other.id !== row.id);
+        const alike = others.filter((other) => toolOf(other) === toolOf(row));
         return alike.length === 0 ? (
-          <p class="dim">
-            {decided.length === 0
-              ? 'No call of this agent was decided yet.'
-              : `None of its last ${decided.length} decided calls was of this tool.`}
-          </p>
+          <p class="dim">{noneTold(others.length, others.length < decided.length)}</p>
         ) : (
           <ul>
             {alike.slice(0, MOST).map((other) => (
@@ -55,3 +52,12 @@ export const Similar = ({
     </OrAway>
   </section>
 );
+
+/** That there are none, of so many calls; `isOneOfThem`: the call itself was decided too. */
+function noneTold(count: number, isOneOfThem: boolean): string {
+  const other = isOneOfThem ? 'other ' : '';
+  if (count === 0) return `No ${other}call of this agent was decided yet.`;
+  return count === 1
+    ? `Its last ${other}decided call was not of this tool.`
+    : `None of its last ${count} ${other}decided calls was of this tool.`;
+}

@@ -62,7 +62,7 @@ async function youShown(visit: Visit): Promise<Shown> {
 const Sessions = ({ of, visit: { csrf, nowMs } }: { readonly of: readonly OpenHere[]; readonly visit: Visit }) => {
   const time = (ms: number) => <Time iso={new Date(ms).toISOString()} nowMs={nowMs} />;
   return (
-    <Table label="Where you are signed in" heads={['Where', 'Since', 'Last used', 'Ends', '']}>
+    <Table label="Where you are signed in" heads={['Where', 'Since', 'Last used', 'Ends', 'To end it']}>
       {of.map(({ id, kind, openedMs, seenMs, untilMs, askedFrom, isThis }) => (
         <tr key={id}>
           <th scope="row">

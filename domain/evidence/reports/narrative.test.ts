@@ -193,7 +193,7 @@ describe('an agent’s activity as a story', () => {
       ['proxy.verdict', 'files.read was allowed: read of a file the agent owns'],
       ['agent.envelope_narrowed', 'the agent: envelope narrowed'],
       ['alarm.reconciled', 'alarm.reconciled: closed by hand'],
-      ['proxy.verdict', 'drop\ufffd table was denied: Violation: destructive'],
+      ['proxy.verdict', 'drop\ufffd \\u{202e}table was denied: Violation: destructive'],
     ]);
     expect(told.story.at(-1)).toEqual({ text: 'Alarms were raised; look at their rows first.', seqs: [8] });
     const many = await tell(Array.from({ length: 30 }, (_, index) => call(index + 1, { tier: 'red' })).flat());

@@ -1,6 +1,6 @@
 import { expect, it } from '@jest/globals';
 import type { ReportRow } from './report-rows.js';
-import { summaryOf } from './summaries.js';
+import { quoted, summaryOf } from './summaries.js';
 
 it('the sentence about a modify says what was changed', () => {
   const replacements = [
@@ -17,9 +17,16 @@ it('the sentence about a modify says what was changed', () => {
     },
   } as unknown as ReportRow;
   expect(summaryOf(row)).toBe(
-    'operator:dev changed the arguments of wire_transfer: amount = 20, memo = "a b": Review: money moves',
+    'operator:dev changed the arguments of wire_transfer: amount = 20, memo = "a\\u{202e}b": Review: money moves',
   );
   expect(summaryOf({ ...row, decision: { decided_by: 'operator:dev' } })).toBe(
     'operator:dev changed the arguments of wire_transfer: Review: money moves',
   );
+});
+
+it('foreign text stays on one line, with what nobody sees as escapes and none of them cut', () => {
+  expect(quoted(' pay\n\u200bEve\u2028now ')).toBe('pay \\u{200b}Eve\\u{2028}now');
+  expect(quoted('ab\u202ecd', 6)).toBe('ab…');
+  expect(quoted('ab\u202ecd', 10)).toBe('ab\\u{202e}…');
+  expect(quoted('a\ud83d\ude00b', 2)).toBe('a…');
 });

@@ -1,13 +1,17 @@
 import type { JsonObject } from '../../../contracts/json.js';
 import { modificationDiff } from '../../../contracts/review.js';
+import { oneLine } from '../../printable.js';
 import { changesTold } from '../../review/modification.js';
 import { type ReportRow } from './report-rows.js';
 import { outcomeOf } from './outcome.js';
 
-/** Makes foreign text fit for a sentence: one line, no control characters, at most `most` characters. */
+/** Makes foreign text fit for a sentence: one line, what nobody sees as escapes, and then at most `most` characters. */
 export function quoted(text: string, most = 160): string {
-  const line = text.replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ').trim();
-  return line.length <= most ? line : `${line.slice(0, most).replace(/\p{Surrogate}$/u, '')}…`;
+  const line = oneLine(text.replaceAll(/[ \t\r\n]+/g, ' ').trim());
+  // Neither half a character nor half an escape at the end.
+  return line.length <= most
+    ? line
+    : `${line.slice(0, most).replace(/\p{Surrogate}$|\\(?:u(?:\{[0-9a-f]{0,6})?)?$/u, '')}…`;
 }
 
 const because = (text: string): string => (text.trim() === '' ? '' : `: ${quoted(text)}`);
