@@ -41,6 +41,8 @@ const COOKIE = 'gate_console_saml';
 const COOKIE_FORM = /^[A-Za-z0-9_-]{43}$/;
 /** The longest answer, in base64. */
 const LONGEST_RESPONSE = 262_144;
+/** The form that holds it: what is no letter takes three characters, and a few lines end in it. */
+const LONGEST_FORM = 524_288;
 const BASE64 = /^[A-Za-z0-9+/\s]+={0,2}\s*$/;
 const LONGEST_METADATA = 1_048_576;
 const SKEW_MS = 60_000;
@@ -175,7 +177,17 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
         await memory.begin(relayState, { requestId, browser, returnTo });
         return reply.setCookie(COOKIE, browser, { ...cookie, maxAge: BEGUN_LIFE_MS / 1_000 }).redirect(to, 303);
       });
-      app.post(ACS_PATH, (request, reply) => enter(request, reply, door));
+      app.post(
+        ACS_PATH,
+        {
+          bodyLimit: LONGEST_FORM,
+          onRequest: (request, _reply, done) => {
+            door.throttle(request);
+            done();
+          },
+        },
+        (request, reply) => enter(request, reply, door),
+      );
     },
   };
 }
