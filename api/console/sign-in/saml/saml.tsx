@@ -9,7 +9,7 @@ import { SignInByProvider } from '../../../../console/ui/sign-in.js';
 import { errorText, GateError } from '../../../../domain/errors.js';
 import { slidingBudget } from '../../../../domain/limits/sliding-budget.js';
 import { federation } from '../federated.js';
-import { oneAfterTheOther } from '../in-turn.js';
+import { inFairTurn } from '../in-turn.js';
 import type { Door, SignInMode } from '../mode.js';
 import { ownPath } from '../own-path.js';
 import type { ProjectionRules } from '../projection.js';
@@ -99,7 +99,7 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
 
   const begins = slidingBudget(BEGUN.count, BEGUN.windowMs);
   // One answer after the other: to verify takes the process, and many at once would pass before the first failure is counted.
-  const inTurn = oneAfterTheOther();
+  const inTurn = inFairTurn();
 
   /** What an answer proves. Whoever proves nothing is refused before the next answer is looked at. */
   async function prove(request: FastifyRequest, reply: FastifyReply, door: Door): Promise<Came> {
@@ -129,7 +129,7 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
   async function enter(request: FastifyRequest, reply: FastifyReply, door: Door): Promise<FastifyReply> {
     // Whoever has failed too often already does not stand in the way of the others.
     door.throttle(request);
-    const came = await inTurn(() => prove(request, reply, door));
+    const came = await inTurn(countedAddress(request.ip), () => prove(request, reply, door));
     if ('refusal' in came) return came.refusal;
     const { proved, returnTo } = came;
     const values = (name: string): readonly string[] => proved.attributes.get(name) ?? [];
