@@ -224,7 +224,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
       options.passkeyRequired === 'all' || (options.passkeyRequired === 'strict' && tier === 'strict'),
     has,
     services: services(entered),
-    sessions: sessionsOf(entered.session),
+    sessions: sessionsOf(entered.session, request),
     stands: () => standsFor(request),
     about: options.about,
     may: actions,
