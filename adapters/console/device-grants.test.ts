@@ -201,16 +201,42 @@ describe.each(STORES)('device grants on %s', (kind) => {
       expect(kept).not.toContain(secret);
   });
 
-  it('are not begun without bound, and what is long over makes room', async () => {
-    await place.sql(
-      `insert into console_device_grants (id, user_code, state, asked_ms, until_ms, asked_from, interval_secs, mac)
-       with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000)
-       select 'id' || i, 'code' || i, 'asked', 0, ?, '', 5, '' from n`,
-      [now],
-    );
-    expect(await sessions.grants.begin('192.0.2.7')).toBeNull();
-    now += GRANT_LIFE_MS;
-    expect(await sessions.grants.begin('192.0.2.7')).not.toBeNull();
+  describe('of which a thousand wait for a person', () => {
+    const waiting = (untilMs: number, state = 'asked') =>
+      place.sql(
+        `insert into console_device_grants (id, user_code, state, asked_ms, until_ms, asked_from, interval_secs, mac)
+         with recursive n(i) as (select 1 union all select i + 1 from n where i < 1000)
+         select 'id' || i, 'code' || i, ?, ${now - 1_000} + i, ?,
+                case when i <= 400 then '198.51.100.' || i % 100 else '127.0.0.' || i % 100 end, 5, '' from n`,
+        [state, untilMs],
+      );
+    const kept = async () => (await place.sql('select id from console_device_grants')).map(({ id }) => String(id));
+
+    it('forget the oldest of the address that has most for a new one, and no other; this machine is one address', async () => {
+      await waiting(now + GRANT_LIFE_MS);
+      const { userCode } = await begun();
+      await begun();
+      const left = await kept();
+      expect(left).toHaveLength(1_000);
+      expect(['id400', 'id401', 'id402', 'id403'].map((id) => left.includes(id))).toEqual([true, false, false, true]);
+      expect(await sessions.grants.asking(userCode)).not.toBeNull();
+    });
+
+    it.each([
+      ['are over', 0, 'asked'],
+      ['were answered', GRANT_LIFE_MS, 'denied'],
+    ])('forget none where those of before %s', async (_what, leftMs, state) => {
+      await waiting(now + leftMs, state);
+      await begun();
+      expect(await kept()).toHaveLength(1_001);
+    });
+
+    it('forget all that have been over for as long again', async () => {
+      await waiting(now);
+      now += GRANT_LIFE_MS;
+      await begun();
+      expect(await kept()).toHaveLength(1);
+    });
   });
 
   describe('a token', () => {

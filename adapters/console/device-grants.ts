@@ -1,5 +1,6 @@
 import { randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
 import type { Kysely, Selectable } from 'kysely';
+import { countedAddress } from '../../domain/limits/counted-address.js';
 import type { OpenSession } from './signed-in.js';
 
 /** A command line that asks to act for somebody, as it is shown to the person. */
@@ -21,7 +22,7 @@ export type Collected =
 
 /** Device authorizations (RFC 8628) as the console keeps them. */
 export interface DeviceGrants {
-  /** Begins one; `null` where as many are open as may be. */
+  /** Begins one. Where as many are open as may be, the oldest that nobody answered yet is forgotten of the address that has most. `null` where no code is free. */
   begin(from: string): Promise<{ readonly deviceCode: string; readonly userCode: string } | null>;
   /** Who waits under a code that a person typed, in any case and with any separators; `null` for a code that nobody waits under. */
   asking(userCode: string): Promise<AskingDevice | null>;
@@ -71,7 +72,7 @@ export const GRANT_LIFE_MS = 600_000;
 export const POLL_SECS = 5;
 /** A poll that comes so much early is in time: the way to here is not equally long each time. */
 const EARLY_MS = 1_000;
-/** Whoever asks needs no credential, so what they leave in the store is bounded. */
+/** Whoever asks needs no credential, so what they leave in the store is bounded: so many that wait for a person, and as many that are over. */
 const MOST_OPEN = 1_000;
 const DEVICE_CODE = /^[A-Za-z0-9_-]{43}$/;
 /** Without vowels, so that no code is a word, and without digits, which are mistaken for letters (RFC 8628, section 6.1). */
@@ -136,6 +137,36 @@ export function deviceGrants(options: DeviceGrantsOptions): DeviceGrants {
     return { ...row, code: userCodeShown(code) };
   };
 
+  const makeRoom = async (now: number): Promise<void> => {
+    const open = await asked(() =>
+      db
+        .selectFrom('console_device_grants')
+        .select(['id', 'asked_from'])
+        .where('state', '=', 'asked')
+        .where('until_ms', '>', now)
+        .orderBy('asked_ms')
+        .execute(),
+    );
+    if (open.length < MOST_OPEN) return;
+    const byAddress = new Map<string, typeof open>();
+    for (const grant of open) {
+      const address = countedAddress(grant.asked_from);
+      const those = byAddress.get(address) ?? [];
+      those.push(grant);
+      byAddress.set(address, those);
+    }
+    const [most] = [...byAddress.values()].toSorted((one, other) => other.length - one.length);
+    const over = (most ?? []).slice(0, open.length - MOST_OPEN + 1).map(({ id }) => id);
+    await asked(() =>
+      db
+        .deleteFrom('console_device_grants')
+        .where('id', 'in', over)
+        // Somebody may have agreed by now.
+        .where('state', '=', 'asked')
+        .execute(),
+    );
+  };
+
   return {
     async begin(askedFrom) {
       const now = clock();
@@ -146,13 +177,7 @@ export function deviceGrants(options: DeviceGrantsOptions): DeviceGrants {
           .where('until_ms', '<=', now - GRANT_LIFE_MS)
           .execute(),
       );
-      const { open } = await asked(() =>
-        db
-          .selectFrom('console_device_grants')
-          .select(({ fn }) => fn.countAll<number | string>().as('open'))
-          .executeTakeFirstOrThrow(),
-      );
-      if (Number(open) >= MOST_OPEN) return null;
+      await makeRoom(now);
       const deviceCode = randomBytes(32).toString('base64url');
       for (let draw = 0; draw < DRAWS; draw += 1) {
         const code = Array.from({ length: CODE_LETTERS }, () => LETTERS[randomInt(LETTERS.length)]).join('');

@@ -14,6 +14,7 @@ import type { AddressRules } from '../pages/allowed-address.js';
 import { bearerOf } from '../plugins/bearer.js';
 import { createService, type Service } from '../plugins/service.js';
 import type { Assets } from './assets.js';
+import { ANYBODYS_BODY, largeOf } from './body-limits.js';
 import { answerCases } from './case-files.js';
 import { chainHealth } from './chain-health.js';
 import { deviceFlow } from './command-line/device-flow.js';
@@ -68,8 +69,8 @@ export interface ConsoleOptions {
   readonly clock?: () => number;
 }
 
-/** What the largest form holds: every changed argument of a call. */
-const BODY_LIMIT = 1_048_576;
+/** Connections that the console takes at a time. Each page of somebody who is signed in holds one or two. */
+const MOST_CONNECTIONS = 1_000;
 /** How old a report over all agents may be. */
 const REPORT_FRESH_MS = 30_000;
 
@@ -103,7 +104,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     registry: options.registry,
     trustDomain: options.trustDomain,
     headers: headersWith(signIn.leave?.origin),
-    bodyLimit: BODY_LIMIT,
+    bodyLimit: ANYBODYS_BODY,
     trustedProxies: options.trustedProxies ?? [],
     readiness: { sessions: () => sessions.ready(), ...signIn.readiness, ...neighbours.readiness },
     answers,
@@ -113,7 +114,8 @@ export function createConsoleService(options: ConsoleOptions): Service {
   const { app } = service;
   if (signIn.close) app.addHook('onClose', () => signIn.close?.());
   void app.register(cookies);
-  void app.register(forms, { bodyLimit: BODY_LIMIT });
+  void app.register(forms, { bodyLimit: ANYBODYS_BODY });
+  app.server.maxConnections = MOST_CONNECTIONS;
 
   const name = url === undefined ? null : new URL(url);
   const isTls = options.tls !== null;
@@ -122,6 +124,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
   const isSecure = isTls || name?.protocol === 'https:';
   const people = peopleOf(app, { sessions, signIn, instance, isSecure, sessionSeconds });
   const { enteredOf, standsFor, entitledBy } = people;
+  const large = largeOf(standsFor);
   const assertRole = (person: Person, needed: Role): void => {
     if (isAtLeast(person.role, needed)) return;
     metrics.roleDenied(needed, person.role);
@@ -171,7 +174,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     return people.forget(reply).redirect(to, 303);
   });
 
-  if (has('passkeys')) relayPasskeys(app, { entered: enteredOf, assertOwn: own.assertForm, assertRole, hil });
+  if (has('passkeys')) relayPasskeys(app, { entered: enteredOf, assertOwn: own.assertForm, assertRole, hil, large });
   relayReviewEvents(app, { entered: enteredOf, stands: standsFor, hil, limits });
   answerLedger(app, {
     entered: enteredOf,
@@ -223,12 +226,12 @@ export function createConsoleService(options: ConsoleOptions): Service {
       options.passkeyRequired === 'all' || (options.passkeyRequired === 'strict' && tier === 'strict'),
     has,
     services: services(entered),
-    sessions: sessionsOf(entered.session),
+    sessions: sessionsOf(entered.session, request),
     stands: () => standsFor(request),
     about: options.about,
     may: actions,
   });
-  servePages(app, { pages, actions, entered: enteredOf, assertForm: own.assertForm, assertRole, visitOf, send });
+  servePages(app, { pages, actions, entered: enteredOf, assertForm: own.assertForm, assertRole, visitOf, send, large });
   return service;
 }
 

@@ -1,3 +1,4 @@
+import type { FastifyRequest } from 'fastify';
 import type { Session, SessionStore } from '../../adapters/console/session-store.js';
 import type { OwnSessions } from '../../console/visit.js';
 import { GateError } from '../../domain/errors.js';
@@ -16,9 +17,14 @@ export interface OwnSessionsOptions {
 const WRONG_CODES = { count: 10, windowMs: 600_000 };
 
 /** What somebody has open, and the command lines that ask for more: for the person of a session alone. */
-export function ownSessions({ sessions, signIn, metrics, clock }: OwnSessionsOptions): (of: Session) => OwnSessions {
+export function ownSessions({
+  sessions,
+  signIn,
+  metrics,
+  clock,
+}: OwnSessionsOptions): (of: Session, request: Pick<FastifyRequest, 'headers'>) => OwnSessions {
   const wrong = slidingBudget(WRONG_CODES.count, WRONG_CODES.windowMs);
-  return (session) => {
+  return (session, { headers }) => {
     const person = JSON.stringify([session.tenant, session.subject]);
     const guessed = async <Found>(look: () => Promise<Found>): Promise<Found> => {
       const wait = wrong.look(person, clock());
@@ -48,7 +54,12 @@ export function ownSessions({ sessions, signIn, metrics, clock }: OwnSessionsOpt
         }));
       },
       end: (id) => sessions.endOf(session, id),
-      asking: (code) => guessed(() => sessions.grants.asking(code)),
+      async asking(code) {
+        // An image on a page of another port of this host comes with the cookie, and would use up what its reader may type.
+        const dest = headers['sec-fetch-dest'];
+        if (dest !== undefined && dest !== 'document') throw new GateError('csrf_failed');
+        return guessed(() => sessions.grants.asking(code));
+      },
       answer: (code, answer) =>
         guessed(async () => {
           const by = answer === 'allowed' ? { session: session.id } : 'refused';

@@ -8,6 +8,7 @@ import { GateError } from '../../domain/errors.js';
 import { ANSWERS_PAGES } from '../plugins/openapi.js';
 import type { ServiceApp } from '../plugins/service.js';
 import type { Send } from './documents.js';
+import type { LargeRoute } from './body-limits.js';
 import type { Entered, EnteredOf } from './entered.js';
 import { formOf } from './form.js';
 import { signInFor } from './sign-in-again.js';
@@ -22,12 +23,14 @@ export interface PagesOptions {
   readonly assertRole: (person: Person, needed: Role) => void;
   readonly visitOf: (request: FastifyRequest, entered: Entered) => Visit;
   readonly send: Send;
+  /** How forms are read. */
+  readonly large: LargeRoute;
 }
 
 /** Every page and every form of `console/routes.ts`, for who is signed in and may. */
 export function servePages(
   app: ServiceApp,
-  { pages, actions, entered: enteredOf, assertForm, assertRole, visitOf, send }: PagesOptions,
+  { pages, actions, entered: enteredOf, assertForm, assertRole, visitOf, send, large }: PagesOptions,
 ): void {
   for (const page of pages)
     app.get(page.path, { config: ANSWERS_PAGES }, async (request, reply) => {
@@ -37,7 +40,7 @@ export function servePages(
       return send(reply, await page.show(visitOf(request, entered)), entered);
     });
   for (const action of actions)
-    app.post(action.path, { config: ANSWERS_PAGES }, async (request, reply) => {
+    app.post(action.path, { ...large, config: ANSWERS_PAGES }, async (request, reply) => {
       const entered = await enteredOf(request);
       if (entered === null) throw new GateError('unauthenticated', 'You are not signed in any more: nothing was done.');
       assertForm(request, entered);

@@ -7,6 +7,7 @@ import type { ServiceApp } from '../plugins/app.js';
 import type { Over } from '../plugins/declaration.js';
 import { tenantHeader } from './tenant-scope.js';
 import { addressAt } from './address-at.js';
+import type { LargeRoute } from './body-limits.js';
 import type { Entered, EnteredOf } from './entered.js';
 
 export interface PasskeyRelayOptions {
@@ -16,6 +17,8 @@ export interface PasskeyRelayOptions {
   /** Throws for somebody of a lower role. */
   readonly assertRole: (person: Person, needed: Role) => void;
   readonly hil: Promise<Over>;
+  /** How a question about a decision is read, which holds the changed arguments. */
+  readonly large: LargeRoute;
 }
 
 /** What the script of a page asks of HIL's ceremonies, which decide what counts, and the least role of who asks. */
@@ -37,7 +40,10 @@ const KEPT_MS = 8 * 3_600_000;
  * Ceremonies of passkeys, passed on to HIL for who is signed in (docs/how-to/set-up-passkeys.md). HIL's cookies stay here, beside the session:
  * no browser sees them.
  */
-export function relayPasskeys(app: ServiceApp, { entered, assertOwn, assertRole, hil }: PasskeyRelayOptions): void {
+export function relayPasskeys(
+  app: ServiceApp,
+  { entered, assertOwn, assertRole, hil, large }: PasskeyRelayOptions,
+): void {
   const kept = new LRUCache<string, ReadonlyMap<string, string>>({ max: SESSIONS, ttl: KEPT_MS });
 
   const pass = async (
@@ -84,7 +90,7 @@ export function relayPasskeys(app: ServiceApp, { entered, assertOwn, assertRole,
 
   for (const [path, least] of Object.entries(RELAYED))
     app.post(path, (request, reply) => pass(request, reply, path, least));
-  app.post<{ Params: { id: string } }>('/hil/:id/approval-challenge', (request, reply) =>
+  app.post<{ Params: { id: string } }>('/hil/:id/approval-challenge', large, (request, reply) =>
     pass(request, reply, `/pending/${encodeURIComponent(request.params.id)}/approval-challenge`),
   );
 }

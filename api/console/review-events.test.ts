@@ -3,6 +3,7 @@ import { Writable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { CONSOLE_HOST, type ConsoleFixture, openConsole } from '../../test/support/console-over-hil.js';
+import { ASK_LIMITS } from './services-over-http.js';
 import { eventually } from '../../test/support/waiting.js';
 
 /** More than the places of one session. */
@@ -19,7 +20,10 @@ beforeEach(async () => {
       done();
     },
   });
-  fixture = await openConsole(undefined, { logger: pino({ level: 'debug' }, log) });
+  fixture = await openConsole(undefined, {
+    logger: pino({ level: 'debug' }, log),
+    limits: { ...ASK_LIMITS, drainMs: 1_000 },
+  });
   ({ port } = await fixture.service.listen({ host: '127.0.0.1', port: 0, healthHost: '127.0.0.1', healthPort: 0 }));
   logged.length = 0;
 });
@@ -70,3 +74,49 @@ describe('a page that is closed before the review service answered its stream', 
     expect(await fixture.counted()).toBe(before);
   });
 });
+
+describe('pages that follow whose network is lost', () => {
+  it('leave their places to new ones: the oldest stream of the session ends, and no other', async () => {
+    const { cookie } = await fixture.browser();
+    const streams: AbortSignal[] = [];
+    fixture.streamed = (signal) => {
+      streams.push(signal);
+      return Promise.resolve({ status: 200, body: events(() => 'data: x\n\n', signal) });
+    };
+    const pages: ReturnType<typeof follow>[] = [];
+    for (let reader = 1; reader <= READERS; reader += 1) {
+      pages.push(follow(cookie));
+      expect(await pages.at(-1)?.status).toBe(200);
+    }
+    expect(streams.map(({ aborted }) => aborted)).toEqual([true, true, ...Array<boolean>(8).fill(false)]);
+    for (const page of pages) page.leave();
+    await eventually('every stream ends', () => streams.every(({ aborted }) => aborted));
+  });
+
+  it('end when nothing of what they have to say is taken for a while', async () => {
+    const { cookie } = await fixture.browser();
+    let stream: AbortSignal | undefined;
+    fixture.streamed = (signal) => {
+      stream = signal;
+      return Promise.resolve({ status: 200, body: events(() => 'x'.repeat(1_048_576), signal, Infinity) });
+    };
+    const request = get({
+      host: '127.0.0.1',
+      port,
+      path: '/stream/hil',
+      headers: { host: CONSOLE_HOST, accept: 'text/event-stream', cookie: `gate_console_session=${cookie}` },
+    });
+    const cut = new Promise<void>((resolve) => {
+      request.on('response', (answer) => answer.on('error', () => resolve()).pause());
+    });
+    await eventually('the stream ends', () => stream?.aborted === true);
+    request.on('error', () => undefined).destroy();
+    await cut;
+  });
+});
+
+/** Says so many times the same, and then nothing until it is ended. */
+async function* events(say: () => string, signal: AbortSignal, times = 1): AsyncGenerator<Uint8Array> {
+  for (let n = 0; n < times && !signal.aborted; n += 1) yield Buffer.from(say());
+  await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+}

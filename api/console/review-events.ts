@@ -20,14 +20,14 @@ export interface RelayOptions {
   readonly proves: boolean;
   /** The service, as people call it. */
   readonly name: string;
-  readonly limits?: Pick<AskLimits, 'readMs' | 'quietMs'> | undefined;
+  readonly limits?: Pick<AskLimits, 'readMs' | 'quietMs' | 'drainMs'> | undefined;
   /** Where its stream is, for somebody of this tenant, or of all. */
   readonly from: (tenant: string | null) => string;
 }
 
 /** Open streams of one kind of one session: a few pages. */
 const PLACES = 8;
-/** How often an open stream looks whether its session still stands. */
+/** How often an open stream looks whether its session still stands, and whether anybody reads it. */
 const SESSION_EVERY_MS = 2_000;
 
 /** `GET /stream/hil`: changes of the person's reviews. */
@@ -52,33 +52,35 @@ export const relayReviewEvents = (
 
 /**
  * Another service's server-sent events for the person, with resume by `Last-Event-ID`. A session that ends, or a role that is taken away,
- * ends the stream.
+ * ends the stream; so does a reader who takes nothing. A network that is lost closes nothing here for minutes: so a new stream takes the place
+ * of the session's oldest one, rather than to be refused.
  */
 export function relay(
   app: ServiceApp,
   path: string,
   { entered, stands, over, proves, name, from, limits = ASK_LIMITS }: RelayOptions,
 ): void {
-  const places = new Map<string, number>();
-  const open = new Set<AbortController>();
+  /** The streams of each session, the oldest first. */
+  const open = new Map<string, Set<AbortController>>();
   app.addHook('preClose', (done) => {
-    for (const stream of open) stream.abort();
+    for (const stream of [...open.values()].flatMap((streams) => [...streams])) stream.abort();
     done();
   });
   app.get(path, async (request, reply) => {
     const who = await entered(request);
     if (who === null) throw new GateError('unauthenticated', 'You are not signed in any more: load the page.');
     const { id } = who.session;
-    const taken = places.get(id) ?? 0;
-    if (taken >= PLACES)
-      throw new GateError('rate_limited', `${PLACES} pages of this session follow already: close one.`, {
-        fields: { retry_after_secs: 5 },
-      });
-    places.set(id, taken + 1);
+    const streams = open.get(id) ?? new Set();
+    open.set(id, streams);
     const ended = new AbortController();
-    open.add(ended);
+    streams.add(ended);
+    const [oldest] = streams;
+    if (streams.size > PLACES) oldest?.abort();
+    let readAtMs = performance.now();
     let isLooking = false;
     const watch = setInterval(() => {
+      if (reply.raw.writableLength === 0) readAtMs = performance.now();
+      else if (performance.now() - readAtMs > limits.drainMs) ended.abort();
       if (isLooking) return;
       isLooking = true;
       within(SESSION_EVERY_MS, stands(request), () => new Error('the sessions do not answer'))
@@ -94,11 +96,11 @@ export function relay(
         .catch(() => undefined);
     }, SESSION_EVERY_MS);
     ended.signal.addEventListener('abort', () => {
-      open.delete(ended);
-      const left = (places.get(id) ?? 1) - 1;
-      if (left > 0) places.set(id, left);
-      else places.delete(id);
+      streams.delete(ended);
+      if (streams.size === 0) open.delete(id);
       clearInterval(watch);
+      // Nobody reads on to the end.
+      if (reply.raw.writableLength > 0) reply.raw.destroy();
     });
     reply.raw.on('close', () => ended.abort());
     const since = request.headers['last-event-id'];

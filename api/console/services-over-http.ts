@@ -50,6 +50,8 @@ export interface AskLimits {
   readonly healthMs: number;
   /** An open stream says something every 15 s, be it that nothing came. */
   readonly quietMs: number;
+  /** How long what a stream has to say may wait for whoever reads it. */
+  readonly drainMs: number;
 }
 export const ASK_LIMITS: AskLimits = {
   readMs: 5_000,
@@ -58,6 +60,7 @@ export const ASK_LIMITS: AskLimits = {
   exportMs: 120_000,
   healthMs: 1_500,
   quietMs: 60_000,
+  drainMs: 30_000,
 };
 
 export interface NeighboursOver {

@@ -1571,7 +1571,7 @@ describe('health and metrics of HIL', () => {
       () => Promise.reject(new Error('14 UNAVAILABLE: 10.0.0.7:7233: connection refused')),
       { available: false, reason: 'it cannot be reached' },
     ],
-    ['hangs', () => new Promise(() => undefined), { available: false, reason: 'no answer within 1500 ms' }],
+    ['hangs', () => new Promise(() => undefined), { available: false, reason: 'no answer within 1000 ms' }],
   ])('tells the console whether the engine answers: it %s', async (_, orchestrator, told) => {
     await service.close();
     service = start({ readiness: { orchestrator } });

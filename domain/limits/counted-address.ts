@@ -12,9 +12,16 @@ export function bareAddress(text: string): string {
   return isAddress(bare) ? ipaddr.process(bare).toString() : text;
 }
 
-/** What limits count an address as: an IPv4 address by itself, IPv6 by its /64. Text that is no address is counted as it stands. */
+/** This machine, which has 16 million addresses of IPv4 and one of IPv6, and any program on it may ask from each. */
+const LOOPBACK = '127.0.0.0/8';
+
+/**
+ * What limits count an address as: an IPv4 address by itself, IPv6 by its /64, this machine's own as one. Text that is no address is counted as
+ * it stands.
+ */
 export function countedAddress(text: string): string {
   const bare = bareAddress(text);
+  if (isAddress(bare) && ipaddr.parse(bare).range() === 'loopback') return LOOPBACK;
   if (!ipaddr.IPv6.isValid(bare)) return bare;
   const whole = ipaddr.IPv6.parse(bare).toByteArray();
   const kept = whole.map((byte, at) => (at < SUBSCRIBER_BITS / 8 ? byte : 0));

@@ -252,6 +252,16 @@ describe('the page for the code', () => {
     expect((await other.get(`/device?user_code=${user_code}`)).status).toBe(200);
   });
 
+  it.each(['image', 'iframe', 'empty'])('looks up no code, and counts none, for an %s of any page', async (dest) => {
+    const browser = await fixture.browser();
+    const { user_code = '' } = await begin();
+    const embedded = { 'sec-fetch-dest': dest, 'sec-fetch-site': 'same-site' };
+    for (let n = 0; n < 11; n += 1)
+      expect((await browser.get('/device?user_code=BCDF-BCDF', embedded)).status).toBe(403);
+    const typed = { 'sec-fetch-dest': 'document', 'sec-fetch-site': 'same-origin' };
+    expect((await browser.get(`/device?user_code=${user_code}`, typed)).status).toBe(200);
+  });
+
   it.each(['<script>alert(1)</script>', '"><b>', `${'A'.repeat(10_000)}`, '\u202eBCDF'])(
     'shows %j inert',
     async (code) => {

@@ -7,6 +7,7 @@ import { within } from '../../../domain/within.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import type { Over } from '../../plugins/declaration.js';
 import { addressAt } from '../address-at.js';
+import { largeOf } from '../body-limits.js';
 import { relay } from '../review-events.js';
 import type { ReviewProof } from '../sign-in/mode.js';
 import { RELAYED, type RelayedRoute } from './relayed.js';
@@ -64,6 +65,7 @@ export function relayCommandLine(app: ServiceApp, { holder, assertRole, hil, led
     app.route({
       method: route.method,
       url: `${AT}/${route.service}${route.path}`,
+      ...largeOf(async (request) => (await holder(request)) !== null),
       async handler(request, reply) {
         const { person, proof } = await inside(request);
         assertRole(person, route.role);

@@ -69,6 +69,18 @@ describe('signing in with a name and a password', () => {
     expect(tried.filter(({ status }) => status === 429)).toHaveLength(4);
     expect(await browser.post('/auth/basic-login', RIGHT)).toMatchObject({ status: 429 });
   });
+
+  it('waits for one password of another address, and for none of one that failed too often', async () => {
+    await start();
+    const ended: string[] = [];
+    const guess = async (address: string, form: Record<string, string>) => {
+      await browserAt(console, address).post('/auth/basic-login', form);
+      ended.push(address);
+    };
+    const wrong = { ...RIGHT, password: 'wrong' };
+    await Promise.all([...Array.from({ length: 8 }, () => guess('192.0.2.1', wrong)), guess('192.0.2.2', RIGHT)]);
+    expect(ended.indexOf('192.0.2.2')).toBeLessThan(3);
+  });
 });
 
 describe('a session of the administrator', () => {

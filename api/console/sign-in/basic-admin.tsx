@@ -1,6 +1,7 @@
 import { compare, truncates } from 'bcryptjs';
 import { SignInByPassword } from '../../../console/ui/sign-in.js';
-import { oneAfterTheOther } from './in-turn.js';
+import { countedAddress } from '../../../domain/limits/counted-address.js';
+import { inFairTurn } from './in-turn.js';
 import { ownPath } from './own-path.js';
 import type { SignInMode } from './mode.js';
 import { openedIn, sessionMode } from './session-mode.js';
@@ -20,7 +21,7 @@ export function basicAdminMode(settings: {
   // A session names the password it was opened with, so that a new one ends it.
   const mode = sessionMode(NAME, passwordHash);
   // One comparison after the other: many at once would take the process, and pass before the first failure is counted.
-  const inTurn = oneAfterTheOther();
+  const inTurn = inFairTurn();
   /** Compares whatever the name is: the time does not tell whether it exists. */
   const isRight = async (name: unknown, password: unknown): Promise<boolean> => {
     const text = typeof password === 'string' && !truncates(password) ? password : '';
@@ -39,19 +40,24 @@ export function basicAdminMode(settings: {
         const { return_to: wanted } = request.query as Readonly<Record<string, unknown>>;
         return door.page(reply, 200, undefined, ownPath(wanted));
       });
-      app.post('/auth/basic-login', (request, reply) =>
-        inTurn(async () => {
+      app.post('/auth/basic-login', async (request, reply) => {
+        // Whoever has failed too often already does not stand in the way of the others.
+        door.throttle(request);
+        door.assertOwnOrigin(request);
+        const came = await inTurn(countedAddress(request.ip), async () => {
           door.throttle(request);
-          door.assertOwnOrigin(request);
           const { name, password, return_to: wanted } = (request.body ?? {}) as Readonly<Record<string, unknown>>;
           if (!(await isRight(name, password))) {
             door.failed(request);
-            return door.page(reply, 401, 'This name and this password do not belong together.', ownPath(wanted));
+            return {
+              reply: door.page(reply, 401, 'This name and this password do not belong together.', ownPath(wanted)),
+            };
           }
           await door.accept(reply, { subject, tenant, mode, role: 'admin' });
-          return reply.redirect(ownPath(wanted), 303);
-        }),
-      );
+          return { reply: reply.redirect(ownPath(wanted), 303) };
+        });
+        return came.reply;
+      });
     },
   };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { eventually } from '../../../test/support/waiting.js';
-import { inTurnFor, oneAfterTheOther } from './in-turn.js';
+import { inFairTurn, inTurnFor, oneAfterTheOther } from './in-turn.js';
 
 /** Work that ends when the test says so, and a list of what began. */
 function works() {
@@ -72,5 +72,23 @@ describe('work that is done one after the other', () => {
     await new Promise(setImmediate);
     end('two');
     expect(await two).toBe('two');
+  });
+
+  it('waits for one turn of another key, whatever that one wants', async () => {
+    const { began, work, end } = works();
+    const inTurn = inFairTurn(PATIENT);
+    const names = ['a1', 'a2', 'a3', 'b1'] as const;
+    const done = names.map((name) => inTurn(name.slice(0, 1), work(name)));
+    for (const [over, next] of [
+      ['a1', 'b1'],
+      ['b1', 'a2'],
+      ['a2', 'a3'],
+    ] as const) {
+      await eventually('the one before it began', () => began.at(-1) === over);
+      end(over);
+      await eventually('it begins', () => began.at(-1) === next);
+    }
+    end('a3');
+    expect(await Promise.all(done)).toEqual(names);
   });
 });

@@ -3,6 +3,8 @@ import { within } from '../../../domain/within.js';
 
 type InTurn = <Value>(work: () => Promise<Value>) => Promise<Value>;
 
+type InTurnFor = <Value>(key: string, work: () => Promise<Value>) => Promise<Value>;
+
 interface Patience {
   /** How long work keeps the others waiting. */
   readonly turnMs: number;
@@ -35,7 +37,7 @@ export function oneAfterTheOther({ turnMs, waitMs } = PATIENCE): InTurn {
 }
 
 /** The same for each key by itself. */
-export function inTurnFor(patience = PATIENCE): <Value>(key: string, work: () => Promise<Value>) => Promise<Value> {
+export function inTurnFor(patience = PATIENCE): InTurnFor {
   const lines = new Map<string, { readonly inTurn: InTurn; inside: number }>();
   return async (key, work) => {
     const line = lines.get(key) ?? { inTurn: oneAfterTheOther(patience), inside: 0 };
@@ -48,4 +50,10 @@ export function inTurnFor(patience = PATIENCE): <Value>(key: string, work: () =>
       if (line.inside === 0) lines.delete(key);
     }
   };
+}
+
+/** One thing after the other over all keys, in a line where each key stands once: whatever one of them wants, another waits for one turn of it. */
+export function inFairTurn(patience = PATIENCE): InTurnFor {
+  const [ofKey, ofAll] = [inTurnFor(patience), oneAfterTheOther(patience)];
+  return (key, work) => ofKey(key, () => ofAll(work));
 }

@@ -247,6 +247,20 @@ describe('signing in by a passkey', () => {
     expect(came.slice(-2)).toEqual([200, 429]);
   });
 
+  it('begins for an address that did not yet, when others have used up what there is for all', async () => {
+    const begin = async (address: string, times: number) => {
+      const browser = browserAt(address);
+      for (let n = 0; n < times - 1; n += 1)
+        await browser.post('/auth/passkey/login/start', { name: `${address}-${n}` });
+      return (await browser.post('/auth/passkey/login/start', { name: `${address}-last` })).status;
+    };
+    const statuses: number[] = [];
+    for (let n = 1; n <= 30; n += 1) statuses.push(await begin(`198.51.100.${n}`, 20));
+    expect(statuses.slice(-2)).toEqual([200, 429]);
+    expect(await begin('192.0.2.11', 3)).toBe(200);
+    expect(await begin('192.0.2.12', 4)).toBe(429);
+  });
+
   it('says that the review service is away, which signs nobody out for five minutes', async () => {
     const browser = await ana();
     fixture.away.add('hil');

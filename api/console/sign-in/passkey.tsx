@@ -19,8 +19,12 @@ const NAME = 'webauthn';
 const COOKIE = 'gate_console_ceremony';
 const CEREMONY = /^[0-9a-f-]{36}$/;
 const LIMIT_MS = 10_000;
-/** Ceremonies that one address, and everybody together, begins: each is a row in the review service's store for five minutes. */
+/**
+ * Ceremonies that one address begins, each of which is a row in the review service's store for five minutes. The first ones are its own; those
+ * after them are of what there is for everybody together, so that nobody uses up what others begin with.
+ */
 const BEGUN = { count: 20, windowMs: 60_000 };
+const BEGUN_OWN = { count: 3, windowMs: 60_000 };
 const BEGUN_BY_ALL = { count: 500, windowMs: 60_000 };
 /** How long an answer about a session counts, and where the review service does not answer, the last one that it gave. */
 const FRESH_MS = 1_000;
@@ -87,9 +91,13 @@ export function passkeyMode({
   }
 
   const begins = slidingBudget(BEGUN.count, BEGUN.windowMs);
+  const ownBegin = slidingBudget(BEGUN_OWN.count, BEGUN_OWN.windowMs);
   const allBegin = slidingBudget(BEGUN_BY_ALL.count, BEGUN_BY_ALL.windowMs);
   const limitBegun = (request: FastifyRequest): void => {
-    const wait = begins.take(countedAddress(request.ip), 1, clock()) || allBegin.take('all', 1, clock());
+    const address = countedAddress(request.ip);
+    const nowMs = clock();
+    const isOwn = ownBegin.take(address, 1, nowMs) === 0;
+    const wait = begins.take(address, 1, nowMs) || (isOwn ? 0 : allBegin.take('all', 1, nowMs));
     if (wait > 0) throw new GateError('rate_limited', undefined, { fields: { retry_after_secs: wait } });
   };
 

@@ -561,11 +561,18 @@ describe('an answer', () => {
     ['no relay state', ({ SAMLResponse = '' }) => ({ SAMLResponse })],
     ['no response', ({ RelayState = '' }) => ({ RelayState })],
     ['an empty response', (form) => ({ ...form, SAMLResponse: '' })],
-    ['a response of a megabyte', (form) => ({ ...form, SAMLResponse: 'A'.repeat(900_000) })],
+    ['a response that is too long', (form) => ({ ...form, SAMLResponse: 'A'.repeat(262_145) })],
   ])('with %s is 400, and leaves the request as it was', async (_what, changed) => {
     const browser = browserAt(console);
     const form = provider.answer(await begun(browser));
     expect(await sent(browser, changed({ ...form }))).toMatchObject({ status: 400 });
+    expect(await sent(browser, form)).toMatchObject({ status: 303 });
+  });
+
+  it('of more than half a megabyte is 413, and leaves the request as it was', async () => {
+    const browser = browserAt(console);
+    const form = provider.answer(await begun(browser));
+    expect(await sent(browser, { ...form, SAMLResponse: 'A'.repeat(524_288) })).toMatchObject({ status: 413 });
     expect(await sent(browser, form)).toMatchObject({ status: 303 });
   });
 

@@ -9,7 +9,7 @@ import { SignInByProvider } from '../../../../console/ui/sign-in.js';
 import { errorText, GateError } from '../../../../domain/errors.js';
 import { slidingBudget } from '../../../../domain/limits/sliding-budget.js';
 import { federation } from '../federated.js';
-import { oneAfterTheOther } from '../in-turn.js';
+import { inFairTurn } from '../in-turn.js';
 import type { Door, SignInMode } from '../mode.js';
 import { ownPath } from '../own-path.js';
 import type { ProjectionRules } from '../projection.js';
@@ -41,6 +41,8 @@ const COOKIE = 'gate_console_saml';
 const COOKIE_FORM = /^[A-Za-z0-9_-]{43}$/;
 /** The longest answer, in base64. */
 const LONGEST_RESPONSE = 262_144;
+/** The form that holds it: what is no letter takes three characters, and a few lines end in it. */
+const LONGEST_FORM = 524_288;
 const BASE64 = /^[A-Za-z0-9+/\s]+={0,2}\s*$/;
 const LONGEST_METADATA = 1_048_576;
 const SKEW_MS = 60_000;
@@ -97,7 +99,7 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
 
   const begins = slidingBudget(BEGUN.count, BEGUN.windowMs);
   // One answer after the other: to verify takes the process, and many at once would pass before the first failure is counted.
-  const inTurn = oneAfterTheOther();
+  const inTurn = inFairTurn();
 
   /** What an answer proves. Whoever proves nothing is refused before the next answer is looked at. */
   async function prove(request: FastifyRequest, reply: FastifyReply, door: Door): Promise<Came> {
@@ -127,7 +129,7 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
   async function enter(request: FastifyRequest, reply: FastifyReply, door: Door): Promise<FastifyReply> {
     // Whoever has failed too often already does not stand in the way of the others.
     door.throttle(request);
-    const came = await inTurn(() => prove(request, reply, door));
+    const came = await inTurn(countedAddress(request.ip), () => prove(request, reply, door));
     if ('refusal' in came) return came.refusal;
     const { proved, returnTo } = came;
     const values = (name: string): readonly string[] => proved.attributes.get(name) ?? [];
@@ -175,7 +177,17 @@ export async function openSamlMode(options: SamlOptions): Promise<SignInMode> {
         await memory.begin(relayState, { requestId, browser, returnTo });
         return reply.setCookie(COOKIE, browser, { ...cookie, maxAge: BEGUN_LIFE_MS / 1_000 }).redirect(to, 303);
       });
-      app.post(ACS_PATH, (request, reply) => enter(request, reply, door));
+      app.post(
+        ACS_PATH,
+        {
+          bodyLimit: LONGEST_FORM,
+          onRequest: (request, _reply, done) => {
+            door.throttle(request);
+            done();
+          },
+        },
+        (request, reply) => enter(request, reply, door),
+      );
     },
   };
 }

@@ -1,0 +1,66 @@
+import { request } from 'node:http';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { CONSOLE_HOST, CONSOLE_ORIGIN, type ConsoleFixture, openConsole } from '../../test/support/console-over-hil.js';
+import { fixture as openedFor } from '../../test/support/fixture.js';
+
+let fixture: ConsoleFixture;
+let port: number;
+const { sharedHere } = openedFor(
+  async () => (fixture = await openConsole()),
+  () => fixture.close(),
+);
+
+/** The status of a request whose body does not come. */
+const asked = (path: string, headers: Readonly<Record<string, string>>) =>
+  new Promise<number | undefined>((resolve, reject) => {
+    const own = { host: CONSOLE_HOST, origin: CONSOLE_ORIGIN, 'content-type': 'application/x-www-form-urlencoded' };
+    const sent = request(
+      { port, host: '127.0.0.1', path, method: 'POST', headers: { ...own, ...headers } },
+      (answer) => {
+        resolve(answer.statusCode);
+        sent.destroy();
+      },
+    );
+    sent.on('error', reject);
+    sent.flushHeaders();
+  });
+
+describe('what the console reads of a request', () => {
+  sharedHere();
+  beforeAll(async () => {
+    const address = { host: '127.0.0.1', port: 0, healthHost: '127.0.0.1', healthPort: 0 };
+    ({ port } = await fixture.service.listen(address));
+  });
+
+  it.each([
+    ['content-length', '16385'],
+    ['content-length', '1048576'],
+    ['transfer-encoding', 'chunked'],
+  ])('refuses a form of somebody who is not signed in before it comes, by %s: %s', async (header, value) => {
+    for (const path of ['/hil/x/modify', '/me/end', '/hil/x/approval-challenge', '/command-line/hil/decide/x'])
+      expect([path, await asked(path, { [header]: value })]).toEqual([path, 401]);
+  });
+
+  it.each(['/login', '/logout', '/auth/links', '/oauth/device_authorization', '/oauth/token', '/oauth/revoke'])(
+    'takes 16 KiB on %s, from anybody',
+    async (path) => {
+      expect(await asked(path, { 'content-length': '16385' })).toBe(413);
+    },
+  );
+
+  it('reads a small form of somebody whose session ended, and shows what was typed', async () => {
+    const answer = await fixture.stranger().post('/hil/x/modify', { reason: 'agreed with the owner' });
+    expect(answer.status).toBe(401);
+    expect(answer.text).toContain('agreed with the owner');
+  });
+
+  it('reads the largest form of somebody who is signed in', async () => {
+    const browser = await fixture.browser();
+    const answer = await browser.post('/audit/searches', { name: 'x'.repeat(1_000_000) });
+    expect([answer.status, answer.text.includes('unauthenticated')]).toEqual([400, false]);
+  });
+
+  it('takes 1,000 connections', () => {
+    expect(fixture.service.app.server.maxConnections).toBe(1_000);
+  });
+});

@@ -1,0 +1,24 @@
+import type { FastifyRequest } from 'fastify';
+import { GateError } from '../../domain/errors.js';
+
+/** What anybody may send: more than any form for signing in holds. */
+export const ANYBODYS_BODY = 16_384;
+/** What the largest form of somebody who is signed in holds: every changed argument of a call. */
+const LARGEST_BODY = 1_048_576;
+
+/**
+ * How a route reads that people use who are signed in: of anybody else nothing that is larger than `ANYBODYS_BODY`, or of which it is not said
+ * how large it is. A small form is read, so that what was typed into it is not lost with the session.
+ */
+export const largeOf = (stands: (request: FastifyRequest) => Promise<boolean>) => ({
+  bodyLimit: LARGEST_BODY,
+  async onRequest(request: FastifyRequest): Promise<void> {
+    const said = request.headers['content-length'];
+    const isSmall =
+      said === undefined ? request.headers['transfer-encoding'] === undefined : Number(said) <= ANYBODYS_BODY;
+    if (!isSmall && !(await stands(request)))
+      throw new GateError('unauthenticated', 'You are not signed in any more: nothing was done.');
+  },
+});
+
+export type LargeRoute = ReturnType<typeof largeOf>;
