@@ -50,6 +50,7 @@ export interface PipelineFixture {
   readonly ledger: WholeLedger;
   readonly reviews: WholeReviews;
   readonly activities: GateActivities;
+  readonly ports: Pick<ActivityPorts, 'calls' | 'policies' | 'tools'>;
   readonly host: InProcessRunner;
   readonly verifyDecision: ActivityPorts['verifyDecision'];
   /** HIL's side of a decision, as its route and lite's page call it. */
@@ -316,6 +317,7 @@ export async function openPipeline({
     ledger,
     reviews,
     activities,
+    ports,
     host,
     verifyDecision: ports.verifyDecision,
     decide: createDecisions({
