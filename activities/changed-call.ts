@@ -32,6 +32,6 @@ export const judgeChangedBy =
   async (call, body) => {
     const history = await ports.calls.history(call.tenant, call.agent, call.received_ms - HISTORY_WINDOW_MS);
     const inspection = await inspectOnce(ports, call, body, history);
-    const decision = await evaluateChanged(ports, call, body, history, inspection);
+    const { decision } = await evaluateChanged(ports, call, body, history, inspection);
     return { verdict: foldVerdict(inspection, decision, 'enforce'), policy_bundle: decision.policy_bundle };
   };

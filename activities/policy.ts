@@ -101,9 +101,9 @@ export async function evaluateChanged(
   body: JsonObject,
   history: AgentHistory,
   inspection: InspectionResponse | null,
-): Promise<PolicyDecision> {
+): Promise<{ readonly facts: Awaited<ReturnType<typeof factsOf>>['facts']; readonly decision: PolicyDecision }> {
   const { facts, siblings } = await factsOf(tools, call, body, history, inspection);
-  return evaluateWith(policies, facts, siblings, call);
+  return { facts, decision: await evaluateWith(policies, facts, siblings, call) };
 }
 
 export type PolicyActivities = ReturnType<typeof createPolicyActivities>;

@@ -1,7 +1,9 @@
-import type { ApprovalTier } from '../contracts/policy.js';
+import { isDeepStrictEqual } from 'node:util';
+import type { ApprovalTier, ToolClassFact } from '../contracts/policy.js';
 import type { JsonObject } from '../contracts/json.js';
 import type { CallStore } from '../domain/call-record/ports.js';
 import type { CallRecord } from '../domain/call-record/record.js';
+import { GateError } from '../domain/errors.js';
 import { foldVerdict } from '../domain/pipeline/verdict.js';
 import { needsMoreEyes } from '../domain/review/quorum.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
@@ -10,9 +12,12 @@ import { insist } from './insisting.js';
 import { HISTORY_WINDOW_MS } from './opened-call.js';
 import { evaluateChanged } from './policy.js';
 
+type Classes = Readonly<Record<string, ToolClassFact>>;
+
 /**
- * Why the rules of now do not let an approved call run; `null` when they are the ones it was judged by, or let it run as it was approved.
- * Throws when policy does not answer.
+ * Why the rules of now do not let an approved call run; `null` when they are those it was judged by, or let it run as it was approved. The
+ * rules are the bundle, with what operators added for the tenant, and the operators' class of each tool. Throws when policy does not answer,
+ * and when a class that was known then cannot be read now.
  */
 export type RulesNow = (record: CallRecord, body: JsonObject) => Promise<string | null>;
 
@@ -24,13 +29,18 @@ export const rulesNowOf =
   (ports: { readonly calls: CallStore; readonly policies: PolicyEvaluator; readonly tools: ToolClasses }): RulesNow =>
   async ({ evidence, decision, approval_tier: approvedAs }, body) => {
     const { call, inspection } = evidence;
-    const then = (decision?.changed?.policy_bundle ?? evidence.decision?.policy_bundle)?.hash_sha256;
+    const bundleThen = (decision?.changed?.policy_bundle ?? evidence.decision?.policy_bundle)?.hash_sha256;
+    // `Omit` over a type with further properties forgets the type of each.
+    const classesThen = (evidence.facts?.tool_classes ?? {}) as Classes;
     // A policy engine that starts anew costs no approval.
-    const heard = await insist(async () => {
+    const { heard, classesNow } = await insist(async () => {
       const history = await ports.calls.history(call.tenant, call.agent, call.received_ms - HISTORY_WINDOW_MS);
-      return evaluateChanged(ports, call, body, history, inspection);
+      const { facts, decision: heard } = await evaluateChanged(ports, call, body, history, inspection);
+      const lost = unreadSince(classesThen, facts.tool_classes);
+      if (lost !== undefined) throw new GateError('store_unavailable', `the class of ${lost} cannot be read`);
+      return { heard, classesNow: facts.tool_classes };
     });
-    if (heard.policy_bundle.hash_sha256 === then) return null;
+    if (heard.policy_bundle.hash_sha256 === bundleThen && isDeepStrictEqual(classesNow, classesThen)) return null;
     const { tier, reasons, review_reasons, approval_tier } = foldVerdict(inspection, heard, 'enforce');
     if (tier === 'red')
       return `the rules changed since this call was approved, and deny it now: ${reasons.join(' | ')}`;
@@ -38,3 +48,7 @@ export const rulesNowOf =
       ? `the rules changed since this call was approved, and ask for tier ${approval_tier} now: ${review_reasons.join(' | ')}`
       : null;
   };
+
+/** A tool whose class was known when the call was judged and is not now: an operator may have denied it since. */
+const unreadSince = (then: Classes, now: Classes): string | undefined =>
+  Object.keys(now).find((tool) => now[tool]?.suspended === 'unreadable' && then[tool]?.suspended !== 'unreadable');

@@ -1,3 +1,4 @@
+import { rulesNowOf } from '../activities/rules-now.js';
 import { addressOf } from '../api/proxy/routes/manual.js';
 import { callCount } from '../domain/mcp/batch.js';
 import { ledgerRowId } from '../domain/call-record/rows.js';
@@ -19,7 +20,10 @@ export interface LiteProxyOptions {
   readonly config: LiteConfig;
   readonly stores: Pick<LiteStores, 'calls' | 'ledger' | 'sessions' | 'tasks'>;
   readonly keys: Pick<LiteKeys, 'signingKey'>;
-  readonly ports: Pick<ActivityPorts, 'upstream' | 'talks' | 'verifyDecision' | 'quarantine'>;
+  readonly ports: Pick<
+    ActivityPorts,
+    'upstream' | 'talks' | 'verifyDecision' | 'quarantine' | 'reviews' | 'policies' | 'tools'
+  >;
   readonly hasTools: boolean;
   readonly runner: Pick<CallRunner, 'start'>;
   readonly rateLimit: ReturnType<typeof createRateLimit>;
@@ -49,6 +53,8 @@ export function liteProxyOptions(options: LiteProxyOptions): LiteAppOptions['pro
     signer: createSigner(keys.signingKey),
     verifyDecision: ports.verifyDecision,
     quarantine: ports.quarantine,
+    reviews: ports.reviews,
+    rulesNow: rulesNowOf({ calls, policies: ports.policies, tools: ports.tools }),
     upstream: ports.upstream,
     talks: ports.talks,
     velocity: { limit: config.velocityLimit, windowMs: config.velocityWindowSecs * 1000 },

@@ -74,7 +74,7 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
   ),
   agent_name:
     'the name in the registry of agents, which identity will keep; null in every row, hunt and report of spend, and `agent_id` says who it was',
-  upstream_id: 'a Gate has one upstream, and no row names it',
+  upstream_id: 'no row names the upstream in a field of its own: of several, the prefix of the tool’s name says which',
   cost_micros:
     'inspection is done on this machine and asks no provider, so it costs nothing: 0 in every row, review and report of spend',
   modified_payload:

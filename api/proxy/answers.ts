@@ -185,7 +185,7 @@ const LARGE = 'or had no time for a request as large as this, or too many of the
 const OUTAGES: Readonly<Record<string, string>> = {
   brain: `the inspection does not answer, ${LARGE}, and nothing is allowed without it; ${ASK_AGAIN}`,
   policy: `the policy engine does not answer, ${LARGE}, and nothing is allowed without it; ${ASK_AGAIN}`,
-  hil: `the review cannot be stored, and nothing waits without it; ${ASK_AGAIN}`,
+  hil: `human review does not answer, and nothing waits or is authorized without it; ${ASK_AGAIN}`,
   engine: `the workflow engine does not answer; ${ASK_AGAIN}`,
 };
 

@@ -11,7 +11,7 @@ import type { ReadinessChecks } from '../plugins/health.js';
 import { createService, type Service, type ServiceOptions, type TlsMaterial } from '../plugins/service.js';
 import { type AgentLimits, createAgentLimits } from './agent-limits.js';
 import { errorAnswer } from './answers.js';
-import { createAuthorizer } from './authorizer.js';
+import { type AuthorizerOptions, createAuthorizer } from './authorizer.js';
 import { createCallHandler, type CallHandlerOptions } from './calls.js';
 import { createControlLog } from './control-log.js';
 import { createEventStreams } from './event-streams.js';
@@ -34,7 +34,8 @@ import { type UncertainRouteOptions, uncertainRoutes } from './routes/uncertain.
 export interface ProxyOptions
   extends Omit<CallHandlerOptions, 'onAnswered' | 'onLimited' | 'refusals' | 'limits'>,
     Omit<McpRouteOptions, 'handler' | 'authorizer' | 'limits' | 'controlLog' | 'streams' | 'asGateError'>,
-    Pick<PendingRouteOptions, 'lookUp' | 'pendingPaths'> {
+    Pick<PendingRouteOptions, 'lookUp' | 'pendingPaths'>,
+    Pick<AuthorizerOptions, 'reviews' | 'rulesNow'> {
   /** What one agent may do besides tool calls. */
   readonly agentLimits: AgentLimits;
   readonly logger: Logger;

@@ -1,13 +1,15 @@
+import type { RulesNow } from '../../activities/rules-now.js';
 import { DECISION_CONTRACT } from '../../contracts/call.js';
 import type { JsonObject } from '../../contracts/json.js';
 import { authorizationOf, authorizedFor } from '../../domain/call-record/authorization.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
-import { NotAsStaged } from '../../domain/call-record/record.js';
+import { type CallRecord, NotAsStaged } from '../../domain/call-record/record.js';
 import { TAMPERED } from '../../domain/call-record/transitions.js';
 import { canonicalJson } from '../../domain/crypto/digest.js';
-import { GateError } from '../../domain/errors.js';
+import { errorText, GateError } from '../../domain/errors.js';
 import type { Signer } from '../../domain/identity/signer.js';
 import { approvalFault, type VerifyDecision } from '../../domain/review/approval.js';
+import type { Reviews } from '../../domain/review/ports.js';
 import { definedToolsOf, noQuarantine, type Quarantine } from '../../domain/tool-definitions/quarantine.js';
 import type { AgentLimitsCheck, AskedAgain } from './agent-limits.js';
 
@@ -18,6 +20,10 @@ export interface AuthorizerOptions {
   readonly limits: AgentLimitsCheck;
   /** Refuses tools whose definition waits for an operator. */
   readonly quarantine?: Quarantine | undefined;
+  /** Says whether the tenant of an approved call was offboarded since. */
+  readonly reviews: Pick<Reviews, 'assertOpen'>;
+  /** Asks policy once more where its rules changed since an approved call was judged. */
+  readonly rulesNow: RulesNow;
   readonly now?: () => number;
 }
 
@@ -25,9 +31,10 @@ export const UNKNOWN_AUTHORIZATION = 'no authorization under this id';
 
 /**
  * The signed statement that a host may execute its call: `gate.execution/v1`, stage `authorization`, with the same bytes each time. For a
- * call that a person approved, HIL's signature is verified again first. `onFound` is called once it is the caller's. Throws `not_found` for
- * a call that is not the caller's own, or not allowed, `authorization_expired` once it is too late, and `tool_quarantined` while a definition
- * of its tools waits for an operator.
+ * call that a person approved, HIL's signature is verified again first, and then what Gate asks before it runs one itself: `policy_changed`,
+ * `agent_standing_changed`, and `pipeline_unavailable` where policy or HIL does not answer. `onFound` is called once it is the caller's.
+ * Throws `not_found` for a call that is not the caller's own, or not allowed, `authorization_expired` once it is too late, and
+ * `tool_quarantined` while a definition of its tools waits for an operator.
  */
 export type Authorizer = (correlationId: string, asked: AskedAgain, onFound?: () => void) => Promise<JsonObject>;
 
@@ -37,12 +44,33 @@ export function createAuthorizer({
   verifyDecision,
   limits,
   quarantine = noQuarantine,
+  reviews,
+  rulesNow,
   now = Date.now,
 }: AuthorizerOptions): Authorizer {
   const tampered = async (correlationId: string, why: string): Promise<GateError> => {
     await calls.condemn(correlationId, why);
     return new GateError('call_tampered');
   };
+  /** Unlike a claim, which is made once, this can be asked for again: where HIL does not answer, nothing is signed. */
+  async function assertStanding(tenant: string): Promise<void> {
+    try {
+      await reviews.assertOpen(tenant);
+    } catch (error) {
+      if (error instanceof GateError && error.code === 'tenant_offboarded')
+        throw new GateError(
+          'agent_standing_changed',
+          `tenant ${tenant} was offboarded after the call was approved; nothing is authorized`,
+        );
+      throw away('hil', error);
+    }
+  }
+  async function assertRules(record: CallRecord, body: JsonObject): Promise<void> {
+    const denied = await rulesNow(record, body).catch((error: unknown) => {
+      throw away('policy', error);
+    });
+    if (denied !== null) throw new GateError('policy_changed', denied);
+  }
   return async (correlationId, asked, onFound = () => undefined) => {
     const { caller } = asked;
     const record = await calls.find(correlationId);
@@ -63,8 +91,18 @@ export function createAuthorizer({
     const held = await quarantine.held(call, definedToolsOf(record.evidence));
     if (held !== null) throw new GateError('tool_quarantined', held);
     if (!staged) throw new GateError('not_found', 'the request of this authorization is past its retention');
+    if (record.state === 'approved') {
+      await assertStanding(call.tenant);
+      await assertRules(record, staged.body);
+    }
     const authorization = authorizationOf(record, staged);
     const text = await limits.retained(asked, () => Promise.resolve(Buffer.from(canonicalJson(authorization))));
     return { authorization, identity_signature: { ...signer.sign(text.toString('utf8')) } };
   };
 }
+
+const away = (layer: 'hil' | 'policy', error: unknown): GateError =>
+  new GateError('pipeline_unavailable', `nothing is authorized: ${errorText(error)}`, {
+    fields: { layer },
+    cause: error,
+  });

@@ -7,9 +7,10 @@ import { checkCallbackUrl, parseCallbackAllowlist } from '../../domain/outbound/
 import { errorText } from '../../domain/errors.js';
 import { openAccessTokens } from '../../adapters/identity/access-tokens.js';
 import { uncertainCalls } from '../../domain/probes/uncertain-calls.js';
+import { rulesNowOf } from '../../activities/rules-now.js';
 import { createLedgerActivities } from '../../activities/ledger.js';
 import { withJudgedTalk } from '../../domain/responses/judged-talk.js';
-import { toolClassing } from '../../domain/tool-classes/tool-classes.js';
+import { operatorsClasses, toolClassing } from '../../domain/tool-classes/tool-classes.js';
 import { createQuarantine } from '../../domain/tool-definitions/quarantine.js';
 import { toolPinning } from '../../domain/tool-definitions/pinning.js';
 import { toolWatchLog, watchToolDefinitions } from '../../domain/tool-definitions/watch.js';
@@ -20,6 +21,7 @@ import { HIL } from '../hil/service.js';
 import { LEDGER } from '../ledger/service.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
 import { decisionVerifier, needed, readSigner } from '../plugins/start.js';
+import { POLICY_ENGINE } from '../policy/service.js';
 import { toolNames } from '../policy/tool-names.js';
 import { WORKER } from '../worker/service.js';
 import { createProxyService } from './app.js';
@@ -35,7 +37,8 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
   const signer = await readSigner(own.signingKeyFile);
   const verifyDecision = await decisionVerifier(own.decisionPublicKeyFile);
   const { ledger } = await parts.neighbour(LEDGER);
-  const { withdrawCall } = await parts.neighbour(HIL);
+  const reviews = await parts.neighbour(HIL);
+  const policies = await parts.neighbour(POLICY_ENGINE);
   const { calls, pins, classes, mcpSessions: sessions, mcpTasks: tasks } = await shared.callStores();
   if (!parts.together)
     // The ledger may start later than the proxy; until then the tool of an unfinished change has to wait.
@@ -51,6 +54,12 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
   const upstream = await shared.upstream();
   const names = await toolNames(parts);
   const { toolsName } = shared;
+  const classesNow = operatorsClasses({
+    store: classes,
+    pins,
+    upstream: toolsName,
+    onFault: (error) => logger.error({ reason: errorText(error) }, 'the classes of the tools cannot be read'),
+  });
   const rows = createLedgerActivities({ calls, ledger });
   const readScope = scopeReader({ operators: config.operators.operators ?? [] });
   const allowlist = parseCallbackAllowlist(own.callbackAllowlist);
@@ -67,7 +76,9 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       calls,
       sessions,
       tasks,
-      withdrawCall,
+      withdrawCall: reviews.withdrawCall,
+      reviews,
+      rulesNow: rulesNowOf({ calls, policies, tools: classesNow }),
       ...(own.consoleUrl !== undefined && { consoleOf: () => own.consoleUrl }),
       talks: shared.talks,
       ledger,

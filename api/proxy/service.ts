@@ -7,6 +7,7 @@ import { UPSTREAM_SETTINGS } from '../../config/worker.js';
 import { HIL } from '../hil/service.js';
 import { LEDGER } from '../ledger/service.js';
 import { declareService } from '../plugins/declaration.js';
+import { POLICY_ENGINE } from '../policy/service.js';
 import { WORKER } from '../worker/service.js';
 
 export const PROXY = declareService({
@@ -23,7 +24,7 @@ export const PROXY = declareService({
   faults: ({ own, upstream }) => [...accessTokenFaults('GATE_PROXY', own), upstreamsFault(upstream)],
   engine: true,
   stores: ['calls'],
-  neighbours: [LEDGER, HIL, WORKER],
+  neighbours: [LEDGER, HIL, POLICY_ENGINE, WORKER],
   dispensable: true,
   async metrics(registry) {
     const metrics = (await import('./metrics.js')).proxyMetrics(registry);

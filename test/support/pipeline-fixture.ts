@@ -9,7 +9,7 @@ import type { Runs } from '../../activities/reconcile.js';
 import type { CallInput, CallSummary } from '../../contracts/call.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { HeldRows, Ledger, LedgerEntry } from '../../contracts/ledger.js';
-import type { ApprovalTier } from '../../contracts/policy.js';
+import type { ApprovalTier, ToolClassFact } from '../../contracts/policy.js';
 import type { SignedDecision } from '../../contracts/review.js';
 import { openCallStore } from '../../adapters/call-record/call-store.js';
 import { canonicalDigest } from '../../domain/crypto/digest.js';
@@ -25,7 +25,7 @@ import { createRuleDecisions } from '../../domain/review/rule-decision.js';
 import type { QuorumRule } from '../../domain/review/quorum.js';
 import { createDecisions } from '../../domain/review/decisions.js';
 import type { Sandbox } from '../../domain/sandbox/port.js';
-import { noToolClasses } from '../../domain/tool-classes/port.js';
+import type { ToolClasses } from '../../domain/tool-classes/port.js';
 import { loadAnalyzer } from '../../adapters/sandbox/analyzer.js';
 import { createInProcessRunner, type InProcessRunner } from '../../lite/in-process-runner.js';
 import { type ActivityPorts, createActivities, type GateActivities } from '../../workers/activities.js';
@@ -50,6 +50,7 @@ export interface PipelineFixture {
   readonly ledger: WholeLedger;
   readonly reviews: WholeReviews;
   readonly activities: GateActivities;
+  readonly ports: Pick<ActivityPorts, 'calls' | 'policies' | 'tools'>;
   readonly host: InProcessRunner;
   readonly verifyDecision: ActivityPorts['verifyDecision'];
   /** HIL's side of a decision, as its route and lite's page call it. */
@@ -74,6 +75,8 @@ export interface Script {
   approvalTier: ApprovalTier;
   /** The digest of the rules that policy judges by. */
   rules: string;
+  /** What operators said of tools; each counts where a call has the tool. */
+  classes: Readonly<Record<string, ToolClassFact>>;
   brain: 'up' | 'down' | 'rejects';
   policy: 'up' | 'down';
   hil: 'up' | 'down' | 'stores_then_fails';
@@ -145,6 +148,7 @@ export async function openPipeline({
     tier: 'green',
     approvalTier: 'standard',
     rules: 'sha256:test',
+    classes: {},
     brain: 'up',
     policy: 'up',
     hil: 'up',
@@ -206,6 +210,11 @@ export async function openPipeline({
       return { ...said, approval_tier: script.approvalTier, policy_bundle };
     },
   };
+  const tools: ToolClasses = {
+    upstream: 'demo',
+    of: async (_tenant, _agent, asked) =>
+      Object.fromEntries(Object.entries(script.classes).filter(([tool]) => asked.includes(tool))),
+  };
   const analyze = await loadAnalyzer();
   const sandbox: Sandbox = {
     analyze: async ({ method, params }) => {
@@ -219,7 +228,7 @@ export async function openPipeline({
     sandbox,
     inspector,
     policies,
-    tools: noToolClasses('demo'),
+    tools,
     upstream,
     reviews: {
       async createOnce(review) {
@@ -308,6 +317,7 @@ export async function openPipeline({
     ledger,
     reviews,
     activities,
+    ports,
     host,
     verifyDecision: ports.verifyDecision,
     decide: createDecisions({

@@ -5,8 +5,10 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
+import { rulesNowOf } from '../../../activities/rules-now.js';
 import type { CallInput } from '../../../contracts/call.js';
 import { canonicalJson } from '../../../domain/crypto/digest.js';
+import { GateError } from '../../../domain/errors.js';
 import { createSigner } from '../../../domain/identity/signer.js';
 import { approvalRecorded, FORGED_APPROVALS, parked } from '../../../test/support/forged-approvals.js';
 import { fixtureFolder, openPipeline, type PipelineFixture } from '../../../test/support/pipeline-fixture.js';
@@ -27,6 +29,8 @@ let service: Service;
 let aheadMs: number;
 /** The tools in quarantine. */
 let held: readonly string[];
+/** What HIL says of a tenant; nothing where it may be asked for. */
+let standing: (tenant: string) => void;
 let asks: { tenant: string; agent: string };
 const open = async () => {
   gate = await openPipeline({ folder, script: { tier: 'yellow' } });
@@ -51,6 +55,8 @@ const open = async () => {
     quarantine: {
       held: async (_caller, tools) => (tools.some((tool) => held.includes(tool)) ? 'the tool is in quarantine' : null),
     },
+    reviews: { assertOpen: async (tenant) => standing(tenant) },
+    rulesNow: rulesNowOf(gate.ports),
     now: () => Date.now() + aheadMs,
   });
   registerAuthorizations(service.app, { limits: NO_LIMITS, authorizer });
@@ -62,6 +68,7 @@ const close = async () => {
 beforeEach(async () => {
   aheadMs = 0;
   held = [];
+  standing = () => undefined;
   asks = { tenant: 'acme', agent: 'support-bot' };
   folder = await fixtureFolder();
   await open();
@@ -164,6 +171,52 @@ describe('GET /authorizations/:correlation_id of a call that a person approved',
     held = [call.tool];
     expect(await asked(call)).toMatchObject({ status: 403, body: { error: 'tool_quarantined' } });
     held = [];
+    expect(await asked(call)).toMatchObject({ status: 200 });
+  });
+
+  it('signs nothing under rules that deny it now, and signs it once they are as they were', async () => {
+    const call = await approved();
+    Object.assign(gate.script, { rules: 'sha256:new', tier: 'red' });
+    expect(await asked(call)).toMatchObject({ status: 403, body: { error: 'policy_changed' } });
+    gate.script.rules = 'sha256:test';
+    expect(await asked(call)).toMatchObject({ status: 200 });
+  });
+
+  it('signs nothing where an operator classed its tool `strict` since', async () => {
+    const call = await approved();
+    Object.assign(gate.script, { classes: { [call.tool]: { class: 'strict' } }, approvalTier: 'strict' });
+    expect(await asked(call)).toMatchObject({ status: 403, body: { error: 'policy_changed' } });
+  });
+
+  it('signs nothing while policy is away', async () => {
+    const call = await approved();
+    gate.script.policy = 'down';
+    expect(await asked(call)).toMatchObject({
+      status: 503,
+      body: { error: 'pipeline_unavailable', layer: 'policy' },
+    });
+    gate.script.policy = 'up';
+    expect(await asked(call)).toMatchObject({ status: 200 });
+  });
+
+  it('signs nothing once its tenant was offboarded, nor while HIL does not say', async () => {
+    const call = await approved();
+    const says = (code: 'tenant_offboarded' | 'store_unavailable') => () => {
+      throw new GateError(code);
+    };
+    standing = says('tenant_offboarded');
+    expect(await asked(call)).toMatchObject({ status: 403, body: { error: 'agent_standing_changed' } });
+    standing = says('store_unavailable');
+    expect(await asked(call)).toMatchObject({ status: 503, body: { error: 'pipeline_unavailable', layer: 'hil' } });
+    standing = () => undefined;
+    expect(await asked(call)).toMatchObject({ status: 200 });
+  });
+
+  it('asks neither about a call that nobody had to approve: its judgement is not a minute old', async () => {
+    gate.script.tier = 'green';
+    const call = await gate.call({ contract: 'gate.decision/v1' });
+    expect(await gate.run(call)).toMatchObject({ state: 'allowed' });
+    Object.assign(gate.script, { rules: 'sha256:new', tier: 'red' });
     expect(await asked(call)).toMatchObject({ status: 200 });
   });
 
