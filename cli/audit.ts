@@ -1,7 +1,8 @@
 import { Option, type Command } from 'commander';
 import type { LedgerEntry } from '../contracts/ledger.js';
+import type { PendingRequest } from '../contracts/review.js';
 import { CliError } from './errors.js';
-import { json, print } from './output.js';
+import { gateCommand, json, print } from './output.js';
 import { table } from './table.js';
 import { type ConsoleFlags, consoleAt, ledgerFile, UUID } from './target.js';
 import { changesIn } from '../domain/evidence/reports/summaries.js';
@@ -14,7 +15,10 @@ export function registerAudit(program: Command): void {
   program
     .command('audit')
     .description('print the ledger rows of one call or of an agent, or the newest, in order')
-    .argument('[agent | correlation id]', 'the X-Gate-Correlation-Id of a call, or the name of an agent')
+    .argument(
+      '[agent | correlation id]',
+      'the X-Gate-Correlation-Id of a call, the id of its review (not of a file), or the name of an agent',
+    )
     .addOption(ledgerFile())
     .addOption(consoleAt())
     .addOption(new Option('--limit <n>', 'at most so many rows, the newest').default(50).argParser(Number))
@@ -39,7 +43,7 @@ export function registerAudit(program: Command): void {
               ? await rowsOfPerson(target, id, limit)
               : await rowsOfStack(target, id, limit);
         if (asJson) return print(rows);
-        if (rows.length === 0) throw new CliError(`the ledger has no rows${id === undefined ? '' : ` of ${id}`}`, 4);
+        if (rows.length === 0) throw nothingOf(id);
         const ofCall = id !== undefined && UUID.test(id);
         const shown = table(
           [
@@ -64,10 +68,31 @@ export function registerAudit(program: Command): void {
     );
 }
 
+const nothingOf = (id: string | undefined): CliError => {
+  const hint =
+    id !== undefined && UUID.test(id)
+      ? `: it wants the correlation id of a call, and \`${gateCommand()} pending ${id}\` says it where this is the id of a row`
+      : '';
+  return new CliError(`the ledger has no rows${id === undefined ? '' : ` of ${id}`}${hint}`, 4);
+};
+
+/** The rows of a call, by its correlation id or by the id of its review, which `gate pending` lists first. */
+export async function rowsOfCall(target: Pick<StackTarget | PersonTarget, 'ask'>, id: string): Promise<LedgerEntry[]> {
+  const rowsOf = (call: string) => target.ask<LedgerEntry[]>('ledger', 'GET', `/audit/correlation/${call}`);
+  const rows = await rowsOf(id);
+  if (rows.length > 0) return rows;
+  try {
+    return await rowsOf((await target.ask<PendingRequest>('hil', 'GET', `/pending/${id}`)).correlation_id);
+  } catch (error) {
+    if (error instanceof CliError && error.exitCode === 4) return [];
+    throw error;
+  }
+}
+
 /** The same of the running stack. */
 async function rowsOfStack(stack: StackTarget, id: string | undefined, limit: number): Promise<LedgerEntry[]> {
   const ask = <Answer>(path: string) => stack.ask<Answer>('ledger', 'GET', path);
-  if (id !== undefined && UUID.test(id)) return ask(`/audit/correlation/${id}`);
+  if (id !== undefined && UUID.test(id)) return rowsOfCall(stack, id);
   const agents = id === undefined ? (await ask<{ agents: string[] }>('/agents')).agents : [id];
   const rows: LedgerEntry[] = [];
   for (const agent of agents)
@@ -77,7 +102,7 @@ async function rowsOfStack(stack: StackTarget, id: string | undefined, limit: nu
 
 /** The same of a console, which knows the person's tenant and lists no agents of others. */
 async function rowsOfPerson(person: PersonTarget, id: string | undefined, limit: number): Promise<LedgerEntry[]> {
-  if (id !== undefined && UUID.test(id)) return person.ask('ledger', 'GET', `/audit/correlation/${id}`);
+  if (id !== undefined && UUID.test(id)) return rowsOfCall(person, id);
   const rows = await person.ask<LedgerEntry[]>(
     'ledger',
     'GET',

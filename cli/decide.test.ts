@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { PendingRequest } from '../contracts/review.js';
 import { commandLine } from '../test/support/command.js';
-import { told } from './decide.js';
+import { told, withPage } from './decide.js';
+import { CliError } from './errors.js';
 
 const ID = '00000000-0000-4000-8000-000000000001';
 const row = (over: Partial<PendingRequest> = {}) =>
@@ -78,5 +79,24 @@ describe('an approval of a call that several must approve', () => {
     expect(told(voted, { changes: false, before: voted })).toContain(
       'you had approved it before, which counts once; it still waits',
     );
+  });
+});
+
+describe('an approval that wants a passkey', () => {
+  const page = 'https://gate.example/hil/1';
+  it('is refused with the page where the passkey signs', () => {
+    const refused = withPage(new CliError('passkey_required: sign the challenge of the row.', 3), page);
+    expect(refused).toEqual(
+      new CliError(
+        'passkey_required: sign the challenge of the row. Sign and approve at https://gate.example/hil/1',
+        3,
+      ),
+    );
+    expect(refused).toMatchObject({ exitCode: 3 });
+  });
+
+  it('is the only refusal that names it', () => {
+    for (const other of [new CliError('own_request: no', 3), new Error('passkey_required: x')])
+      expect(withPage(other, page)).toBe(other);
   });
 });

@@ -7,7 +7,7 @@ import { assertSameTypes, diffOf, type ModificationFlags } from './modification.
 import { gateCommand, json, print } from './output.js';
 import { type ConsoleFlags, consoleAt, decideToken, endpoint, UUID } from './target.js';
 import type { LiteFlags } from './lite-target.js';
-import { rowOfStack } from './stack-target.js';
+import { consoleOfStack, rowOfStack } from './stack-target.js';
 
 /** Below the options of `gate decide --help`. */
 const MODIFY_HELP = `
@@ -84,19 +84,30 @@ export function registerDecide(program: Command): void {
         if (row && change && !change.whole) assertSameTypes(change.diff, row);
         const rowId = row?.id ?? id;
         const digest = actionDigest ?? row?.original_payload_digest;
-        const decided = await target.ask<PendingRequest>('hil', 'POST', `/decide/${rowId}`, {
-          decision,
-          ...(diff && { modification_diff: diff }),
-          ...(reason && { reason }),
-          decided_via: 'console',
-          ...(digest !== undefined && { action_digest: digest }),
-        });
+        const decided = await target
+          .ask<PendingRequest>('hil', 'POST', `/decide/${rowId}`, {
+            decision,
+            ...(diff && { modification_diff: diff }),
+            ...(reason && { reason }),
+            decided_via: 'console',
+            ...(digest !== undefined && { action_digest: digest }),
+          })
+          .catch((error: unknown) => {
+            const console = target.kind === 'person' ? target.console : consoleOfStack();
+            throw console === null ? error : withPage(error, `${console}/hil/${rowId}`);
+          });
         if (asJson) print(decided);
         if (diff && decided.status === 'denied') throw new CliError(deniedChange(decided));
         if (!asJson) process.stdout.write(told(decided, { changes: diff !== null, before: row }));
       },
     );
 }
+
+/** A refusal for want of a passkey's signature, with the page that asks the passkey. */
+export const withPage = (error: unknown, page: string): unknown =>
+  error instanceof CliError && error.message.startsWith('passkey_required:')
+    ? new CliError(`${error.message} Sign and approve at ${page}`, error.exitCode)
+    : error;
 
 /** What came of a decision, in lines. `before`: the row as it was read, where it was. */
 export function told(

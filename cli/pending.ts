@@ -58,7 +58,7 @@ export function registerPending(program: Command): void {
       if (id !== undefined) {
         if (!UUID.test(id)) throw new CliError(`${id} is not an id; \`gate pending\` lists them`, 2);
         const row = target.kind === 'lite' ? await rowOfLite(target, id) : await rowOfStack(target, id);
-        return asJson ? print(row) : void process.stdout.write(toldOn(process.stdout, details(row)));
+        return asJson ? print(row) : void process.stdout.write(toldOn(process.stdout, details(row, LONG_TEXT)));
       }
       const order = sort ?? (status === 'pending' ? 'oldest' : 'newest');
       const rows = await allRows(target, `/pending?status=${status}&sort=${order}`, limit);
@@ -94,6 +94,9 @@ export function registerPending(program: Command): void {
         );
     });
 }
+
+/** Characters beyond which one text would push the rest out of sight; `--json` has it whole. */
+const LONG_TEXT = 4_000;
 
 /** Rows per request; a list does not say how many rows there are in all. */
 const PAGE_ROWS = 200;

@@ -46,7 +46,7 @@ describe('a call as an operator reads it', () => {
     };
     const text = whatRuns(row({ method: 'prompts/get', request_payload }));
     expect(text).toMatch(/^tool +prompts\/get$/m);
-    expect(text).toContain('arguments\n{\n  "name": "list_files",\n  "arguments": {\n    "path": "a.txt"\n  }\n}\n');
+    expect(text).toContain('arguments\n{\n  "arguments": {\n    "path": "a.txt"\n  },\n  "name": "list_files"\n}\n');
   });
 
   it('says of a changed call what was changed, and that the sandbox saw it as it was asked', () => {
@@ -66,6 +66,20 @@ describe('a call as an operator reads it', () => {
     );
     expect(linesOf({ ...changed, status: 'denied' })).toContain('status         denied by operator:ana');
     expect(linesOf({ status: 'approved', decided_by: 'operator:ana' })).not.toContain(before);
+  });
+
+  it('names whom it is assigned to', () => {
+    expect(linesOf({ assigned_to: 'operator:ana' })).toContain('assigned to    operator:ana');
+    expect(linesOf({ assigned_to: null }).join()).not.toContain('assigned');
+  });
+
+  it('shows the arguments in canonical order, and folds a long text only where it is told to', () => {
+    const text = 'x'.repeat(5_000);
+    const request_payload = { params: { name: 'pay', arguments: { to: 'v\u0435ndor', body: text } } };
+    const whole = whatRuns(row({ request_payload }));
+    expect(whole).toContain(`arguments\n{\n  "body": "${text}",\n  "to": "v\\u{435}ndor"\n}\n`);
+    const folded = whatRuns(row({ request_payload }), 4_000);
+    expect(folded).toMatch(/"body": "x{200}…" \(5,000 characters, sha256 [0-9a-f]{64}\),/);
   });
 
   it('says why one person is enough for a strict call of the demonstration', () => {

@@ -6,10 +6,15 @@ import { changesTold } from '../domain/review/modification.js';
 import { deadlineOf } from '../domain/review/transitions.js';
 import { argumentsOf, sinceLastTold } from '../domain/review/since-last.js';
 import { whyItWaits } from '../domain/review/why-it-waits.js';
+import { orderedJson } from '../domain/shown-json.js';
 import { predictionOf, reasonsOf } from '../domain/sandbox/told.js';
 
-/** Everything an approver needs to see of a call, above all its arguments; then what is new in it. */
-export const details = (row: PendingRequest): string => `${whatRuns(row)}${whatChanged(row)}`;
+/**
+ * Everything an approver needs to see of a call, above all its arguments; then what is new in it. Texts of more than `longest` characters are
+ * folded, with their digest.
+ */
+export const details = (row: PendingRequest, longest?: number): string =>
+  `${whatRuns(row, longest)}${whatChanged(row)}`;
 
 /** What the call has other than the last such call. Nothing from a Gate that does not say so. */
 const whatChanged = ({ since_last_call: last }: PendingRequest): string =>
@@ -20,7 +25,7 @@ const whatChanged = ({ since_last_call: last }: PendingRequest): string =>
         .join('')}`;
 
 /** What would run, and why it waits: who approves it has read this. */
-export function whatRuns(row: PendingRequest): string {
+export function whatRuns(row: PendingRequest, longest?: number): string {
   const shown = argumentsOf(row.request_payload);
   const decided = [row.decided_by && `by ${row.decided_by}`, row.decision_reason].filter(Boolean).join(': ');
   const { approvals = [], required_approvers: required = 1, modification_diff: diff, escalated_at: escalated } = row;
@@ -31,6 +36,7 @@ export function whatRuns(row: PendingRequest): string {
       row.status === 'pending'
         ? `pending, expires ${expiry(row)}`
         : [outcomeOf(row), decided].filter(Boolean).join(' '),
+    ...(row.assigned_to && { 'assigned to': row.assigned_to }),
     ...(escalated && { escalated: `nobody had decided by ${escalated}` }),
     ...(required > 1 && {
       approvals: `${approvals.length} of ${required} ${approvals.map(({ by }) => by).join(', ')}`.trim(),
@@ -52,7 +58,7 @@ export function whatRuns(row: PendingRequest): string {
   const changed = (diff?.replacements ?? []).map(
     ({ path, value }) => `changed to     ${oneLine(`${pathText(path)} = ${JSON.stringify(value)}`)}\n`,
   );
-  return `${head.join('')}arguments\n${printable(JSON.stringify(shown ?? {}, null, 2))}\n${changed.join('')}`;
+  return `${head.join('')}arguments\n${printable(orderedJson(shown ?? {}, longest))}\n${changed.join('')}`;
 }
 
 /** The digest outlives the change itself, which is deleted with the request. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { narrativePage } from '../cli/narrative.js';
-import { oneLine, printable } from './printable.js';
+import { mixedWord, oneLine, printable } from './printable.js';
 
 describe('what an agent wrote, in a terminal', () => {
   it('is shown and not obeyed: escapes, bells, marks of direction', () => {
@@ -34,6 +34,35 @@ describe('what an agent wrote, in a terminal', () => {
 
   it('leaves letters of every script alone', () => {
     expect(oneLine('Überweisung 送金 🏦')).toBe('Überweisung 送金 🏦');
+  });
+
+  it.each([
+    ['Cyrillic', 'v\u0435ndor', 'v\\u{435}ndor'],
+    ['a key', '{"am\u043eunt": 5, "amount": 1}', '{"am\\u{43e}unt": 5, "amount": 1}'],
+    ['Greek', 'p\u03b1ypal.com', 'p\\u{3b1}ypal.com'],
+    ['Armenian', 'g\u0585\u0585gle', 'g\\u{585}\\u{585}gle'],
+    ['fullwidth', 'vend\uff4fr', 'vend\\u{ff4f}r'],
+    ['mathematical', 'vend\u{1d428}r', 'vend\\u{1d428}r'],
+    ['the Latin letter in a Cyrillic word', '\u0440a\u0443', '\\u{440}a\\u{443}'],
+    ['a word behind a backslash', 'C:\\\\n\u043et', 'C:\\\\n\\u{43e}t'],
+  ])('shows letters that pass for Latin ones in a word that has these: %s', (_what, written, shown) => {
+    expect(printable(written)).toBe(shown);
+    expect(mixedWord(written)).toBeDefined();
+  });
+
+  it.each([
+    ['Russian', 'Оплата счёта за IT-отдел, USB-кабель 5м: сумма_usd'],
+    ['Greek', 'Πληρωμή του λογαριασμού για e-mail'],
+    ['Ukrainian', 'Сплата за її послуги'],
+    ['Armenian', 'Հայերեն տեքստ'],
+    ['Japanese', 'ＰＣとTシャツの送金、A４用紙'],
+    ['Arabic', 'دفع الفاتورة PDF'],
+    ['German', 'Überweisung für Straße, Café naïve'],
+    ['units and formulas', 'kΩ μm Δt λ'],
+    ['lines in JSON', JSON.stringify('первый\nвторой\tстроки')],
+  ])('leaves ordinary text as it is: %s', (_what, text) => {
+    expect(printable(text)).toBe(text);
+    expect(mixedWord(text)).toBeUndefined();
   });
 
   it('is made so on the page of a narrative too', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { shownJson } from './shown-json.js';
+import { orderedJson, shownJson, sizeTold } from './shown-json.js';
 
 const whole = (value: unknown) => JSON.stringify(value, null, 2);
 
@@ -42,5 +42,27 @@ describe('JSON for a person to read', () => {
     expect(shownJson(counting(value), 1_000)).toMatchObject({ isWhole: false });
     expect(read).toBeLessThan(1_100);
     expect(shownJson(value, 1_000).text).toHaveLength(1_000);
+  });
+});
+
+describe('JSON in canonical order', () => {
+  it('has the members of every object sorted, also names that are numbers, and is the same value', () => {
+    expect(orderedJson({ b: [{ d: 1, c: null }], 9: {}, 10: [], B: 'x' })).toBe(
+      '{\n  "10": [],\n  "9": {},\n  "B": "x",\n  "b": [\n    {\n      "c": null,\n      "d": 1\n    }\n  ]\n}',
+    );
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(JSON.parse(orderedJson(value))).toEqual(JSON.parse(JSON.stringify(value)));
+      }),
+    );
+  });
+
+  it('shows of a long text the beginning, its length and its digest, and a shorter one whole', () => {
+    const long = 'x'.repeat(4_001);
+    expect(orderedJson({ a: long, b: 'y' }, 4_000)).toBe(
+      `{\n  "a": "${'x'.repeat(200)}…" (4,001 characters, sha256 ba07fa666a8a8206d9f000ae3da00c6572e9116bc3ce8b840b5d415ff94113a7),\n  "b": "y"\n}`,
+    );
+    expect(orderedJson(long.slice(1), 4_000)).toBe(JSON.stringify(long.slice(1)));
+    expect(sizeTold('é')).toBe('1 characters, sha256 4a99557e4033c3539de2eb65472017cad5f9557f7a0625a09f1c3f6e2ba69c4c');
   });
 });

@@ -1,3 +1,37 @@
+import { sha256Hex } from './crypto/digest.js';
+import { clipped } from './text.js';
+
+/** How a long text is told from another with the same beginning: the digest is that of its UTF-8 bytes. */
+export const sizeTold = (text: string): string =>
+  `${text.length.toLocaleString('en')} characters, sha256 ${sha256Hex(text)}`;
+
+const BEGINNING = 200;
+
+/**
+ * JSON on indented lines, its members in canonical order (RFC 8785) also where their names are numbers. Of a text of more than `longest` characters the beginning, how long it is and its digest.
+ */
+export function orderedJson(value: unknown, longest = Infinity): string {
+  const write = (here: unknown, margin: string): string => {
+    if (typeof here === 'string' && here.length > longest)
+      return `${JSON.stringify(`${clipped(here, BEGINNING)}…`)} (${sizeTold(here)})`;
+    if (typeof here !== 'object' || here === null) return JSON.stringify(here) ?? 'null';
+    const inner = `${margin}  `;
+    const [open, close, members] = Array.isArray(here)
+      ? ['[', ']', here.map((item) => write(item, inner))]
+      : [
+          '{',
+          '}',
+          Object.keys(here)
+            .sort()
+            .map((key) => `${JSON.stringify(key)}: ${write((here as Record<string, unknown>)[key], inner)}`),
+        ];
+    return members.length === 0
+      ? `${open}${close}`
+      : `${open}\n${members.map((member) => `${inner}${member}`).join(',\n')}\n${margin}${close}`;
+  };
+  return write(value, '');
+}
+
 /**
  * JSON as `JSON.stringify(value, null, 2)` writes it, up to so many characters: indenting makes forty times the size of a value made for it,
  * and only what a person can read is shown. `isWhole` where nothing was left out.

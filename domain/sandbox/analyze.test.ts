@@ -47,11 +47,67 @@ describe('sandbox: the adversarial corpus', () => {
   });
 });
 
+describe('sandbox: letters of two scripts in one word', () => {
+  it.each([
+    [
+      'the payee',
+      'get_invoice',
+      { to: 'v\u0435ndor' },
+      'letters of two scripts in one word, whom the call is for: v\\u{435}ndor',
+    ],
+    [
+      'inside what the payee is',
+      'get_invoice',
+      { payee: { name: 'v\u0435ndor' } },
+      'letters of two scripts in one word, whom the call is for: v\\u{435}ndor',
+    ],
+    [
+      'an address',
+      'get_page',
+      { q: 'x@g\u03bfogle.com' },
+      'letters of two scripts in one word, whom the call is for: g\\u{3bf}ogle',
+    ],
+    [
+      'a name of an argument',
+      'get_invoice',
+      { 'am\u043eunt': 5, amount: 1 },
+      'letters of two scripts in one word, the name of an argument: am\\u{43e}unt',
+    ],
+  ])('are risky in %s', (_where, tool, args, reason) => {
+    const { severity, reasons } = of(tool, args);
+    expect(severity).toBe('risky');
+    expect(reasons).toContain(reason);
+  });
+
+  it('are a reason in any other text, which is as grave as it was', () => {
+    expect(of('get_invoice', { note: 'SMS\u043a\u0430' })).toMatchObject({
+      severity: 'safe',
+      reasons: expect.arrayContaining(['letters of two scripts in one word: SMS\\u{43a}\\u{430}']) as unknown,
+    });
+  });
+
+  it('make nothing less grave', () => {
+    const { severity, reasons } = of('delete_file', { path: 'a', to: 'v\u0435ndor' });
+    expect(severity).toBe('destructive');
+    expect(reasons).toContain('letters of two scripts in one word, whom the call is for: v\\u{435}ndor');
+  });
+
+  it.each([
+    ['Russian', { to: 'ООО Ромашка', сумма: 5 }],
+    ['Greek', { to: 'Αθήνα ΑΕ' }],
+    ['Japanese', { to: '山田Tシャツ店ＰＣ' }],
+    ['Arabic', { to: 'شركة PDF' }],
+    ['German', { to: 'Müller & Söhne' }],
+  ])('are not found in a payee in %s', (_language, args) => {
+    expect(of('get_invoice', args).reasons.join()).not.toContain('two scripts');
+  });
+});
+
 describe('sandbox: a report says', () => {
   it('what a call does to what, in one line', () => {
     expect(of('delete_file', { path: 'accounts.db' })).toEqual({
       contract: 'gate.sandbox-report/v1',
-      analyzer_version: 'gate-sandbox/6',
+      analyzer_version: 'gate-sandbox/7',
       analyzed: true,
       operation_class: 'delete',
       severity: 'destructive',

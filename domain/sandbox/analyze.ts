@@ -14,12 +14,13 @@ import { readArguments } from './arguments.js';
 import { readFiles } from './files.js';
 import { type Finding, graver, isGraver, type ReadCall, type Readers, type Reversible } from './finding.js';
 import { type Money, readMoney } from './money.js';
+import { readScripts } from './scripts.js';
 import { commandsIn, readShellActs } from './shell.js';
 import { readSqlActs, takesSql } from './sql.js';
 import { byName, verbOf } from './verbs.js';
 
 /** Changes with every change of what is reported for some call. */
-export const ANALYZER_VERSION = 'gate-sandbox/6';
+export const ANALYZER_VERSION = 'gate-sandbox/7';
 
 /** Characters and values of the parameters beyond which a call is not analysed. */
 export const LARGEST_ANALYZED = 65_536;
@@ -112,7 +113,8 @@ function analyzeOne(
   // A read whose arguments ask for more than that.
   if (findings.every(({ severity }) => severity === 'safe'))
     findings.push(...readActs(given, tool).map((act) => asksFor(act, findings[0] as Finding)));
-  return { findings, money: paid?.money ?? null };
+  const alike = readScripts(call, gravestOf(findings), readers);
+  return { findings: [...findings, ...alike], money: paid?.money ?? null };
 }
 
 const asksFor = (act: string, { act: told, targets }: Finding): Finding => ({
@@ -153,6 +155,9 @@ const notAnalyzed = (): SandboxReport => ({
   ),
   analyzed: false,
 });
+
+const gravestOf = (findings: readonly Finding[]): Finding =>
+  findings.reduce((grave, one) => (isGraver(one.severity, grave.severity) ? one : grave));
 
 const UNDOING: readonly Reversible[] = ['yes', 'unknown', 'no'];
 

@@ -124,7 +124,8 @@ export function Arguments({ row }: { readonly row: PendingRequest }) {
       )}
       {!isWhole && (
         <p class="notice bad" role="alert">
-          Too large to be read here: cut, and not approved here. <code>npx gate pending {row.id}</code> shows it whole.
+          Too large to be read here: cut, and not approved here. <code>npx gate pending {row.id} --json</code> has it
+          whole.
         </p>
       )}
       <details open={leaves.length === 0}>

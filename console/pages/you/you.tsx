@@ -44,7 +44,7 @@ async function youShown(visit: Visit): Promise<Shown> {
         {visit.has('passkeys') && (
           <>
             <h2>Passkeys</h2>
-            {mode === 'operator-token' && <Passkeys />}
+            {mode === 'operator-token' && <Passkeys asks={visit.passkeyFor} />}
             {mode === 'webauthn' && <OwnPasskeys isAdmin={role === 'admin'} />}
             {mode !== 'operator-token' && mode !== 'webauthn' && (
               <p>
@@ -109,12 +109,27 @@ export const END_SESSION: Action = {
   refused: youShown,
 };
 
-const Passkeys = () => (
-  <>
+/** What a passkey of the person is for here. */
+export function Signs({ asks }: { readonly asks: Visit['passkeyFor'] }) {
+  const second = 'Register one, and a second on another device in case the first is lost.';
+  if (!asks('strict'))
+    return (
+      <p>
+        This Gate asks for no passkey when you approve (<code>GATE_HIL_PASSKEY_REQUIRED=none</code>): nothing that you
+        approve in the console is signed by one. {second} A passkey signs once the setting asks for it.
+      </p>
+    );
+  return (
     <p>
-      With a passkey you sign what you approve, on a device of your own, so that anybody can check later that it was
-      you. Register one, and a second on another device in case the first is lost.
+      With a passkey you sign {asks(null) ? 'what you approve' : 'the calls of tier strict that you approve'}, on a
+      device of your own, so that anybody can check later that it was you. {second}
     </p>
+  );
+}
+
+const Passkeys = ({ asks }: { readonly asks: Visit['passkeyFor'] }) => (
+  <>
+    <Signs asks={asks} />
     <noscript>
       <p class="notice bad">A passkey needs scripts: they are off in this browser.</p>
     </noscript>

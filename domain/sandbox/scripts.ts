@@ -1,0 +1,55 @@
+import { mixedWord, oneLine } from '../printable.js';
+import { clipped, words } from '../text.js';
+import { plain } from '../argument-names.js';
+import type { Leaf } from './arguments.js';
+import type { Finding, ReadCall, Readers } from './finding.js';
+
+/** Beside the policies' own: arguments that say who or where. */
+const RECIPIENTS = words(
+  'email emails mail cc bcc user username account accountid customer vendor supplier merchant company holder url uri host hostname domain channel',
+);
+const SAID = 64;
+
+/** Letters of two scripts in one word, which look like one: a reason, and risky where they name an argument or whom the call is for. */
+export function readScripts({ leaves, groups }: ReadCall, first: Finding, { data }: Readers): readonly Finding[] {
+  const key = firstOf(groups.flatMap(({ members }) => members.map(([name]) => name)));
+  const recipient = firstOf(
+    leaves.flatMap((leaf) => (isRecipient(leaf, data.plain_reads) ? [String(leaf.value)] : [])),
+  );
+  const any = key ?? recipient ?? firstOf(leaves.map(({ value }) => String(value)));
+  if (any === undefined) return [];
+  const told = [
+    ...(key === undefined ? [] : [`the name of an argument: ${key}`]),
+    ...(recipient === undefined ? [] : [`whom the call is for: ${recipient}`]),
+  ];
+  return [
+    {
+      ...first,
+      severity: told.length > 0 ? 'risky' : 'safe',
+      reasons:
+        told.length > 0
+          ? told.map((where) => `letters of two scripts in one word, ${where}`)
+          : [`letters of two scripts in one word: ${any}`],
+    },
+  ];
+}
+
+function firstOf(texts: readonly string[]): string | undefined {
+  for (const text of texts) {
+    const found = mixedWord(text);
+    if (found !== undefined) return oneLine(clipped(found, SAID));
+  }
+  return undefined;
+}
+
+/** By any of the names that lead to the value, or by the look of an address. */
+const isRecipient = ({ path, name, value }: Leaf, lists: Readers['data']['plain_reads']): boolean =>
+  typeof value === 'string' &&
+  (value.includes('@') ||
+    value.includes('://') ||
+    [name, ...path.map(plain)].some(
+      (one) =>
+        RECIPIENTS.has(one) ||
+        lists.destination_arguments.includes(one) ||
+        lists.destination_argument_parts.some((part) => one.includes(part)),
+    ));
