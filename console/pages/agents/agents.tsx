@@ -1,3 +1,4 @@
+import { printable } from '../../../domain/printable.js';
 import type { AgentActivity, FleetBehavioralDiff, SilentAgents } from '../../../contracts/ledger-reports.js';
 import { type Settled, settled } from '../../services.js';
 import { Bars, Shares } from '../../ui/charts.js';
@@ -158,7 +159,10 @@ function Activity({
             ))}
           </Table>
           {agent.tools_total > agent.tools.length && <p class="dim">The {agent.tools.length} that were called most.</p>}
-          <Table heads={['Over time, from', { number: 'Calls' }, { number: 'To people' }, { number: 'Denied' }]}>
+          <Table
+            label={`Over time: ${printable(agent.agent_id)}`}
+            heads={['Over time, from', { number: 'Calls' }, { number: 'To people' }, { number: 'Denied' }]}
+          >
             {agent.points
               .filter(({ total }) => total > 0)
               .map(({ at, total, denied, reviewed }) => (
