@@ -2,7 +2,7 @@ import { NAMES_ARGUMENTS, NAMES_FILE_TOO, NAMES_PROGRAM, NAMES_VERB, plain } fro
 import { isShellShaped } from '../inspection/tool-shape.js';
 import type { Checkpoint } from '../in-place.js';
 import { Allowance } from '../shell/allowance.js';
-import { type Command, readCommands } from '../shell/lexer.js';
+import { type Command, readCommands, type Word } from '../shell/lexer.js';
 import { commandLine } from '../shell/named-program.js';
 import type { Paths } from '../shell/paths.js';
 import { CHANGES_SYSTEM, isKnownProgram, readsSecrets } from '../shell/programs.js';
@@ -225,10 +225,15 @@ function isOption(arg: string, names: readonly string[]): boolean {
   return names.some((name) => name.startsWith(given));
 }
 
+/** Of what the reader leaves, some shell may still make words. */
+const hasBraces = ({ text, quoted }: Word): boolean =>
+  !quoted && text.includes('{') && (text.includes(',') || text.includes('..'));
+
 /** Without a redirection, a substitution or a variable: what a reader sees is what runs. */
-function onlyLooks({ words: all, redirects, assigned }: Command, paths: Paths): boolean {
+function onlyLooks({ words: all, redirects, assigned, isCut }: Command, paths: Paths): boolean {
   const [head, ...behind] = all;
   if (head === undefined || !SAFE.has(head.text) || redirects.length > 0 || assigned.length > 0) return false;
+  if (isCut || all.some(hasBraces)) return false;
   if (all.some(({ runs, unknown }) => runs.length > 0 || unknown !== '')) return false;
   const args = behind.map(({ text }) => text);
   if (!TELLS_NAMES.has(head.text) && readsSecrets({ program: head.text, args, paths })) return false;

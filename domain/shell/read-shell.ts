@@ -167,6 +167,7 @@ function readPlain(text: string, depth: number, allowance: Allowance, isRun = fa
     }
     if (call !== null) folders.enter(call.program, call.args);
     if (folders.isLost) add(DECODED);
+    if (command.isCut && (isRun || (call !== null && namesProgram(call.program)))) add(UNREAD);
     add(judge(command, call, sources, folders, depth, allowance, isRun));
     // From here on: where it makes the link itself, the name is still its own.
     if (call !== null) folders.link(call.program, call.args);
@@ -440,11 +441,6 @@ function callOf(all: readonly Word[]): Called | null {
       at += 1;
       continue;
     }
-    const braces = braced(word);
-    if (braces !== null) {
-      const [first = '', ...args] = braces;
-      return { program: first.toLowerCase(), args, rest: all.slice(at), prefixed, fed, place };
-    }
     const valued = PREFIXES.get(program);
     // What env splits is a command of its own, with its program in the same word.
     const ahead = all.slice(at + 1, at + 8);
@@ -613,12 +609,6 @@ const STOPS_LAST =
 /** The length of the longest program name that consists of letters only. */
 const LONGEST_NAME = 24;
 
-/** A shell expands `{rm,-rf,/}` to three words. */
-const braced = ({ text, quoted }: Word): readonly string[] | null =>
-  !quoted && text.length < 256 && /^\{[^{},\s]{1,64},/.test(text) && text.endsWith('}')
-    ? text.slice(1, -1).split(',')
-    : null;
-
 /** A program named by a file pattern: `/???/r?`, `/b*n/sh`. */
 const byPattern = ({ text, quoted }: Word): boolean =>
   !quoted && /^\/[a-z?*[\]/]{2,64}$/.test(text) && /[?*]/.test(text) && text.lastIndexOf('/') > 0;
@@ -691,7 +681,7 @@ function judge(
 
 /**
  * A command whose program is not written there. In a text that is certainly run, whatever stands for a program and is no plain word hides
- * it; elsewhere `$x` and `{a,b}` may be a template, so they do where the text itself sets what they stand for.
+ * it; elsewhere `$x` may be a template, so it does where the text itself sets what it stands for.
  */
 function hidden(
   { rest, prefixed }: Called,
@@ -709,7 +699,6 @@ function hidden(
   if (prefixed && isText(head)) return readWithin(head.text, depth, allowance);
   const rewires = REWIRES[head.text];
   if (rewires !== undefined && rest.slice(1, KEPT_OF_CASE).some(({ text }) => rewires.test(text))) return DECODED;
-  if (isBraceWord(head) && /^--?[A-Za-z]/.test(rest[1]?.text ?? '')) return DECODED;
   if (isRun) {
     const isMadeHere = head.runs.length > 0 && !head.runs.every((inner) => tells(inner) !== null);
     return head.unknown !== '' || isMadeHere || isPattern(head) ? DECODED : null;
@@ -738,11 +727,6 @@ const REWIRES: Readonly<Record<string, RegExp>> = Object.assign(Object.create(nu
 const POWERSHELL_OPERATORS = words(
   '-eq -ne -gt -ge -lt -le -split -replace -match -notmatch -like -notlike -contains -notcontains -join',
 );
-/** `r{m,}`, which a shell makes `rm r` of. */
-const isBraceWord = ({ text, quoted }: Word): boolean =>
-  !quoted &&
-  /^[\w./-]{0,32}\{[\w./-]{0,32}(?:,|\.\.)[\w./-]{0,32}\}[\w./-]{0,32}$/.test(text) &&
-  !(text.startsWith('{') && text.endsWith('}'));
 /** `$(cat a)`, `$(<a)` */
 const tellsFile = ({ words: [head, ...behind], redirects }: Command): boolean =>
   head === undefined ? redirects.length > 0 : behind.length > 0 && TELLERS.has(head.text);
