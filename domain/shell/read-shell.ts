@@ -161,6 +161,11 @@ function readPlain(text: string, depth: number, allowance: Allowance, isRun = fa
     };
     const sets = command.assigned.map(({ name, value }) => `${name}=${value}`);
     if (call !== null && EXPORTERS.has(call.program)) sets.push(...call.args);
+    if (call?.program === 'printf' && /^-v/.test(call.args[0] ?? '')) {
+      const [option = '', ...behind] = call.args;
+      const given = option === '-v' ? behind : [option.slice(2), ...behind];
+      sets.push(`${given[0] ?? ''}=${given.slice(1).join(' ')}`);
+    }
     for (const one of sets) {
       folders.search(one);
       folders.settle(one);
@@ -573,6 +578,17 @@ export const changesSystem = (command: Command, paths: Paths): boolean => {
   );
 };
 
+const ENDS_WORK = words('rm unlink rmdir shred reboot halt poweroff shutdown');
+/** Whether a command given to a shell removes or empties a file, or stops the machine, however plainly it says so. */
+export const endsSomething = (command: Command): boolean => {
+  const call = callOf(command.words);
+  if (call === null) return command.redirects.some(({ operator }) => operator === '>');
+  const { program, args } = call;
+  if (program === ':' || program === 'true') return command.redirects.some(({ operator }) => operator === '>');
+  if (program === 'crontab') return args.some((arg) => /^-[a-zA-Z]{0,8}r/.test(arg));
+  return ENDS_WORK.has(program) && !args.some((arg) => arg === '--help' || arg === '--version');
+};
+
 const placeOf = (option: string, next: string): string => {
   if (option === '-I') return next;
   const [, , own] = /^(-[Ii]|--replace=?)(.{0,64})$/s.exec(option) ?? [];
@@ -651,6 +667,12 @@ function judge(
     worst = worse(worst, DECODED);
   worst = worse(worst, interpreted(call, command, sources, folders, depth, allowance));
   worst = worse(worst, scheduled(call, command));
+  const told = RUN_BY_OPTION[program];
+  if (
+    told !== undefined &&
+    args.some((arg, at) => told.test(arg) && !HARMLESS_RUN.test(optionValue(arg, args[at + 1])))
+  )
+    worst = worse(worst, INSIDE);
   // Alone the word is one of English; behind sudo or with its folder it is a program.
   if (POWER.has(program) && args.length === 0 && (call.prefixed || /^\/(?:usr\/)?s?bin\//.test(head?.raw ?? '')))
     worst = worse(worst, STOPPED);
@@ -761,6 +783,13 @@ function readsVitalFile({ reads }: Command, paths: Paths): boolean {
 const LOADS = words(
   'LD_PRELOAD LD_AUDIT LD_LIBRARY_PATH DYLD_INSERT_LIBRARIES BASH_ENV ENV PERL5OPT RUBYOPT PYTHONSTARTUP PERL5DB',
 );
+/** Variables whose value other programs run. */
+const RUN_BY_OTHERS = words(
+  `PAGER MANPAGER GIT_PAGER GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_SSH GIT_SSH_COMMAND GIT_EXTERNAL_DIFF GIT_ASKPASS GIT_PROXY_COMMAND
+  SSH_ASKPASS LESSOPEN LESSCLOSE PROMPT_COMMAND`,
+);
+const HARMLESS_RUN =
+  /^(?:cat|less|more|most|delta|vim?|nvim|nano|emacs|code|ssh|true|false|:)(?: -{1,2}[A-Za-z]{1,16}){0,4}$/;
 const LOADED: ShellReading = { effect: 'takes_over', kind: 'a program made to load code from elsewhere' };
 const EXPORTERS = words('export declare typeset readonly setenv');
 /** Judges what a text sets: variables that load code, and values that are commands, which a shell or a program may run later. */
@@ -776,6 +805,7 @@ function assigned(
     if (value === '') return;
     // The shell's own tables of what a name runs.
     if (name === 'BASH_CMDS' || name === 'BASH_ALIASES') worst = graver(worst, { ...DECODED, form: 'command' });
+    if (RUN_BY_OTHERS.has(name) && !HARMLESS_RUN.test(value)) worst = graver(worst, { ...LOADED, form: 'command' });
     if (LOADS.has(name) && /^[\w./~$-]/.test(value)) worst = graver(worst, { ...LOADED, form: 'command' });
     if (depth < DEEPEST && /\s/.test(value)) worst = graver(worst, readWithin(value, depth, allowance, false));
   };
@@ -790,6 +820,23 @@ function assigned(
 }
 /** The words of a command in which variables are set for its program. */
 const LONGEST_HEAD = 16;
+
+/** Options of programs by which they are told what to run. */
+const RUN_BY_OPTION: Readonly<Record<string, RegExp>> = Object.assign(Object.create(null), {
+  man: /^(?:-[a-zA-Z]{0,8}[PH]|--pager|--html)/,
+  rg: /^--pre(?:=|$)/,
+  ag: /^--pager/,
+  ack: /^--pager/,
+  bat: /^--pager/,
+  fd: /^(?:-[xX]|--exec)/,
+});
+const optionValue = (option: string, next = ''): string =>
+  option.startsWith('--')
+    ? option.includes('=')
+      ? option.slice(option.indexOf('=') + 1)
+      : next
+    : option.replace(/^-[a-zA-Z]{0,8}?[PHxX]/, '') || next;
+const INSIDE: ShellReading = { effect: 'takes_over', kind: 'a command inside of another one' };
 
 const STOPPED: ShellReading = { effect: 'changes', kind: 'a machine stopped or restarted' };
 const SCHEDULED: ShellReading = { effect: 'changes', kind: 'scheduled work changed' };
