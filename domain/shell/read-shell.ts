@@ -161,7 +161,7 @@ function readPlain(text: string, depth: number, allowance: Allowance, isRun = fa
     };
     const sets = command.assigned.map(({ name, value }) => `${name}=${value}`);
     if (call !== null && EXPORTERS.has(call.program)) sets.push(...call.args);
-    if (call?.program === 'printf' && /^-v/.test(call.args[0] ?? '')) {
+    if (call?.program === 'printf' && call.args[0]?.startsWith('-v')) {
       const [option = '', ...behind] = call.args;
       const given = option === '-v' ? behind : [option.slice(2), ...behind];
       sets.push(`${given[0] ?? ''}=${given.slice(1).join(' ')}`);
