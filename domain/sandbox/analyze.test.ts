@@ -151,7 +151,9 @@ describe('sandbox: a report says', () => {
         'the arguments name nobody who gets it',
       ]) as never,
     });
-    expect(of('get_balance', { amount: 3, to: 'Ada' }).money).toBeNull();
+    expect(of('get_balance', { amount: 3, to: 'Ada' })).toMatchObject({ severity: 'risky', money: { payee: 'Ada' } });
+    expect(of('get_balance', { min_amount: 3, to: 'Ada' }).money).toBeNull();
+    expect(of('get_rows', { amount: 3, from: '2026-01-01', to: '2026-02-01' }).money).toBeNull();
   });
 
   it('how far it reaches', () => {

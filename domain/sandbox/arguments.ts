@@ -5,6 +5,8 @@ import { lowered, unpacked } from '../argument-texts.js';
 export interface Leaf {
   /** Its own name in lower case, without separators: `targetpath`. A value of a list has the name of the list. */
   readonly name: string;
+  /** The words of its own name: `transfer`, `to` of `transferTo`. */
+  readonly words: readonly string[];
   /** The names as the policy's lists have them. */
   readonly path: readonly string[];
   readonly value: string | number | boolean;
@@ -33,7 +35,7 @@ export function readArguments(args: unknown): ReadArguments {
     const { path } = part;
     const value = typeof part.value === 'string' ? (unpacked(part.value) ?? part.value) : part.value;
     if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
-      leaves.push({ name: plain(path.at(-1) ?? ''), path: lowered(path), value });
+      leaves.push({ name: plain(path.at(-1) ?? ''), words: wordsIn(path.at(-1) ?? ''), path: lowered(path), value });
     else if (Array.isArray(value)) for (const item of value.toReversed() as unknown[]) open.push({ value: item, path });
     else if (typeof value === 'object' && value !== null) {
       const members = Object.entries(value);
@@ -44,6 +46,15 @@ export function readArguments(args: unknown): ReadArguments {
   }
   return { leaves, groups };
 }
+
+const LONGEST_NAME = 64;
+const wordsIn = (name: string): readonly string[] =>
+  name
+    .slice(0, LONGEST_NAME)
+    .replace(/(\p{Ll}|\d)(\p{Lu})/gu, '$1 $2')
+    .toLowerCase()
+    .split(/[^\p{L}\d]/u)
+    .filter((word) => word !== '');
 
 /** The text of an argument, or of its list of words; undefined for anything else. */
 export function wordsOf(value: unknown): readonly string[] | undefined {

@@ -2,11 +2,11 @@ import { NAMES_ARGUMENTS, NAMES_FILE_TOO, NAMES_PROGRAM, NAMES_VERB, plain } fro
 import { isShellShaped } from '../inspection/tool-shape.js';
 import type { Checkpoint } from '../in-place.js';
 import { Allowance } from '../shell/allowance.js';
-import { type Command, readCommands } from '../shell/lexer.js';
+import { type Command, readCommands, type Word } from '../shell/lexer.js';
 import { commandLine } from '../shell/named-program.js';
 import type { Paths } from '../shell/paths.js';
 import { CHANGES_SYSTEM, isKnownProgram, readsSecrets } from '../shell/programs.js';
-import { changesSystem, getsLost, writesUnsurely } from '../shell/read-shell.js';
+import { changesSystem, endsSomething, getsLost, writesUnsurely } from '../shell/read-shell.js';
 import { words } from '../text.js';
 import { wordsOf } from './arguments.js';
 import { type Finding, isCarried, type ReadCall, type Readers } from './finding.js';
@@ -129,6 +129,7 @@ export function readShellActs(
   if (lines.length === 0) return findings;
   let isUnsure = false;
   let isVital = false;
+  let isEnd = false;
   const commands = lines.flatMap(({ text }) => {
     checkpoint();
     const read = new Allowance(text, checkpoint);
@@ -139,11 +140,13 @@ export function readShellActs(
       isLost ||= getsLost(command, set);
       isUnsure ||= writesUnsurely(command, set, isLost);
       isVital ||= changesSystem(command, allowance.paths);
+      isEnd ||= endsSomething(command);
     }
     return all;
   });
   if (isUnsure) findings.push(WRITES_UNSURELY);
   if (isVital && findings.every(({ severity }) => severity !== 'destructive')) findings.push(WRITES_SYSTEM);
+  if (isEnd && findings.every(({ severity }) => severity !== 'destructive')) findings.push(ENDS);
   const isWhole = lines.length <= LINES && commands.length <= COMMANDS;
   const looks =
     isWhole &&
@@ -196,6 +199,11 @@ const WRITES_UNSURELY: Finding = {
   reasons: ['a shell command: a file written over that only a shell knows'],
 };
 
+const ENDS: Finding = {
+  ...WRITES_UNSURELY,
+  reasons: ['a shell command: something removed, emptied or stopped'],
+};
+
 /** The tool runs it, so any program counts, also one that is not known. */
 const WRITES_SYSTEM: Finding = {
   ...WRITES_UNSURELY,
@@ -225,18 +233,26 @@ function isOption(arg: string, names: readonly string[]): boolean {
   return names.some((name) => name.startsWith(given));
 }
 
+/** Of what the reader leaves, some shell may still make words. */
+const hasBraces = ({ text, quoted }: Word): boolean =>
+  !quoted && text.includes('{') && (text.includes(',') || text.includes('..'));
+
 /** Without a redirection, a substitution or a variable: what a reader sees is what runs. */
-function onlyLooks({ words: all, redirects, assigned }: Command, paths: Paths): boolean {
+function onlyLooks({ words: all, redirects, assigned, isCut }: Command, paths: Paths): boolean {
   const [head, ...behind] = all;
   if (head === undefined || !SAFE.has(head.text) || redirects.length > 0 || assigned.length > 0) return false;
+  if (isCut || all.some(hasBraces)) return false;
   if (all.some(({ runs, unknown }) => runs.length > 0 || unknown !== '')) return false;
   const args = behind.map(({ text }) => text);
+  if (args.some((arg) => /^--?files0/.test(arg))) return false;
   if (!TELLS_NAMES.has(head.text) && readsSecrets({ program: head.text, args, paths })) return false;
   switch (head.text) {
     case 'git':
       return SAFE_GIT.has(args[0] ?? '') && !args.some((arg) => arg.startsWith('-O') || isOption(arg, GIT_ACTS));
     case 'find':
       return !args.some((arg) => /^-(?:delete|exec|ok|fprint|fls)/.test(arg));
+    case 'printf':
+      return !args.some((arg) => arg.startsWith('-v'));
     case 'date':
       return !args.some(
         (arg) => /^(?:-[^-dfrI]{0,8}s|\d)/.test(arg) || isOption(arg, DATE_ACTS) || /^(?:-[^-dr]{0,8}f|--fi)/.test(arg),

@@ -26,6 +26,7 @@ const LEAST_READ = 1 << 18;
  */
 export class Allowance {
   #inserted = 0;
+  #multiplied = 0;
   #again = MOST_AGAIN;
   #isSpent = false;
   #read = 0;
@@ -54,6 +55,7 @@ export class Allowance {
   /** `isJoined`: the text was put together of others, which have their own share. */
   begin(text: string, isJoined = false): boolean {
     this.#inserted = 0;
+    this.#multiplied = 0;
     this.#isSpent = false;
     this.#again += (isJoined ? TIMES_AGAIN_JOINED : TIMES_AGAIN) * text.length;
     return this.#reads(text.length);
@@ -64,6 +66,12 @@ export class Allowance {
     this.#inserted += length;
     if (this.#inserted > MOST_INSERTED) this.#isSpent = true;
     return !this.#isSpent && this.#reads(length);
+  }
+
+  /** Whether so many more characters of words that braces make may be read. Those that may not leave the rest of the text as it is. */
+  mayMultiply(length: number): boolean {
+    this.#multiplied += length;
+    return this.#multiplied <= MOST_INSERTED && this.#reads(length);
   }
 
   /** Whether so many more characters, which stand within a text that was read, may be read. */

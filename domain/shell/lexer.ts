@@ -1,4 +1,5 @@
 import type { Allowance } from './allowance.js';
+import { expandBraces } from './braces.js';
 
 /** One word of a command, as a shell passes it to the program. */
 export interface Word {
@@ -33,6 +34,8 @@ export interface Command {
   readonly ticked: boolean;
   /** The variables that the text sets for this command, or for those behind it where it has no program. */
   readonly assigned: readonly Assignment[];
+  /** Braces make more words of it than are read. */
+  readonly isCut: boolean;
 }
 export interface Assignment {
   readonly name: string;
@@ -143,6 +146,9 @@ interface OpenWord {
   bare: string;
   /** Where the expansions in the text begin and end, one after the other. */
   gaps: number[];
+  /** Where braces and commas stand in the text that are not quoted, and how many of the braces are open. */
+  marks: number[];
+  braces: number;
   /** Brackets that the word itself opened: `f(x`. */
   brackets: number;
 }
@@ -155,6 +161,7 @@ interface OpenCommand {
   reads: Command | null;
   ticked: boolean;
   assigned: Assignment[];
+  isCut: boolean;
 }
 
 export interface Commands {
@@ -285,6 +292,32 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
     return null;
   }
 
+  /** Commas count within braces only. */
+  function mark(word: OpenWord, code: number, place: number): void {
+    if (code === 0x7b) word.braces += 1;
+    else if (word.braces === 0) return;
+    else if (code === 0x7d) word.braces -= 1;
+    word.marks.push(place);
+  }
+
+  /** The words that a shell makes of one with braces. */
+  function expanded(word: OpenWord, command: OpenCommand): readonly Word[] {
+    const made = word.marks.length < 2 ? null : expandBraces(word.text, word.marks, allowance);
+    if (made === null) return [word];
+    command.isCut ||= !made.isWhole;
+    const { quoted, runs, operated } = word;
+    const isPlain = word.gaps.length === 0;
+    return made.words.map((one) => ({
+      text: one,
+      raw: word.raw.includes('$') ? word.raw : one,
+      quoted,
+      runs,
+      unknown: operated || one.includes('$') ? word.unknown : '',
+      operated,
+      bare: isPlain ? one : one.replaceAll(/\$(?:\w{1,64}|\S)/g, ''),
+    }));
+  }
+
   /** Notes the variables that a command sets: `read a`, `for a in x`, `set -- x`. */
   function sets(all: readonly Word[]): void {
     const first = all.findIndex(({ text: word }) => !BEFORE_GROUP.has(word) && !TAKES_COMMAND.has(word));
@@ -347,7 +380,14 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
   /** Reads commands up to the closing sign or the end of the text. */
   function commands(close: ')' | '`' | null, depth: number, ticked: boolean): Command[] {
     const here: Command[] = [];
-    const fresh = (reads: Command | null): OpenCommand => ({ words: [], redirects: [], reads, ticked, assigned: [] });
+    const fresh = (reads: Command | null): OpenCommand => ({
+      words: [],
+      redirects: [],
+      reads,
+      ticked,
+      assigned: [],
+      isCut: false,
+    });
     let command = fresh(null);
     let word: OpenWord | null = null;
     let redirect: string | null = null;
@@ -368,6 +408,8 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
         operated: false,
         bare: '',
         gaps: [],
+        marks: [],
+        braces: 0,
         brackets: 0,
       });
     const endWord = (): void => {
@@ -402,7 +444,10 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
         return;
       }
       matters ||= done.quoted || done.unknown !== '' || done.raw.length !== done.text.length || mayMatter(done.text);
-      // An unquoted variable with several words becomes several words.
+      for (const one of expanded(done, command)) push(one);
+    };
+    /** An unquoted variable with several words becomes several words. */
+    const push = (done: Word): void => {
       if (!done.quoted && done.raw.includes('$') && done.text.includes(' ')) {
         const parts = done.text.split(' ').filter((part) => part !== '');
         for (const [index, part] of parts.entries())
@@ -443,7 +488,11 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
         }
         const open = begin();
         const from = at;
-        while (at < length && signAt(text, at) === 0) at += 1;
+        while (at < length && signAt(text, at) === 0) {
+          const code = text.charCodeAt(at);
+          if (code === 0x7b || code === 0x2c || code === 0x7d) mark(open, code, open.text.length + at - from);
+          at += 1;
+        }
         open.text += text.slice(from, at);
         continue;
       }
@@ -574,7 +623,8 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
           if (dollar(begin(), depth, false) === ' ') {
             // $IFS stands for a blank.
             const open = word as OpenWord | null;
-            if (open !== null && open.text === '' && open.runs.length === 0) word = null;
+            if (open !== null && open.braces > 0) open.text += ' ';
+            else if (open !== null && open.text === '' && open.runs.length === 0) word = null;
             else endWord();
           }
           break;

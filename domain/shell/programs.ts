@@ -130,10 +130,14 @@ const readsFile: Judge = (call) => (readsSecrets(call) ? changes('secrets read')
 const SQL_CHANGES =
   /\b(?:drop|delete|truncate|update|alter|insert|grant|revoke|create|copy|replace|merge|into\soutfile|load_file|lo_export|xp_cmdshell)\b/i;
 /** A database client with a statement in an argument. Words are enough to judge it, because nobody writes prose after this program. */
+const CLIENT_RUNS =
+  /(?:^|[\s;])\\!\s{0,4}\S|\b(?:to|from)\s{1,4}program\b|(?:^|\n)\s{0,4}(?:\.(?:shell|system|sh)|system|!)\s{1,4}\S/i;
 const sqlProgram: Judge = ({ args }) =>
-  args.some((arg) => SQL_CHANGES.test(arg) && arg.includes(' '))
-    ? changes('a statement that changes a database')
-    : null;
+  args.some((arg) => CLIENT_RUNS.test(arg))
+    ? takesOver('a command inside of another one')
+    : args.some((arg) => SQL_CHANGES.test(arg) && arg.includes(' '))
+      ? changes('a statement that changes a database')
+      : null;
 
 const MONGO_CHANGES =
   /\b(?:drop|dropDatabase|dropDatabase\(\)|deleteMany|deleteOne|remove|updateMany|updateOne|insertMany|insertOne|replaceOne|shutdownServer|dropUser|createUser|renameCollection|bulkWrite|findOneAndDelete)\s?\(/;
@@ -143,10 +147,12 @@ const mongo: Judge = ({ args }) =>
 const CODE_ACTS =
   /\b(?:os\.(?:system|popen|remove|unlink|rmdir|removedirs|exec[lv]p?e?|spawn\w{1,4}|kill|fork)|subprocess|shutil\.(?:rmtree|move)|pty\.spawn|socket|__import__|exec|eval|system|popen|passthru|shell_exec|proc_open|fsockopen|child_process|execSync|spawnSync|rmSync|unlinkSync|unlink|rmtree|FileUtils|Runtime|TCPSocket|fork|urlopen|base64|b64decode|kernel\.exec|io\.popen|os\.execute|%x)\b|`/i;
 const TAKES_OVER_CODE = /\b(?:socket|fsockopen|TCPSocket|pty\.spawn|urlopen|base64|b64decode|fork)\b/i;
+/** Code that is given a vital path may do anything with it. */
+const IN_QUOTES = /["']([^"'\n]{1,256})["']/g;
 /** An interpreter that takes its program as an argument. */
 const codeRunner =
   (letters: string): Judge =>
-  ({ args }) => {
+  ({ args, paths }) => {
     const at = args.findIndex(
       (arg) =>
         isOption(arg) &&
@@ -154,7 +160,11 @@ const codeRunner =
         Array.from(arg.slice(1, 6)).some((letter) => letters.includes(letter)),
     );
     const code = at < 0 ? args.find((arg) => /^--(?:eval|exec|print)/.test(arg)) : args.slice(at).join(' ');
-    if (code === undefined || !CODE_ACTS.test(code)) return null;
+    if (code === undefined) return null;
+    if (!CODE_ACTS.test(code))
+      return [...code.matchAll(IN_QUOTES)].some(([, text = '']) => /[/~.]/.test(text) && paths.isVitalFile(text))
+        ? CHANGES_SYSTEM
+        : null;
     return TAKES_OVER_CODE.test(code)
       ? takesOver('code that reaches out or hides what it runs')
       : changes('code that runs commands or removes files');
@@ -171,19 +181,59 @@ const cloud: Judge = ({ args }) => {
   return verb !== undefined && cloudWords.test(verb) ? changes('a change of cloud resources') : null;
 };
 
+const RUNS_ANOTHER = takesOver('a command inside of another one');
+
+/** The arguments from the verb on. `isSure`: no option stands before it that may take a value and is not known. */
+function behindOptions(
+  args: readonly string[],
+  valued: ReadonlySet<string>,
+  flags: ReadonlySet<string>,
+): { readonly rest: readonly string[]; readonly isSure: boolean } {
+  let at = 0;
+  let isSure = true;
+  for (let arg = args[at]; arg !== undefined && isOption(arg); arg = args[at]) {
+    at += valued.has(arg) ? 2 : 1;
+    const isWhole = arg.includes('=') || (!arg.startsWith('--') && arg.length > 2 && valued.has(arg.slice(0, 2)));
+    isSure &&= isWhole || valued.has(arg) || flags.has(arg);
+  }
+  return { rest: args.slice(at), isSure };
+}
+
 /** What git is told to run: an alias of the shell, a program of its own for a step. */
 const GIT_RUNS =
-  /^ext::|--upload-pack|(?:^|=)core\.(?:sshcommand|pager|fsmonitor|editor|hookspath)=|(?:^|=)alias\.[^=]{1,64}=(?:\s?!|[A-Z_]{1,64}$)/i;
+  /^ext::|--upload-pack|(?:^|=)core\.(?:sshcommand|pager|fsmonitor|editor|hookspath|askpass|gitproxy)=|(?:^|=)(?:alias|filter|pager|difftool|mergetool|diff|merge|credential|gpg|sequence|include)\.(?:[^=]{1,64}\.)?(?:clean|smudge|process|cmd|command|external|driver|textconv|helper|program|editor|path)=\S|(?:^|=)(?:alias|pager)\.[^=]{1,64}=(?:\s?!|[A-Z_]{1,64}$)|^alias\.[^=]{1,64}=/i;
 const GIT_PAGES = /^core\.pager=(?:cat|less|more|delta|less -[A-Za-z]{1,8})?$/i;
-const push: Judge = ({ args }) => {
-  // -C and -c take a value, which is not the verb.
-  const plain = plainArgs(args.filter((_, at) => !/^-[Cc]$/.test(args[at - 1] ?? '')));
+const GIT_VALUED = words(
+  '-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --attr-source',
+);
+const GIT_FLAGS = words(
+  '-p -P --paginate --no-pager --bare --no-replace-objects --no-optional-locks --literal-pathspecs',
+);
+const git: Judge = ({ args }) => {
+  if (args.some((arg) => GIT_RUNS.test(arg) && !GIT_PAGES.test(arg))) return RUNS_ANOTHER;
+  const { rest, isSure } = behindOptions(args, GIT_VALUED, GIT_FLAGS);
+  // Behind an option that is not known, its value or the word after it may be the verb.
+  for (const at of isSure ? [0] : [0, 1]) {
+    const found = gitVerb(rest.slice(at));
+    if (found !== null) return found;
+  }
+  return null;
+};
+const gitVerb = (args: readonly string[]): ShellReading | null => {
+  const plain = plainArgs(args);
   const verb = plain[0] ?? '';
   const after = args.slice(args.indexOf(verb) + 1);
   const kind = changes('history or work of a repository thrown away');
-  if (args.some((arg) => GIT_RUNS.test(arg) && !GIT_PAGES.test(arg)))
-    return takesOver('a command inside of another one');
   switch (verb) {
+    case 'submodule':
+      return plain[1] === 'foreach' && plain.length > 2 ? RUNS_ANOTHER : null;
+    case 'bisect':
+      return plain[1] === 'run' && plain.length > 2 ? RUNS_ANOTHER : null;
+    case 'rebase':
+    case 'difftool':
+      return after.some((arg) => /^(?:-x|--exec|--extcmd)/.test(arg)) ? RUNS_ANOTHER : null;
+    case 'grep':
+      return after.some((arg) => /^(?:-[a-zA-Z]{0,8}O|--open)/.test(arg)) ? RUNS_ANOTHER : null;
     case 'push':
       return gives(after, 'fd', '--force', '--force-with-lease', '--delete', '--mirror', '--prune') ||
         plain.slice(2).some((ref) => /^[+:]./.test(ref))
@@ -229,11 +279,17 @@ const KUBE_CHANGES = words(
   evict attach scale`,
 );
 const KUBE_READS = words('get describe logs top explain version diff events api-resources config auth');
+const KUBE_VALUED = words(
+  `-n --namespace --context --cluster --user --kubeconfig -s --server --token --as --as-group --as-uid --request-timeout --cache-dir
+  --certificate-authority --client-certificate --client-key --tls-server-name --profile --profile-output -v --v`,
+);
+const KUBE_FLAGS = words('--insecure-skip-tls-verify --match-server-version --warnings-as-errors');
 const kube: Judge = ({ args }) => {
-  const plain = plainArgs(args);
+  const { rest, isSure } = behindOptions(args, KUBE_VALUED, KUBE_FLAGS);
+  const plain = plainArgs(rest);
   const at = plain.findIndex((word) => KUBE_CHANGES.has(word));
   const reading = plain.findIndex((word) => KUBE_READS.has(word));
-  if (at < 0 || (reading >= 0 && reading < at)) return null;
+  if (at < 0 || (isSure && reading >= 0 && reading < at)) return null;
   if (plain[at] === 'rollout' && ['status', 'history'].includes(plain[at + 1] ?? '')) return null;
   return args.length > 1 ? changes('a change of a cluster') : null;
 };
@@ -248,9 +304,9 @@ const docker: Judge = (call) => {
     return args.some(
       (arg, at) =>
         arg === '--privileged' ||
-        arg.startsWith('--pid=host') ||
+        /^--(?:pid|ipc|userns)[= ]host$/.test(`${arg}${arg.includes('=') ? '' : ` ${args[at + 1] ?? ''}`}`) ||
         (/^(?:-v|--volume|--mount)/.test(arg) &&
-          /(?:^|[= ])\/(?::|etc|var\/run\/docker|root|$)/.test(`${arg} ${args[at + 1] ?? ''}`)),
+          /(?:^|[= ])\/(?:[:,]|etc|var\/run\/docker|root|$)/.test(`${arg} ${args[at + 1] ?? ''}`)),
     )
       ? takesOver('a container with the rights of its host')
       : null;
@@ -361,6 +417,8 @@ const find: Judge = (call) => {
   const { args, paths } = call;
   const printed = args.some((arg, at) => /^-f(?:print[0f]?|ls)$/.test(arg) && paths.isVitalFile(args[at + 1] ?? ''));
   if (printed) return takesOver(WRITES_SYSTEM);
+  if (args.some((arg, place) => arg === '-files0-from' && paths.isSecretFile(args[place + 1] ?? '')))
+    return changes('secrets read');
   const at = args.findIndex((arg) => /^-(?:exec|execdir|ok|okdir)$/.test(arg));
   const roots = args.slice(0, Math.max(0, args.findIndex(isOption)));
   // What is found there is given to a program that may change it.
@@ -605,7 +663,7 @@ const PROGRAMS: readonly (readonly [string, Judge])[] = [
         ? changes('a change of a repository')
         : null,
   ],
-  ['git', push],
+  ['git', git],
   ['svn hg', spoken('history or work of a repository thrown away', '', 'delete rm remove strip purge')],
   [
     'systemctl',

@@ -161,12 +161,18 @@ function readPlain(text: string, depth: number, allowance: Allowance, isRun = fa
     };
     const sets = command.assigned.map(({ name, value }) => `${name}=${value}`);
     if (call !== null && EXPORTERS.has(call.program)) sets.push(...call.args);
+    if (call?.program === 'printf' && call.args[0]?.startsWith('-v')) {
+      const [option = '', ...behind] = call.args;
+      const given = option === '-v' ? behind : [option.slice(2), ...behind];
+      sets.push(`${given[0] ?? ''}=${given.slice(1).join(' ')}`);
+    }
     for (const one of sets) {
       folders.search(one);
       folders.settle(one);
     }
     if (call !== null) folders.enter(call.program, call.args);
     if (folders.isLost) add(DECODED);
+    if (command.isCut && (isRun || (call !== null && namesProgram(call.program)))) add(UNREAD);
     add(judge(command, call, sources, folders, depth, allowance, isRun));
     // From here on: where it makes the link itself, the name is still its own.
     if (call !== null) folders.link(call.program, call.args);
@@ -440,11 +446,6 @@ function callOf(all: readonly Word[]): Called | null {
       at += 1;
       continue;
     }
-    const braces = braced(word);
-    if (braces !== null) {
-      const [first = '', ...args] = braces;
-      return { program: first.toLowerCase(), args, rest: all.slice(at), prefixed, fed, place };
-    }
     const valued = PREFIXES.get(program);
     // What env splits is a command of its own, with its program in the same word.
     const ahead = all.slice(at + 1, at + 8);
@@ -577,6 +578,17 @@ export const changesSystem = (command: Command, paths: Paths): boolean => {
   );
 };
 
+const ENDS_WORK = words('rm unlink rmdir shred reboot halt poweroff shutdown');
+/** Whether a command given to a shell removes or empties a file, or stops the machine, however plainly it says so. */
+export const endsSomething = (command: Command): boolean => {
+  const call = callOf(command.words);
+  if (call === null) return command.redirects.some(({ operator }) => operator === '>');
+  const { program, args } = call;
+  if (program === ':' || program === 'true') return command.redirects.some(({ operator }) => operator === '>');
+  if (program === 'crontab') return args.some((arg) => /^-[a-zA-Z]{0,8}r/.test(arg));
+  return ENDS_WORK.has(program) && !args.some((arg) => arg === '--help' || arg === '--version');
+};
+
 const placeOf = (option: string, next: string): string => {
   if (option === '-I') return next;
   const [, , own] = /^(-[Ii]|--replace=?)(.{0,64})$/s.exec(option) ?? [];
@@ -612,12 +624,6 @@ const STOPS_LAST =
   /(?:&&|\|\||\b(?:sync|sleep [0-9smh]{1,8}) {0,4};) {0,4}(?:sudo )?(?:reboot|halt|poweroff|shutdown) {0,4}(?:$|[;&|\n])/;
 /** The length of the longest program name that consists of letters only. */
 const LONGEST_NAME = 24;
-
-/** A shell expands `{rm,-rf,/}` to three words. */
-const braced = ({ text, quoted }: Word): readonly string[] | null =>
-  !quoted && text.length < 256 && /^\{[^{},\s]{1,64},/.test(text) && text.endsWith('}')
-    ? text.slice(1, -1).split(',')
-    : null;
 
 /** A program named by a file pattern: `/???/r?`, `/b*n/sh`. */
 const byPattern = ({ text, quoted }: Word): boolean =>
@@ -661,6 +667,12 @@ function judge(
     worst = worse(worst, DECODED);
   worst = worse(worst, interpreted(call, command, sources, folders, depth, allowance));
   worst = worse(worst, scheduled(call, command));
+  const told = RUN_BY_OPTION[program];
+  if (
+    told !== undefined &&
+    args.some((arg, at) => told.test(arg) && !HARMLESS_RUN.test(optionValue(arg, args[at + 1])))
+  )
+    worst = worse(worst, INSIDE);
   // Alone the word is one of English; behind sudo or with its folder it is a program.
   if (POWER.has(program) && args.length === 0 && (call.prefixed || /^\/(?:usr\/)?s?bin\//.test(head?.raw ?? '')))
     worst = worse(worst, STOPPED);
@@ -691,7 +703,7 @@ function judge(
 
 /**
  * A command whose program is not written there. In a text that is certainly run, whatever stands for a program and is no plain word hides
- * it; elsewhere `$x` and `{a,b}` may be a template, so they do where the text itself sets what they stand for.
+ * it; elsewhere `$x` may be a template, so it does where the text itself sets what it stands for.
  */
 function hidden(
   { rest, prefixed }: Called,
@@ -709,7 +721,6 @@ function hidden(
   if (prefixed && isText(head)) return readWithin(head.text, depth, allowance);
   const rewires = REWIRES[head.text];
   if (rewires !== undefined && rest.slice(1, KEPT_OF_CASE).some(({ text }) => rewires.test(text))) return DECODED;
-  if (isBraceWord(head) && /^--?[A-Za-z]/.test(rest[1]?.text ?? '')) return DECODED;
   if (isRun) {
     const isMadeHere = head.runs.length > 0 && !head.runs.every((inner) => tells(inner) !== null);
     return head.unknown !== '' || isMadeHere || isPattern(head) ? DECODED : null;
@@ -738,11 +749,6 @@ const REWIRES: Readonly<Record<string, RegExp>> = Object.assign(Object.create(nu
 const POWERSHELL_OPERATORS = words(
   '-eq -ne -gt -ge -lt -le -split -replace -match -notmatch -like -notlike -contains -notcontains -join',
 );
-/** `r{m,}`, which a shell makes `rm r` of. */
-const isBraceWord = ({ text, quoted }: Word): boolean =>
-  !quoted &&
-  /^[\w./-]{0,32}\{[\w./-]{0,32}(?:,|\.\.)[\w./-]{0,32}\}[\w./-]{0,32}$/.test(text) &&
-  !(text.startsWith('{') && text.endsWith('}'));
 /** `$(cat a)`, `$(<a)` */
 const tellsFile = ({ words: [head, ...behind], redirects }: Command): boolean =>
   head === undefined ? redirects.length > 0 : behind.length > 0 && TELLERS.has(head.text);
@@ -777,6 +783,13 @@ function readsVitalFile({ reads }: Command, paths: Paths): boolean {
 const LOADS = words(
   'LD_PRELOAD LD_AUDIT LD_LIBRARY_PATH DYLD_INSERT_LIBRARIES BASH_ENV ENV PERL5OPT RUBYOPT PYTHONSTARTUP PERL5DB',
 );
+/** Variables whose value other programs run. */
+const RUN_BY_OTHERS = words(
+  `PAGER MANPAGER GIT_PAGER GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_SSH GIT_SSH_COMMAND GIT_EXTERNAL_DIFF GIT_ASKPASS GIT_PROXY_COMMAND
+  SSH_ASKPASS LESSOPEN LESSCLOSE PROMPT_COMMAND`,
+);
+const HARMLESS_RUN =
+  /^(?:cat|less|more|most|delta|vim?|nvim|nano|emacs|code|ssh|true|false|:)(?: -{1,2}[A-Za-z]{1,16}){0,4}$/;
 const LOADED: ShellReading = { effect: 'takes_over', kind: 'a program made to load code from elsewhere' };
 const EXPORTERS = words('export declare typeset readonly setenv');
 /** Judges what a text sets: variables that load code, and values that are commands, which a shell or a program may run later. */
@@ -792,6 +805,7 @@ function assigned(
     if (value === '') return;
     // The shell's own tables of what a name runs.
     if (name === 'BASH_CMDS' || name === 'BASH_ALIASES') worst = graver(worst, { ...DECODED, form: 'command' });
+    if (RUN_BY_OTHERS.has(name) && !HARMLESS_RUN.test(value)) worst = graver(worst, { ...LOADED, form: 'command' });
     if (LOADS.has(name) && /^[\w./~$-]/.test(value)) worst = graver(worst, { ...LOADED, form: 'command' });
     if (depth < DEEPEST && /\s/.test(value)) worst = graver(worst, readWithin(value, depth, allowance, false));
   };
@@ -806,6 +820,23 @@ function assigned(
 }
 /** The words of a command in which variables are set for its program. */
 const LONGEST_HEAD = 16;
+
+/** Options of programs by which they are told what to run. */
+const RUN_BY_OPTION: Readonly<Record<string, RegExp>> = Object.assign(Object.create(null), {
+  man: /^(?:-[a-zA-Z]{0,8}[PH]|--pager|--html)/,
+  rg: /^--pre(?:=|$)/,
+  ag: /^--pager/,
+  ack: /^--pager/,
+  bat: /^--pager/,
+  fd: /^(?:-[xX]|--exec)/,
+});
+const optionValue = (option: string, next = ''): string =>
+  option.startsWith('--')
+    ? option.includes('=')
+      ? option.slice(option.indexOf('=') + 1)
+      : next
+    : option.replace(/^-[a-zA-Z]{0,8}?[PHxX]/, '') || next;
+const INSIDE: ShellReading = { effect: 'takes_over', kind: 'a command inside of another one' };
 
 const STOPPED: ShellReading = { effect: 'changes', kind: 'a machine stopped or restarted' };
 const SCHEDULED: ShellReading = { effect: 'changes', kind: 'scheduled work changed' };

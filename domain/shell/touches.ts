@@ -96,8 +96,20 @@ interface Called {
   readonly args: readonly string[];
 }
 
+/** Readers that write where one of these options says. */
+const WRITES_BEHIND: Readonly<Record<string, readonly string[]>> = Object.assign(Object.create(null), {
+  tree: ['-o', '--output'],
+  less: ['-o', '-O', '--log-file', '--LOG-FILE'],
+  info: ['-o', '--output'],
+  base64: ['-o', '--output'],
+});
+const isBehind = (option: string, arg: string, next: string, paths: Paths): boolean =>
+  arg.startsWith(option) && paths.isVitalFile(arg === option ? next : arg.slice(option.length).replace(/^=/, ''));
+
 /** Whether a program that is no known reader has a vital path among its words. */
 export function changesVital({ program, args, paths }: Called & { readonly paths: Paths }): boolean {
+  const writes = WRITES_BEHIND[program];
+  if (writes?.some((option) => args.some((arg, at) => isBehind(option, arg, args[at + 1] ?? '', paths)))) return true;
   if (READERS.has(program) || OWN_RULES.has(program)) return false;
   if (program === 'git' && GIT_READS.has(verbOfGit(args) ?? 'help'))
     return args.some(
@@ -145,8 +157,17 @@ const AWK_WRITES = />{1,2}\s{0,8}"([^"\n]{1,512})"/g;
 export function filesMade({ program, args }: Called): readonly string[] {
   if (program === 'sed' || program === 'gsed')
     return args.flatMap((arg) => filesWritten(arg.replace(/^-[a-zA-Z]{0,8}e|^--expression=/, '')));
-  if (/^[gm]?awk$/.test(program))
-    return args.flatMap((arg) => [...arg.matchAll(AWK_WRITES)].map(([, file = '']) => file));
+  if (/^[gm]?awk$/.test(program)) {
+    const inPlace = args.some(
+      (arg, at) => /^(?:-i|--include[= ]?)?inplace$/.test(arg) && (arg !== 'inplace' || at > 0),
+    );
+    if (inPlace) return args.filter((arg) => !arg.startsWith('-'));
+    // `print > f`: the file is the value of a variable.
+    const named = args.some((arg) => />\s{0,8}[A-Za-z_(]/.test(arg))
+      ? args.flatMap((arg) => /^(?:-v)?[A-Za-z_]\w{0,63}=(.{1,512})$/s.exec(arg)?.[1] ?? [])
+      : [];
+    return [...named, ...args.flatMap((arg) => [...arg.matchAll(AWK_WRITES)].map(([, file = '']) => file))];
+  }
   return [];
 }
 
