@@ -22,6 +22,7 @@ export const CONSOLE_ROUTES = [
   'GET /hil/:id/modify',
   'POST /hil/:id/approve',
   'POST /hil/:id/deny',
+  'POST /hil/:id/modify/more',
   'POST /hil/:id/modify/preview',
   'POST /hil/:id/modify',
   'POST /hil/:id/assign',
