@@ -25,6 +25,8 @@ export interface RelayOptions {
   readonly from: (tenant: string | null) => string;
 }
 
+/** Why a stream is cut that nobody seems to read. */
+const UNREAD = new Error('nobody reads it');
 /** Open streams of one kind of one session: a few pages. */
 const PLACES = 8;
 /** How often an open stream looks whether its session still stands, and whether anybody reads it. */
@@ -75,12 +77,12 @@ export function relay(
     const ended = new AbortController();
     streams.add(ended);
     const [oldest] = streams;
-    if (streams.size > PLACES) oldest?.abort();
+    if (streams.size > PLACES) oldest?.abort(UNREAD);
     let readAtMs = performance.now();
     let isLooking = false;
     const watch = setInterval(() => {
       if (reply.raw.writableLength === 0) readAtMs = performance.now();
-      else if (performance.now() - readAtMs > limits.drainMs) ended.abort();
+      else if (performance.now() - readAtMs > limits.drainMs) ended.abort(UNREAD);
       if (isLooking) return;
       isLooking = true;
       within(SESSION_EVERY_MS, stands(request), () => new Error('the sessions do not answer'))
@@ -99,8 +101,8 @@ export function relay(
       streams.delete(ended);
       if (streams.size === 0) open.delete(id);
       clearInterval(watch);
-      // Nobody reads on to the end.
-      if (reply.raw.writableLength > 0) reply.raw.destroy();
+      // What is left at any other end is still sent.
+      if (ended.signal.reason === UNREAD && reply.raw.writableLength > 0) reply.raw.destroy();
     });
     reply.raw.on('close', () => ended.abort());
     const since = request.headers['last-event-id'];
