@@ -13,6 +13,7 @@ import { faultIn } from '../domain/policy/validation.js';
 import type { PolicySet } from '../domain/policy/policy-set.js';
 import type { AddedRules } from '../domain/policy/added-rules.js';
 import { CliError } from './errors.js';
+import { ORDINARY_CALL } from '../domain/policy/ordinary-call.js';
 
 /** A policy in a folder, by the name that it has in Gate. */
 export interface FolderPolicy {
@@ -92,19 +93,6 @@ const caseFile = z.array(
   }),
 );
 
-/** What every case starts from: a call in the middle of a working day, of a tool that its operator has classed as harmless. */
-const ORDINARY = {
-  tool_type: 'list_files',
-  agent_history: { last_tool: null, recent_sequence: [] },
-  intent_score: 0.1,
-  agent_id: 'acme/files-bot',
-  agent_kind: 'mcp',
-  method: 'call_tool',
-  current_time: '2026-11-18T10:00:00.000Z',
-  recent_request_count: 1,
-  arguments: {},
-};
-
 export interface CaseResult {
   readonly file: string;
   readonly description: string;
@@ -145,7 +133,7 @@ export async function casesOf(
     const read = caseFile.safeParse(parse(await readFile(file, 'utf8')));
     if (!read.success) throw new CliError(`${file} is no file of cases: ${z.prettifyError(read.error)}`, 2);
     for (const { description, input, classed, expected } of read.data) {
-      const whole = { ...ORDINARY, ...input };
+      const whole = { ...ORDINARY_CALL, ...input };
       const classes = classed === 'none' ? {} : { tool_classes: { [whole.tool_type]: { class: classed } } };
       const call = policyInput.safeParse({ ...whole, ...classes });
       results.push({

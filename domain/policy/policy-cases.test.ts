@@ -12,19 +12,8 @@ import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js'
 import { loadPolicySet } from '../../adapters/policy/load-policy-set.js';
 import { ENTRYPOINT } from './policy-files.js';
 import { readersOf } from '../../adapters/policy/argument-readers.js';
+import { ORDINARY_CALL } from './ordinary-call.js';
 
-/** The call that every case starts from (policies/README.md); a case states the differences. */
-const ORDINARY = {
-  tool_type: 'list_files',
-  agent_history: { last_tool: null, recent_sequence: [] },
-  intent_score: 0.1,
-  agent_id: 'acme/files-bot',
-  agent_kind: 'mcp',
-  method: 'call_tool',
-  current_time: '2026-11-18T10:00:00.000Z',
-  recent_request_count: 1,
-  arguments: {},
-};
 /** Classes the tool, so that a case tests the other rules; `classed: none` leaves the tool to its name. */
 const classedAs = (tool: unknown, classed: ToolClass | 'none') =>
   classed === 'none' ? {} : { tool_classes: { [String(tool)]: { class: classed } } };
@@ -85,7 +74,7 @@ describe.each(files)('policies/cases/%s', (file) => {
   it.each(cases.map((one) => [one.description, one] as const))(
     '%s',
     (_description, { input, without, classed, expected }) => {
-      const whole = { ...ORDINARY, ...input };
+      const whole = { ...ORDINARY_CALL, ...input };
       const call = Object.fromEntries(
         Object.entries({ ...whole, ...classedAs(whole.tool_type, classed) }).filter(
           ([field]) => !without?.includes(field),
@@ -133,7 +122,7 @@ const namesOfServers = z.array(
 describe(`policies/cases/${NAMES_OF_SERVERS}`, () => {
   const servers = namesOfServers.parse(parse(readFileSync(join(directory, 'cases', NAMES_OF_SERVERS), 'utf8')));
   const tierOf = (tool_type: string, more: object = {}) =>
-    policies.judge({ ...ORDINARY, arguments: { amount: 1_000 }, tool_type, ...more }).tier;
+    policies.judge({ ...ORDINARY_CALL, arguments: { amount: 1_000 }, tool_type, ...more }).tier;
 
   it.each(servers.map((one) => [one.server, one] as const))('%s', (_server, { runs, waits, denied }) => {
     const expected = { green: runs, yellow: waits, red: denied };
@@ -178,7 +167,7 @@ describe('what a name says, kept from call to call', () => {
   ];
 
   it.each(names)('is what the rules read in it: %s', (tool_type) => {
-    const call = { ...ORDINARY, tool_type, agent_history: { last_tool: 'read_secret', recent_sequence } };
+    const call = { ...ORDINARY_CALL, tool_type, agent_history: { last_tool: 'read_secret', recent_sequence } };
     for (let time = 0; time < 2; time += 1) {
       const { decision, unknownTool } = policies.judge(call);
       const { reasons: deny, review_reasons: review } = decision;
@@ -189,7 +178,7 @@ describe('what a name says, kept from call to call', () => {
   it('is taken from no caller', () => {
     const forged = { delete_file: { readable: true }, wire_transfer: { readable: true } };
     for (const tool_type of ['delete_file', 'wire_transfer'])
-      expect(policies.evaluate({ ...ORDINARY, tool_type, names_say: forged }).allow).toBe(false);
+      expect(policies.evaluate({ ...ORDINARY_CALL, tool_type, names_say: forged }).allow).toBe(false);
   });
 });
 
