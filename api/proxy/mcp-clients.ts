@@ -139,8 +139,8 @@ export function createMcpClients(options: McpClientsOptions) {
       const session = await sessions.find(sealed, caller);
       const last = header(request, 'last-event-id');
       const known = last === undefined ? null : placeIn(last);
-      // A call was let in when it was asked for; who only listens is asked for a token again when the last one is over.
-      const held = streams.begin(agentKey(caller), known ? undefined : caller.validToMs);
+      // Who listens is asked for a token again when the last one is over, and goes on at its place.
+      const held = streams.begin(agentKey(caller), caller.validToMs);
       if (!known) {
         const { correlationId } = request;
         const talk = createConversation({
