@@ -5,8 +5,9 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { opaCompiler } from '../adapters/policy/opa-compiler.js';
+import { openTemplates } from '../adapters/policy/template-files.js';
 import { openPolicyStore } from '../adapters/policy/policy-store.js';
-import { POLICY_LAYOUT, shippedPolicyDirectory } from '../adapters/policy/policy-sources.js';
+import { shippedPolicyDirectory } from '../adapters/policy/policy-sources.js';
 import { createPolicyService } from '../api/policy/app.js';
 import { openManagement } from '../api/policy/management.js';
 import { findOpa } from '../stack/programs/find-program.js';
@@ -16,7 +17,7 @@ import { applied, type AskPolicies, planOf } from './policy-plan.js';
 const floor = await shippedFloor();
 const compiler = opaCompiler({
   find: () => findOpa({ onProgress: () => undefined }),
-  capabilities: join(shippedPolicyDirectory(), POLICY_LAYOUT.capabilities),
+  directory: shippedPolicyDirectory(),
 });
 const rego = (rule: string): string => `package gate.authz\n\nimport rego.v1\n\n${rule}\n`;
 const CEILING = rego('deny contains "Violation: ceiling" if input.arguments.amount > data.gate.ceilings.most');
@@ -76,6 +77,7 @@ describe('a folder of policies and a server', () => {
     const management = await openManagement({
       floor,
       store,
+      templates: openTemplates(),
       compiler,
       ledger: { append: () => Promise.reject(new Error('none here')) },
       log: pino({ level: 'silent' }),

@@ -1,6 +1,5 @@
 import { writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
-import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { PolicyCompiler } from '../domain/policy/compiler.js';
 import { oneLine } from '../domain/printable.js';
@@ -113,14 +112,13 @@ export function registerPolicy(program: Command): void {
 
 /** OPA on this machine, with the functions that the rules of Gate may use. */
 async function localCompiler(): Promise<PolicyCompiler> {
-  const [{ opaCompiler }, { findOpa }, { POLICY_LAYOUT, shippedPolicyDirectory }] = await Promise.all([
+  const [{ opaCompiler }, { findOpa }, { shippedPolicyDirectory }] = await Promise.all([
     import('../adapters/policy/opa-compiler.js'),
     import('../stack/programs/find-program.js'),
     import('../adapters/policy/policy-sources.js'),
   ]);
-  const capabilities = join(shippedPolicyDirectory(), POLICY_LAYOUT.capabilities);
   const program = findOpa({ onProgress: (line) => void process.stderr.write(`${line}\n`) });
-  return opaCompiler({ find: () => program, capabilities });
+  return opaCompiler({ find: () => program, directory: shippedPolicyDirectory() });
 }
 
 async function engine(): Promise<AskPolicies> {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { jsonObject } from './json.js';
 import { storableString } from './storable.js';
 import { policyInput } from './policy.js';
 
@@ -43,6 +44,7 @@ export const policyEventKind = z.enum([
   'policy.activated',
   'policy.deactivated',
   'policy.deleted',
+  'policy.installed_from_template',
 ]);
 export type PolicyEventKind = z.infer<typeof policyEventKind>;
 
@@ -77,7 +79,13 @@ export const policyVersions = z.object({ versions: z.array(policyVersion) });
 
 export const policyDiff = z.object({ name: z.string(), from: z.int(), to: z.int(), diff: z.string() });
 
-const place = { message: z.string(), line: z.int().optional(), column: z.int().optional() };
+const place = {
+  message: z.string(),
+  line: z.int().optional(),
+  column: z.int().optional(),
+  /** Where in a document, as a JSON pointer (RFC 6901). */
+  pointer: z.string().optional(),
+};
 /** `formatted` is the body in OPA's form, where that is another one; `warnings` do not keep it from being stored. */
 export const validatedPolicy = z.object({
   ok: z.boolean(),
@@ -90,13 +98,43 @@ export type ValidatedPolicy = z.infer<typeof validatedPolicy>;
 export const changedCategory = z.object({ changed: z.int(), skipped: z.int(), results: z.array(mutatedPolicy) });
 export type ChangedCategory = z.infer<typeof changedCategory>;
 
-export const policyBatch = z.strictObject({
-  candidate_rego: policyBody,
-  candidate_name: policyName,
+const tried = {
   mode: z.enum(['add', 'replace']).default('add'),
   replace_rule_name: policyName.optional(),
   inputs: z.array(policyInput),
+};
+export const policyBatch = z.strictObject({ candidate_rego: policyBody, candidate_name: policyName, ...tried });
+
+/** What the rules of a template are set to; what is not said is as the template has it. */
+const parameters = jsonObject.optional();
+export const installTemplate = z.strictObject({ parameters, ...by });
+export type InstallTemplate = z.infer<typeof installTemplate>;
+export const templateLab = z.strictObject({ parameters, ...tried });
+
+/** A template as its header says it. */
+export const templateFacts = z.object({
+  name: z.string(),
+  content_type: z.literal('rego'),
+  domain: z.string(),
+  severity: z.enum(['low', 'medium', 'high', 'critical']),
+  frameworks: z.array(z.string()),
+  tags: z.array(z.string()),
+  tier: z.enum(['deny', 'review', 'mixed']),
+  tool_surface: z.array(z.string()),
+  summary: z.string(),
 });
+export type TemplateFacts = z.infer<typeof templateFacts>;
+/** `installed`: a policy of that name is in force. */
+export const shownTemplate = templateFacts.extend({ installed: z.boolean() });
+export type ShownTemplate = z.infer<typeof shownTemplate>;
+export const templateList = z.array(shownTemplate);
+/** `parameters` is their JSON Schema, with the defaults; null where there are none. */
+export const templateFile = shownTemplate.extend({
+  body: z.string(),
+  body_sha256: z.string(),
+  parameters: jsonObject.nullable(),
+});
+export type TemplateFile = z.infer<typeof templateFile>;
 
 const judged = z.object({ allow: z.boolean(), reasons: z.array(z.string()), review_reasons: z.array(z.string()) });
 export const batchDiff = z.enum([

@@ -170,6 +170,8 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
   'policy.activated': 'A policy came into force. Its sidecar has the reason.',
   'policy.deactivated': 'A policy is no longer in force. Its sidecar has the reason.',
   'policy.deleted': 'A policy was deleted; its versions and its name stay. Its sidecar has the reason.',
+  'policy.installed_from_template':
+    'A template was put in force as a policy: its first version, or the one that was switched off. Its sidecar has the reason.',
   'identity.svid_issued': null,
   'identity.grant_issued': null,
   'tenant.provisioned': 'A tenant was made; the ledger took note.',

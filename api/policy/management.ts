@@ -7,6 +7,7 @@ import { createPolicyLibrary, type PolicyLibrary } from '../../domain/policy/lib
 import type { PolicyStore } from '../../domain/policy/library-ports.js';
 import { createPolicyOutbox, type PolicyOutbox } from '../../domain/policy/outbox.js';
 import { ORDINARY, type PolicySet } from '../../domain/policy/policy-set.js';
+import type { TemplateCatalogue } from '../../domain/policy/templates.js';
 import { GateError } from '../../domain/errors.js';
 import type { Log } from '../../domain/log.js';
 
@@ -14,6 +15,7 @@ import type { Log } from '../../domain/log.js';
 export interface PolicyManagement {
   readonly library: PolicyLibrary;
   readonly store: PolicyStore;
+  readonly templates: TemplateCatalogue;
   readonly live: LivePolicies;
   readonly outbox: PolicyOutbox;
   /** Judges for people: in threads of its own, so that calls do not wait for it. */
@@ -31,6 +33,7 @@ const PROVER = 'gate/policies';
 export async function openManagement({
   floor,
   store,
+  templates,
   compiler,
   ledger,
   log,
@@ -40,6 +43,7 @@ export async function openManagement({
 }: {
   readonly floor: PolicySet;
   readonly store: PolicyStore;
+  readonly templates: TemplateCatalogue;
   readonly compiler: PolicyCompiler;
   readonly ledger: Ledger;
   readonly log: Log;
@@ -70,6 +74,7 @@ export async function openManagement({
   const library = createPolicyLibrary({
     store,
     compiler,
+    templates,
     floor: { files: floor.files, data: floor.material.data.gate as unknown as JsonObject },
     clock,
     async prove({ wasm }, data) {
@@ -91,6 +96,7 @@ export async function openManagement({
   return {
     library,
     store,
+    templates,
     live,
     outbox,
     trials,

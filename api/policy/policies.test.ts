@@ -8,8 +8,9 @@ import { Registry } from 'prom-client';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { opaCompiler } from '../../adapters/policy/opa-compiler.js';
 import { loadPolicySet } from '../../adapters/policy/load-policy-set.js';
+import { openTemplates } from '../../adapters/policy/template-files.js';
 import { openPolicyStore } from '../../adapters/policy/policy-store.js';
-import { POLICY_LAYOUT, shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
+import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
 import type { StoreTarget } from '../../adapters/store/database.js';
 import { sha256Hex } from '../../domain/crypto/digest.js';
 import type { PolicyStore } from '../../domain/policy/library-ports.js';
@@ -24,7 +25,7 @@ const directory = shippedPolicyDirectory();
 const floor = await loadPolicySet({ directory });
 const compiler = opaCompiler({
   find: () => findOpa({ onProgress: () => undefined }),
-  capabilities: join(directory, POLICY_LAYOUT.capabilities),
+  directory,
 });
 const by = { reason: 'ticket 12', actor_sub: 'ada', actor_idp: 'https://idp.example' };
 const rego = (...rules: string[]): string => `package gate.authz\n\nimport rego.v1\n\n${rules.join('\n\n')}\n`;
@@ -83,6 +84,7 @@ async function replica(target: StoreTarget, over: Partial<PolicyStore> = {}): Pr
   const management = await openManagement({
     floor,
     store,
+    templates: openTemplates(),
     compiler,
     ledger: {
       append: async (given) => {

@@ -2,6 +2,7 @@ import type {
   ChangedCategory,
   ChangePolicyState,
   CreatePolicy,
+  InstallTemplate,
   MutatedPolicy,
   PolicyEventKind,
   PolicyReason,
@@ -25,11 +26,13 @@ import {
 } from './library-ports.js';
 import { headerOf } from './policy-header.js';
 import type { PolicyFile } from './policy-files.js';
+import type { Template, TemplateCatalogue } from './templates.js';
 import { faultIn } from './validation.js';
 
 export interface LibraryOptions {
   readonly store: PolicyStore;
   readonly compiler: PolicyCompiler;
+  readonly templates: Pick<TemplateCatalogue, 'parametersOf'>;
   /** The rules that ship: their names, and what stands in their data. */
   readonly floor: { readonly files: readonly PolicyFile[]; readonly data: JsonObject };
   /** Resolves when the module judges ordinary calls; rejects with `policy_invalid` where it does not. */
@@ -41,8 +44,6 @@ export interface LibraryOptions {
 
 /** Changes at once of others, after which a change is given up. */
 const ATTEMPTS = 5;
-/** The form of what is compiled; another one compiles everything anew. */
-const SOURCES_FORM = 1;
 const USUAL_NAME = /^[a-z0-9_]+\.(?:rego|json)$/;
 
 /** A change before it is known which version it becomes. */
@@ -59,7 +60,7 @@ interface Planned {
  * anything is stored, and stored in one transaction with its row for the ledger. A change that does not compile changes nothing. `tenant` is
  * EVERYBODY, or the one whose copy is meant.
  */
-export function createPolicyLibrary({ store, compiler, floor, prove, changed, clock }: LibraryOptions) {
+export function createPolicyLibrary({ store, compiler, templates, floor, prove, changed, clock }: LibraryOptions) {
   const shipped = new Set(floor.files.map(({ name }) => name));
 
   async function mutate(
@@ -121,15 +122,22 @@ export function createPolicyLibrary({ store, compiler, floor, prove, changed, cl
       bodies.get(keyOf(policy)) ?? (await textOf(policy.tenant, policy.name, policy.current_version));
     const scopes =
       tenant === EVERYBODY
-        ? [EVERYBODY, ...new Set(next.map((one) => one.tenant).filter((one) => one !== EVERYBODY))]
+        ? [EVERYBODY, ...new Set(next.map((one) => one.tenant).filter((one) => one !== EVERYBODY && hasOwn(next, one)))]
         : [tenant];
     const sets: { tenant: string; set: StoredSet | null }[] = [];
+    const shared = await compiler.shared();
     const modules = new Map<string, StoredModule>();
     for (const scope of scopes) {
       const before = inForce(policies, scope);
       const after = inForce(next, scope);
-      if (sameFiles(before, after)) continue;
-      const set = await setOf(scope, after, bodyOf, `${at.slice(0, 10)}.${generation + 1}`);
+      const [had, has] = [hasOwn(policies, scope), hasOwn(next, scope)];
+      if (had === has && sameFiles(before, after)) continue;
+      // A tenant without copies has what holds for everybody.
+      if (scope !== EVERYBODY && !has) {
+        sets.push({ tenant: scope, set: null });
+        continue;
+      }
+      const set = await setOf(scope, after, bodyOf, shared, `${at.slice(0, 10)}.${generation + 1}`);
       sets.push({ tenant: scope, set });
       const sources = set?.sources_sha256 ?? null;
       if (set === null || sources === null) continue;
@@ -154,8 +162,22 @@ export function createPolicyLibrary({ store, compiler, floor, prove, changed, cl
     return { sources_sha256, wasm, wasm_sha256: sha256Hex(wasm), opa_version: await compiler.version() };
   }
 
+  /** The parameters of a template as the document that its rules read. Throws `policy_invalid` where its schema does not have them so. */
+  async function documentOf(rule: string, parameters: JsonObject) {
+    const mount = rule.replace(/\.rego$/, '');
+    const document = {
+      name: `${mount}.json`,
+      content_type: 'json',
+      body: `${JSON.stringify(parameters, null, 2)}\n`,
+    } as const;
+    if ((await templates.parametersOf(mount)) === null)
+      throw invalid({ message: `${rule} has no parameters`, file: null, line: null, column: null });
+    await assertValid(document);
+    return { ...document, data: { [mount]: parameters } };
+  }
+
   const assertValid = async (policy: ValidatePolicy): Promise<void> => {
-    const { fault: found } = await faultIn(policy, compiler, floor.data);
+    const { fault: found } = await faultIn(policy, compiler, floor.data, templates);
     if (found) throw invalid(found);
   };
 
@@ -191,7 +213,7 @@ export function createPolicyLibrary({ store, compiler, floor, prove, changed, cl
 
   return {
     async validate(asked: ValidatePolicy): Promise<ValidatedPolicy> {
-      const { fault: found, formatted } = await faultIn(asked, compiler, floor.data);
+      const { fault: found, formatted } = await faultIn(asked, compiler, floor.data, templates);
       const warnings = USUAL_NAME.test(asked.name)
         ? []
         : [`${asked.name} is an unusual name: use lower-case letters, digits and _`];
@@ -212,8 +234,7 @@ export function createPolicyLibrary({ store, compiler, floor, prove, changed, cl
               'policy_exists',
               `${name} is taken${before.deleted_at === null ? '' : ': it was deleted'}`,
             );
-          const header = headerOf(content_type === 'rego' ? body : '');
-          const after = { tenant, name, content_type, active, body_sha256: sha256Hex(body), header, deleted_at: null };
+          const after = made(tenant, { name, content_type, body, active });
           return [{ before: null, after, body, kind: 'policy.created' }];
         }),
       );
@@ -262,6 +283,41 @@ export function createPolicyLibrary({ store, compiler, floor, prove, changed, cl
       );
     },
 
+    /**
+     * Puts a template in force, its parameters with it. A policy of its name that was switched off is switched on with the text that it has.
+     * Refused where there is one in force, and where one was deleted.
+     */
+    async install(tenant: string, { facts, body }: Template, asked: InstallTemplate): Promise<MutatedPolicy> {
+      const { name } = facts;
+      const { parameters, ...by } = asked;
+      const document = parameters && (await documentOf(name, parameters));
+      const changes = await mutate(tenant, by, (catalogue) => {
+        const own = named(catalogue, tenant, name);
+        const now = own ?? named(catalogue, EVERYBODY, name);
+        if (now?.active) throw new GateError('policy_exists', `${name} is in force already`);
+        const kind = 'policy.installed_from_template' as const;
+        const rule: Planned = own
+          ? { before: undeleted(own), after: { ...own, active: true }, body: null, kind }
+          : { before: null, after: made(tenant, { name, content_type: 'rego', body, active: true }), body, kind };
+        if (now) undeleted(now);
+        return document ? [documentChange(catalogue, tenant, document), rule] : [rule];
+      });
+      return changes.find((change) => change.name === name) as MutatedPolicy;
+    },
+
+    /** The whole catalogue, into a store that never held a policy; otherwise nothing. */
+    seed: (all: readonly Template[], active: boolean): Promise<readonly MutatedPolicy[]> =>
+      mutate(EVERYBODY, BOOTSTRAP, ({ generation, policies }) =>
+        generation > 0 || policies.length > 0
+          ? []
+          : all.map(({ facts: { name }, body }) => ({
+              before: null,
+              after: made(EVERYBODY, { name, content_type: 'rego', body, active }),
+              body,
+              kind: 'policy.created',
+            })),
+      ),
+
     /** All policies of a domain at once. Those that are there already, and the rules that ship, stay as they are. */
     async setCategory(tenant: string, domain: string, active: boolean, asked: PolicyReason): Promise<ChangedCategory> {
       let skipped = 0;
@@ -280,9 +336,20 @@ export function createPolicyLibrary({ store, compiler, floor, prove, changed, cl
     /** The module and data of what would be in force with another file, stored nowhere. Throws `policy_invalid`. */
     async candidate(
       tenant: string,
-      { name, body, instead }: { readonly name: string; readonly body: string; readonly instead: string | null },
+      {
+        name,
+        body,
+        instead,
+        parameters,
+      }: {
+        readonly name: string;
+        readonly body: string;
+        readonly instead: string | null;
+        readonly parameters?: JsonObject | undefined;
+      },
     ): Promise<{ readonly wasm: Uint8Array; readonly data: JsonObject; readonly files: StoredSet['files'] }> {
       await assertValid({ name, content_type: 'rego', body });
+      const document = parameters && (await documentOf(name, parameters));
       const catalogue = await store.catalogue();
       if (instead !== null) found(catalogue, tenant, instead);
       const kept = inForce(catalogue.policies, tenant).filter((policy) => policy.name !== instead);
@@ -304,15 +371,58 @@ export function createPolicyLibrary({ store, compiler, floor, prove, changed, cl
       const bodyOf = async (policy: StoredPolicy): Promise<string> =>
         policy === added ? body : textOf(policy.tenant, policy.name, policy.current_version);
       const files = [...kept, added].toSorted(byName);
-      const set = (await setOf(tenant, files, bodyOf, 'candidate')) as StoredSet & { readonly sources_sha256: string };
+      const shared = await compiler.shared();
+      const set = (await setOf(tenant, files, bodyOf, shared, 'candidate')) as StoredSet & {
+        readonly sources_sha256: string;
+      };
       const { sources_sha256: sources } = set;
       const { wasm } = (await store.module(sources)) ?? (await compiled(sources, files, bodyOf));
-      return { wasm, data: set.data, files: set.files };
+      return { wasm, data: { ...set.data, ...document?.data }, files: set.files };
     },
   };
 }
 
 export type PolicyLibrary = ReturnType<typeof createPolicyLibrary>;
+
+/** Who seeds. */
+const BOOTSTRAP: PolicyReason = {
+  reason: 'the templates that ship, at the first start',
+  actor_sub: 'bootstrap',
+  actor_idp: 'system',
+};
+
+/** A policy that was not there before. */
+const made = (
+  tenant: string,
+  { name, content_type, body, active }: Pick<CreatePolicy, 'name' | 'content_type' | 'body' | 'active'>,
+): Planned['after'] => ({
+  tenant,
+  name,
+  content_type,
+  active,
+  body_sha256: sha256Hex(body),
+  header: headerOf(content_type === 'rego' ? body : ''),
+  deleted_at: null,
+});
+
+/** A document of parameters, new or over what the tenant has. */
+function documentChange(
+  catalogue: Catalogue,
+  tenant: string,
+  { name, body }: { readonly name: string; readonly body: string },
+): Planned {
+  const own = named(catalogue, tenant, name);
+  const after = made(tenant, { name, content_type: 'json', body, active: true });
+  return { before: own && undeleted(own), after, body, kind: own ? 'policy.updated' : 'policy.created' };
+}
+
+function undeleted(policy: StoredPolicy): StoredPolicy {
+  if (policy.deleted_at === null) return policy;
+  throw new GateError('policy_exists', `${policy.name} is taken: it was deleted`);
+}
+
+const hasOwn = (policies: readonly StoredPolicy[], tenant: string): boolean =>
+  policies.some((policy) => policy.tenant === tenant && policy.deleted_at === null);
 
 const keyOf = ({ tenant, name, current_version }: StoredPolicy): string =>
   JSON.stringify([tenant, name, current_version]);
@@ -349,6 +459,7 @@ async function setOf(
   tenant: string,
   files: readonly StoredPolicy[],
   bodyOf: (policy: StoredPolicy) => Promise<string>,
+  shared: string,
   version: string,
 ): Promise<StoredSet | null> {
   const rules = files.filter(({ content_type: type }) => type === 'rego');
@@ -359,13 +470,15 @@ async function setOf(
   const data: Record<string, Json> = {};
   for (const document of documents)
     data[document.name.slice(0, -'.json'.length)] = JSON.parse(await bodyOf(document)) as Json;
-  const sources = { form: SOURCES_FORM, files: rules.map(({ name, body_sha256 }) => ({ name, body_sha256 })) };
+  // What is shared with a newer Gate compiles everything anew.
+  const sources = { shared, files: rules.map(({ name, body_sha256 }) => ({ name, body_sha256 })) };
   return { tenant, version, files: files.map(fileOf), data, sources_sha256: canonicalDigest(sources) };
 }
 
 /** A fault as answers tell it. */
-export const placed = ({ message, line, column }: PolicyFault) => ({
+export const placed = ({ message, line, column, pointer }: PolicyFault) => ({
   message,
+  ...(pointer !== undefined && { pointer }),
   ...(line !== null && { line }),
   ...(column !== null && { column }),
 });
