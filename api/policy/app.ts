@@ -12,6 +12,7 @@ import { policyChangeRoutes } from './routes/changes.js';
 import { evaluateRoutes } from './routes/evaluate.js';
 import { evaluateEgressRoutes } from './routes/evaluate-egress.js';
 import { policyRoutes } from './routes/policies.js';
+import { policyStudyRoutes } from './routes/studies.js';
 import { policyTrialRoutes } from './routes/trials.js';
 
 export interface PolicyServiceOptions {
@@ -66,5 +67,6 @@ export function createPolicyService(options: PolicyServiceOptions): Service {
   policyRoutes(service.app, policies, management);
   policyChangeRoutes(service.app, management);
   policyTrialRoutes(service.app, management);
+  policyStudyRoutes(service.app, policies, management);
   return service;
 }
