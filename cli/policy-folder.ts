@@ -130,6 +130,7 @@ const NOTHING_STORED = {
   generation: () => Promise.resolve(0),
   sets: () => Promise.resolve({ generation: 0, sets: [] }),
   module: () => Promise.resolve(null),
+  pastSet: () => Promise.resolve(null),
 };
 
 /** Each case judged by the floor and these rules. */

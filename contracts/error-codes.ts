@@ -473,6 +473,12 @@ export const ERROR_CODES = {
     meaning:
       'The policy has another version by now; `policy` is what it is. Look at it, then send the change again with that version.',
   },
+  bundle_gone: {
+    status: 409,
+    retry: 'no',
+    meaning:
+      'The rules that the call was judged by are not here any more: the rules that ship were others then, or the store does not have that set. Judging it by the rules of now is another question (`POST /policies/explain`, `POST /evaluate`).',
+  },
   policy_compiler_unavailable: {
     status: 503,
     retry: 'after_wait',

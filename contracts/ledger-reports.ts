@@ -291,5 +291,11 @@ export const recordedPolicyInput = z.object({
   input: jsonObject.nullable(),
   /** What policy said then. */
   decision: jsonObject.nullable(),
+  /** The whole request, where it is a batch: policy judges each call of one by itself. `null` for others, and when it was purged. */
+  request: jsonObject.nullable(),
+  /** What the row of the verdict says; `null` without one. */
+  verdict: jsonObject.nullable(),
+  /** Whether inspection answered, what it said, and why; `null` without a row of it. */
+  inspection: jsonObject.nullable(),
 });
 export type RecordedPolicyInput = z.infer<typeof recordedPolicyInput>;

@@ -13,6 +13,7 @@ import { evaluateRoutes } from './routes/evaluate.js';
 import { evaluateEgressRoutes } from './routes/evaluate-egress.js';
 import { policyRoutes } from './routes/policies.js';
 import { policyTemplateRoutes } from './routes/templates.js';
+import { policyStudyRoutes } from './routes/studies.js';
 import { policyTrialRoutes } from './routes/trials.js';
 
 export interface PolicyServiceOptions {
@@ -68,5 +69,6 @@ export function createPolicyService(options: PolicyServiceOptions): Service {
   policyChangeRoutes(service.app, management);
   policyTrialRoutes(service.app, management);
   policyTemplateRoutes(service.app, management);
+  policyStudyRoutes(service.app, policies, management);
   return service;
 }

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../contracts/json.js';
 import type { Ledger } from '../../contracts/ledger.js';
 import { createLivePolicies, type LivePolicies } from '../../adapters/policy/live-policies.js';
+import { createStudies, type Studies } from '../../adapters/policy/studies.js';
 import { createLocalEvaluator, type LocalEvaluator } from '../../adapters/policy/local-evaluator.js';
 import type { PolicyCompiler } from '../../domain/policy/compiler.js';
 import { createPolicyLibrary, type PolicyLibrary } from '../../domain/policy/library.js';
@@ -20,6 +21,7 @@ export interface PolicyManagement {
   readonly outbox: PolicyOutbox;
   /** Judges for people: in threads of its own, so that calls do not wait for it. */
   readonly trials: Pick<LocalEvaluator, 'judgeAll'>;
+  readonly studies: Studies;
   /** Watches the store and sends rows from now on. */
   begin(): void;
   close(): Promise<void>;
@@ -71,6 +73,7 @@ export async function openManagement({
     ...(lookMs !== undefined && { lookMs }),
   });
   const trials = createLocalEvaluator(floor, undefined, { limitMs: TRIAL_LIMIT_MS, threads: 1 });
+  const studies = createStudies(floor);
   const library = createPolicyLibrary({
     store,
     compiler,
@@ -100,6 +103,7 @@ export async function openManagement({
     live,
     outbox,
     trials,
+    studies,
     begin() {
       live.begin();
       outbox.begin();
@@ -108,6 +112,7 @@ export async function openManagement({
       live.close();
       await outbox.close();
       await trials.close();
+      await studies.close();
     },
   };
 }

@@ -61,6 +61,9 @@ interface Said {
   readonly versions: { readonly version: number }[];
   readonly results: { readonly diff: string }[];
   readonly diff: string;
+  readonly forensic_event: object;
+  readonly differences: number;
+  readonly difference: { readonly at: string; readonly recorded: string; readonly now: string } | null;
 }
 interface Replica {
   readonly store: PolicyStore;
@@ -261,6 +264,95 @@ describe.each(['SQLite', 'Postgres'] as const)('policies of operators, on %s', (
     await eventually('what was stored is there', async () =>
       (await gate.store.versions('', 'a.rego')).every(({ chain_seq: seq }) => seq !== null),
     );
+  });
+
+  it('derive a past verdict again by the rules that it was judged by, and say where these are gone', async () => {
+    const gate = await replica(places()[kind]);
+    const post = (name: string, body: string) =>
+      gate.ask('POST', '/policies', { name, content_type: name.endsWith('.json') ? 'json' : 'rego', body, ...by });
+    await post('ceilings.json', '{"most": 10}');
+    await post(
+      'ceiling.rego',
+      rego('deny contains "Violation: ceiling" if input.arguments.amount > data.gate.ceilings.most'),
+    );
+    const input = call('list_files', { arguments: { amount: 11 }, agent_id: 'acme/bot', tenant: 'acme' });
+    const { forensic_event: event, ...then } = await gate.judge('list_files', input);
+    expect(then).toMatchObject({ allow: false, reasons: ['Violation: ceiling'] });
+    const verdict = {
+      tier: 'red',
+      outcome: 'deny',
+      would: null,
+      layer: 'policy',
+      mode: 'enforce',
+      reasons: then.reasons,
+      review_reasons: [],
+    };
+    const inspection = { available: true, authorized: true, reasoning: 'nothing found' };
+    const recorded = { input, decision: { ...then, event }, verdict, inspection };
+    const replay = async (more: object = {}) =>
+      (await gate.ask('POST', '/policies/replay', { ...recorded, ...more })).body;
+    // The rules of now say something else, and those of then are derived from what the store keeps.
+    await gate.ask('PUT', '/policies/ceilings.json', { body: '{"most": 99}', expected_current_version: 1, ...by });
+    await gate.ask('DELETE', '/policies/ceiling.rego', { expected_current_version: 1, ...by });
+    expect((await gate.judge('list_files', input)).allow).toBe(true);
+    expect(await replay()).toEqual({
+      policy_bundle: then.policy_bundle,
+      compared: 13,
+      differences: 0,
+      difference: null,
+    });
+    // Each kind of row that was changed is found, the first of them is named.
+    expect((await replay({ decision: { ...then, allow: true, event } })).difference).toEqual({
+      at: 'policy.evaluated.allow',
+      recorded: 'true',
+      now: 'false',
+    });
+    expect((await replay({ verdict: { ...verdict, tier: 'green' } })).difference?.at).toBe('proxy.verdict.tier');
+    expect((await replay({ inspection: { ...inspection, authorized: false, reasoning: 'harm' } })).difference).toEqual({
+      at: 'proxy.verdict.layer',
+      recorded: '"policy"',
+      now: '"brain"',
+    });
+    expect((await replay({ input: { ...input, arguments: { amount: 10 } } })).differences).toBeGreaterThan(0);
+
+    // A batch is judged call by call, and only with its request.
+    const batch = { ...input, tool_type: 'gate/tools.batch', method: 'gate/tools.batch', arguments: {} };
+    const request = {
+      method: 'gate/tools.batch',
+      params: {
+        contract: 'gate.atomic-tool-call-batch/v1',
+        calls: [
+          { id: 'a', name: 'list_files', arguments: { amount: 1 } },
+          { id: 'b', name: 'list_files', arguments: { amount: 11 } },
+        ],
+      },
+    };
+    const events = { events: [{ ...event, reasons: [], review_reasons: [] }, event] };
+    const ofBatch = { input: batch, decision: { ...then, event: events } };
+    expect(await replay({ ...ofBatch, request })).toMatchObject({ differences: 0 });
+    expect((await replay(ofBatch)).error).toBe('payload_unavailable');
+
+    // Why it was so, by the rules of then and their texts; where they are gone, by those of now, which say so.
+    const why = async (more: object = {}) =>
+      (await gate.ask('POST', '/policies/explain', { ...recorded, ...more })).body;
+    expect(await why()).toMatchObject({
+      tier: 'red',
+      rules: 'then',
+      policy_bundle: then.policy_bundle,
+      spoke: [{ reason: 'Violation: ceiling', rule: { file: 'ceiling.rego', line: 5 }, facts: ['arguments.amount'] }],
+      changes: [{ tier: 'green', facts: [{ name: 'arguments.amount', from: 11, to: 10 }] }],
+      text: expect.stringContaining('arguments.amount (in the call) 10 instead of 11'),
+    });
+    const bundleGone = {
+      ...then,
+      event,
+      policy_bundle: { ...then.policy_bundle, version: '2020-01-01.1', hash_sha256: 'x' },
+    };
+    expect(await why({ decision: bundleGone })).toMatchObject({ tier: 'green', rules: 'now', spoke: [] });
+
+    const gone = { ...then.policy_bundle, hash_sha256: `sha256:${'0'.repeat(64)}` };
+    expect((await replay({ decision: { ...then, policy_bundle: gone } })).error).toBe('bundle_gone');
+    expect((await replay({ decision: { allow: true } })).error).toBe('invalid_request');
   });
 
   it('are refused whole where they do not compile or fit, and what was in force still is', async () => {

@@ -27,6 +27,7 @@ import {
 import { headerOf } from './policy-header.js';
 import type { PolicyFile } from './policy-files.js';
 import type { Template, TemplateCatalogue } from './templates.js';
+import type { RuleText } from './explain/hints.js';
 import { faultIn } from './validation.js';
 
 export interface LibraryOptions {
@@ -332,6 +333,16 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
       });
       return { changed: results.length, skipped, results: [...results] };
     },
+
+    /** The texts of files of a set, each of the tenant or for everybody, as its digest says. */
+    textsOf: (tenant: string, files: StoredSet['files']): Promise<readonly RuleText[]> =>
+      Promise.all(
+        files.map(async ({ name, content_type, version, body_sha256: digest }) => {
+          const own = await store.version(tenant, name, version);
+          const body = own?.body_sha256 === digest ? own.body : await textOf(EVERYBODY, name, version);
+          return { name, content_type, body };
+        }),
+      ),
 
     /** The module and data of what would be in force with another file, stored nowhere. Throws `policy_invalid`. */
     async candidate(
