@@ -12,6 +12,7 @@ import { createPolicyService } from '../api/policy/app.js';
 import { openManagement } from '../api/policy/management.js';
 import { findOpa } from '../stack/programs/find-program.js';
 import { casesOf, faultsOf, readPolicyFolder, rulesOf, shippedFloor } from './policy-folder.js';
+import { parametersIn, trialLines, triedYesterday } from './policy-templates.js';
 import { applied, type AskPolicies, planOf } from './policy-plan.js';
 
 const floor = await shippedFloor();
@@ -131,5 +132,45 @@ describe('a folder of policies and a server', () => {
       await management.close();
       await store.close();
     }
+  });
+});
+
+describe('templates at the command line', () => {
+  const asked: [string, string, object | undefined][] = [];
+  const corpus = ['list_files', 'send_email'].map((tool_type) => ({ input: { tool_type } }));
+  const ask: AskPolicies = async <T>(method: string, path: string, body?: object) => {
+    asked.push([method, path, body]);
+    const judged = { reasons: [], review_reasons: [] };
+    if (path.startsWith('/audit')) return { corpus, total_in_window: 7 } as T;
+    const { inputs = [] } = (body ?? {}) as { inputs?: { tool_type: string }[] };
+    const results = inputs.map((input) => ({
+      correlation_id: 'c',
+      input,
+      before: judged,
+      after: input.tool_type === 'send_email' ? { ...judged, reasons: ['Violation: x'] } : judged,
+      diff: input.tool_type === 'send_email' ? 'allow_to_deny' : 'unchanged',
+    }));
+    return { results } as T;
+  };
+
+  it('are tried over the calls of yesterday with what is to be set', async () => {
+    const parameters = parametersIn(['internal_domains=["acme.example"]', 'most_addresses=5', 'word=acme']);
+    expect(parameters).toEqual({ internal_domains: ['acme.example'], most_addresses: 5, word: 'acme' });
+    for (const wrong of [['x'], ['=1'], ['a=1', 'a=2']]) expect(() => parametersIn(wrong)).toThrow('name=value');
+    const meant = { name: 'pii_egress', parameters, tenant: 'acme' };
+    const trial = await triedYesterday(ask, ask, meant, new Date('2026-11-18T10:00:00Z'));
+    expect(asked.map(([method, path]) => [method, path])).toEqual([
+      [
+        'GET',
+        '/audit/replay/corpus?since=2026-11-17T10%3A00%3A00.000Z&until=2026-11-18T10%3A00%3A00.000Z&limit=5000&tenant_prefix=acme',
+      ],
+      ['POST', '/policies/templates/pii_egress.rego/lab?tenant=acme'],
+    ]);
+    expect(asked[1]?.[2]).toMatchObject({ parameters, inputs: corpus.map(({ input }) => input) });
+    expect(trialLines(trial)).toEqual([
+      '2 of 7 calls from 2026-11-17T10:00:00.000Z to 2026-11-18T10:00:00.000Z: 1 would have been decided otherwise',
+      '  1 ran and would have been denied',
+      '  c send_email: Violation: x',
+    ]);
   });
 });

@@ -611,3 +611,112 @@ describe('data, domains and trials', () => {
     expect((await gate.judge('get_user')).allow).toBe(true);
   });
 });
+
+describe('templates', () => {
+  const PII = '/policies/templates/pii_egress.rego';
+  const letter = {
+    arguments: { to: 'ada@acme.example', body: 'SSN 078-05-1120' },
+    tool_classes: { send_email: { class: 'change' } },
+  };
+  const list = async (gate: Replica, query = '') =>
+    (await gate.ask('GET', `/policies/templates${query}`)).body as unknown as { name: string; installed: boolean }[];
+
+  it('are in force nowhere until one is installed, with its parameters at once', async () => {
+    const gate = await replica(places().SQLite);
+    const before = await list(gate);
+    expect(before.map(({ name }) => name)).toEqual(before.map(({ name }) => name).toSorted());
+    expect(before.find(({ name }) => name === 'pii_egress.rego')).toMatchObject({
+      content_type: 'rego',
+      domain: 'cross-cutting',
+      severity: 'high',
+      tier: 'mixed',
+      frameworks: expect.arrayContaining(['GDPR']),
+      installed: false,
+    });
+    expect((await gate.judge('send_email', letter)).allow).toBe(true);
+
+    const inside = { internal_domains: ['acme.example'] };
+    const installed = await gate.ask('POST', `${PII}/install`, { ...by, parameters: inside });
+    expect(installed).toMatchObject({
+      status: 200,
+      body: { name: 'pii_egress.rego', version: 1, active: true, event_kind: 'policy.installed_from_template' },
+    });
+    expect((await gate.judge('send_email', letter)).allow).toBe(true);
+    const outside = { ...letter, arguments: { ...letter.arguments, to: 'eve@example.com' } };
+    expect((await gate.judge('send_email', outside)).reasons).toEqual([expect.stringContaining('pii_egress')]);
+    expect(await list(gate)).toContainEqual(expect.objectContaining({ name: 'pii_egress.rego', installed: true }));
+    const shown = (await gate.ask('GET', PII)).body as unknown as {
+      body: string;
+      body_sha256: string;
+      parameters: object;
+    };
+    expect(sha256Hex(shown.body)).toBe(shown.body_sha256);
+    expect(shown.parameters).toMatchObject({ properties: { internal_domains: { default: [] } } });
+    await eventually('both rows', () => rows.length === 2);
+    expect(rows.map((row) => [row.event_kind, row.policy_decision?.['name']])).toEqual([
+      ['policy.created', 'pii_egress.json'],
+      ['policy.installed_from_template', 'pii_egress.rego'],
+    ]);
+
+    // Switched off, it keeps its own text when it is installed again.
+    const own = `${shown.body}\n# Ours.\n`;
+    await gate.ask('PUT', '/policies/pii_egress.rego', { body: own, expected_current_version: 1, ...by });
+    expect(await gate.ask('POST', `${PII}/install`, by)).toMatchObject({
+      status: 409,
+      body: { error: 'policy_exists' },
+    });
+    await gate.ask('POST', '/policies/pii_egress.rego/deactivate', { expected_current_version: 2, ...by });
+    expect((await gate.ask('POST', `${PII}/install`, { ...by, parameters: {} })).body).toMatchObject({
+      version: 4,
+      body_sha256: sha256Hex(own),
+    });
+    expect((await gate.judge('send_email', letter)).reasons).toEqual([expect.stringContaining('pii_egress')]);
+    await gate.ask('DELETE', '/policies/pii_egress.rego', { expected_current_version: 4, ...by });
+    expect(await gate.ask('POST', `${PII}/install`, by)).toMatchObject({
+      status: 409,
+      body: { error: 'policy_exists' },
+    });
+  });
+
+  it('have parameters that their schema refuses with the place, whoever writes them; nothing is stored then', async () => {
+    const gate = await replica(places().SQLite);
+    const wrong = { deny_kinds: ['ssn', 'shoe_size'] };
+    const refused = { status: 400, body: { error: 'policy_invalid', pointer: '/deny_kinds/1' } };
+    expect(await gate.ask('POST', `${PII}/install`, { ...by, parameters: wrong })).toMatchObject(refused);
+    const document = { name: 'pii_egress.json', content_type: 'json', body: JSON.stringify(wrong) };
+    expect(await gate.ask('POST', '/policies', { ...document, ...by })).toMatchObject(refused);
+    expect((await gate.ask('POST', '/policies/validate', document)).body).toMatchObject({
+      ok: false,
+      error: { pointer: '/deny_kinds/1' },
+    });
+    expect(
+      (await gate.ask('POST', '/policies/validate', { ...document, body: '{"most_adresses": 3}' })).body,
+    ).toMatchObject({ ok: false, error: { message: expect.stringContaining('most_adresses'), pointer: '' } });
+    expect(await list(gate)).not.toContainEqual(expect.objectContaining({ installed: true }));
+    expect((await gate.ask('GET', '/policies/pii_egress.json')).status).toBe(404);
+    expect((await gate.ask('POST', '/policies/templates/none.rego/install', by)).status).toBe(404);
+    for (const name of ['pii_egress', 'pii_egress.json', '..%2fdata.rego', 'a%5cb.rego'])
+      expect([name, (await gate.ask('GET', `/policies/templates/${name}`)).status]).toEqual([name, 400]);
+  });
+
+  it('are tried over calls of before, with parameters, and stay where they are', async () => {
+    const gate = await replica(places().SQLite);
+    const inputs = [
+      call('send_email', letter),
+      call('send_email', { ...letter, arguments: { to: 'eve@example.com' } }),
+    ];
+    const lab = async (more: object) => gate.ask('POST', `${PII}/lab`, { inputs, ...more });
+    expect((await lab({})).body.results.map(({ diff }) => diff)).toEqual(['allow_to_deny', 'unchanged']);
+    const inside = await lab({ parameters: { internal_domains: ['acme.example'] } });
+    expect(inside.body.results.map(({ diff }) => diff)).toEqual(['unchanged', 'unchanged']);
+    expect(await lab({ parameters: { internal_domains: 'acme.example' } })).toMatchObject({
+      status: 400,
+      body: { candidate_compile_ok: false, pointer: '/internal_domains' },
+    });
+    expect(await gate.ask('POST', '/policies/templates/none.rego/lab', { inputs })).toMatchObject({
+      status: 404,
+      body: { candidate_compile_ok: false },
+    });
+    expect((await gate.judge('send_email', letter)).allow).toBe(true);
+  });
+});

@@ -388,7 +388,16 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
       };
       const { sources_sha256: sources } = set;
       const { wasm } = (await store.module(sources)) ?? (await compiled(sources, files, bodyOf));
-      return { wasm, data: { ...set.data, ...document?.data }, files: set.files };
+      if (!document) return { wasm, data: set.data, files: set.files };
+      // What judges tells sets apart by their files.
+      const others = set.files.filter((file) => file.name !== document.name);
+      const file = {
+        name: document.name,
+        content_type: 'json',
+        version: 1,
+        body_sha256: sha256Hex(document.body),
+      } as const;
+      return { wasm, data: { ...set.data, ...document.data }, files: [...others, file] };
     },
   };
 }
