@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../contracts/json.js';
 import type { Ledger } from '../../contracts/ledger.js';
+import type { ReplaySource } from '../../contracts/replay-rows.js';
 import { createLivePolicies, type LivePolicies } from '../../adapters/policy/live-policies.js';
 import { createStudies, type Studies } from '../../adapters/policy/studies.js';
 import { createLocalEvaluator, type LocalEvaluator } from '../../adapters/policy/local-evaluator.js';
@@ -22,6 +23,8 @@ export interface PolicyManagement {
   /** Judges for people: in threads of its own, so that calls do not wait for it. */
   readonly trials: Pick<LocalEvaluator, 'judgeAll'>;
   readonly studies: Studies;
+  /** Calls that were judged before, to try rules on; null where nobody gives them. */
+  readonly recorded: ReplaySource | null;
   /** Watches the store and sends rows from now on. */
   begin(): void;
   close(): Promise<void>;
@@ -38,6 +41,7 @@ export async function openManagement({
   templates,
   compiler,
   ledger,
+  recorded = null,
   log,
   clock = Date.now,
   watchMs,
@@ -48,6 +52,7 @@ export async function openManagement({
   readonly templates: TemplateCatalogue;
   readonly compiler: PolicyCompiler;
   readonly ledger: Ledger;
+  readonly recorded?: ReplaySource | null;
   readonly log: Log;
   readonly clock?: () => number;
   readonly watchMs?: number;
@@ -104,6 +109,7 @@ export async function openManagement({
     outbox,
     trials,
     studies,
+    recorded,
     begin() {
       live.begin();
       outbox.begin();

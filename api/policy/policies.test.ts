@@ -13,6 +13,9 @@ import { openPolicyStore } from '../../adapters/policy/policy-store.js';
 import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
 import type { StoreTarget } from '../../adapters/store/database.js';
 import { sha256Hex } from '../../domain/crypto/digest.js';
+import type { LabLine } from '../../contracts/policy-studies.js';
+import type { ReplayPage, ReplayQuery, ReplayRow, ReplaySource } from '../../contracts/replay-rows.js';
+import { GateError } from '../../domain/errors.js';
 import type { PolicyStore } from '../../domain/policy/library-ports.js';
 import { findOpa } from '../../stack/programs/find-program.js';
 import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
@@ -81,7 +84,11 @@ let rows: NewLedgerRow[];
 let ledgerFault: Error | null;
 const open: Replica[] = [];
 
-async function replica(target: StoreTarget, over: Partial<PolicyStore> = {}): Promise<Replica> {
+async function replica(
+  target: StoreTarget,
+  over: Partial<PolicyStore> = {},
+  recorded: ReplaySource | null = null,
+): Promise<Replica> {
   const opened = await openPolicyStore(target);
   const store: PolicyStore = { ...opened, ...over };
   const management = await openManagement({
@@ -102,6 +109,7 @@ async function replica(target: StoreTarget, over: Partial<PolicyStore> = {}): Pr
         }));
       },
     },
+    recorded,
     log: pino({ level: 'silent' }),
     watchMs: 20,
     lookMs: 20,
@@ -719,4 +727,151 @@ describe('templates', () => {
     });
     expect((await gate.judge('send_email', letter)).allow).toBe(true);
   });
+});
+
+describe('a lab over recorded traffic', () => {
+  const row = (seq: number, amount: number, over: Partial<ReplayRow> = {}): ReplayRow => ({
+    seq,
+    at: '2026-11-25T12:00:00.000Z',
+    correlation_id: null,
+    agent_id: 'bot',
+    tool: 'list_files',
+    input: call('list_files', { arguments: { amount } }) as never,
+    request: null,
+    decision: { allow: true, reasons: [], review_reasons: [] },
+    people: null,
+    ...over,
+  });
+  /** Rows one by one, each page of which is asked for by where it begins. */
+  const source = (rows: readonly ReplayRow[], perPage = 40) => {
+    const asked: ReplayQuery[] = [];
+    const replayPage = async (query: ReplayQuery): Promise<ReplayPage> => {
+      asked.push(query);
+      const page = rows.filter(({ seq }) => seq > (query.after ?? 0)).slice(0, perPage);
+      return { rows: page, next: page.at(-1)?.seq ?? null };
+    };
+    return { asked, replayPage };
+  };
+  const ceiling = (most: number, effect = 'deny') =>
+    rego(
+      `${effect} contains "${effect === 'deny' ? 'Violation' : 'Review'}: ceiling" if input.arguments.amount > ${most}`,
+    );
+  const lab = async (gate: Replica, body: object, query = '') => {
+    const reply = await gate.service.app.inject({
+      method: 'POST',
+      url: `/policies/lab${query}`,
+      payload: { since: '2026-11-01T00:00:00Z', files: [], ...body },
+    });
+    const text = reply.body;
+    const lines =
+      reply.statusCode === 200
+        ? text
+            .trim()
+            .split('\n')
+            .map((line) => JSON.parse(line) as LabLine)
+        : [];
+    const last = lines.at(-1);
+    return {
+      status: reply.statusCode,
+      error: reply.statusCode === 200 ? null : (JSON.parse(text) as Said).error,
+      result: last && 'result' in last ? last.result : null,
+      last,
+    };
+  };
+  const file = (body: string, name = 'ceiling.rego') => ({ name, content_type: 'rego', body });
+
+  it('counts what a candidate would change, against what people decided, and keeps the first of each kind', async () => {
+    const traffic = source([
+      ...Array.from({ length: 120 }, (_, at) => row(at + 1, at + 1)),
+      row(121, 500, { people: 'approved' }),
+      row(122, 500, { people: 'denied' }),
+      row(123, 5, { people: 'denied' }),
+      row(124, 5, { input: null }),
+      row(125, 5, { input: { tool_type: 'list_files' } }),
+      row(126, 5, { decision: { allow: false, reasons: ['Violation: of then'], review_reasons: [] } }),
+    ]);
+    const gate = await replica({ file: join(folder, 'lab.db') }, {}, traffic);
+    await gate.ask('POST', '/policies', { ...file(ceiling(110)), ...by });
+    const before = await gate.judge('list_files');
+    const { result } = await lab(gate, { files: [file(ceiling(20, 'review'))], until: '2026-12-01T00:00:00Z' });
+    expect(result).toMatchObject({
+      judged: 124,
+      purged: 1,
+      unreadable: 1,
+      not_as_recorded: 13,
+      policy_bundle: before.policy_bundle,
+      // 21 to 110 wait instead of running, the ten above and two more wait instead of being denied.
+      counts: {
+        allow_to_yellow: 90,
+        deny_to_yellow: 12,
+        unchanged: 22,
+        allow_to_deny: 0,
+        deny_to_allow: 0,
+        yellow_to_allow: 0,
+        yellow_to_deny: 0,
+      },
+      people: {
+        approved: { green: 0, yellow: 1, red: 0 },
+        denied: { green: 1, yellow: 1, red: 0 },
+        expired: { green: 0, yellow: 0, red: 0 },
+      },
+      rows_left: 40,
+    });
+    expect(result?.rows).toHaveLength(62);
+    expect(result?.rows[0]).toMatchObject({
+      seq: 21,
+      diff: 'allow_to_yellow',
+      before: { tier: 'green' },
+      after: { tier: 'yellow', review_reasons: ['Review: ceiling'] },
+    });
+    expect(result?.candidate_bundle.hash_sha256).not.toBe(before.policy_bundle.hash_sha256);
+    for (const { p50_us: half, p99_us: most } of Object.values(result?.cost ?? {})) {
+      expect(half).toBeGreaterThan(0);
+      expect(most).toBeGreaterThanOrEqual(half);
+    }
+    expect(traffic.asked.map(({ after, from, to }) => [after, from, to])).toEqual(
+      [undefined, 40, 80, 120, 126].map((after) => [after, '2026-11-01T00:00:00.000Z', '2026-12-01T00:00:00.000Z']),
+    );
+    // Without the policy all of it runs. Nothing of this changed anything.
+    expect((await lab(gate, { without: ['ceiling.rego'] })).result?.counts).toMatchObject({ deny_to_allow: 12 });
+    expect((await gate.judge('list_files')).policy_bundle).toEqual(before.policy_bundle);
+  }, 60_000);
+
+  it('is refused where it cannot be, and says in its last line where it ended', async () => {
+    const traffic = source([row(1, 1)]);
+    let away = false;
+    const gate = await replica(
+      { file: join(folder, 'lab2.db') },
+      {},
+      {
+        replayPage: (query) =>
+          away ? Promise.reject(new GateError('ledger_store_unavailable', 'away')) : traffic.replayPage(query),
+      },
+    );
+    const codes = [];
+    for (const [body, query] of [
+      [{ files: [file(rego('deny contains nope(1) if true'))] }, ''],
+      [{ files: [file(ceiling(1), 'money.rego')] }, ''],
+      [{ files: [file(ceiling(1)), file(ceiling(2))] }, ''],
+      [{ since: 'yesterday' }, ''],
+      [{}, '?tenant=a%20b'],
+    ] as const)
+      codes.push((await lab(gate, body, query)).error);
+    expect(codes).toEqual([
+      'policy_invalid',
+      'policy_protected',
+      'invalid_request',
+      'invalid_window',
+      'invalid_request',
+    ]);
+    away = true;
+    expect((await lab(gate, { files: [file(ceiling(1))] })).last).toEqual({
+      error: { code: 'ledger_store_unavailable', reason: 'away' },
+    });
+    away = false;
+    // Those that ended, however, leave room for others.
+    expect((await lab(gate, { files: [file(ceiling(0))] })).result?.counts).toMatchObject({ allow_to_deny: 1 });
+    const none = await replica({ file: join(folder, 'lab3.db') });
+    expect((await lab(none, {})).error).toBe('store_unavailable');
+  }, 60_000);
 });

@@ -1,15 +1,30 @@
+import { performance } from 'node:perf_hooks';
+import { Readable } from 'node:stream';
+import { z } from 'zod';
 import { policyBundle } from '../../../contracts/policy.js';
-import { explainedVerdict, recordedVerdict, replayedVerdict } from '../../../contracts/policy-studies.js';
-import { GateError } from '../../../domain/errors.js';
+import {
+  explainedVerdict,
+  type LabLine,
+  policyLab,
+  recordedVerdict,
+  replayedVerdict,
+} from '../../../contracts/policy-studies.js';
+import { labOver } from '../../../adapters/policy/lab.js';
+import { errorText, GateError } from '../../../domain/errors.js';
 import { EVERYBODY } from '../../../domain/policy/library-ports.js';
 import { toldExplanation } from '../../../domain/policy/explain/told.js';
 import type { PolicySet } from '../../../domain/policy/policy-set.js';
 import { comparedIn } from '../../../domain/replay/comparisons.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import type { PolicyManagement } from '../management.js';
+import { ofTenant } from './policies.js';
 
 /** The largest request with everything that its rows say of it. */
 const RECORDED_BODY_LIMIT = 16 * 1_048_576;
+/** A folder of policies. */
+const LAB_BODY_LIMIT = 64 * 1_048_576;
+/** They share the threads, and each holds two pages of recorded calls. */
+const MOST_LABS = 2;
 
 /** What rules say of calls that were judged before. Nothing of it changes anything, and nothing of it is stored. */
 export function policyStudyRoutes(app: ServiceApp, floor: PolicySet, management: PolicyManagement | null): void {
@@ -47,6 +62,65 @@ export function policyStudyRoutes(app: ServiceApp, floor: PolicySet, management:
       return { ...found, text: toldExplanation(found, input.tool_type) };
     },
   );
+
+  let labs = 0;
+  app.post(
+    '/policies/lab',
+    {
+      bodyLimit: LAB_BODY_LIMIT,
+      schema: { querystring: ofTenant, body: policyLab, response: { 200: z.string() } },
+    },
+    async ({ query: { tenant }, body }, reply) => {
+      const { live, library, studies, recorded } = managed();
+      if (!recorded) throw new GateError('store_unavailable', 'this process reads no recorded calls');
+      const window = {
+        from: timeOf(body.since),
+        ...(body.until !== undefined && { to: timeOf(body.until) }),
+        ...(tenant !== undefined && { tenant }),
+        ...(body.agent_id !== undefined && { agentId: body.agent_id }),
+        ...(body.tool_type !== undefined && { tool: body.tool_type }),
+      };
+      if (labs >= MOST_LABS) throw new GateError('policy_lab_busy');
+      labs += 1;
+      const done = (): void => void (labs -= 1);
+      try {
+        const scope = tenant ?? EVERYBODY;
+        const { wasm, data, files } = await library.proposed(scope, body);
+        const before = live.judgingNow(scope).rules;
+        const after = wasm && (await live.tried(wasm, data, files));
+        const bundles = {
+          policy_bundle: before?.bundle ?? floor.bundle,
+          candidate_bundle: after?.bundle ?? floor.bundle,
+        };
+        const now = () => performance.now();
+        const found = labOver({ source: recorded, studies, window, before, after, bundles, now });
+        const stream = Readable.from(lines(found), { objectMode: false });
+        // Also where the reader leaves.
+        stream.once('close', done);
+        reply.type('application/x-ndjson; charset=utf-8');
+        return reply.send(stream as never);
+      } catch (error) {
+        done();
+        throw error;
+      }
+    },
+  );
+}
+
+/** What a lab finds, line by line. Ends with the result, or with why there is none: a stream that merely ends has none. */
+async function* lines(found: AsyncGenerator<LabLine>): AsyncGenerator<string> {
+  try {
+    for await (const line of found) yield `${JSON.stringify(line)}\n`;
+  } catch (error) {
+    const known = error instanceof GateError ? error : new GateError('policy_unavailable', errorText(error));
+    yield `${JSON.stringify({ error: { code: known.code, reason: known.message } } satisfies LabLine)}\n`;
+  }
+}
+
+function timeOf(text: string): string {
+  const ms = /T.*(?:Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isNaN(ms)) throw new GateError('invalid_window', 'a time is RFC 3339: 2026-01-02T03:04:05Z');
+  return new Date(ms).toISOString();
 }
 
 async function unlessGone<Value>(asked: Promise<Value>): Promise<Value | null> {
