@@ -181,7 +181,7 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
     if ((await templates.parametersOf(mount)) === null)
       throw invalid({ message: `${rule} has no parameters`, file: null, line: null, column: null });
     await assertValid(document);
-    return { ...document, data: { [mount]: parameters } };
+    return document;
   }
 
   const assertValid = async (policy: ValidatePolicy): Promise<void> => {
