@@ -6,9 +6,11 @@ import type {
   MutatedPolicy,
   PolicyEventKind,
   PolicyReason,
+  ProvisionedTenant,
   UpdatePolicy,
   ValidatedPolicy,
   ValidatePolicy,
+  WithdrawnTenant,
 } from '../../contracts/policy-library.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { canonicalDigest, sha256Hex } from '../crypto/digest.js';
@@ -318,6 +320,42 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
             })),
       ),
 
+    /** What is in force for everybody becomes copies of the tenant, once; a tenant that has copies keeps those. */
+    async provision(tenant: string, asked: PolicyReason): Promise<ProvisionedTenant> {
+      let had = 0;
+      const created = await mutate(tenant, asked, async (catalogue) => {
+        had = ownOnes(catalogue.policies, tenant).length;
+        if (had > 0) return [];
+        return Promise.all(
+          inForce(catalogue.policies, EVERYBODY).map(async (policy): Promise<Planned> => {
+            const body = await textOf(EVERYBODY, policy.name, policy.current_version);
+            const before = named(catalogue, tenant, policy.name);
+            return { before, after: { ...policy, tenant }, body, kind: 'policy.created' };
+          }),
+        );
+      });
+      return { tenant, policies: had + created.length, created: created.length };
+    },
+
+    /** Deletes a tenant's copies. `stillWanted` throws where another change of the tenant has made it void. */
+    async withdraw(
+      tenant: string,
+      asked: PolicyReason,
+      stillWanted: () => Promise<void> = async () => undefined,
+    ): Promise<WithdrawnTenant> {
+      const removed = await mutate(tenant, asked, async ({ policies }) => {
+        await stillWanted();
+        const deleted_at = new Date(clock()).toISOString();
+        return ownOnes(policies, tenant).map((policy) => ({
+          before: policy,
+          after: { ...policy, active: false, deleted_at },
+          body: null,
+          kind: 'policy.deleted',
+        }));
+      });
+      return { tenant, removed: removed.length };
+    },
+
     /** All policies of a domain at once. Those that are there already, and the rules that ship, stay as they are. */
     async setCategory(tenant: string, domain: string, active: boolean, asked: PolicyReason): Promise<ChangedCategory> {
       let skipped = 0;
@@ -430,8 +468,9 @@ function undeleted(policy: StoredPolicy): StoredPolicy {
   throw new GateError('policy_exists', `${policy.name} is taken: it was deleted`);
 }
 
-const hasOwn = (policies: readonly StoredPolicy[], tenant: string): boolean =>
-  policies.some((policy) => policy.tenant === tenant && policy.deleted_at === null);
+const ownOnes = (policies: readonly StoredPolicy[], tenant: string): readonly StoredPolicy[] =>
+  policies.filter((policy) => policy.tenant === tenant && policy.deleted_at === null);
+const hasOwn = (policies: readonly StoredPolicy[], tenant: string): boolean => ownOnes(policies, tenant).length > 0;
 
 const keyOf = ({ tenant, name, current_version }: StoredPolicy): string =>
   JSON.stringify([tenant, name, current_version]);
