@@ -437,10 +437,17 @@ describe.each(['SQLite', 'Postgres'] as const)('a tenant that comes and goes, on
     expect((await withdraw()).body).toEqual({ tenant: '0a1b2c3d', removed: 1 });
     expect((await withdraw()).body).toEqual({ tenant: '0a1b2c3d', removed: 0 });
     expect([await denied('list_files', '0a1b2c3d'), await denied('get_user', '0a1b2c3d')]).toEqual([false, true]);
+    // What it writes again goes on behind the copy that was deleted.
+    const again = { body: denies('own'), expected_current_version: 2, ...by };
+    expect((await gate.ask('PUT', '/policies/a.rego?tenant=0a1b2c3d', again)).body).toMatchObject({ version: 3 });
+    expect([await denied('own', '0a1b2c3d'), await denied('get_user', '0a1b2c3d')]).toEqual([true, false]);
+    await withdraw();
     expect((await provision()).body).toMatchObject({ created: 1 });
-    await eventually('a row of each change', () => rows.length === 5);
+    await eventually('a row of each change', () => rows.length === 7);
     expect(rows.filter(({ tenant }) => tenant === '0a1b2c3d').map((row) => [row.event_kind, row.actor_sub])).toEqual([
       ['policy.created', 'service-console'],
+      ['policy.deleted', 'service-console'],
+      ['policy.updated', 'ada'],
       ['policy.deleted', 'service-console'],
       ['policy.created', 'service-console'],
     ]);

@@ -183,12 +183,15 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
     if (found) throw invalid(found);
   };
 
-  /** The policy as the tenant has it: its own copy, or the one for everybody. */
+  /**
+   * The policy as the tenant has it: its own copy, or the one for everybody. What a tenant writes over that becomes a copy of its own, which begins
+   * with version 1, or goes on behind one that was deleted.
+   */
   function found(catalogue: Catalogue, tenant: string, name: string): StoredPolicy {
     if (shipped.has(name)) throw new GateError('policy_protected', `${name} is one of the rules that ship`);
-    const own = named(catalogue, tenant, name) ?? named(catalogue, EVERYBODY, name);
-    if (!own || own.deleted_at !== null) throw new GateError('not_found', `there is no policy ${name}`);
-    return own;
+    for (const policy of [named(catalogue, tenant, name), named(catalogue, EVERYBODY, name)])
+      if (policy && policy.deleted_at === null) return policy;
+    throw new GateError('not_found', `there is no policy ${name}`);
   }
   function expectedOf(policy: StoredPolicy, version: number): StoredPolicy {
     if (policy.current_version === version) return policy;
@@ -196,10 +199,6 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
       fields: { policy: shownIn(policy) },
     });
   }
-  /** What a tenant writes over a policy for everybody becomes its own copy, which begins with version 1. */
-  const ownOf = (policy: StoredPolicy, tenant: string): StoredPolicy | null =>
-    policy.tenant === tenant ? policy : null;
-
   const one = async (changes: Promise<readonly MutatedPolicy[]>): Promise<MutatedPolicy> =>
     (await changes)[0] as MutatedPolicy;
 
@@ -209,7 +208,7 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
         const policy = expectedOf(found(catalogue, tenant, name), asked.expected_current_version);
         const body = await textOf(policy.tenant, name, policy.current_version);
         const kind = active ? 'policy.activated' : 'policy.deactivated';
-        return [{ before: ownOf(policy, tenant), after: { ...policy, tenant, active }, body, kind }];
+        return [{ before: named(catalogue, tenant, name), after: { ...policy, tenant, active }, body, kind }];
       }),
     );
 
@@ -251,7 +250,7 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
           const now = expectedOf(found(catalogue, tenant, name), asked.expected_current_version);
           const header = headerOf(now.content_type === 'rego' ? body : '');
           const after = { ...now, tenant, body_sha256: sha256Hex(body), header };
-          return [{ before: ownOf(now, tenant), after, body, kind: 'policy.updated' }];
+          return [{ before: named(catalogue, tenant, name), after, body, kind: 'policy.updated' }];
         }),
       );
     },
@@ -280,7 +279,7 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
           await assertValid({ name, content_type: policy.content_type, body });
           const header = headerOf(policy.content_type === 'rego' ? body : '');
           const after = { ...policy, tenant, body_sha256: sha256Hex(body), header };
-          return [{ before: ownOf(policy, tenant), after, body, kind: 'policy.updated' }];
+          return [{ before: named(catalogue, tenant, name), after, body, kind: 'policy.updated' }];
         }),
       );
     },
