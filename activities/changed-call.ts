@@ -4,6 +4,7 @@ import type { PolicyDecision } from '../contracts/policy.js';
 import type { CallStore } from '../domain/call-record/ports.js';
 import type { Inspector } from '../domain/inspection/port.js';
 import { foldVerdict, type Verdict } from '../domain/pipeline/verdict.js';
+import { boundedEvent } from '../domain/policy/forensic-event.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
 import type { ToolClasses } from '../domain/tool-classes/port.js';
 import { inspectOnce } from './inspection.js';
@@ -14,6 +15,8 @@ import { evaluateChanged } from './policy.js';
 export interface ChangedVerdict {
   readonly verdict: Verdict;
   readonly policy_bundle: PolicyDecision['policy_bundle'];
+  /** What the rules want to be recorded of the evaluation, limited in size. */
+  readonly forensic_event?: JsonObject;
 }
 /**
  * Judges a parked call as an approver changed it; asked again, after a crash or while policy was away, Brain is not paid again. Throws when
@@ -33,5 +36,10 @@ export const judgeChangedBy =
     const history = await ports.calls.history(call.tenant, call.agent, call.received_ms - HISTORY_WINDOW_MS);
     const inspection = await inspectOnce(ports, call, body, history);
     const { decision } = await evaluateChanged(ports, call, body, history, inspection);
-    return { verdict: foldVerdict(inspection, decision, 'enforce'), policy_bundle: decision.policy_bundle };
+    const { policy_bundle, forensic_event: event } = decision;
+    return {
+      verdict: foldVerdict(inspection, decision, 'enforce'),
+      policy_bundle,
+      ...(event && { forensic_event: boundedEvent(event) }),
+    };
   };

@@ -462,6 +462,7 @@ async function changeOf(
     review_reasons,
     approval_tier,
     policy_bundle: judged.policy_bundle,
+    ...(judged.forensic_event && { forensic_event: judged.forensic_event }),
   };
   if (tier === 'red') return { changed, denies: `the changed call is denied: ${reasons.join(' | ')}` };
   if (tier === 'yellow' && needsMoreEyes(approval_tier, record.approval_tier))

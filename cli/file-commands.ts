@@ -23,4 +23,5 @@ export const LITE_COMMANDS: Commands = {
   backup: async () => (await import('./backup.js')).registerBackup,
   restore: async () => (await import('./restore.js')).registerRestore,
   replay: async () => (await import('./replay.js')).registerReplay,
+  why: async () => (await import('./why.js')).registerWhy,
 };

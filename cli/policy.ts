@@ -6,6 +6,7 @@ import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
 import { json, print } from './output.js';
 import type { AskPolicies, PolicyPlan } from './policy-plan.js';
+import { registerPolicyStudies } from './policy-studies.js';
 
 interface Asked {
   readonly json?: boolean;
@@ -93,6 +94,8 @@ export function registerPolicy(program: Command): void {
         if (exitCode && plan.changes.length > 0) throw new CliError(`${plan.changes.length} differences`);
       },
     );
+
+  registerPolicyStudies(policy, { engine, planned, show });
 
   policy
     .command('apply')

@@ -161,7 +161,7 @@ export const ERROR_CODES = {
     status: 400,
     retry: 'no',
     meaning:
-      'A request of the revision without sessions must say its revision and what its client can in `params._meta`.',
+      'A request of the revision without sessions must say its revision and what its client can in `params._meta`; `subscriptions/listen` says what it wants to hear of in `params.notifications`.',
   },
   protocol_version_unsupported: {
     status: 400,
@@ -472,6 +472,18 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning:
       'The policy has another version by now; `policy` is what it is. Look at it, then send the change again with that version.',
+  },
+  policy_lab_busy: {
+    status: 503,
+    retry: 'after_wait',
+    meaning:
+      'Others try rules on recorded traffic already, as many as may at once; ask again when one of them is done.',
+  },
+  bundle_gone: {
+    status: 409,
+    retry: 'no',
+    meaning:
+      'The rules that the call was judged by are not here any more: the rules that ship were others then, or the store does not have that set. Judging it by the rules of now is another question (`POST /policies/explain`, `POST /evaluate`).',
   },
   policy_compiler_unavailable: {
     status: 503,

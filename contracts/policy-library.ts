@@ -11,7 +11,7 @@ export const MAX_BATCH_INPUTS = 5_000;
 
 export const policyName = storableString(1, 128).regex(/^(?!.*\.\.)[^/\\]+$/, 'has no /, \\ or .. and is not empty');
 const contentType = z.enum(['rego', 'json']);
-const policyBody = storableString(0, MAX_POLICY_BYTES);
+export const policyBody = storableString(0, MAX_POLICY_BYTES);
 const expected = z.int().min(1);
 
 /** Why, and who, as the operator's session says. */

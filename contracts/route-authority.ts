@@ -269,6 +269,12 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('ledger', 'GET', '/export/iceberg', 'ledger.export.read', console),
   // One entry of the replay corpus, of a call that somebody looks at; the policy engine then judges it again.
   row('ledger', 'GET', '/audit/correlation/{correlation_id}/policy-input', 'ledger.audit.read', console),
+  // All of them in a window, page by page; the policy engine tries rules on them.
+  row('ledger', 'GET', '/audit/replay/rows', 'ledger.audit.read', console, policyEngine),
+  // What the rules of then say again of such an entry.
+  row('policy-engine', 'POST', '/policies/replay', 'policy.batch.evaluate', console),
+  row('policy-engine', 'POST', '/policies/explain', 'policy.batch.evaluate', console),
+  row('policy-engine', 'POST', '/policies/lab', 'policy.batch.evaluate', console),
   // What was done when the person's tenant came or left; nothing is done by asking.
   row('ledger', 'GET', '/admin/tenants/{tenant}/lifecycle', 'ledger.tenant.read', console),
   row('hil', 'GET', '/admin/tenants/{tenant}/lifecycle', 'hil.tenant.read', console),

@@ -12,6 +12,7 @@ import { batchRequest } from '../test/support/batch-request.js';
 import { echoTools, editFile, liteFolder, openLite } from '../test/support/lite.js';
 import { keysBeside } from './keys.js';
 import { replayCall } from './replay.js';
+import { whyInFile } from './why.js';
 
 type Inputs = Record<string, JsonObject>;
 interface Rewritten {
@@ -104,6 +105,18 @@ async function rewritten(
 }
 const firstDifference = async (file: string, name: string, policies?: string) =>
   (await replayCall(file, idOf(name), policies)).difference;
+
+describe('why a recorded call was judged as it was', () => {
+  it('is told from the file, by the rules that judged it', async () => {
+    const denied = await whyInFile(genuine, idOf('denied'));
+    expect(denied).toMatchObject({ tier: 'red', rules: 'then', spoke: [{ effect: 'denies', rule: { rule: 'deny' } }] });
+    expect(denied.text).toContain('A call of delete_file is denied by the rules that judged it');
+    expect(denied.changes.map(({ facts }) => facts[0]?.name)).toEqual(['tool_type']);
+    const batch = await whyInFile(genuine, idOf('batch that is a kill chain'));
+    expect(batch.changes.map(({ facts }) => facts[0]?.name)).toContain('call 1 (customer_db_read)');
+    await expect(whyInFile(genuine, randomUUID())).rejects.toMatchObject({ code: 'not_found' });
+  });
+});
 
 describe('replay of a recorded call', () => {
   it.each([

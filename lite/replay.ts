@@ -1,5 +1,5 @@
 import type { InspectionResponse } from '../contracts/inspection.js';
-import type { Json, JsonObject } from '../contracts/json.js';
+import type { JsonObject } from '../contracts/json.js';
 import type { LedgerEntry } from '../contracts/ledger.js';
 import type { AgentHistory, PolicyInput } from '../contracts/policy.js';
 import { argumentsOf, brainScores } from '../domain/call-record/rows.js';
@@ -10,29 +10,23 @@ import { inRow, lanesForPolicy } from '../domain/inspection/lane-table.js';
 import { openLedgerReadOnly, type ReadOnlyLedger } from '../adapters/ledger/read-only.js';
 import { historiesOf, judgeSiblings, siblingsOf, worstInspection } from '../domain/mcp/batch.js';
 import { foldVerdict, intentScore } from '../domain/pipeline/verdict.js';
+import {
+  type Compared,
+  comparedIn,
+  type Comparison,
+  decisionCompared,
+  shown,
+  verdictCompared,
+} from '../domain/replay/comparisons.js';
 import { keysBeside } from './keys.js';
 import { policyFolder } from './policy-folder.js';
 import { loadPolicySet } from '../adapters/policy/load-policy-set.js';
 import { loadPersonas } from '../adapters/inspection/persona-files.js';
 
-export interface ReplayDifference {
-  readonly at: string;
-  readonly recorded: string;
-  readonly now: string;
-}
-
-export interface ReplayResult {
+export interface ReplayResult extends Compared {
   readonly correlation_id: string;
   readonly recorded: { readonly outcome: string; readonly tier: string; readonly policy_version: string };
-  /** The first difference, or `null`. */
-  readonly difference: ReplayDifference | null;
-  /** How many of the comparisons differ. */
-  readonly differences: number;
-  readonly compared: number;
 }
-
-/** `then` is undefined where the row does not say it; it is not compared then. */
-type Comparison = readonly [at: string, then: unknown, now: unknown];
 
 /**
  * Judges a recorded call again from what the ledger committed to: the request and the policy input of its sidecars, the policy version
@@ -61,9 +55,6 @@ export async function replayCall(file: string, correlationId: string, policies?:
       shown(chain[1]) === shown(chain[2])
         ? await comparisonsOf(ledger, { verdict, inspected, evaluated }, policies)
         : [];
-    const compared = [chain, ...comparisons].filter(([, then]) => then !== undefined);
-    const different = compared.filter(([, then, now]) => shown(then) !== shown(now));
-    const [first] = different;
     return {
       correlation_id: correlationId,
       recorded: {
@@ -71,9 +62,7 @@ export async function replayCall(file: string, correlationId: string, policies?:
         tier: text(said['tier']),
         policy_version: text(bundle['version']),
       },
-      difference: first ? { at: first[0], recorded: shown(first[1]), now: shown(first[2]) } : null,
-      differences: different.length,
-      compared: compared.length,
+      ...comparedIn([chain, ...comparisons]),
     };
   } finally {
     await ledger.close();
@@ -195,21 +184,12 @@ async function comparisonsOf(
     Date.parse(input.current_time ?? ''),
   );
   const folded = foldVerdict(inspection, decision, said['mode'] === 'observe' ? 'observe' : 'enforce');
-  comparisons.push(
-    ['policy.evaluated.allow', policySaid['allow'], decision.allow],
-    ['policy.evaluated.reasons', policySaid['reasons'], decision.reasons],
-    ['policy.evaluated.review_reasons', policySaid['review_reasons'], decision.review_reasons],
-    ['policy.evaluated.approval_tier', policySaid['approval_tier'], decision.approval_tier],
-    ['proxy.verdict.tier', said['tier'], folded.tier],
-    ['proxy.verdict.outcome', said['outcome'], folded.outcome],
-    ['proxy.verdict.would', said['would'], folded.would],
-    ['proxy.verdict.layer', said['layer'], folded.layer],
-    ['proxy.verdict.reasons', said['reasons'], folded.reasons],
-    ['proxy.verdict.review_reasons', said['review_reasons'], folded.review_reasons],
-    ['proxy.verdict.intent_category', verdict.intent_category, folded.intent_category],
-  );
+  comparisons.push(...decisionCompared(policySaid, decision), ...verdictCompared(said, folded), [
+    'proxy.verdict.intent_category',
+    verdict.intent_category,
+    folded.intent_category,
+  ]);
   return comparisons;
 }
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
-const shown = (value: unknown): string => (value === undefined ? 'nothing' : canonicalJson(value as Json));

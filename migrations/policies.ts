@@ -40,7 +40,24 @@ const tables: Migration = {
 };
 
 /**
- * 0002: steps in a tenant's life, each with the receipt that a repeat is answered with. New table; locks nothing that exists.
+ * 0002: which rules were in force under each version of a set, so that a past verdict can be derived again by the rules that it was judged by.
+ * Modules and texts of policies are kept as it is; documents are read from their versions. What was replaced before this migration is not
+ * known. A new table, filled from `policy_sets`; locks nothing that exists.
+ */
+const pastSets: Migration = {
+  async up(db) {
+    const { text, strict } = dialectOf(db);
+    await sql`create table if not exists policy_past_sets (
+      tenant ${text} not null, version ${text} not null, files ${text} not null, sources_sha256 ${text},
+      primary key (tenant, version)
+    ) ${strict}`.execute(db);
+    await sql`insert into policy_past_sets (tenant, version, files, sources_sha256)
+      select tenant, version, files, sources_sha256 from policy_sets where true on conflict do nothing`.execute(db);
+  },
+};
+
+/**
+ * 0003: steps in a tenant's life, each with the receipt that a repeat is answered with. New table; locks nothing that exists.
  */
 const tenantOperations: Migration = {
   async up(db) {
@@ -54,5 +71,6 @@ const tenantOperations: Migration = {
 
 export const policyMigrations: Record<string, Migration> = {
   '0001-policies': tables,
-  '0002-tenant-operations': tenantOperations,
+  '0002-past-sets': pastSets,
+  '0003-tenant-operations': tenantOperations,
 };

@@ -6,8 +6,8 @@ import { THREADS } from './single-file/layout.js';
 
 const COMPILED = dirname(fileURLToPath(new URL('.', import.meta.url)));
 const OUTPUT = join(COMPILED, 'threads');
-/** Only the full edition walks its ledger in threads. */
-const ENTRIES = [...THREADS, 'adapters/ledger/walk-thread.js'];
+/** Only the full edition walks its ledger in threads, and studies what rules say of recorded calls. */
+const ENTRIES = [...THREADS, 'adapters/ledger/walk-thread.js', 'adapters/policy/study-thread.js'];
 
 /** Modules find their files by where they lie; in the bundle they still say where they lay. */
 const keepPlaces: Plugin = {

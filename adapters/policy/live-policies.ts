@@ -14,7 +14,7 @@ declare const WebAssembly: { readonly compile: (bytes: Uint8Array) => Promise<ob
 
 export interface LiveOptions {
   readonly floor: Pick<PolicySet, 'files' | 'material'>;
-  readonly store: Pick<PolicyStore, 'generation' | 'sets' | 'module'>;
+  readonly store: Pick<PolicyStore, 'generation' | 'sets' | 'module' | 'pastSet'>;
   /** How often the store is asked whether somebody changed something. */
   readonly watchMs?: number;
   /** Told once per fault, and null when it is over. */
@@ -23,6 +23,13 @@ export interface LiveOptions {
 
 /** One row of one table; a change on another replica is in force here after about this time. */
 const WATCH_MS = 500;
+
+/** Rules beside the floor, null where there are none, and the files that they were compiled from. */
+export interface RulesOfCall {
+  readonly rules: AddedRules | null;
+  readonly files: StoredSet['files'];
+}
+const FLOOR_ALONE: RulesOfCall = { rules: null, files: [] };
 
 export type LivePolicies = ReturnType<typeof createLivePolicies>;
 
@@ -128,8 +135,34 @@ export function createLivePolicies({ floor, store, watchMs = WATCH_MS, onFault =
     /** What is stored is in force when this resolves. Rejects, and keeps what was, where it cannot be loaded. */
     refresh,
     addedFor: ((input) => ofTenant(input?.tenant)?.rules ?? null) satisfies AddedFor,
+    /** The rules by which a call of the tenant would be judged now. */
+    judgingNow(tenant: string): RulesOfCall {
+      const now = ofTenant(tenant);
+      return now ? { rules: now.rules, files: now.set.files } : FLOOR_ALONE;
+    },
     /** The bundle of a tenant that has rules beside the floor. */
     bundleFor: (tenant: string): PolicyDecision['policy_bundle'] | null => ofTenant(tenant)?.rules?.bundle ?? null,
+    /**
+     * The rules that a call of the tenant was judged by. Throws `bundle_gone` where the floor was another one, and for rules that the store does
+     * not know.
+     */
+    async judgedBy(
+      tenant: string,
+      { version, hash_sha256: hash }: Pick<PolicyDecision['policy_bundle'], 'version' | 'hash_sha256'>,
+    ): Promise<RulesOfCall> {
+      if (hash === bundleHash(floor.files)) return FLOOR_ALONE;
+      for (const scope of new Set([tenant, EVERYBODY])) {
+        const now = inForce.get(scope);
+        if (now?.rules?.bundle.hash_sha256 === hash) return { rules: now.rules, files: now.set.files };
+        const set = await store.pastSet(scope, version);
+        if (set === null || set.sources_sha256 === null || bundleOf(set.files, version).hash_sha256 !== hash) continue;
+        return { rules: rulesOf(await moduleOf(set.sources_sha256), set), files: set.files };
+      }
+      throw new GateError(
+        'bundle_gone',
+        `the rules ${version} (${hash}) are not here any more: the rules that ship were others then, or the store has no such set`,
+      );
+    },
     /** Rules that are not in force, for trying them. Throws `policy_invalid` for what is no module of added rules. */
     async tried(wasm: Uint8Array, data: JsonObject, files: StoredSet['files'] = []): Promise<AddedRules> {
       try {

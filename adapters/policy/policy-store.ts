@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { z } from 'zod';
-import type { JsonObject } from '../../contracts/json.js';
+import type { Json, JsonObject } from '../../contracts/json.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import {
   type PolicyVersion,
@@ -9,7 +9,13 @@ import {
   tenantPoliciesReceipt,
 } from '../../contracts/policy-library.js';
 import { GateError } from '../../domain/errors.js';
-import type { PolicyStore, StoredPolicy, StoredSet, TenantOperation } from '../../domain/policy/library-ports.js';
+import {
+  EVERYBODY,
+  type PolicyStore,
+  type StoredPolicy,
+  type StoredSet,
+  type TenantOperation,
+} from '../../domain/policy/library-ports.js';
 import type { PolicyHeader } from '../../domain/policy/policy-header.js';
 import { storeFaultText } from '../../domain/store-faults.js';
 import { policyMigrations } from '../../migrations/policies.js';
@@ -38,6 +44,7 @@ interface PolicyTables {
     generation: Count;
     receipt: string | null;
   };
+  policy_past_sets: { tenant: string; version: string; files: string; sources_sha256: string | null };
   policy_outbox: { generation: Count; ordinal: Count; tenant: string; name: string; version: Count; content: string };
 }
 
@@ -126,6 +133,31 @@ export async function openPolicyStore(target: StoreTarget): Promise<PolicyStore>
         );
         return { generation: at, sets };
       }),
+    pastSet: (tenant, version) =>
+      asked(async () => {
+        const row = await db
+          .selectFrom('policy_past_sets')
+          .selectAll()
+          .where('tenant', '=', tenant)
+          .where('version', '=', version)
+          .executeTakeFirst();
+        if (!row) return null;
+        const files = storedFiles.parse(JSON.parse(row.files));
+        const read: Record<string, Json> = {};
+        for (const file of files.filter(({ content_type: type }) => type === 'json')) {
+          // A tenant's set has its own copies and what holds for everybody; the digest says which one this is.
+          const { body } = await db
+            .selectFrom('policy_versions')
+            .select('body')
+            .where('tenant', 'in', [tenant, EVERYBODY])
+            .where('name', '=', file.name)
+            .where('version', '=', file.version)
+            .where('body_sha256', '=', file.body_sha256)
+            .executeTakeFirstOrThrow();
+          read[file.name.slice(0, -'.json'.length)] = JSON.parse(body) as Json;
+        }
+        return { ...row, files, data: read };
+      }),
     module: (sources) =>
       asked(async () => {
         const found = await db
@@ -199,6 +231,10 @@ export async function openPolicyStore(target: StoreTarget): Promise<PolicyStore>
                 .insertInto('policy_sets')
                 .values({ tenant, ...stored })
                 .onConflict((conflict) => conflict.column('tenant').doUpdateSet(stored))
+                .execute();
+              await transaction
+                .insertInto('policy_past_sets')
+                .values({ tenant, version, sources_sha256, files: stored.files })
                 .execute();
             }
           }),

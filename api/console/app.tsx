@@ -124,7 +124,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
   const isSecure = isTls || name?.protocol === 'https:';
   const people = peopleOf(app, { sessions, signIn, instance, isSecure, sessionSeconds });
   const { enteredOf, standsFor, entitledBy } = people;
-  const large = largeOf(standsFor);
+  const large = largeOf(standsFor, own.assertOrigin);
   const assertRole = (person: Person, needed: Role): void => {
     if (isAtLeast(person.role, needed)) return;
     metrics.roleDenied(needed, person.role);

@@ -41,6 +41,21 @@ describe('what the console reads of a request', () => {
       expect([path, await asked(path, { [header]: value })]).toEqual([path, 401]);
   });
 
+  it.each([
+    ['another site', 'https://evil.example'],
+    ['a page that hides its own', 'null'],
+  ])('refuses a large form that %s sends in the name of who is signed in, before it comes', async (_from, origin) => {
+    const { cookie } = await fixture.browser();
+    for (const [header, value] of [
+      ['content-length', '16385'],
+      ['transfer-encoding', 'chunked'],
+    ] as const)
+      for (const path of ['/hil/x/modify', '/me/end', '/hil/x/approval-challenge']) {
+        const headers = { cookie: `gate_console_session=${cookie}`, origin, [header]: value };
+        expect([path, await asked(path, headers)]).toEqual([path, 403]);
+      }
+  });
+
   it.each(['/login', '/logout', '/auth/links', '/oauth/device_authorization', '/oauth/token', '/oauth/revoke'])(
     'takes 16 KiB on %s, from anybody',
     async (path) => {

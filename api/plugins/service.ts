@@ -12,6 +12,7 @@ import { enforceRouteAuthority, type GovernedService } from './caller-authority.
 import { answerErrors, answerUnreadable, answerUnroutable, type ErrorBody, plainErrorBody } from './errors.js';
 import { healthApp, type ReadinessChecks, type ReadinessDetails } from './health.js';
 import { noteRoutes, openApiOf } from './openapi.js';
+import { paceConnections } from './paced-connections.js';
 import { ownCompilersOnly } from './own-compilers.js';
 
 export type { Caller, ServiceApp };
@@ -113,6 +114,7 @@ export function createService(options: ServiceOptions): Service {
       },
     }),
   }).withTypeProvider<ZodTypeProvider>() as unknown as ServiceApp;
+  if (tls) paceConnections(app.server);
   const routes = noteRoutes(app);
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);

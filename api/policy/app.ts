@@ -14,6 +14,7 @@ import { evaluateEgressRoutes } from './routes/evaluate-egress.js';
 import { policyRoutes } from './routes/policies.js';
 import { policyTenantRoutes } from './routes/tenants.js';
 import { policyTemplateRoutes } from './routes/templates.js';
+import { policyStudyRoutes } from './routes/studies.js';
 import { policyTrialRoutes } from './routes/trials.js';
 
 export interface PolicyServiceOptions {
@@ -70,5 +71,6 @@ export function createPolicyService(options: PolicyServiceOptions): Service {
   policyTrialRoutes(service.app, management);
   policyTemplateRoutes(service.app, management);
   policyTenantRoutes(service.app, management);
+  policyStudyRoutes(service.app, policies, management);
   return service;
 }

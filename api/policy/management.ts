@@ -1,6 +1,8 @@
 import type { JsonObject } from '../../contracts/json.js';
 import type { Ledger } from '../../contracts/ledger.js';
+import type { ReplaySource } from '../../contracts/replay-rows.js';
 import { createLivePolicies, type LivePolicies } from '../../adapters/policy/live-policies.js';
+import { createStudies, type Studies } from '../../adapters/policy/studies.js';
 import { createLocalEvaluator, type LocalEvaluator } from '../../adapters/policy/local-evaluator.js';
 import type { PolicyCompiler } from '../../domain/policy/compiler.js';
 import { createPolicyLibrary, type PolicyLibrary } from '../../domain/policy/library.js';
@@ -25,6 +27,9 @@ export interface PolicyManagement {
   seed(active: boolean): Promise<void>;
   /** What happens to a tenant's copies when it comes and goes. */
   readonly tenants: TenantPolicies;
+  readonly studies: Studies;
+  /** Calls that were judged before, to try rules on; null where nobody gives them. */
+  readonly recorded: ReplaySource | null;
   /** Watches the store and sends rows from now on. */
   begin(): void;
   close(): Promise<void>;
@@ -41,6 +46,7 @@ export async function openManagement({
   templates,
   compiler,
   ledger,
+  recorded = null,
   log,
   clock = Date.now,
   watchMs,
@@ -51,6 +57,7 @@ export async function openManagement({
   readonly templates: TemplateCatalogue;
   readonly compiler: PolicyCompiler;
   readonly ledger: Ledger;
+  readonly recorded?: ReplaySource | null;
   readonly log: Log;
   readonly clock?: () => number;
   readonly watchMs?: number;
@@ -76,6 +83,7 @@ export async function openManagement({
     ...(lookMs !== undefined && { lookMs }),
   });
   const trials = createLocalEvaluator(floor, undefined, { limitMs: TRIAL_LIMIT_MS, threads: 1 });
+  const studies = createStudies(floor);
   const library = createPolicyLibrary({
     store,
     compiler,
@@ -113,6 +121,8 @@ export async function openManagement({
       );
     },
     tenants: createTenantPolicies({ store, library, clock }),
+    studies,
+    recorded,
     begin() {
       live.begin();
       outbox.begin();
@@ -121,6 +131,7 @@ export async function openManagement({
       live.close();
       await outbox.close();
       await trials.close();
+      await studies.close();
     },
   };
 }

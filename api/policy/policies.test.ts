@@ -13,6 +13,9 @@ import { openPolicyStore } from '../../adapters/policy/policy-store.js';
 import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
 import type { StoreTarget } from '../../adapters/store/database.js';
 import { canonicalJson, sha256Hex } from '../../domain/crypto/digest.js';
+import type { LabLine } from '../../contracts/policy-studies.js';
+import type { ReplayPage, ReplayQuery, ReplayRow, ReplaySource } from '../../contracts/replay-rows.js';
+import { GateError } from '../../domain/errors.js';
 import type { PolicyStore } from '../../domain/policy/library-ports.js';
 import { findOpa } from '../../stack/programs/find-program.js';
 import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
@@ -61,6 +64,9 @@ interface Said {
   readonly versions: { readonly version: number }[];
   readonly results: { readonly diff: string }[];
   readonly diff: string;
+  readonly forensic_event: object;
+  readonly differences: number;
+  readonly difference: { readonly at: string; readonly recorded: string; readonly now: string } | null;
 }
 interface Replica {
   readonly store: PolicyStore;
@@ -78,7 +84,11 @@ let rows: NewLedgerRow[];
 let ledgerFault: Error | null;
 const open: Replica[] = [];
 
-async function replica(target: StoreTarget, over: Partial<PolicyStore> = {}): Promise<Replica> {
+async function replica(
+  target: StoreTarget,
+  over: Partial<PolicyStore> = {},
+  recorded: ReplaySource | null = null,
+): Promise<Replica> {
   const opened = await openPolicyStore(target);
   const store: PolicyStore = { ...opened, ...over };
   const management = await openManagement({
@@ -99,6 +109,7 @@ async function replica(target: StoreTarget, over: Partial<PolicyStore> = {}): Pr
         }));
       },
     },
+    recorded,
     log: pino({ level: 'silent' }),
     watchMs: 20,
     lookMs: 20,
@@ -261,6 +272,95 @@ describe.each(['SQLite', 'Postgres'] as const)('policies of operators, on %s', (
     await eventually('what was stored is there', async () =>
       (await gate.store.versions('', 'a.rego')).every(({ chain_seq: seq }) => seq !== null),
     );
+  });
+
+  it('derive a past verdict again by the rules that it was judged by, and say where these are gone', async () => {
+    const gate = await replica(places()[kind]);
+    const post = (name: string, body: string) =>
+      gate.ask('POST', '/policies', { name, content_type: name.endsWith('.json') ? 'json' : 'rego', body, ...by });
+    await post('ceilings.json', '{"most": 10}');
+    await post(
+      'ceiling.rego',
+      rego('deny contains "Violation: ceiling" if input.arguments.amount > data.gate.ceilings.most'),
+    );
+    const input = call('list_files', { arguments: { amount: 11 }, agent_id: 'acme/bot', tenant: 'acme' });
+    const { forensic_event: event, ...then } = await gate.judge('list_files', input);
+    expect(then).toMatchObject({ allow: false, reasons: ['Violation: ceiling'] });
+    const verdict = {
+      tier: 'red',
+      outcome: 'deny',
+      would: null,
+      layer: 'policy',
+      mode: 'enforce',
+      reasons: then.reasons,
+      review_reasons: [],
+    };
+    const inspection = { available: true, authorized: true, reasoning: 'nothing found' };
+    const recorded = { input, decision: { ...then, event }, verdict, inspection };
+    const replay = async (more: object = {}) =>
+      (await gate.ask('POST', '/policies/replay', { ...recorded, ...more })).body;
+    // The rules of now say something else, and those of then are derived from what the store keeps.
+    await gate.ask('PUT', '/policies/ceilings.json', { body: '{"most": 99}', expected_current_version: 1, ...by });
+    await gate.ask('DELETE', '/policies/ceiling.rego', { expected_current_version: 1, ...by });
+    expect((await gate.judge('list_files', input)).allow).toBe(true);
+    expect(await replay()).toEqual({
+      policy_bundle: then.policy_bundle,
+      compared: 13,
+      differences: 0,
+      difference: null,
+    });
+    // Each kind of row that was changed is found, the first of them is named.
+    expect((await replay({ decision: { ...then, allow: true, event } })).difference).toEqual({
+      at: 'policy.evaluated.allow',
+      recorded: 'true',
+      now: 'false',
+    });
+    expect((await replay({ verdict: { ...verdict, tier: 'green' } })).difference?.at).toBe('proxy.verdict.tier');
+    expect((await replay({ inspection: { ...inspection, authorized: false, reasoning: 'harm' } })).difference).toEqual({
+      at: 'proxy.verdict.layer',
+      recorded: '"policy"',
+      now: '"brain"',
+    });
+    expect((await replay({ input: { ...input, arguments: { amount: 10 } } })).differences).toBeGreaterThan(0);
+
+    // A batch is judged call by call, and only with its request.
+    const batch = { ...input, tool_type: 'gate/tools.batch', method: 'gate/tools.batch', arguments: {} };
+    const request = {
+      method: 'gate/tools.batch',
+      params: {
+        contract: 'gate.atomic-tool-call-batch/v1',
+        calls: [
+          { id: 'a', name: 'list_files', arguments: { amount: 1 } },
+          { id: 'b', name: 'list_files', arguments: { amount: 11 } },
+        ],
+      },
+    };
+    const events = { events: [{ ...event, reasons: [], review_reasons: [] }, event] };
+    const ofBatch = { input: batch, decision: { ...then, event: events } };
+    expect(await replay({ ...ofBatch, request })).toMatchObject({ differences: 0 });
+    expect((await replay(ofBatch)).error).toBe('payload_unavailable');
+
+    // Why it was so, by the rules of then and their texts; where they are gone, by those of now, which say so.
+    const why = async (more: object = {}) =>
+      (await gate.ask('POST', '/policies/explain', { ...recorded, ...more })).body;
+    expect(await why()).toMatchObject({
+      tier: 'red',
+      rules: 'then',
+      policy_bundle: then.policy_bundle,
+      spoke: [{ reason: 'Violation: ceiling', rule: { file: 'ceiling.rego', line: 5 }, facts: ['arguments.amount'] }],
+      changes: [{ tier: 'green', facts: [{ name: 'arguments.amount', from: 11, to: 10 }] }],
+      text: expect.stringContaining('arguments.amount (in the call) 10 instead of 11'),
+    });
+    const bundleGone = {
+      ...then,
+      event,
+      policy_bundle: { ...then.policy_bundle, version: '2020-01-01.1', hash_sha256: 'x' },
+    };
+    expect(await why({ decision: bundleGone })).toMatchObject({ tier: 'green', rules: 'now', spoke: [] });
+
+    const gone = { ...then.policy_bundle, hash_sha256: `sha256:${'0'.repeat(64)}` };
+    expect((await replay({ decision: { ...then, policy_bundle: gone } })).error).toBe('bundle_gone');
+    expect((await replay({ decision: { allow: true } })).error).toBe('invalid_request');
   });
 
   it('are refused whole where they do not compile or fit, and what was in force still is', async () => {
@@ -713,4 +813,151 @@ describe('templates', () => {
     });
     expect((await gate.judge('send_email', letter)).allow).toBe(true);
   });
+});
+
+describe('a lab over recorded traffic', () => {
+  const row = (seq: number, amount: number, over: Partial<ReplayRow> = {}): ReplayRow => ({
+    seq,
+    at: '2026-11-25T12:00:00.000Z',
+    correlation_id: null,
+    agent_id: 'bot',
+    tool: 'list_files',
+    input: call('list_files', { arguments: { amount } }) as never,
+    request: null,
+    decision: { allow: true, reasons: [], review_reasons: [] },
+    people: null,
+    ...over,
+  });
+  /** Rows one by one, each page of which is asked for by where it begins. */
+  const source = (rows: readonly ReplayRow[], perPage = 40) => {
+    const asked: ReplayQuery[] = [];
+    const replayPage = async (query: ReplayQuery): Promise<ReplayPage> => {
+      asked.push(query);
+      const page = rows.filter(({ seq }) => seq > (query.after ?? 0)).slice(0, perPage);
+      return { rows: page, next: page.at(-1)?.seq ?? null };
+    };
+    return { asked, replayPage };
+  };
+  const ceiling = (most: number, effect = 'deny') =>
+    rego(
+      `${effect} contains "${effect === 'deny' ? 'Violation' : 'Review'}: ceiling" if input.arguments.amount > ${most}`,
+    );
+  const lab = async (gate: Replica, body: object, query = '') => {
+    const reply = await gate.service.app.inject({
+      method: 'POST',
+      url: `/policies/lab${query}`,
+      payload: { since: '2026-11-01T00:00:00Z', files: [], ...body },
+    });
+    const text = reply.body;
+    const lines =
+      reply.statusCode === 200
+        ? text
+            .trim()
+            .split('\n')
+            .map((line) => JSON.parse(line) as LabLine)
+        : [];
+    const last = lines.at(-1);
+    return {
+      status: reply.statusCode,
+      error: reply.statusCode === 200 ? null : (JSON.parse(text) as Said).error,
+      result: last && 'result' in last ? last.result : null,
+      last,
+    };
+  };
+  const file = (body: string, name = 'ceiling.rego') => ({ name, content_type: 'rego', body });
+
+  it('counts what a candidate would change, against what people decided, and keeps the first of each kind', async () => {
+    const traffic = source([
+      ...Array.from({ length: 120 }, (_, at) => row(at + 1, at + 1)),
+      row(121, 500, { people: 'approved' }),
+      row(122, 500, { people: 'denied' }),
+      row(123, 5, { people: 'denied' }),
+      row(124, 5, { input: null }),
+      row(125, 5, { input: { tool_type: 'list_files' } }),
+      row(126, 5, { decision: { allow: false, reasons: ['Violation: of then'], review_reasons: [] } }),
+    ]);
+    const gate = await replica({ file: join(folder, 'lab.db') }, {}, traffic);
+    await gate.ask('POST', '/policies', { ...file(ceiling(110)), ...by });
+    const before = await gate.judge('list_files');
+    const { result } = await lab(gate, { files: [file(ceiling(20, 'review'))], until: '2026-12-01T00:00:00Z' });
+    expect(result).toMatchObject({
+      judged: 124,
+      purged: 1,
+      unreadable: 1,
+      not_as_recorded: 13,
+      policy_bundle: before.policy_bundle,
+      // 21 to 110 wait instead of running, the ten above and two more wait instead of being denied.
+      counts: {
+        allow_to_yellow: 90,
+        deny_to_yellow: 12,
+        unchanged: 22,
+        allow_to_deny: 0,
+        deny_to_allow: 0,
+        yellow_to_allow: 0,
+        yellow_to_deny: 0,
+      },
+      people: {
+        approved: { green: 0, yellow: 1, red: 0 },
+        denied: { green: 1, yellow: 1, red: 0 },
+        expired: { green: 0, yellow: 0, red: 0 },
+      },
+      rows_left: 40,
+    });
+    expect(result?.rows).toHaveLength(62);
+    expect(result?.rows[0]).toMatchObject({
+      seq: 21,
+      diff: 'allow_to_yellow',
+      before: { tier: 'green' },
+      after: { tier: 'yellow', review_reasons: ['Review: ceiling'] },
+    });
+    expect(result?.candidate_bundle.hash_sha256).not.toBe(before.policy_bundle.hash_sha256);
+    for (const { p50_us: half, p99_us: most } of Object.values(result?.cost ?? {})) {
+      expect(half).toBeGreaterThan(0);
+      expect(most).toBeGreaterThanOrEqual(half);
+    }
+    expect(traffic.asked.map(({ after, from, to }) => [after, from, to])).toEqual(
+      [undefined, 40, 80, 120, 126].map((after) => [after, '2026-11-01T00:00:00.000Z', '2026-12-01T00:00:00.000Z']),
+    );
+    // Without the policy all of it runs. Nothing of this changed anything.
+    expect((await lab(gate, { without: ['ceiling.rego'] })).result?.counts).toMatchObject({ deny_to_allow: 12 });
+    expect((await gate.judge('list_files')).policy_bundle).toEqual(before.policy_bundle);
+  }, 60_000);
+
+  it('is refused where it cannot be, and says in its last line where it ended', async () => {
+    const traffic = source([row(1, 1)]);
+    let away = false;
+    const gate = await replica(
+      { file: join(folder, 'lab2.db') },
+      {},
+      {
+        replayPage: (query) =>
+          away ? Promise.reject(new GateError('ledger_store_unavailable', 'away')) : traffic.replayPage(query),
+      },
+    );
+    const codes = [];
+    for (const [body, query] of [
+      [{ files: [file(rego('deny contains nope(1) if true'))] }, ''],
+      [{ files: [file(ceiling(1), 'money.rego')] }, ''],
+      [{ files: [file(ceiling(1)), file(ceiling(2))] }, ''],
+      [{ since: 'yesterday' }, ''],
+      [{}, '?tenant=a%20b'],
+    ] as const)
+      codes.push((await lab(gate, body, query)).error);
+    expect(codes).toEqual([
+      'policy_invalid',
+      'policy_protected',
+      'invalid_request',
+      'invalid_window',
+      'invalid_request',
+    ]);
+    away = true;
+    expect((await lab(gate, { files: [file(ceiling(1))] })).last).toEqual({
+      error: { code: 'ledger_store_unavailable', reason: 'away' },
+    });
+    away = false;
+    // Those that ended, however, leave room for others.
+    expect((await lab(gate, { files: [file(ceiling(0))] })).result?.counts).toMatchObject({ allow_to_deny: 1 });
+    const none = await replica({ file: join(folder, 'lab3.db') });
+    expect((await lab(none, {})).error).toBe('store_unavailable');
+  }, 60_000);
 });

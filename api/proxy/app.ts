@@ -109,6 +109,7 @@ export function createProxyService(options: ProxyOptions): Service {
   });
   const authorizer = createAuthorizer({ ...options, limits });
   metrics.watchInFlight(handler.inFlight);
+  if (options.judgedAtOnce) metrics.watchWaiting(handler.waiting);
   const streams = createEventStreams(options.agentLimits.streams);
   metrics.watchStreams(streams.count);
   const { standings } = options.upstream;

@@ -117,6 +117,11 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       upstreamTimeoutMs: own.upstreamTimeoutSecs * 1000,
       ttlSecs: { auto: own.ttlAutoSecs, standard: own.ttlStandardSecs, strict: own.ttlStrictSecs },
       maxInFlight: own.maxInFlight,
+      judgedAtOnce: {
+        together: own.judgedAtOnce,
+        each: Math.min(own.judgedPerAgent, own.judgedAtOnce),
+        waiting: Math.floor(own.maxInFlight * ONE_AGENTS_PART),
+      },
       agentLimits: agentLimitsOf(own),
       demoAgents: new Set(own.demoAgents),
       verboseVerdicts: own.verboseVerdicts,
@@ -131,6 +136,9 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
   const drainMs = (own.upstreamTimeoutSecs + own.callDeadlineSecs + WRITING_DOWN_SECS) * 1000;
   return { port: null, listener: () => listenerOf(service(), own, { drainMs }) };
 }
+
+/** Of the calls that may be under way, those of one agent that wait for their turn. */
+const ONE_AGENTS_PART = 0.8;
 
 /** The time it takes to record how a call ended, beyond the limits of the call itself. */
 const WRITING_DOWN_SECS = 10;

@@ -101,6 +101,8 @@ export interface ChangedCall {
   readonly review_reasons: readonly string[];
   readonly approval_tier: ApprovalTier;
   readonly policy_bundle: PolicyDecision['policy_bundle'];
+  /** What the rules want to be recorded of its evaluation. Absent in older records and their rows. */
+  readonly forensic_event?: JsonObject;
 }
 
 /**

@@ -3,7 +3,7 @@ import type { JsonObject } from '../../contracts/json.js';
 import { newLedgerRow } from '../../contracts/ledger.js';
 import { callInput } from '../../test/support/call-input.js';
 import { decisionOf, inspectionOf } from '../../test/support/judgements.js';
-import { canonicalJson, sha256Hex } from '../crypto/digest.js';
+import { canonicalDigest, canonicalJson, sha256Hex } from '../crypto/digest.js';
 import { foldVerdict } from '../pipeline/verdict.js';
 import type { CallRecord, RecordedDecision, RecordedOutcome, StagedRequest } from './record.js';
 import { argumentsOf, ledgerRowId, rowsOf } from './rows.js';
@@ -115,6 +115,35 @@ describe('the rows a record implies', () => {
     // The decision had an event before rows did: an older record's rows stay as they were appended.
     const old = { ...record.evidence, decision: { ...decisionOf('green'), forensic_event: event } };
     expect(rowsOf({ ...record, evidence: old }, request)).toEqual(before);
+  });
+
+  it('keep the event of the evaluation of what an approver changed, and are what they were where the record has none', () => {
+    const reviewed = {
+      ...body,
+      params: { name: 'wire_transfer', arguments: { amount: 500, note: 'for Ada' } },
+    };
+    const diff = { replacements: [{ path: ['amount'], value: 500 }] };
+    const changed = {
+      params_sha256: 'c'.repeat(64),
+      tier: 'yellow' as const,
+      reasons: [],
+      review_reasons: ['Review: money movement'],
+      approval_tier: 'standard' as const,
+      policy_bundle: decisionOf('yellow').policy_bundle,
+    };
+    const signed = { modification: { diff, reviewed_digest: canonicalDigest(reviewed) } };
+    const rowWith = (more: object) => {
+      const decision = {
+        ...decided('approved'),
+        changed: { ...changed, ...more },
+        signed,
+      } as unknown as RecordedDecision;
+      const rows = rowsOf(recordOf('yellow', { state: 'approved', decision }), request);
+      return rows.find((row) => row.event_kind === 'hil.modified')?.policy_decision;
+    };
+    const event = { tool_type: 'wire_transfer', sql: 'none' };
+    expect(rowWith({ forensic_event: event })).toEqual({ ...rowWith({}), event });
+    expect(rowWith({})).not.toHaveProperty('event');
   });
 
   it('say by digest what the approver was shown, and are what they were where the record does not', () => {

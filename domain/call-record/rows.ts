@@ -251,6 +251,7 @@ export function rowsOf(
           reasons: [...told.reasons],
           review_reasons: [...told.review_reasons],
           policy_bundle: asJson(told.policy_bundle),
+          ...(told.forensic_event && { event: told.forensic_event }),
         },
         { ...params, ...sidecar(body) },
       ),

@@ -100,6 +100,8 @@ export interface PolicyStore {
     tenants: readonly string[],
   ): Promise<readonly { readonly tenant: string; readonly name: string; readonly body: string }[]>;
   sets(): Promise<{ readonly generation: number; readonly sets: readonly StoredSet[] }>;
+  /** The rules that a tenant had in force under this version, also ones that were replaced since. */
+  pastSet(tenant: string, version: string): Promise<StoredSet | null>;
   module(sourcesSha256: string): Promise<StoredModule | null>;
   /** False, and nothing is written, where somebody else was first. */
   write(change: Write): Promise<boolean>;

@@ -29,6 +29,7 @@ import {
 import { headerOf } from './policy-header.js';
 import type { PolicyFile } from './policy-files.js';
 import type { Template, TemplateCatalogue } from './templates.js';
+import type { RuleText } from './explain/hints.js';
 import { faultIn } from './validation.js';
 
 export interface LibraryOptions {
@@ -47,6 +48,13 @@ export interface LibraryOptions {
 /** Changes at once of others, after which a change is given up. */
 const ATTEMPTS = 5;
 const USUAL_NAME = /^[a-z0-9_]+\.(?:rego|json)$/;
+
+/** What would be in force: a module, its documents, and what it was compiled from. */
+export interface Proposed {
+  readonly wasm: Uint8Array | null;
+  readonly data: JsonObject;
+  readonly files: StoredSet['files'];
+}
 
 /** A change before it is known which version it becomes. */
 interface Planned {
@@ -175,7 +183,7 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
     if ((await templates.parametersOf(mount)) === null)
       throw invalid({ message: `${rule} has no parameters`, file: null, line: null, column: null });
     await assertValid(document);
-    return { ...document, data: { [mount]: parameters } };
+    return document;
   }
 
   const assertValid = async (policy: ValidatePolicy): Promise<void> => {
@@ -211,6 +219,37 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
         return [{ before: named(catalogue, tenant, name), after: { ...policy, tenant, active }, body, kind }];
       }),
     );
+
+  async function proposed(
+    tenant: string,
+    kept: readonly StoredPolicy[],
+    given: readonly ValidatePolicy[],
+  ): Promise<Proposed> {
+    const at = new Date(clock()).toISOString();
+    const bodies = new Map(given.map(({ name, body }) => [name, body]));
+    const added = given.map(
+      ({ name, content_type, body }): StoredPolicy => ({
+        tenant,
+        name,
+        content_type,
+        active: true,
+        current_version: 1,
+        body_sha256: sha256Hex(body),
+        header: headerOf(content_type === 'rego' ? body : ''),
+        deleted_at: null,
+        created_at: at,
+        updated_at: at,
+      }),
+    );
+    const bodyOf = async (policy: StoredPolicy): Promise<string> =>
+      bodies.get(policy.name) ?? textOf(policy.tenant, policy.name, policy.current_version);
+    const files = [...kept, ...added].toSorted(byName);
+    const set = await setOf(tenant, files, bodyOf, await compiler.shared(), 'candidate');
+    const sources = set?.sources_sha256 ?? null;
+    if (set === null || sources === null) return { wasm: null, data: {}, files: [] };
+    const { wasm } = (await store.module(sources)) ?? (await compiled(sources, files, bodyOf));
+    return { wasm, data: set.data, files: set.files };
+  }
 
   return {
     async validate(asked: ValidatePolicy): Promise<ValidatedPolicy> {
@@ -370,6 +409,16 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
       return { changed: results.length, skipped, results: [...results] };
     },
 
+    /** The texts of files of a set, each of the tenant or for everybody, as its digest says. */
+    textsOf: (tenant: string, files: StoredSet['files']): Promise<readonly RuleText[]> =>
+      Promise.all(
+        files.map(async ({ name, content_type, version, body_sha256: digest }) => {
+          const own = await store.version(tenant, name, version);
+          const body = own?.body_sha256 === digest ? own.body : await textOf(EVERYBODY, name, version);
+          return { name, content_type, body };
+        }),
+      ),
+
     /** The module and data of what would be in force with another file, stored nowhere. Throws `policy_invalid`. */
     async candidate(
       tenant: string,
@@ -384,7 +433,7 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
         readonly instead: string | null;
         readonly parameters?: JsonObject | undefined;
       },
-    ): Promise<{ readonly wasm: Uint8Array; readonly data: JsonObject; readonly files: StoredSet['files'] }> {
+    ): Promise<Proposed & { readonly wasm: Uint8Array }> {
       await assertValid({ name, content_type: 'rego', body });
       const document = parameters && (await documentOf(name, parameters));
       const catalogue = await store.catalogue();
@@ -392,38 +441,38 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
       const kept = inForce(catalogue.policies, tenant).filter((policy) => policy.name !== instead);
       if (shipped.has(name) || kept.some((policy) => policy.name === name))
         throw new GateError('policy_exists', `${name} is in force already; use the mode replace`);
-      const at = new Date(clock()).toISOString();
-      const added: StoredPolicy = {
+      const given: ValidatePolicy[] = [{ name, content_type: 'rego', body }];
+      if (document) given.push({ name: document.name, content_type: 'json', body: document.body });
+      const others = kept.filter((policy) => policy.name !== document?.name);
+      const { wasm, ...rest } = await proposed(tenant, others, given);
+      return { wasm: wasm as Uint8Array, ...rest };
+    },
+
+    /**
+     * The module and data of what would be in force with these files, each in the place of one of its name, and without others; stored nowhere.
+     * No module where no rule is left. Throws `policy_invalid`.
+     */
+    async proposed(
+      tenant: string,
+      { files, without }: { readonly files: readonly ValidatePolicy[]; readonly without: readonly string[] },
+    ): Promise<Proposed> {
+      const { policies } = await store.catalogue();
+      const twice = files.find(({ name }, at) => files.findIndex((file) => file.name === name) !== at);
+      if (twice) throw new GateError('invalid_request', `${twice.name} is given twice`);
+      const now = inForce(policies, tenant);
+      for (const file of files) {
+        if (shipped.has(file.name))
+          throw new GateError('policy_protected', `${file.name} is one of the rules that ship`);
+        // What is in force was checked when it came.
+        if (!now.some(({ name, body_sha256 }) => name === file.name && body_sha256 === sha256Hex(file.body)))
+          await assertValid(file);
+      }
+      const replaced = new Set([...without, ...files.map(({ name }) => name)]);
+      return proposed(
         tenant,
-        name,
-        content_type: 'rego',
-        active: true,
-        current_version: 1,
-        body_sha256: sha256Hex(body),
-        header: headerOf(body),
-        deleted_at: null,
-        created_at: at,
-        updated_at: at,
-      };
-      const bodyOf = async (policy: StoredPolicy): Promise<string> =>
-        policy === added ? body : textOf(policy.tenant, policy.name, policy.current_version);
-      const files = [...kept, added].toSorted(byName);
-      const shared = await compiler.shared();
-      const set = (await setOf(tenant, files, bodyOf, shared, 'candidate')) as StoredSet & {
-        readonly sources_sha256: string;
-      };
-      const { sources_sha256: sources } = set;
-      const { wasm } = (await store.module(sources)) ?? (await compiled(sources, files, bodyOf));
-      if (!document) return { wasm, data: set.data, files: set.files };
-      // What judges tells sets apart by their files.
-      const others = set.files.filter((file) => file.name !== document.name);
-      const file = {
-        name: document.name,
-        content_type: 'json',
-        version: 1,
-        body_sha256: sha256Hex(document.body),
-      } as const;
-      return { wasm, data: { ...set.data, ...document.data }, files: [...others, file] };
+        now.filter(({ name }) => !replaced.has(name)),
+        files,
+      );
     },
   };
 }

@@ -72,6 +72,7 @@ beforeAll(async () => {
     generation: async () => 0,
     sets: async () => ({ generation: 0, sets: [] }),
     module: async () => null,
+    pastSet: async () => null,
   };
   together = await createLivePolicies({ floor, store: nothing }).tried(compiled.wasm, {});
   folder = mkdtempSync(join(tmpdir(), 'gate-templates-'));

@@ -108,10 +108,43 @@ describe('a call that is judged again', () => {
     expect((await page.get(`/audit/correlation/${CALL}?judged=again`)).status).toBe(404);
     expect(await gate.call(`GET /audit/correlation/${CALL}/policy-input?tenant=acme`)).toMatchObject({
       status: 200,
-      body: { seq: null, input: null, decision: null },
+      body: { seq: null, input: null, decision: null, request: null, verdict: null, inspection: null },
     });
     expect(asked).toEqual([]);
     expect(await again('globex')).toContain('the same');
+  });
+
+  it('comes with what the verdict and inspection said, and with its request where that is a batch', async () => {
+    const request = JSON.stringify({ method: 'gate/tools.batch', params: { calls: [] } });
+    const verdict = (said: object, payload: string) =>
+      judged(
+        {},
+        {
+          method: 'proxy.verdict',
+          event_kind: 'proxy.verdict',
+          policy_decision: said as never,
+          payload_sha256: sidecarSha256(payload),
+          payload_canonical_json: payload,
+        },
+      );
+    const told = async () => (await gate.call(`GET /audit/correlation/${CALL}/policy-input?tenant=acme`)).body;
+    await judged();
+    await verdict({ tier: 'red' }, request);
+    // The call came again, too fast: that is no verdict of what was judged.
+    await verdict({ outcome: 'rate_limited' }, request);
+    await gate.ledger.append([
+      testRow({
+        method: 'brain.inspection',
+        event_kind: 'brain.inspection',
+        authorized: true,
+        reasoning: 'nothing found',
+        policy_decision: { available: true },
+      }),
+    ]);
+    const inspection = { available: true, authorized: true, reasoning: 'nothing found' };
+    expect(await told()).toMatchObject({ input: INPUT, verdict: { tier: 'red' }, inspection, request: null });
+    await judged({ ...INPUT, method: 'gate/tools.batch' });
+    expect(await told()).toMatchObject({ request: JSON.parse(request) });
   });
 
   it('is told as not to be known while the policy engine is away, beside the rest', async () => {

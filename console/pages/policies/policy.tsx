@@ -2,7 +2,7 @@ import type { PolicyFileShown, PolicyList } from '../../../contracts/policy.js';
 import { settled } from '../../services.js';
 import { Empty, Facts, Foreign, Id, OrAway } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
-import { wordsIn } from './spoken.js';
+import { wordsIn } from '../../../domain/policy/reason-words.js';
 
 /** Where a file of rules is shown, at a line of it. */
 export const policyAddress = (name: string, line?: number): string =>

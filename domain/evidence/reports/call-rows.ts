@@ -1,3 +1,4 @@
+import { BATCH_METHOD } from '../../../contracts/call-methods.js';
 import type { Json, JsonObject } from '../../../contracts/json.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import type { RecordedPolicyInput } from '../../../contracts/ledger-reports.js';
@@ -49,21 +50,55 @@ export async function maskedParams(ledger: LedgerReader, entryId: string, scope:
 }
 
 /**
- * The policy input that the newest evaluation of a call commits to, as it was judged, with what policy said then. All are `null` when there is
- * no such row in scope, `input` also when nothing was committed or it was purged.
+ * The policy input that the newest evaluation of a call commits to, as it was judged, with what policy, inspection and the verdict said then.
+ * All are `null` when there is no such row in scope, `input` also when nothing was committed or it was purged.
  */
 export async function recordedPolicyInput(
   ledger: LedgerReader,
   correlationId: string,
   scope: Scope,
 ): Promise<RecordedPolicyInput> {
-  let entry: LedgerEntry | undefined;
-  for await (const page of ledger.pages({ ...scope, correlationId, eventKinds: ['policy.evaluated'] }))
-    entry = page.findLast((row) => row.policy_decision?.['available'] !== false) ?? entry;
-  if (entry === undefined) return { seq: null, input: null, decision: null };
+  const found = new Map<string | null, LedgerEntry>();
+  for await (const page of ledger.pages({ ...scope, correlationId, eventKinds: JUDGED_KINDS }))
+    for (const row of page) if (isOfJudgement(row)) found.set(row.event_kind, row);
+  const [entry, verdict, inspected] = JUDGED_KINDS.map((kind) => found.get(kind));
+  if (entry === undefined) return NEVER_JUDGED;
+  const input = await payloadOf(ledger, entry);
+  return {
+    seq: entry.seq,
+    input,
+    decision: entry.policy_decision ?? {},
+    request: verdict && input?.['method'] === BATCH_METHOD ? await payloadOf(ledger, verdict) : null,
+    verdict: verdict?.policy_decision ?? null,
+    inspection: inspected
+      ? {
+          available: inspected.policy_decision?.['available'] === true,
+          authorized: inspected.authorized,
+          reasoning: inspected.reasoning,
+        }
+      : null,
+  };
+}
+
+const JUDGED_KINDS = ['policy.evaluated', 'proxy.verdict', 'brain.inspection'] as const;
+const NEVER_JUDGED: RecordedPolicyInput = {
+  seq: null,
+  input: null,
+  decision: null,
+  request: null,
+  verdict: null,
+  inspection: null,
+};
+
+/** An evaluation that failed has no input, and a call that came too often under its id was not judged again. */
+const isOfJudgement = ({ event_kind: kind, policy_decision: said }: LedgerEntry): boolean =>
+  !(kind === 'policy.evaluated' && said?.['available'] === false) &&
+  !(kind === 'proxy.verdict' && said?.['outcome'] === 'rate_limited');
+
+async function payloadOf(ledger: LedgerReader, entry: LedgerEntry): Promise<JsonObject | null> {
   const sidecar = entry['payload_sha256'] === null ? null : await ledger.sidecar(entry.id);
-  const input = sidecar?.kind === 'payload' ? jsonOf(sidecar.text) : null;
-  return { seq: entry.seq, input: isObject(input) ? input : null, decision: entry.policy_decision ?? {} };
+  const payload = sidecar?.kind === 'payload' ? jsonOf(sidecar.text) : null;
+  return isObject(payload) ? payload : null;
 }
 
 /** A verdict commits to the request; an evaluation commits to the policy input made from it. */

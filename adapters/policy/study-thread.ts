@@ -1,0 +1,71 @@
+import { performance } from 'node:perf_hooks';
+import { workerData } from 'node:worker_threads';
+import type { PolicyInput } from '../../contracts/policy.js';
+import type { RecordedVerdict } from '../../contracts/policy-studies.js';
+import { LRUCache } from 'lru-cache';
+import { type AddedMaterial, type AddedRules, createAddedRules } from '../../domain/policy/added-rules.js';
+import { type Explanation, explained } from '../../domain/policy/explain/explain.js';
+import type { RuleText } from '../../domain/policy/explain/hints.js';
+import { judgedAgain, type RecordedCall } from '../../domain/policy/judged-again.js';
+import { judgedInLab, type LabJudgement } from '../../domain/policy/lab.js';
+import { createPolicySet, type PolicyMaterial } from '../../domain/policy/policy-set.js';
+import type { Comparison } from '../../domain/replay/comparisons.js';
+import { unlimited } from '../../domain/in-place.js';
+import { answerInThread } from '../threads/threads.js';
+import { readersOf } from './argument-readers.js';
+
+/** What is asked of a recorded call, and the rules beside the floor that it is judged by. */
+export interface AgainQuestion {
+  readonly study: 'again';
+  readonly recorded: RecordedVerdict;
+  readonly added: AddedMaterial | null;
+}
+export interface WhyQuestion {
+  readonly study: 'why';
+  readonly call: RecordedCall;
+  readonly texts: readonly RuleText[];
+  readonly added: AddedMaterial | null;
+}
+export interface LabQuestion {
+  readonly study: 'lab';
+  readonly calls: readonly RecordedCall[];
+  readonly before: AddedMaterial | null;
+  readonly after: AddedMaterial | null;
+}
+export type StudyQuestion = AgainQuestion | WhyQuestion | LabQuestion;
+
+export interface StudyAnswers {
+  readonly again: readonly Comparison[];
+  readonly why: Explanation;
+  readonly lab: readonly LabJudgement[];
+}
+export type StudyAnswer = StudyAnswers[keyof StudyAnswers];
+
+/** How long other values of a call's facts are tried. */
+const WHY_MS = 5_000;
+
+/** Sets whose instances a thread keeps: those of a lab come with each page. */
+const INSTANCES_KEPT = 4;
+
+/** One thread for work over recorded calls that nobody waits for within a call: it judges them many times, or many of them. */
+async function start(material: PolicyMaterial): Promise<void> {
+  const floor = createPolicySet({ ...material, ...(await readersOf(material.data)) });
+  const instances = new LRUCache<string, AddedRules>({ max: INSTANCES_KEPT });
+  const judgeOf = (added: AddedMaterial | null) => {
+    const rules = added && (instances.get(added.bundle.hash_sha256) ?? createAddedRules(added));
+    if (rules) instances.set(rules.bundle.hash_sha256, rules);
+    return (input: PolicyInput) => floor.judge(input, unlimited, rules).decision;
+  };
+  answerInThread(async (question: StudyQuestion): Promise<StudyAnswer> => {
+    const { study } = question;
+    if (study === 'lab') {
+      const judges = { before: judgeOf(question.before), after: judgeOf(question.after) };
+      return judgedInLab(question.calls, judges, () => performance.now());
+    }
+    const judge = judgeOf(question.added);
+    if (study === 'again') return judgedAgain(question.recorded, judge);
+    const until = performance.now() + WHY_MS;
+    return explained(question.call, judge, question.texts, { goOn: () => performance.now() < until });
+  });
+}
+void start(workerData as PolicyMaterial);
