@@ -62,6 +62,16 @@ export async function listed(
   );
 }
 
+/** Refuses what is in force before anything is tried. */
+export async function installable(ask: AskPolicies, { name, tenant }: Meant): Promise<void> {
+  const { installed, name: file } = await templateOf(ask, name, tenant);
+  if (installed)
+    throw new CliError(
+      `${oneLine(file)} is in force already; what it is set to is ${oneLine(file.replace(/\.rego$/, '.json'))}, which \`gate policy apply\` changes`,
+      4,
+    );
+}
+
 export const templateOf = (ask: AskPolicies, name: string, tenant: string | undefined): Promise<TemplateFile> =>
   ask('GET', pathOf({ name, tenant }));
 
@@ -181,7 +191,7 @@ export function trialLines({ since, until, recorded, judged, changes, examples }
   const of = judged < recorded ? `${judged} of ${recorded}` : String(judged);
   const changed = Object.values(changes).reduce((sum, count) => sum + count, 0);
   return [
-    `${of} calls from ${since} to ${until}: ${changed === 0 ? 'none would have been decided otherwise' : `${changed} would have been decided otherwise`}`,
+    `${of} ${judged === 1 ? 'call' : 'calls'} from ${since} to ${until}: ${changed === 0 ? 'none would have been decided otherwise' : `${changed} would have been decided otherwise`}`,
     ...Object.entries(changes).map(([diff, count]) => `  ${count} ${WORDS[diff] ?? diff}`),
     ...examples.map(({ correlation_id: id, tool_type: tool, reasons }) =>
       oneLine(`  ${id ?? '-'} ${tool}: ${reasons.join(' ')}`),

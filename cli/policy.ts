@@ -159,8 +159,9 @@ function registerTemplates(policy: Command): void {
     .option(...tenant)
     .addOption(json())
     .action(async (name: string, { json: asJson, tenant: of, set, dryRun = false, reason }: Installing) => {
-      const { parametersIn, install, trialLines, triedYesterday } = await import('./policy-templates.js');
+      const { installable, parametersIn, install, trialLines, triedYesterday } = await import('./policy-templates.js');
       const parameters = parametersIn(set);
+      await installable(await engine(), { name, parameters, tenant: of });
       const trial = await triedYesterday(await engine(), await ledger(), { name, parameters, tenant: of }, new Date());
       if (!asJson) for (const line of trialLines(trial)) say(line);
       const by = { reason, actor_sub: userInfo().username, actor_idp: 'command line' };

@@ -39,6 +39,7 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
     }),
   );
   parts.onStop('sweeps', 'the watch over policies', () => management.close());
+  if (own.seedTemplates) await needed('the templates of policies', management.seed(own.seedTemplateState === 'active'));
   const evaluator = createLocalEvaluator(policies, undefined, {}, management.live.addedFor);
   parts.onStop('threads', 'the threads that judge', () => evaluator.close());
   return {

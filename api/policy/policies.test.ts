@@ -12,7 +12,7 @@ import { openTemplates } from '../../adapters/policy/template-files.js';
 import { openPolicyStore } from '../../adapters/policy/policy-store.js';
 import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
 import type { StoreTarget } from '../../adapters/store/database.js';
-import { sha256Hex } from '../../domain/crypto/digest.js';
+import { canonicalJson, sha256Hex } from '../../domain/crypto/digest.js';
 import type { LabLine } from '../../contracts/policy-studies.js';
 import type { ReplayPage, ReplayQuery, ReplayRow, ReplaySource } from '../../contracts/replay-rows.js';
 import { GateError } from '../../domain/errors.js';
@@ -519,6 +519,71 @@ describe('a tenant', () => {
   });
 });
 
+describe.each(['SQLite', 'Postgres'] as const)('a tenant that comes and goes, on %s', (kind) => {
+  it('has copies of what holds for everybody, once, and none when it went', async () => {
+    const gate = await replica(places()[kind]);
+    const post = (name: string, tool: string) =>
+      gate.ask('POST', '/policies', { name, content_type: 'rego', body: denies(tool), ...by });
+    await post('a.rego', 'list_files');
+    const provision = () => gate.ask('POST', '/policies/tenant/0a1b2c3d/provision');
+    expect((await provision()).body).toEqual({ tenant: '0a1b2c3d', policies: 1, created: 1 });
+    expect((await provision()).body).toEqual({ tenant: '0a1b2c3d', policies: 1, created: 0 });
+    // The copy stands although it has the version and the text of the other.
+    await gate.ask('PUT', '/policies/a.rego', { body: denies('get_user'), expected_current_version: 1, ...by });
+    const denied = async (tool: string, tenant: string) => !(await gate.judge(tool, { tenant })).allow;
+    expect([await denied('list_files', '0a1b2c3d'), await denied('get_user', '0a1b2c3d')]).toEqual([true, false]);
+    expect([await denied('list_files', 'other'), await denied('get_user', 'other')]).toEqual([false, true]);
+    const withdraw = () => gate.ask('DELETE', '/policies/tenant/0a1b2c3d');
+    expect((await withdraw()).body).toEqual({ tenant: '0a1b2c3d', removed: 1 });
+    expect((await withdraw()).body).toEqual({ tenant: '0a1b2c3d', removed: 0 });
+    expect([await denied('list_files', '0a1b2c3d'), await denied('get_user', '0a1b2c3d')]).toEqual([false, true]);
+    // What it writes again goes on behind the copy that was deleted.
+    const again = { body: denies('own'), expected_current_version: 2, ...by };
+    expect((await gate.ask('PUT', '/policies/a.rego?tenant=0a1b2c3d', again)).body).toMatchObject({ version: 3 });
+    expect([await denied('own', '0a1b2c3d'), await denied('get_user', '0a1b2c3d')]).toEqual([true, false]);
+    await withdraw();
+    expect((await provision()).body).toMatchObject({ created: 1 });
+    await eventually('a row of each change', () => rows.length === 7);
+    expect(rows.filter(({ tenant }) => tenant === '0a1b2c3d').map((row) => [row.event_kind, row.actor_sub])).toEqual([
+      ['policy.created', 'service-console'],
+      ['policy.deleted', 'service-console'],
+      ['policy.updated', 'ada'],
+      ['policy.deleted', 'service-console'],
+      ['policy.created', 'service-console'],
+    ]);
+  });
+
+  it('does so in operations whose repeat has the same receipt, and which a later one makes void', async () => {
+    const gate = await replica(places()[kind]);
+    await gate.ask('POST', '/policies', { name: 'a.rego', content_type: 'rego', body: denies('a'), ...by });
+    await gate.ask('PUT', '/policies/a.rego?tenant=acme', { body: denies('b'), expected_current_version: 1, ...by });
+    const ids = [1, 2, 3].map((at) => `0000000${at}-0000-4000-8000-000000000000`);
+    const step = (at: number, kind: string, tenant = 'acme') =>
+      gate.ask('POST', `/admin/tenants/${tenant}/lifecycle`, { operation_id: ids[at], kind });
+    const came = await step(0, 'provision');
+    expect(came.body).toMatchObject({ tenant: 'acme', state: 'active', generation: 1, policies: 1 });
+    const went = await step(1, 'offboard');
+    expect(went.body).toMatchObject({ state: 'offboarded', generation: 2, policies: 1 });
+    const { receipt_sha256, ...rest } = went.body as unknown as Record<string, string>;
+    expect(sha256Hex(canonicalJson(rest))).toBe(receipt_sha256);
+    expect(await step(1, 'offboard')).toEqual(went);
+    expect(await step(0, 'provision')).toEqual(came);
+    for (const other of [step(1, 'provision'), step(1, 'offboard', 'other')])
+      expect(await other).toMatchObject({ status: 409, body: { error: 'operation_conflict' } });
+    expect((await gate.judge('b', { tenant: 'acme' })).reasons).not.toContain('Violation: b');
+    // One that began and did not end: again it is done, unless a later one has begun.
+    const begun = {
+      operation_id: ids[2] as string,
+      tenant: 'acme',
+      kind: 'offboard',
+      begun_at: '2026-11-25T12:00:00.000Z',
+    } as const;
+    await gate.store.beginOperation(begun);
+    await gate.store.beginOperation({ ...begun, operation_id: 'later', kind: 'provision' });
+    expect(await step(2, 'offboard')).toMatchObject({ status: 409, body: { error: 'operation_conflict' } });
+  });
+});
+
 describe('an editor of the store', () => {
   it('has no row appended that is of no policy change', async () => {
     const place = places().SQLite as { file: string };
@@ -705,6 +770,27 @@ describe('templates', () => {
     expect((await gate.ask('POST', '/policies/templates/none.rego/install', by)).status).toBe(404);
     for (const name of ['pii_egress', 'pii_egress.json', '..%2fdata.rego', 'a%5cb.rego'])
       expect([name, (await gate.ask('GET', `/policies/templates/${name}`)).status]).toEqual([name, 400]);
+  });
+
+  it('are all there from the first start where that is set, and are never put back', async () => {
+    const gate = await replica(places().SQLite);
+    await gate.management.seed(true);
+    const all = await list(gate);
+    expect(all.filter(({ installed }) => !installed)).toEqual([]);
+    expect((await gate.judge('send_email', letter)).reasons).toEqual([expect.stringContaining('pii_egress')]);
+    expect((await gate.ask('GET', '/policies/pii_egress.rego/versions')).body.versions).toMatchObject([
+      { version: 1, actor_sub: 'bootstrap', actor_idp: 'system' },
+    ]);
+    await gate.ask('DELETE', '/policies/pii_egress.rego', { expected_current_version: 1, ...by });
+    await gate.management.seed(true);
+    expect(await list(gate)).toContainEqual(expect.objectContaining({ name: 'pii_egress.rego', installed: false }));
+    const other = await replica(places().SQLite);
+    await other.management.seed(false);
+    expect((await list(other)).filter(({ installed }) => installed)).toEqual([]);
+    expect((await other.ask('POST', '/policies/categories/cross-cutting/activate', by)).body).toMatchObject({
+      skipped: 0,
+    });
+    expect((await other.judge('send_email', letter)).allow).toBe(false);
   });
 
   it('are tried over calls of before, with parameters, and stay where they are', async () => {

@@ -6,9 +6,11 @@ import type {
   MutatedPolicy,
   PolicyEventKind,
   PolicyReason,
+  ProvisionedTenant,
   UpdatePolicy,
   ValidatedPolicy,
   ValidatePolicy,
+  WithdrawnTenant,
 } from '../../contracts/policy-library.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { canonicalDigest, sha256Hex } from '../crypto/digest.js';
@@ -189,12 +191,15 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
     if (found) throw invalid(found);
   };
 
-  /** The policy as the tenant has it: its own copy, or the one for everybody. */
+  /**
+   * The policy as the tenant has it: its own copy, or the one for everybody. What a tenant writes over that becomes a copy of its own, which begins
+   * with version 1, or goes on behind one that was deleted.
+   */
   function found(catalogue: Catalogue, tenant: string, name: string): StoredPolicy {
     if (shipped.has(name)) throw new GateError('policy_protected', `${name} is one of the rules that ship`);
-    const own = named(catalogue, tenant, name) ?? named(catalogue, EVERYBODY, name);
-    if (!own || own.deleted_at !== null) throw new GateError('not_found', `there is no policy ${name}`);
-    return own;
+    for (const policy of [named(catalogue, tenant, name), named(catalogue, EVERYBODY, name)])
+      if (policy && policy.deleted_at === null) return policy;
+    throw new GateError('not_found', `there is no policy ${name}`);
   }
   function expectedOf(policy: StoredPolicy, version: number): StoredPolicy {
     if (policy.current_version === version) return policy;
@@ -202,10 +207,6 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
       fields: { policy: shownIn(policy) },
     });
   }
-  /** What a tenant writes over a policy for everybody becomes its own copy, which begins with version 1. */
-  const ownOf = (policy: StoredPolicy, tenant: string): StoredPolicy | null =>
-    policy.tenant === tenant ? policy : null;
-
   const one = async (changes: Promise<readonly MutatedPolicy[]>): Promise<MutatedPolicy> =>
     (await changes)[0] as MutatedPolicy;
 
@@ -215,7 +216,7 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
         const policy = expectedOf(found(catalogue, tenant, name), asked.expected_current_version);
         const body = await textOf(policy.tenant, name, policy.current_version);
         const kind = active ? 'policy.activated' : 'policy.deactivated';
-        return [{ before: ownOf(policy, tenant), after: { ...policy, tenant, active }, body, kind }];
+        return [{ before: named(catalogue, tenant, name), after: { ...policy, tenant, active }, body, kind }];
       }),
     );
 
@@ -288,7 +289,7 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
           const now = expectedOf(found(catalogue, tenant, name), asked.expected_current_version);
           const header = headerOf(now.content_type === 'rego' ? body : '');
           const after = { ...now, tenant, body_sha256: sha256Hex(body), header };
-          return [{ before: ownOf(now, tenant), after, body, kind: 'policy.updated' }];
+          return [{ before: named(catalogue, tenant, name), after, body, kind: 'policy.updated' }];
         }),
       );
     },
@@ -317,7 +318,7 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
           await assertValid({ name, content_type: policy.content_type, body });
           const header = headerOf(policy.content_type === 'rego' ? body : '');
           const after = { ...policy, tenant, body_sha256: sha256Hex(body), header };
-          return [{ before: ownOf(policy, tenant), after, body, kind: 'policy.updated' }];
+          return [{ before: named(catalogue, tenant, name), after, body, kind: 'policy.updated' }];
         }),
       );
     },
@@ -356,6 +357,42 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
               kind: 'policy.created',
             })),
       ),
+
+    /** What is in force for everybody becomes copies of the tenant, once; a tenant that has copies keeps those. */
+    async provision(tenant: string, asked: PolicyReason): Promise<ProvisionedTenant> {
+      let had = 0;
+      const created = await mutate(tenant, asked, async (catalogue) => {
+        had = ownOnes(catalogue.policies, tenant).length;
+        if (had > 0) return [];
+        return Promise.all(
+          inForce(catalogue.policies, EVERYBODY).map(async (policy): Promise<Planned> => {
+            const body = await textOf(EVERYBODY, policy.name, policy.current_version);
+            const before = named(catalogue, tenant, policy.name);
+            return { before, after: { ...policy, tenant }, body, kind: 'policy.created' };
+          }),
+        );
+      });
+      return { tenant, policies: had + created.length, created: created.length };
+    },
+
+    /** Deletes a tenant's copies. `stillWanted` throws where another change of the tenant has made it void. */
+    async withdraw(
+      tenant: string,
+      asked: PolicyReason,
+      stillWanted: () => Promise<void> = async () => undefined,
+    ): Promise<WithdrawnTenant> {
+      const removed = await mutate(tenant, asked, async ({ policies }) => {
+        await stillWanted();
+        const deleted_at = new Date(clock()).toISOString();
+        return ownOnes(policies, tenant).map((policy) => ({
+          before: policy,
+          after: { ...policy, active: false, deleted_at },
+          body: null,
+          kind: 'policy.deleted',
+        }));
+      });
+      return { tenant, removed: removed.length };
+    },
 
     /** All policies of a domain at once. Those that are there already, and the rules that ship, stay as they are. */
     async setCategory(tenant: string, domain: string, active: boolean, asked: PolicyReason): Promise<ChangedCategory> {
@@ -479,8 +516,9 @@ function undeleted(policy: StoredPolicy): StoredPolicy {
   throw new GateError('policy_exists', `${policy.name} is taken: it was deleted`);
 }
 
-const hasOwn = (policies: readonly StoredPolicy[], tenant: string): boolean =>
-  policies.some((policy) => policy.tenant === tenant && policy.deleted_at === null);
+const ownOnes = (policies: readonly StoredPolicy[], tenant: string): readonly StoredPolicy[] =>
+  policies.filter((policy) => policy.tenant === tenant && policy.deleted_at === null);
+const hasOwn = (policies: readonly StoredPolicy[], tenant: string): boolean => ownOnes(policies, tenant).length > 0;
 
 const keyOf = ({ tenant, name, current_version }: StoredPolicy): string =>
   JSON.stringify([tenant, name, current_version]);
