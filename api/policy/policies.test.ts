@@ -337,6 +337,7 @@ describe.each(['SQLite', 'Postgres'] as const)('policies of operators, on %s', (
     const ofBatch = { input: batch, decision: { ...then, event: events } };
     expect(await replay({ ...ofBatch, request })).toMatchObject({ differences: 0 });
     expect((await replay(ofBatch)).error).toBe('payload_unavailable');
+    expect((await replay({ ...ofBatch, request: { params: {} } })).error).toBe('policy_input_invalid');
 
     // Why it was so, by the rules of then and their texts; where they are gone, by those of now, which say so.
     const why = async (more: object = {}) =>

@@ -68,7 +68,11 @@ export function policyStudyRoutes(app: ServiceApp, floor: PolicySet, management:
     '/policies/lab',
     {
       bodyLimit: LAB_BODY_LIMIT,
-      schema: { querystring: ofTenant, body: policyLab, response: { 200: z.string() } },
+      schema: {
+        querystring: ofTenant,
+        body: policyLab,
+        response: { 200: { content: { 'application/x-ndjson': { schema: z.string() } } } },
+      },
     },
     async ({ query: { tenant }, body }, reply) => {
       const { live, library, studies, recorded } = managed();
