@@ -77,11 +77,13 @@ export function labText(result: LabResult, window: LabWindow): string {
 
 /** Text of others in a table or a list of Markdown: nothing of it is markup, and it stays on its line. */
 const cell = (text: string): string => `\`${oneLine(text).replaceAll('`', "'").replaceAll('|', '\\|')}\``;
+/** A line of a policy's text: nothing of it is a control character but the tabs that it is indented with. */
+export const diffLine = (line: string): string => line.split('\t').map(oneLine).join('\t');
 /** A fence that no line of the text closes. */
 const fenced = (text: string): string => {
   const longest = Math.max(2, ...(text.match(/`+/g) ?? []).map(({ length }) => length));
   const fence = '`'.repeat(longest + 1);
-  const lines = text.split('\n').map((line) => oneLine(line));
+  const lines = text.split('\n').map(diffLine);
   return `${fence}diff\n${lines.join('\n').trimEnd()}\n${fence}`;
 };
 

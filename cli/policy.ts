@@ -4,6 +4,7 @@ import type { Command } from 'commander';
 import type { PolicyCompiler } from '../domain/policy/compiler.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
+import { diffLine } from './lab-report.js';
 import { json, print } from './output.js';
 import type { AskPolicies, PolicyPlan } from './policy-plan.js';
 import { registerPolicyStudies } from './policy-studies.js';
@@ -208,7 +209,7 @@ function show({ changes, elsewhere }: PolicyPlan): void {
   for (const change of changes) {
     say(`${change.what} ${oneLine(change.what === 'delete' ? change.name : change.policy.name)}`);
     // Texts of policies, line by line: nothing of them reaches the terminal as a control character.
-    for (const line of change.diff.split('\n').filter((text) => text !== '')) say(`  ${oneLine(line)}`);
+    for (const line of change.diff.split('\n').filter((text) => text !== '')) say(`  ${diffLine(line)}`);
   }
   const left = elsewhere.filter((name) => !changes.some((change) => change.what === 'delete' && change.name === name));
   if (left.length > 0) say(`not in the folder, left alone: ${left.map((name) => oneLine(name)).join(', ')}`);

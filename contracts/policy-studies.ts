@@ -34,7 +34,7 @@ const policyTier = z.enum(['green', 'yellow', 'red']);
 export const factOwner = z.enum(['call', 'agent', 'time', 'operator', 'inspection']);
 export type FactOwner = z.infer<typeof factOwner>;
 
-/** Why a call was judged as it was (docs/architecture/policies.md#why). */
+/** Why a call was judged as it was (docs/architecture/policies.md#a-past-verdict). */
 export const explainedVerdict = z.object({
   /** What the rules say of it: those that judged it (`then`), or those of now where these are not here any more. */
   tier: policyTier,

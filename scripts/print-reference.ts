@@ -19,6 +19,7 @@ import { liteMetrics } from '../lite/metrics.js';
 import { alarmsTold } from '../workers/alarms.js';
 import { PROJECT_ROOT } from '../config/project-root.js';
 import { printedCompose } from './compose-file.js';
+import { connectionMetrics } from '../api/plugins/connection-metrics.js';
 import { EXPLAINED } from './find-hollow.js';
 
 /** Every page of docs/reference, by file name, printed from the definitions that the program uses. */
@@ -275,6 +276,7 @@ function routesPage(): string {
 
 async function metricsPage(): Promise<string> {
   const services: readonly (readonly [string, (registry: Registry) => unknown])[] = [
+    ['every service', connectionMetrics],
     ...SERVICES.flatMap((service) =>
       service.metrics ? [[service.name, (registry: Registry) => service.metrics?.(registry)] as const] : [],
     ),

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import type { AddedRules } from '../../domain/policy/added-rules.js';
 import type { RuleText } from '../../domain/policy/explain/hints.js';
 import type { RecordedCall } from '../../domain/policy/judged-again.js';
+import type { LabJudgement } from '../../domain/policy/lab.js';
 import type { PolicySet } from '../../domain/policy/policy-set.js';
 import type { RecordedVerdict } from '../../contracts/policy-studies.js';
 import { compiledScript, createThreads } from '../threads/threads.js';
@@ -45,11 +46,11 @@ export function createStudies(floor: Pick<PolicySet, 'material'>) {
     /** How many parts of a lab are judged at once. */
     lanes,
     /** What the rules of now and a candidate say of each call. A lane is one of `lanes`; each has one question at a time. */
-    lab: (
+    lab: async (
       calls: readonly RecordedCall[],
       { before, after }: { readonly before: AddedRules | null; readonly after: AddedRules | null },
       lane: number,
-    ) =>
+    ): Promise<readonly LabJudgement[]> =>
       calls.length === 0
         ? []
         : ask(

@@ -339,6 +339,7 @@ describe.each(['SQLite', 'Postgres'] as const)('policies of operators, on %s', (
     const ofBatch = { input: batch, decision: { ...then, event: events } };
     expect(await replay({ ...ofBatch, request })).toMatchObject({ differences: 0 });
     expect((await replay(ofBatch)).error).toBe('payload_unavailable');
+    expect((await replay({ ...ofBatch, request: { params: {} } })).error).toBe('policy_input_invalid');
 
     // Why it was so, by the rules of then and their texts; where they are gone, by those of now, which say so.
     const why = async (more: object = {}) =>
@@ -361,6 +362,10 @@ describe.each(['SQLite', 'Postgres'] as const)('policies of operators, on %s', (
     const gone = { ...then.policy_bundle, hash_sha256: `sha256:${'0'.repeat(64)}` };
     expect((await replay({ decision: { ...then, policy_bundle: gone } })).error).toBe('bundle_gone');
     expect((await replay({ decision: { allow: true } })).error).toBe('invalid_request');
+    // Nothing that a database cannot hold reaches it.
+    const odd = { ...gone, version: 'a\u0000b' };
+    expect((await replay({ decision: { ...then, policy_bundle: odd } })).error).toBe('bundle_gone');
+    expect(await why({ input: { ...input, tenant: 'a\u0000b' }, decision: {} })).toMatchObject({ rules: 'now' });
   });
 
   it('are refused whole where they do not compile or fit, and what was in force still is', async () => {
@@ -812,6 +817,27 @@ describe('templates', () => {
       body: { candidate_compile_ok: false },
     });
     expect((await gate.judge('send_email', letter)).allow).toBe(true);
+  });
+});
+
+describe('a store from before sets were kept', () => {
+  it('has the sets that were in force when it was opened, and says of older ones that they are gone', async () => {
+    const file = join(folder, 'earlier.db');
+    const gate = await replica({ file });
+    await gate.ask('POST', '/policies', { name: 'a.rego', content_type: 'rego', body: denies('a', 'first'), ...by });
+    const first = await gate.judge('a');
+    await gate.ask('PUT', '/policies/a.rego', { body: denies('a', 'second'), expected_current_version: 1, ...by });
+    const second = await gate.judge('a');
+    await open.pop()?.close();
+    const store = new DatabaseSync(file);
+    store.exec("drop table policy_past_sets; delete from kysely_migration where name = '0002-past-sets'");
+    store.close();
+    const again = await replica({ file });
+    await again.ask('DELETE', '/policies/a.rego', { expected_current_version: 2, ...by });
+    const replay = async (decision: Said) =>
+      (await again.ask('POST', '/policies/replay', { input: call('a'), decision })).body;
+    expect(await replay(second)).toMatchObject({ differences: 0 });
+    expect((await replay(first)).error).toBe('bundle_gone');
   });
 });
 

@@ -137,6 +137,36 @@ inBrowser(`a long queue in a browser${needs('chromium', executable !== null)}`, 
       await page.context().close();
     }, 60_000);
 
+    it('keep the reason that was typed for each, until it is sent or somebody signs out', async () => {
+      const { page, rows, isShown } = await holding('typed', 2);
+      const reason = page.getByLabel('Reason, which its agent is told');
+      const typed = async (at: number, words: string) => {
+        await isShown(rows[at]);
+        await reason.fill(words);
+        await page.keyboard.press('Escape');
+      };
+      await typed(0, 'of the first');
+      await page.keyboard.press('j');
+      await isShown(rows[1]);
+      expect(await reason.inputValue()).toBe('');
+      await typed(1, 'of the second');
+      await page.keyboard.press('k');
+      await isShown(rows[0]);
+      expect(await reason.inputValue()).toBe('of the first');
+      await page.keyboard.press('d');
+      await page.keyboard.press('Enter');
+      await page.locator('article .tag.denied').waitFor();
+      const kept = () => page.evaluate("sessionStorage.getItem('gate.typed')");
+      expect(await kept()).toBe(JSON.stringify([[rows[1]?.id, 'of the second']]));
+      await page.keyboard.press('j');
+      await isShown(rows[1]);
+      expect(await reason.inputValue()).toBe('of the second');
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.waitForURL(/\/login/);
+      expect(await kept()).toBeNull();
+      await page.context().close();
+    }, 60_000);
+
     it('and show how they stand where nothing was typed', async () => {
       const { page, rows } = await holding('stands', 2);
       const [, other] = rows;

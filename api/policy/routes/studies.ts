@@ -1,7 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
-import { policyBundle } from '../../../contracts/policy.js';
+import { policyBundle, type PolicyInput } from '../../../contracts/policy.js';
 import {
   explainedVerdict,
   type LabLine,
@@ -40,7 +40,7 @@ export function policyStudyRoutes(app: ServiceApp, floor: PolicySet, management:
       const bundle = policyBundle.safeParse(body.decision['policy_bundle']);
       if (!bundle.success)
         throw new GateError('invalid_request', 'the decision does not say by which rules it was made');
-      const { rules } = await live.judgedBy(body.input.tenant ?? EVERYBODY, bundle.data);
+      const { rules } = await live.judgedBy(tenantOf(body.input), bundle.data);
       return { policy_bundle: bundle.data, ...comparedIn(await studies.again(body, rules)) };
     },
   );
@@ -49,7 +49,7 @@ export function policyStudyRoutes(app: ServiceApp, floor: PolicySet, management:
     { bodyLimit: RECORDED_BODY_LIMIT, schema: { body: recordedVerdict, response: { 200: explainedVerdict } } },
     async ({ body: { input, request, decision } }) => {
       const { live, studies, library } = managed();
-      const tenant = input.tenant ?? EVERYBODY;
+      const tenant = tenantOf(input);
       const bundle = policyBundle.safeParse(decision['policy_bundle']);
       const then = bundle.success ? await unlessGone(live.judgedBy(tenant, bundle.data)) : null;
       const { rules, files } = then ?? live.judgingNow(tenant);
@@ -68,7 +68,11 @@ export function policyStudyRoutes(app: ServiceApp, floor: PolicySet, management:
     '/policies/lab',
     {
       bodyLimit: LAB_BODY_LIMIT,
-      schema: { querystring: ofTenant, body: policyLab, response: { 200: z.string() } },
+      schema: {
+        querystring: ofTenant,
+        body: policyLab,
+        response: { 200: { content: { 'application/x-ndjson': { schema: z.string() } } } },
+      },
     },
     async ({ query: { tenant }, body }, reply) => {
       const { live, library, studies, recorded } = managed();
@@ -116,6 +120,9 @@ async function* lines(found: AsyncGenerator<LabLine>): AsyncGenerator<string> {
     yield `${JSON.stringify({ error: { code: known.code, reason: known.message } } satisfies LabLine)}\n`;
   }
 }
+
+/** Whose rules an input is judged by. One that no tenant can have is judged by what holds for everybody, as in a call. */
+const tenantOf = ({ tenant }: PolicyInput): string => ofTenant.safeParse({ tenant }).data?.tenant ?? EVERYBODY;
 
 function timeOf(text: string): string {
   const ms = /T.*(?:Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN;

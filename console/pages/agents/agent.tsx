@@ -84,7 +84,7 @@ function OverTime({
         as its verdicts say. Bars are calls of {part} each, on a scale of their own.
       </p>
       <h2>
-        All {total} calls, {tools_total} {tools_total === 1 ? 'tool' : 'tools'}
+        {total === 1 ? 'One call' : `All ${total} calls`}, {tools_total} {tools_total === 1 ? 'tool' : 'tools'}
       </h2>
       <Stacks
         of={stacked(seen, tiers)}
