@@ -22,6 +22,7 @@ import type { AddedRules, AddedRuling } from './added-rules.js';
 import { type CompiledPolicy, instanceOf } from './compiled.js';
 import type { PolicyData } from './policy-data.js';
 import { readActs } from './read-acts.js';
+import { readFields } from './read-fields.js';
 import { bundleHash, EGRESS_ENTRYPOINT, ENTRYPOINT, type PolicyFile, TOOL_ENTRYPOINT } from './policy-files.js';
 
 /** A decision, with what the engine counts about it. */
@@ -207,8 +208,14 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
       stage = 'result';
       const [first] = oneRuling.parse(results);
       const floor = (first as { result: z.infer<typeof ruling> }).result;
+      // Found in the arguments where somebody may ask for it: the rules that ship do not.
       stage = 'added rules';
-      const { deny, review, ...rest } = added ? withAdded(floor, added.judge(bytes)) : floor;
+      const { deny, review, ...rest } = added
+        ? withAdded(
+            floor,
+            added.judge(asBytes({ ...prepared, found_in_arguments: readFields(checked.arguments, checkpoint) })),
+          )
+        : floor;
       const reasons = sortedTexts(deny);
       const reviewReasons = sortedTexts(review);
       const allow = rest.allow && deny.length === 0 && review.length === 0;
