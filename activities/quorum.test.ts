@@ -28,12 +28,17 @@ describe('a call that two people must approve', () => {
   });
   afterEach(() => gate.close());
 
-  const by = (name: string, decision: 'approve' | 'deny' = 'approve', request_id: string = randomUUID()) =>
+  const by = (
+    name: string,
+    decision: 'approve' | 'deny' = 'approve',
+    request_id: string = randomUUID(),
+    reason: string | null = `${name} looked`,
+  ) =>
     gate.decide({
       id: call.correlation_id,
       tenant: undefined,
       decision,
-      reason: `${name} looked`,
+      reason,
       decided_via: 'console',
       request_id,
       principal: (tenant) => ({
@@ -69,6 +74,16 @@ describe('a call that two people must approve', () => {
     });
     await gate.host.idle();
     expect([await stateOf(), gate.executed.length]).toEqual(['completed', 1]);
+  });
+
+  it('shows with each approval the reason that was given for it, while it waits and once it is decided', async () => {
+    await by('ana');
+    const waiting = await gate.reviews.byCorrelation(call.correlation_id);
+    expect(waiting?.approvals).toMatchObject([{ by: 'operator:ana', reason: 'ana looked' }]);
+    await by('ben', 'approve', randomUUID(), null);
+    const decided = await gate.reviews.byCorrelation(call.correlation_id);
+    expect(decided?.approvals).toMatchObject([{ by: 'operator:ana', reason: 'ana looked' }, { by: 'operator:ben' }]);
+    expect(decided?.approvals?.[1]).not.toHaveProperty('reason');
   });
 
   it('is decided by two who approve at once, also where HIL dies before it hears of either', async () => {

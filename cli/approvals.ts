@@ -85,8 +85,8 @@ function votesOn(row: PendingRequest): Vote[] {
   const after = (at: string) => (Date.parse(at) - Date.parse(created_at)) / 1000;
   // Of those that made the number complete, the row itself says more.
   const earlier = approvals.filter(({ by }) => status !== 'approved' || by !== row.decided_by);
-  const votes = earlier.map(({ by, at }, index): Vote => {
-    const said = { decided_at: at, decided_by: by, decided_via: null, decision: 'vote', reason: null } as const;
+  const votes = earlier.map(({ by, at, reason = null }, index): Vote => {
+    const said = { decided_at: at, decided_by: by, decided_via: null, decision: 'vote', reason } as const;
     return { ...call, ...said, approvals: index + 1, took_secs: after(at) };
   });
   if (status === 'pending' || status === 'tampered') return votes;

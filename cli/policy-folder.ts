@@ -6,6 +6,7 @@ import { type PolicyInput, policyInput, toolClass } from '../contracts/policy.js
 import type { JsonObject } from '../contracts/json.js';
 import { createLivePolicies } from '../adapters/policy/live-policies.js';
 import { loadPolicySet } from '../adapters/policy/load-policy-set.js';
+import { openTemplates } from '../adapters/policy/template-files.js';
 import { shippedPolicyDirectory } from '../adapters/policy/policy-sources.js';
 import { errorText } from '../domain/errors.js';
 import type { PolicyCompiler, PolicyFault } from '../domain/policy/compiler.js';
@@ -29,7 +30,7 @@ export interface PolicyFolder {
   readonly cases: readonly string[];
 }
 
-/** The policies of a folder and of the folders in it, by name, and the cases beside them; tests in Rego are for `opa test`. */
+/** The policies of a folder and of the folders in it, by name, and the cases beside them; tests in Rego are for `opa test`, schemas for readers. */
 export async function readPolicyFolder(folder: string): Promise<PolicyFolder> {
   const paths = (
     await readdir(folder, { recursive: true }).catch((error: unknown) => {
@@ -37,7 +38,7 @@ export async function readPolicyFolder(folder: string): Promise<PolicyFolder> {
     })
   ).toSorted();
   const named = paths.filter((path) => !path.split('/').some((part) => part.startsWith('.')));
-  const files = named.filter((path) => /\.(?:rego|json)$/.test(path) && !path.endsWith('_test.rego'));
+  const files = named.filter((path) => /\.(?:rego|json)$/.test(path) && !/(?:_test\.rego|\.schema\.json)$/.test(path));
   const policies = await Promise.all(files.map((path) => readPolicyFile(join(folder, path))));
   policies.sort((one, other) => (one.name < other.name ? -1 : 1));
   const twice = policies.find((policy, at) => policy.name === policies[at + 1]?.name);
@@ -68,7 +69,7 @@ export async function faultsOf(
   for (const policy of policies) {
     const { fault } = shipped.has(policy.name)
       ? { fault: { message: 'one of the rules that ship has this name', file: null, line: null, column: null } }
-      : await faultIn(policy, compiler, floor.material.data.gate);
+      : await faultIn(policy, compiler, floor.material.data.gate, openTemplates());
     if (fault) faults.push({ ...fault, path: policy.path });
   }
   if (faults.length > 0) return faults;
@@ -79,7 +80,8 @@ export async function faultsOf(
   return [{ ...fault, path: rules.find(({ name }) => name === fault.file)?.path ?? '' }];
 }
 
-const caseFile = z.array(
+/** Calls, and the verdicts that they must get; what a call does not say is as in `ORDINARY_CALL`. */
+export const caseFile = z.array(
   z.strictObject({
     description: z.string(),
     input: z.record(z.string(), z.unknown()),
@@ -90,6 +92,14 @@ const caseFile = z.array(
     }),
   }),
 );
+
+export type PolicyCase = z.infer<typeof caseFile>[number];
+
+/** The whole call of a case. */
+export function callOf({ input, classed }: Pick<PolicyCase, 'input' | 'classed'>): object {
+  const whole = { ...ORDINARY_CALL, ...input };
+  return { ...whole, ...(classed !== 'none' && { tool_classes: { [whole.tool_type]: { class: classed } } }) };
+}
 
 export interface CaseResult {
   readonly file: string;
@@ -131,10 +141,9 @@ export async function casesOf(
   for (const file of cases) {
     const read = caseFile.safeParse(parse(await readFile(file, 'utf8')));
     if (!read.success) throw new CliError(`${file} is no file of cases: ${z.prettifyError(read.error)}`, 2);
-    for (const { description, input, classed, expected } of read.data) {
-      const whole = { ...ORDINARY_CALL, ...input };
-      const classes = classed === 'none' ? {} : { tool_classes: { [whole.tool_type]: { class: classed } } };
-      const call = policyInput.safeParse({ ...whole, ...classes });
+    for (const one of read.data) {
+      const { description, expected } = one;
+      const call = policyInput.safeParse(callOf(one));
       results.push({
         file,
         description,
@@ -144,10 +153,7 @@ export async function casesOf(
   }
   return results;
 
-  function faultIf(
-    call: PolicyInput,
-    { tier, reasons_mention: mentions = [] }: z.infer<typeof caseFile>[number]['expected'],
-  ) {
+  function faultIf(call: PolicyInput, { tier, reasons_mention: mentions = [] }: PolicyCase['expected']) {
     const judged = floor.judge(call, undefined, added);
     const texts = [...judged.decision.reasons, ...judged.decision.review_reasons];
     if (judged.tier !== tier) return `is ${judged.tier}, not ${tier}${texts.length > 0 ? `: ${texts.join(' ')}` : ''}`;

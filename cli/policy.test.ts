@@ -6,8 +6,9 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import type { LabResult } from '../contracts/policy-studies.js';
 import { opaCompiler } from '../adapters/policy/opa-compiler.js';
+import { openTemplates } from '../adapters/policy/template-files.js';
 import { openPolicyStore } from '../adapters/policy/policy-store.js';
-import { POLICY_LAYOUT, shippedPolicyDirectory } from '../adapters/policy/policy-sources.js';
+import { shippedPolicyDirectory } from '../adapters/policy/policy-sources.js';
 import { createPolicyService } from '../api/policy/app.js';
 import { openManagement } from '../api/policy/management.js';
 import { findOpa } from '../stack/programs/find-program.js';
@@ -15,11 +16,12 @@ import { casesOf, faultsOf, readPolicyFolder, rulesOf, shippedFloor } from './po
 import { labText, planMarkdown, weakerIn } from './lab-report.js';
 import { applied, type AskPolicies, planOf, type PolicyPlan } from './policy-plan.js';
 import { labOfPlan, resultOf, rolledBack } from './policy-studies.js';
+import { parametersIn, trialLines, triedYesterday } from './policy-templates.js';
 
 const floor = await shippedFloor();
 const compiler = opaCompiler({
   find: () => findOpa({ onProgress: () => undefined }),
-  capabilities: join(shippedPolicyDirectory(), POLICY_LAYOUT.capabilities),
+  directory: shippedPolicyDirectory(),
 });
 const rego = (rule: string): string => `package gate.authz\n\nimport rego.v1\n\n${rule}\n`;
 const CEILING = rego('deny contains "Violation: ceiling" if input.arguments.amount > data.gate.ceilings.most');
@@ -79,6 +81,7 @@ describe('a folder of policies and a server', () => {
     const management = await openManagement({
       floor,
       store,
+      templates: openTemplates(),
       compiler,
       ledger: { append: () => Promise.reject(new Error('none here')) },
       log: pino({ level: 'silent' }),
@@ -141,6 +144,46 @@ describe('a folder of policies and a server', () => {
       await management.close();
       await store.close();
     }
+  });
+});
+
+describe('templates at the command line', () => {
+  const asked: [string, string, object | undefined][] = [];
+  const corpus = ['list_files', 'send_email'].map((tool_type) => ({ input: { tool_type } }));
+  const ask: AskPolicies = async <T>(method: string, path: string, body?: object) => {
+    asked.push([method, path, body]);
+    const judged = { reasons: [], review_reasons: [] };
+    if (path.startsWith('/audit')) return { corpus, total_in_window: 7 } as T;
+    const { inputs = [] } = (body ?? {}) as { inputs?: { tool_type: string }[] };
+    const results = inputs.map((input) => ({
+      correlation_id: 'c',
+      input,
+      before: judged,
+      after: input.tool_type === 'send_email' ? { ...judged, reasons: ['Violation: x'] } : judged,
+      diff: input.tool_type === 'send_email' ? 'allow_to_deny' : 'unchanged',
+    }));
+    return { results } as T;
+  };
+
+  it('are tried over the calls of yesterday with what is to be set', async () => {
+    const parameters = parametersIn(['internal_domains=["acme.example"]', 'most_addresses=5', 'word=acme']);
+    expect(parameters).toEqual({ internal_domains: ['acme.example'], most_addresses: 5, word: 'acme' });
+    for (const wrong of [['x'], ['=1'], ['a=1', 'a=2']]) expect(() => parametersIn(wrong)).toThrow('name=value');
+    const meant = { name: 'pii_egress', parameters, tenant: 'acme' };
+    const trial = await triedYesterday(ask, ask, meant, new Date('2026-11-18T10:00:00Z'));
+    expect(asked.map(([method, path]) => [method, path])).toEqual([
+      [
+        'GET',
+        '/audit/replay/corpus?since=2026-11-17T10%3A00%3A00.000Z&until=2026-11-18T10%3A00%3A00.000Z&limit=5000&tenant_prefix=acme',
+      ],
+      ['POST', '/policies/templates/pii_egress.rego/lab?tenant=acme'],
+    ]);
+    expect(asked[1]?.[2]).toMatchObject({ parameters, inputs: corpus.map(({ input }) => input) });
+    expect(trialLines(trial)).toEqual([
+      '2 of 7 calls from 2026-11-17T10:00:00.000Z to 2026-11-18T10:00:00.000Z: 1 would have been decided otherwise',
+      '  1 ran and would have been denied',
+      '  c send_email: Violation: x',
+    ]);
   });
 });
 

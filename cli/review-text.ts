@@ -39,7 +39,8 @@ export function whatRuns(row: PendingRequest, longest?: number): string {
     ...(row.assigned_to && { 'assigned to': row.assigned_to }),
     ...(escalated && { escalated: `nobody had decided by ${escalated}` }),
     ...(required > 1 && {
-      approvals: `${approvals.length} of ${required} ${approvals.map(({ by }) => by).join(', ')}`.trim(),
+      approvals:
+        `${approvals.length} of ${required} ${approvals.map(({ by, reason }) => (reason === undefined ? by : `${by}: ${reason}`)).join(', ')}`.trim(),
     }),
     ...(required === 1 &&
       row.state_namespace === 'demo' &&

@@ -104,4 +104,14 @@ export const PROXY_SETTINGS = {
     z.coerce.number().int().min(1).max(100_000).default(500),
     'Calls under way at once; more are answered 503 and may be sent again.',
   ),
+  judgedAtOnce: setting(
+    'GATE_PROXY_JUDGED_AT_ONCE',
+    z.coerce.number().int().min(1).max(100_000).default(16),
+    'Calls that are judged at once, of those under way; the others wait, and agents take turns. Calls that are at their tools or wait for people do not count.',
+  ),
+  judgedPerAgent: setting(
+    'GATE_PROXY_JUDGED_PER_AGENT',
+    z.coerce.number().int().min(1).max(100_000).default(4),
+    'How many of those may be of one agent.',
+  ),
 } as const;

@@ -111,6 +111,8 @@ export interface Shown {
   readonly notice?: Notice | null;
   /** The answer's status when it is not 200. */
   readonly status?: number;
+  /** What it was made of, as one text: whoever has it already with the same one is told so, and gets nothing again. */
+  readonly version?: string;
 }
 
 /** A page: what it shows at its path, to whom. `show` asks the services and survives those that are away (`settled`). */

@@ -161,7 +161,7 @@ export const ERROR_CODES = {
     status: 400,
     retry: 'no',
     meaning:
-      'A request of the revision without sessions must say its revision and what its client can in `params._meta`.',
+      'A request of the revision without sessions must say its revision and what its client can in `params._meta`; `subscriptions/listen` says what it wants to hear of in `params.notifications`.',
   },
   protocol_version_unsupported: {
     status: 400,

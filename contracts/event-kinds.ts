@@ -39,6 +39,7 @@ export const EVENT_KINDS = [
   'policy.activated',
   'policy.deactivated',
   'policy.deleted',
+  'policy.installed_from_template',
   'identity.svid_issued',
   'identity.grant_issued',
   'tenant.provisioned',

@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { tenantName } from './erasure.js';
+import { jsonObject } from './json.js';
 import { storableString } from './storable.js';
 import { policyInput } from './policy.js';
 
@@ -43,6 +45,7 @@ export const policyEventKind = z.enum([
   'policy.activated',
   'policy.deactivated',
   'policy.deleted',
+  'policy.installed_from_template',
 ]);
 export type PolicyEventKind = z.infer<typeof policyEventKind>;
 
@@ -77,7 +80,13 @@ export const policyVersions = z.object({ versions: z.array(policyVersion) });
 
 export const policyDiff = z.object({ name: z.string(), from: z.int(), to: z.int(), diff: z.string() });
 
-const place = { message: z.string(), line: z.int().optional(), column: z.int().optional() };
+const place = {
+  message: z.string(),
+  line: z.int().optional(),
+  column: z.int().optional(),
+  /** Where in a document, as a JSON pointer (RFC 6901). */
+  pointer: z.string().optional(),
+};
 /** `formatted` is the body in OPA's form, where that is another one; `warnings` do not keep it from being stored. */
 export const validatedPolicy = z.object({
   ok: z.boolean(),
@@ -90,13 +99,43 @@ export type ValidatedPolicy = z.infer<typeof validatedPolicy>;
 export const changedCategory = z.object({ changed: z.int(), skipped: z.int(), results: z.array(mutatedPolicy) });
 export type ChangedCategory = z.infer<typeof changedCategory>;
 
-export const policyBatch = z.strictObject({
-  candidate_rego: policyBody,
-  candidate_name: policyName,
+const tried = {
   mode: z.enum(['add', 'replace']).default('add'),
   replace_rule_name: policyName.optional(),
   inputs: z.array(policyInput),
+};
+export const policyBatch = z.strictObject({ candidate_rego: policyBody, candidate_name: policyName, ...tried });
+
+/** What the rules of a template are set to; what is not said is as the template has it. */
+const parameters = jsonObject.optional();
+export const installTemplate = z.strictObject({ parameters, ...by });
+export type InstallTemplate = z.infer<typeof installTemplate>;
+export const templateLab = z.strictObject({ parameters, ...tried });
+
+/** A template as its header says it. */
+export const templateFacts = z.object({
+  name: z.string(),
+  content_type: z.literal('rego'),
+  domain: z.string(),
+  severity: z.enum(['low', 'medium', 'high', 'critical']),
+  frameworks: z.array(z.string()),
+  tags: z.array(z.string()),
+  tier: z.enum(['deny', 'review', 'mixed']),
+  tool_surface: z.array(z.string()),
+  summary: z.string(),
 });
+export type TemplateFacts = z.infer<typeof templateFacts>;
+/** `installed`: a policy of that name is in force. */
+export const shownTemplate = templateFacts.extend({ installed: z.boolean() });
+export type ShownTemplate = z.infer<typeof shownTemplate>;
+export const templateList = z.array(shownTemplate);
+/** `parameters` is their JSON Schema, with the defaults; null where there are none. */
+export const templateFile = shownTemplate.extend({
+  body: z.string(),
+  body_sha256: z.string(),
+  parameters: jsonObject.nullable(),
+});
+export type TemplateFile = z.infer<typeof templateFile>;
 
 const judged = z.object({ allow: z.boolean(), reasons: z.array(z.string()), review_reasons: z.array(z.string()) });
 export const batchDiff = z.enum([
@@ -122,6 +161,38 @@ export const policyBatchAnswer = z.object({
     }),
   ),
 });
+
+export const provisionedTenant = z.object({
+  tenant: tenantName,
+  /** Copies that the tenant has. */
+  policies: z.int(),
+  /** Those that were made now; 0 where it had some. */
+  created: z.int(),
+});
+export type ProvisionedTenant = z.infer<typeof provisionedTenant>;
+export const withdrawnTenant = z.object({ tenant: tenantName, removed: z.int() });
+export type WithdrawnTenant = z.infer<typeof withdrawnTenant>;
+
+/** The policy engine's steps in a tenant's life. */
+export const tenantPoliciesRequest = z.strictObject({
+  operation_id: z.uuid().lowercase(),
+  kind: z.enum(['provision', 'offboard']),
+});
+export type TenantPoliciesRequest = z.infer<typeof tenantPoliciesRequest>;
+/** The result of a step; a repeat returns the same one. `receipt_sha256` covers the RFC 8785 JSON of the rest. */
+export const tenantPoliciesReceipt = z.strictObject({
+  tenant: tenantName,
+  operation_id: z.string(),
+  kind: tenantPoliciesRequest.shape.kind,
+  state: z.enum(['active', 'offboarded']),
+  /** Counts the operations of the tenant. */
+  generation: z.int().min(1),
+  /** Policies in force for a tenant that came; copies of its own that one that left had. */
+  policies: z.int().min(0),
+  updated_at: z.iso.datetime(),
+  receipt_sha256: z.string().regex(/^[0-9a-f]{64}$/),
+});
+export type TenantPoliciesReceipt = z.infer<typeof tenantPoliciesReceipt>;
 
 /** A set of rules as it is stored: which files it is made of, and which compiled module holds them. */
 export const storedFiles = z.array(

@@ -50,7 +50,13 @@ export const decisionPrincipal = z.object({
 export type DecisionPrincipal = z.infer<typeof decisionPrincipal>;
 
 /** One person's approval of a review that needs several. `by` is the decider, `provenance` how it was proved, `at` RFC 3339. */
-export const approval = z.strictObject({ by: z.string(), provenance: z.string(), at: z.iso.datetime() });
+export const approval = z.strictObject({
+  by: z.string(),
+  provenance: z.string(),
+  at: z.iso.datetime(),
+  /** Absent where the person gave none, and in rows of an earlier Gate. */
+  reason: z.string().optional(),
+});
 export type Approval = z.infer<typeof approval>;
 
 export const MODIFICATION_CONTRACT = 'gate.hil.modification-diff/v1';

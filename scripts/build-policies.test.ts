@@ -72,7 +72,7 @@ describe('npm run policies', () => {
       const day = new Date('2030-01-02T03:04:05Z');
       expect((await buildPolicies({ directory: folder, opa: compiler }, day)).version).toBe(before.version);
 
-      const rule = 'deny contains "Violation: no pigeons." if "pigeon" in tool_forms\n';
+      const rule = 'deny contains "Violation: no pigeons." if "pigeon" in data.gate.lib.tool_forms\n';
       await writeFile(join(folder, 'gate', 'authz', 'pigeon.rego'), RULE_HEAD + rule);
       const first = await buildPolicies({ directory: folder, opa: compiler }, day);
       expect(first.version).toBe('2030-01-02.1');

@@ -15,6 +15,8 @@ import {
 } from '../adapters/policy/policy-sources.js';
 import { fileInTar } from '../adapters/policy/tar-file.js';
 import { findOpa } from '../stack/programs/find-program.js';
+import { buildTemplates } from './build-templates.js';
+import { type BuildOptions, OPA_LIMIT_MS, opaRun } from './run-opa.js';
 import {
   EGRESS_ENTRYPOINT,
   ENTRYPOINT,
@@ -24,16 +26,18 @@ import {
 } from '../domain/policy/policy-files.js';
 
 const run = promisify(execFile);
-const OPA_LIMIT_MS = 120_000;
 const ENTRYPOINTS = [ENTRYPOINT, TOOL_ENTRYPOINT, EGRESS_ENTRYPOINT];
 /** The rules' tests may use every built-in function, the rules only those of the wasm runtime. */
-const RULES_ONLY = ['--capabilities', POLICY_LAYOUT.capabilities, '--ignore', '*_test.rego', '--bundle', '.'];
-
-interface BuildOptions {
-  readonly directory: string;
-  /** The path of the OPA compiler. */
-  readonly opa: string;
-}
+const RULES_ONLY = [
+  '--capabilities',
+  POLICY_LAYOUT.capabilities,
+  '--ignore',
+  '*_test.rego',
+  '--ignore',
+  'templates',
+  '--bundle',
+  '.',
+];
 
 /**
  * Compiles the rules of a policy folder to wasm, with the built-in functions the wasm runtime has and no others: a rule that asks for
@@ -54,9 +58,9 @@ export async function compilePolicies({ directory, opa }: BuildOptions): Promise
 /** Strict check, format check and the rules' own tests. Throws with what OPA said. */
 export async function checkPolicies({ directory, opa }: BuildOptions): Promise<void> {
   await opaRun(opa, directory, ['check', '--strict', ...RULES_ONLY]);
-  await opaRun(opa, directory, ['check', '--strict', '--bundle', '.']);
+  await opaRun(opa, directory, ['check', '--strict', '--ignore', 'templates', '--bundle', '.']);
   await opaRun(opa, directory, ['fmt', '--diff', '--fail', '.']);
-  await opaRun(opa, directory, ['test', '--bundle', '--timeout', '60s', '.']);
+  await opaRun(opa, directory, ['test', '--bundle', '--ignore', 'templates', '--timeout', '60s', '.']);
 }
 
 /**
@@ -104,22 +108,16 @@ function nextVersion(before: string | undefined, today: Date): string {
   return `${date}.${lastDate === date ? Number(generation) + 1 : 1}`;
 }
 
-async function opaRun(opa: string, directory: string, args: readonly string[]): Promise<void> {
-  try {
-    await run(opa, [...args], { cwd: directory, timeout: OPA_LIMIT_MS, maxBuffer: 16_777_216 });
-  } catch (error) {
-    const { stdout, stderr } = error as { stdout?: string; stderr?: string };
-    const said = `${stdout ?? ''}${stderr ?? ''}`.trim();
-    throw new Error(`opa ${args[0]}: ${said || errorText(error)}`, { cause: error });
-  }
-}
-
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {
   const say = (line: string): boolean => process.stderr.write(`${line}\n`);
   try {
     const opa = await findOpa({ onProgress: say });
-    const manifest = await buildPolicies({ directory: shippedPolicyDirectory(), opa });
-    say(`policies ${manifest.version}: ${manifest.policy_count} files, wasm ${manifest.wasm_sha256.slice(0, 12)}`);
+    const directory = shippedPolicyDirectory();
+    const manifest = await buildPolicies({ directory, opa });
+    const { templates } = await buildTemplates({ directory, opa });
+    say(
+      `policies ${manifest.version}: ${manifest.policy_count} files, wasm ${manifest.wasm_sha256.slice(0, 12)}; ${templates.length} templates`,
+    );
   } catch (error) {
     say(errorText(error));
     process.exitCode = 1;

@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { createAddedRules } from '../../domain/policy/added-rules.js';
 import type { PolicyInput } from '../../contracts/policy.js';
@@ -6,13 +5,13 @@ import { findOpa } from '../../stack/programs/find-program.js';
 import { createLocalEvaluator } from './local-evaluator.js';
 import { loadPolicySet } from './load-policy-set.js';
 import { opaCompiler } from './opa-compiler.js';
-import { POLICY_LAYOUT, shippedPolicyDirectory } from './policy-sources.js';
+import { shippedPolicyDirectory } from './policy-sources.js';
 
 declare const WebAssembly: { readonly compile: (bytes: Uint8Array) => Promise<object> };
 
-const capabilities = join(shippedPolicyDirectory(), POLICY_LAYOUT.capabilities);
-const compiler = opaCompiler({ find: () => findOpa({ onProgress: () => undefined }), capabilities });
-const floor = await loadPolicySet({ directory: shippedPolicyDirectory() });
+const directory = shippedPolicyDirectory();
+const compiler = opaCompiler({ find: () => findOpa({ onProgress: () => undefined }), directory });
+const floor = await loadPolicySet({ directory });
 const rule = (text: string, name = 'added.rego') => ({
   name,
   body: `package gate.authz\n\nimport rego.v1\n\n${text}\n`,
@@ -93,7 +92,7 @@ describe('a policy that is checked', () => {
   it('is refused where OPA takes longer or more memory than it may', async () => {
     const slow = opaCompiler({
       find: () => findOpa({ onProgress: () => undefined }),
-      capabilities,
+      directory,
       limits: { timeMs: 1 },
     });
     expect(await slow.check(rule('deny contains "x" if true'))).toMatchObject({
@@ -101,7 +100,7 @@ describe('a policy that is checked', () => {
     });
     const small = opaCompiler({
       find: () => findOpa({ onProgress: () => undefined }),
-      capabilities,
+      directory,
       limits: { memoryKib: 400_000 },
     });
     expect(await small.check(rule('deny contains "x" if true'))).toMatchObject({
@@ -110,7 +109,7 @@ describe('a policy that is checked', () => {
   });
 
   it('is not judged where there is no OPA', async () => {
-    const none = opaCompiler({ find: async () => null, capabilities });
+    const none = opaCompiler({ find: async () => null, directory });
     await expect(none.check(rule(''))).rejects.toMatchObject({ code: 'policy_compiler_unavailable' });
   });
 });

@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { z } from 'zod';
+import { canonicalDigest, sha256Hex } from '../../domain/crypto/digest.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import {
   ADDED_PACKAGE,
@@ -14,14 +15,15 @@ import {
   type PolicyFault,
   type RegoSource,
 } from '../../domain/policy/compiler.js';
-import { ADDED_ENTRYPOINT } from '../../domain/policy/policy-files.js';
+import { ADDED_ENTRYPOINT, WATCHED_ENTRYPOINT } from '../../domain/policy/policy-files.js';
+import { POLICY_LAYOUT } from './policy-sources.js';
 import { fileInTar } from './tar-file.js';
 
 export interface OpaCompilerOptions {
   /** The path of the OPA program; null where there is none. */
   readonly find: () => Promise<string | null>;
-  /** The file of functions that rules may use. */
-  readonly capabilities: string;
+  /** A policy folder: its file of functions that rules may use, and the rules that they share (`gate/lib`). */
+  readonly directory: string;
   readonly limits?: Partial<Record<keyof typeof LIMITS, number>>;
 }
 
@@ -36,7 +38,7 @@ const LIMITS = {
   waiting: 16,
 } as const;
 
-/** Both sets exist even where no file adds to them. */
+/** The sets exist even where no file adds to them. */
 const NOTHING_ADDED = `package ${ADDED_PACKAGE}
 
 import rego.v1
@@ -44,6 +46,8 @@ import rego.v1
 deny contains "" if false
 
 review contains "" if false
+
+watches contains "" if false
 `;
 const ENTRY = `package gate.entrypoint
 
@@ -52,6 +56,10 @@ import rego.v1
 # METADATA
 # entrypoint: true
 added := {"deny": data.${ADDED_PACKAGE}.deny, "review": data.${ADDED_PACKAGE}.review}
+
+# METADATA
+# entrypoint: true
+watched := {name: true | some name in data.${ADDED_PACKAGE}.watches}
 `;
 
 const location = z.object({ file: z.string(), row: z.int(), col: z.int() });
@@ -76,8 +84,12 @@ interface Run {
  * OPA in a process of its own per question: with the functions of the wasm runtime only, no environment, a folder that is deleted, and bounds
  * on time, memory (on Linux) and output. One at a time, since a compiler takes a processor.
  */
-export function opaCompiler({ find, capabilities, limits: given = {} }: OpaCompilerOptions): PolicyCompiler {
+export function opaCompiler({ find, directory, limits: given = {} }: OpaCompilerOptions): PolicyCompiler {
   const limits = { ...LIMITS, ...given };
+  const capabilities = join(directory, POLICY_LAYOUT.capabilities);
+  let library: Promise<readonly RegoSource[]> | undefined;
+  const libraryFiles = (): Promise<readonly RegoSource[]> =>
+    (library ??= readLibrary(join(directory, POLICY_LAYOUT.library)));
   let last: Promise<unknown> = Promise.resolve();
   let waiting = 0;
   async function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -130,7 +142,10 @@ export function opaCompiler({ find, capabilities, limits: given = {} }: OpaCompi
     inTurn(async () => {
       const folder = await mkdtemp(join(tmpdir(), 'gate-policy-'));
       try {
-        await Promise.all(sources.map(({ body }, at) => writeFile(join(folder, `${at}.rego`), body)));
+        await Promise.all([
+          ...sources.map(({ body }, at) => writeFile(join(folder, `${at}.rego`), body)),
+          ...(await libraryFiles()).map(({ name, body }) => writeFile(join(folder, `lib-${name}`), body)),
+        ]);
         return await work(folder);
       } finally {
         await rm(folder, { recursive: true, force: true });
@@ -158,7 +173,7 @@ export function opaCompiler({ find, capabilities, limits: given = {} }: OpaCompi
         if (parsed.code !== 0) return { fault: faultOf(parsed, [source]) };
         const misplaced = misplacedIn(parsed.stdout, source.name);
         if (misplaced) return { fault: misplaced };
-        const checked = await opa(folder, ['check', '--strict', '--format', 'json', ...rulesOnly, '0.rego']);
+        const checked = await opa(folder, ['check', '--strict', '--format', 'json', ...rulesOnly, '.']);
         if (checked.code !== 0) return { fault: faultOf(checked, [source]) };
         const formatted = await opa(folder, ['fmt', '0.rego']);
         if (formatted.code !== 0) return { fault: faultOf(formatted, [source]) };
@@ -170,7 +185,8 @@ export function opaCompiler({ find, capabilities, limits: given = {} }: OpaCompi
         await writeFile(join(folder, 'entry.rego'), ENTRY);
         const checked = await opa(folder, ['check', '--format', 'json', ...rulesOnly, '.']);
         if (checked.code !== 0) return { fault: faultOf(checked, sources) };
-        const target = ['--target', 'wasm', '--entrypoint', ADDED_ENTRYPOINT, '--output', 'bundle.tar.gz'];
+        const entries = [ADDED_ENTRYPOINT, WATCHED_ENTRYPOINT].flatMap((entry) => ['--entrypoint', entry]);
+        const target = ['--target', 'wasm', ...entries, '--output', 'bundle.tar.gz'];
         const built = await opa(folder, ['build', ...target, ...rulesOnly, '.']);
         if (built.code !== 0) return { fault: faultOf(built, sources) };
         return {
@@ -178,12 +194,25 @@ export function opaCompiler({ find, capabilities, limits: given = {} }: OpaCompi
           wasm: fileInTar(gunzipSync(await readFile(join(folder, 'bundle.tar.gz'))), '/policy.wasm'),
         };
       }),
+    shared: async () =>
+      canonicalDigest([
+        ENTRY,
+        NOTHING_ADDED,
+        ...(await libraryFiles()).map(({ name, body }) => ({ name, body_sha256: sha256Hex(body) })),
+      ]),
     version: () =>
       inTurn(async () => {
         const { stdout } = await opa(tmpdir(), ['version']);
         return /^Version: (\S+)/m.exec(stdout)?.[1] ?? 'unknown';
       }),
   };
+}
+
+async function readLibrary(folder: string): Promise<readonly RegoSource[]> {
+  const names = (await readdir(folder)).filter((name) => name.endsWith('.rego') && !name.endsWith('_test.rego'));
+  return Promise.all(
+    names.toSorted().map(async (name) => ({ name, body: await readFile(join(folder, name), 'utf8') })),
+  );
 }
 
 /** What OPA complains of, as JSON on either stream. */

@@ -8,7 +8,10 @@ import type { PolicyFile } from '../../domain/policy/policy-files.js';
 /** Folder and file names inside a policy folder. */
 export const POLICY_LAYOUT = {
   rules: 'gate',
+  library: join('gate', 'lib'),
   data: 'data.json',
+  templates: 'templates',
+  templateIndex: join('compiled', 'templates.json'),
   capabilities: 'capabilities.json',
   wasm: join('compiled', 'policy.wasm'),
   manifest: join('compiled', 'manifest.json'),

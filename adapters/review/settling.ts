@@ -83,7 +83,9 @@ function textOf({ request_id, approvals, modification, ...settled }: SettledRevi
   return canonicalOr400('settlement', {
     ...settled,
     ...(request_id !== undefined && { request_id }),
-    ...(approvals !== undefined && { approvals: approvals.map((given) => ({ ...given })) }),
+    ...(approvals !== undefined && {
+      approvals: approvals.map(({ reason, ...given }) => ({ ...given, ...(reason !== undefined && { reason }) })),
+    }),
     ...(modification !== undefined && change !== undefined && { modification: change }),
   });
 }

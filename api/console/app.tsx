@@ -12,6 +12,7 @@ import type { SavedSearches } from '../../adapters/console/saved-searches.js';
 import type { SessionStore } from '../../adapters/console/session-store.js';
 import type { AddressRules } from '../pages/allowed-address.js';
 import { bearerOf } from '../plugins/bearer.js';
+import { connectionIsOf } from '../plugins/held-connections.js';
 import { createService, type Service } from '../plugins/service.js';
 import type { Assets } from './assets.js';
 import { ANYBODYS_BODY, largeOf } from './body-limits.js';
@@ -30,7 +31,7 @@ import { ownRequests } from './own-requests.js';
 import { ownSessions } from './own-sessions.js';
 import { servePages } from './pages-and-forms.js';
 import { relayPasskeys } from './passkeys.js';
-import { peopleOf } from './people.js';
+import { peopleOf, whoIs } from './people.js';
 import { regulatoryBundles } from './regulatory.js';
 import { relayReviewEvents } from './review-events.js';
 import { type NeighboursOver, servicesFor } from './services-over-http.js';
@@ -105,6 +106,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
     trustDomain: options.trustDomain,
     headers: headersWith(signIn.leave?.origin),
     bodyLimit: ANYBODYS_BODY,
+    mostConnections: MOST_CONNECTIONS,
     trustedProxies: options.trustedProxies ?? [],
     readiness: { sessions: () => sessions.ready(), ...signIn.readiness, ...neighbours.readiness },
     answers,
@@ -115,7 +117,6 @@ export function createConsoleService(options: ConsoleOptions): Service {
   if (signIn.close) app.addHook('onClose', () => signIn.close?.());
   void app.register(cookies);
   void app.register(forms, { bodyLimit: ANYBODYS_BODY });
-  app.server.maxConnections = MOST_CONNECTIONS;
 
   const name = url === undefined ? null : new URL(url);
   const isTls = options.tls !== null;
@@ -124,7 +125,7 @@ export function createConsoleService(options: ConsoleOptions): Service {
   const isSecure = isTls || name?.protocol === 'https:';
   const people = peopleOf(app, { sessions, signIn, instance, isSecure, sessionSeconds });
   const { enteredOf, standsFor, entitledBy } = people;
-  const large = largeOf(standsFor);
+  const large = largeOf(standsFor, own.assertOrigin);
   const assertRole = (person: Person, needed: Role): void => {
     if (isAtLeast(person.role, needed)) return;
     metrics.roleDenied(needed, person.role);
@@ -207,7 +208,9 @@ export function createConsoleService(options: ConsoleOptions): Service {
         const token = bearerOf(request);
         const session = token === null ? null : await sessions.ofToken(token);
         const found = session && (await entitledBy(session));
-        return session && found && { session, ...found };
+        if (!session || !found) return null;
+        connectionIsOf(request, whoIs(found.person));
+        return { session, ...found };
       },
       assertRole,
       hil,

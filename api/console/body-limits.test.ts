@@ -1,4 +1,5 @@
-import { request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
+import { connect } from 'node:net';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { CONSOLE_HOST, CONSOLE_ORIGIN, type ConsoleFixture, openConsole } from '../../test/support/console-over-hil.js';
 import { fixture as openedFor } from '../../test/support/fixture.js';
@@ -41,6 +42,21 @@ describe('what the console reads of a request', () => {
       expect([path, await asked(path, { [header]: value })]).toEqual([path, 401]);
   });
 
+  it.each([
+    ['another site', 'https://evil.example'],
+    ['a page that hides its own', 'null'],
+  ])('refuses a large form that %s sends in the name of who is signed in, before it comes', async (_from, origin) => {
+    const { cookie } = await fixture.browser();
+    for (const [header, value] of [
+      ['content-length', '16385'],
+      ['transfer-encoding', 'chunked'],
+    ] as const)
+      for (const path of ['/hil/x/modify', '/me/end', '/hil/x/approval-challenge']) {
+        const headers = { cookie: `gate_console_session=${cookie}`, origin, [header]: value };
+        expect([path, await asked(path, headers)]).toEqual([path, 403]);
+      }
+  });
+
   it.each(['/login', '/logout', '/auth/links', '/oauth/device_authorization', '/oauth/token', '/oauth/revoke'])(
     'takes 16 KiB on %s, from anybody',
     async (path) => {
@@ -60,7 +76,27 @@ describe('what the console reads of a request', () => {
     expect([answer.status, answer.text.includes('unauthenticated')]).toEqual([400, false]);
   });
 
-  it('takes 1,000 connections', () => {
-    expect(fixture.service.app.server.maxConnections).toBe(1_000);
+  it('takes 1,000 connections, and answers also where strangers hold that many', async () => {
+    const { cookie } = await fixture.browser();
+    const stream = request({
+      port,
+      host: '127.0.0.1',
+      path: '/stream/hil',
+      headers: { host: CONSOLE_HOST, cookie: `gate_console_session=${cookie}` },
+    });
+    const follows = new Promise<IncomingMessage>((resolve, reject) =>
+      stream.on('response', resolve).on('error', reject),
+    );
+    stream.end();
+    const followed = (await follows).on('error', () => undefined).resume();
+    const strangers = Array.from({ length: 1_010 }, () => connect(port, '127.0.0.1').on('error', () => undefined));
+    const ended = strangers.map((socket) => new Promise((resolve) => socket.once('close', resolve)));
+    await Promise.race(ended);
+    expect((await fetch(`http://127.0.0.1:${port}/login`)).status).toBe(200);
+    const told = (await fixture.service.health.inject('/readyz')).json<{ details: { connections: string } }>();
+    expect(told.details.connections).toMatch(/^\d+ of 1000$/);
+    expect(followed.closed).toBe(false);
+    for (const socket of strangers) socket.destroy();
+    stream.destroy();
   });
 });

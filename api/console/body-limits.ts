@@ -8,16 +8,23 @@ const LARGEST_BODY = 1_048_576;
 
 /**
  * How a route reads that people use who are signed in: of anybody else nothing that is larger than `ANYBODYS_BODY`, or of which it is not said
- * how large it is. A small form is read, so that what was typed into it is not lost with the session.
+ * how large it is, and nothing that another site's page sends in the name of somebody who is. A small form is read, so that what was typed
+ * into it is not lost with the session.
  */
-export const largeOf = (stands: (request: FastifyRequest) => Promise<boolean>) => ({
+export const largeOf = (
+  stands: (request: FastifyRequest) => Promise<boolean>,
+  /** Throws for a form of another site; without it for who proves himself by what no browser sends. */
+  assertOrigin: (request: FastifyRequest) => void = () => undefined,
+) => ({
   bodyLimit: LARGEST_BODY,
   async onRequest(request: FastifyRequest): Promise<void> {
     const said = request.headers['content-length'];
     const isSmall =
       said === undefined ? request.headers['transfer-encoding'] === undefined : Number(said) <= ANYBODYS_BODY;
-    if (!isSmall && !(await stands(request)))
+    if (isSmall) return;
+    if (!(await stands(request)))
       throw new GateError('unauthenticated', 'You are not signed in any more: nothing was done.');
+    assertOrigin(request);
   },
 });
 

@@ -11,10 +11,10 @@ import type { ConsoleMetrics } from './metrics.js';
 import type { OwnRequests } from './own-requests.js';
 import type { People } from './people.js';
 import { tellStanding } from './services-over-http.js';
-import type { Door, ReviewProof, SignInMode } from './sign-in/mode.js';
+import type { Door, ProvedBy, ReviewProof, SignInMode } from './sign-in/mode.js';
 import { nothingMore } from './sign-in/vouching.js';
 
-/** Failed attempts to sign in, of one address. */
+/** Failed attempts to sign in, of one address or one certificate. */
 const ATTEMPTS = { count: 10, windowMs: 60_000 };
 
 export interface DoorOptions {
@@ -81,17 +81,18 @@ export function doorOf(options: DoorOptions): HouseDoor {
   return {
     nowMs: clock,
     assertOwnAttempt,
-    throttle(request: FastifyRequest) {
+    throttle(request, by = null) {
       assertOwnAttempt(request);
-      const wait = failures.look(countedAddress(request.ip), clock());
+      const wait = failures.look(countedBy(request, by), clock());
       if (wait === 0) return;
       metrics.attempt('throttled');
-      throw new GateError('rate_limited', 'Too many attempts to sign in failed from this address.', {
+      const from = by === null ? 'from this address' : 'with this certificate';
+      throw new GateError('rate_limited', `Too many attempts to sign in failed ${from}.`, {
         fields: { retry_after_secs: wait },
       });
     },
-    failed(request) {
-      failures.take(countedAddress(request.ip), 1, clock());
+    failed(request, by = null) {
+      failures.take(countedBy(request, by), 1, clock());
       metrics.attempt('refused');
     },
     providerAway: () => metrics.attempt('provider_away'),
@@ -132,3 +133,7 @@ export function doorOf(options: DoorOptions): HouseDoor {
     },
   };
 }
+
+/** Whoever shares an address with others shares no certificate with them. */
+const countedBy = (request: FastifyRequest, by: ProvedBy): string =>
+  by === null ? countedAddress(request.ip) : `certificate ${by.certificate}`;

@@ -1,5 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { OpenSession, SessionStore } from '../../adapters/console/session-store.js';
+import { connectionIsOf } from '../plugins/held-connections.js';
+import type { Person } from '../../console/visit.js';
 import type { ServiceApp } from '../plugins/service.js';
 import type { Entered, EnteredOf } from './entered.js';
 import type { SignInMode } from './sign-in/mode.js';
@@ -21,6 +23,10 @@ export interface People {
   readonly forget: (reply: FastifyReply) => FastifyReply;
   readonly isSecure: boolean;
 }
+
+/** One name for one person, in whichever browsers and command lines he is signed in. */
+export const whoIs = ({ subject, tenant }: Pick<Person, 'subject' | 'tenant'>): string =>
+  `${subject} of ${tenant ?? 'all tenants'}`;
 
 /** Who is signed in, by the cookie of a request. */
 export function peopleOf(
@@ -54,7 +60,9 @@ export function peopleOf(
     const found = session === null ? null : signIn.personOf(session);
     if (session === null || found === null) return null;
     const isProved = signIn.isProvedBy === undefined || (await signIn.isProvedBy(request, session));
-    return isProved ? { session, ...found } : null;
+    if (!isProved) return null;
+    connectionIsOf(request, whoIs(found.person));
+    return { session, ...found };
   };
   // What the browser keeps lives as long as the session.
   const renewed = new WeakMap<FastifyRequest, string>();

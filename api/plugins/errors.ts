@@ -58,6 +58,9 @@ export function answerErrors(app: ServiceApp, errorBody: ErrorBody): void {
   });
 }
 
+/** How long a connection stays on which something was answered that is no request. */
+const LAST_WORDS_MS = 1_000;
+
 /** Answers what the HTTP parser refused in the service's usual form, and closes the connection. */
 export const answerUnreadable =
   (errorBody: ErrorBody, headers: Readonly<Record<string, string>>) =>
@@ -78,6 +81,10 @@ export const answerUnreadable =
       'Content-Length': Buffer.byteLength(body),
       Connection: 'close',
     };
+    // Whoever does not read the answer closes nothing, and would keep the connection.
+    const last = setTimeout(() => socket.destroy(), LAST_WORDS_MS);
+    last.unref();
+    socket.once('close', () => clearTimeout(last));
     const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`);
     socket.end(`HTTP/1.1 ${refused.status} ${STATUS_CODES[refused.status]}\r\n${lines.join('')}\r\n${body}`);
   };

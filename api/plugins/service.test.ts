@@ -1,11 +1,15 @@
 import { once } from 'node:events';
-import { connect } from 'node:net';
+import { request as askTls } from 'node:https';
+import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
+import { createAuthority, issueLeaf } from '../../stack/certificates/certificate-authority.js';
+import { eventually } from '../../test/support/waiting.js';
 import { ERROR_CODES, type ErrorCodeName } from '../../contracts/error-codes.js';
 import { GateError } from '../../domain/errors.js';
 import { createFaultLog } from './fault-log.js';
+import { connectionIsOf } from './held-connections.js';
 import { createService, type Service } from './service.js';
 
 let service: Service;
@@ -152,6 +156,14 @@ describe('what is no whole HTTP request is answered like everything else, and th
     expect(body).toMatchObject({ error });
   });
 
+  it('also where nothing is said, and whoever says nothing does not read either', async () => {
+    const came = once(service.app.server, 'connection');
+    const silent = connect(port, '127.0.0.1').on('error', () => undefined);
+    const [held] = (await came) as [Socket];
+    await eventually('the connection ends', () => held.destroyed);
+    silent.destroy();
+  });
+
   it('a request in time is answered on the same port', async () => {
     const reply = await fetch(`http://127.0.0.1:${port}/echo`, {
       method: 'POST',
@@ -159,5 +171,71 @@ describe('what is no whole HTTP request is answered like everything else, and th
       body: '{"whole":true}',
     });
     expect(await reply.json()).toEqual({ whole: true });
+  });
+});
+
+describe('a listener that strangers fill, with TLS', () => {
+  const MOST = 8;
+  let full: Service;
+  let registry: Registry;
+  let ca: string;
+  let at: number;
+  const warned: { event?: string; most?: number }[] = [];
+  const opened: Socket[] = [];
+  beforeAll(async () => {
+    const valid = { notBefore: new Date(Date.now() - 3_600_000), notAfter: new Date(Date.now() + 3_600_000) };
+    const authority = await createAuthority('gate.local', valid);
+    const leaf = { ...valid, commonName: 'test', spiffe: 'spiffe://gate.local/service/test', hosts: ['localhost'] };
+    const { cert, key } = await issueLeaf(authority, { ...leaf, usages: ['server'] });
+    ca = authority.cert;
+    registry = new Registry();
+    full = createService({
+      name: 'test',
+      logger: pino({ level: 'warn' }, { write: (line) => void warned.push(JSON.parse(line)) }),
+      registry,
+      trustDomain: 'gate.local',
+      tls: { cert, key, clientCertificate: 'none' },
+      mostConnections: MOST,
+    });
+    full.app.get('/mine', (request, reply) => {
+      connectionIsOf(request, 'somebody');
+      reply.hijack().raw.writeHead(200).write('first');
+    });
+    full.app.get('/', () => ({}));
+    ({ port: at } = await full.listen({ host: '127.0.0.1', port: 0, healthHost: '127.0.0.1', healthPort: 0 }));
+  });
+  afterAll(async () => {
+    for (const socket of opened) socket.destroy();
+    await full.close();
+  });
+
+  const asked = (path: string) =>
+    new Promise<{ status: number | undefined; isOpen: () => boolean; leave: () => void }>((resolve, reject) => {
+      const sent = askTls(
+        { host: '127.0.0.1', servername: 'localhost', port: at, path, ca, agent: false },
+        (answer) => {
+          let isOpen = true;
+          answer.on('error', () => undefined).on('close', () => (isOpen = false));
+          answer.resume();
+          resolve({ status: answer.statusCode, isOpen: () => isOpen, leave: () => sent.destroy() });
+        },
+      );
+      sent.on('error', reject).end();
+    });
+
+  it('answers whoever comes, and ends nothing of who proved who he is', async () => {
+    const mine = await asked('/mine');
+    for (let n = 0; n < 5 * MOST; n += 1) opened.push(connect(at, '127.0.0.1').on('error', () => undefined));
+    await eventually('all have come', () => warned.length > 0);
+    for (let n = 0; n < 3; n += 1) expect((await asked('/')).status).toBe(200);
+    expect(mine.isOpen()).toBe(true);
+    mine.leave();
+  });
+
+  it('says so: once in the log, in /readyz and in the metrics', async () => {
+    expect(warned).toMatchObject([{ event: 'connections_full', most: MOST }]);
+    const told = (await full.health.inject('/readyz')).json<{ status: string; details: { connections: string } }>();
+    expect(told).toMatchObject({ status: 'ready', details: { connections: expect.stringMatching(/^\d of 8$/) } });
+    expect(await registry.metrics()).toMatch(/gate_connections_full_total\{service="test",what="closed"\} \d+/);
   });
 });

@@ -12,6 +12,9 @@ import { enforceRouteAuthority, type GovernedService } from './caller-authority.
 import { answerErrors, answerUnreadable, answerUnroutable, type ErrorBody, plainErrorBody } from './errors.js';
 import { healthApp, type ReadinessChecks, type ReadinessDetails } from './health.js';
 import { noteRoutes, openApiOf } from './openapi.js';
+import { connectionIsOf, holdConnections } from './held-connections.js';
+import { connectionMetrics } from './connection-metrics.js';
+import { paceConnections } from './paced-connections.js';
 import { ownCompilersOnly } from './own-compilers.js';
 
 export type { Caller, ServiceApp };
@@ -40,6 +43,8 @@ export interface ServiceOptions {
   readonly bodyLimit?: number;
   /** Milliseconds within which a whole request must arrive. Default: 30,000. */
   readonly requestLimitMs?: number;
+  /** Connections that are open at a time. Default: 10,000. */
+  readonly mostConnections?: number;
   /** Added to every answer, including refusals of the HTTP parser. */
   readonly headers?: Readonly<Record<string, string>>;
   /** The form of refusals that no route makes. */
@@ -74,6 +79,12 @@ export interface Service {
 /** A whole request must arrive within this time, so that slow senders do not hold connections forever. */
 const REQUEST_LIMIT_MS = 30_000;
 const HANDSHAKE_LIMIT_MS = 10_000;
+/** Its headers within this, so that nobody holds a connection on which he asks nothing. */
+const HEADERS_LIMIT_MS = 10_000;
+/** Connections of a listener whose callers each keep some open. */
+const MOST_CONNECTIONS = 10_000;
+/** How often it is logged that there are as many as may be. */
+const FULL_LOG_MS = 10_000;
 
 const CORRELATION_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -81,9 +92,9 @@ const CORRELATION_ID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f
 export function createService(options: ServiceOptions): Service {
   const { tls, headers = {}, errorBody = plainErrorBody, requestLimitMs = REQUEST_LIMIT_MS } = options;
   const slowSenders = {
-    // Passed to the constructor, because only there Node also lowers its limit for headers. If headers may take longer than the whole
-    // request, Node never ends a request whose body stops in the middle.
     requestTimeout: requestLimitMs,
+    // If headers may take longer than the whole request, Node never ends a request whose body stops in the middle.
+    headersTimeout: Math.min(requestLimitMs, HEADERS_LIMIT_MS),
     // How often Node checks; its default of 30 s would double the limit.
     connectionsCheckingInterval: Math.min(requestLimitMs, 2_000),
   };
@@ -113,6 +124,22 @@ export function createService(options: ServiceOptions): Service {
       },
     }),
   }).withTypeProvider<ZodTypeProvider>() as unknown as ServiceApp;
+  if (tls) paceConnections(app.server);
+  const most = options.mostConnections ?? MOST_CONNECTIONS;
+  const full = connectionMetrics(options.registry);
+  let fullLoggedMs = Number.NEGATIVE_INFINITY;
+  const connections = holdConnections(app.server, {
+    most,
+    onFull(what) {
+      full.inc({ service: options.name, what });
+      if (performance.now() - fullLoggedMs < FULL_LOG_MS) return;
+      fullLoggedMs = performance.now();
+      app.log.warn(
+        { event: 'connections_full', most },
+        'as many connections are open as may be: new ones take the place of others',
+      );
+    },
+  });
   const routes = noteRoutes(app);
   app.setValidatorCompiler(validatorCompiler);
   app.setSerializerCompiler(serializerCompiler);
@@ -121,10 +148,16 @@ export function createService(options: ServiceOptions): Service {
   const resolveCaller = options.resolveCaller ?? callerOfSocket(options.trustDomain);
   app.addHook('onRequest', (request, reply, done) => {
     request.caller = resolveCaller(request);
+    noteCaller(request);
     // Only services may pass on the id of a call; nobody else may set one (docs/architecture/requests-and-answers.md#error-envelope).
     const offered = request.caller?.kind === 'service' ? request.headers['x-gate-correlation-id'] : undefined;
     request.correlationId = typeof offered === 'string' && CORRELATION_ID.test(offered) ? offered : randomUUID();
     void reply.headers(headers).header('X-Gate-Correlation-Id', request.correlationId);
+    done();
+  });
+  // A token is read after the certificate.
+  app.addHook('preHandler', (request, _reply, done) => {
+    noteCaller(request);
     done();
   });
   // A connection whose last answer leaves during the close would be kept alive, and the close would wait for it.
@@ -144,7 +177,8 @@ export function createService(options: ServiceOptions): Service {
   });
   (options.answers ?? ((to: ServiceApp) => answerErrors(to, errorBody)))(app);
   if (options.governed) enforceRouteAuthority(app, options.governed);
-  const health = healthApp(options.name, options.registry, options.readiness ?? {}, options.details);
+  const readiness = { ...options.readiness, connections: () => `${connections.open()} of ${most}` };
+  const health = healthApp(options.name, options.registry, readiness, options.details);
   let described: Promise<JsonObject> | undefined;
   const openApi = () =>
     (described ??= openApiOf(options.name, routes, {
@@ -166,6 +200,10 @@ export function createService(options: ServiceOptions): Service {
       await health.close();
     },
   };
+}
+
+function noteCaller(request: FastifyRequest): void {
+  if (request.caller !== null) connectionIsOf(request, request.caller.spiffe ?? request.caller.callerId);
 }
 
 function portOf(app: ServiceApp): number {

@@ -12,6 +12,8 @@ import { policyChangeRoutes } from './routes/changes.js';
 import { evaluateRoutes } from './routes/evaluate.js';
 import { evaluateEgressRoutes } from './routes/evaluate-egress.js';
 import { policyRoutes } from './routes/policies.js';
+import { policyTenantRoutes } from './routes/tenants.js';
+import { policyTemplateRoutes } from './routes/templates.js';
 import { policyStudyRoutes } from './routes/studies.js';
 import { policyTrialRoutes } from './routes/trials.js';
 
@@ -67,6 +69,8 @@ export function createPolicyService(options: PolicyServiceOptions): Service {
   policyRoutes(service.app, policies, management);
   policyChangeRoutes(service.app, management);
   policyTrialRoutes(service.app, management);
+  policyTemplateRoutes(service.app, management);
+  policyTenantRoutes(service.app, management);
   policyStudyRoutes(service.app, policies, management);
   return service;
 }

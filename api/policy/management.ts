@@ -9,6 +9,8 @@ import { createPolicyLibrary, type PolicyLibrary } from '../../domain/policy/lib
 import type { PolicyStore } from '../../domain/policy/library-ports.js';
 import { createPolicyOutbox, type PolicyOutbox } from '../../domain/policy/outbox.js';
 import { ORDINARY, type PolicySet } from '../../domain/policy/policy-set.js';
+import { createTenantPolicies, type TenantPolicies } from '../../domain/policy/tenants.js';
+import type { TemplateCatalogue } from '../../domain/policy/templates.js';
 import { GateError } from '../../domain/errors.js';
 import type { Log } from '../../domain/log.js';
 
@@ -16,10 +18,15 @@ import type { Log } from '../../domain/log.js';
 export interface PolicyManagement {
   readonly library: PolicyLibrary;
   readonly store: PolicyStore;
+  readonly templates: TemplateCatalogue;
   readonly live: LivePolicies;
   readonly outbox: PolicyOutbox;
   /** Judges for people: in threads of its own, so that calls do not wait for it. */
   readonly trials: Pick<LocalEvaluator, 'judgeAll'>;
+  /** Every template, into a store that never held a policy. Rejects where they do not compile, and then nothing is stored. */
+  seed(active: boolean): Promise<void>;
+  /** What happens to a tenant's copies when it comes and goes. */
+  readonly tenants: TenantPolicies;
   readonly studies: Studies;
   /** Calls that were judged before, to try rules on; null where nobody gives them. */
   readonly recorded: ReplaySource | null;
@@ -36,6 +43,7 @@ const PROVER = 'gate/policies';
 export async function openManagement({
   floor,
   store,
+  templates,
   compiler,
   ledger,
   recorded = null,
@@ -46,6 +54,7 @@ export async function openManagement({
 }: {
   readonly floor: PolicySet;
   readonly store: PolicyStore;
+  readonly templates: TemplateCatalogue;
   readonly compiler: PolicyCompiler;
   readonly ledger: Ledger;
   readonly recorded?: ReplaySource | null;
@@ -78,6 +87,7 @@ export async function openManagement({
   const library = createPolicyLibrary({
     store,
     compiler,
+    templates,
     floor: { files: floor.files, data: floor.material.data.gate as unknown as JsonObject },
     clock,
     async prove({ wasm }, data) {
@@ -99,9 +109,18 @@ export async function openManagement({
   return {
     library,
     store,
+    templates,
     live,
     outbox,
     trials,
+    async seed(active) {
+      const all = await Promise.all((await templates.list()).map(({ name }) => templates.read(name)));
+      await library.seed(
+        all.filter((template) => template !== null),
+        active,
+      );
+    },
+    tenants: createTenantPolicies({ store, library, clock }),
     studies,
     recorded,
     begin() {

@@ -1,10 +1,10 @@
 import type { Config } from '../../config/env.js';
 import type { POLICY_SETTINGS } from '../../config/policy.js';
-import { join } from 'node:path';
 import { createLocalEvaluator } from '../../adapters/policy/local-evaluator.js';
 import { opaCompiler } from '../../adapters/policy/opa-compiler.js';
+import { openTemplates } from '../../adapters/policy/template-files.js';
 import { openPolicyStore } from '../../adapters/policy/policy-store.js';
-import { POLICY_LAYOUT, shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
+import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
 import { LEDGER } from '../ledger/service.js';
 import { openManagement } from './management.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
@@ -28,16 +28,18 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
     openManagement({
       floor: policies,
       store,
+      templates: openTemplates(),
       ledger,
       recorded: replay,
       compiler: opaCompiler({
         find: parts.opa,
-        capabilities: join(shippedPolicyDirectory(), POLICY_LAYOUT.capabilities),
+        directory: shippedPolicyDirectory(),
       }),
       log: parts.logger,
     }),
   );
   parts.onStop('sweeps', 'the watch over policies', () => management.close());
+  if (own.seedTemplates) await needed('the templates of policies', management.seed(own.seedTemplateState === 'active'));
   const evaluator = createLocalEvaluator(policies, undefined, {}, management.live.addedFor);
   parts.onStop('threads', 'the threads that judge', () => evaluator.close());
   return {

@@ -8,10 +8,11 @@ import { Registry } from 'prom-client';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { opaCompiler } from '../../adapters/policy/opa-compiler.js';
 import { loadPolicySet } from '../../adapters/policy/load-policy-set.js';
+import { openTemplates } from '../../adapters/policy/template-files.js';
 import { openPolicyStore } from '../../adapters/policy/policy-store.js';
-import { POLICY_LAYOUT, shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
+import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
 import type { StoreTarget } from '../../adapters/store/database.js';
-import { sha256Hex } from '../../domain/crypto/digest.js';
+import { canonicalJson, sha256Hex } from '../../domain/crypto/digest.js';
 import type { LabLine } from '../../contracts/policy-studies.js';
 import type { ReplayPage, ReplayQuery, ReplayRow, ReplaySource } from '../../contracts/replay-rows.js';
 import { GateError } from '../../domain/errors.js';
@@ -27,7 +28,7 @@ const directory = shippedPolicyDirectory();
 const floor = await loadPolicySet({ directory });
 const compiler = opaCompiler({
   find: () => findOpa({ onProgress: () => undefined }),
-  capabilities: join(directory, POLICY_LAYOUT.capabilities),
+  directory,
 });
 const by = { reason: 'ticket 12', actor_sub: 'ada', actor_idp: 'https://idp.example' };
 const rego = (...rules: string[]): string => `package gate.authz\n\nimport rego.v1\n\n${rules.join('\n\n')}\n`;
@@ -93,6 +94,7 @@ async function replica(
   const management = await openManagement({
     floor,
     store,
+    templates: openTemplates(),
     compiler,
     ledger: {
       append: async (given) => {
@@ -522,6 +524,71 @@ describe('a tenant', () => {
   });
 });
 
+describe.each(['SQLite', 'Postgres'] as const)('a tenant that comes and goes, on %s', (kind) => {
+  it('has copies of what holds for everybody, once, and none when it went', async () => {
+    const gate = await replica(places()[kind]);
+    const post = (name: string, tool: string) =>
+      gate.ask('POST', '/policies', { name, content_type: 'rego', body: denies(tool), ...by });
+    await post('a.rego', 'list_files');
+    const provision = () => gate.ask('POST', '/policies/tenant/0a1b2c3d/provision');
+    expect((await provision()).body).toEqual({ tenant: '0a1b2c3d', policies: 1, created: 1 });
+    expect((await provision()).body).toEqual({ tenant: '0a1b2c3d', policies: 1, created: 0 });
+    // The copy stands although it has the version and the text of the other.
+    await gate.ask('PUT', '/policies/a.rego', { body: denies('get_user'), expected_current_version: 1, ...by });
+    const denied = async (tool: string, tenant: string) => !(await gate.judge(tool, { tenant })).allow;
+    expect([await denied('list_files', '0a1b2c3d'), await denied('get_user', '0a1b2c3d')]).toEqual([true, false]);
+    expect([await denied('list_files', 'other'), await denied('get_user', 'other')]).toEqual([false, true]);
+    const withdraw = () => gate.ask('DELETE', '/policies/tenant/0a1b2c3d');
+    expect((await withdraw()).body).toEqual({ tenant: '0a1b2c3d', removed: 1 });
+    expect((await withdraw()).body).toEqual({ tenant: '0a1b2c3d', removed: 0 });
+    expect([await denied('list_files', '0a1b2c3d'), await denied('get_user', '0a1b2c3d')]).toEqual([false, true]);
+    // What it writes again goes on behind the copy that was deleted.
+    const again = { body: denies('own'), expected_current_version: 2, ...by };
+    expect((await gate.ask('PUT', '/policies/a.rego?tenant=0a1b2c3d', again)).body).toMatchObject({ version: 3 });
+    expect([await denied('own', '0a1b2c3d'), await denied('get_user', '0a1b2c3d')]).toEqual([true, false]);
+    await withdraw();
+    expect((await provision()).body).toMatchObject({ created: 1 });
+    await eventually('a row of each change', () => rows.length === 7);
+    expect(rows.filter(({ tenant }) => tenant === '0a1b2c3d').map((row) => [row.event_kind, row.actor_sub])).toEqual([
+      ['policy.created', 'service-console'],
+      ['policy.deleted', 'service-console'],
+      ['policy.updated', 'ada'],
+      ['policy.deleted', 'service-console'],
+      ['policy.created', 'service-console'],
+    ]);
+  });
+
+  it('does so in operations whose repeat has the same receipt, and which a later one makes void', async () => {
+    const gate = await replica(places()[kind]);
+    await gate.ask('POST', '/policies', { name: 'a.rego', content_type: 'rego', body: denies('a'), ...by });
+    await gate.ask('PUT', '/policies/a.rego?tenant=acme', { body: denies('b'), expected_current_version: 1, ...by });
+    const ids = [1, 2, 3].map((at) => `0000000${at}-0000-4000-8000-000000000000`);
+    const step = (at: number, kind: string, tenant = 'acme') =>
+      gate.ask('POST', `/admin/tenants/${tenant}/lifecycle`, { operation_id: ids[at], kind });
+    const came = await step(0, 'provision');
+    expect(came.body).toMatchObject({ tenant: 'acme', state: 'active', generation: 1, policies: 1 });
+    const went = await step(1, 'offboard');
+    expect(went.body).toMatchObject({ state: 'offboarded', generation: 2, policies: 1 });
+    const { receipt_sha256, ...rest } = went.body as unknown as Record<string, string>;
+    expect(sha256Hex(canonicalJson(rest))).toBe(receipt_sha256);
+    expect(await step(1, 'offboard')).toEqual(went);
+    expect(await step(0, 'provision')).toEqual(came);
+    for (const other of [step(1, 'provision'), step(1, 'offboard', 'other')])
+      expect(await other).toMatchObject({ status: 409, body: { error: 'operation_conflict' } });
+    expect((await gate.judge('b', { tenant: 'acme' })).reasons).not.toContain('Violation: b');
+    // One that began and did not end: again it is done, unless a later one has begun.
+    const begun = {
+      operation_id: ids[2] as string,
+      tenant: 'acme',
+      kind: 'offboard',
+      begun_at: '2026-11-25T12:00:00.000Z',
+    } as const;
+    await gate.store.beginOperation(begun);
+    await gate.store.beginOperation({ ...begun, operation_id: 'later', kind: 'provision' });
+    expect(await step(2, 'offboard')).toMatchObject({ status: 409, body: { error: 'operation_conflict' } });
+  });
+});
+
 describe('an editor of the store', () => {
   it('has no row appended that is of no policy change', async () => {
     const place = places().SQLite as { file: string };
@@ -620,6 +687,136 @@ describe('data, domains and trials', () => {
       'batch_too_large',
     );
     expect((await gate.judge('get_user')).allow).toBe(true);
+  });
+});
+
+describe('templates', () => {
+  const PII = '/policies/templates/pii_egress.rego';
+  const letter = {
+    arguments: { to: 'ada@acme.example', body: 'SSN 078-05-1120' },
+    tool_classes: { send_email: { class: 'change' } },
+  };
+  const list = async (gate: Replica, query = '') =>
+    (await gate.ask('GET', `/policies/templates${query}`)).body as unknown as { name: string; installed: boolean }[];
+
+  it('are in force nowhere until one is installed, with its parameters at once', async () => {
+    const gate = await replica(places().SQLite);
+    const before = await list(gate);
+    expect(before.map(({ name }) => name)).toEqual(before.map(({ name }) => name).toSorted());
+    expect(before.find(({ name }) => name === 'pii_egress.rego')).toMatchObject({
+      content_type: 'rego',
+      domain: 'cross-cutting',
+      severity: 'high',
+      tier: 'mixed',
+      frameworks: expect.arrayContaining(['GDPR']),
+      installed: false,
+    });
+    expect((await gate.judge('send_email', letter)).allow).toBe(true);
+
+    const inside = { internal_domains: ['acme.example'] };
+    const installed = await gate.ask('POST', `${PII}/install`, { ...by, parameters: inside });
+    expect(installed).toMatchObject({
+      status: 200,
+      body: { name: 'pii_egress.rego', version: 1, active: true, event_kind: 'policy.installed_from_template' },
+    });
+    expect((await gate.judge('send_email', letter)).allow).toBe(true);
+    const outside = { ...letter, arguments: { ...letter.arguments, to: 'eve@example.com' } };
+    expect((await gate.judge('send_email', outside)).reasons).toEqual([expect.stringContaining('pii_egress')]);
+    expect(await list(gate)).toContainEqual(expect.objectContaining({ name: 'pii_egress.rego', installed: true }));
+    const shown = (await gate.ask('GET', PII)).body as unknown as {
+      body: string;
+      body_sha256: string;
+      parameters: object;
+    };
+    expect(sha256Hex(shown.body)).toBe(shown.body_sha256);
+    expect(shown.parameters).toMatchObject({ properties: { internal_domains: { default: [] } } });
+    await eventually('both rows', () => rows.length === 2);
+    expect(rows.map((row) => [row.event_kind, row.policy_decision?.['name']])).toEqual([
+      ['policy.created', 'pii_egress.json'],
+      ['policy.installed_from_template', 'pii_egress.rego'],
+    ]);
+
+    // Switched off, it keeps its own text when it is installed again.
+    const own = `${shown.body}\n# Ours.\n`;
+    await gate.ask('PUT', '/policies/pii_egress.rego', { body: own, expected_current_version: 1, ...by });
+    expect(await gate.ask('POST', `${PII}/install`, by)).toMatchObject({
+      status: 409,
+      body: { error: 'policy_exists' },
+    });
+    await gate.ask('POST', '/policies/pii_egress.rego/deactivate', { expected_current_version: 2, ...by });
+    expect((await gate.ask('POST', `${PII}/install`, { ...by, parameters: {} })).body).toMatchObject({
+      version: 4,
+      body_sha256: sha256Hex(own),
+    });
+    expect((await gate.judge('send_email', letter)).reasons).toEqual([expect.stringContaining('pii_egress')]);
+    await gate.ask('DELETE', '/policies/pii_egress.rego', { expected_current_version: 4, ...by });
+    expect(await gate.ask('POST', `${PII}/install`, by)).toMatchObject({
+      status: 409,
+      body: { error: 'policy_exists' },
+    });
+  });
+
+  it('have parameters that their schema refuses with the place, whoever writes them; nothing is stored then', async () => {
+    const gate = await replica(places().SQLite);
+    const wrong = { deny_kinds: ['ssn', 'shoe_size'] };
+    const refused = { status: 400, body: { error: 'policy_invalid', pointer: '/deny_kinds/1' } };
+    expect(await gate.ask('POST', `${PII}/install`, { ...by, parameters: wrong })).toMatchObject(refused);
+    const document = { name: 'pii_egress.json', content_type: 'json', body: JSON.stringify(wrong) };
+    expect(await gate.ask('POST', '/policies', { ...document, ...by })).toMatchObject(refused);
+    expect((await gate.ask('POST', '/policies/validate', document)).body).toMatchObject({
+      ok: false,
+      error: { pointer: '/deny_kinds/1' },
+    });
+    expect(
+      (await gate.ask('POST', '/policies/validate', { ...document, body: '{"most_adresses": 3}' })).body,
+    ).toMatchObject({ ok: false, error: { message: expect.stringContaining('most_adresses'), pointer: '' } });
+    expect(await list(gate)).not.toContainEqual(expect.objectContaining({ installed: true }));
+    expect((await gate.ask('GET', '/policies/pii_egress.json')).status).toBe(404);
+    expect((await gate.ask('POST', '/policies/templates/none.rego/install', by)).status).toBe(404);
+    for (const name of ['pii_egress', 'pii_egress.json', '..%2fdata.rego', 'a%5cb.rego'])
+      expect([name, (await gate.ask('GET', `/policies/templates/${name}`)).status]).toEqual([name, 400]);
+  });
+
+  it('are all there from the first start where that is set, and are never put back', async () => {
+    const gate = await replica(places().SQLite);
+    await gate.management.seed(true);
+    const all = await list(gate);
+    expect(all.filter(({ installed }) => !installed)).toEqual([]);
+    expect((await gate.judge('send_email', letter)).reasons).toEqual([expect.stringContaining('pii_egress')]);
+    expect((await gate.ask('GET', '/policies/pii_egress.rego/versions')).body.versions).toMatchObject([
+      { version: 1, actor_sub: 'bootstrap', actor_idp: 'system' },
+    ]);
+    await gate.ask('DELETE', '/policies/pii_egress.rego', { expected_current_version: 1, ...by });
+    await gate.management.seed(true);
+    expect(await list(gate)).toContainEqual(expect.objectContaining({ name: 'pii_egress.rego', installed: false }));
+    const other = await replica(places().SQLite);
+    await other.management.seed(false);
+    expect((await list(other)).filter(({ installed }) => installed)).toEqual([]);
+    expect((await other.ask('POST', '/policies/categories/cross-cutting/activate', by)).body).toMatchObject({
+      skipped: 0,
+    });
+    expect((await other.judge('send_email', letter)).allow).toBe(false);
+  });
+
+  it('are tried over calls of before, with parameters, and stay where they are', async () => {
+    const gate = await replica(places().SQLite);
+    const inputs = [
+      call('send_email', letter),
+      call('send_email', { ...letter, arguments: { to: 'eve@example.com' } }),
+    ];
+    const lab = async (more: object) => gate.ask('POST', `${PII}/lab`, { inputs, ...more });
+    expect((await lab({})).body.results.map(({ diff }) => diff)).toEqual(['allow_to_deny', 'unchanged']);
+    const inside = await lab({ parameters: { internal_domains: ['acme.example'] } });
+    expect(inside.body.results.map(({ diff }) => diff)).toEqual(['unchanged', 'unchanged']);
+    expect(await lab({ parameters: { internal_domains: 'acme.example' } })).toMatchObject({
+      status: 400,
+      body: { candidate_compile_ok: false, pointer: '/internal_domains' },
+    });
+    expect(await gate.ask('POST', '/policies/templates/none.rego/lab', { inputs })).toMatchObject({
+      status: 404,
+      body: { candidate_compile_ok: false },
+    });
+    expect((await gate.judge('send_email', letter)).allow).toBe(true);
   });
 });
 

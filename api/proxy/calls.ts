@@ -14,7 +14,7 @@ import { closedIfOver } from '../../domain/call-record/expiry.js';
 import { paramsSha256 } from '../../domain/call-record/params-digest.js';
 import type { CallRecord } from '../../domain/call-record/record.js';
 import { argumentsOf } from '../../domain/call-record/rows.js';
-import { TAMPERED } from '../../domain/call-record/transitions.js';
+import { isFinal, TAMPERED } from '../../domain/call-record/transitions.js';
 import { agentIdentity } from '../../domain/mcp/session.js';
 import { canonicalDigest, keepCanonical, uuidFromDigest } from '../../domain/crypto/digest.js';
 import { ASK_AGAIN, GateError } from '../../domain/errors.js';
@@ -24,10 +24,11 @@ import type { PendingHandle } from '../../domain/mcp/pending-handle.js';
 import type { Caller } from '../plugins/app.js';
 import { answerOf, type Answer, withDetail } from './answers.js';
 import type { AgentLimitsCheck, AskedAgain } from './agent-limits.js';
-import { rateLimited, type Refusals } from './refusals.js';
+import { agentKey, rateLimited, type Refusals } from './refusals.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
 import type { UpstreamCaller } from '../../domain/pipeline/upstream.js';
 import type { CallRunner } from '../../domain/pipeline/call-runner.js';
+import { createJudgingTurns, type GiveBack, type JudgedAtOnce } from '../../domain/pipeline/judging-turns.js';
 import { definedToolsOf, noQuarantine, type Quarantine } from '../../domain/tool-definitions/quarantine.js';
 
 export interface CallHandlerOptions {
@@ -40,6 +41,8 @@ export interface CallHandlerOptions {
   readonly upstreamTimeoutMs: number;
   readonly ttlSecs: Readonly<Record<ApprovalTier, number>>;
   readonly maxInFlight: number;
+  /** How many calls are judged at once; without it as many as are under way. */
+  readonly judgedAtOnce?: JudgedAtOnce | undefined;
   readonly limits: AgentLimitsCheck;
   readonly refusals: Refusals;
   /** Refuses tools whose definition waits for an operator. */
@@ -80,6 +83,11 @@ export interface SettledOptions {
   readonly isOver?: (record: CallRecord) => boolean;
 }
 
+/** The part of its deadline that a call may wait for its turn; the rest is for being judged. */
+const WAITS_AT_MOST = 0.8;
+/** By then some of the agent's calls are judged. */
+const FULL_RETRY_AFTER_SECS = 2;
+
 /** Extra time for the engine to deliver an answer after the last moment at which a call may begin. */
 const ANSWER_SLACK_MS = 500;
 
@@ -104,6 +112,7 @@ export function createCallHandler(options: CallHandlerOptions) {
   const { calls, runner, limits, refusals, quarantine = noQuarantine, now = Date.now } = options;
   let inFlight = 0;
   const running = new Map<string, Promise<Answer>>();
+  const turns = options.judgedAtOnce && createJudgingTurns(options.judgedAtOnce);
 
   const settledEnough = (record: CallRecord) => answerOf(record, null, true) !== null;
 
@@ -147,6 +156,8 @@ export function createCallHandler(options: CallHandlerOptions) {
 
   return {
     inFlight: () => inFlight,
+    /** Calls that wait for their turn to be judged. */
+    waiting: () => turns?.waiting() ?? 0,
 
     /** This agent's own call as it stands; `null` while nothing is recorded of it. Throws `not_found` for another agent's call. */
     async standing(correlationId: string, caller: ToolCallRequest['caller']): Promise<CallRecord | null> {
@@ -255,8 +266,10 @@ export function createCallHandler(options: CallHandlerOptions) {
         },
       );
     inFlight += 1;
+    let giveBack: GiveBack = () => undefined;
     try {
       const receivedMs = now();
+      giveBack = await turnOf(request, correlationId);
       const call: CallInput = {
         correlation_id: correlationId,
         tenant: caller.tenant,
@@ -290,13 +303,42 @@ export function createCallHandler(options: CallHandlerOptions) {
       if (admission.digest !== digest) throw conflict();
       await request.onAdmitted?.();
 
+      if (turns) void calls.waitFor(correlationId, isPastEngine, call.not_after_ms).then(giveBack, giveBack);
       const summary = await runner
         .start({ ...call, recent_request_count: admission.recent }, call.not_after_ms + ANSWER_SLACK_MS)
-        .catch((error: unknown) => backlogTold(error, request, correlationId));
+        .catch(async (error: unknown) => {
+          // The engine went away behind it: the call was judged, and whoever asks again would hear that.
+          const known = await calls.find(correlationId);
+          if (known && settledEnough(known)) return null;
+          return backlogTold(error, request, correlationId);
+        });
       return await fromRecord(await recordAfter(call, summary), null);
     } finally {
+      giveBack();
       inFlight -= 1;
     }
+  }
+
+  /** The call's turn to be judged. Nothing of it is stored before; throws where it has none in time. */
+  async function turnOf({ caller, mcp }: ToolCallRequest, correlationId: string): Promise<GiveBack> {
+    if (!turns) return () => undefined;
+    const turn = await turns.take(agentKey(caller), options.callDeadlineMs * WAITS_AT_MOST);
+    if (turn === 'late')
+      throw new GateError(
+        'pipeline_unavailable',
+        `its turn to be judged did not come in time; nothing was kept of this one; ${ASK_AGAIN}`,
+        { fields: { layer: 'proxy' } },
+      );
+    if (turn !== 'full') return turn;
+    const { waiting } = options.judgedAtOnce ?? {};
+    throw await rateLimited(options, FULL_RETRY_AFTER_SECS, {
+      caller,
+      correlationId,
+      name: mcp.tool,
+      limit: 'turns',
+      reason: `${waiting} calls of this agent wait to be judged`,
+      limits: { waiting: waiting ?? 0 },
+    });
   }
 
   /** An agent whose backlog is full leaves a row; every other failure is passed on unchanged. */
@@ -316,7 +358,7 @@ export function createCallHandler(options: CallHandlerOptions) {
       'pipeline_unavailable',
       summary
         ? `the store did not keep the record of the call; ${ASK_AGAIN}`
-        : 'no worker took the call in time; nothing was executed',
+        : 'no worker took the call in time; nothing was executed, and what is judged of it yet is found under its id',
       {
         fields: { layer: summary ? 'proxy' : 'engine' },
       },
@@ -346,6 +388,10 @@ export function createCallHandler(options: CallHandlerOptions) {
     });
   }
 }
+/** Judged, and not about to be parked or sent: what it still waits for is a person, its tools or nothing. */
+const isPastEngine = ({ state, evidence }: CallRecord): boolean =>
+  (state !== 'decided' && state !== 'allowed') || isFinal(state, evidence.call.contract);
+
 /** A tampered record has an answer of its own, whatever is shown. */
 const isHandleOf = ({ pendingId, payloadSha256 }: PendingHandle, record: CallRecord | null): boolean =>
   record !== null &&

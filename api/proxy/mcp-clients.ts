@@ -18,6 +18,7 @@ import {
   finishedFor,
   STATELESS_TASK_METHODS,
 } from '../../domain/mcp/stateless.js';
+import { LISTEN_METHOD } from '../../domain/mcp/subscriptions.js';
 import {
   asksForTask,
   servesTasks,
@@ -41,6 +42,7 @@ import type { EventStreams } from './event-streams.js';
 import { type AgentCaller, bodyText, demoPrefixOf, header, progressTokenOf } from './mcp-requests.js';
 import { agentKey } from './refusals.js';
 import { answerTo, type RpcForm, resultTo, rpcAnswer, type Streamed } from './rpc-answers.js';
+import { createSubscriptions } from './subscriptions.js';
 import { createTaskRequests } from './task-requests.js';
 import { createStatelessTasks } from './stateless-tasks.js';
 import { createTaskNews } from './task-news.js';
@@ -95,6 +97,7 @@ export function createMcpClients(options: McpClientsOptions) {
   });
   const news = createTaskNews({ tasks, handler, now });
   const statelessTasks = createStatelessTasks({ tasks, handler, controls, unknownAfterMs, now });
+  const subscribed = createSubscriptions({ controls, streams, answers, tasks, statelessTasks, news });
   const askOfTask = createTaskRequests({
     tasks,
     handler,
@@ -139,8 +142,8 @@ export function createMcpClients(options: McpClientsOptions) {
       const session = await sessions.find(sealed, caller);
       const last = header(request, 'last-event-id');
       const known = last === undefined ? null : placeIn(last);
-      // A call was let in when it was asked for; who only listens is asked for a token again when the last one is over.
-      const held = streams.begin(agentKey(caller), known ? undefined : caller.validToMs);
+      // Who listens is asked for a token again when the last one is over, and goes on at its place.
+      const held = streams.begin(agentKey(caller), caller.validToMs);
       if (!known) {
         const { correlationId } = request;
         const talk = createConversation({
@@ -282,6 +285,8 @@ export function createMcpClients(options: McpClientsOptions) {
       return rpcAnswer(form, answerTo(reply && !reply.failed ? { ...reply, text: discoveredFrom(reply.text) } : reply));
     }
     const asker = { caller, consoleUrl: consoleOf(request) };
+    if (method === LISTEN_METHOD && (typeof id === 'string' || typeof id === 'number'))
+      return subscribed(request, { asker, id, body, form });
     if (!(mcp instanceof GateError) && STATELESS_TASK_METHODS.has(mcp.method))
       return statelessTasks.asked(request, asker, mcp as ControlRequest, form);
     const called = await calledBy(request, caller, withoutTasks(mcp), { form, tasksServed: false });

@@ -102,6 +102,16 @@ export function proxyMetrics(registry: Registry) {
         },
       });
     },
+    watchWaiting(read: () => number) {
+      new Gauge({
+        name: 'gate_proxy_calls_waiting',
+        help: 'Calls under way that wait for their turn to be judged.',
+        registers,
+        collect() {
+          this.set(read());
+        },
+      });
+    },
     watchInFlight(read: () => number) {
       new Gauge({
         name: 'gate_proxy_calls_in_flight',

@@ -11,6 +11,7 @@ import { rulesNowOf } from '../../activities/rules-now.js';
 import { createLedgerActivities } from '../../activities/ledger.js';
 import { withJudgedTalk } from '../../domain/responses/judged-talk.js';
 import { operatorsClasses, toolClassing } from '../../domain/tool-classes/tool-classes.js';
+import { createReviewGuard } from '../../domain/tool-definitions/review-guard.js';
 import { createQuarantine } from '../../domain/tool-definitions/quarantine.js';
 import { toolPinning } from '../../domain/tool-definitions/pinning.js';
 import { toolWatchLog, watchToolDefinitions } from '../../domain/tool-definitions/watch.js';
@@ -84,6 +85,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       ledger,
       signer,
       verifyDecision,
+      definitions: createReviewGuard(upstream, pins, toolsName),
       ...(own.quarantineDefinitions && {
         quarantine: createQuarantine(upstream, { pins, ledger, ...toolWatchLog(logger) }),
       }),
@@ -117,6 +119,11 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       upstreamTimeoutMs: own.upstreamTimeoutSecs * 1000,
       ttlSecs: { auto: own.ttlAutoSecs, standard: own.ttlStandardSecs, strict: own.ttlStrictSecs },
       maxInFlight: own.maxInFlight,
+      judgedAtOnce: {
+        together: own.judgedAtOnce,
+        each: Math.min(own.judgedPerAgent, own.judgedAtOnce),
+        waiting: Math.floor(own.maxInFlight * ONE_AGENTS_PART),
+      },
       agentLimits: agentLimitsOf(own),
       demoAgents: new Set(own.demoAgents),
       verboseVerdicts: own.verboseVerdicts,
@@ -131,6 +138,9 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
   const drainMs = (own.upstreamTimeoutSecs + own.callDeadlineSecs + WRITING_DOWN_SECS) * 1000;
   return { port: null, listener: () => listenerOf(service(), own, { drainMs }) };
 }
+
+/** Of the calls that may be under way, those of one agent that wait for their turn. */
+const ONE_AGENTS_PART = 0.8;
 
 /** The time it takes to record how a call ended, beyond the limits of the call itself. */
 const WRITING_DOWN_SECS = 10;

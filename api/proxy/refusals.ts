@@ -16,7 +16,7 @@ export interface Refused {
   /** The tool, or the control method. */
   readonly name: string;
   /** Which limit; each has its own row. */
-  readonly limit: 'rate' | 'control' | 'replays' | 'backlog' | 'velocity';
+  readonly limit: 'rate' | 'control' | 'replays' | 'backlog' | 'velocity' | 'turns';
   readonly reason: string;
   /** Names what was exceeded. */
   readonly limits: JsonObject;

@@ -29,6 +29,7 @@ export const PROXY = declareService({
   async metrics(registry) {
     const metrics = (await import('./metrics.js')).proxyMetrics(registry);
     metrics.watchInFlight(() => 0);
+    metrics.watchWaiting(() => 0);
     metrics.watchStreams(() => 0);
     metrics.watchUpstreams(() => []);
     metrics.watchStuck(() => Promise.resolve(0));

@@ -29,8 +29,8 @@ const COMPLETE = { resultType: 'complete' };
  * calls become one: those that wait for a person, and those that take long. What is told of a task comes from the record of its call.
  */
 export function createStatelessTasks({ tasks, handler, controls, unknownAfterMs, now }: StatelessTasksOptions) {
-  /** The task as the extension has it, with its end where there is one. */
-  async function detailed({ caller, consoleUrl }: TaskAsker, known: Known): Promise<string> {
+  /** The task as the extension has it, after `head`, with its end where there is one. */
+  async function detailed({ caller, consoleUrl }: TaskAsker, known: Known, head: JsonObject): Promise<string> {
     const { kept, record } = known;
     // It may be asked for as often as its client likes, and is not over while a probe looks whether it ran.
     const again = { caller, correlationId: kept.correlationId, name: 'tasks/get' };
@@ -39,20 +39,24 @@ export function createStatelessTasks({ tasks, handler, controls, unknownAfterMs,
     const { ttl, pollInterval, status, ...task } = told;
     const rest = { ...task, ttlMs: ttl ?? null, ...(pollInterval !== undefined && { pollIntervalMs: pollInterval }) };
     if (!settled || status === 'cancelled')
-      return textOf({ ...COMPLETE, ...rest, status: settled ? 'cancelled' : 'working' });
+      return textOf({ ...head, ...rest, status: settled ? 'cancelled' : 'working' });
     const form: RpcForm = { id: null, tool: record !== null, admitted: true, stateless: true };
     const answer = membersOf(rpcAnswer(form, settled.answer).body?.toString('utf8') ?? '');
     const error = answer?.get('error');
     // A refusal, and a failure that the tool tells itself, are results: only what JSON-RPC calls an error is a failed task.
     const { statusMessage, ...over } = rest as JsonObject;
-    if (error !== undefined) return textOf({ ...COMPLETE, ...rest, status: 'failed' }, ['error', error]);
-    return textOf(
-      { ...COMPLETE, ...over, ...(record?.state !== 'completed' && { statusMessage }), status: 'completed' },
-      ['result', answer?.get('result') ?? '{}'],
-    );
+    if (error !== undefined) return textOf({ ...head, ...rest, status: 'failed' }, ['error', error]);
+    return textOf({ ...head, ...over, ...(record?.state !== 'completed' && { statusMessage }), status: 'completed' }, [
+      'result',
+      answer?.get('result') ?? '{}',
+    ]);
   }
 
   return {
+    /** The task for a notification, with members of its own before it. Throws `task_not_found`. */
+    told: async (asker: TaskAsker, taskId: string, head: JsonObject): Promise<string> =>
+      detailed(asker, await tasks.known(asker.caller, taskId), head),
+
     /** The answer where it comes soon and waits for nobody, otherwise a task, once it is certain that asking for it finds it. */
     async answered(asker: TaskAsker, call: ToolCallRequest, correlationId: string, form: RpcForm): Promise<Answer> {
       const askedMs = now();
@@ -82,20 +86,25 @@ export function createStatelessTasks({ tasks, handler, controls, unknownAfterMs,
       { method, body }: ControlRequest,
       form: RpcForm,
     ): Promise<Answer> {
-      if (!declaresTasks(body))
-        throw new GateError('client_capability_missing', undefined, {
-          fields: { requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } } },
-        });
+      assertDeclared(body);
       await controls.admit(asker.caller, method, request.correlationId);
       const { taskId = '' } = (body['params'] ?? {}) as { taskId?: string };
       const known = await tasks.known(asker.caller, taskId);
       if (method === 'tasks/get')
-        return answerTo({ status: 200, text: resultText(form, await detailed(asker, known)), failed: false });
+        return answerTo({ status: 200, text: resultText(form, await detailed(asker, known, COMPLETE)), failed: false });
       // Gate asks nothing of a client through a task, so no answer is expected, and one is ignored, as the extension has it.
       if (method === 'tasks/cancel') await tasks.cancel(asker, taskId).catch(unlessOver);
       return resultTo(form.id, COMPLETE);
     },
   };
+}
+
+/** Throws `client_capability_missing` where a request does not say that its client knows tasks. */
+export function assertDeclared(body: JsonObject): void {
+  if (declaresTasks(body)) return;
+  throw new GateError('client_capability_missing', undefined, {
+    fields: { requiredCapabilities: { extensions: { [TASKS_EXTENSION]: {} } } },
+  });
 }
 
 /** In this revision a cancellation is a wish: a call that cannot be withdrawn any more goes on, and `tasks/get` says so. */

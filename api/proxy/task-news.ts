@@ -52,21 +52,45 @@ export function createTaskNews({
     }
   }
 
+  function hear(caller: AgentCaller, tell: (taskId: string) => Promise<void>, signal: AbortSignal): void {
+    const key = agentKey(caller);
+    const heard = listening.get(key) ?? new Set();
+    listening.set(key, heard.add(tell));
+    signal.addEventListener('abort', () => {
+      heard.delete(tell);
+      if (heard.size === 0 && listening.get(key) === heard) listening.delete(key);
+    });
+  }
+
   return {
     /** Tells what becomes of the agent's tasks, until the signal. */
     async listen(asker: TaskAsker, told: (task: JsonObject) => void, signal: AbortSignal): Promise<void> {
       if (signal.aborted) return;
-      const key = agentKey(asker.caller);
-      const tell = async (taskId: string) =>
-        told(await tasks.get(asker, taskId).catch(() => ({ taskId, status: 'failed' })));
-      const heard = listening.get(key) ?? new Set();
-      listening.set(key, heard.add(tell));
-      signal.addEventListener('abort', () => {
-        heard.delete(tell);
-        if (heard.size === 0 && listening.get(key) === heard) listening.delete(key);
-      });
+      hear(
+        asker.caller,
+        async (taskId) => told(await tasks.get(asker, taskId).catch(() => ({ taskId, status: 'failed' }))),
+        signal,
+      );
       for (const { taskId, standing } of await tasks.open(asker.caller, MOST_FOLLOWED).catch(() => []))
         void follow(asker.caller, taskId, standing);
+    },
+
+    /** Tells how these tasks stand, and what becomes of them, until the signal. */
+    watch(
+      caller: AgentCaller,
+      taskIds: ReadonlySet<string>,
+      told: (taskId: string) => Promise<void>,
+      signal: AbortSignal,
+    ): void {
+      if (signal.aborted) return;
+      const mine = async (taskId: string): Promise<void> => {
+        if (taskIds.has(taskId)) await told(taskId);
+      };
+      hear(caller, mine, signal);
+      for (const taskId of taskIds) {
+        void mine(taskId);
+        void follow(caller, taskId, 'working');
+      }
     },
 
     /** A task that its client has just been told of, as `working`. */

@@ -1,7 +1,8 @@
+import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { PolicyDecision } from '../../contracts/policy.js';
 import { type CompiledPolicy, instanceOf } from './compiled.js';
-import { ADDED_ENTRYPOINT } from './policy-files.js';
+import { ADDED_ENTRYPOINT, WATCHED_ENTRYPOINT } from './policy-files.js';
 
 /** What operators' rules say about one call. Members may be anything; only texts become reasons. */
 export interface AddedRuling {
@@ -26,32 +27,56 @@ export interface AddedRules {
   readonly material: AddedMaterial;
   /** Throws when the rules cannot be evaluated; the call is then denied. */
   judge(input: object): AddedRuling;
+  /** Which of the policies watch a tool, by its name alone; kept from call to call. Throws as `judge`. */
+  watched(tool: string): Watched;
   /** Set when an evaluation took long enough to delay others; they are then evaluated in threads, which can be ended. */
   slow: boolean;
 }
 
+export type Watched = Readonly<Record<string, true>>;
+
+/** Callers choose the names. */
+const NAMES_KEPT = { max: 4_096, maxSize: 1_048_576 };
+const NOBODY: Watched = {};
+
 const ruling = z.object({ deny: z.array(z.unknown()), review: z.array(z.unknown()) });
 const oneRuling = z.compile(z.array(z.object({ result: ruling })).length(1));
+const oneWatched = z.array(z.object({ result: z.record(z.string(), z.literal(true)) })).length(1);
 
 /** Throws when the module is no compiled policy with the entry point of added rules. */
 export function createAddedRules(material: AddedMaterial): AddedRules {
   const instantiate = (): CompiledPolicy => instanceOf(material.module, material.data, material.maxMemoryPages);
   let instance: CompiledPolicy | null = instantiate();
   if (!(ADDED_ENTRYPOINT in instance.entrypoints)) throw new Error(`the module has no ${ADDED_ENTRYPOINT}`);
+  // A module that was compiled before there was anything to watch for.
+  const watches = WATCHED_ENTRYPOINT in instance.entrypoints;
+  const names = new LRUCache<string, Watched>({ ...NAMES_KEPT, sizeCalculation: (_by, name) => name.length + 1 });
+  const evaluated = (input: object, entrypoint: string): unknown => {
+    try {
+      instance ??= instantiate();
+      return instance.evaluate(input, entrypoint);
+    } catch (error) {
+      // After a trap the instance's memory cannot be trusted.
+      instance = null;
+      throw error;
+    }
+  };
   return {
     bundle: material.bundle,
     material,
     slow: false,
     judge(input) {
-      try {
-        instance ??= instantiate();
-        const [first] = oneRuling.parse(instance.evaluate(input, ADDED_ENTRYPOINT));
-        return (first as { result: AddedRuling }).result;
-      } catch (error) {
-        // After a trap the instance's memory cannot be trusted.
-        instance = null;
-        throw error;
-      }
+      const [first] = oneRuling.parse(evaluated(input, ADDED_ENTRYPOINT));
+      return (first as { result: AddedRuling }).result;
+    },
+    watched(tool) {
+      if (!watches) return NOBODY;
+      const kept = names.get(tool);
+      if (kept) return kept;
+      const [first] = oneWatched.parse(evaluated({ tool_type: tool }, WATCHED_ENTRYPOINT));
+      const { result } = first as { result: Watched };
+      names.set(tool, result);
+      return result;
     },
   };
 }

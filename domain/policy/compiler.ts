@@ -10,6 +10,8 @@ export interface PolicyFault {
   readonly file: string | null;
   readonly line: number | null;
   readonly column: number | null;
+  /** Where in a document, as a JSON pointer. */
+  readonly pointer?: string;
 }
 
 export type Checked = { readonly fault: PolicyFault } | { readonly fault: null; readonly formatted: string };
@@ -25,10 +27,15 @@ export interface PolicyCompiler {
   /** All files as one module. The same files and compiler give the same bytes. */
   compile(sources: readonly RegoSource[]): Promise<Compiled>;
   version(): Promise<string>;
+  /** The digest of what every module holds beside its sources: the rules that policies share (policies/gate/lib), and what is asked of them. */
+  shared(): Promise<string>;
 }
 
 /** The package of rules that operators write. The rules of Gate in the same package are in another module, which these never see. */
 export const ADDED_PACKAGE = 'gate.authz';
+
+/** What rules of operators may use of the rules that ship, as `data.gate.lib`. */
+export const SHARED_PACKAGE = 'gate.lib';
 
 /** What the floor alone says. A file that defines one of these would promise something that it cannot do. */
 export const FLOOR_RULES: ReadonlySet<string> = new Set(['allow', 'retention_class', 'approval_tier']);

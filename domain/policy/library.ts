@@ -2,12 +2,15 @@ import type {
   ChangedCategory,
   ChangePolicyState,
   CreatePolicy,
+  InstallTemplate,
   MutatedPolicy,
   PolicyEventKind,
   PolicyReason,
+  ProvisionedTenant,
   UpdatePolicy,
   ValidatedPolicy,
   ValidatePolicy,
+  WithdrawnTenant,
 } from '../../contracts/policy-library.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { canonicalDigest, sha256Hex } from '../crypto/digest.js';
@@ -25,12 +28,14 @@ import {
 } from './library-ports.js';
 import { headerOf } from './policy-header.js';
 import type { PolicyFile } from './policy-files.js';
+import type { Template, TemplateCatalogue } from './templates.js';
 import type { RuleText } from './explain/hints.js';
 import { faultIn } from './validation.js';
 
 export interface LibraryOptions {
   readonly store: PolicyStore;
   readonly compiler: PolicyCompiler;
+  readonly templates: Pick<TemplateCatalogue, 'parametersOf'>;
   /** The rules that ship: their names, and what stands in their data. */
   readonly floor: { readonly files: readonly PolicyFile[]; readonly data: JsonObject };
   /** Resolves when the module judges ordinary calls; rejects with `policy_invalid` where it does not. */
@@ -42,8 +47,6 @@ export interface LibraryOptions {
 
 /** Changes at once of others, after which a change is given up. */
 const ATTEMPTS = 5;
-/** The form of what is compiled; another one compiles everything anew. */
-const SOURCES_FORM = 1;
 const USUAL_NAME = /^[a-z0-9_]+\.(?:rego|json)$/;
 
 /** What would be in force: a module, its documents, and what it was compiled from. */
@@ -67,7 +70,7 @@ interface Planned {
  * anything is stored, and stored in one transaction with its row for the ledger. A change that does not compile changes nothing. `tenant` is
  * EVERYBODY, or the one whose copy is meant.
  */
-export function createPolicyLibrary({ store, compiler, floor, prove, changed, clock }: LibraryOptions) {
+export function createPolicyLibrary({ store, compiler, templates, floor, prove, changed, clock }: LibraryOptions) {
   const shipped = new Set(floor.files.map(({ name }) => name));
 
   async function mutate(
@@ -129,15 +132,22 @@ export function createPolicyLibrary({ store, compiler, floor, prove, changed, cl
       bodies.get(keyOf(policy)) ?? (await textOf(policy.tenant, policy.name, policy.current_version));
     const scopes =
       tenant === EVERYBODY
-        ? [EVERYBODY, ...new Set(next.map((one) => one.tenant).filter((one) => one !== EVERYBODY))]
+        ? [EVERYBODY, ...new Set(next.map((one) => one.tenant).filter((one) => one !== EVERYBODY && hasOwn(next, one)))]
         : [tenant];
     const sets: { tenant: string; set: StoredSet | null }[] = [];
+    const shared = await compiler.shared();
     const modules = new Map<string, StoredModule>();
     for (const scope of scopes) {
       const before = inForce(policies, scope);
       const after = inForce(next, scope);
-      if (sameFiles(before, after)) continue;
-      const set = await setOf(scope, after, bodyOf, `${at.slice(0, 10)}.${generation + 1}`);
+      const [had, has] = [hasOwn(policies, scope), hasOwn(next, scope)];
+      if (had === has && sameFiles(before, after)) continue;
+      // A tenant without copies has what holds for everybody.
+      if (scope !== EVERYBODY && !has) {
+        sets.push({ tenant: scope, set: null });
+        continue;
+      }
+      const set = await setOf(scope, after, bodyOf, shared, `${at.slice(0, 10)}.${generation + 1}`);
       sets.push({ tenant: scope, set });
       const sources = set?.sources_sha256 ?? null;
       if (set === null || sources === null) continue;
@@ -162,17 +172,34 @@ export function createPolicyLibrary({ store, compiler, floor, prove, changed, cl
     return { sources_sha256, wasm, wasm_sha256: sha256Hex(wasm), opa_version: await compiler.version() };
   }
 
+  /** The parameters of a template as the document that its rules read. Throws `policy_invalid` where its schema does not have them so. */
+  async function documentOf(rule: string, parameters: JsonObject) {
+    const mount = rule.replace(/\.rego$/, '');
+    const document = {
+      name: `${mount}.json`,
+      content_type: 'json',
+      body: `${JSON.stringify(parameters, null, 2)}\n`,
+    } as const;
+    if ((await templates.parametersOf(mount)) === null)
+      throw invalid({ message: `${rule} has no parameters`, file: null, line: null, column: null });
+    await assertValid(document);
+    return document;
+  }
+
   const assertValid = async (policy: ValidatePolicy): Promise<void> => {
-    const { fault: found } = await faultIn(policy, compiler, floor.data);
+    const { fault: found } = await faultIn(policy, compiler, floor.data, templates);
     if (found) throw invalid(found);
   };
 
-  /** The policy as the tenant has it: its own copy, or the one for everybody. */
+  /**
+   * The policy as the tenant has it: its own copy, or the one for everybody. What a tenant writes over that becomes a copy of its own, which begins
+   * with version 1, or goes on behind one that was deleted.
+   */
   function found(catalogue: Catalogue, tenant: string, name: string): StoredPolicy {
     if (shipped.has(name)) throw new GateError('policy_protected', `${name} is one of the rules that ship`);
-    const own = named(catalogue, tenant, name) ?? named(catalogue, EVERYBODY, name);
-    if (!own || own.deleted_at !== null) throw new GateError('not_found', `there is no policy ${name}`);
-    return own;
+    for (const policy of [named(catalogue, tenant, name), named(catalogue, EVERYBODY, name)])
+      if (policy && policy.deleted_at === null) return policy;
+    throw new GateError('not_found', `there is no policy ${name}`);
   }
   function expectedOf(policy: StoredPolicy, version: number): StoredPolicy {
     if (policy.current_version === version) return policy;
@@ -180,10 +207,6 @@ export function createPolicyLibrary({ store, compiler, floor, prove, changed, cl
       fields: { policy: shownIn(policy) },
     });
   }
-  /** What a tenant writes over a policy for everybody becomes its own copy, which begins with version 1. */
-  const ownOf = (policy: StoredPolicy, tenant: string): StoredPolicy | null =>
-    policy.tenant === tenant ? policy : null;
-
   const one = async (changes: Promise<readonly MutatedPolicy[]>): Promise<MutatedPolicy> =>
     (await changes)[0] as MutatedPolicy;
 
@@ -193,7 +216,7 @@ export function createPolicyLibrary({ store, compiler, floor, prove, changed, cl
         const policy = expectedOf(found(catalogue, tenant, name), asked.expected_current_version);
         const body = await textOf(policy.tenant, name, policy.current_version);
         const kind = active ? 'policy.activated' : 'policy.deactivated';
-        return [{ before: ownOf(policy, tenant), after: { ...policy, tenant, active }, body, kind }];
+        return [{ before: named(catalogue, tenant, name), after: { ...policy, tenant, active }, body, kind }];
       }),
     );
 
@@ -221,7 +244,7 @@ export function createPolicyLibrary({ store, compiler, floor, prove, changed, cl
     const bodyOf = async (policy: StoredPolicy): Promise<string> =>
       bodies.get(policy.name) ?? textOf(policy.tenant, policy.name, policy.current_version);
     const files = [...kept, ...added].toSorted(byName);
-    const set = await setOf(tenant, files, bodyOf, 'candidate');
+    const set = await setOf(tenant, files, bodyOf, await compiler.shared(), 'candidate');
     const sources = set?.sources_sha256 ?? null;
     if (set === null || sources === null) return { wasm: null, data: {}, files: [] };
     const { wasm } = (await store.module(sources)) ?? (await compiled(sources, files, bodyOf));
@@ -230,7 +253,7 @@ export function createPolicyLibrary({ store, compiler, floor, prove, changed, cl
 
   return {
     async validate(asked: ValidatePolicy): Promise<ValidatedPolicy> {
-      const { fault: found, formatted } = await faultIn(asked, compiler, floor.data);
+      const { fault: found, formatted } = await faultIn(asked, compiler, floor.data, templates);
       const warnings = USUAL_NAME.test(asked.name)
         ? []
         : [`${asked.name} is an unusual name: use lower-case letters, digits and _`];
@@ -251,8 +274,7 @@ export function createPolicyLibrary({ store, compiler, floor, prove, changed, cl
               'policy_exists',
               `${name} is taken${before.deleted_at === null ? '' : ': it was deleted'}`,
             );
-          const header = headerOf(content_type === 'rego' ? body : '');
-          const after = { tenant, name, content_type, active, body_sha256: sha256Hex(body), header, deleted_at: null };
+          const after = made(tenant, { name, content_type, body, active });
           return [{ before: null, after, body, kind: 'policy.created' }];
         }),
       );
@@ -267,7 +289,7 @@ export function createPolicyLibrary({ store, compiler, floor, prove, changed, cl
           const now = expectedOf(found(catalogue, tenant, name), asked.expected_current_version);
           const header = headerOf(now.content_type === 'rego' ? body : '');
           const after = { ...now, tenant, body_sha256: sha256Hex(body), header };
-          return [{ before: ownOf(now, tenant), after, body, kind: 'policy.updated' }];
+          return [{ before: named(catalogue, tenant, name), after, body, kind: 'policy.updated' }];
         }),
       );
     },
@@ -296,9 +318,80 @@ export function createPolicyLibrary({ store, compiler, floor, prove, changed, cl
           await assertValid({ name, content_type: policy.content_type, body });
           const header = headerOf(policy.content_type === 'rego' ? body : '');
           const after = { ...policy, tenant, body_sha256: sha256Hex(body), header };
-          return [{ before: ownOf(policy, tenant), after, body, kind: 'policy.updated' }];
+          return [{ before: named(catalogue, tenant, name), after, body, kind: 'policy.updated' }];
         }),
       );
+    },
+
+    /**
+     * Puts a template in force, its parameters with it. A policy of its name that was switched off is switched on with the text that it has.
+     * Refused where there is one in force, and where one was deleted.
+     */
+    async install(tenant: string, { facts, body }: Template, asked: InstallTemplate): Promise<MutatedPolicy> {
+      const { name } = facts;
+      const { parameters, ...by } = asked;
+      const document = parameters && (await documentOf(name, parameters));
+      const changes = await mutate(tenant, by, (catalogue) => {
+        const own = named(catalogue, tenant, name);
+        const now = own ?? named(catalogue, EVERYBODY, name);
+        if (now?.active) throw new GateError('policy_exists', `${name} is in force already`);
+        const kind = 'policy.installed_from_template' as const;
+        const rule: Planned = own
+          ? { before: undeleted(own), after: { ...own, active: true }, body: null, kind }
+          : { before: null, after: made(tenant, { name, content_type: 'rego', body, active: true }), body, kind };
+        if (now) undeleted(now);
+        return document ? [documentChange(catalogue, tenant, document), rule] : [rule];
+      });
+      return changes.find((change) => change.name === name) as MutatedPolicy;
+    },
+
+    /** The whole catalogue, into a store that never held a policy; otherwise nothing. */
+    seed: (all: readonly Template[], active: boolean): Promise<readonly MutatedPolicy[]> =>
+      mutate(EVERYBODY, BOOTSTRAP, ({ generation, policies }) =>
+        generation > 0 || policies.length > 0
+          ? []
+          : all.map(({ facts: { name }, body }) => ({
+              before: null,
+              after: made(EVERYBODY, { name, content_type: 'rego', body, active }),
+              body,
+              kind: 'policy.created',
+            })),
+      ),
+
+    /** What is in force for everybody becomes copies of the tenant, once; a tenant that has copies keeps those. */
+    async provision(tenant: string, asked: PolicyReason): Promise<ProvisionedTenant> {
+      let had = 0;
+      const created = await mutate(tenant, asked, async (catalogue) => {
+        had = ownOnes(catalogue.policies, tenant).length;
+        if (had > 0) return [];
+        return Promise.all(
+          inForce(catalogue.policies, EVERYBODY).map(async (policy): Promise<Planned> => {
+            const body = await textOf(EVERYBODY, policy.name, policy.current_version);
+            const before = named(catalogue, tenant, policy.name);
+            return { before, after: { ...policy, tenant }, body, kind: 'policy.created' };
+          }),
+        );
+      });
+      return { tenant, policies: had + created.length, created: created.length };
+    },
+
+    /** Deletes a tenant's copies. `stillWanted` throws where another change of the tenant has made it void. */
+    async withdraw(
+      tenant: string,
+      asked: PolicyReason,
+      stillWanted: () => Promise<void> = async () => undefined,
+    ): Promise<WithdrawnTenant> {
+      const removed = await mutate(tenant, asked, async ({ policies }) => {
+        await stillWanted();
+        const deleted_at = new Date(clock()).toISOString();
+        return ownOnes(policies, tenant).map((policy) => ({
+          before: policy,
+          after: { ...policy, active: false, deleted_at },
+          body: null,
+          kind: 'policy.deleted',
+        }));
+      });
+      return { tenant, removed: removed.length };
     },
 
     /** All policies of a domain at once. Those that are there already, and the rules that ship, stay as they are. */
@@ -329,15 +422,29 @@ export function createPolicyLibrary({ store, compiler, floor, prove, changed, cl
     /** The module and data of what would be in force with another file, stored nowhere. Throws `policy_invalid`. */
     async candidate(
       tenant: string,
-      { name, body, instead }: { readonly name: string; readonly body: string; readonly instead: string | null },
+      {
+        name,
+        body,
+        instead,
+        parameters,
+      }: {
+        readonly name: string;
+        readonly body: string;
+        readonly instead: string | null;
+        readonly parameters?: JsonObject | undefined;
+      },
     ): Promise<Proposed & { readonly wasm: Uint8Array }> {
       await assertValid({ name, content_type: 'rego', body });
+      const document = parameters && (await documentOf(name, parameters));
       const catalogue = await store.catalogue();
       if (instead !== null) found(catalogue, tenant, instead);
       const kept = inForce(catalogue.policies, tenant).filter((policy) => policy.name !== instead);
       if (shipped.has(name) || kept.some((policy) => policy.name === name))
         throw new GateError('policy_exists', `${name} is in force already; use the mode replace`);
-      const { wasm, ...rest } = await proposed(tenant, kept, [{ name, content_type: 'rego', body }]);
+      const given: ValidatePolicy[] = [{ name, content_type: 'rego', body }];
+      if (document) given.push({ name: document.name, content_type: 'json', body: document.body });
+      const others = kept.filter((policy) => policy.name !== document?.name);
+      const { wasm, ...rest } = await proposed(tenant, others, given);
       return { wasm: wasm as Uint8Array, ...rest };
     },
 
@@ -371,6 +478,47 @@ export function createPolicyLibrary({ store, compiler, floor, prove, changed, cl
 }
 
 export type PolicyLibrary = ReturnType<typeof createPolicyLibrary>;
+
+/** Who seeds. */
+const BOOTSTRAP: PolicyReason = {
+  reason: 'the templates that ship, at the first start',
+  actor_sub: 'bootstrap',
+  actor_idp: 'system',
+};
+
+/** A policy that was not there before. */
+const made = (
+  tenant: string,
+  { name, content_type, body, active }: Pick<CreatePolicy, 'name' | 'content_type' | 'body' | 'active'>,
+): Planned['after'] => ({
+  tenant,
+  name,
+  content_type,
+  active,
+  body_sha256: sha256Hex(body),
+  header: headerOf(content_type === 'rego' ? body : ''),
+  deleted_at: null,
+});
+
+/** A document of parameters, new or over what the tenant has. */
+function documentChange(
+  catalogue: Catalogue,
+  tenant: string,
+  { name, body }: { readonly name: string; readonly body: string },
+): Planned {
+  const own = named(catalogue, tenant, name);
+  const after = made(tenant, { name, content_type: 'json', body, active: true });
+  return { before: own && undeleted(own), after, body, kind: own ? 'policy.updated' : 'policy.created' };
+}
+
+function undeleted(policy: StoredPolicy): StoredPolicy {
+  if (policy.deleted_at === null) return policy;
+  throw new GateError('policy_exists', `${policy.name} is taken: it was deleted`);
+}
+
+const ownOnes = (policies: readonly StoredPolicy[], tenant: string): readonly StoredPolicy[] =>
+  policies.filter((policy) => policy.tenant === tenant && policy.deleted_at === null);
+const hasOwn = (policies: readonly StoredPolicy[], tenant: string): boolean => ownOnes(policies, tenant).length > 0;
 
 const keyOf = ({ tenant, name, current_version }: StoredPolicy): string =>
   JSON.stringify([tenant, name, current_version]);
@@ -407,6 +555,7 @@ async function setOf(
   tenant: string,
   files: readonly StoredPolicy[],
   bodyOf: (policy: StoredPolicy) => Promise<string>,
+  shared: string,
   version: string,
 ): Promise<StoredSet | null> {
   const rules = files.filter(({ content_type: type }) => type === 'rego');
@@ -417,13 +566,15 @@ async function setOf(
   const data: Record<string, Json> = {};
   for (const document of documents)
     data[document.name.slice(0, -'.json'.length)] = JSON.parse(await bodyOf(document)) as Json;
-  const sources = { form: SOURCES_FORM, files: rules.map(({ name, body_sha256 }) => ({ name, body_sha256 })) };
+  // What is shared with a newer Gate compiles everything anew.
+  const sources = { shared, files: rules.map(({ name, body_sha256 }) => ({ name, body_sha256 })) };
   return { tenant, version, files: files.map(fileOf), data, sources_sha256: canonicalDigest(sources) };
 }
 
 /** A fault as answers tell it. */
-export const placed = ({ message, line, column }: PolicyFault) => ({
+export const placed = ({ message, line, column, pointer }: PolicyFault) => ({
   message,
+  ...(pointer !== undefined && { pointer }),
   ...(line !== null && { line }),
   ...(column !== null && { column }),
 });

@@ -13,6 +13,9 @@ export const EGRESS_ENTRYPOINT = 'gate/entrypoint/egress';
 /** What the rules that operators added say of a call; in their own module (domain/policy/added-rules.ts). */
 export const ADDED_ENTRYPOINT = 'gate/entrypoint/added';
 
+/** Which of them watch a tool; evaluated once per name (policies/gate/lib/watching.rego). */
+export const WATCHED_ENTRYPOINT = 'gate/entrypoint/watched';
+
 /** What was compiled, and from what. `npm run policies` writes it; every load checks it. */
 export const policyManifest = z.strictObject({
   schema_version: z.literal(1),

@@ -182,7 +182,12 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
     return result;
   };
   /** The input as the rules get it. The engine sets these fields itself and overwrites a caller's fields of the same names. */
-  const withOwnFacts = (rules: CompiledPolicy, input: PolicyInput, checkpoint: Checkpoint) => {
+  const withOwnFacts = (
+    rules: CompiledPolicy,
+    input: PolicyInput,
+    checkpoint: Checkpoint,
+    added: AddedRules | null,
+  ) => {
     const says: Record<string, NameSays> = Object.create(null) as Record<string, NameSays>;
     says[input.tool_type] = readName(rules, input.tool_type);
     const { recent_sequence, sensitive_steps = [] } = input.agent_history;
@@ -194,6 +199,7 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
       shell: readShell(input.arguments, new Allowance(input.arguments, checkpoint)),
       // Asked of tools alone that run by their names.
       acts: says[input.tool_type]?.['plainly_reads'] ? readActs(input.arguments, input.tool_type) : [],
+      watched_by: added?.watched(input.tool_type) ?? {},
     };
   };
 
@@ -217,7 +223,7 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
     try {
       instance ??= instantiate();
       stage = 'facts';
-      const prepared = withOwnFacts(instance, checked, checkpoint);
+      const prepared = withOwnFacts(instance, checked, checkpoint, added);
       stage = 'evaluate';
       const bytes = asBytes(prepared);
       const results: unknown = instance.evaluate(bytes, ENTRYPOINT);

@@ -82,6 +82,18 @@ const ACTING: readonly Call[] = [
   ['get_user', { id: 1, delete_the_user_and_whatever_belongs_to_them: true }],
   ['git_show', { extra_args: ['HEAD', '--output', 'hooks'] }],
   ['get_page', { url: 'x', headers: [`${' '.repeat(300)}X-Method-Override: put`] }],
+  // What state a thing is to have, and deeds behind words that urge them.
+  ['get_server', { id: 7, power: 'off' }],
+  ['get_server', { id: 7, options: { power: false } }],
+  ['list_servers', { ids: [7], power: 'off' }],
+  ['get_server', { id: 7, power_state: 'off' }],
+  ['get_server', { id: 7, desiredState: 'stopped' }],
+  ['get_server', { id: 7, force_restart: true }],
+  ['get_server', { id: 7, 'do-delete': true }],
+  ['get_server', { id: 7, forceShutdownNow: 'true', hardReboot: true }],
+  ['search_nodes', { query: 'MATCH (n) DETACH DELETE n' }],
+  ['search_nodes', { query: 'MATCH (n:User) SET n.admin = true' }],
+  ['search_nodes', { q: 'MERGE (n:User {id: 7}) RETURN n' }],
 ];
 const READING: readonly Call[] = [
   ['get_page', { request: 'GET https://api.example.com/users/1' }],
@@ -128,6 +140,15 @@ const READING: readonly Call[] = [
   ['get_resource', { url: 'https://a.example', headers: { 'X-HTTP-Method-Override': 'GET' } }],
   ['get_user', { params: { id: 7, verbose: true }, opts: ['--json'], operation_type: 'read' }],
   ['kubectl_get', { extra_args: ['-n', 'prod', 'get', 'pods', '-l', 'app=delete'] }],
+  ['list_servers', { power_state: 'off', limit: 5 }],
+  ['list_servers', { filter: { power: 'off' } }],
+  ['get_lens', { power: 2.5, unit: 'dpt' }],
+  ['get_item', { power: '5 W', state: 'closed', status: 'off', force: true, auto: true }],
+  ['get_server', { force_refresh: true, target_state: 'any' }],
+  ['search_nodes', { query: 'MATCH (n:User) WHERE n.set = 1 RETURN n' }],
+  ['search_docs', { query: 'MATCH (n) DETACH DELETE n' }],
+  ['find_issues', { q: 'MATCH (n:User) SET n.admin = true' }],
+  ['search_docs', { query: 'how do I match (and delete) rows, and set a limit?' }],
   ['get_rows', { parameters: [7, 'a name', '2026-01-01'], options: 'sort by name' }],
 ];
 

@@ -1,6 +1,7 @@
 import { NAMES_ARGUMENTS, NAMES_VERB, names, plain } from '../argument-names.js';
 import { eachText, lowered } from '../argument-texts.js';
 import { ACTION_WORDS } from '../sql/vocabulary.js';
+import { graphAct } from './cypher.js';
 import { holdsMutation } from './graphql.js';
 import { requestLine } from './request-line.js';
 
@@ -10,7 +11,10 @@ import { requestLine } from './request-line.js';
  */
 export function readActs(argumentsOfCall: unknown, tool = ''): readonly string[] {
   const acts = new Set<string>();
-  const readsRecords = wordsOf(tool).some((word) => RECORDS.has(word));
+  const toolWords = wordsOf(tool);
+  const readsRecords = toolWords.some((word) => RECORDS.has(word));
+  const readsTexts = toolWords.some((word) => TEXTS.has(word));
+  const looksThrough = toolWords.some((word) => SEARCHES.has(word));
   eachText(argumentsOfCall, {
     text(text, path, isName) {
       const low = lowered(path);
@@ -31,6 +35,9 @@ export function readActs(argumentsOfCall: unknown, tool = ''): readonly string[]
       if (text.includes('_by_query') && /_(?:delete|update)_by_query/.test(text))
         acts.add('a request that changes what it reaches');
       if (holdsMutation(text)) acts.add('a mutation');
+      const graph = looksThrough && readsTexts ? null : graphAct(text);
+      if (graph !== null) acts.add(graph);
+      if (!isFilter && saysState(called, text.trim().toLowerCase(), looksThrough)) acts.add('another state');
     },
     list(items, path) {
       if (items.some((item) => item.includes('mutation')) && holdsMutation(items.join(' '))) acts.add('a mutation');
@@ -42,10 +49,12 @@ export function readActs(argumentsOfCall: unknown, tool = ''): readonly string[]
       if (lowered(path).some((name) => FILTERS.has(name) || PROJECTIONS.has(name))) return;
       const filtered = members.some(([name]) => FILTERS.has(name.toLowerCase()) || name.toLowerCase() === 'query');
       for (const [name, value] of members) {
-        const verb = wordsOf(name)[0] ?? '';
+        const verb = wordsOf(name).find((word) => !URGES.has(word)) ?? '';
         // A number is mostly a place or an amount: {"start": 1}.
         const isOn = value === true || value === 'true' || (value === 1 && REMOVALS.has(verb));
         if (isOn && isDeed(verb)) acts.add('an action');
+        if (typeof value === 'boolean' && saysState(plain(name), String(value), looksThrough))
+          acts.add('another state');
         if (filtered && UPDATES.has(name.toLowerCase()) && isDocument(value)) acts.add('an action');
       }
     },
@@ -85,6 +94,32 @@ const DEEDS = names(
   deprovision annotate expose edit invoke submit rm`,
 );
 const REMOVALS = names('delete remove drop purge destroy truncate wipe');
+/** What stands before a deed: `force_restart`, `do_delete`. */
+const URGES = names(
+  'force forced do please must should hard soft now immediately really confirm confirmed auto also then and',
+);
+/** Arguments that say what state a thing is to have. */
+const NEW_STATES = names(
+  `newstate newstatus setstate setstatus targetstate targetstatus desiredstate desiredstatus desiredpowerstate targetpowerstate
+  setpower setpowerstate poweraction newpowerstate`,
+);
+/** Arguments that say what state it has as well: a search is told which ones to look for. */
+const POWERS = names('power powerstate powerstatus');
+const SEARCHES = names('list search find count filter');
+/** What is looked through for words, those of a query among them: `search_docs`, `find_issues`. */
+const TEXTS = names(
+  `doc docs document documents documentation issue issues ticket tickets article articles page pages post posts message messages email
+  emails mail mails wiki note notes code web knowledge discussion discussions question questions answers`,
+);
+/** Values by which nothing is set. */
+const NO_STATE = names('any all none null unknown');
+const saysState = (name: string, value: string, looksThrough: boolean): boolean =>
+  (NEW_STATES.has(name) ||
+    (name === 'power'
+      ? /^(?:on|off|cycle|reset|reboot|restart|shutdown|stop|start|down|up|true|false)$/.test(value)
+      : POWERS.has(name) && !looksThrough)) &&
+  value !== '' &&
+  !NO_STATE.has(value);
 const isDeed = (word: string): boolean => DEEDS.has(word) || (ACTION_WORDS.has(word) && !NO_DEED.has(word));
 
 const wordsOf = (name: string): readonly string[] =>

@@ -1,27 +1,38 @@
 import type { ValidatePolicy } from '../../contracts/policy-library.js';
 import type { PolicyCompiler, PolicyFault } from './compiler.js';
+import { parameterFault } from './parameters.js';
+import type { TemplateCatalogue } from './templates.js';
 
 const MOUNT = /^[a-z][a-z0-9_]*$/;
+/** Packages below `data.gate`. */
+const SHIPPED_RULES: ReadonlySet<string> = new Set(['authz', 'egress', 'entrypoint', 'forensic', 'lib']);
 
-/** What speaks against one policy by itself; null where nothing does. `floorData` is what documents may not hide. */
+/**
+ * What speaks against one policy by itself; null where nothing does. `floorData` is what documents may not hide; a document with the name of a
+ * template holds its parameters.
+ */
 export async function faultIn(
   { name, content_type: type, body }: ValidatePolicy,
   compiler: Pick<PolicyCompiler, 'check'>,
   floorData: object,
+  templates: Pick<TemplateCatalogue, 'parametersOf'>,
 ): Promise<{ readonly fault: PolicyFault | null; readonly formatted?: string }> {
   if (!name.endsWith(`.${type}`)) return { fault: fault(`the name of a ${type} policy ends with .${type}`) };
   if (type === 'rego') return compiler.check({ name, body });
   const mount = name.slice(0, -'.json'.length);
   if (!MOUNT.test(mount))
     return { fault: fault(`${name} is mounted at data.gate.${mount}: use lower-case letters, digits and _`) };
-  if (Object.hasOwn(floorData, mount)) return { fault: fault(`data.gate.${mount} is data of the rules that ship`) };
+  if (Object.hasOwn(floorData, mount) || SHIPPED_RULES.has(mount))
+    return { fault: fault(`data.gate.${mount} belongs to the rules that ship`) };
+  let value: unknown;
   try {
-    const value: unknown = JSON.parse(body);
-    if (typeof value !== 'object' || value === null) return { fault: fault('a document is an object or a list') };
+    value = JSON.parse(body);
   } catch (error) {
     return { fault: jsonFault(error, body) };
   }
-  return { fault: null };
+  if (typeof value !== 'object' || value === null) return { fault: fault('a document is an object or a list') };
+  const schema = await templates.parametersOf(mount);
+  return { fault: schema && parameterFault(schema, value) };
 }
 
 const fault = (message: string): PolicyFault => ({ message, file: null, line: null, column: null });

@@ -64,10 +64,11 @@ export function countedVotes(votes: readonly RecordedVote[], last: RecordedVote)
 }
 
 /** A vote as it is shown. */
-export const approvalOf = ({ signed: { principal, decided_at } }: Pick<RecordedVote, 'signed'>): Approval => ({
+export const approvalOf = ({ signed: { principal, decided_at, reason } }: Pick<RecordedVote, 'signed'>): Approval => ({
   by: principal.subject,
   provenance: principal.method,
   at: decided_at,
+  ...(reason !== null && { reason }),
 });
 
 /** From few eyes to many. */

@@ -56,6 +56,18 @@ describe('sandbox: letters of two scripts in one word', () => {
       'letters of two scripts in one word, whom the call is for: v\\u{435}ndor',
     ],
     [
+      'the payee, behind a hyphen',
+      'get_invoice',
+      { to: 'vendor-\u0430' },
+      'letters of two scripts in one word, whom the call is for: vendor-\\u{430}',
+    ],
+    [
+      'the payee, as a Roman numeral',
+      'get_invoice',
+      { to: 'paypa\u217c' },
+      'letters of two scripts in one word, whom the call is for: paypa\\u{217c}',
+    ],
+    [
       'inside what the payee is',
       'get_invoice',
       { payee: { name: 'v\u0435ndor' } },
@@ -107,7 +119,7 @@ describe('sandbox: a report says', () => {
   it('what a call does to what, in one line', () => {
     expect(of('delete_file', { path: 'accounts.db' })).toEqual({
       contract: 'gate.sandbox-report/v1',
-      analyzer_version: 'gate-sandbox/7',
+      analyzer_version: 'gate-sandbox/8',
       analyzed: true,
       operation_class: 'delete',
       severity: 'destructive',

@@ -20,7 +20,7 @@ import { readSqlActs, takesSql } from './sql.js';
 import { byName, verbOf } from './verbs.js';
 
 /** Changes with every change of what is reported for some call. */
-export const ANALYZER_VERSION = 'gate-sandbox/7';
+export const ANALYZER_VERSION = 'gate-sandbox/8';
 
 /** Characters and values of the parameters beyond which a call is not analysed. */
 export const LARGEST_ANALYZED = 65_536;
@@ -118,12 +118,12 @@ function analyzeOne(
 }
 
 const asksFor = (act: string, { act: told, targets }: Finding): Finding => ({
-  operation_class: act.startsWith('a request') ? 'network' : 'write',
-  severity: 'risky',
+  operation_class: act.startsWith('a request') ? 'network' : act.startsWith('a removal') ? 'delete' : 'write',
+  severity: act.startsWith('a removal') ? 'destructive' : 'risky',
   act: `${act}: ${told}`,
-  kind: 'modify',
+  kind: act.startsWith('a removal') ? 'delete' : 'modify',
   targets,
-  reversible: 'unknown',
+  reversible: act.startsWith('a removal') ? 'no' : 'unknown',
   reasons: [`its arguments ask for ${act}`],
 });
 

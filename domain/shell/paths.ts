@@ -16,7 +16,11 @@ const VITAL_WITHIN: readonly (readonly [folder: string, name: string])[] = [
   // What git runs.
   ['.git', 'hooks'],
   ['.git', 'config'],
+  // What a service runs with its own keys at the next push.
+  ['.github', 'workflows'],
 ];
+/** Whoever writes to one of these commands the service behind it, which is the machine's own. */
+const SOCKETS = words('docker.sock podman.sock containerd.sock crio.sock');
 const SYSTEM_SECRETS = words('shadow gshadow sudoers master.passwd');
 /** Behind what folder which names hold secrets, each by its beginning. */
 const SECRETS: readonly (readonly [folder: string, name: string])[] = [
@@ -136,6 +140,7 @@ export class Paths {
 const isVital: Holds = ({ segments, isRooted }) =>
   (isRooted &&
     (fitsAny(segments[0], BELOW_ROOT) ||
+      (fits(segments[0], 'run') && fitsAny(segments.at(-1), SOCKETS)) ||
       (fits(segments[0], 'var') && fits(segments[1], 'spool') && fits(segments[2], 'cron')))) ||
   segments.some(
     (segment, at) =>
@@ -151,6 +156,7 @@ const mayLeadToVital: Holds = ({ segments, isRooted }) => {
   const [first, second] = segments;
   if (VITAL_WITHIN.some(([folder]) => fits(segments.at(-1), folder))) return true;
   if (!isRooted) return false;
+  if (fits(first, 'run')) return segments.length <= 2;
   return first === undefined || (fits(first, 'var') && (second === undefined || fits(second, 'spool')));
 };
 

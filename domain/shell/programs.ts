@@ -378,6 +378,9 @@ const sendsHttp: Judge = ({ program, args: given, paths }) => {
           /^(?:-d|-F|-T|--data(?:-raw|-binary|-urlencode|-ascii)?|--form|--upload-file|--json)(?:$|=|@)/.test(arg),
         );
   if (sends) return changes('data sent out');
+  // The file may hold any of the options above.
+  if (program === 'curl' && args.some((arg) => /^(?:-[fgiIjklLnNOpqRsSvZ0-9#]{0,8}K|--config(?:=|$))/.test(arg)))
+    return changes('a request that only a file describes');
   const out = valuesOf(args, program === 'wget' ? 'OP' : 'o', '--output', '--output-document', '--directory-prefix');
   const folders = valuesOf(args, '', '--output-dir');
   return [...out, ...folders].some((one) => paths.isVitalFile(one)) ? takesOver(WRITES_SYSTEM) : null;

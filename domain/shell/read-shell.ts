@@ -165,6 +165,7 @@ function readPlain(text: string, depth: number, allowance: Allowance, isRun = fa
       const [option = '', ...behind] = call.args;
       const given = option === '-v' ? behind : [option.slice(2), ...behind];
       sets.push(`${given[0] ?? ''}=${given.slice(1).join(' ')}`);
+      if (given[0] === 'PATH' && movesPrograms(given.slice(1).join(' '), isRun)) add(MOVED);
     }
     for (const one of sets) {
       folders.search(one);
@@ -180,7 +181,7 @@ function readPlain(text: string, depth: number, allowance: Allowance, isRun = fa
     // Whatever feeds it: a pipe or a redirect may be of the group that it stands in.
     if (isRun && call !== null && SHELLS.has(call.program) && call.args.length === 0) add(PIPED);
     if (call !== null) add(hidden(call, command.ticked, set, mayBeSet, isRun, depth, allowance));
-    worst = graver(worst, assigned(command, call, depth, allowance));
+    worst = graver(worst, assigned(command, call, depth, allowance, isRun));
     for (const { text: word } of command.words)
       if (word.includes('()')) functions.add(word.slice(0, word.indexOf('()')));
     add(forkBomb(command, functions));
@@ -791,6 +792,17 @@ const RUN_BY_OTHERS = words(
 const HARMLESS_RUN =
   /^(?:cat|less|more|most|delta|vim?|nvim|nano|emacs|code|ssh|true|false|:)(?: -{1,2}[A-Za-z]{1,16}){0,4}$/;
 const LOADED: ShellReading = { effect: 'takes_over', kind: 'a program made to load code from elsewhere' };
+const MOVED: ShellReading = { effect: 'takes_over', kind: 'programs taken from another folder' };
+/** Whether programs may be taken from a folder to which anybody writes, or from folders that are none of the system's. */
+function movesPrograms(path: string, isRun: boolean): boolean {
+  const folders = path.split(':', MOST_OF_PATH);
+  if (folders.some((folder) => /^\/(?:(?:private\/)?(?:var\/)?tmp|dev\/shm)(?:\/|$)/.test(folder))) return true;
+  const [first = ''] = folders;
+  if (first === '.' || (first === '' && folders.length > 1)) return true;
+  // Elsewhere it may be a setting of anything: `PATH=/api`.
+  return isRun && !folders.some((folder) => /[$%`]|^(?:\/usr(?:\/local)?)?\/s?bin\/?$/.test(folder));
+}
+const MOST_OF_PATH = 64;
 const EXPORTERS = words('export declare typeset readonly setenv');
 /** Judges what a text sets: variables that load code, and values that are commands, which a shell or a program may run later. */
 function assigned(
@@ -798,6 +810,7 @@ function assigned(
   call: Called | null,
   depth: number,
   allowance: Allowance,
+  isRun: boolean,
 ): Found | null {
   if (isEnglish(all[0])) return null;
   let worst: Found | null = null;
@@ -806,6 +819,7 @@ function assigned(
     // The shell's own tables of what a name runs.
     if (name === 'BASH_CMDS' || name === 'BASH_ALIASES') worst = graver(worst, { ...DECODED, form: 'command' });
     if (RUN_BY_OTHERS.has(name) && !HARMLESS_RUN.test(value)) worst = graver(worst, { ...LOADED, form: 'command' });
+    if (name === 'PATH' && movesPrograms(value, isRun)) worst = graver(worst, { ...MOVED, form: 'command' });
     if (LOADS.has(name) && /^[\w./~$-]/.test(value)) worst = graver(worst, { ...LOADED, form: 'command' });
     if (depth < DEEPEST && /\s/.test(value)) worst = graver(worst, readWithin(value, depth, allowance, false));
   };

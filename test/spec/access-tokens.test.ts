@@ -384,6 +384,24 @@ describe.each([
     expect(text).toContain('keep-alive');
   });
 
+  it('waits on the stream of a call that broke until its token is over, and no longer', async () => {
+    const opened = await session(await gate.provider.token());
+    const parked = await gate.bare.call(
+      'wire_transfer',
+      { from: 'operating', to: 'vendor', amount: 27 },
+      { headers: bearer(await gate.provider.token()) },
+    );
+    expect(parked.status).toBe(202);
+    const place = Buffer.from(JSON.stringify([parked.body['correlation_id'], 9])).toString('base64url');
+    const soon = Math.floor(Date.now() / 1000) - 28;
+    const token = await gate.provider.forged({ ...gate.provider.claims(), exp: soon });
+    const { status, text } = await gate.bare.request('GET', '/mcp', {
+      headers: { ...bearer(token), accept: 'text/event-stream', 'mcp-session-id': opened, 'last-event-id': place },
+    });
+    expect(status).toBe(200);
+    expect(text).not.toContain('event: message');
+  });
+
   it('shows its token to Gate alone: no tool, no file and no log has it', async () => {
     const token = await gate.provider.token();
     await gate.bare.call('list_files', {}, { headers: bearer(token) });

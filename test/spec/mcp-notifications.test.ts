@@ -6,6 +6,10 @@ import {
   LoggingMessageNotificationSchema,
   ResourceUpdatedNotificationSchema,
 } from '@modelcontextprotocol/sdk/types.js';
+import {
+  Client as StatelessClient,
+  StreamableHTTPClientTransport as StatelessTransport,
+} from '@modelcontextprotocol/client';
 import { type ConformanceUpstream, startConformanceUpstream } from '../support/conformance-upstream.js';
 import { type LiteFixture, openLite } from '../support/lite.js';
 import { eventually } from '../support/waiting.js';
@@ -34,8 +38,9 @@ describe('what an upstream says to an ordinary MCP client', () => {
   afterEach(async () => {
     for (const one of opened.splice(0)) await one.close();
   });
+  let isGateClosed = false;
   afterAll(async () => {
-    await gate.close();
+    if (!isGateClosed) await gate.close();
     await upstream.close();
   });
 
@@ -109,5 +114,32 @@ describe('what an upstream says to an ordinary MCP client', () => {
     await expect(agent.getPrompt({ name: 'drop_table', arguments: { sql: 'DROP TABLE users' } })).rejects.toThrow(
       'policy_denied',
     );
+  });
+
+  it('comes to a client without sessions on the stream that it asked for, and nothing else does', async () => {
+    const agent = new StatelessClient(
+      { name: 'an agent', version: '1' },
+      { versionNegotiation: { mode: { pin: '2026-07-28' } } },
+    );
+    const updated: string[] = [];
+    agent.setNotificationHandler('notifications/resources/updated', ({ params }) => void updated.push(params.uri));
+    await agent.connect(new StatelessTransport(new URL(`${gate.lite.url}/mcp`)));
+    const watched = 'test://watched-resource';
+    const stream = await agent.listen({ resourceSubscriptions: [watched], promptsListChanged: true });
+    expect(stream.honoredFilter).toEqual({ resourceSubscriptions: [watched], promptsListChanged: true });
+    await eventually('the client is told', async () => {
+      await agent.callTool({ name: 'test_change_resource', arguments: {} });
+      return updated.length > 0;
+    });
+    expect(new Set(updated)).toEqual(new Set([watched]));
+    const tools = await agent.listen({ toolsListChanged: true });
+    const before = updated.length;
+    await stream.close();
+    await agent.callTool({ name: 'test_change_resource', arguments: {} });
+    expect(updated).toHaveLength(before);
+    isGateClosed = true;
+    await gate.close();
+    expect(await tools.closed).toBe('graceful');
+    await agent.close();
   });
 });

@@ -11,6 +11,8 @@ const META = {
   'io.modelcontextprotocol/clientCapabilities': {},
 };
 
+const many = (count: number) => Array.from({ length: count }, (_, at) => String(at));
+
 describe('a client of MCP 2026-07-28, which has no sessions', () => {
   let folder: string;
   let tools: DemoUpstream;
@@ -118,7 +120,11 @@ describe('a client of MCP 2026-07-28, which has no sessions', () => {
     ['tools/unheard-of', {}, {}, 404, -32_601],
     ['ping', {}, {}, 404, -32_601],
     ['logging/setLevel', { level: 'info' }, {}, 404, -32_601],
-    ['subscriptions/listen', {}, {}, 404, -32_601],
+    ['subscriptions/listen', {}, {}, 200, -32_602],
+    ['subscriptions/listen', { notifications: { toolsListChanged: 'yes' } }, {}, 200, -32_602],
+    ['subscriptions/listen', { notifications: { resourceSubscriptions: [1] } }, {}, 200, -32_602],
+    ['subscriptions/listen', { notifications: { taskIds: many(51) } }, {}, 200, -32_602],
+    ['subscriptions/listen', { notifications: { taskIds: ['x'] } }, {}, 400, -32_021],
   ])('is refused at %s with %j under %j', async (method, params, headers, status, code) => {
     const effects = tools.state().effects.length;
     const reply = await ask(method, params, headers);
@@ -159,6 +165,51 @@ describe('a client of MCP 2026-07-28, which has no sessions', () => {
         const { result } = await about('tasks/get', taskId);
         return result['status'] !== 'working' && result;
       });
+
+    it('listens to its tasks: how each stands, that it was decided, and its answer, and to nobody else’s', async () => {
+      const [{ taskId }, other] = [await waiting(82), await waiting(83)];
+      const heard: JsonObject[] = [];
+      const hangUp = new AbortController();
+      const stream = await fetch(`${gate.lite.url}/mcp`, {
+        method: 'POST',
+        headers: {
+          accept: 'application/json, text/event-stream',
+          'content-type': 'application/json',
+          'mcp-protocol-version': '2026-07-28',
+          'mcp-method': 'subscriptions/listen',
+        },
+        body: JSON.stringify({
+          jsonrpc: '2.0',
+          id: 'news',
+          method: 'subscriptions/listen',
+          params: { notifications: { taskIds: [taskId, 'nobody’s'], toolsListChanged: false }, _meta: KNOWS },
+        }),
+        signal: hangUp.signal,
+      });
+      const read = (async () => {
+        for await (const chunk of stream.body as ReadableStream<Uint8Array>)
+          for (const [, data] of new TextDecoder().decode(chunk).matchAll(/^data: (.+)$/gm))
+            heard.push(JSON.parse(data as string) as JsonObject);
+      })().catch(() => undefined);
+      await eventually('it is told how the task stands', () => Promise.resolve(heard.length >= 2));
+      const stamp = { 'io.modelcontextprotocol/subscriptionId': 'news' };
+      expect(heard.slice(0, 2)).toMatchObject([
+        {
+          method: 'notifications/subscriptions/acknowledged',
+          params: { notifications: { taskIds: [taskId] }, _meta: stamp },
+        },
+        { method: 'notifications/tasks', params: { taskId, status: 'working', _meta: stamp } },
+      ]);
+      await decide(other.taskId, 'deny');
+      await decide(taskId, 'approve');
+      await eventually('it is told that the task is over', () =>
+        Promise.resolve(heard.some(({ params }) => (params as JsonObject)['status'] === 'completed')),
+      );
+      expect(heard.at(-1)).toMatchObject({ params: { taskId, result: { content: [{}] }, _meta: stamp } });
+      expect(JSON.stringify(heard)).not.toContain(other.taskId);
+      hangUp.abort();
+      await read;
+    });
 
     it('discovers that Gate does, and gets the answer itself where it comes at once', async () => {
       const { result } = await say('server/discover', {}, '');

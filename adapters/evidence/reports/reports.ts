@@ -62,10 +62,12 @@ export interface LedgerReports extends ReplaySource {
     readonly limit: number;
     readonly tenant?: string | undefined;
   }): Promise<FleetBehavioralDiff>;
+  /** Of one agent, where it is named, by tier over time too. */
   agentActivity(query: {
     readonly sinceHours: number;
     readonly limit: number;
     readonly tenant?: string | undefined;
+    readonly agentId?: string | undefined;
   }): Promise<AgentActivity>;
   /** Agents whose behaviour drifted, per tenant; for the watchdog. */
   driftedAgents(windows: BehaviorWindows): Promise<DriftedAgent[]>;
@@ -180,10 +182,10 @@ export function createLedgerReports({ db, reader, allowedSilence, clock }: Repor
         const { sinceBaseline: from, now: to } = behaviorSpan(windows);
         return fleetBehavioralDiff(windows, limit, reportRows({ from, to, tenant, eventKinds: BEHAVIOR_KINDS }));
       }),
-    agentActivity: ({ sinceHours, limit, tenant }) =>
+    agentActivity: ({ sinceHours, limit, tenant, agentId }) =>
       reading(() => {
-        const window = { sinceHours, nowMs: clock() };
-        const rows = reportRows({ ...activitySpan(window), tenant, eventKinds: ACTIVITY_KINDS });
+        const window = { sinceHours, nowMs: clock(), isOfOne: agentId !== undefined };
+        const rows = reportRows({ ...activitySpan(window), tenant, agentId, eventKinds: ACTIVITY_KINDS });
         return agentActivity(window, limit, rows);
       }),
     driftedAgents: (windows) =>

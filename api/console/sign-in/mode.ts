@@ -9,6 +9,9 @@ import type { ReadinessChecks } from '../../plugins/health.js';
 /** Headers that prove a person to the review service. No other service gets them. */
 export type ReviewProof = Readonly<Record<string, string>>;
 
+/** What nobody else can show: the fingerprint of a certificate whose key was proved. `null`: nothing. */
+export type ProvedBy = { readonly certificate: string } | null;
+
 /** What every way to sign in is given. */
 export interface Door {
   readonly nowMs: () => number;
@@ -17,13 +20,14 @@ export interface Door {
   /**
    * Throws `rate_limited` for an address of which too many attempts failed, and `csrf_failed` for a part of another site's page. Asked
    * before a password is compared or a provider's answer is read. What nobody guesses (an operator's token, a link) is looked at first,
-   * so that whoever shares the address keeps nobody from signing in by it.
+   * so that whoever shares the address keeps nobody from signing in by it. `by` is what the attempt was proved to come from, and counts in the
+   * place of the address.
    */
-  readonly throttle: (request: FastifyRequest) => void;
+  readonly throttle: (request: FastifyRequest, by?: ProvedBy) => void;
   /** Opens a session, and says so to the browser. */
   readonly accept: (reply: FastifyReply, who: SignedIn) => Promise<void>;
-  /** Counts a failed attempt. */
-  readonly failed: (request: FastifyRequest) => void;
+  /** Counts a failed attempt, of the address or of what it was proved to come from. */
+  readonly failed: (request: FastifyRequest, by?: ProvedBy) => void;
   /** Counts an attempt that the provider could not answer; no failure of whoever signs in. */
   readonly providerAway: () => void;
   /** The page on which somebody signs in. */

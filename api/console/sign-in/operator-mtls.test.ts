@@ -269,11 +269,29 @@ describe('signing in with a certificate', () => {
     expect(answer.status).toBe(403);
   });
 
-  it('is closed after ten failures of one address, for a minute', async () => {
+  it('is closed after ten failures of one address, for a minute, to who shows no certificate there', async () => {
     for (let tried = 0; tried < 10; tried += 1) await browserOf(null).signIn();
-    expect(await browserOf('ada').signIn()).toMatchObject({ status: 429 });
-    aheadMs = 61_000;
+    expect(await browserOf(null).signIn()).toMatchObject({ status: 429 });
     await signedIn();
+    aheadMs = 61_000;
+    expect(await browserOf(null).signIn()).toMatchObject({ status: 401 });
+  });
+
+  it('is closed after ten failures of one certificate, to it alone', async () => {
+    register(entry('bob', { spiffe: 'spiffe://gate.local/operator/bob', role: 'admin' }));
+    for (let tried = 0; tried < 10; tried += 1) expect(await browserOf('ada').signIn()).toMatchObject({ status: 401 });
+    const closed = await browserOf('ada').signIn({ accept: 'application/json' });
+    expect(closed).toMatchObject({ status: 429, text: expect.stringContaining('with this certificate') });
+    await signedIn('bob');
+    expect(await browserOf("another of ada's").signIn()).toMatchObject({ status: 401 });
+    aheadMs = 61_000;
+    register(entry('ada'));
+    await signedIn();
+  });
+
+  it('counts certificates of another authority, which anybody makes as many of as he likes, by their address', async () => {
+    for (let tried = 0; tried < 10; tried += 1) await browserOf('foreign').signIn();
+    expect(await browserOf(null).signIn()).toMatchObject({ status: 429 });
   });
 });
 

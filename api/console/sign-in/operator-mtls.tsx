@@ -61,7 +61,7 @@ export async function openOperatorMtlsMode({
   } | null> {
     const certificate = shownBy(request);
     if (certificate === null || Date.parse(certificate.validTo) <= clock()) return null;
-    const fingerprint = certificate.fingerprint256.replaceAll(':', '').toLowerCase();
+    const fingerprint = fingerprintOf(certificate);
     const spiffe = spiffeOfCertificate(certificate);
     const operator = (await registry.current()).find((of) => of.fingerprint === fingerprint);
     if (operator === undefined || operator.spiffe !== spiffe) return null;
@@ -106,21 +106,24 @@ export async function openOperatorMtlsMode({
         return door.page(reply, 200, undefined, ownPath(wanted));
       });
       app.post('/auth/certificate', async (request, reply) => {
-        door.throttle(request);
+        const certificate = shownBy(request);
+        // Of the operators' CA, which gives nobody another one for each attempt.
+        const by = certificate && { certificate: fingerprintOf(certificate) };
+        door.throttle(request, by);
         door.assertOwnOrigin(request);
         const wanted = ownPath(((request.body ?? {}) as Readonly<Record<string, unknown>>)['return_to']);
         const shown = await operatorOf(request);
         if (shown === null) {
-          door.failed(request);
+          door.failed(request, by);
           return door.page(reply, 401, 'Your browser shows no certificate that signs anybody in here.', wanted);
         }
-        const { operator, certificate } = shown;
+        const { operator } = shown;
         await door.accept(reply, {
           subject: subjectOf(operator),
           tenant: operator.tenant,
           mode: modeOf(operator),
           role: operator.role,
-          endsMs: Math.min(operator.expiresMs, Date.parse(certificate.validTo)),
+          endsMs: Math.min(operator.expiresMs, Date.parse(shown.certificate.validTo)),
         });
         return reply.redirect(wanted, 303);
       });
@@ -134,6 +137,8 @@ function shownBy(request: FastifyRequest): X509Certificate | null {
   // A resumed session without a certificate counts as authorized, so that the certificate decides.
   return socket.encrypted === true && socket.authorized === true ? (socket.getPeerX509Certificate?.() ?? null) : null;
 }
+
+const fingerprintOf = ({ fingerprint256 }: X509Certificate): string => fingerprint256.replaceAll(':', '').toLowerCase();
 
 const subjectOf = ({ spiffe }: RegisteredOperator): string => `mtls:${spiffe}`;
 /** A session names the entry that it was opened by: with another one it is none. */

@@ -18,7 +18,7 @@ import { POLICY_BODY_LIMIT } from './changes.js';
 import { ofTenant } from './policies.js';
 
 /** Five thousand inputs with their arguments. */
-const BATCH_BODY_LIMIT = 64 * 1_048_576;
+export const BATCH_BODY_LIMIT = 64 * 1_048_576;
 const LAB = 'gate/policy-lab';
 
 /** What tries a policy without storing it: whether it compiles, and how it would judge calls of before. */
@@ -38,28 +38,43 @@ export function policyTrialRoutes(app: ServiceApp, management: PolicyManagement 
       bodyLimit: BATCH_BODY_LIMIT,
       schema: { querystring: ofTenant, body: policyBatch, response: { 200: policyBatchAnswer } },
     },
-    async ({ query: { tenant = EVERYBODY }, body }) => {
-      const { candidate_name: name, candidate_rego, mode, replace_rule_name: replaced, inputs } = body;
-      if (inputs.length > MAX_BATCH_INPUTS)
-        throw new GateError('batch_too_large', `a batch has at most ${MAX_BATCH_INPUTS} inputs`);
-      if ((mode === 'replace') !== (replaced !== undefined))
-        throw new GateError('invalid_request', 'replace_rule_name belongs to the mode replace');
-      const { library, live, trials } = managed();
-      const { wasm, data, files } = await library
-        .candidate(tenant, { name, body: candidate_rego, instead: replaced ?? null })
-        .catch((error: unknown) => {
-          throw error instanceof GateError && error.code === 'policy_invalid' ? uncompiled(error) : error;
-        });
-      const rules = await live.tried(wasm, data, files);
-      const before = await trials.judgeAll(inputs, live.addedFor({ tenant }), LAB);
-      const after = await trials.judgeAll(inputs, rules, LAB);
-      return {
-        active_compile_ok: true,
-        candidate_compile_ok: true,
-        results: inputs.map((input, at) => compared(input, before[at] as Judgement, after[at] as Judgement)),
-      };
-    },
+    ({ query: { tenant = EVERYBODY }, body: { candidate_name: name, candidate_rego: body, ...tried } }) =>
+      judgedWith(managed(), tenant, { ...tried, name, body }),
   );
+}
+
+interface Trial {
+  readonly name: string;
+  readonly body: string;
+  readonly parameters?: JsonObject | undefined;
+  readonly mode: 'add' | 'replace';
+  readonly replace_rule_name?: string | undefined;
+  readonly inputs: readonly PolicyInput[];
+}
+
+/** Each input by what is in force, and by that with a candidate beside it or in the place of a policy. Nothing is stored. */
+export async function judgedWith(
+  { library, live, trials }: PolicyManagement,
+  tenant: string,
+  { name, body, parameters, mode, replace_rule_name: replaced, inputs }: Trial,
+): Promise<z.infer<typeof policyBatchAnswer>> {
+  if (inputs.length > MAX_BATCH_INPUTS)
+    throw new GateError('batch_too_large', `a batch has at most ${MAX_BATCH_INPUTS} inputs`);
+  if ((mode === 'replace') !== (replaced !== undefined))
+    throw new GateError('invalid_request', 'replace_rule_name belongs to the mode replace');
+  const { wasm, data, files } = await library
+    .candidate(tenant, { name, body, parameters, instead: replaced ?? null })
+    .catch((error: unknown) => {
+      throw error instanceof GateError && error.code === 'policy_invalid' ? uncompiled(error) : error;
+    });
+  const rules = await live.tried(wasm, data, files);
+  const before = await trials.judgeAll(inputs, live.addedFor({ tenant }), LAB);
+  const after = await trials.judgeAll(inputs, rules, LAB);
+  return {
+    active_compile_ok: true,
+    candidate_compile_ok: true,
+    results: inputs.map((input, at) => compared(input, before[at] as Judgement, after[at] as Judgement)),
+  };
 }
 
 /** The answer that says which of both does not compile. */

@@ -5,11 +5,13 @@ package gate.authz
 
 import rego.v1
 
+import data.gate.lib
+
 tool_traits contains "bulk_export" if exports_in_bulk
 
 exports_in_bulk if {
-	tool_is_any_of(data.gate.bulk_export.tools)
-	not tool_reads
+	lib.tool_is_any_of(data.gate.bulk_export.tools)
+	not lib.tool_reads
 }
 
 # METADATA
@@ -17,5 +19,5 @@ exports_in_bulk if {
 # description: A time that cannot be read counts as outside.
 deny contains "Violation: Bulk export is allowed in business hours only." if {
 	tool_says.bulk_export
-	not business_hours
+	not lib.business_hours
 }

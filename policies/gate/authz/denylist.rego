@@ -5,6 +5,8 @@ package gate.authz
 
 import rego.v1
 
+import data.gate.lib
+
 # METADATA
 # title: Raw SQL
 # description: Use a tool with a narrower purpose.
@@ -15,6 +17,6 @@ deny contains "Violation: raw SQL execution is not allowed." if tool_says.raw_sq
 # description: Use a tool with a narrower purpose.
 deny contains "Violation: shell execution is not allowed." if tool_says.shell
 
-tool_traits contains "raw_sql" if tool_is_any_of(data.gate.denylist.sql)
+tool_traits contains "raw_sql" if lib.tool_is_any_of(data.gate.denylist.sql)
 
-tool_traits contains "shell" if tool_is_any_of(data.gate.denylist.shell)
+tool_traits contains "shell" if lib.tool_is_any_of(data.gate.denylist.shell)

@@ -8,6 +8,8 @@ package gate.authz
 
 import rego.v1
 
+import data.gate.lib
+
 # METADATA
 # title: Destructive tool
 # description: The tool's name asks for destruction.
@@ -17,12 +19,12 @@ tool_traits contains "destructive" if destructive_tool
 
 # Most names hold no such word and need no closer look.
 destructive_word_present if {
-	some word in tool_forms
+	some word in lib.tool_forms
 	word in data.gate.destructive.verbs
 }
 
 # The name without its harmless phrases, once in each reading.
-destructive_readings := [tool_words, tool_words_ignoring_case]
+destructive_readings := [lib.tool_words, lib.tool_words_ignoring_case]
 
 without_harmless_phrases(words) := split(trim_space(kept), " ") if {
 	blanks := {padded: " " |
@@ -42,12 +44,12 @@ destructive_tool if {
 }
 
 destructive_tool if {
-	some word in tool_words_after_acronyms
+	some word in lib.tool_words_after_acronyms
 	word in data.gate.destructive.verbs
 }
 
 destructive_tool if {
-	not tool_reads
+	not lib.tool_reads
 	some reading in destructive_readings
 	some word in without_harmless_phrases(reading)
 	word in data.gate.destructive.nouns
@@ -55,32 +57,32 @@ destructive_tool if {
 
 # "deletefile", "filedelete": written in one word.
 destructive_tool if {
-	some word in tool_words_ignoring_case
+	some word in lib.tool_words_ignoring_case
 	some verb in data.gate.destructive.verbs
 	startswith(word, verb)
-	singular(trim_prefix(word, verb)) in data.gate.destructive.objects
+	lib.singular(trim_prefix(word, verb)) in data.gate.destructive.objects
 }
 
 destructive_tool if {
-	some word in tool_words_ignoring_case
+	some word in lib.tool_words_ignoring_case
 	some verb in data.gate.destructive.verbs
 	endswith(word, verb)
-	singular(trim_suffix(word, verb)) in data.gate.destructive.objects
+	lib.singular(trim_suffix(word, verb)) in data.gate.destructive.objects
 }
 
 # Softer verbs destroy only with an object that holds data: remove_label is ordinary work, remove_table is not.
 destructive_tool if {
-	not tool_reads
+	not lib.tool_reads
 	some pair in data.gate.destructive.pairs
-	words := without_harmless_phrases(tool_words)
+	words := without_harmless_phrases(lib.tool_words)
 	some verb in words
 	verb in pair.verbs
 	some object in words
-	singular(object) in pair.objects
+	lib.singular(object) in pair.objects
 }
 
 # "get_delete_markers" reads records about deletions: a read verb first, a record behind the word.
 names_a_record(words, position) if {
-	tool_reads
-	singular(words[position + 1]) in data.gate.destructive.record_nouns
+	lib.tool_reads
+	lib.singular(words[position + 1]) in data.gate.destructive.record_nouns
 }

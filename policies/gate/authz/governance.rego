@@ -8,6 +8,8 @@ package gate.authz
 
 import rego.v1
 
+import data.gate.lib
+
 # METADATA
 # title: Allow
 # description: True only when no rule denied and no rule asked for review.
@@ -135,6 +137,6 @@ rule_decides if {
 }
 
 tool_traits contains "wants_strict_approval" if {
-	tool_is_any_of(data.gate.approval.strict_tools)
-	not tool_reads
+	lib.tool_is_any_of(data.gate.approval.strict_tools)
+	not lib.tool_reads
 }

@@ -5,12 +5,14 @@ package gate.authz
 
 import rego.v1
 
+import data.gate.lib
+
 # METADATA
 # title: Identity permission rewrite
 # description: Granting, widening or assigning permissions and roles.
 deny contains "Violation: identity permission rewrites are not allowed." if tool_says.rewrites_identity
 
 tool_traits contains "rewrites_identity" if {
-	tool_is_any_of(data.gate.identity.tools)
-	not tool_reads
+	lib.tool_is_any_of(data.gate.identity.tools)
+	not lib.tool_reads
 }

@@ -8,6 +8,8 @@ package gate.authz
 
 import rego.v1
 
+import data.gate.lib
+
 # METADATA
 # title: Sensitive read, then egress
 # description: A step whose age cannot be known counts.
@@ -19,28 +21,28 @@ deny contains "Violation: kill chain: a sensitive read was followed by an extern
 }
 
 tool_traits contains "sends_outside" if {
-	tool_is_any_of(data.gate.kill_chain.external_egress_tools)
-	not tool_reads
+	lib.tool_is_any_of(data.gate.kill_chain.external_egress_tools)
+	not lib.tool_reads
 }
 
 steps_so_far := array.concat(input.agent_history.recent_sequence, object.get(input.agent_history, "sensitive_steps", []))
 
 # A step's tool counts by its name alone, read or not.
-tool_traits contains "sensitive" if tool_is_any_of(data.gate.kill_chain.sensitive_read_tools)
+tool_traits contains "sensitive" if lib.tool_is_any_of(data.gate.kill_chain.sensitive_read_tools)
 
 reads_sensitive(step) if input.names_say[step.tool].sensitive
 
 reads_sensitive(step) if {
 	not input.names_say[step.tool]
-	holds_any_of(forms_of(step.tool), data.gate.kill_chain.sensitive_read_tools)
+	lib.holds_any_of(lib.forms_of(step.tool), data.gate.kill_chain.sensitive_read_tools)
 }
 
 outside_window(step) if {
 	is_number(step.ts_ms)
-	now_ms - step.ts_ms > data.gate.kill_chain.window_ms
+	lib.now_ms - step.ts_ms > data.gate.kill_chain.window_ms
 }
 
 outside_window(step) if {
 	is_number(step.ts_ms)
-	now_ms - step.ts_ms < 0
+	lib.now_ms - step.ts_ms < 0
 }

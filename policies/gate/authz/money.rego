@@ -5,6 +5,8 @@ package gate.authz
 
 import rego.v1
 
+import data.gate.lib
+
 moves_money if tool_says.wires_money
 
 moves_money if tool_says.pays_money
@@ -14,24 +16,24 @@ tool_traits contains "wires_money" if wires_money
 tool_traits contains "pays_money" if pays_money
 
 wires_money if {
-	tool_is_any_of(data.gate.money.wire_tools)
+	lib.tool_is_any_of(data.gate.money.wire_tools)
 	money_itself
 }
 
 pays_money if {
-	tool_is_any_of(data.gate.money.tools)
+	lib.tool_is_any_of(data.gate.money.tools)
 	money_itself
 }
 
 # Not a read of it, and not a letter about it: list_wire_transfers, send_payment_reminder.
 money_itself if {
-	not tool_reads
+	not lib.tool_reads
 	not writes_about_money
 }
 
 writes_about_money if {
 	some word in data.gate.money.harmless_words
-	word in tool_forms
+	word in lib.tool_forms
 }
 
 # METADATA

@@ -5,6 +5,8 @@ package gate.authz
 
 import rego.v1
 
+import data.gate.lib
+
 # METADATA
 # title: Production database write
 # description: A database write whose environment is, or may be, production.
@@ -21,19 +23,19 @@ production_write if tool_says.writes_production
 
 tool_traits contains "writes_production" if {
 	some verb in data.gate.production_writes.verbs
-	verb in tool_forms
+	verb in lib.tool_forms
 	some word in data.gate.production_writes.environment_words
-	word in tool_forms
-	not tool_reads
-	not negated(tool_forms)
+	word in lib.tool_forms
+	not lib.tool_reads
+	not negated(lib.tool_forms)
 }
 
 tool_traits contains "writes_database" if {
 	some verb in data.gate.production_writes.verbs
-	verb in tool_forms
+	verb in lib.tool_forms
 	some object in data.gate.production_writes.objects
-	object in tool_forms
-	not tool_reads
+	object in lib.tool_forms
+	not lib.tool_reads
 }
 
 not_surely_other_than_production(environment) if not is_string(environment)
@@ -46,7 +48,7 @@ not_surely_other_than_production(environment) if {
 }
 
 # A text without the letters of any such word is not split into words; a form may end in "y" where the text has "ies".
-forms_of_what_may_be_production(environment) := forms_of(environment) if {
+forms_of_what_may_be_production(environment) := lib.forms_of(environment) if {
 	text := lower(environment)
 	some word in data.gate.production_writes.environment_words
 	contains(text, trim_suffix(word, "y"))

@@ -9,6 +9,8 @@ package gate.authz
 
 import rego.v1
 
+import data.gate.lib
+
 # METADATA
 # title: Read for SQL
 # description: The engine sets input.sql at every call. Without it nobody has looked.
@@ -99,14 +101,14 @@ carrier_trait(carrier) := concat("_", ["carries", carrier.name])
 
 tool_traits contains carrier_trait(carrier) if {
 	some carrier in data.gate.sql.carriers
-	some verb in tool_forms
+	some verb in lib.tool_forms
 	verb in carrier.verbs
-	some object in tool_forms
+	some object in lib.tool_forms
 	object in carrier.objects
 }
 
 tool_traits contains "takes_statements" if {
-	some form in tool_forms
+	some form in lib.tool_forms
 	form in data.gate.sql.query_words
 }
 
@@ -115,7 +117,7 @@ tool_traits contains "takes_statements" if speaks_sql
 tool_traits contains "speaks_sql" if speaks_sql
 
 speaks_sql if {
-	some form in tool_forms
+	some form in lib.tool_forms
 	form in data.gate.sql.engine_words
 }
 
@@ -160,18 +162,18 @@ asked_places contains place if {
 tool_traits contains "speaks_another_language" if speaks_another_language
 
 speaks_another_language if {
-	some form in tool_forms
+	some form in lib.tool_forms
 	form in data.gate.sql.language_words
 }
 
 # "query" as it stands: a list of queries is a read of names.
 tool_traits contains "queries" if {
-	some words in [tool_words, tool_words_ignoring_case, tool_words_after_acronyms]
+	some words in [lib.tool_words, lib.tool_words_ignoring_case, lib.tool_words_after_acronyms]
 	"query" in words
 }
 
 tool_traits contains "takes_queries" if {
-	some form in tool_forms
+	some form in lib.tool_forms
 	form in data.gate.sql.query_words
 	not searches
 }
@@ -185,5 +187,5 @@ tool_traits contains "takes_queries" if speaks_sql
 
 searches if {
 	plain_action[0] in data.gate.sql.search_verbs
-	not "query" in tool_words
+	not "query" in lib.tool_words
 }

@@ -9,6 +9,8 @@ package gate.authz
 
 import rego.v1
 
+import data.gate.lib
+
 operators_word := input.tool_classes[input.tool_type]
 
 # The operator's class stands before the shipped one. A class whose tool changed since lets nothing through.
@@ -131,9 +133,9 @@ hides_letters if {
 }
 
 # The action without the name of a product in front of it: slack_list_channels.
-plain_action := array.slice(tool_action, first, count(tool_action)) if {
+plain_action := array.slice(lib.tool_action, first, count(lib.tool_action)) if {
 	first := min({position |
-		some position, word in tool_action
+		some position, word in lib.tool_action
 		not word in data.gate.plain_reads.prefixes
 	})
 }
@@ -161,7 +163,7 @@ read_verb_closes if {
 }
 
 is_plain_noun(word) if {
-	some form in {word, singular(word)}
+	some form in {word, lib.singular(word)}
 	form in data.gate.plain_reads.nouns
 }
 
@@ -178,18 +180,18 @@ acting_verbs := ({verb |
 
 # A name that says "list_deleted_files" or "get_delete_markers" has the destructive rule's own reading.
 acts if {
-	some word in tool_forms
+	some word in lib.tool_forms
 	is_acting(word)
 }
 
 acts if {
-	some word in tool_forms
+	some word in lib.tool_forms
 	some connective in data.gate.verbs.connectives
 	word == connective
 }
 
 acts if {
-	some word in tool_forms
+	some word in lib.tool_forms
 	word in data.gate.plain_reads.particles
 }
 
@@ -227,7 +229,7 @@ asks_for_much if {
 # "read_queue" and "get_queue_message" take from it; "get_queue" and "get_queue_length" look at it.
 asks_for_much if {
 	takes_from_a_queue
-	not holds_any_of(said_forms, data.gate.plain_reads.about_queues)
+	not lib.holds_any_of(said_forms, data.gate.plain_reads.about_queues)
 }
 
 takes_from_a_queue if {
@@ -239,23 +241,23 @@ takes_from_a_queue if {
 takes_from_a_queue if {
 	bare_action[0] == "get"
 	"queue" in said_forms
-	holds_any_of(said_forms, data.gate.plain_reads.queue_items)
+	lib.holds_any_of(said_forms, data.gate.plain_reads.queue_items)
 }
 
 # "get_root_access", "get_superuser" obtain a power; "list_superusers" and "get_root_cause" do not.
 asks_for_much if {
 	bare_action[0] in data.gate.plain_reads.taking_verbs
-	holds_any_of(said_forms, data.gate.plain_reads.powers)
+	lib.holds_any_of(said_forms, data.gate.plain_reads.powers)
 }
 
 # The words of the name, those that are written as one too: "nextmessage", "rootaccess".
-said_forms := tool_forms | {part |
-	some word in tool_forms
+said_forms := lib.tool_forms | {part |
+	some word in lib.tool_forms
 	some glued in data.gate.plain_reads.glued_words
 	some rest in {trim_prefix(word, glued), trim_suffix(word, glued)}
 	rest != word
 	is_a_word(rest)
-	some part in {glued, rest, singular(rest)}
+	some part in {glued, rest, lib.singular(rest)}
 }
 
 is_a_word(word) if is_plain_noun(word)
@@ -273,21 +275,21 @@ acts if {
 }
 
 # What is secret, and what reaches outside.
-asks_for_much if tool_is_any_of(data.gate.plain_reads.secrets)
+asks_for_much if lib.tool_is_any_of(data.gate.plain_reads.secrets)
 
-asks_for_much if tool_is_any_of(data.gate.plain_reads.outside)
+asks_for_much if lib.tool_is_any_of(data.gate.plain_reads.outside)
 
 # "get_loan" takes one, "get_loan_status" and "show_payment" look at one.
 asks_for_much if {
-	tool_is_any_of(data.gate.plain_reads.obtaining_verbs)
-	tool_is_any_of(data.gate.plain_reads.money)
-	not tool_is_any_of(data.gate.plain_reads.about_money)
+	lib.tool_is_any_of(data.gate.plain_reads.obtaining_verbs)
+	lib.tool_is_any_of(data.gate.plain_reads.money)
+	not lib.tool_is_any_of(data.gate.plain_reads.about_money)
 }
 
 # "list_for_sale" offers, "view_as_root" is somebody else, "read_rights_transfer" hands rights on.
-asks_for_much if holds_any_of(said_forms, data.gate.plain_reads.purposes)
+asks_for_much if lib.holds_any_of(said_forms, data.gate.plain_reads.purposes)
 
-asks_for_much if tool_is_any_of(data.gate.plain_reads.rights)
+asks_for_much if lib.tool_is_any_of(data.gate.plain_reads.rights)
 
 # METADATA
 # title: A read that is told how much and to whom

@@ -435,6 +435,35 @@ describe('contract selection', () => {
   });
 });
 
+describe('a burst of one agent', () => {
+  const BURST = 60;
+  const timed = async (call: Promise<{ readonly status: number }>) => {
+    const begunMs = performance.now();
+    const { status } = await call;
+    return { status, ms: performance.now() - begunMs };
+  };
+
+  it('stands behind itself: another agent’s call is answered long before its last, and every answer has its rows', async () => {
+    const [busy, other] = await Promise.all([gate.agent('bursting-bot'), gate.agent('bystander-bot')]);
+    const deny = (bot: typeof busy) => bot.call('delete_file', { path: 'x' });
+    await deny(other);
+    const quiet = await timed(deny(other));
+    const order: string[] = [];
+    const burst = Array.from({ length: BURST }, () => deny(busy).then((reply) => (order.push('burst'), reply)));
+    const beside = await timed(deny(other).then((reply) => (order.push('other'), reply)));
+    const replies = await Promise.all(burst);
+    process.stderr.write(
+      `a deny beside a burst of ${BURST}: ${beside.ms.toFixed(0)} ms, ${(beside.ms / quiet.ms).toFixed(1)} times its quiet time; after ${order.indexOf('other')} of the burst\n`,
+    );
+    expect([quiet.status, beside.status]).toEqual([403, 403]);
+    expect(order.indexOf('other')).toBeLessThan(BURST / 2);
+    for (const { status, correlationId } of replies) {
+      const rows = await gate.rows(correlationId, (kinds) => status !== 403 || kinds.includes('policy.evaluated'));
+      expect([status, rows.length > 0]).toEqual(status === 403 ? [403, true] : [503, false]);
+    }
+  });
+});
+
 describe('who may call the proxy', () => {
   const now = Date.now();
   const leaf = (change: Partial<LeafProfile>): LeafProfile => ({

@@ -4,7 +4,7 @@
 # A time that is missing or not a real date leaves these rules undefined, and the rules that need one then take the
 # careful side.
 
-package gate.authz
+package gate.lib
 
 import rego.v1
 

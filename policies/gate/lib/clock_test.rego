@@ -1,14 +1,14 @@
-package gate.authz_test
+package gate.lib_test
 
 import rego.v1
 
-import data.gate.authz
+import data.gate.lib
 
 at(text) := result if {
-	result := authz.now_ms with input as {"current_time": text}
+	result := lib.now_ms with input as {"current_time": text}
 }
 
-open(text) if authz.business_hours with input as {"current_time": text}
+open(text) if lib.business_hours with input as {"current_time": text}
 
 # The arithmetic against the built-in that the wasm runtime does not have.
 test_the_clock_agrees_with_the_compiler if {

@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import type { CallInput } from '../../contracts/call.js';
+import type { CallStore } from '../../domain/call-record/ports.js';
+import type { CallRecord } from '../../domain/call-record/record.js';
+import { GateError } from '../../domain/errors.js';
+import { createAgentLimits } from './agent-limits.js';
+import { correlationIdOf, createCallHandler, type ToolCallRequest } from './calls.js';
+
+/** A proxy whose engine judges a call when the test says so. */
+function proxy({ together = 8, each = 2, waiting = 100, callDeadlineMs = 60_000 }) {
+  const staged: string[] = [];
+  const atEngine: { readonly agent: string; readonly id: string; readonly end: () => void }[] = [];
+  const records = new Map<string, CallRecord>();
+  const awaited = new Map<string, (record: CallRecord) => void>();
+  const refused: string[] = [];
+  const reaches = (id: string, state: string) => {
+    const record = {
+      correlation_id: id,
+      state,
+      evidence: { call: { contract: 'gate.server-execution/v1' }, verdict: null },
+    } as never as CallRecord;
+    records.set(id, record);
+    awaited.get(id)?.(record);
+  };
+  const calls = {
+    find: async (id: string) => records.get(id) ?? null,
+    waitFor: (id: string, holds: (record: CallRecord) => boolean) =>
+      new Promise((resolve) => awaited.set(id, (record) => holds(record) && resolve(record))),
+    admit: async (call: CallInput) => {
+      staged.push(call.correlation_id);
+      return { admitted: true, digest: call.digest, recent: 1 };
+    },
+  } as never as CallStore;
+  const refusals = async ({ limit }: { limit: string }) => void refused.push(limit);
+  const none = { controls: 0, replays: 0, replayedBytes: 0, streams: 0 };
+  const handler = createCallHandler({
+    calls,
+    runner: {
+      start: ({ agent, correlation_id: id }) =>
+        new Promise((_, reject) =>
+          atEngine.push({ agent, id, end: () => reject(new GateError('upstream_unreachable')) }),
+        ),
+    },
+    ledger: {} as never,
+    mode: 'enforce',
+    velocity: { limit: 0, windowMs: 60_000 },
+    callDeadlineMs,
+    upstreamTimeoutMs: 5_000,
+    ttlSecs: { auto: 120, standard: 600, strict: 1_800 },
+    maxInFlight: 1_000,
+    judgedAtOnce: { together, each, waiting },
+    limits: createAgentLimits({ limits: none, refusals, onLimited: () => undefined, now: Date.now }),
+    refusals,
+  });
+  const ask = (agent: string) => {
+    const caller = {
+      kind: 'agent' as const,
+      spiffe: `spiffe://gate.local/tenant/acme/agent/${agent}`,
+      callerId: agent,
+    };
+    const request = {
+      caller: { ...caller, fingerprint: 'ab', tenant: 'acme', agent },
+      mcp: { kind: 'tool', method: 'tools/call', tool: 'x', body: { jsonrpc: '2.0', id: 1, params: { name: 'x' } } },
+      contract: 'gate.server-execution/v1',
+      idempotencyId: randomUUID(),
+      callbackUrl: null,
+    } as never as ToolCallRequest;
+    return handler.handle(request, correlationIdOf(request)).then(
+      () => 'answered',
+      (error: unknown) => (error instanceof GateError ? error.code : String(error)),
+    );
+  };
+  return { ask, staged, atEngine, refused, handler, reaches };
+}
+const settled = async () => {
+  for (let turn = 0; turn < 5; turn += 1) await new Promise(setImmediate);
+};
+
+describe('a call whose answer the engine lost', () => {
+  it('is answered by its record where that has an end, and is a failure of the engine where it has none', async () => {
+    const { ask, atEngine, reaches } = proxy({});
+    const [judged, lost] = [ask('a'), ask('a')];
+    await settled();
+    reaches(atEngine[0]?.id ?? '', 'aborted');
+    for (const { end } of atEngine) end();
+    expect([await judged, await lost]).toEqual(['answered', 'upstream_unreachable']);
+  });
+});
+
+describe('a burst of one agent', () => {
+  it('waits in the proxy, with nothing stored, and another agent’s call goes to the engine at once', async () => {
+    const { ask, staged, atEngine, handler } = proxy({});
+    for (let n = 0; n < 50; n += 1) void ask('a');
+    void ask('b');
+    await settled();
+    expect(atEngine.map(({ agent }) => agent)).toEqual(['a', 'a', 'b']);
+    expect(staged).toHaveLength(3);
+    expect([handler.inFlight(), handler.waiting()]).toEqual([51, 48]);
+  });
+
+  it('goes on call by call: the next begins when one has its answer', async () => {
+    const { ask, atEngine } = proxy({ each: 1 });
+    const [first, second] = [ask('a'), ask('a')];
+    await settled();
+    atEngine[0]?.end();
+    expect(await first).toBe('upstream_unreachable');
+    await settled();
+    expect(atEngine).toHaveLength(2);
+    atEngine[1]?.end();
+    await second;
+  });
+
+  it.each(['parked', 'intended'])('a call that is %s holds no turn, however long it stays so', async (state) => {
+    const { ask, atEngine, reaches } = proxy({ each: 1 });
+    void ask('a');
+    void ask('a');
+    await settled();
+    reaches(atEngine[0]?.id ?? '', 'decided');
+    await settled();
+    expect(atEngine).toHaveLength(1);
+    reaches(atEngine[0]?.id ?? '', state);
+    await settled();
+    expect(atEngine).toHaveLength(2);
+  });
+
+  it('is refused at once where too many of its calls wait, with one row, and nothing of them is stored', async () => {
+    const { ask, staged, refused } = proxy({ each: 1, waiting: 2 });
+    for (let n = 0; n < 3; n += 1) void ask('a');
+    await settled();
+    expect(await ask('a')).toBe('rate_limited');
+    expect([refused, staged.length]).toEqual([['turns'], 1]);
+    void ask('b');
+    await settled();
+    expect(staged).toHaveLength(2);
+  });
+
+  it('is told so where a turn does not come in time: nothing of that call is stored or begins later', async () => {
+    const { ask, staged, atEngine } = proxy({ each: 1, callDeadlineMs: 10 });
+    const alive = setInterval(() => undefined, 1_000);
+    void ask('a');
+    await settled();
+    expect(await ask('a')).toBe('pipeline_unavailable');
+    clearInterval(alive);
+    atEngine[0]?.end();
+    await settled();
+    expect([staged.length, atEngine.length]).toEqual([1, 1]);
+  });
+});

@@ -1,0 +1,283 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+import { z } from 'zod';
+import type { Tier } from '../../contracts/call.js';
+import { jsonObject, type JsonObject } from '../../contracts/json.js';
+import type { PolicyInput } from '../../contracts/policy.js';
+import { createLivePolicies } from '../../adapters/policy/live-policies.js';
+import { loadPolicySet } from '../../adapters/policy/load-policy-set.js';
+import { opaCompiler } from '../../adapters/policy/opa-compiler.js';
+import { POLICY_LAYOUT, shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
+import { fileInTar } from '../../adapters/policy/tar-file.js';
+import { schemaPath, templateIndex } from '../../adapters/policy/template-files.js';
+import { callOf, caseFile, type PolicyCase } from '../../cli/policy-folder.js';
+import type { AddedRules, Watched } from '../../domain/policy/added-rules.js';
+import { type CompiledPolicy, instanceOf } from '../../domain/policy/compiled.js';
+import { headerOf } from '../../domain/policy/policy-header.js';
+import { parameterFault } from '../../domain/policy/parameters.js';
+import type { Judgement } from '../../domain/policy/policy-set.js';
+import { checkTemplates, templatesIn } from '../../scripts/build-templates.js';
+import { findOpa } from '../../stack/programs/find-program.js';
+
+declare const WebAssembly: { readonly compile: (bytes: Uint8Array) => Promise<object> };
+
+const directory = shippedPolicyDirectory();
+const { templates } = templateIndex.parse(
+  JSON.parse(readFileSync(join(directory, POLICY_LAYOUT.templateIndex), 'utf8')),
+);
+const mountOf = (file: string): string => file.replace(/\.rego$/, '');
+const all = templates.map((template) => {
+  const path = join(directory, POLICY_LAYOUT.templates, template.domain, template.name);
+  return { ...template, mount: mountOf(template.name), path, body: readFileSync(path, 'utf8') };
+});
+const casesOf = (path: string): readonly PolicyCase[] => caseFile.parse(parse(readFileSync(path, 'utf8')));
+const withCases = all.map((template) => ({ ...template, cases: casesOf(template.path.replace(/\.rego$/, '.yaml')) }));
+/** Calls that every rule has to let through. */
+const ordinary = z
+  .array(z.looseObject({ without: z.array(z.string()).optional(), input: z.record(z.string(), z.unknown()) }))
+  .parse(parse(readFileSync(join(directory, 'cases', 'ordinary-work.yaml'), 'utf8')))
+  .map(({ input, without = [] }) => {
+    const call = callOf({ input, classed: 'change' });
+    return Object.fromEntries(Object.entries(call).filter(([field]) => !without.includes(field))) as PolicyInput;
+  });
+
+const floor = await loadPolicySet({ directory });
+const GRAVITY: Readonly<Record<Tier, number>> = { green: 0, yellow: 1, red: 2 };
+const textsOf = ({ decision }: Judgement): readonly string[] => [...decision.reasons, ...decision.review_reasons];
+
+interface Alone {
+  readonly deny: readonly unknown[];
+  readonly review: readonly unknown[];
+}
+/** Every template in a package of its own: what it says by itself. */
+const entryOf = (mount: string): string => `gate/alone_entry/${mount}_rules`;
+const WATCHED = 'gate/alone_entry/watched';
+const DEFAULTS = 'gate/alone_entry/defaults';
+
+let opa: string;
+let folder: string;
+let together: AddedRules;
+let alone: CompiledPolicy;
+let defaultsOf: JsonObject;
+beforeAll(async () => {
+  opa = await findOpa({ onProgress: () => undefined });
+  const compiled = await opaCompiler({ find: () => Promise.resolve(opa), directory }).compile(all);
+  if (compiled.fault) throw new Error(JSON.stringify(compiled.fault));
+  const nothing = {
+    generation: async () => 0,
+    sets: async () => ({ generation: 0, sets: [] }),
+    module: async () => null,
+    pastSet: async () => null,
+  };
+  together = await createLivePolicies({ floor, store: nothing }).tried(compiled.wasm, {});
+  folder = mkdtempSync(join(tmpdir(), 'gate-templates-'));
+  alone = instanceOf(await WebAssembly.compile(builtAlone()), floor.material.data, 1_024);
+  defaultsOf = answerOf(alone.evaluate({}, DEFAULTS)) as JsonObject;
+}, 240_000);
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function builtAlone(): Uint8Array {
+  mkdirSync(join(folder, 'alone'));
+  for (const { mount, body } of all)
+    writeFileSync(
+      join(folder, 'alone', `${mount}.rego`),
+      `${body.replace('package gate.authz', `package gate.alone.${mount}`)}\ndeny contains "" if false\n\nreview contains "" if false\n\nwatches contains "" if false\n`,
+    );
+  const defaults = all
+    .filter(({ parameters_sha256: schema }) => schema !== null)
+    .map(({ mount }) => `"${mount}": data.gate.alone.${mount}.${mount}_defaults`);
+  writeFileSync(
+    join(folder, 'alone', 'entry.rego'),
+    `package gate.alone_entry
+
+import rego.v1
+
+${all.map(({ mount }) => `${mount}_rules := {"deny": data.gate.alone.${mount}.deny, "review": data.gate.alone.${mount}.review}`).join('\n\n')}
+
+watched := {name: true | some watches in [${all.map(({ mount }) => `data.gate.alone.${mount}.watches`).join(', ')}]; some name in watches}
+
+defaults := {${defaults.join(', ')}}
+`,
+  );
+  const library = join(directory, POLICY_LAYOUT.library);
+  const bundle = join(folder, 'bundle.tar.gz');
+  const entries = [...all.map(({ mount }) => entryOf(mount)), WATCHED, DEFAULTS].flatMap((entry) => [
+    '--entrypoint',
+    entry,
+  ]);
+  const rulesOnly = ['--capabilities', join(directory, POLICY_LAYOUT.capabilities), '--ignore', '*_test.rego'];
+  execFileSync(
+    opa,
+    ['build', '--target', 'wasm', ...entries, ...rulesOnly, '--output', bundle, library, join(folder, 'alone')],
+    { stdio: 'pipe', timeout: 120_000 },
+  );
+  return fileInTar(gunzipSync(readFileSync(bundle)), '/policy.wasm');
+}
+const answerOf = (evaluated: unknown): unknown => (evaluated as { result: unknown }[])[0]?.result;
+const names = new Map<string, Watched>();
+const watchedBy = (tool: string): Watched => {
+  const kept = names.get(tool) ?? (answerOf(alone.evaluate({ tool_type: tool }, WATCHED)) as Watched);
+  names.set(tool, kept);
+  return kept;
+};
+/** One template beside the floor, as a process would have it. */
+const only = (mount: string): AddedRules => ({
+  ...together,
+  watched: watchedBy,
+  judge: (input) => answerOf(alone.evaluate(input, entryOf(mount))) as Alone,
+});
+const judged = (call: object, added: AddedRules): Judgement => floor.judge(call as PolicyInput, undefined, added);
+
+describe('the catalogue', () => {
+  it('is listed as its files are; if this fails, run npm run policies', async () => {
+    expect((await templatesIn(directory)).templates).toEqual(templates);
+  });
+
+  it('passes the strict check, with the functions that rules may use, and its own tests', async () => {
+    await expect(checkTemplates({ directory, opa })).resolves.toBeUndefined();
+  }, 240_000);
+});
+
+describe.each(withCases.map((template) => [template.mount, template] as const))('template %s', (mount, template) => {
+  it('says in its header what it is for, and has names of its own alone', () => {
+    const { body } = template;
+    const said = (key: string) => new RegExp(`^# ${key}: \\S`, 'm').test(body.slice(0, body.indexOf('\npackage ')));
+    expect(
+      [
+        'Template',
+        'Domain',
+        'Severity',
+        'Frameworks',
+        'Tags',
+        'Tier',
+        'Tool surface',
+        'Summary',
+        'Purpose',
+        'Inputs',
+        'Edit',
+      ].filter((key) => !said(key)),
+    ).toEqual([]);
+    expect(body).toContain(`# Template: ${mount}\n`);
+    expect(headerOf(body).tool_surface.length).toBeGreaterThan(0);
+    const heads = [...body.matchAll(/^(?:default )?([a-z_][a-z0-9_]*)/gm)].map(([, name]) => name as string);
+    const shared = new Set(['package', 'import', 'deny', 'review', 'watches', 'else']);
+    expect(heads.filter((name) => !shared.has(name) && !name.startsWith(`${mount}_`))).toEqual([]);
+    const reasons = [...body.matchAll(/"((?:Violation|Review): [^"]*)/g)].map(([, text]) => text as string);
+    expect(reasons.filter((text) => !/^(?:Violation|Review): /.test(text) || !text.includes(`: ${mount}: `))).toEqual(
+      [],
+    );
+    const tiers = new Set([...body.matchAll(/^(deny|review) contains/gm)].map(([, kind]) => kind));
+    expect(template.tier).toBe(tiers.size === 2 ? 'mixed' : [...tiers][0]);
+  });
+
+  it('has the defaults that the schema of its parameters says', () => {
+    if (template.parameters_sha256 === null) return;
+    const schema = z
+      .looseObject({
+        title: z.string(),
+        additionalProperties: z.literal(false),
+        properties: z.record(z.string(), jsonObject),
+      })
+      .parse(JSON.parse(readFileSync(schemaPath(template.path), 'utf8')));
+    const defaults = Object.fromEntries(Object.entries(schema.properties).map(([name, of]) => [name, of['default']]));
+    expect(defaultsOf[mount]).toEqual(defaults);
+    expect(schema.title).toBe(mount);
+    expect(Object.values(schema.properties).filter(({ description }) => typeof description !== 'string')).toEqual([]);
+    expect(parameterFault(schema as JsonObject, defaults)).toBeNull();
+    expect(parameterFault(schema as JsonObject, { no_such_parameter: 1 })).not.toBeNull();
+  });
+
+  it('stops what its cases say and nothing else, alone and with every other', () => {
+    const wrong: unknown[] = [];
+    const said = new Set<string>();
+    for (const { description, expected, ...one } of template.cases) {
+      const call = callOf(one);
+      const [by, everywhere] = [judged(call, only(mount)), judged(call, together)];
+      const own = textsOf(by).filter((text) => text.includes(`: ${mount}: `));
+      for (const text of own) said.add(text);
+      const missing = (expected.reasons_mention ?? []).filter(
+        (part) => !textsOf(by).some((text) => text.includes(part)),
+      );
+      const lost = textsOf(by).filter((text) => !textsOf(everywhere).includes(text));
+      const stricter =
+        expected.tier === 'green' ? everywhere.tier !== 'green' : GRAVITY[everywhere.tier] < GRAVITY[by.tier];
+      if (
+        by.failed ||
+        everywhere.failed ||
+        by.tier !== expected.tier ||
+        own.length > 0 !== (expected.tier !== 'green') ||
+        missing.length > 0 ||
+        lost.length > 0 ||
+        stricter
+      )
+        wrong.push({
+          description,
+          expected,
+          alone: [by.tier, ...textsOf(by)],
+          together: [everywhere.tier, ...textsOf(everywhere)],
+        });
+    }
+    expect(wrong).toEqual([]);
+    const written = [...template.body.matchAll(/"((?:Violation|Review): [^"]+)/g)].map(([, text]) =>
+      (text as string).replace(/%.*$/s, '').trimEnd(),
+    );
+    expect(written.filter((text) => ![...said].some((one) => one.startsWith(text)))).toEqual([]);
+    const tiers = template.cases.map(({ expected: { tier } }) => tier);
+    expect(tiers.filter((tier) => tier === 'green').length).toBeGreaterThanOrEqual(2);
+    expect(tiers.some((tier) => tier !== 'green')).toBe(true);
+  });
+
+  it('stops it as well in another spelling of the tool, and with its arguments nested or packed', () => {
+    const through: unknown[] = [];
+    for (const { description, expected, input, classed } of template.cases) {
+      if (expected.tier === 'green') continue;
+      const { tool_type: tool = 'list_files', arguments: given = {} } = input as {
+        tool_type?: string;
+        arguments?: JsonObject;
+      };
+      const words = tool
+        .replaceAll(/([a-z])([A-Z])/g, '$1_$2')
+        .toLowerCase()
+        .split(/[_.-]/);
+      const camel = words
+        .map((word, at) => (at === 0 ? word : word.slice(0, 1).toUpperCase() + word.slice(1)))
+        .join('');
+      const spelt = [words.join('_').toUpperCase(), words.join('-'), `mcp__own__${tool}`, camel].map((tool_type) => ({
+        ...input,
+        tool_type,
+      }));
+      const shaped = [{ options: given }, { items: [given] }, { body: JSON.stringify(given) }].map((shape) => ({
+        ...input,
+        arguments: shape,
+      }));
+      for (const other of [...spelt, ...shaped]) {
+        const call = callOf({ input: other, classed });
+        const by = judged(call, only(mount));
+        if (!textsOf(by).some((text) => text.includes(`: ${mount}: `)))
+          through.push({ description, ...other, tier: by.tier });
+      }
+    }
+    expect(through).toEqual([]);
+  });
+});
+
+describe('with every template in force', () => {
+  it('ordinary work runs', () => {
+    const stopped = ordinary
+      .map((call) => ({ tool: call.tool_type, by: judged(call, together) }))
+      .filter(({ by }) => by.tier !== 'green');
+    expect(stopped.map(({ tool, by }) => [tool, ...textsOf(by)])).toEqual([]);
+  });
+
+  it('a call is judged by the floor as before', () => {
+    for (const call of ordinary) {
+      const [before, after] = [floor.judge(call), judged(call, together)];
+      expect(textsOf(after)).toEqual(expect.arrayContaining([...textsOf(before)]));
+    }
+  });
+});
