@@ -231,6 +231,7 @@ describe('several sets of added rules, beside the rules that ship', () => {
     bundle: { ...policies.bundle, hash_sha256: hash },
     material: null as never,
     slow: false,
+    watched: () => ({}),
     judge,
   });
   it('are each what they are alone, and one that fails denies for itself', () => {

@@ -14,6 +14,7 @@ import {
 import { knownText } from '../crypto/digest.js';
 import { errorText, GateError } from '../errors.js';
 import { type Checkpoint, TookTooLong, unlimited } from '../in-place.js';
+import type { createMoneyFacts } from '../money/read-money.js';
 import { Allowance } from '../shell/allowance.js';
 import type { ShellReader } from '../shell/read-shell.js';
 import type { SqlReader } from '../sql/read-sql.js';
@@ -148,10 +149,11 @@ const oneEgress = z.array(z.object({ result: egressRuling })).length(1);
 /** Limits on the number of cached names and on their total characters, because callers choose them. */
 const NAMES_KEPT = { max: 4_096, maxSize: 1_048_576 };
 
-/** What finds SQL and shell commands in the arguments of a call. */
+/** What finds SQL, shell commands and money in the arguments of a call. */
 export interface ArgumentReaders {
   readonly readSql: SqlReader;
   readonly readShell: ShellReader;
+  readonly readMoney: ReturnType<typeof createMoneyFacts>;
 }
 
 export const faultOf = (error: z.ZodError): string =>
@@ -161,7 +163,12 @@ export const faultOf = (error: z.ZodError): string =>
 declare const WebAssembly: { readonly Module: new (bytes: Uint8Array) => object };
 
 /** Creates a set from its parts. Evaluation is synchronous, so nothing else runs during one. */
-export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial & ArgumentReaders): PolicySet {
+export function createPolicySet({
+  readSql,
+  readShell,
+  readMoney,
+  ...parts
+}: PolicyMaterial & ArgumentReaders): PolicySet {
   const module = new WebAssembly.Module(parts.wasm);
   const instantiate = (): CompiledPolicy => instanceOf(module, parts.data, parts.maxMemoryPages);
   let instance: CompiledPolicy | null = instantiate();
@@ -193,6 +200,7 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
       names_say: says,
       sql: readSql(input.arguments, input.request_share, checkpoint),
       shell: readShell(input.arguments, new Allowance(input.arguments, checkpoint)),
+      money: readMoney(input.arguments, input.tool_type, checkpoint),
       // Asked of tools alone that run by their names.
       acts: says[input.tool_type]?.['plainly_reads'] ? readActs(input.arguments, input.tool_type) : [],
     };
