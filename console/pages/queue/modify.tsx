@@ -152,7 +152,8 @@ export function modifyShown(visit: Visit, row: PendingRequest, form: Form | null
 function Field({ leaf, at, typed }: { readonly leaf: Leaf; readonly at: number; readonly typed: string | undefined }) {
   const id = `value-${at}`;
   const not = notHere(leaf);
-  const now = typed ?? (isScalar(leaf.value) && leaf.value !== null ? String(leaf.value) : '');
+  const now =
+    typed === undefined ? (isScalar(leaf.value) && leaf.value !== null ? String(leaf.value) : '') : lines(typed);
   return (
     <p class="field">
       <label for={id}>
