@@ -111,6 +111,8 @@ export interface Shown {
   readonly notice?: Notice | null;
   /** The answer's status when it is not 200. */
   readonly status?: number;
+  /** Answers a form and is gone back to: its browser keeps it until somebody signs out, as it would have to send the form again. */
+  readonly keptForBack?: boolean;
 }
 
 /** A page: what it shows at its path, to whom. `show` asks the services and survives those that are away (`settled`). */

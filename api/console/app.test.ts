@@ -365,7 +365,8 @@ describe('the form /logout', () => {
   const stands = async () => (await browser.get('/auth/me')).status === 200;
 
   it('ends the session, so that the refusals below refuse something', async () => {
-    expect(await browser.post('/logout')).toMatchObject({ status: 303, headers: { location: '/login' } });
+    const headers = { location: '/login', 'clear-site-data': '"cache"' };
+    expect(await browser.post('/logout')).toMatchObject({ status: 303, headers });
     expect(await stands()).toBe(false);
   });
 

@@ -108,6 +108,7 @@ export function modifyShown(visit: Visit, row: PendingRequest, form: Form | null
   const query = queueQuery(form === null ? visit : inList(visit, form));
   return {
     title: `Change ${toolOf(row)}`,
+    keptForBack: form !== null,
     body: (
       <section class="modify">
         <h1>
@@ -194,6 +195,7 @@ function previewShown(
   const changed = new Map(replacements.map(({ path, value }) => [JSON.stringify(path), value]));
   return {
     title: `Change ${toolOf(row)}?`,
+    keptForBack: true,
     body: (
       <section class="modify">
         <h1>
