@@ -172,6 +172,8 @@ export function createConsoleService(options: ConsoleOptions): Service {
       await sessions.end(entered.session.id);
     }
     const to = entered === null ? '/login' : (signIn.leave?.address() ?? '/login');
+    // What the browser keeps of this console, to go back to.
+    void reply.header('Clear-Site-Data', '"cache"');
     return people.forget(reply).redirect(to, 303);
   });
 
