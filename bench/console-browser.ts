@@ -184,8 +184,9 @@ const FRAMES_AT_REST = `new Promise((done) => {
   requestAnimationFrame(frame);
 })`;
 
-/** Runs in the page: by one step in each frame until `isOver`. */
+/** Runs in the page: the list by one step in each frame until `isOver`. */
 const SCROLL = `(step, isOver, rows) => new Promise((done) => {
+  const list = document.querySelector('.list');
   const frames = [];
   const begun = performance.now();
   let last = begun;
@@ -193,7 +194,7 @@ const SCROLL = `(step, isOver, rows) => new Promise((done) => {
     frames.push(now - last);
     last = now;
     if (isOver(now - begun)) return done({ frames: frames.slice(2), rows: rows(), tookMs: now - begun });
-    scrollBy(0, step);
+    list.scrollBy(0, step);
     requestAnimationFrame(frame);
   };
   requestAnimationFrame(frame);
@@ -207,9 +208,10 @@ const SCROLL_TO_END = `(pending, limitMs) => {
   };
   new MutationObserver(look).observe(document.querySelector('[data-rows]'), { childList: true });
   look();
-  const atEnd = () => scrollY + innerHeight >= document.documentElement.scrollHeight - 2;
+  const list = document.querySelector('.list');
+  const atEnd = () => list.scrollTop + list.clientHeight >= list.scrollHeight - 2;
   return (${SCROLL})(${SCROLLED_PX}, (ms) => (seen.size >= pending && atEnd()) || ms > limitMs, () => seen.size);
 }`;
 
 const SCROLL_BACK = `(limitMs) =>
-  (${SCROLL})(-${SCROLLED_PX}, (ms) => scrollY <= 0 || ms > limitMs, () => document.querySelectorAll('[data-row]').length)`;
+  (${SCROLL})(-${SCROLLED_PX}, (ms) => document.querySelector('.list').scrollTop <= 0 || ms > limitMs, () => document.querySelectorAll('[data-row]').length)`;

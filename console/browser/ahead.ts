@@ -10,6 +10,9 @@ export interface Held {
 /** Beside the call that is shown: what `j` opens, what it opens then, and what `k` does. */
 const BESIDE = [1, 2, -1] as const;
 
+/** How long a call may take to come: less than the page around it would. */
+export const OPENS_WITHIN_MS = 5_000;
+
 const held = new Map<string, Held>();
 const coming = new Map<string, Promise<Held | Exclude<Came, 'here'> | 'same'>>();
 
@@ -54,7 +57,7 @@ async function fetchBeside(): Promise<void> {
 function asked(href: string): Promise<Held | Exclude<Came, 'here'> | 'same'> {
   const known = coming.get(href);
   if (known) return known;
-  const asking = callPart(href, null, 'low').then((came) => {
+  const asking = callPart(href, null, { priority: 'low', signal: AbortSignal.timeout(OPENS_WITHIN_MS) }).then((came) => {
     coming.delete(href);
     if (typeof came !== 'string') held.set(href, came);
     return came;
@@ -121,4 +124,19 @@ export function placeOf(row: Element): number {
   for (let list = row.closest('.rows')?.previousElementSibling; list; list = list.previousElementSibling)
     for (const few of list.children) place += few.childElementCount;
   return place;
+}
+
+/** Marks the row of a call as the chosen one, and brings it into sight where the list scrolls by itself. */
+export function choose(call: string | undefined): void {
+  chosenRow()?.querySelector(':scope > a')?.removeAttribute('aria-current');
+  const row = call === undefined ? null : document.querySelector<HTMLElement>(`[data-row="${CSS.escape(call)}"]`);
+  row?.querySelector(':scope > a')?.setAttribute('aria-current', 'true');
+  const list = row?.closest<HTMLElement>('.list');
+  if (!row || !list || getComputedStyle(list).overflowY !== 'auto') return;
+  // Not `scrollIntoView`, which moves the call beside it as well.
+  const [at, seen] = [row.getBoundingClientRect(), list.getBoundingClientRect()];
+  const acts = list.querySelector('.ticked .bulk-acts')?.getBoundingClientRect().height ?? 0;
+  const [top, bottom] = [Math.max(seen.top, 0), Math.min(seen.bottom, innerHeight) - acts];
+  if (at.top < top) list.scrollTop -= top - at.top;
+  else if (at.bottom > bottom) list.scrollTop += at.bottom - bottom;
 }

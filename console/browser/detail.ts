@@ -1,5 +1,8 @@
+import { ENDED } from './heard.js';
+
 export const TYPED_STAYS =
   'The call you look at was decided or ended meanwhile: load the page to see how. What you typed is still here.';
+export const ENDED_MEANWHILE = 'The call was decided or ended meanwhile: it shows how. Nothing of yours was sent.';
 
 /** Says how live the page is, and what of it is old; nothing where nothing is. */
 export function say(text: string): void {
@@ -26,9 +29,11 @@ export function renewed(root: HTMLElement, fresh: Document): 'open' | 'over' | '
   // A page that only lost its service keeps what it shows.
   if (id !== undefined && id !== freshId) return 'other';
   const fields = [...shown.querySelectorAll<HTMLInputElement>('input:not([type="hidden"])')];
+  if (shown.querySelector('.decide')) document.dispatchEvent(new Event(ENDED));
   if (fields.some(({ value }) => value !== '')) return 'typed';
   // Another one is being opened.
   next.inert = shown.inert;
+  next.ariaBusy = shown.ariaBusy;
   shown.replaceWith(next);
   const self = fresh.querySelector<HTMLElement>('[data-live]')?.dataset['self'];
   if (self !== undefined) root.dataset['self'] = self;

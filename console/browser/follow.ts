@@ -1,7 +1,7 @@
 const LONGEST_WAIT_MS = 15_000;
 
 /** What came of asking the server for the page again. */
-export type Came = 'here' | 'away' | 'signed out';
+export type Came = 'here' | 'away' | 'signed out' | 'someone else';
 
 /** What the window that listens tells the others of the same stream. */
 type Told = 'came' | 'opened' | 'lost' | 'refused';
@@ -136,13 +136,20 @@ export function follow({
   connect(true);
 }
 
+/** What came instead of a page. */
+type Instead = Exclude<Came, 'here'>;
+
 /** The page as the server makes it now, or why there is none. */
-export async function pageAgain(
-  address: string,
-  say: (words: string) => void,
-): Promise<Document | Exclude<Came, 'here'>> {
+export async function pageAgain(address: string, say: (words: string) => void): Promise<Document | Instead> {
   const came = await asked(address, {});
   if (came === 'signed out') say('You are signed out. Load the page again to sign in.');
+  if (came === 'someone else') say('Somebody signed in anew in this browser. Load the page again to go on as who that is.');
+  return came === 'same' ? 'away' : typeof came === 'string' ? came : came.page;
+}
+
+/** More rows of the list, without the call beside it. */
+export async function rowsPart(href: string): Promise<Document | Instead> {
+  const came = await asked(partOf(href, 'rows'), {});
   return came === 'same' ? 'away' : typeof came === 'string' ? came : came.page;
 }
 
@@ -150,23 +157,42 @@ export async function pageAgain(
 export function callPart(
   href: string,
   tag: string | null,
-  priority: RequestPriority = 'auto',
-): Promise<{ readonly page: Document; readonly tag: string } | Exclude<Came, 'here'> | 'same'> {
-  const address = new URL(href, location.href);
+  how: Pick<RequestInit, 'priority' | 'signal'> = {},
+): Promise<{ readonly page: Document; readonly tag: string } | Instead | 'same'> {
   // The list beside the call stays as it is.
-  address.searchParams.set('part', 'detail');
-  return asked(address.href, tag === null ? {} : { 'if-none-match': tag }, priority);
+  return asked(partOf(href, 'detail'), tag === null ? {} : { 'if-none-match': tag }, how);
 }
 
-async function asked(address: string, headers: Readonly<Record<string, string>>, priority: RequestPriority = 'auto') {
+function partOf(href: string, part: string): string {
+  const address = new URL(href, location.href);
+  address.searchParams.set('part', part);
+  return address.href;
+}
+
+/**
+ * Asks as a browser does that comes to the page. What was made for another person or session than the page that is shown is none of it: it would
+ * be decided on as somebody whom the page does not name.
+ */
+async function asked(
+  address: string,
+  headers: Readonly<Record<string, string>>,
+  how: Pick<RequestInit, 'priority' | 'signal'> = {},
+) {
   try {
-    const answer = await fetch(address, { headers: { accept: 'text/html', ...headers }, priority });
+    const answer = await fetch(address, { headers: { accept: 'text/html', ...headers }, ...how });
     if (answer.status === 304) return 'same';
     if (new URL(answer.url).pathname === '/login') return 'signed out';
     if (!answer.ok && answer.status !== 404) return 'away';
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    if (madeFor(page) !== madeFor(document)) return 'someone else';
     return { page, tag: answer.headers.get('etag') ?? '' };
   } catch {
     return 'away';
   }
+}
+
+/** Whom a page names at its top, and the session of its forms. */
+function madeFor(page: Document): string {
+  const who = page.querySelector('.top .who');
+  return `${who?.querySelector('span')?.textContent ?? ''} ${who?.querySelector<HTMLInputElement>('[name="csrf"]')?.value ?? ''}`;
 }

@@ -1,6 +1,9 @@
 import { chosenRow, rowBeside } from './ahead.js';
-import { OPENED } from './heard.js';
+import { dialogOf } from './dialogs.js';
+import { OPENED, STAYED } from './heard.js';
 import { leave, openCall, stay, whatIsAwaited } from './opening.js';
+import { askToApprove } from './question.js';
+import { isOnItsWay, tellOnItsWay } from './sending.js';
 
 const HELP: readonly (readonly [string, string])[] = [
   ['j, k', 'next, previous call'],
@@ -50,12 +53,16 @@ export function keysSwitch(): void {
 /** Until when a key goes to a page, after `g`. */
 let goingUntil = 0;
 
+/** Keys that were pressed while a call is being opened. */
+let waiting: readonly string[] = [];
+/** Somebody pressed what acts on a call that nobody has seen yet, nor will before another one: from there on nothing is heard. */
+let areDropped = false;
+
 /**
  * The keys of the queue. No key decides by itself: each opens what then has to be sent. While another call is being opened they wait for it,
- * and act on it alone; while another page comes nothing hears them.
+ * and act on it alone; while another page comes, or the answer to a form, nothing hears them.
  */
 export function keys(): void {
-  const waiting: string[] = [];
   document.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector('dialog[open]')) return;
     if (typing(event.target)) {
@@ -64,27 +71,41 @@ export function keys(): void {
     }
     if (areOff()) return;
     const awaited = whatIsAwaited();
+    if (event.key === 'Escape') return awaited === null ? undefined : stay();
+    // Tab and arrows change nothing.
+    if (event.key.length > 1 && (event.key !== 'Enter' || awaited === null)) return;
+    if (isOnItsWay()) {
+      if (!(event.key in ACTS)) return;
+      event.preventDefault();
+      return tellOnItsWay();
+    }
+    // A key that is held moves on as fast as calls are shown; nothing of it is done later, and nothing else is done twice.
+    if (event.repeat && (awaited !== null || !(event.key in STEPS))) return event.preventDefault();
     if (awaited === null) {
       if (heard(event.key)) event.preventDefault();
       return;
     }
-    if (event.key === 'Escape') {
-      waiting.length = 0;
-      return stay();
-    }
-    // Tab and arrows change nothing.
-    if (event.key.length > 1 && event.key !== 'Enter') return;
     event.preventDefault();
-    if (awaited === 'call') waiting.push(event.key);
+    if (awaited === 'call') wait(event.key);
   });
+  const forget = () => {
+    waiting = [];
+    areDropped = false;
+  };
+  document.addEventListener(STAYED, forget);
   document.addEventListener(OPENED, () => {
-    const pressed = waiting.splice(0);
+    const pressed = waiting;
+    forget();
     // Whoever went into a field meanwhile means that.
-    if (!typing(document.activeElement)) waiting.push(...pressedAgain(pressed));
+    if (!typing(document.activeElement)) waiting = pressedAgain(pressed);
   });
-  addEventListener('pageshow', ({ persisted }) => {
-    if (persisted) waiting.length = 0;
-  });
+}
+
+/** What a key waits for is the call that comes next; what acts on one behind that is dropped, because nobody saw which that will be. */
+function wait(key: string): void {
+  const isText = waiting.includes('d') || waiting.includes('/');
+  areDropped ||= !isText && !(key in STEPS) && waiting.some((before) => before in STEPS);
+  if (!areDropped) waiting = [...waiting, key];
 }
 
 /** Does what a key stands for; `false` where it stands for nothing. */
@@ -108,23 +129,31 @@ function heard(key: string): boolean {
  * nobody decides about a call that was not shown yet. Returns those that wait for yet another call.
  */
 function pressedAgain(pressed: readonly string[]): readonly string[] {
-  for (const [at, key] of pressed.entries()) {
+  for (let at = 0; at < pressed.length; at += 1) {
     if (whatIsAwaited() === 'call') return pressed.slice(at);
+    const key = pressed[at] ?? '';
     const field = document.activeElement;
     if (key === 'Enter' || document.querySelector('dialog[open]')) return [];
     if (typing(field) && field instanceof HTMLInputElement) {
       field.setRangeText(key, field.value.length, field.value.length, 'end');
       field.dispatchEvent(new Event('input', { bubbles: true }));
+    } else if (key in STEPS) {
+      // All that follow each other are one step.
+      let by = 0;
+      while (at < pressed.length && (pressed[at] ?? '') in STEPS) by += STEPS[pressed[at++] ?? ''] ?? 0;
+      at -= 1;
+      move(by);
     } else heard(key);
   }
   return [];
 }
 
+const STEPS: Readonly<Record<string, 1 | -1>> = { j: 1, k: -1 };
 const ACTS: Readonly<Record<string, () => void>> = {
   j: () => move(1),
   k: () => move(-1),
   '/': () => document.querySelector<HTMLInputElement>('[data-search]')?.focus(),
-  a: approve,
+  a: askToApprove,
   d: () => document.querySelector<HTMLInputElement>('.decide input[name="reason"]')?.focus(),
   m: () => {
     const link = document.querySelector<HTMLAnchorElement>('a[data-decide="m"]');
@@ -134,10 +163,12 @@ const ACTS: Readonly<Record<string, () => void>> = {
   '?': help,
 };
 
-/** Opens the next row of the list, from the chosen one, or from where it stood before it was decided. */
-function move(by: 1 | -1): void {
-  const next = rowBeside(by);
-  if (next) void openCall(next.href);
+/** Opens the row so many further in the list, or its last one on that way; from the chosen one, or from where it stood before it was decided. */
+function move(by: number): void {
+  for (let step = by; step !== 0; step -= Math.sign(by)) {
+    const row = rowBeside(step);
+    if (row) return void openCall(row.href);
+  }
 }
 
 /** Ticks the chosen call in the list, or takes the tick away. */
@@ -145,33 +176,8 @@ function tick(): void {
   chosenRow()?.querySelector<HTMLInputElement>('input[type="checkbox"]')?.click();
 }
 
-function approve(): void {
-  const button = document.querySelector<HTMLButtonElement>('button[data-decide="a"]');
-  if (!button || button.disabled) return;
-  const what = document.querySelector('[data-review] h2')?.textContent ?? '';
-  const dialog = opened(`Approve? ${what}`);
-  // What it does stands in the question too: on a small window the question covers the call.
-  const predicted = document.querySelector('[data-predicted]')?.cloneNode(true);
-  if (predicted) dialog.append(predicted);
-  const folded = document.querySelector('[data-folded]')?.cloneNode(true);
-  if (folded) dialog.append(folded);
-  const yes = document.createElement('button');
-  yes.className = 'act';
-  yes.textContent = button.textContent;
-  yes.addEventListener('click', () => {
-    dialog.close();
-    button.form?.requestSubmit(button);
-  });
-  const no = document.createElement('button');
-  no.textContent = 'Not now';
-  no.addEventListener('click', () => dialog.close());
-  dialog.append(yes, ' ', no);
-  // What acts is never where the focus begins.
-  no.focus();
-}
-
 function help(): void {
-  const dialog = opened('Keys');
+  const dialog = dialogOf('Keys');
   const list = document.createElement('dl');
   const pages = [...document.querySelectorAll<HTMLAnchorElement>('nav a[data-go]')].map(
     ({ dataset, textContent }) => [`g ${dataset['go'] ?? ''}`, `go to: ${textContent}`] as const,
@@ -187,21 +193,4 @@ function help(): void {
   off.href = '/me';
   off.textContent = 'Switch these keys off';
   dialog.append(list, off);
-}
-
-/** A dialog that gives the focus back when it closes. */
-function opened(title: string): HTMLDialogElement {
-  const before = document.activeElement;
-  const dialog = document.createElement('dialog');
-  const heading = document.createElement('h2');
-  heading.textContent = title;
-  dialog.append(heading);
-  dialog.setAttribute('aria-label', title);
-  dialog.addEventListener('close', () => {
-    dialog.remove();
-    if (before instanceof HTMLElement) before.focus();
-  });
-  document.body.append(dialog);
-  dialog.showModal();
-  return dialog;
 }

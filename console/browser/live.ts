@@ -1,6 +1,7 @@
 import { type Came, follow, pageAgain } from './follow.js';
-import { renewed, say, TYPED_STAYS } from './detail.js';
+import { ENDED_MEANWHILE, renewed, say, TYPED_STAYS } from './detail.js';
 import { CAME, OPENED } from './heard.js';
+import { whatIsAwaited } from './opening.js';
 import { markTicked } from './ticked.js';
 
 const TICKED = '[data-row] input[type="checkbox"]:checked';
@@ -16,7 +17,8 @@ export function liveList(): void {
   const address = root?.dataset['live'];
   if (!root || !address) return;
   document.addEventListener(OPENED, () => {
-    if (document.querySelector('[data-live-status]')?.textContent === TYPED_STAYS) say('');
+    const said = document.querySelector('[data-live-status]')?.textContent;
+    if (said === TYPED_STAYS || said === ENDED_MEANWHILE) say('');
   });
   follow({
     address,
@@ -45,7 +47,9 @@ async function refresh(root: HTMLElement): Promise<Came> {
   const here = document.querySelector('.list h1');
   if (count && here) here.replaceWith(count);
   document.title = fresh.title;
-  say(renewed(root, fresh) === 'typed' ? TYPED_STAYS : list);
+  const was = renewed(root, fresh);
+  // What is awaited is said there.
+  if (whatIsAwaited() === null) say(was === 'typed' ? TYPED_STAYS : list);
   return 'here';
 }
 
@@ -59,8 +63,13 @@ function replace(selector: string, fresh: Document): boolean {
   for (const box of next.querySelectorAll<HTMLInputElement>('[data-row] input[type="checkbox"]'))
     box.checked = ticked.has(box.value);
   markTicked(next.querySelector('form'));
+  // Where somebody scrolled to stays where it is.
+  const list = shown.closest('.list');
+  const place = list?.scrollTop ?? 0;
   shown.replaceWith(next);
+  if (list) list.scrollTop = place;
   document.dispatchEvent(new Event(CAME));
-  if (focused !== undefined) next.querySelector<HTMLElement>(`[data-row="${CSS.escape(focused)}"] > a`)?.focus();
+  if (focused !== undefined)
+    next.querySelector<HTMLElement>(`[data-row="${CSS.escape(focused)}"] > a`)?.focus({ preventScroll: true });
   return true;
 }

@@ -1,3 +1,4 @@
+import { rowsPart } from './follow.js';
 import { CAME } from './heard.js';
 
 /**
@@ -20,7 +21,8 @@ export function moreRows(): void {
         document.dispatchEvent(new Event(CAME));
       });
     },
-    { rootMargin: BEFORE_THE_END },
+    // The list scrolls by itself where there is room beside it, and with the page where there is none.
+    { rootMargin: BEFORE_THE_END, scrollMargin: BEFORE_THE_END },
   );
   const watch = () => {
     near.disconnect();
@@ -33,14 +35,10 @@ export function moreRows(): void {
 }
 
 async function next(link: HTMLAnchorElement): Promise<void> {
-  const address = new URL(link.href);
-  // The call beside the list stays as it is.
-  address.searchParams.set('part', 'rows');
-  const answer = await fetch(address, { headers: { accept: 'text/html' } }).catch(() => null);
+  const fresh = await rowsPart(link.href);
   const rows = document.querySelector('[data-rows]');
   const end = document.querySelector('[data-next]');
-  if (!answer?.ok || !rows || !end) return link.removeAttribute('rel');
-  const fresh = new DOMParser().parseFromString(await answer.text(), 'text/html');
+  if (typeof fresh === 'string' || !rows || !end) return link.removeAttribute('rel');
   const come = fresh.querySelector('[data-rows]');
   const after = fresh.querySelector('[data-next]');
   if (!come || !after) return link.removeAttribute('rel');

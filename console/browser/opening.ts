@@ -1,8 +1,9 @@
-import { chosenRow, placeOf, taken } from './ahead.js';
-import { renewed, say, TYPED_STAYS } from './detail.js';
+import { choose, OPENS_WITHIN_MS, placeOf, taken } from './ahead.js';
+import { say } from './detail.js';
 import { callPart } from './follow.js';
-import { OPENED } from './heard.js';
-import { isOnItsWay } from './sending.js';
+import { CAME, OPENED, STAYED } from './heard.js';
+import { isOnItsWay, tellOnItsWay } from './sending.js';
+import { makeSure, putBroken } from './sure.js';
 
 interface Kept {
   /** The address of the call that was shown. */
@@ -11,12 +12,16 @@ interface Kept {
   readonly isOne: boolean;
 }
 
+const NOTICED_MS = 200;
+const NOT_COME = 'The call did not come: Gate does not answer. The one before it is still shown.';
+
 /** What is awaited: a call that is being opened beside the list, or another page. Meanwhile nobody acts on the call that is left. */
-let awaited: 'call' | 'page' | null = null;
+let awaited: { readonly what: 'call' | 'page'; readonly call: string | undefined; readonly noticed: number } | null =
+  null;
 /** Counts what was asked for, so that only the last one is shown. */
 let asked = 0;
 
-export const whatIsAwaited = (): 'call' | 'page' | null => awaited;
+export const whatIsAwaited = (): 'call' | 'page' | null => awaited?.what ?? null;
 
 /** Rows of the list open beside it, also backwards and forwards in the browser's history. Without this their links do so. */
 export function openInPlace(): void {
@@ -36,20 +41,33 @@ export function openInPlace(): void {
   addEventListener('pageshow', ({ persisted }) => {
     if (persisted) stay();
   });
+  // A list that came anew has the call chosen that is left.
+  document.addEventListener(CAME, () => {
+    if (awaited?.what === 'call') choose(awaited.call);
+  });
+  choose(shownCall());
 }
 
-/** Shows a call in the place of the shown one: at once where it is held, and where it cannot be had by going to its page. */
+/**
+ * Shows a call in the place of the shown one: at once where it is held. Where it does not come the shown one stays, and where this page cannot
+ * show it, its own page does.
+ */
 export async function openCall(href: string, back?: Kept): Promise<void> {
   const root = document.querySelector<HTMLElement>('[data-live][data-self]');
+  // The answer to what was sent takes the place of this page: to go now would throw it away.
+  if (isOnItsWay()) {
+    tellOnItsWay();
+    return addressed(root);
+  }
   const go = () => leave(() => (back ? location.reload() : location.assign(href)));
-  // What answers a form will be shown in the place of this page.
-  if (!root?.querySelector('.detail') || isOnItsWay()) return go();
+  if (!root?.querySelector('.detail')) return go();
   asked += 1;
   const mine = asked;
   for (const dialog of document.querySelectorAll<HTMLDialogElement>('dialog[open]')) dialog.close();
+  const limit = AbortSignal.timeout(OPENS_WITHIN_MS);
   let held = taken(href);
   if (held instanceof Promise) {
-    holdFor('call');
+    holdFor('call', href);
     held = await held;
     if (mine !== asked) return;
   }
@@ -57,10 +75,15 @@ export async function openCall(href: string, back?: Kept): Promise<void> {
     if (!shows(root, held.page, href, back)) return go();
     return makeSure(root, href, held.tag);
   }
-  holdFor('call');
-  const came = await callPart(href, null);
+  holdFor('call', href);
+  const came = await callPart(href, null, { signal: limit });
   if (mine !== asked) return;
-  if (typeof came === 'string' || !shows(root, came.page, href, back)) return go();
+  if (typeof came !== 'string' && shows(root, came.page, href, back)) return;
+  const away = typeof came === 'string' ? null : came.page.querySelector('.detail > .notice.bad');
+  if (isOnItsWay()) return stay();
+  if (came !== 'away' && !away) return go();
+  stay();
+  say(away?.textContent ?? NOT_COME);
 }
 
 /** Puts what came of a call in the place of the shown one; `false` where it is about another one, or nothing is shown here any more. */
@@ -70,75 +93,76 @@ function shows(root: HTMLElement, page: Document, href: string, back: Kept | und
   if (!come || id === undefined || new URL(href).pathname !== `/hil/${id}` || isOnItsWay()) return false;
   const self = come.dataset['self'] ?? href;
   if (!back) {
+    addressed(root);
     const left: Kept = { call: root.dataset['self'] ?? '', isOne: root.classList.contains('one') };
-    if (root.querySelector('[data-review]')) history.replaceState(left, '');
+    const before = shownCall();
+    // A form that was refused left its own address, where nothing is to be had.
+    const isForms = location.pathname.startsWith(`/hil/${before}/`);
+    if (before !== undefined) history.replaceState(left, '', isForms ? left.call : undefined);
     history.pushState({ call: self, isOne: true } satisfies Kept, '', href);
   }
   root.dataset['self'] = self;
   root.classList.toggle('one', back?.isOne ?? true);
   document.title = page.title;
   put(root, come, id);
-  stay();
+  settle();
   document.dispatchEvent(new Event(OPENED));
   return true;
 }
 
-/** Whether the shown call, which was held before, still is as it is shown: while that is asked nothing of it is sent. */
-let unsure: Promise<boolean> | null = null;
-
-function makeSure(root: HTMLElement, href: string, tag: string): void {
-  const mine = asked;
-  const asking = callPart(href, tag)
-    .then((came) => {
-      // Where nobody answers, or nobody is signed in any more, whoever sends something is told so.
-      if (typeof came === 'string' || mine !== asked) return true;
-      putBroken(root, came.page);
-      const was = renewed(root, came.page);
-      if (was === 'typed') say(TYPED_STAYS);
-      return was === 'open';
-    })
-    .finally(() => {
-      if (unsure === asking) unsure = null;
-    });
-  unsure = asking;
-}
-
-/** A decision about a call that was held waits until it is known that the call still is so; where it is not, nothing is sent. */
-export function sendWhatIsSure(): void {
-  document.addEventListener(
-    'submit',
-    (event) => {
-      const { target: form, submitter } = event;
-      if (unsure === null || !(form instanceof HTMLFormElement) || !form.closest('.decide')) return;
-      event.preventDefault();
-      event.stopImmediatePropagation();
-      void unsure.then((isSure) => {
-        if (isSure && form.isConnected) form.requestSubmit(submitter);
-      });
-    },
-    { capture: true },
-  );
-}
-
 /** Goes to another page; until it is there no key acts on this one. */
 export function leave(go: () => void): void {
+  if (isOnItsWay()) return tellOnItsWay();
   asked += 1;
   holdFor('page');
   go();
 }
 
-/** Nothing is awaited any more. */
+/** Nothing is awaited any more, and the shown call stays. */
 export function stay(): void {
-  asked += 1;
-  awaited = null;
-  const shown = document.querySelector<HTMLElement>('.detail');
-  if (shown) shown.inert = false;
+  settle();
+  choose(shownCall());
+  addressed(document.querySelector<HTMLElement>('[data-live][data-self]'));
+  document.dispatchEvent(new Event(STAYED));
 }
 
-function holdFor(what: 'call' | 'page'): void {
-  awaited = what;
+function settle(): void {
+  asked += 1;
+  clearTimeout(awaited?.noticed);
+  awaited = null;
+  const shown = document.querySelector<HTMLElement>('.detail');
+  if (!shown) return;
+  shown.inert = false;
+  if (shown.ariaBusy === null) return;
+  shown.ariaBusy = null;
+  say('');
+}
+
+/** Until it is there nobody acts on what is left; and where that takes longer than anybody notices, the page says so. */
+function holdFor(what: 'call' | 'page', href?: string): void {
+  const call = href === undefined ? undefined : new URL(href).pathname.split('/')[2];
+  if (awaited?.what === 'call' && awaited.call === call) return;
+  clearTimeout(awaited?.noticed);
   const shown = document.querySelector<HTMLElement>('.detail');
   if (shown) shown.inert = true;
+  if (what === 'call') choose(call);
+  const notice = () => {
+    const left = document.querySelector<HTMLElement>('.detail');
+    if (left) left.ariaBusy = 'true';
+    say(what === 'call' ? 'Opening the call…' : 'Opening the page…');
+  };
+  awaited = { what, call, noticed: window.setTimeout(notice, NOTICED_MS) };
+}
+
+const shownCall = (): string | undefined =>
+  document.querySelector<HTMLElement>('.detail [data-review]')?.dataset['review'];
+
+/** Where somebody went back or forward to a call that is not shown, the address is that of the shown one again. */
+function addressed(root: HTMLElement | null): void {
+  const kept = history.state as Partial<Kept> | null;
+  const self = root?.dataset['self'];
+  if (self === undefined || typeof kept?.call !== 'string' || kept.call === self) return;
+  history.replaceState({ call: self, isOne: root?.classList.contains('one') ?? true } satisfies Kept, '', self);
 }
 
 /** Puts what came in its place: nothing that was said of the other call or typed about it stays. */
@@ -146,25 +170,19 @@ function put(root: HTMLElement, come: HTMLElement, id: string): void {
   const shown = root.querySelector<HTMLElement>('.detail');
   const next = come.querySelector<HTMLElement>('.detail');
   if (!shown || !next) return;
+  const wasBusy = shown.ariaBusy;
   const wasInList = document.activeElement?.closest('[data-row]') != null;
   document.querySelector('main > .notice')?.remove();
   putBroken(root, come);
+  next.ariaBusy = wasBusy;
   shown.replaceWith(next);
-  chosenRow()?.querySelector(':scope > a')?.removeAttribute('aria-current');
-  const row = root.querySelector<HTMLAnchorElement>(`[data-row="${CSS.escape(id)}"] > a`);
-  row?.setAttribute('aria-current', 'true');
+  choose(id);
+  const row = root.querySelector<HTMLElement>(`[data-row="${CSS.escape(id)}"]`);
   const list = root.querySelector<HTMLElement>('[data-rows]');
   // From where the keys go on when it is decided.
-  if (row?.parentElement && list) list.dataset['place'] = String(placeOf(row.parentElement));
+  if (row && list) list.dataset['place'] = String(placeOf(row));
   if (next.getBoundingClientRect().top < 0) scrollTo(0, 0);
   next.tabIndex = -1;
-  if (wasInList && row) row.focus({ preventScroll: true });
+  if (wasInList && row) row.querySelector<HTMLElement>(':scope > a')?.focus({ preventScroll: true });
   else if (!document.activeElement || document.activeElement === document.body) next.focus({ preventScroll: true });
-}
-
-/** Says that the chain does not hold where that is so now. */
-function putBroken(root: HTMLElement, come: ParentNode): void {
-  root.querySelector('.broken')?.remove();
-  const broken = come.querySelector('.broken');
-  if (broken) root.querySelector('.list')?.before(broken);
 }

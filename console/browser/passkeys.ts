@@ -4,6 +4,7 @@ import {
   startAuthentication,
   startRegistration,
 } from '@simplewebauthn/browser';
+import { beginsItsWay, endsItsWay } from './sending.js';
 
 /** Asks the console for one step of a ceremony. Throws what it says of a refusal. */
 async function ask<Answer>(path: string, csrf: string | null, body: unknown): Promise<Answer> {
@@ -175,13 +176,16 @@ export function signedForms(): void {
     if (challenge === undefined || signs === undefined) return;
     if (!(proof instanceof HTMLInputElement) || !(csrf instanceof HTMLInputElement) || proof.value !== '') return;
     event.preventDefault();
+    beginsItsWay(form, 'Waiting for your passkey.');
     ask<{ publicKey: PublicKeyCredentialRequestOptionsJSON }>(challenge, csrf.value, JSON.parse(signs))
       .then(({ publicKey }) => startAuthentication({ optionsJSON: publicKey }))
       .then((assertion) => {
+        endsItsWay();
         proof.value = JSON.stringify(assertion);
         form.requestSubmit(button);
       })
       .catch((error: unknown) => {
+        endsItsWay();
         let place = form.querySelector('[role="alert"]');
         if (!place) {
           place = document.createElement('p');

@@ -89,20 +89,26 @@ export function comparedWith(
  * The same in words, one line each: first which call that was, then the differences. As an agent wrote them, so whoever shows them escapes them.
  */
 export function sinceLastTold(last: SinceLastCall | null): string[] {
-  if (last === null) return ["none of this agent's last calls that waited was of this tool"];
-  const ended =
-    last.status === 'pending'
-      ? 'still waits'
-      : `${last.status}${last.modified ? ' with changes' : ''}${last.decided_by === null ? '' : ` by ${last.decided_by}`}`;
-  return [
-    `${last.created_at}, ${ended} (${last.pending_id}): ${COMPARED[last.arguments]}`,
-    ...last.changes.map(
-      ({ path, kind, before, after }) =>
-        `${kind} ${path === '' ? 'all' : path}: ${[before, after].flatMap((value) => (value ? valueTold(value) : [])).join(' -> ')}`,
-    ),
-    ...(last.changes_omitted > 0 ? [`and ${last.changes_omitted} more differences`] : []),
-  ];
+  if (last === null) return [NONE_SINCE];
+  return [`${last.created_at}, ${endedTold(last)} (${last.pending_id}): ${comparedTold(last)}`, ...changesTold(last)];
 }
+export const NONE_SINCE = "none of this agent's last calls that waited was of this tool";
+
+export const endedTold = ({ status, modified, decided_by }: SinceLastCall): string =>
+  status === 'pending'
+    ? 'still waits'
+    : `${status}${modified ? ' with changes' : ''}${decided_by === null ? '' : ` by ${decided_by}`}`;
+
+export const comparedTold = (last: SinceLastCall): string => COMPARED[last.arguments];
+
+export const changesTold = ({ changes, changes_omitted }: SinceLastCall): string[] => [
+  ...changes.map(
+    ({ path, kind, before, after }) =>
+      `${kind} ${path === '' ? 'all' : path}: ${[before, after].flatMap((value) => (value ? valueTold(value) : [])).join(' -> ')}`,
+  ),
+  ...(changes_omitted > 0 ? [`and ${changes_omitted} more differences`] : []),
+];
+
 const COMPARED: Readonly<Record<SinceLastCall['arguments'], string>> = {
   same: 'asked with the same arguments',
   changed: 'asked with other arguments',

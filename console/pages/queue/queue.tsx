@@ -1,8 +1,8 @@
 import { toolOf } from '../../../contracts/call-methods.js';
-import { type PendingRequest, type PendingSummary, riskTier } from '../../../contracts/review.js';
+import { type PendingRequest, type PendingSummary, riskTier, type SinceLastCall } from '../../../contracts/review.js';
 import { canonicalDigest } from '../../../domain/crypto/digest.js';
 import { oneLine } from '../../../domain/printable.js';
-import { sinceLastTold } from '../../../domain/review/since-last.js';
+import { changesTold, comparedTold, endedTold, NONE_SINCE } from '../../../domain/review/since-last.js';
 import { summaryOf } from '../../../domain/review/summary.js';
 import { deadlineOf } from '../../../domain/review/transitions.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
@@ -66,7 +66,7 @@ export async function queueShown(
   const missing = id !== null && row?.ok === true && found === null;
   return {
     title: found ? `${toolOf(found)}, ${found.status}` : waiting === 0 ? 'Nothing waits' : `${waiting} wait`,
-    notice: notice ?? (isDone ? doneNotice(found, came, visit.person.subject) : null),
+    notice: notice ?? (isDone ? doneNotice(found, came, visit.person.subject, nextOf(listed, found, query)) : null),
     ...(missing && { status: 404 }),
     ...(isDetailAlone && found && { version: JSON.stringify([visit.about.startedAt, found, lately, effect, broken]) }),
     body: (
@@ -122,8 +122,26 @@ function soughtId({ q = '' }: QueueQuery): string | null {
   return isUuid(id) ? id : null;
 }
 
+/** Where the next call that waits is, after the place of the decided one: on a telephone no list stands beside it. */
+function nextOf(listed: Settled<QueuePage> | null, row: PendingRequest, query: QueueQuery): string | null {
+  if (!listed?.ok || query.status !== 'pending') return null;
+  const others = listed.value.items.filter(({ id }) => id !== row.id);
+  const next = others[placeIn(others, row, query)] ?? others[0];
+  return next ? listAddress(`/hil/${next.id}`, query) : null;
+}
+
+const Next = ({ href }: { readonly href: string | null }) =>
+  href === null ? null : (
+    <>
+      {' '}
+      <a class="next" href={href}>
+        Next call
+      </a>
+    </>
+  );
+
 /** What a decision came to, read from the row: an address can claim anything. */
-function doneNotice(row: PendingRequest, came: CameOfIt | null, by: string): Notice | null {
+function doneNotice(row: PendingRequest, came: CameOfIt | null, by: string, next: string | null): Notice | null {
   const call = (
     <>
       <Foreign text={toolOf(row)} /> for <Foreign text={row.agent_id} />
@@ -138,6 +156,7 @@ function doneNotice(row: PendingRequest, came: CameOfIt | null, by: string): Not
           text: (
             <>
               Your approval of {call} counts: {given} of {row.required_approvers ?? 1}. It waits for others.
+              <Next href={next} />
             </>
           ),
         };
@@ -157,6 +176,7 @@ function doneNotice(row: PendingRequest, came: CameOfIt | null, by: string): Not
         )}
         . {came && came.words !== '' && <Foreign text={came.words} />}{' '}
         <a href={`/audit/correlation/${row.correlation_id}`}>What came of it</a>
+        <Next href={next} />
       </>
     ),
   };
@@ -454,11 +474,13 @@ function Review({
         <section aria-labelledby="since">
           <h3 id="since">Since this agent's last such call that waited</h3>
           <ul>
-            {sinceLastTold(row.since_last_call).map((line) => (
-              <li key={line}>
-                <Foreign text={line} />
-              </li>
-            ))}
+            <li>{row.since_last_call ? <LastCall last={row.since_last_call} nowMs={nowMs} /> : NONE_SINCE}</li>
+            {row.since_last_call &&
+              changesTold(row.since_last_call).map((line) => (
+                <li key={line}>
+                  <Foreign text={line} />
+                </li>
+              ))}
           </ul>
         </section>
       )}
@@ -471,6 +493,7 @@ function Review({
             ['Asked', <Time iso={row.created_at} nowMs={nowMs} />],
             ['Identity', row.agent_spiffe ? <Foreign text={row.agent_spiffe} /> : 'none'],
             ['Tier', row.approval_tier ?? 'standard'],
+            ['Review', <Id id={row.id} />],
             [
               'Call',
               <>
@@ -484,6 +507,17 @@ function Review({
     </article>
   );
 }
+
+/** Which call that was, what became of it, and how it differs. */
+const LastCall = ({ last, nowMs }: { readonly last: SinceLastCall; readonly nowMs: number }) => (
+  <>
+    <a href={`/hil/${last.pending_id}`}>
+      <Time iso={last.created_at} nowMs={nowMs} />
+    </a>
+    , <Foreign text={endedTold(last)} /> (<Id id={last.pending_id} />
+    ): {comparedTold(last)}
+  </>
+);
 
 function approvalsTold({ approvals = [], required_approvers: required = 1 }: PendingRequest, nowMs: number) {
   return (

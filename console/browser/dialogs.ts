@@ -1,0 +1,23 @@
+/** A dialog that gives the focus back when it closes. */
+export function dialogOf(title: string): HTMLDialogElement {
+  const before = document.activeElement;
+  const dialog = document.createElement('dialog');
+  const heading = document.createElement('h2');
+  heading.textContent = title;
+  dialog.append(heading);
+  dialog.setAttribute('aria-label', title);
+  dialog.addEventListener('close', () => {
+    dialog.remove();
+    if (before instanceof HTMLElement) before.focus();
+  });
+  document.body.append(dialog);
+  dialog.showModal();
+  return dialog;
+}
+
+export function buttonThatCloses(dialog: HTMLDialogElement, text: string): HTMLButtonElement {
+  const button = document.createElement('button');
+  button.textContent = text;
+  button.addEventListener('click', () => dialog.close());
+  return button;
+}

@@ -1,0 +1,306 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { Browser, BrowserContext, BrowserContextOptions, Page, Route } from 'playwright-core';
+import { readAssets } from '../../api/console/assets.js';
+import type { PendingRequest } from '../../contracts/review.js';
+import { chromiumPath, openBrowser } from '../support/browser.js';
+import { type ConsoleFixture, openConsole } from '../support/console-over-hil.js';
+import { needs } from '../support/needs.js';
+import { eventually } from '../support/waiting.js';
+
+const executable = chromiumPath();
+const inBrowser = executable === null ? describe.skip : describe;
+const PART = /part=detail/;
+const POSTED = (url: URL) => /\/(?:approve|deny)$/.test(url.pathname);
+
+inBrowser(`one call after the other in a browser${needs('chromium', executable !== null)}`, () => {
+  let fixture: ConsoleFixture;
+  let browser: Browser;
+  let address: string;
+  const contexts: BrowserContext[] = [];
+  beforeAll(async () => {
+    browser = await openBrowser(executable ?? '');
+    fixture = await openConsole(await readAssets());
+    address = (await fixture.service.app.listen({ host: '127.0.0.1', port: 0 })).replace('127.0.0.1', 'localhost');
+  }, 120_000);
+  afterEach(async () => {
+    await Promise.all(contexts.splice(0).map((context) => context.close()));
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+    await fixture?.close();
+  }, 60_000);
+
+  let count = 0;
+  const parked = async (agent: string, rows: number, over = {}) => {
+    const all: PendingRequest[] = [];
+    for (let at = 0; at < rows; at += 1) all.push(await fixture.hil.park((count += 1), { agent_id: agent, ...over }));
+    return all;
+  };
+  const enter = async (page: Page, as: Parameters<ConsoleFixture['browser']>[0] = {}) => {
+    const { cookie } = await fixture.browser(as);
+    await page.context().addCookies([{ name: 'gate_console_session', value: cookie, url: address }]);
+  };
+  /** A page of the calls of an agent. `parts` says what becomes of what is asked about a call; by default no call is held ahead. */
+  const opened = async (
+    agent: string,
+    { parts = (route) => route.abort(), ...over }: BrowserContextOptions & { parts?: (route: Route) => unknown } = {},
+  ) => {
+    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...over });
+    contexts.push(context);
+    const page = await context.newPage();
+    await enter(page);
+    await page.route(PART, parts);
+    await page.goto(`${address}/hil?q=${agent}`);
+    return page;
+  };
+  /** Lets what was asked through when the test says so. */
+  const gated = () => {
+    let open = () => undefined as void;
+    const may = new Promise<void>((done) => (open = done));
+    return { open: () => open(), parts: async (route: Route) => (await may, route.continue()) };
+  };
+  const isShown = (page: Page, row: PendingRequest | undefined) => page.locator(`[data-review="${row?.id}"]`).waitFor();
+  const shown = (page: Page) => page.locator('[data-review]').getAttribute('data-review');
+  const chosen = (page: Page) => page.locator('[data-row]:has(> a[aria-current])').getAttribute('data-row');
+  const says = (page: Page, words: string) => page.locator('[data-live-status]', { hasText: words }).waitFor();
+  const press = async (page: Page, ...keys: string[]) => {
+    for (const key of keys) await page.keyboard.press(key);
+  };
+
+  describe('while a decision is on its way', () => {
+    it('no key and no row opens another call, which would throw the decision away', async () => {
+      const rows = await parked('on-its-way', 2);
+      const page = await opened('on-its-way');
+      const { open, parts } = gated();
+      await page.route(POSTED, parts);
+      const said: string[] = [];
+      page.on('console', (message) => void said.push(message.text()));
+      const went: string[] = [];
+      page.on(
+        'request',
+        (one) => one.isNavigationRequest() && went.push(`${one.method()} ${new URL(one.url()).pathname}`),
+      );
+      // Playwright looks at no page that is being left.
+      await page.evaluate(`new MutationObserver(() => console.info(document.querySelector('form [role=status]')?.textContent))
+        .observe(document.querySelector('.decide'), { childList: true, subtree: true })`);
+      const row = await page.locator(`[data-row="${rows[1]?.id}"] > a`).boundingBox();
+      await press(page, 'a', 'Shift+Tab', 'Enter', 'j', 'm', 'g', 'h');
+      await page.mouse.click((row?.x ?? 0) + 20, (row?.y ?? 0) + 20);
+      expect(said).toContain('Sent: waiting for the answer.');
+      open();
+      await page.locator('.notice', { hasText: 'Approved:' }).waitFor();
+      expect(went).toEqual([`POST /hil/${rows[0]?.id}/approve`, `GET /hil/${rows[0]?.id}`]);
+    }, 60_000);
+
+    it('nor while it waits for the answer whether the call still is as it is shown', async () => {
+      const rows = await parked('still-so', 3);
+      const { open, parts } = gated();
+      let asked = 0;
+      const page = await opened('still-so', {
+        parts: (route) => ((asked += 1) <= 2 ? route.continue() : parts(route)),
+      });
+      await eventually('the next ones are held', () => Promise.resolve(asked === 2));
+      await page.waitForLoadState('networkidle');
+      await press(page, 'j');
+      await isShown(page, rows[1]);
+      await press(page, 'a', 'Shift+Tab', 'Enter', 'j');
+      await page.getByText('Looking whether the call is still as it is shown.').waitFor();
+      expect(await shown(page)).toBe(rows[1]?.id);
+      open();
+      await page.locator('.notice', { hasText: 'Approved:' }).waitFor();
+    }, 60_000);
+  });
+
+  it('a call that was made for another session loads the page whole, so that nobody decides as somebody whom it does not name', async () => {
+    const rows = await parked('anew', 3);
+    const page = await opened('anew', { parts: (route) => route.continue() });
+    await page.waitForLoadState('networkidle');
+    const csrf = () => page.locator('.top .who [name="csrf"]').inputValue();
+    const before = await csrf();
+    await enter(page);
+    // Held ahead for the session before.
+    await press(page, 'j');
+    await eventually('the page is of the session of now', async () => (await csrf().catch(() => before)) !== before);
+    await isShown(page, rows[1]);
+    expect(await page.locator('.detail [name="csrf"]').first().inputValue()).toBe(await csrf());
+    await page.route(PART, (route) => route.continue());
+    await page.waitForLoadState('networkidle');
+    await enter(page, { subject: 'operator:glx', tenant: 'globex' });
+    await page.locator(`[data-row="${rows[2]?.id}"] > a`).click();
+    await page.locator('.top .who', { hasText: 'operator:glx' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Approve', exact: true }).count()).toBe(0);
+  }, 60_000);
+
+  describe('a call that does not come', () => {
+    it('is said to be opened, marked in the list, and after five seconds given up: the shown one stays', async () => {
+      const rows = await parked('hangs', 2);
+      const page = await opened('hangs', { parts: () => undefined });
+      await press(page, 'j');
+      expect(await chosen(page)).toBe(rows[1]?.id);
+      await says(page, 'Opening the call…');
+      expect(await page.locator('.detail').getAttribute('aria-busy')).toBe('true');
+      const posted: string[] = [];
+      page.on('request', (one) => one.method() === 'POST' && posted.push(one.url()));
+      const box = await page.getByRole('button', { name: 'Deny', exact: true, includeHidden: true }).boundingBox();
+      await page.mouse.click((box?.x ?? 0) + 5, (box?.y ?? 0) + 5);
+      await says(page, 'The call did not come');
+      expect(posted).toEqual([]);
+      expect([await shown(page), await chosen(page)]).toEqual([rows[0]?.id, rows[0]?.id]);
+      await page.getByRole('button', { name: 'Deny', exact: true }).click();
+      await page.locator('.notice', { hasText: 'Denied:' }).waitFor();
+    }, 60_000);
+
+    it('leaves what was typed and its address where there is no network, also backwards in the history', async () => {
+      const rows = await parked('offline', 2);
+      const first = rows[0]?.id ?? '-';
+      const page = await opened('offline', {
+        parts: (route) => (route.request().url().includes(first) ? route.abort() : route.continue()),
+      });
+      await page.locator(`[data-row="${rows[1]?.id}"] > a`).click();
+      await isShown(page, rows[1]);
+      const at = page.url();
+      const reason = page.getByLabel('Reason, which its agent is told');
+      await reason.fill('half a reason');
+      await page.evaluate('history.back()');
+      await says(page, 'The call did not come');
+      await page.locator(`[data-row="${first}"] > a`).click();
+      await says(page, 'The call did not come');
+      expect([await shown(page), page.url(), await reason.inputValue()]).toEqual([rows[1]?.id, at, 'half a reason']);
+    }, 60_000);
+  });
+
+  it('the last one that was asked for is shown, whichever answers first', async () => {
+    const rows = await parked('order', 3);
+    const first = gated();
+    const page = await opened('order', {
+      parts: (route) =>
+        route
+          .request()
+          .url()
+          .includes(rows[1]?.id ?? '-')
+          ? first.parts(route)
+          : route.continue(),
+    });
+    await page.locator(`[data-row="${rows[1]?.id}"] > a`).click();
+    await page.locator(`[data-row="${rows[2]?.id}"] > a`).click();
+    await isShown(page, rows[2]);
+    const came = page.waitForResponse((answer) => answer.url().includes(`${rows[1]?.id}`));
+    first.open();
+    await (await came).finished();
+    await page.waitForLoadState('networkidle');
+    expect([await shown(page), await chosen(page)]).toEqual([rows[2]?.id, rows[2]?.id]);
+  }, 60_000);
+
+  describe('keys before the call is there', () => {
+    it('are one step where they move, and nothing where they act on a call that nobody saw come', async () => {
+      const rows = await parked('steps', 5);
+      const { open, parts } = gated();
+      const page = await opened('steps', { parts });
+      await press(page, 'j', 'j', 'j', 'a', 'x');
+      open();
+      await isShown(page, rows[3]);
+      expect(await page.getByRole('dialog').count()).toBe(0);
+      expect(await page.locator('[data-row] input:checked').count()).toBe(0);
+      await press(page, 'k', 'x');
+      await isShown(page, rows[2]);
+      expect(await page.locator('[data-row] input:checked').getAttribute('value')).toBe(rows[2]?.id);
+    }, 60_000);
+
+    it('are nothing where a key is only held', async () => {
+      const rows = await parked('held-down', 5);
+      const { open, parts } = gated();
+      const page = await opened('held-down', { parts });
+      for (let at = 0; at < 4; at += 1) await page.keyboard.down('j');
+      await page.keyboard.up('j');
+      open();
+      await isShown(page, rows[1]);
+      await page.waitForLoadState('networkidle');
+      expect(await shown(page)).toBe(rows[1]?.id);
+    }, 60_000);
+  });
+
+  it('a asks only once the end of the arguments was on screen, and before scrolls there', async () => {
+    const list = Array.from({ length: 64 }, (_, at) => `item ${at}`);
+    const params = { name: 'pay', arguments: { list } };
+    await parked('long-call', 1, { request_payload: { method: 'tools/call', params } });
+    const page = await opened('long-call');
+    const end = page.locator('[data-arguments-end]');
+    const inSight = async () => ((await end.boundingBox())?.y ?? 9_999) <= 800;
+    expect(await inSight()).toBe(false);
+    await press(page, 'a');
+    await says(page, 'Read the arguments to their end');
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    expect(await inSight()).toBe(true);
+    await press(page, 'a');
+    await page.getByRole('dialog', { name: /^Approve\?/ }).waitFor();
+  }, 60_000);
+
+  it('the question whether to approve says so when somebody else was faster', async () => {
+    const rows = await parked('question', 2);
+    const { open, parts } = gated();
+    let asked = 0;
+    const page = await opened('question', { parts: (route) => ((asked += 1) === 1 ? route.continue() : parts(route)) });
+    await page.waitForLoadState('networkidle');
+    if (rows[1]) await fixture.hil.settle(rows[1], { by: 'operator:second', status: 'denied' });
+    await press(page, 'j', 'a');
+    const question = page.getByRole('dialog', { name: /^Approve\?/ });
+    await question.getByRole('button', { name: 'Approve' }).waitFor();
+    open();
+    await question.getByRole('alert').waitFor();
+    expect(await question.textContent()).toContain('decided or ended meanwhile');
+    expect(await question.getByRole('button', { name: 'Approve' }).count()).toBe(0);
+    await question.getByRole('button', { name: 'Close' }).click();
+    await page.getByText('by operator:second').waitFor();
+  }, 60_000);
+
+  it('a form that was refused leaves no address in the history where nothing is', async () => {
+    const rows = await parked('refused', 3);
+    const page = await opened('refused', { parts: (route) => route.continue() });
+    await page.goto(`${address}/hil/${rows[0]?.id}?q=refused`);
+    if (rows[0]) await fixture.hil.settle(rows[0], { by: 'operator:second', status: 'denied' });
+    await page.getByRole('button', { name: 'Approve', exact: true }).click();
+    await page.locator('.notice.bad', { hasText: 'already_decided' }).waitFor();
+    await page.locator(`[data-row="${rows[1]?.id}"] > a`).click();
+    await isShown(page, rows[1]);
+    await page.goBack();
+    await isShown(page, rows[0]);
+    expect(new URL(page.url()).pathname).toBe(`/hil/${rows[0]?.id}`);
+    expect((await page.reload())?.status()).toBe(200);
+  }, 60_000);
+
+  it('the list keeps its place beside the call, and the chosen row stays in sight', async () => {
+    const rows = await parked('place', 40);
+    const page = await opened('place', { parts: (route) => route.continue() });
+    const at = async () => ((await page.evaluate("document.querySelector('.list').scrollTop")) as number) | 0;
+    const row = page.locator(`[data-row="${rows[30]?.id}"] > a`);
+    await row.scrollIntoViewIfNeeded();
+    const before = await at();
+    expect(before).toBeGreaterThan(500);
+    await row.click();
+    await isShown(page, rows[30]);
+    expect([await at(), await page.evaluate('scrollY')]).toEqual([before, 0]);
+    for (let key = 31; key < 40; key += 1) {
+      await press(page, 'j');
+      await isShown(page, rows[key]);
+    }
+    const box = await page.locator('[data-row]:has(> a[aria-current])').boundingBox();
+    expect((box?.y ?? 0) + (box?.height ?? 0)).toBeLessThanOrEqual(800);
+    await page.reload();
+    await eventually('the chosen row is in sight', async () => {
+      const found = await page.locator('[data-row]:has(> a[aria-current])').boundingBox();
+      return found !== null && found.y >= 0 && found.y + found.height <= 800;
+    });
+  }, 60_000);
+
+  it('on a telephone the pages are easy to hit in a low header, and a decision leads to the next call', async () => {
+    const rows = await parked('telephone', 2);
+    const page = await opened('telephone', { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true });
+    for (const box of await Promise.all((await page.locator('.top nav a').all()).map((link) => link.boundingBox())))
+      expect(box?.height).toBeGreaterThanOrEqual(44);
+    expect((await page.locator('.top').boundingBox())?.height).toBeLessThanOrEqual(110);
+    await page.goto(`${address}/hil/${rows[0]?.id}?q=telephone`);
+    await page.getByRole('button', { name: 'Deny', exact: true }).click();
+    await page.getByRole('link', { name: 'Next call' }).click();
+    await isShown(page, rows[1]);
+  }, 60_000);
+});
