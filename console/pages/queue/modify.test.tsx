@@ -34,7 +34,8 @@ const visitTo = (row: PendingRequest) =>
 describe('what a form changes of a call', () => {
   it('is each value of another text, read as the type that stood there', () => {
     const row = rowWith({ amount: 25, urgent: false, memo: 'a\r\nb', none: null, list: [1] });
-    const form = formWith({ 'value.0': '12', 'value.1': 'true', 'value.2': 'a\r\nb', 'value.3': '', 'value.4': '2' });
+    // In canonical order: amount, list[0], memo, none, urgent.
+    const form = formWith({ 'value.0': '12', 'value.1': '2', 'value.2': 'a\r\nb', 'value.3': '', 'value.4': 'true' });
     expect(changesIn(row, form).replacements).toEqual([
       { path: ['amount'], value: 12 },
       { path: ['urgent'], value: true },
@@ -85,6 +86,7 @@ describe('the arguments that are read, and the change that is looked at', () => 
   /** Written again, apart from what is tested: where anything ends, with what stands there. */
   const endsOf = (of: unknown, name = ''): [string, string][] => {
     const inside = of !== null && typeof of === 'object' ? Object.entries(of) : [];
+    if (!Array.isArray(of)) inside.sort(([one], [other]) => (one < other ? -1 : 1));
     if (inside.length === 0) return [[name, JSON.stringify(of)]];
     const quoted = (at: string) => (/^\w+$/.test(at) ? at : JSON.stringify(at));
     const nameOf = (at: string) =>
