@@ -124,8 +124,10 @@ async function* lines(found: AsyncGenerator<LabLine>): AsyncGenerator<string> {
 /** Whose rules an input is judged by. One that no tenant can have is judged by what holds for everybody, as in a call. */
 const tenantOf = ({ tenant }: PolicyInput): string => ofTenant.safeParse({ tenant }).data?.tenant ?? EVERYBODY;
 
+const INSTANT = z.iso.datetime({ offset: true });
+
 function timeOf(text: string): string {
-  const ms = /T.*(?:Z|[+-]\d\d:\d\d)$/.test(text) ? Date.parse(text) : Number.NaN;
+  const ms = INSTANT.safeParse(text).success ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(ms)) throw new GateError('invalid_window', 'a time is RFC 3339: 2026-01-02T03:04:05Z');
   return new Date(ms).toISOString();
 }
