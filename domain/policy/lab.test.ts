@@ -15,6 +15,7 @@ beforeAll(async () => {
     bundle: floor.bundle,
     material: null as never,
     slow: false,
+    watched: () => ({}),
     judge: () => ({ deny: [], review: ['Review: candidate.'] }),
   };
 });

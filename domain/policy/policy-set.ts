@@ -218,12 +218,14 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
       instance = null;
       return failedClosed(`policy evaluation failed: ${stage}: ${failureText(error)}`, input, added?.bundle ?? bundle);
     };
+    // Who watches the tool is a fact of the set, which the rules that ship do not read: of several, each gets its own afterwards.
+    const alone = sets.length === 1 ? (sets[0] ?? null) : null;
     const began = now();
     let floor: FloorRuling;
     try {
       instance ??= instantiate();
       stage = 'facts';
-      const prepared = withOwnFacts(instance, checked, checkpoint, added);
+      const prepared = withOwnFacts(instance, checked, checkpoint, alone);
       stage = 'evaluate';
       const bytes = asBytes(prepared);
       const results: unknown = instance.evaluate(bytes, ENTRYPOINT);
@@ -231,7 +233,7 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
       const [first] = oneRuling.parse(results);
       const { result } = first as { result: z.infer<typeof ruling> };
       const sensitive = prepared.names_say[checked.tool_type]?.['sensitive'] ? [checked.tool_type] : [];
-      floor = { ruling: result, bytes, sensitive };
+      floor = { ruling: result, prepared, bytes, sensitive };
     } catch (error) {
       return sets.map((added) => ({ judgement: failed(error, added), ms: now() - began }));
     }
@@ -241,7 +243,7 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
       const begins = now();
       let judgement: Judgement;
       try {
-        judgement = judgementOf(floor, added, added?.bundle ?? bundle);
+        judgement = judgementOf(added === alone ? floor : watchedBy(floor, added), added, added?.bundle ?? bundle);
       } catch (error) {
         judgement = failed(error, added);
       }
@@ -311,9 +313,17 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
 /** What the floor says of an input, and the input as it was evaluated. */
 interface FloorRuling {
   readonly ruling: z.infer<typeof ruling>;
+  readonly prepared: PolicyInput;
   readonly bytes: object;
   /** Its tool, where that is one after which policy watches what leaves. */
   readonly sensitive: readonly string[];
+}
+
+/** The same for rules that watch the tool. */
+function watchedBy(floor: FloorRuling, added: AddedRules | null): FloorRuling {
+  const watched = added?.watched(floor.prepared.tool_type) ?? {};
+  if (Object.keys(watched).length === 0) return floor;
+  return { ...floor, bytes: asBytes({ ...floor.prepared, watched_by: watched }) };
 }
 
 const untimed = (): number => 0;
