@@ -22,6 +22,7 @@ import type { AddedRules, AddedRuling } from './added-rules.js';
 import { type CompiledPolicy, instanceOf } from './compiled.js';
 import type { PolicyData } from './policy-data.js';
 import { readActs } from './read-acts.js';
+import { readFields } from './read-fields.js';
 import { bundleHash, EGRESS_ENTRYPOINT, ENTRYPOINT, type PolicyFile, TOOL_ENTRYPOINT } from './policy-files.js';
 
 /** A decision, with what the engine counts about it. */
@@ -182,12 +183,7 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
     return result;
   };
   /** The input as the rules get it. The engine sets these fields itself and overwrites a caller's fields of the same names. */
-  const withOwnFacts = (
-    rules: CompiledPolicy,
-    input: PolicyInput,
-    checkpoint: Checkpoint,
-    added: AddedRules | null,
-  ) => {
+  const withOwnFacts = (rules: CompiledPolicy, input: PolicyInput, checkpoint: Checkpoint) => {
     const says: Record<string, NameSays> = Object.create(null) as Record<string, NameSays>;
     says[input.tool_type] = readName(rules, input.tool_type);
     const { recent_sequence, sensitive_steps = [] } = input.agent_history;
@@ -199,7 +195,6 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
       shell: readShell(input.arguments, new Allowance(input.arguments, checkpoint)),
       // Asked of tools alone that run by their names.
       acts: says[input.tool_type]?.['plainly_reads'] ? readActs(input.arguments, input.tool_type) : [],
-      watched_by: added?.watched(input.tool_type) ?? {},
     };
   };
 
@@ -218,22 +213,27 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
       instance = null;
       return failedClosed(`policy evaluation failed: ${stage}: ${failureText(error)}`, input, added?.bundle ?? bundle);
     };
-    // Who watches the tool is a fact of the set, which the rules that ship do not read: of several, each gets its own afterwards.
-    const alone = sets.length === 1 ? (sets[0] ?? null) : null;
     const began = now();
     let floor: FloorRuling;
     try {
       instance ??= instantiate();
       stage = 'facts';
-      const prepared = withOwnFacts(instance, checked, checkpoint, alone);
+      const prepared = withOwnFacts(instance, checked, checkpoint);
       stage = 'evaluate';
-      const bytes = asBytes(prepared);
-      const results: unknown = instance.evaluate(bytes, ENTRYPOINT);
+      const results: unknown = instance.evaluate(asBytes(prepared), ENTRYPOINT);
       stage = 'result';
       const [first] = oneRuling.parse(results);
       const { result } = first as { result: z.infer<typeof ruling> };
       const sensitive = prepared.names_say[checked.tool_type]?.['sensitive'] ? [checked.tool_type] : [];
-      floor = { ruling: result, prepared, bytes, sensitive };
+      // Found in the arguments where somebody may ask for it: the rules that ship do not.
+      let found: ReturnType<typeof readFields> | null = null;
+      const inputOf = (added: AddedRules): object =>
+        asBytes({
+          ...prepared,
+          watched_by: added.watched(checked.tool_type),
+          found_in_arguments: (found ??= readFields(checked.arguments, checkpoint)),
+        });
+      floor = { ruling: result, inputOf, sensitive };
     } catch (error) {
       return sets.map((added) => ({ judgement: failed(error, added), ms: now() - began }));
     }
@@ -243,7 +243,7 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
       const begins = now();
       let judgement: Judgement;
       try {
-        judgement = judgementOf(added === alone ? floor : watchedBy(floor, added), added, added?.bundle ?? bundle);
+        judgement = judgementOf(floor, added, added?.bundle ?? bundle);
       } catch (error) {
         judgement = failed(error, added);
       }
@@ -313,27 +313,20 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
 /** What the floor says of an input, and the input as it was evaluated. */
 interface FloorRuling {
   readonly ruling: z.infer<typeof ruling>;
-  readonly prepared: PolicyInput;
-  readonly bytes: object;
+  /** The input with what these rules ask for besides. */
+  readonly inputOf: (added: AddedRules) => object;
   /** Its tool, where that is one after which policy watches what leaves. */
   readonly sensitive: readonly string[];
-}
-
-/** The same for rules that watch the tool. */
-function watchedBy(floor: FloorRuling, added: AddedRules | null): FloorRuling {
-  const watched = added?.watched(floor.prepared.tool_type) ?? {};
-  if (Object.keys(watched).length === 0) return floor;
-  return { ...floor, bytes: asBytes({ ...floor.prepared, watched_by: watched }) };
 }
 
 const untimed = (): number => 0;
 
 function judgementOf(
-  { ruling: floor, bytes, sensitive }: FloorRuling,
+  { ruling: floor, inputOf, sensitive }: FloorRuling,
   added: AddedRules | null,
   judgedBy: PolicyDecision['policy_bundle'],
 ): Judgement {
-  const { deny, review, ...rest } = added ? withAdded(floor, added.judge(bytes)) : floor;
+  const { deny, review, ...rest } = added ? withAdded(floor, added.judge(inputOf(added))) : floor;
   const reasons = sortedTexts(deny);
   const reviewReasons = sortedTexts(review);
   const allow = rest.allow && deny.length === 0 && review.length === 0;

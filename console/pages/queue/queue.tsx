@@ -1,10 +1,11 @@
 import { toolOf } from '../../../contracts/call-methods.js';
 import { type PendingRequest, type PendingSummary, riskTier } from '../../../contracts/review.js';
+import { canonicalDigest } from '../../../domain/crypto/digest.js';
+import { oneLine } from '../../../domain/printable.js';
 import { sinceLastTold } from '../../../domain/review/since-last.js';
 import { summaryOf } from '../../../domain/review/summary.js';
 import { deadlineOf } from '../../../domain/review/transitions.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
-import { oneLine } from '../../../domain/printable.js';
 import { predictedOf, reasonsOf } from '../../../domain/sandbox/told.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { isAtLeast } from '../../roles.js';
@@ -446,7 +447,7 @@ function Review({
       <Arguments row={row} />
       {row.modification_diff && <Changed row={row} />}
       {row.status === 'pending' && <Forms row={row} effect={effect} visit={visit} query={query} reason={reason} />}
-      <div {...fresh('similar', lately.ok && lately.value.map(({ id }) => id))}>
+      <div {...fresh('similar', lately.ok && canonicalDigest(lately.value.map(({ id }) => id)))}>
         <Similar row={row} lately={lately} visit={visit} />
       </div>
       {row.since_last_call !== undefined && (
