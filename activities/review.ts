@@ -38,7 +38,7 @@ import {
   TAMPER_CHECK,
 } from '../domain/review/transitions.js';
 import { batchTools } from '../domain/mcp/batch.js';
-import { openDefinitions } from '../domain/tool-definitions/batch-guard.js';
+import { openDefinitions, openSeenDefinitions } from '../domain/tool-definitions/batch-guard.js';
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { foreignText } from '../domain/text.js';
 import type { JudgeChanged } from './changed-call.js';
@@ -130,11 +130,8 @@ export const createReviewActivities = ({
     const attempt_ms = now();
     const withdraw = () => reviews.withdraw(call.correlation_id, attempt_ms).catch(() => undefined);
     try {
-      // What Gate does not run itself has no definition here.
-      const definition =
-        call.contract === 'gate.server-execution/v1' && definitions
-          ? await openDefinitions(definitions, call, batchTools(call.method, request.body))
-          : undefined;
+      const opening = call.contract === 'gate.server-execution/v1' ? openDefinitions : openSeenDefinitions;
+      const definition = definitions && (await opening(definitions, call, batchTools(call.method, request.body)));
       const row = await reviews.createOnce({
         agent_id: call.agent,
         correlation_id: call.correlation_id,

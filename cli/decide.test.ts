@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { BATCH_METHOD } from '../contracts/call-methods.js';
 import type { PendingRequest } from '../contracts/review.js';
 import { commandLine } from '../test/support/command.js';
 import { told, withPage } from './decide.js';
@@ -25,14 +26,28 @@ const row = (over: Partial<PendingRequest> = {}) =>
 describe('gate decide modify', () => {
   let server: Server;
   let answer: PendingRequest;
+  let waiting: PendingRequest;
+  let asked: [method: string, path: string, body: unknown][];
   const { done, stop } = commandLine(() => tmpdir());
-  const modify = (...more: string[]) => {
+  const modify = (...more: string[]) => modifyWith('--set', 'amount=5', ...more);
+  const modifyWith = (...given: string[]) => {
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const flags = ['--endpoint', url, '--decide-token', 'x'.repeat(32)];
-    return done(['decide', ID, 'modify', '--set', 'amount=5', ...flags, ...more]);
+    return done(['decide', ID, 'modify', ...given, ...flags]);
   };
   beforeEach(async () => {
-    server = createServer((_request, response) => void response.end(JSON.stringify(answer)));
+    waiting = row({
+      status: 'pending',
+      original_payload_digest: 'ab'.repeat(32),
+      request_payload: { params: { name: 'wire_transfer', arguments: { amount: 25, memo: 'rent' } } },
+    });
+    asked = [];
+    server = createServer(async (request, response) => {
+      let body = '';
+      for await (const chunk of request) body += String(chunk);
+      asked.push([request.method ?? '', request.url ?? '', body && JSON.parse(body)]);
+      response.end(JSON.stringify(request.method === 'GET' ? [waiting] : answer));
+    });
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
   });
@@ -56,9 +71,31 @@ describe('gate decide modify', () => {
     expect(await modify()).toEqual({
       code: 0,
       out: expect.stringMatching(
-        /^approved with changes: wire_transfer for support-bot, by operator:ana\nGate executes/,
+        /^approved with changes \(amount = 5\): wire_transfer for support-bot, by operator:ana\nGate executes/,
       ),
     });
+  });
+
+  it('is of the call that was read, and with values of the types that stand there', async () => {
+    answer = row();
+    await modify();
+    expect(asked).toMatchObject([
+      ['GET', `/pending?id=${ID}`, ''],
+      ['POST', `/decide/${ID}`, { decision: 'modify', action_digest: 'ab'.repeat(32) }],
+    ]);
+    expect(await modify('--set', 'amount=10x')).toMatchObject({
+      code: 2,
+      out: expect.stringContaining('nothing was decided'),
+    });
+    const calls = [{ id: '1', name: 'wire_transfer', arguments: { amount: 25 } }];
+    waiting = row({
+      status: 'pending',
+      method: BATCH_METHOD,
+      request_payload: { method: BATCH_METHOD, params: { calls } },
+    });
+    const batch = await modifyWith('--set', 'calls.0.arguments.amount=10x');
+    expect(batch).toMatchObject({ code: 2, out: expect.stringContaining('nothing was decided') });
+    expect(asked.filter(([method]) => method === 'POST')).toHaveLength(1);
   });
 
   it('is warned of in its help, with what a file may hold', async () => {
@@ -72,11 +109,11 @@ describe('an approval of a call that several must approve', () => {
   const vote = (by: string) => ({ by, provenance: 'console-bearer', at: '2026-11-02T10:00:00.000Z' });
   const voted = row({ status: 'pending', required_approvers: 2, approvals: [vote('operator:ana')] });
   it('is told as a vote, and one by somebody who has approved already as no other', () => {
-    const first = told(voted, { changes: false, before: { ...voted, approvals: [] } });
+    const first = told(voted, { diff: null, before: { ...voted, approvals: [] } });
     expect(first).toBe(
       '1 of 2 approvals: wire_transfer for support-bot, by operator:ana\nit still waits: somebody else must approve too, or deny\n',
     );
-    expect(told(voted, { changes: false, before: voted })).toContain(
+    expect(told(voted, { diff: null, before: voted })).toContain(
       'you had approved it before, which counts once; it still waits',
     );
   });

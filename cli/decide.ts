@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
 import { toolOf } from '../contracts/call-methods.js';
-import { MODIFICATION_CONTRACT, type PendingRequest } from '../contracts/review.js';
+import { MODIFICATION_CONTRACT, type ModificationDiff, type PendingRequest } from '../contracts/review.js';
 import { oneLine } from '../domain/printable.js';
+import { changesTold } from '../domain/review/modification.js';
 import { CliError } from './errors.js';
 import { assertSameTypes, diffOf, type ModificationFlags } from './modification.js';
 import { gateCommand, json, print } from './output.js';
 import { type ConsoleFlags, consoleAt, decideToken, endpoint, UUID } from './target.js';
-import type { LiteFlags } from './lite-target.js';
+import { type LiteFlags, rowOfLite } from './lite-target.js';
 import { consoleOfStack, rowOfStack } from './stack-target.js';
 
 /** Below the options of `gate decide --help`. */
@@ -79,13 +80,11 @@ export function registerDecide(program: Command): void {
           throw new CliError(`--set and --modify belong to modify, not to ${decision}`, 2);
         const change = decision === 'modify' ? await diffOf({ set, modify }) : null;
         const diff = change?.diff ?? null;
-        // Lite accepts either id itself.
-        const row = target.kind === 'lite' ? null : await rowOfStack(target, id);
-        if (row && change && !change.whole) assertSameTypes(change.diff, row);
-        const rowId = row?.id ?? id;
-        const digest = actionDigest ?? row?.original_payload_digest;
+        const row = target.kind === 'lite' ? await rowOfLite(target, id) : await rowOfStack(target, id);
+        if (change && !change.whole) assertSameTypes(change.diff, row);
+        const digest = actionDigest ?? row.original_payload_digest;
         const decided = await target
-          .ask<PendingRequest>('hil', 'POST', `/decide/${rowId}`, {
+          .ask<PendingRequest>('hil', 'POST', `/decide/${row.id}`, {
             decision,
             ...(diff && { modification_diff: diff }),
             ...(reason && { reason }),
@@ -94,11 +93,11 @@ export function registerDecide(program: Command): void {
           })
           .catch((error: unknown) => {
             const console = target.kind === 'person' ? target.console : consoleOfStack();
-            throw console === null ? error : withPage(error, `${console}/hil/${rowId}`);
+            throw console === null ? error : withPage(error, `${console}/hil/${row.id}`);
           });
         if (asJson) print(decided);
         if (diff && decided.status === 'denied') throw new CliError(deniedChange(decided));
-        if (!asJson) process.stdout.write(told(decided, { changes: diff !== null, before: row }));
+        if (!asJson) process.stdout.write(told(decided, { diff, before: row }));
       },
     );
 }
@@ -112,18 +111,19 @@ export const withPage = (error: unknown, page: string): unknown =>
 /** What came of a decision, in lines. `before`: the row as it was read, where it was. */
 export function told(
   row: PendingRequest,
-  { changes, before }: { readonly changes: boolean; readonly before: PendingRequest | null },
+  { diff, before }: { readonly diff: ModificationDiff | null; readonly before: PendingRequest },
 ): string {
   const what = `${toolOf(row)} for ${row.agent_id}`;
   if (row.status === 'pending') {
     const { approvals = [], required_approvers: required = 1 } = row;
-    const again = before?.approvals?.length === approvals.length;
+    const again = before.approvals?.length === approvals.length;
     return (
       `${approvals.length} of ${required} approvals: ${oneLine(`${what}, by ${approvals.map(({ by }) => by).join(', ')}`)}\n` +
       `${again ? 'you had approved it before, which counts once; ' : ''}it still waits: somebody else must approve too, or deny\n`
     );
   }
-  const outcome = changes && row.status === 'approved' ? 'approved with changes' : row.status;
+  const outcome =
+    diff && row.status === 'approved' ? `approved with changes (${oneLine(changesTold(diff))})` : row.status;
   const runs =
     row.status === 'approved'
       ? `Gate executes it now, unless its agent only asked for a decision; see \`${gateCommand()} audit ${row.correlation_id}\`\n`

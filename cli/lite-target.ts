@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
+import type { PendingRequest } from '../contracts/review.js';
 import { CliError } from './errors.js';
 import { exitOf, refusalText, scopeOf, why } from './answers.js';
 import { stackIsKnown } from './stack-target.js';
@@ -72,6 +73,13 @@ export const liteTarget = (flags: LiteFlags & { readonly endpoint: string }): Li
     return (body ?? []) as unknown as AsyncIterable<Uint8Array>;
   },
 });
+
+/** In lite, `/pending/{id}` is an agent's own call, so an operator looks the row up in the list. */
+export async function rowOfLite(lite: LiteTarget, id: string): Promise<PendingRequest> {
+  const [row] = await lite.ask<PendingRequest[]>('hil', 'GET', `/pending?id=${id}`);
+  if (!row) throw new CliError(`not_found: no pending row ${id}`, 4);
+  return row;
+}
 
 interface LiteRequest {
   readonly method: string;

@@ -76,6 +76,7 @@ describe('a change of arguments on the command line', () => {
       ['"amount"', 'change.json: not an object of arguments'],
       ['null', 'change.json: not an object of arguments'],
       ['{amount: 1}', 'change.json: '],
+      ['{"amount": 5, "amount": 20}', 'change.json: '],
       [JSON.stringify({ contract: 'v0', replacements }), 'change.json: contract: '],
       [JSON.stringify({ 'a/b': 1 }), 'change.json: replacements.0.path.0: has a character that no path may have'],
     ])('is refused in words where it is anything else: %s', async (text, words) => {

@@ -1,11 +1,12 @@
-import type { Json, JsonObject } from '../contracts/json.js';
 import {
   MODIFICATION_CONTRACT,
   type ModificationDiff,
   modificationDiff,
   type PendingRequest,
 } from '../contracts/review.js';
+import { parseStrictJson } from '../domain/mcp/strict-json.js';
 import { assigned, pathText } from '../domain/review/argument-path.js';
+import { valueAt } from '../domain/review/modification.js';
 import { CliError } from './errors.js';
 import { textOf } from './named-file.js';
 
@@ -81,7 +82,8 @@ function replacementOf(text: string): { path: readonly string[]; value: unknown 
 function jsonIn(file: string): unknown {
   const text = textOf('--modify', file);
   try {
-    return JSON.parse(text) as unknown;
+    // A name that stands twice would be read as the last of them.
+    return parseStrictJson(text);
   } catch (error) {
     throw new CliError(`${file}: ${error instanceof Error ? error.message : String(error)}`, 2);
   }
@@ -92,11 +94,8 @@ function jsonIn(file: string): unknown {
  * what it means, and null is of every type.
  */
 export function assertSameTypes({ replacements }: ModificationDiff, { request_payload }: PendingRequest): void {
-  const { params } = request_payload;
-  const root = isObject(params) ? (params as JsonObject).arguments : undefined;
   for (const { path, value } of replacements) {
-    let was: Json | undefined = root;
-    for (const key of path) was = isObject(was) && Object.hasOwn(was, key) ? (was as JsonObject)[key] : undefined;
+    const was = valueAt(request_payload, path);
     // What is not there, and what is no scalar, is refused by the review service with its own words.
     if (was === undefined || was === null || value === null || typeof was === 'object' || typeof was === typeof value)
       continue;

@@ -8,7 +8,7 @@ import { details, expiry } from './review-text.js';
 import { table } from './table.js';
 import { type ConsoleFlags, consoleAt, decideToken, endpoint, UUID } from './target.js';
 import { toldOn } from './wrapped.js';
-import { type LiteFlags, type LiteTarget } from './lite-target.js';
+import { type LiteFlags, rowOfLite } from './lite-target.js';
 import type { ReviewTarget } from './review-target.js';
 import { rowOfStack } from './stack-target.js';
 
@@ -112,11 +112,4 @@ async function allRows(target: ReviewTarget, list: string, limit = Infinity): Pr
     rows.push(...page);
     if (page.length < size || rows.length >= limit) return rows;
   }
-}
-
-/** In lite, `/pending/{id}` is an agent's own call, so an operator looks the row up in the list. */
-async function rowOfLite(lite: LiteTarget, id: string): Promise<PendingRequest> {
-  const [row] = await lite.ask<PendingRequest[]>('hil', 'GET', `/pending?id=${id}`);
-  if (!row) throw new CliError(`not_found: no pending row ${id}`, 4);
-  return row;
 }

@@ -39,21 +39,19 @@ export async function readPolicyFolder(folder: string): Promise<PolicyFolder> {
   ).toSorted();
   const named = paths.filter((path) => !path.split('/').some((part) => part.startsWith('.')));
   const files = named.filter((path) => /\.(?:rego|json)$/.test(path) && !/(?:_test\.rego|\.schema\.json)$/.test(path));
-  const policies = await Promise.all(
-    files.map(async (path): Promise<FolderPolicy> => {
-      const body = await readFile(join(folder, path), 'utf8');
-      return {
-        name: basename(path),
-        path: join(folder, path),
-        content_type: path.endsWith('.rego') ? 'rego' : 'json',
-        body,
-      };
-    }),
-  );
+  const policies = await Promise.all(files.map((path) => readPolicyFile(join(folder, path))));
   policies.sort((one, other) => (one.name < other.name ? -1 : 1));
   const twice = policies.find((policy, at) => policy.name === policies[at + 1]?.name);
   if (twice) throw new CliError(`two policies are named ${twice.name}`, 2);
   return { policies, cases: named.filter((path) => path.endsWith('.yaml')).map((path) => join(folder, path)) };
+}
+
+export async function readPolicyFile(path: string): Promise<FolderPolicy> {
+  const name = basename(path);
+  if (!/\.(?:rego|json)$/.test(name))
+    throw new CliError(`${path} is no policy: a policy is a .rego or a .json file`, 2);
+  const body = await readFile(path, 'utf8');
+  return { name, path, content_type: name.endsWith('.rego') ? 'rego' : 'json', body };
 }
 
 export interface FoundFault extends PolicyFault {

@@ -4,8 +4,10 @@ import type { Command } from 'commander';
 import type { PolicyCompiler } from '../domain/policy/compiler.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
+import { diffLine } from './lab-report.js';
 import { json, print } from './output.js';
 import type { AskPolicies, PolicyPlan } from './policy-plan.js';
+import { registerPolicyStudies } from './policy-studies.js';
 
 interface Asked {
   readonly json?: boolean;
@@ -14,10 +16,13 @@ interface Asked {
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** `gate policy`: policies in a folder, as a repository keeps them. `check`, `fmt` and `test` need no server. */
+/** `gate policy`: policies in a folder, as a repository keeps them, and templates. `check`, `fmt` and `test` need no server. */
 export function registerPolicy(program: Command): void {
-  const policy = program.command('policy').description('check, format, test, compare and apply a folder of policies');
+  const policy = program
+    .command('policy')
+    .description('check, format, test, compare and apply a folder of policies; install templates');
 
+  registerTemplates(policy);
   policy
     .command('check')
     .description('compile every policy, and all together; each fault with its place')
@@ -91,6 +96,8 @@ export function registerPolicy(program: Command): void {
       },
     );
 
+  registerPolicyStudies(policy, { engine, planned, show });
+
   policy
     .command('apply')
     .description('make Gate have what the folder has; does nothing where it has')
@@ -110,6 +117,62 @@ export function registerPolicy(program: Command): void {
     });
 }
 
+interface Installing extends Asked {
+  readonly reason: string;
+  readonly set: readonly string[];
+  readonly dryRun?: boolean;
+}
+
+/** What the running stack has of templates. */
+function registerTemplates(policy: Command): void {
+  const tenant = ['--tenant <name>', 'the copies of this tenant'] as const;
+  policy
+    .command('templates')
+    .description('the templates that ship with Gate, of one domain or all')
+    .argument('[domain]')
+    .option(...tenant)
+    .addOption(json())
+    .action(async (domain: string | undefined, { json: asJson, tenant: of }: Asked) => {
+      const { listed, templateTable } = await import('./policy-templates.js');
+      const templates = await listed(await engine(), domain, of);
+      if (asJson) return print(templates);
+      say(templateTable(templates));
+    });
+  policy
+    .command('template')
+    .description('what one template says, and what can be set')
+    .argument('<name>')
+    .option(...tenant)
+    .addOption(json())
+    .action(async (name: string, { json: asJson, tenant: of }: Asked) => {
+      const { templateOf, templateLines } = await import('./policy-templates.js');
+      const template = await templateOf(await engine(), name, of);
+      if (asJson) return print(template);
+      for (const line of templateLines(template)) say(line);
+    });
+  policy
+    .command('install')
+    .description('what a template would have decided of the calls of yesterday; then puts it in force')
+    .argument('<template>')
+    .requiredOption('--reason <text>', 'recorded with the policy')
+    .option('--set <parameter=value>', 'a parameter, as JSON or as a text; may be repeated', collected, [])
+    .option('--dry-run', 'put nothing in force')
+    .option(...tenant)
+    .addOption(json())
+    .action(async (name: string, { json: asJson, tenant: of, set, dryRun = false, reason }: Installing) => {
+      const { installable, parametersIn, install, trialLines, triedYesterday } = await import('./policy-templates.js');
+      const parameters = parametersIn(set);
+      await installable(await engine(), { name, parameters, tenant: of });
+      const trial = await triedYesterday(await engine(), await ledger(), { name, parameters, tenant: of }, new Date());
+      if (!asJson) for (const line of trialLines(trial)) say(line);
+      const by = { reason, actor_sub: userInfo().username, actor_idp: 'command line' };
+      const installed = dryRun ? null : await install(await engine(), { name, parameters, tenant: of }, by);
+      if (asJson) print({ trial, installed });
+      else if (installed) say(`${oneLine(installed.name)} is in force, version ${installed.version}`);
+    });
+}
+const collected = (value: string, before: readonly string[]): readonly string[] => [...before, value];
+
 /** OPA on this machine, with the functions that the rules of Gate may use. */
 async function localCompiler(): Promise<PolicyCompiler> {
   const [{ opaCompiler }, { findOpa }, { shippedPolicyDirectory }] = await Promise.all([
@@ -121,10 +184,12 @@ async function localCompiler(): Promise<PolicyCompiler> {
   return opaCompiler({ find: () => program, directory: shippedPolicyDirectory() });
 }
 
-async function engine(): Promise<AskPolicies> {
+const engine = () => asking('policy-engine');
+const ledger = () => asking('ledger');
+async function asking(service: 'policy-engine' | 'ledger'): Promise<AskPolicies> {
   const { stackTarget } = await import('./stack-target.js');
   const target = stackTarget();
-  return (method, path, body) => target.ask('policy-engine', method, path, body);
+  return (method, path, body) => target.ask(service, method, path, body);
 }
 
 async function planned(
@@ -144,7 +209,7 @@ function show({ changes, elsewhere }: PolicyPlan): void {
   for (const change of changes) {
     say(`${change.what} ${oneLine(change.what === 'delete' ? change.name : change.policy.name)}`);
     // Texts of policies, line by line: nothing of them reaches the terminal as a control character.
-    for (const line of change.diff.split('\n').filter((text) => text !== '')) say(`  ${oneLine(line)}`);
+    for (const line of change.diff.split('\n').filter((text) => text !== '')) say(`  ${diffLine(line)}`);
   }
   const left = elsewhere.filter((name) => !changes.some((change) => change.what === 'delete' && change.name === name));
   if (left.length > 0) say(`not in the folder, left alone: ${left.map((name) => oneLine(name)).join(', ')}`);

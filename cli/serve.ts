@@ -1,6 +1,6 @@
 import { Argument, type Command } from 'commander';
 import { commandOf, type ProcessName, SERVICES } from '../stack/services.js';
-import { givenUpStart, leave, STOPPED_AT_ONCE, stopSignals } from './stop-signals.js';
+import { begun, givenUpStart, leave, STOPPED_AT_ONCE, stopSignals } from './stop-signals.js';
 
 const SERVED = SERVICES.filter((service) => commandOf(service) !== service.name).map(({ name }) => name);
 
@@ -26,7 +26,7 @@ async function runApart(name: ProcessName): Promise<void> {
   const signals = stopSignals();
   const { startApart } = await import('../stack/separate.js');
   const bringUp = startApart(name, process.env);
-  const first = await Promise.race([bringUp, signals.asked]);
+  const first = await Promise.race([begun(bringUp), signals.asked]);
   if (typeof first === 'string') {
     await givenUpStart(bringUp, signals);
     return leave();

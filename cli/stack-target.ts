@@ -34,6 +34,8 @@ export interface StackTarget {
   readonly kind: 'stack';
   ask<T>(service: AskedService, method: string, path: string, body?: object): Promise<T>;
   text(service: AskedService, method: string, path: string): Promise<string>;
+  /** An answer of lines of JSON, each as it comes. */
+  lines(service: AskedService, path: string, body: object): AsyncIterable<unknown>;
   /** A stream of server-sent events, until the signal. */
   events(service: AskedService, path: string, lastId: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
 }
@@ -44,6 +46,7 @@ export const stackTarget = (tenant?: string, operator?: string): StackTarget => 
   ask: async <T>(...asked: [AskedService, string, string, object?]) =>
     JSON.parse(await textAsConsole({ tenant, operator }, ...asked)) as T,
   text: (...asked) => textAsConsole({ tenant, operator }, ...asked),
+  lines: (...asked) => linesAsConsole({ tenant, operator }, ...asked),
   events: (...asked) => eventsAsConsole({ tenant, operator }, ...asked),
 });
 
@@ -113,6 +116,40 @@ async function textAsConsole(
   const text = await response.text();
   if (response.status < 300) return text;
   throw new CliError(refusalText(response.status, text), exitOf(response.status));
+}
+
+async function* linesAsConsole(
+  asking: Asking,
+  service: AskedService,
+  path: string,
+  body: object,
+): AsyncGenerator<unknown> {
+  const { fetch, url, headers, away } = await asConsole(asking, service);
+  const ended = new AbortController();
+  let response: Awaited<ReturnType<typeof fetch.stream>>;
+  try {
+    response = await fetch.stream(`${url}${path}`, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+      signal: ended.signal,
+    });
+  } catch (error) {
+    throw await away(error);
+  }
+  if (response.status >= 300)
+    throw new CliError(refusalText(response.status, await response.text()), exitOf(response.status));
+  try {
+    const decoder = new TextDecoder();
+    let rest = '';
+    for await (const piece of response.body) {
+      const lines = (rest + decoder.decode(piece, { stream: true })).split('\n');
+      rest = lines.pop() ?? '';
+      for (const line of lines) yield JSON.parse(line);
+    }
+  } finally {
+    ended.abort();
+  }
 }
 
 async function eventsAsConsole(

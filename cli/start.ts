@@ -4,7 +4,7 @@ import type { DevelopmentFile, Stack } from '../stack/development-file.js';
 import { signInLink } from './console.js';
 import { oneLine } from '../domain/printable.js';
 import { gateCommand, observed } from './output.js';
-import { givenUpStart, leave, STOPPED_AT_ONCE, type StopSignals, stopSignals } from './stop-signals.js';
+import { begun, givenUpStart, leave, STOPPED_AT_ONCE, type StopSignals, stopSignals } from './stop-signals.js';
 
 /** `gate start`: runs the whole stack on this machine. */
 export function registerStart(program: Command): void {
@@ -24,7 +24,7 @@ export function registerStart(program: Command): void {
         progress: (line) => say(`  ${line}`),
         signal: givenUp.signal,
       });
-      const first = await Promise.race([bringUp, signals.asked]);
+      const first = await Promise.race([begun(bringUp), signals.asked]);
       if (typeof first === 'string') {
         say(`\n${first}: stopping before the start was done`);
         await givenUpStart(bringUp, signals);

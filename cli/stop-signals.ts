@@ -37,6 +37,16 @@ export function leave(): void {
   setTimeout(() => process.exit(), LEAVE_AFTER_MS).unref();
 }
 
+/** A start. Where it fails the process ends as after a stop, and whatever the start left open does not keep it: it hears no signals any more. */
+export async function begun<Started>(bringUp: Promise<Started>): Promise<Started> {
+  try {
+    return await bringUp;
+  } catch (error) {
+    leave();
+    throw error;
+  }
+}
+
 /** The last line of a stop that was requested twice. */
 export const STOPPED_AT_ONCE = 'stopped at once; whether calls under way ran is not known, and none of them runs again';
 

@@ -9,6 +9,8 @@ describe('settings of the policy engine', () => {
       healthHost: '127.0.0.1',
       healthPort: 9082,
       directory: undefined,
+      seedTemplates: false,
+      seedTemplateState: 'active',
     });
   });
 
@@ -20,6 +22,9 @@ describe('settings of the policy engine', () => {
   });
 
   it('name the variable that is wrong', () => {
+    expect(() => readPolicyConfig({ GATE_POLICY_SEED_TEMPLATE_STATE: 'on' })).toThrow(
+      /GATE_POLICY_SEED_TEMPLATE_STATE/,
+    );
     expect(() => readPolicyConfig({ GATE_POLICY_PORT: 'x' })).toThrow(/GATE_POLICY_PORT/);
   });
 });

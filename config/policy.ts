@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { readConfig, setting, type Config, type Env } from './env.js';
+import { onOff, readConfig, setting, type Config, type Env } from './env.js';
 import { listenerSettings } from './listener.js';
 
 export const POLICY_SETTINGS = {
@@ -8,6 +8,16 @@ export const POLICY_SETTINGS = {
     'GATE_POLICY_DIR',
     z.string().min(1).optional(),
     'Folder with gate/, data.json and compiled/; without it the policies that ship with Gate.',
+  ),
+  seedTemplates: setting(
+    'GATE_POLICY_SEED_TEMPLATES',
+    onOff,
+    'Whether a store of policies that never held one begins with every template of the catalogue.',
+  ),
+  seedTemplateState: setting(
+    'GATE_POLICY_SEED_TEMPLATE_STATE',
+    z.enum(['active', 'inactive']).default('active'),
+    'Whether the templates of `GATE_POLICY_SEED_TEMPLATES` are in force at once; that takes OPA at the first start.',
   ),
 } as const;
 export type PolicyConfig = Config<typeof POLICY_SETTINGS>;

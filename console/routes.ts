@@ -1,3 +1,4 @@
+import { AGENT_PAGE } from './pages/agents/agent.js';
 import { AGENTS_PAGE } from './pages/agents/agents.js';
 import { AUDIT } from './pages/audit/audit.js';
 import { FORGET_SEARCH, SAVE_SEARCH } from './pages/audit/keep-search.js';
@@ -43,6 +44,7 @@ export const PAGES: readonly Page[] = [
   CASES,
   CASE,
   AGENTS_PAGE,
+  AGENT_PAGE,
   POLICIES,
   POLICY,
   EXPORTS,

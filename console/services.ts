@@ -152,6 +152,8 @@ export interface Services {
     hunt(query: HuntQuery): Promise<Hunt>;
     narrative(agent: string, window: NarrativeWindow): Promise<Narrative>;
     activity(sinceHours: number, limit: number): Promise<AgentActivity>;
+    /** The same of one agent, by tier over time too. */
+    activityOf(agent: string, sinceHours: number): Promise<AgentActivity>;
     drift(limit: number): Promise<FleetBehavioralDiff>;
     silent(sinceHours: number): Promise<SilentAgents>;
     /** What was done with the rows of the person's tenant when it came or left, newest first. */

@@ -473,6 +473,12 @@ export const ERROR_CODES = {
     meaning:
       'The policy has another version by now; `policy` is what it is. Look at it, then send the change again with that version.',
   },
+  policy_lab_busy: {
+    status: 503,
+    retry: 'after_wait',
+    meaning:
+      'Others try rules on recorded traffic already, as many as may at once; ask again when one of them is done.',
+  },
   bundle_gone: {
     status: 409,
     retry: 'no',

@@ -170,6 +170,13 @@ export type FleetBehavioralDiff = z.infer<typeof fleetBehavioralDiff>;
 
 const judgedCalls = { allowed: count, denied: count, reviewed: count };
 
+/** How much attention a call took by its verdict: nobody's, a rule's, a person's, several people's; or it was refused. */
+export const callTier = z.enum(['green', 'auto', 'standard', 'strict', 'red']);
+export type CallTier = z.infer<typeof callTier>;
+/** Counts for each part of the window, oldest first, of the tiers that there were. */
+const tiersOverTime = z.partialRecord(callTier, z.array(count));
+export type TiersOverTime = z.infer<typeof tiersOverTime>;
+
 /** What the agents of a window did, by tool and verdict; those with most calls first. Derived from rows; never evidence itself. */
 export const agentActivity = z.object({
   since: z.string(),
@@ -185,7 +192,9 @@ export const agentActivity = z.object({
       last_at: z.string(),
       last_correlation_id: z.string().nullable(),
       /** The tools that were called most. */
-      tools: z.array(z.object({ tool_name: z.string(), ...judgedCalls })),
+      tools: z.array(z.object({ tool_name: z.string(), ...judgedCalls, tiers: tiersOverTime.optional() })),
+      /** As those of its tools, and with the tools that are not told: where one agent is asked for. */
+      tiers: tiersOverTime.optional(),
       /** How many tools there were. */
       tools_total: count,
       /** Equal parts of the window, oldest first. */

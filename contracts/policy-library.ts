@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { tenantName } from './erasure.js';
 import { jsonObject } from './json.js';
 import { storableString } from './storable.js';
 import { policyInput } from './policy.js';
@@ -10,7 +11,7 @@ export const MAX_BATCH_INPUTS = 5_000;
 
 export const policyName = storableString(1, 128).regex(/^(?!.*\.\.)[^/\\]+$/, 'has no /, \\ or .. and is not empty');
 const contentType = z.enum(['rego', 'json']);
-const policyBody = storableString(0, MAX_POLICY_BYTES);
+export const policyBody = storableString(0, MAX_POLICY_BYTES);
 const expected = z.int().min(1);
 
 /** Why, and who, as the operator's session says. */
@@ -160,6 +161,38 @@ export const policyBatchAnswer = z.object({
     }),
   ),
 });
+
+export const provisionedTenant = z.object({
+  tenant: tenantName,
+  /** Copies that the tenant has. */
+  policies: z.int(),
+  /** Those that were made now; 0 where it had some. */
+  created: z.int(),
+});
+export type ProvisionedTenant = z.infer<typeof provisionedTenant>;
+export const withdrawnTenant = z.object({ tenant: tenantName, removed: z.int() });
+export type WithdrawnTenant = z.infer<typeof withdrawnTenant>;
+
+/** The policy engine's steps in a tenant's life. */
+export const tenantPoliciesRequest = z.strictObject({
+  operation_id: z.uuid().lowercase(),
+  kind: z.enum(['provision', 'offboard']),
+});
+export type TenantPoliciesRequest = z.infer<typeof tenantPoliciesRequest>;
+/** The result of a step; a repeat returns the same one. `receipt_sha256` covers the RFC 8785 JSON of the rest. */
+export const tenantPoliciesReceipt = z.strictObject({
+  tenant: tenantName,
+  operation_id: z.string(),
+  kind: tenantPoliciesRequest.shape.kind,
+  state: z.enum(['active', 'offboarded']),
+  /** Counts the operations of the tenant. */
+  generation: z.int().min(1),
+  /** Policies in force for a tenant that came; copies of its own that one that left had. */
+  policies: z.int().min(0),
+  updated_at: z.iso.datetime(),
+  receipt_sha256: z.string().regex(/^[0-9a-f]{64}$/),
+});
+export type TenantPoliciesReceipt = z.infer<typeof tenantPoliciesReceipt>;
 
 /** A set of rules as it is stored: which files it is made of, and which compiled module holds them. */
 export const storedFiles = z.array(

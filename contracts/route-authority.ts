@@ -228,7 +228,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   row('ledger', 'POST', '/log', 'ledger.append', deepReview, proxy),
   row('ledger', 'POST', '/silence-allowlist', 'ledger.silence.manage', console),
   // policy-engine: 25 rows.
-  later('policy-engine', 'DELETE', '/policies/tenant/{prefix}', 'policy.tenant.lifecycle', console, proxy),
+  row('policy-engine', 'DELETE', '/policies/tenant/{prefix}', 'policy.tenant.lifecycle', console, proxy),
   row('policy-engine', 'DELETE', '/policies/{name}', 'policy.manage', console),
   row('policy-engine', 'GET', '/policies', 'policy.read', console),
   row('policy-engine', 'GET', '/policies/templates', 'policy.read', console),
@@ -237,7 +237,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   row('policy-engine', 'GET', '/policies/{name}/diff', 'policy.read', console),
   row('policy-engine', 'GET', '/policies/{name}/versions', 'policy.read', console),
   row('policy-engine', 'GET', '/policies/{name}/versions/{version}', 'policy.read', console),
-  later('policy-engine', 'POST', '/admin/tenants/{tenant}/lifecycle', 'policy.tenant.saga', console),
+  row('policy-engine', 'POST', '/admin/tenants/{tenant}/lifecycle', 'policy.tenant.saga', console),
   row('policy-engine', 'POST', '/evaluate', 'policy.evaluate', console, proxy),
   row('policy-engine', 'POST', '/evaluate-egress', 'policy.evaluate', console, proxy),
   row('policy-engine', 'POST', '/policies', 'policy.manage', console),
@@ -247,7 +247,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   later('policy-engine', 'POST', '/policies/mine', 'policy.mine', console),
   row('policy-engine', 'POST', '/policies/templates/{name}/install', 'policy.manage', console),
   row('policy-engine', 'POST', '/policies/templates/{name}/lab', 'policy.manage', console),
-  later('policy-engine', 'POST', '/policies/tenant/{prefix}/provision', 'policy.tenant.lifecycle', console, proxy),
+  row('policy-engine', 'POST', '/policies/tenant/{prefix}/provision', 'policy.tenant.lifecycle', console, proxy),
   row('policy-engine', 'POST', '/policies/validate', 'policy.validate', console),
   row('policy-engine', 'POST', '/policies/{name}/activate', 'policy.manage', console),
   row('policy-engine', 'POST', '/policies/{name}/deactivate', 'policy.manage', console),
@@ -269,9 +269,12 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('ledger', 'GET', '/export/iceberg', 'ledger.export.read', console),
   // One entry of the replay corpus, of a call that somebody looks at; the policy engine then judges it again.
   row('ledger', 'GET', '/audit/correlation/{correlation_id}/policy-input', 'ledger.audit.read', console),
+  // All of them in a window, page by page; the policy engine tries rules on them.
+  row('ledger', 'GET', '/audit/replay/rows', 'ledger.audit.read', console, policyEngine),
   // What the rules of then say again of such an entry.
   row('policy-engine', 'POST', '/policies/replay', 'policy.batch.evaluate', console),
   row('policy-engine', 'POST', '/policies/explain', 'policy.batch.evaluate', console),
+  row('policy-engine', 'POST', '/policies/lab', 'policy.batch.evaluate', console),
   // What was done when the person's tenant came or left; nothing is done by asking.
   row('ledger', 'GET', '/admin/tenants/{tenant}/lifecycle', 'ledger.tenant.read', console),
   row('hil', 'GET', '/admin/tenants/{tenant}/lifecycle', 'hil.tenant.read', console),

@@ -44,6 +44,18 @@ describe('what an agent wrote, in a terminal', () => {
     ['fullwidth', 'vend\uff4fr', 'vend\\u{ff4f}r'],
     ['mathematical', 'vend\u{1d428}r', 'vend\\u{1d428}r'],
     ['the Latin letter in a Cyrillic word', '\u0440a\u0443', '\\u{440}a\\u{443}'],
+    ['the letter alone behind a hyphen', 'vendor-\u0430', 'vendor-\\u{430}'],
+    ['behind an underline', 'customer_\u0410', 'customer_\\u{410}'],
+    ['beside digits', 'GB-\u0410\u042112', 'GB-\\u{410}\\u{421}12'],
+    ['a domain', 'bob@\u0440\u0430\u0443.com', 'bob@\\u{440}\\u{430}\\u{443}.com'],
+    ['in a value of JSON', '{"to":"acct-\u0430"}', '{"to":"acct-\\u{430}"}'],
+    ['a Roman numeral', 'paypa\u217c', 'paypa\\u{217c}'],
+    ['the sign of a unit', '\u212amart', '\\u{212a}mart'],
+    ['the estimated sign', 'v\u212endor', 'v\\u{212e}ndor'],
+    ['the phonetic alphabet', '\u0261oogle p\u0251ypal', '\\u{261}oogle p\\u{251}ypal'],
+    ['Cherokee', '\u13aacme', '\\u{13aa}cme'],
+    ['Lisu', '\ua4eecme', '\\u{a4ee}cme'],
+    ['Coptic, alone', 'acct.\u2c9f', 'acct.\\u{2c9f}'],
     ['a word behind a backslash', 'C:\\\\n\u043et', 'C:\\\\n\\u{43e}t'],
   ])('shows letters that pass for Latin ones in a word that has these: %s', (_what, written, shown) => {
     expect(printable(written)).toBe(shown);
@@ -52,12 +64,18 @@ describe('what an agent wrote, in a terminal', () => {
 
   it.each([
     ['Russian', 'Оплата счёта за IT-отдел, USB-кабель 5м: сумма_usd'],
+    ['Russian behind names of Latin letters', 'B2B-рост, USB-порт, https://a.b/wiki/Рост'],
+    ['Russian in JSON without blanks', '{"to":"сор","sum_usd":"а\\nа"}'],
     ['Greek', 'Πληρωμή του λογαριασμού για e-mail'],
     ['Ukrainian', 'Сплата за її послуги'],
     ['Armenian', 'Հայերեն տեքստ'],
     ['Japanese', 'ＰＣとTシャツの送金、A４用紙'],
     ['Arabic', 'دفع الفاتورة PDF'],
+    ['Arabic around Latin letters', 'ملفاPDF'],
     ['German', 'Überweisung für Straße, Café naïve'],
+    ['Turkish, Danish and French', 'ödeme tutarı-TRY, Ærø, cœur, Kabyle taɣuri'],
+    ['Myanmar', 'ဝယ်PDF'],
+    ['signs of mathematics and trade', '1920×1080px A∪B №A5 Acme™'],
     ['units and formulas', 'kΩ μm Δt λ'],
     ['lines in JSON', JSON.stringify('первый\nвторой\tстроки')],
   ])('leaves ordinary text as it is: %s', (_what, text) => {

@@ -1,3 +1,5 @@
+import { CONFUSABLE } from './confusable.js';
+
 /**
  * Characters that must be made visible: controls (C0, C1), formatting and bidirectional marks, unassigned and private characters, lone
  * surrogates (category C); characters that fonts draw as nothing, such as variation selectors, joiners, fillers and tags
@@ -8,37 +10,63 @@ const UNSEEN = /[^\P{C}\n]|\p{Default_Ignorable_Code_Point}|[\p{Zl}\p{Zp}]|[^\P{
 
 const escaped = (found: string): string => `\\u{${(found.codePointAt(0) ?? 0).toString(16)}}`;
 
-/** Letters that fonts draw as Latin ones: of Cyrillic, Greek and Armenian, fullwidth letters, and those of mathematics. */
+/** Letters that people take for Latin ones in the middle of these: of Cyrillic, Greek and Armenian, fullwidth letters, and those of mathematics. */
 const LOOKALIKE =
   /[\u0400\u0401\u0405-\u0408\u0410\u0412\u0413\u0415\u0417\u041A\u041C-\u041E\u0420-\u0423\u0425\u042C\u0430\u0432\u0433\u0435\u0437\u043A\u043C-\u0443\u0445\u044C\u0450\u0451\u0454-\u0458\u045B\u045E\u0474\u0475\u0491\u04AE\u04AF\u04BA\u04BB\u04C0\u04CF-\u04D7\u04E6\u04E7\u04EE-\u04F3\u0500\u0501\u050C\u050D\u051A-\u051D\u0386\u0388-\u038A\u038C\u038E\u0390-\u0392\u0395-\u0397\u0399\u039A\u039C\u039D\u039F\u03A1\u03A4\u03A5\u03A7\u03AA-\u03AC\u03AE-\u03B1\u03B3\u03B7\u03B9\u03BA\u03BD\u03BF\u03C1\u03C4\u03C5\u03C7\u03C9-\u03CE\u03F2\u03F3\u03F9\u03FA\u053C\u054D\u054F\u0555\u0561\u0563\u0566\u056C\u0570\u0578\u057C\u057D\u0580\u0581\u0582\u0584\u0585\uFF21-\uFF3A\uFF41-\uFF5A\u{1D400}-\u{1D7FF}]/gu;
 const LATIN = /[A-Za-z\u00C0-\u024F\u1E00-\u1EFF]/;
 const hasLookalike = (text: string): boolean => text.search(LOOKALIKE) >= 0;
-/**
- * A word, or the escape of a character in JSON, whose letter is not one of the word behind it. Chinese, Japanese and Korean have no spaces
- * between words, so their characters stand in none.
- */
+const hasConfusable = (text: string): boolean => text.search(CONFUSABLE) >= 0;
+/** What stands between two blanks or quotes; or the escape of a character in JSON, whose letter is not one of the word behind it. */
+const TOKEN = /\\(?:u[0-9a-f]{4}|["\\/bfnrt])|(?:[^\s"\\]|\\(?!u[0-9a-f]{4}|["\\/bfnrt]))+/gu;
+const isEscape = (token: string): boolean => /^\\(?:u[0-9a-f]{4}|["\\/bfnrt])/.test(token);
+/** Chinese, Japanese and Korean have no spaces between words, so their characters stand in none. */
 const WORD =
-  /\\(?:u[0-9a-f]{4}|["\\/bfnrt])|(?:(?![\u3005-\u30FF\u3400-\u9FFF\uAC00-\uD7AF\uFF66-\uFF9F])[\p{L}\p{M}\p{N}])+/gu;
+  /(?:(?![\u3005-\u30FF\u3400-\u9FFF\uAC00-\uD7AF\uFF66-\uFF9F])[\p{L}\p{M}\p{N}\u212E\u2373\u2374\u237A])+/gu;
+/** What is left of a word that is read as Latin, without its letters that are none. */
+const READ_AS_LATIN = /^[A-Za-z0-9\u00C0-\u024F\u1E00-\u1EFF\p{M}]*$/u;
 
-const isMixed = (word: string): boolean => hasLookalike(word) && LATIN.test(word);
+/** Whether Latin letters stand beside those of another script that look like them. */
+const isMixed = (word: string): boolean => LATIN.test(word) && hasLookalike(word);
+/** Whether a word looks like one of Latin letters, every letter of it, and has some that are none. */
+const looksLatin = (word: string): boolean =>
+  hasConfusable(word) && READ_AS_LATIN.test(word.replaceAll(CONFUSABLE, ''));
+
+/** A token with the words of it that pass for others put as `shown` says. */
+const eachMixed = (token: string, shown: (word: string) => string): string =>
+  !isEscape(token) && LATIN.test(token)
+    ? token.replaceAll(WORD, (word) => (isMixed(word) || looksLatin(word) ? shown(word) : word))
+    : token;
+const plainWord = (word: string): string =>
+  (isMixed(word) ? word.replaceAll(LOOKALIKE, escaped) : word).replaceAll(CONFUSABLE, escaped);
 
 /**
- * The first word that has Latin letters and ones of another script that look like them. A word all of another script is none, nor are Greek
- * letters of a unit or formula that look like no other: `kΩ`, `Δt`.
+ * The first word that has Latin letters and ones of another script that look like them, with these as escapes; or the token around one that
+ * looks like a Latin word without being one, where Latin letters stand before or behind it with no blank between: `vendor-\u0430`. A word all of
+ * another script is none where it has a letter that only that script has, nor are Greek letters of a unit or formula that look like no other:
+ * `kΩ`, `Δt`.
  */
-export const mixedWord = (text: string): string | undefined =>
-  hasLookalike(text) ? text.match(WORD)?.find(isMixed) : undefined;
+export function mixedWord(text: string): string | undefined {
+  if (!hasLookalike(text) && !hasConfusable(text)) return undefined;
+  for (const [token] of text.matchAll(TOKEN)) {
+    let found: string | undefined;
+    const shown = eachMixed(token, (word) => {
+      const plain = plainWord(word);
+      found ??= LATIN.test(word) ? plain : '';
+      return plain;
+    });
+    if (found !== undefined) return found || shown;
+  }
+  return undefined;
+}
 
 /**
- * Shows as escapes what nobody sees, and letters that pass for Latin ones in a word that has these (`mixedWord`), so that text from an agent, a
+ * Shows as escapes what nobody sees, and letters that pass for Latin ones beside these (`mixedWord`), so that text from an agent, a
  * tool or an upstream cannot control a terminal or page, or look like something else than a machine reads. Line breaks are kept.
  */
 export const printable = (text: string): string => plainLetters(text).replaceAll(UNSEEN, escaped);
 
 const plainLetters = (text: string): string =>
-  hasLookalike(text)
-    ? text.replaceAll(WORD, (word) => (isMixed(word) ? word.replaceAll(LOOKALIKE, escaped) : word))
-    : text;
+  hasLookalike(text) || hasConfusable(text) ? text.replaceAll(TOKEN, (token) => eachMixed(token, plainWord)) : text;
 
 /** Like `printable`, for text that must stay on one line or in one cell. */
 export const oneLine = (text: string): string => printable(text).replaceAll('\n', '\\n');

@@ -42,6 +42,7 @@ export const CONSOLE_ROUTES = [
   'GET /api/audit/correlation/:cid',
   'GET /api/chain-status',
   'GET /agents',
+  'GET /agents/:agent',
   'GET /policies',
   'GET /policies/:name',
   'GET /health-of-services',

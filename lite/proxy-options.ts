@@ -22,7 +22,7 @@ export interface LiteProxyOptions {
   readonly keys: Pick<LiteKeys, 'signingKey'>;
   readonly ports: Pick<
     ActivityPorts,
-    'upstream' | 'talks' | 'verifyDecision' | 'quarantine' | 'reviews' | 'policies' | 'tools'
+    'upstream' | 'talks' | 'verifyDecision' | 'definitions' | 'quarantine' | 'reviews' | 'policies' | 'tools'
   >;
   readonly hasTools: boolean;
   readonly runner: Pick<CallRunner, 'start'>;
@@ -52,6 +52,7 @@ export function liteProxyOptions(options: LiteProxyOptions): LiteAppOptions['pro
     ledger,
     signer: createSigner(keys.signingKey),
     verifyDecision: ports.verifyDecision,
+    definitions: ports.definitions,
     quarantine: ports.quarantine,
     reviews: ports.reviews,
     rulesNow: rulesNowOf({ calls, policies: ports.policies, tools: ports.tools }),

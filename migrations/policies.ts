@@ -56,4 +56,21 @@ const pastSets: Migration = {
   },
 };
 
-export const policyMigrations: Record<string, Migration> = { '0001-policies': tables, '0002-past-sets': pastSets };
+/**
+ * 0003: steps in a tenant's life, each with the receipt that a repeat is answered with. New table; locks nothing that exists.
+ */
+const tenantOperations: Migration = {
+  async up(db) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists policy_tenant_operations (
+      operation_id ${text} not null primary key, tenant ${text} not null, kind ${text} not null, generation ${integer} not null,
+      begun_at ${text} not null, receipt ${text}, unique (tenant, generation)
+    ) ${strict}`.execute(db);
+  },
+};
+
+export const policyMigrations: Record<string, Migration> = {
+  '0001-policies': tables,
+  '0002-past-sets': pastSets,
+  '0003-tenant-operations': tenantOperations,
+};

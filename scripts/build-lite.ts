@@ -42,7 +42,7 @@ export async function buildLite(output: string): Promise<{ bytes: number }> {
       ...Object.fromEntries(
         THREADS.map((thread) => [`${PROGRAM_FOLDER}/${basename(thread)}`, join(folder, basename(thread))]),
       ),
-      ...(await below('policies', (path) => !/_test\.rego$|^cases/.test(path))),
+      ...(await below('policies', (path) => !/(?:_test\.rego|\.yaml)$/.test(path))),
       ...(await below('personas', () => true)),
       ...(await below('dist/console/static', () => true)),
       [MANUAL_PAGE.file.join('/')]: join(PROJECT_ROOT, ...MANUAL_PAGE.file),

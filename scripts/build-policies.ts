@@ -16,6 +16,7 @@ import {
 import { fileInTar } from '../adapters/policy/tar-file.js';
 import { findOpa } from '../stack/programs/find-program.js';
 import { buildTemplates } from './build-templates.js';
+import { type BuildOptions, OPA_LIMIT_MS, opaRun } from './run-opa.js';
 import {
   EGRESS_ENTRYPOINT,
   ENTRYPOINT,
@@ -25,7 +26,6 @@ import {
 } from '../domain/policy/policy-files.js';
 
 const run = promisify(execFile);
-const OPA_LIMIT_MS = 120_000;
 const ENTRYPOINTS = [ENTRYPOINT, TOOL_ENTRYPOINT, EGRESS_ENTRYPOINT];
 /** The rules' tests may use every built-in function, the rules only those of the wasm runtime. */
 const RULES_ONLY = [
@@ -38,12 +38,6 @@ const RULES_ONLY = [
   '--bundle',
   '.',
 ];
-
-export interface BuildOptions {
-  readonly directory: string;
-  /** The path of the OPA compiler. */
-  readonly opa: string;
-}
 
 /**
  * Compiles the rules of a policy folder to wasm, with the built-in functions the wasm runtime has and no others: a rule that asks for
@@ -112,16 +106,6 @@ function nextVersion(before: string | undefined, today: Date): string {
   const date = today.toISOString().slice(0, 10);
   const [lastDate, generation] = before?.split('.') ?? [];
   return `${date}.${lastDate === date ? Number(generation) + 1 : 1}`;
-}
-
-export async function opaRun(opa: string, directory: string, args: readonly string[]): Promise<void> {
-  try {
-    await run(opa, [...args], { cwd: directory, timeout: OPA_LIMIT_MS, maxBuffer: 16_777_216 });
-  } catch (error) {
-    const { stdout, stderr } = error as { stdout?: string; stderr?: string };
-    const said = `${stdout ?? ''}${stderr ?? ''}`.trim();
-    throw new Error(`opa ${args[0]}: ${said || errorText(error)}`, { cause: error });
-  }
 }
 
 if (process.argv[1] !== undefined && import.meta.url === pathToFileURL(process.argv[1]).href) {

@@ -5,7 +5,7 @@ import { POLICY_LAYOUT, readPolicyFiles } from '../adapters/policy/policy-source
 import { schemaPath, type TemplateIndex } from '../adapters/policy/template-files.js';
 import { sha256Hex } from '../domain/crypto/digest.js';
 import { headerOf } from '../domain/policy/policy-header.js';
-import { type BuildOptions, opaRun } from './build-policies.js';
+import { type BuildOptions, opaRun } from './run-opa.js';
 
 /** The rules that policies share, the templates, and the data that they read; no rule of the floor. */
 const TEMPLATES = [

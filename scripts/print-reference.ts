@@ -10,6 +10,8 @@ import { PREPARE_SETTINGS } from '../config/prepare.js';
 import { settingLines } from '../config/setting-lines.js';
 import { APART_SETTINGS, START_SETTINGS } from '../stack/process-settings.js';
 import { commandOf, SERVICES } from '../stack/services.js';
+import { openTemplates } from '../adapters/policy/template-files.js';
+import type { Json } from '../contracts/json.js';
 import { ERROR_CODES, type ErrorCode } from '../contracts/error-codes.js';
 import { EVENT_KINDS, type EventKind } from '../contracts/event-kinds.js';
 import { GATE_OWN_ROUTES, ROUTE_AUTHORITY, routeName } from '../contracts/route-authority.js';
@@ -29,6 +31,7 @@ export async function referencePages(): Promise<Readonly<Record<string, string>>
     'routes.md': routesPage(),
     'metrics.md': await metricsPage(),
     'not-yet.md': notYetPage(),
+    'templates.md': await templatesPage(),
   };
 }
 
@@ -300,6 +303,43 @@ async function metricsPage(): Promise<string> {
     [
       '`GET /metrics` on the health port of a service, in the text format that Prometheus reads. Each process also has the `process_*` and',
       '`nodejs_*` metrics of its client library. Lite answers on its one port: [who may read them](../architecture/lite.md#access).',
+      '',
+      sections.join('\n\n'),
+    ].join('\n'),
+  );
+}
+
+async function templatesPage(): Promise<string> {
+  const catalogue = openTemplates();
+  const templates = await Promise.all((await catalogue.list()).map(({ name }) => catalogue.read(name)));
+  const known = templates.filter((template) => template !== null);
+  const domains = [...new Set(known.map(({ facts: { domain } }) => domain))].toSorted();
+  const setting = (name: string, of: Json): string => {
+    const { description, default: value } = of as { description?: string; default?: Json };
+    const short = JSON.stringify(value);
+    return `\`${name}\` ${description ?? ''} ${short.length > 60 ? '' : `(\`${short}\`)`}`.trim();
+  };
+  const sections = domains.map((domain) => {
+    const rows = known
+      .filter(({ facts }) => facts.domain === domain)
+      .map(({ facts: { name, severity, tier, frameworks, summary }, parameters }) => [
+        `\`${name.replace(/\.rego$/, '')}\``,
+        severity,
+        tier,
+        frameworks.join(', '),
+        summary,
+        Object.entries((parameters?.['properties'] ?? {}) as Record<string, Json>)
+          .map(([parameter, of]) => setting(parameter, of))
+          .join('<br>'),
+      ]);
+    return `## ${domain}\n\n${table(['Template', 'Severity', 'Tier', 'Frameworks', 'What it does', 'Parameters'], rows)}`;
+  });
+  return head(
+    'Policy templates',
+    'policies/templates/',
+    [
+      `${known.length} policies that ship without being in force: [install one](../how-to/install-a-template.md). Each adds to what the rules that ship`,
+      'say, and weakens nothing of it. A short default stands behind its parameter; `gate policy template <name>` shows the others.',
       '',
       sections.join('\n\n'),
     ].join('\n'),

@@ -191,9 +191,11 @@ async function showWorkflows(
   const { createWorkflowPages } = await import('./workflow-pages.js');
   const { payloadKeys: keys, namespace } = config.engine;
   const pages = createWorkflowPages({ uiUrl, namespace, keys, operatorToken, logger });
-  undo.push('listeners', 'the workflow pages', () => pages.close().then(() => undefined));
   try {
-    return await pages.listen({ host: '127.0.0.1', port: config.development.workflowPagesPort });
+    const url = await pages.listen({ host: '127.0.0.1', port: config.development.workflowPagesPort });
+    // Only now: where the start was undone meanwhile this closes it at once, and a close before would be followed by the listening.
+    undo.push('listeners', 'the workflow pages', () => pages.close().then(() => undefined));
+    return url;
   } catch (error) {
     throw portTaken(error, 'the workflow pages', 'GATE_WORKFLOW_PAGES_PORT') ?? error;
   }

@@ -21,6 +21,12 @@ class Impatient extends LeanWorker {
   protected static override readonly hangsMs = 4_000;
 }
 
+/** Its thread never answers. */
+class Silent extends LeanWorker {
+  protected static override readonly beginsMs = 300;
+  protected static override readonly script = () => new URL('data:text/javascript,setInterval(() => undefined, 1000)');
+}
+
 const { History } = proto.temporal.api.history.v1;
 const { EventType } = proto.temporal.api.enums.v1;
 
@@ -129,6 +135,10 @@ describe('threads of workflows', () => {
     },
     ENGINE_START_LIMIT_MS,
   );
+
+  it('that never begin are ended, and their worker says so', async () => {
+    expect(await firstTask(Silent, 'slow', 20)).toMatch(/has not begun within 0\.3 s/);
+  }, 60_000);
 
   it('end with their worker when a workflow hangs; the workers after it are watched as the SDK does, and last', async () => {
     expect(await firstTask(Impatient, 'for_ever', 20)).toMatch(/thread/i);

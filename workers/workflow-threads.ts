@@ -3,12 +3,15 @@ import { Worker as Thread } from 'node:worker_threads';
 import { Worker } from '@temporalio/worker';
 import { ThreadedVMWorkflowCreator, WorkerThreadClient } from '@temporalio/worker/lib/workflow/threaded-vm.js';
 import { PROJECT_ROOT } from '../config/project-root.js';
+import { within } from '../domain/within.js';
 
 type Request = Parameters<WorkerThreadClient['send']>[0];
 
 /** A thread that has something to do and has finished none of it for so long hangs. */
 const HANGS_MS = 10_000;
 const LOOKS = 10;
+/** A thread loads the workflows in a second; on a machine that is busy with other work in many. */
+const BEGINS_MS = 60_000;
 
 /** The value that `vm` takes as "no limit"; the SDK's type allows only numbers. */
 const NO_LIMIT = undefined as unknown as number;
@@ -20,11 +23,20 @@ const NO_LIMIT = undefined as unknown as number;
 class WatchedThread extends WorkerThreadClient {
   #open = 0;
 
-  constructor(logger: ConstructorParameters<typeof WorkerThreadClient>[1], hangsMs: number, onHang: () => void) {
+  /** Ends the thread, whatever it is at. */
+  readonly kill: () => Promise<unknown>;
+
+  constructor(
+    script: URL,
+    logger: ConstructorParameters<typeof WorkerThreadClient>[1],
+    hangsMs: number,
+    onHang: () => void,
+  ) {
     // Counted where it works: answers to many requests arrive together, when the last of them is done.
     const worked = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-    const thread = new Thread(threadScript(), { workerData: { worked } });
+    const thread = new Thread(script, { workerData: { worked } });
     super(thread, logger);
+    this.kill = () => thread.terminate();
     let seen = 0;
     let looks = 0;
     // Looks are counted, not time: a process that was stopped for a while has not looked.
@@ -59,13 +71,15 @@ class WatchedThread extends WorkerThreadClient {
 export class LeanWorker extends Worker {
   static #hung = false;
   protected static readonly hangsMs: number = HANGS_MS;
+  protected static readonly beginsMs: number = BEGINS_MS;
+  protected static readonly script: () => URL = threadScript;
 
   protected static override async createWorkflowCreator(
     ...[workflowBundle, options, logger]: Parameters<(typeof Worker)['createWorkflowCreator']>
   ): ReturnType<(typeof Worker)['createWorkflowCreator']> {
     if (LeanWorker.#hung) return super.createWorkflowCreator(workflowBundle, options, logger);
-    const thread = new WatchedThread(logger, this.hangsMs, () => (LeanWorker.#hung = true));
-    await thread.send({
+    const thread = new WatchedThread(this.script(), logger, this.hangsMs, () => (LeanWorker.#hung = true));
+    const begun = thread.send({
       type: 'init',
       workflowBundle,
       isolateExecutionTimeoutMs: options.isolateExecutionTimeoutMs,
@@ -73,6 +87,14 @@ export class LeanWorker extends Worker {
       registeredActivityNames: new Set(options.activities.keys()),
       hasPatchActivationCallback: false,
     });
+    const late = () => new Error(`a thread of workflows has not begun within ${this.beginsMs / 1_000} s`);
+    try {
+      await within(this.beginsMs, begun, late);
+    } catch (error) {
+      begun.catch(() => undefined);
+      await thread.kill();
+      throw error;
+    }
     return new ThreadedVMWorkflowCreator([thread]);
   }
 }

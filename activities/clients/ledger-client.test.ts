@@ -3,6 +3,7 @@ import { createLedgerService } from '../../api/ledger/app.js';
 import type { Service } from '../../api/plugins/service.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { egressSource } from '../../domain/evidence/egress/source.js';
+import { sidecarSha256 } from '../../domain/ledger/sidecar-digest.js';
 import { sha256Hex, uuidFromDigest } from '../../domain/crypto/digest.js';
 import { type EvidencedLedger, openEvidencedLedger } from '../../test/support/evidenced-ledger.js';
 import { ledgerPlace, type TestLedgerPlace, testRow } from '../../test/support/ledger.js';
@@ -30,7 +31,7 @@ afterEach(async () => {
 });
 
 const hosts: [string, () => LedgerClient][] = [
-  ['in process', () => ({ ...store, ...egressSource(store) })],
+  ['in process', () => ({ ...store, ...egressSource(store), replayPage: store.reports.replayPage })],
   ['over HTTP', () => createLedgerClient({ url: 'https://ledger.example:8083', fetch: overTheService(() => service) })],
 ];
 
@@ -155,5 +156,58 @@ describe('the ledger over HTTP', () => {
     });
     await client.append([testRow()]).catch(() => undefined);
     expect(JSON.parse(sent[0] as string)).toMatchObject({ rows: [{ id: expect.stringMatching(/^[0-9a-f-]{36}$/) }] });
+  });
+});
+
+describe('recorded evaluations, over HTTP', () => {
+  const input = '{"tool_type":"list_files"}';
+  const evaluated = () =>
+    testRow({
+      event_kind: 'policy.evaluated',
+      policy_decision: { allow: true, reasons: [], review_reasons: [] },
+      payload_sha256: sidecarSha256(input),
+      payload_canonical_json: input,
+    });
+  const client = () => createLedgerClient({ url: 'https://ledger.example:8083', fetch: overTheService(() => service) });
+
+  it('are read by the policy engine, page by page, in a window', async () => {
+    await service.close();
+    const caller = calledByProxy();
+    service = createLedgerService({
+      ledger: store,
+      evidence: store,
+      ...caller,
+      resolveCaller: () => ({ ...caller.resolveCaller(), callerId: 'service-policy-engine' }),
+    });
+    await store.append([evaluated(), testRow(), evaluated()]);
+    const first = await client().replayPage({ limit: 1, from: '2020-01-01T00:00:00.000Z' });
+    expect(first).toMatchObject({ rows: [{ seq: 1, input: { tool_type: 'list_files' }, people: null }], next: 1 });
+    expect(await client().replayPage({ limit: 5, after: 1 })).toMatchObject({ rows: [{ seq: 3 }], next: 3 });
+    expect(await client().replayPage({ limit: 5, after: 3 })).toEqual({ rows: [], next: null });
+    // Of a batch its whole request comes along, that of the verdict that judged it.
+    const payloadOf = (value: object) => {
+      const text = JSON.stringify(value);
+      return { payload_sha256: sidecarSha256(text), payload_canonical_json: text };
+    };
+    const batch = { method: 'gate/tools.batch', params: { calls: [] } };
+    await store.append([
+      testRow({ event_kind: 'proxy.verdict', correlation_id: id('batch'), ...payloadOf(batch) }),
+      { ...evaluated(), correlation_id: id('batch'), ...payloadOf({ method: 'gate/tools.batch' }) },
+      testRow({
+        event_kind: 'proxy.verdict',
+        correlation_id: id('batch'),
+        policy_decision: { outcome: 'rate_limited' },
+      }),
+      testRow({ event_kind: 'policy.evaluated', policy_decision: { available: false } }),
+    ]);
+    expect(await client().replayPage({ limit: 5, after: 3 })).toMatchObject({
+      rows: [{ seq: 5, request: batch }],
+      next: 7,
+    });
+    expect(await client().replayPage({ limit: 5, to: '2020-01-01T00:00:00.000Z' })).toEqual({ rows: [], next: null });
+  });
+
+  it('are not given to the proxy', async () => {
+    await expect(client().replayPage({ limit: 1 })).rejects.toMatchObject({ code: 'capability_denied' });
   });
 });

@@ -8,6 +8,7 @@ import {
   ledgerEntry,
   verifyResult,
 } from '../../contracts/ledger.js';
+import { replayPage, type ReplaySource } from '../../contracts/replay-rows.js';
 import { GateError } from '../../domain/errors.js';
 import { prepareRow } from '../../domain/ledger/entry.js';
 import type { Verifier } from '../../domain/ledger/verifier.js';
@@ -17,9 +18,16 @@ import type { LedgerReader } from '../../domain/ledger/ports.js';
 export interface LedgerClientOptions extends ServiceClientOptions {
   /** A walk over a long chain takes long. */
   readonly verifyTimeoutMs?: number;
+  /** A page without a row may look at a long chain. */
+  readonly pageTimeoutMs?: number;
 }
 
-export type LedgerClient = Ledger & HeldRows & Verifier & EgressSource & Pick<LedgerReader, 'byCorrelation'>;
+export type LedgerClient = Ledger &
+  HeldRows &
+  Verifier &
+  EgressSource &
+  ReplaySource &
+  Pick<LedgerReader, 'byCorrelation'>;
 
 const receipts = z.object({ receipts: z.array(appendReceipt) });
 
@@ -31,6 +39,7 @@ const receipts = z.object({ receipts: z.array(appendReceipt) });
 export function createLedgerClient({
   timeoutMs = 10_000,
   verifyTimeoutMs = 600_000,
+  pageTimeoutMs = 60_000,
   ...options
 }: LedgerClientOptions): LedgerClient {
   const unavailable = (detail: string, cause?: unknown) => new GateError('ledger_store_unavailable', detail, { cause });
@@ -58,6 +67,14 @@ export function createLedgerClient({
     egressPage(after, limit, sink) {
       const named = sink === undefined ? '' : `&sink=${sink}`;
       return ask(egressPage, { method: 'GET', path: `/egress/rows?after=${after}&limit=${limit}${named}`, timeoutMs });
+    },
+    replayPage(query) {
+      const { from, to, after, limit, tenant, agentId, tool } = query;
+      const asked = { since: from, until: to, after, limit, tenant, agent_id: agentId, tool_type: tool };
+      const said = Object.entries(asked).flatMap(([name, value]) =>
+        value === undefined ? [] : [`${name}=${encodeURIComponent(String(value))}`],
+      );
+      return ask(replayPage, { method: 'GET', path: `/audit/replay/rows?${said.join('&')}`, timeoutMs: pageTimeoutMs });
     },
     byCorrelation(correlationId, { tenant } = {}) {
       const query = tenant === undefined ? '' : `?tenant=${encodeURIComponent(tenant)}`;

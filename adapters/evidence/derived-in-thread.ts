@@ -151,6 +151,7 @@ export function derivedInThread(
       narrative: true,
       hunt: true,
       replayCorpus: true,
+      replayPage: true,
       behavioralBaseline: true,
       fleetBehavioralDiff: true,
       driftedAgents: true,

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { PolicyDecision } from '../../contracts/policy.js';
 import type { JsonObject } from '../../contracts/json.js';
+import { isStorable } from '../../contracts/storable.js';
 import { sha256Hex } from '../../domain/crypto/digest.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { type AddedRules, createAddedRules } from '../../domain/policy/added-rules.js';
@@ -151,7 +152,7 @@ export function createLivePolicies({ floor, store, watchMs = WATCH_MS, onFault =
       { version, hash_sha256: hash }: Pick<PolicyDecision['policy_bundle'], 'version' | 'hash_sha256'>,
     ): Promise<RulesOfCall> {
       if (hash === bundleHash(floor.files)) return FLOOR_ALONE;
-      for (const scope of new Set([tenant, EVERYBODY])) {
+      for (const scope of isStorable(version) ? new Set([tenant, EVERYBODY]) : []) {
         const now = inForce.get(scope);
         if (now?.rules?.bundle.hash_sha256 === hash) return { rules: now.rules, files: now.set.files };
         const set = await store.pastSet(scope, version);

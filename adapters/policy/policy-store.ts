@@ -2,9 +2,20 @@ import { sql } from 'kysely';
 import { z } from 'zod';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
-import { type PolicyVersion, policyVersion, storedFiles } from '../../contracts/policy-library.js';
+import {
+  type PolicyVersion,
+  policyVersion,
+  storedFiles,
+  tenantPoliciesReceipt,
+} from '../../contracts/policy-library.js';
 import { GateError } from '../../domain/errors.js';
-import { EVERYBODY, type PolicyStore, type StoredPolicy, type StoredSet } from '../../domain/policy/library-ports.js';
+import {
+  EVERYBODY,
+  type PolicyStore,
+  type StoredPolicy,
+  type StoredSet,
+  type TenantOperation,
+} from '../../domain/policy/library-ports.js';
 import type { PolicyHeader } from '../../domain/policy/policy-header.js';
 import { storeFaultText } from '../../domain/store-faults.js';
 import { policyMigrations } from '../../migrations/policies.js';
@@ -29,9 +40,19 @@ interface PolicyTables {
   };
   policy_modules: { sources_sha256: string; wasm_sha256: string; wasm: Uint8Array; opa_version: string };
   policy_sets: { tenant: string; version: string; files: string; data: string; sources_sha256: string | null };
+  policy_tenant_operations: Omit<TenantOperation, 'generation' | 'receipt'> & {
+    generation: Count;
+    receipt: string | null;
+  };
   policy_past_sets: { tenant: string; version: string; files: string; sources_sha256: string | null };
   policy_outbox: { generation: Count; ordinal: Count; tenant: string; name: string; version: Count; content: string };
 }
+
+const operationOf = ({ generation, receipt, ...row }: PolicyTables['policy_tenant_operations']): TenantOperation => ({
+  ...row,
+  generation: Number(generation),
+  receipt: receipt === null ? null : tenantPoliciesReceipt.parse(JSON.parse(receipt)),
+});
 
 /** Somebody else changed the policies between the plan and the write. */
 class Overtaken extends Error {}
@@ -224,6 +245,56 @@ export async function openPolicyStore(target: StoreTarget): Promise<PolicyStore>
         throw error;
       }
     },
+    beginOperation: ({ operation_id, tenant, kind, begun_at }) =>
+      asked(() =>
+        db.transaction().execute(async (transaction) => {
+          // Writes first, so that of two at once one waits for the other; the number also makes plans of before void.
+          await transaction
+            .updateTable('policy_state')
+            .set(({ eb }) => ({ generation: eb('generation', '+', 1) }))
+            .where('id', '=', 1)
+            .execute();
+          const known = await transaction
+            .selectFrom('policy_tenant_operations')
+            .selectAll()
+            .where('operation_id', '=', operation_id)
+            .executeTakeFirst();
+          if (known) return operationOf(known);
+          const { newest } = await transaction
+            .selectFrom('policy_tenant_operations')
+            .select(({ fn }) => fn.max('generation').as('newest'))
+            .where('tenant', '=', tenant)
+            .executeTakeFirstOrThrow();
+          const made = { operation_id, tenant, kind, generation: Number(newest ?? 0) + 1, begun_at, receipt: null };
+          await transaction.insertInto('policy_tenant_operations').values(made).execute();
+          return made;
+        }),
+      ),
+    newestOperation: (tenant) =>
+      asked(async () => {
+        const { newest } = await db
+          .selectFrom('policy_tenant_operations')
+          .select(({ fn }) => fn.max('generation').as('newest'))
+          .where('tenant', '=', tenant)
+          .executeTakeFirstOrThrow();
+        return Number(newest ?? 0);
+      }),
+    endOperation: (receipt) =>
+      asked(async () => {
+        const { operation_id } = receipt;
+        await db
+          .updateTable('policy_tenant_operations')
+          .set({ receipt: JSON.stringify(receipt) })
+          .where('operation_id', '=', operation_id)
+          .where('receipt', 'is', null)
+          .execute();
+        const stored = await db
+          .selectFrom('policy_tenant_operations')
+          .selectAll()
+          .where('operation_id', '=', operation_id)
+          .executeTakeFirstOrThrow();
+        return operationOf(stored).receipt ?? receipt;
+      }),
     undelivered: (most) =>
       asked(async () => {
         const rows = await db

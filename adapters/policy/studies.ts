@@ -1,6 +1,8 @@
+import { availableParallelism } from 'node:os';
 import type { AddedRules } from '../../domain/policy/added-rules.js';
 import type { RuleText } from '../../domain/policy/explain/hints.js';
 import type { RecordedCall } from '../../domain/policy/judged-again.js';
+import type { LabJudgement } from '../../domain/policy/lab.js';
 import type { PolicySet } from '../../domain/policy/policy-set.js';
 import type { RecordedVerdict } from '../../contracts/policy-studies.js';
 import { compiledScript, createThreads } from '../threads/threads.js';
@@ -8,6 +10,7 @@ import type { StudyAnswer, StudyAnswers, StudyQuestion } from './study-thread.js
 
 /** For one question, with the start of its thread on a busy machine. */
 const STUDY_LIMIT_MS = 30_000;
+const MOST_LANES = 4;
 const WHO = 'gate/policy-studies';
 
 /**
@@ -15,12 +18,14 @@ const WHO = 'gate/policy-studies';
  * `policy_unavailable`.
  */
 export function createStudies(floor: Pick<PolicySet, 'material'>) {
+  const lanes = Math.max(1, Math.min(MOST_LANES, availableParallelism() - 1));
   const threads = createThreads<StudyQuestion, StudyAnswer>({
     work: 'policy study',
     code: 'policy_unavailable',
     script: compiledScript(new URL('./study-thread.js', import.meta.url)),
     material: floor.material,
     limitMs: STUDY_LIMIT_MS,
+    threads: lanes,
   });
   const ask = async <Study extends keyof StudyAnswers>(
     question: StudyQuestion & { readonly study: Study },
@@ -38,6 +43,20 @@ export function createStudies(floor: Pick<PolicySet, 'material'>) {
         added: added && added.material,
         texts: texts.map(({ name, content_type, body }) => ({ name, content_type, body })),
       }),
+    /** How many parts of a lab are judged at once. */
+    lanes,
+    /** What the rules of now and a candidate say of each call. A lane is one of `lanes`; each has one question at a time. */
+    lab: async (
+      calls: readonly RecordedCall[],
+      { before, after }: { readonly before: AddedRules | null; readonly after: AddedRules | null },
+      lane: number,
+    ): Promise<readonly LabJudgement[]> =>
+      calls.length === 0
+        ? []
+        : ask(
+            { study: 'lab', calls, before: before && before.material, after: after && after.material },
+            `${WHO}/${lane}`,
+          ),
     close: () => threads.close(),
   };
 }

@@ -2,11 +2,13 @@ import { performance } from 'node:perf_hooks';
 import { workerData } from 'node:worker_threads';
 import type { PolicyInput } from '../../contracts/policy.js';
 import type { RecordedVerdict } from '../../contracts/policy-studies.js';
-import { type AddedMaterial, createAddedRules } from '../../domain/policy/added-rules.js';
+import { LRUCache } from 'lru-cache';
+import { type AddedMaterial, type AddedRules, createAddedRules } from '../../domain/policy/added-rules.js';
 import { type Explanation, explained } from '../../domain/policy/explain/explain.js';
 import type { RuleText } from '../../domain/policy/explain/hints.js';
 import { judgedAgain, type RecordedCall } from '../../domain/policy/judged-again.js';
-import { createPolicySet, type PolicyMaterial } from '../../domain/policy/policy-set.js';
+import { judgedInLab, type LabJudgement } from '../../domain/policy/lab.js';
+import { createPolicySet, type PolicyMaterial, type TimedJudgement } from '../../domain/policy/policy-set.js';
 import type { Comparison } from '../../domain/replay/comparisons.js';
 import { unlimited } from '../../domain/in-place.js';
 import { answerInThread } from '../threads/threads.js';
@@ -24,24 +26,49 @@ export interface WhyQuestion {
   readonly texts: readonly RuleText[];
   readonly added: AddedMaterial | null;
 }
-export type StudyQuestion = AgainQuestion | WhyQuestion;
+export interface LabQuestion {
+  readonly study: 'lab';
+  readonly calls: readonly RecordedCall[];
+  readonly before: AddedMaterial | null;
+  readonly after: AddedMaterial | null;
+}
+export type StudyQuestion = AgainQuestion | WhyQuestion | LabQuestion;
 
 export interface StudyAnswers {
   readonly again: readonly Comparison[];
   readonly why: Explanation;
+  readonly lab: readonly LabJudgement[];
 }
 export type StudyAnswer = StudyAnswers[keyof StudyAnswers];
 
 /** How long other values of a call's facts are tried. */
 const WHY_MS = 5_000;
 
+/** Sets whose instances a thread keeps: those of a lab come with each page. */
+const INSTANCES_KEPT = 4;
+
 /** One thread for work over recorded calls that nobody waits for within a call: it judges them many times, or many of them. */
 async function start(material: PolicyMaterial): Promise<void> {
   const floor = createPolicySet({ ...material, ...(await readersOf(material.data)) });
+  const instances = new LRUCache<string, AddedRules>({ max: INSTANCES_KEPT });
+  const rulesOf = (added: AddedMaterial | null): AddedRules | null => {
+    const rules = added && (instances.get(added.bundle.hash_sha256) ?? createAddedRules(added));
+    if (rules) instances.set(rules.bundle.hash_sha256, rules);
+    return rules;
+  };
+  const now = (): number => performance.now();
   answerInThread(async (question: StudyQuestion): Promise<StudyAnswer> => {
-    const rules = question.added && createAddedRules(question.added);
+    const { study } = question;
+    if (study === 'lab') {
+      const sets = [rulesOf(question.before), rulesOf(question.after)];
+      return judgedInLab(question.calls, (input) => {
+        const [before, after] = floor.judgeEach(input, sets, { now });
+        return [before as TimedJudgement, after as TimedJudgement];
+      });
+    }
+    const rules = rulesOf(question.added);
     const judge = (input: PolicyInput) => floor.judge(input, unlimited, rules).decision;
-    if (question.study === 'again') return judgedAgain(question.recorded, judge);
+    if (study === 'again') return judgedAgain(question.recorded, judge);
     const until = performance.now() + WHY_MS;
     return explained(question.call, judge, question.texts, { goOn: () => performance.now() < until });
   });

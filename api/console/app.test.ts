@@ -991,10 +991,11 @@ describe('the list', () => {
       [one, 'Review: the first\\nof them'],
       [two, 'Review: the second'],
     ] as const) {
-      const item = new RegExp(`<li data-row="${row.id}">(.*?)</li>`, 's').exec(text)?.[1] ?? '';
-      const [box = '', link = ''] = item.split('</label>').map((part) => part.replace(/<[^>]*>/g, ''));
+      const item = new RegExp(`role="listitem" data-row="${row.id}">(.*?)</div>`, 's').exec(text)?.[1] ?? '';
+      const [box = '', shown = ''] = item.split('</label>');
+      const link = shown.replace(/<[^>]*>/g, '');
       const short = row.id.slice(0, 8);
-      expect(box).toBe(`Choose wire_transfer for payments-agent, ${short}: ${words}`);
+      expect(box).toContain(`aria-label="Choose wire_transfer for payments-agent, ${short}: ${words}"`);
       expect(link).toContain(words);
       expect(link).toContain(`payments-agent ${short}`);
     }

@@ -4,6 +4,7 @@ import type { Download } from '../../console/download.js';
 import type { Role } from '../../console/roles.js';
 import type { Action, Page, Person, Visit } from '../../console/visit.js';
 import { ERROR_CODES } from '../../contracts/error-codes.js';
+import { sha256Hex } from '../../domain/crypto/digest.js';
 import { GateError } from '../../domain/errors.js';
 import { ANSWERS_PAGES } from '../plugins/openapi.js';
 import type { ServiceApp } from '../plugins/service.js';
@@ -37,7 +38,12 @@ export function servePages(
       const entered = await enteredOf(request);
       if (entered === null) return reply.redirect(signInFor(request.url), 303);
       assertRole(entered.person, page.role);
-      return send(reply, await page.show(visitOf(request, entered)), entered);
+      const shown = await page.show(visitOf(request, entered));
+      if (shown.version === undefined) return send(reply, shown, entered);
+      // Weak: the same of it is told in other times and ids (RFC 9110, 8.8.1).
+      const tag = `W/"${sha256Hex(JSON.stringify([shown.version, entered.session.csrf, entered.person]))}"`;
+      void reply.header('etag', tag);
+      return request.headers['if-none-match'] === tag ? reply.code(304).send() : send(reply, shown, entered);
     });
   for (const action of actions)
     app.post(action.path, { ...large, config: ANSWERS_PAGES }, async (request, reply) => {

@@ -284,6 +284,14 @@ export function servicesFor(
             limits.reportMs,
           ),
         ),
+      activityOf: (agent_id, since_hours) =>
+        kept([tenant ?? '', 'activity of', since_hours, agent_id], () =>
+          askLedger(
+            agentActivity,
+            get('/analysis/agent-activity', { ...ofTenant, since_hours, agent_id }),
+            limits.reportMs,
+          ),
+        ),
       drift: (limit) =>
         kept([tenant ?? '', 'drift', limit], () =>
           askLedger(

@@ -41,6 +41,7 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
     port: {
       ledger: { append: writer.append, held: reader.held, byCorrelation: reader.byCorrelation },
       egress: egressSource(ledger),
+      replay: { replayPage: (query) => evidence.reports.replayPage(query) },
     },
     ready: () => writer.ready(),
     listener: () => listenerOf(createLedgerService({ ...parts, ledger, evidence }), own),

@@ -1,5 +1,6 @@
 import type { HeldRows, Ledger } from '../../contracts/ledger.js';
 import type { EgressSource } from '../../contracts/ledger-egress.js';
+import type { ReplaySource } from '../../contracts/replay-rows.js';
 import type { LedgerReader } from '../../domain/ledger/ports.js';
 
 /** What other services use the ledger through, in process or over mutual TLS. */
@@ -7,4 +8,6 @@ export interface LedgerPort {
   readonly ledger: Ledger & HeldRows & Pick<LedgerReader, 'byCorrelation'>;
   /** The rows that streams deliver to sinks. */
   readonly egress: EgressSource;
+  /** Recorded evaluations, to be judged again. */
+  readonly replay: ReplaySource;
 }

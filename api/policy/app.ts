@@ -12,6 +12,7 @@ import { policyChangeRoutes } from './routes/changes.js';
 import { evaluateRoutes } from './routes/evaluate.js';
 import { evaluateEgressRoutes } from './routes/evaluate-egress.js';
 import { policyRoutes } from './routes/policies.js';
+import { policyTenantRoutes } from './routes/tenants.js';
 import { policyTemplateRoutes } from './routes/templates.js';
 import { policyStudyRoutes } from './routes/studies.js';
 import { policyTrialRoutes } from './routes/trials.js';
@@ -69,6 +70,7 @@ export function createPolicyService(options: PolicyServiceOptions): Service {
   policyChangeRoutes(service.app, management);
   policyTrialRoutes(service.app, management);
   policyTemplateRoutes(service.app, management);
+  policyTenantRoutes(service.app, management);
   policyStudyRoutes(service.app, policies, management);
   return service;
 }

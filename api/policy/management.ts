@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../contracts/json.js';
 import type { Ledger } from '../../contracts/ledger.js';
+import type { ReplaySource } from '../../contracts/replay-rows.js';
 import { createLivePolicies, type LivePolicies } from '../../adapters/policy/live-policies.js';
 import { createStudies, type Studies } from '../../adapters/policy/studies.js';
 import { createLocalEvaluator, type LocalEvaluator } from '../../adapters/policy/local-evaluator.js';
@@ -8,6 +9,7 @@ import { createPolicyLibrary, type PolicyLibrary } from '../../domain/policy/lib
 import type { PolicyStore } from '../../domain/policy/library-ports.js';
 import { createPolicyOutbox, type PolicyOutbox } from '../../domain/policy/outbox.js';
 import { ORDINARY, type PolicySet } from '../../domain/policy/policy-set.js';
+import { createTenantPolicies, type TenantPolicies } from '../../domain/policy/tenants.js';
 import type { TemplateCatalogue } from '../../domain/policy/templates.js';
 import { GateError } from '../../domain/errors.js';
 import type { Log } from '../../domain/log.js';
@@ -21,7 +23,13 @@ export interface PolicyManagement {
   readonly outbox: PolicyOutbox;
   /** Judges for people: in threads of its own, so that calls do not wait for it. */
   readonly trials: Pick<LocalEvaluator, 'judgeAll'>;
+  /** Every template, into a store that never held a policy. Rejects where they do not compile, and then nothing is stored. */
+  seed(active: boolean): Promise<void>;
+  /** What happens to a tenant's copies when it comes and goes. */
+  readonly tenants: TenantPolicies;
   readonly studies: Studies;
+  /** Calls that were judged before, to try rules on; null where nobody gives them. */
+  readonly recorded: ReplaySource | null;
   /** Watches the store and sends rows from now on. */
   begin(): void;
   close(): Promise<void>;
@@ -38,6 +46,7 @@ export async function openManagement({
   templates,
   compiler,
   ledger,
+  recorded = null,
   log,
   clock = Date.now,
   watchMs,
@@ -48,6 +57,7 @@ export async function openManagement({
   readonly templates: TemplateCatalogue;
   readonly compiler: PolicyCompiler;
   readonly ledger: Ledger;
+  readonly recorded?: ReplaySource | null;
   readonly log: Log;
   readonly clock?: () => number;
   readonly watchMs?: number;
@@ -103,7 +113,16 @@ export async function openManagement({
     live,
     outbox,
     trials,
+    async seed(active) {
+      const all = await Promise.all((await templates.list()).map(({ name }) => templates.read(name)));
+      await library.seed(
+        all.filter((template) => template !== null),
+        active,
+      );
+    },
+    tenants: createTenantPolicies({ store, library, clock }),
     studies,
+    recorded,
     begin() {
       live.begin();
       outbox.begin();

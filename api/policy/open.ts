@@ -22,7 +22,7 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
   // For services in this process. The HTTP service creates its own evaluator, which its metrics observe.
   const store = await needed('the store of policies', openPolicyStore(parts.storeTarget('policies')));
   parts.onStop('stores', 'the store of policies', () => store.close());
-  const { ledger } = await parts.neighbour(LEDGER);
+  const { ledger, replay } = await parts.neighbour(LEDGER);
   const management = await needed(
     'the policies of operators',
     openManagement({
@@ -30,6 +30,7 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
       store,
       templates: openTemplates(),
       ledger,
+      recorded: replay,
       compiler: opaCompiler({
         find: parts.opa,
         directory: shippedPolicyDirectory(),
@@ -38,6 +39,7 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
     }),
   );
   parts.onStop('sweeps', 'the watch over policies', () => management.close());
+  if (own.seedTemplates) await needed('the templates of policies', management.seed(own.seedTemplateState === 'active'));
   const evaluator = createLocalEvaluator(policies, undefined, {}, management.live.addedFor);
   parts.onStop('threads', 'the threads that judge', () => evaluator.close());
   return {

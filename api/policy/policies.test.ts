@@ -12,7 +12,10 @@ import { openTemplates } from '../../adapters/policy/template-files.js';
 import { openPolicyStore } from '../../adapters/policy/policy-store.js';
 import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
 import type { StoreTarget } from '../../adapters/store/database.js';
-import { sha256Hex } from '../../domain/crypto/digest.js';
+import { canonicalJson, sha256Hex } from '../../domain/crypto/digest.js';
+import type { LabLine } from '../../contracts/policy-studies.js';
+import type { ReplayPage, ReplayQuery, ReplayRow, ReplaySource } from '../../contracts/replay-rows.js';
+import { GateError } from '../../domain/errors.js';
 import type { PolicyStore } from '../../domain/policy/library-ports.js';
 import { findOpa } from '../../stack/programs/find-program.js';
 import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
@@ -81,7 +84,11 @@ let rows: NewLedgerRow[];
 let ledgerFault: Error | null;
 const open: Replica[] = [];
 
-async function replica(target: StoreTarget, over: Partial<PolicyStore> = {}): Promise<Replica> {
+async function replica(
+  target: StoreTarget,
+  over: Partial<PolicyStore> = {},
+  recorded: ReplaySource | null = null,
+): Promise<Replica> {
   const opened = await openPolicyStore(target);
   const store: PolicyStore = { ...opened, ...over };
   const management = await openManagement({
@@ -102,6 +109,7 @@ async function replica(target: StoreTarget, over: Partial<PolicyStore> = {}): Pr
         }));
       },
     },
+    recorded,
     log: pino({ level: 'silent' }),
     watchMs: 20,
     lookMs: 20,
@@ -331,6 +339,7 @@ describe.each(['SQLite', 'Postgres'] as const)('policies of operators, on %s', (
     const ofBatch = { input: batch, decision: { ...then, event: events } };
     expect(await replay({ ...ofBatch, request })).toMatchObject({ differences: 0 });
     expect((await replay(ofBatch)).error).toBe('payload_unavailable');
+    expect((await replay({ ...ofBatch, request: { params: {} } })).error).toBe('policy_input_invalid');
 
     // Why it was so, by the rules of then and their texts; where they are gone, by those of now, which say so.
     const why = async (more: object = {}) =>
@@ -353,6 +362,10 @@ describe.each(['SQLite', 'Postgres'] as const)('policies of operators, on %s', (
     const gone = { ...then.policy_bundle, hash_sha256: `sha256:${'0'.repeat(64)}` };
     expect((await replay({ decision: { ...then, policy_bundle: gone } })).error).toBe('bundle_gone');
     expect((await replay({ decision: { allow: true } })).error).toBe('invalid_request');
+    // Nothing that a database cannot hold reaches it.
+    const odd = { ...gone, version: 'a\u0000b' };
+    expect((await replay({ decision: { ...then, policy_bundle: odd } })).error).toBe('bundle_gone');
+    expect(await why({ input: { ...input, tenant: 'a\u0000b' }, decision: {} })).toMatchObject({ rules: 'now' });
   });
 
   it('are refused whole where they do not compile or fit, and what was in force still is', async () => {
@@ -511,6 +524,71 @@ describe('a tenant', () => {
   });
 });
 
+describe.each(['SQLite', 'Postgres'] as const)('a tenant that comes and goes, on %s', (kind) => {
+  it('has copies of what holds for everybody, once, and none when it went', async () => {
+    const gate = await replica(places()[kind]);
+    const post = (name: string, tool: string) =>
+      gate.ask('POST', '/policies', { name, content_type: 'rego', body: denies(tool), ...by });
+    await post('a.rego', 'list_files');
+    const provision = () => gate.ask('POST', '/policies/tenant/0a1b2c3d/provision');
+    expect((await provision()).body).toEqual({ tenant: '0a1b2c3d', policies: 1, created: 1 });
+    expect((await provision()).body).toEqual({ tenant: '0a1b2c3d', policies: 1, created: 0 });
+    // The copy stands although it has the version and the text of the other.
+    await gate.ask('PUT', '/policies/a.rego', { body: denies('get_user'), expected_current_version: 1, ...by });
+    const denied = async (tool: string, tenant: string) => !(await gate.judge(tool, { tenant })).allow;
+    expect([await denied('list_files', '0a1b2c3d'), await denied('get_user', '0a1b2c3d')]).toEqual([true, false]);
+    expect([await denied('list_files', 'other'), await denied('get_user', 'other')]).toEqual([false, true]);
+    const withdraw = () => gate.ask('DELETE', '/policies/tenant/0a1b2c3d');
+    expect((await withdraw()).body).toEqual({ tenant: '0a1b2c3d', removed: 1 });
+    expect((await withdraw()).body).toEqual({ tenant: '0a1b2c3d', removed: 0 });
+    expect([await denied('list_files', '0a1b2c3d'), await denied('get_user', '0a1b2c3d')]).toEqual([false, true]);
+    // What it writes again goes on behind the copy that was deleted.
+    const again = { body: denies('own'), expected_current_version: 2, ...by };
+    expect((await gate.ask('PUT', '/policies/a.rego?tenant=0a1b2c3d', again)).body).toMatchObject({ version: 3 });
+    expect([await denied('own', '0a1b2c3d'), await denied('get_user', '0a1b2c3d')]).toEqual([true, false]);
+    await withdraw();
+    expect((await provision()).body).toMatchObject({ created: 1 });
+    await eventually('a row of each change', () => rows.length === 7);
+    expect(rows.filter(({ tenant }) => tenant === '0a1b2c3d').map((row) => [row.event_kind, row.actor_sub])).toEqual([
+      ['policy.created', 'service-console'],
+      ['policy.deleted', 'service-console'],
+      ['policy.updated', 'ada'],
+      ['policy.deleted', 'service-console'],
+      ['policy.created', 'service-console'],
+    ]);
+  });
+
+  it('does so in operations whose repeat has the same receipt, and which a later one makes void', async () => {
+    const gate = await replica(places()[kind]);
+    await gate.ask('POST', '/policies', { name: 'a.rego', content_type: 'rego', body: denies('a'), ...by });
+    await gate.ask('PUT', '/policies/a.rego?tenant=acme', { body: denies('b'), expected_current_version: 1, ...by });
+    const ids = [1, 2, 3].map((at) => `0000000${at}-0000-4000-8000-000000000000`);
+    const step = (at: number, kind: string, tenant = 'acme') =>
+      gate.ask('POST', `/admin/tenants/${tenant}/lifecycle`, { operation_id: ids[at], kind });
+    const came = await step(0, 'provision');
+    expect(came.body).toMatchObject({ tenant: 'acme', state: 'active', generation: 1, policies: 1 });
+    const went = await step(1, 'offboard');
+    expect(went.body).toMatchObject({ state: 'offboarded', generation: 2, policies: 1 });
+    const { receipt_sha256, ...rest } = went.body as unknown as Record<string, string>;
+    expect(sha256Hex(canonicalJson(rest))).toBe(receipt_sha256);
+    expect(await step(1, 'offboard')).toEqual(went);
+    expect(await step(0, 'provision')).toEqual(came);
+    for (const other of [step(1, 'provision'), step(1, 'offboard', 'other')])
+      expect(await other).toMatchObject({ status: 409, body: { error: 'operation_conflict' } });
+    expect((await gate.judge('b', { tenant: 'acme' })).reasons).not.toContain('Violation: b');
+    // One that began and did not end: again it is done, unless a later one has begun.
+    const begun = {
+      operation_id: ids[2] as string,
+      tenant: 'acme',
+      kind: 'offboard',
+      begun_at: '2026-11-25T12:00:00.000Z',
+    } as const;
+    await gate.store.beginOperation(begun);
+    await gate.store.beginOperation({ ...begun, operation_id: 'later', kind: 'provision' });
+    expect(await step(2, 'offboard')).toMatchObject({ status: 409, body: { error: 'operation_conflict' } });
+  });
+});
+
 describe('an editor of the store', () => {
   it('has no row appended that is of no policy change', async () => {
     const place = places().SQLite as { file: string };
@@ -610,4 +688,339 @@ describe('data, domains and trials', () => {
     );
     expect((await gate.judge('get_user')).allow).toBe(true);
   });
+});
+
+describe('templates', () => {
+  const PII = '/policies/templates/pii_egress.rego';
+  const letter = {
+    arguments: { to: 'ada@acme.example', body: 'SSN 078-05-1120' },
+    tool_classes: { send_email: { class: 'change' } },
+  };
+  const list = async (gate: Replica, query = '') =>
+    (await gate.ask('GET', `/policies/templates${query}`)).body as unknown as { name: string; installed: boolean }[];
+
+  it('are in force nowhere until one is installed, with its parameters at once', async () => {
+    const gate = await replica(places().SQLite);
+    const before = await list(gate);
+    expect(before.map(({ name }) => name)).toEqual(before.map(({ name }) => name).toSorted());
+    expect(before.find(({ name }) => name === 'pii_egress.rego')).toMatchObject({
+      content_type: 'rego',
+      domain: 'cross-cutting',
+      severity: 'high',
+      tier: 'mixed',
+      frameworks: expect.arrayContaining(['GDPR']),
+      installed: false,
+    });
+    expect((await gate.judge('send_email', letter)).allow).toBe(true);
+
+    const inside = { internal_domains: ['acme.example'] };
+    const installed = await gate.ask('POST', `${PII}/install`, { ...by, parameters: inside });
+    expect(installed).toMatchObject({
+      status: 200,
+      body: { name: 'pii_egress.rego', version: 1, active: true, event_kind: 'policy.installed_from_template' },
+    });
+    expect((await gate.judge('send_email', letter)).allow).toBe(true);
+    const outside = { ...letter, arguments: { ...letter.arguments, to: 'eve@example.com' } };
+    expect((await gate.judge('send_email', outside)).reasons).toEqual([expect.stringContaining('pii_egress')]);
+    expect(await list(gate)).toContainEqual(expect.objectContaining({ name: 'pii_egress.rego', installed: true }));
+    const shown = (await gate.ask('GET', PII)).body as unknown as {
+      body: string;
+      body_sha256: string;
+      parameters: object;
+    };
+    expect(sha256Hex(shown.body)).toBe(shown.body_sha256);
+    expect(shown.parameters).toMatchObject({ properties: { internal_domains: { default: [] } } });
+    await eventually('both rows', () => rows.length === 2);
+    expect(rows.map((row) => [row.event_kind, row.policy_decision?.['name']])).toEqual([
+      ['policy.created', 'pii_egress.json'],
+      ['policy.installed_from_template', 'pii_egress.rego'],
+    ]);
+
+    // Switched off, it keeps its own text when it is installed again.
+    const own = `${shown.body}\n# Ours.\n`;
+    await gate.ask('PUT', '/policies/pii_egress.rego', { body: own, expected_current_version: 1, ...by });
+    expect(await gate.ask('POST', `${PII}/install`, by)).toMatchObject({
+      status: 409,
+      body: { error: 'policy_exists' },
+    });
+    await gate.ask('POST', '/policies/pii_egress.rego/deactivate', { expected_current_version: 2, ...by });
+    expect((await gate.ask('POST', `${PII}/install`, { ...by, parameters: {} })).body).toMatchObject({
+      version: 4,
+      body_sha256: sha256Hex(own),
+    });
+    expect((await gate.judge('send_email', letter)).reasons).toEqual([expect.stringContaining('pii_egress')]);
+    await gate.ask('DELETE', '/policies/pii_egress.rego', { expected_current_version: 4, ...by });
+    expect(await gate.ask('POST', `${PII}/install`, by)).toMatchObject({
+      status: 409,
+      body: { error: 'policy_exists' },
+    });
+  });
+
+  it('have parameters that their schema refuses with the place, whoever writes them; nothing is stored then', async () => {
+    const gate = await replica(places().SQLite);
+    const wrong = { deny_kinds: ['ssn', 'shoe_size'] };
+    const refused = { status: 400, body: { error: 'policy_invalid', pointer: '/deny_kinds/1' } };
+    expect(await gate.ask('POST', `${PII}/install`, { ...by, parameters: wrong })).toMatchObject(refused);
+    const document = { name: 'pii_egress.json', content_type: 'json', body: JSON.stringify(wrong) };
+    expect(await gate.ask('POST', '/policies', { ...document, ...by })).toMatchObject(refused);
+    expect((await gate.ask('POST', '/policies/validate', document)).body).toMatchObject({
+      ok: false,
+      error: { pointer: '/deny_kinds/1' },
+    });
+    expect(
+      (await gate.ask('POST', '/policies/validate', { ...document, body: '{"most_adresses": 3}' })).body,
+    ).toMatchObject({ ok: false, error: { message: expect.stringContaining('most_adresses'), pointer: '' } });
+    expect(await list(gate)).not.toContainEqual(expect.objectContaining({ installed: true }));
+    expect((await gate.ask('GET', '/policies/pii_egress.json')).status).toBe(404);
+    expect((await gate.ask('POST', '/policies/templates/none.rego/install', by)).status).toBe(404);
+    for (const name of ['pii_egress', 'pii_egress.json', '..%2fdata.rego', 'a%5cb.rego'])
+      expect([name, (await gate.ask('GET', `/policies/templates/${name}`)).status]).toEqual([name, 400]);
+  });
+
+  it('are all there from the first start where that is set, and are never put back', async () => {
+    const gate = await replica(places().SQLite);
+    await gate.management.seed(true);
+    const all = await list(gate);
+    expect(all.filter(({ installed }) => !installed)).toEqual([]);
+    expect((await gate.judge('send_email', letter)).reasons).toEqual([expect.stringContaining('pii_egress')]);
+    expect((await gate.ask('GET', '/policies/pii_egress.rego/versions')).body.versions).toMatchObject([
+      { version: 1, actor_sub: 'bootstrap', actor_idp: 'system' },
+    ]);
+    await gate.ask('DELETE', '/policies/pii_egress.rego', { expected_current_version: 1, ...by });
+    await gate.management.seed(true);
+    expect(await list(gate)).toContainEqual(expect.objectContaining({ name: 'pii_egress.rego', installed: false }));
+    const other = await replica(places().SQLite);
+    await other.management.seed(false);
+    expect((await list(other)).filter(({ installed }) => installed)).toEqual([]);
+    expect((await other.ask('POST', '/policies/categories/cross-cutting/activate', by)).body).toMatchObject({
+      skipped: 0,
+    });
+    expect((await other.judge('send_email', letter)).allow).toBe(false);
+  });
+
+  it('are tried over calls of before, with parameters, and stay where they are', async () => {
+    const gate = await replica(places().SQLite);
+    const inputs = [
+      call('send_email', letter),
+      call('send_email', { ...letter, arguments: { to: 'eve@example.com' } }),
+    ];
+    const lab = async (more: object) => gate.ask('POST', `${PII}/lab`, { inputs, ...more });
+    expect((await lab({})).body.results.map(({ diff }) => diff)).toEqual(['allow_to_deny', 'unchanged']);
+    const inside = await lab({ parameters: { internal_domains: ['acme.example'] } });
+    expect(inside.body.results.map(({ diff }) => diff)).toEqual(['unchanged', 'unchanged']);
+    expect(await lab({ parameters: { internal_domains: 'acme.example' } })).toMatchObject({
+      status: 400,
+      body: { candidate_compile_ok: false, pointer: '/internal_domains' },
+    });
+    expect(await gate.ask('POST', '/policies/templates/none.rego/lab', { inputs })).toMatchObject({
+      status: 404,
+      body: { candidate_compile_ok: false },
+    });
+    expect((await gate.judge('send_email', letter)).allow).toBe(true);
+  });
+});
+
+describe('a store from before sets were kept', () => {
+  it('has the sets that were in force when it was opened, and says of older ones that they are gone', async () => {
+    const file = join(folder, 'earlier.db');
+    const gate = await replica({ file });
+    await gate.ask('POST', '/policies', { name: 'a.rego', content_type: 'rego', body: denies('a', 'first'), ...by });
+    const first = await gate.judge('a');
+    await gate.ask('PUT', '/policies/a.rego', { body: denies('a', 'second'), expected_current_version: 1, ...by });
+    const second = await gate.judge('a');
+    await open.pop()?.close();
+    const store = new DatabaseSync(file);
+    store.exec("drop table policy_past_sets; delete from kysely_migration where name = '0002-past-sets'");
+    store.close();
+    const again = await replica({ file });
+    await again.ask('DELETE', '/policies/a.rego', { expected_current_version: 2, ...by });
+    const replay = async (decision: Said) =>
+      (await again.ask('POST', '/policies/replay', { input: call('a'), decision })).body;
+    expect(await replay(second)).toMatchObject({ differences: 0 });
+    expect((await replay(first)).error).toBe('bundle_gone');
+  });
+});
+
+describe('a lab over recorded traffic', () => {
+  const row = (seq: number, amount: number, over: Partial<ReplayRow> = {}): ReplayRow => ({
+    seq,
+    at: '2026-11-25T12:00:00.000Z',
+    correlation_id: null,
+    agent_id: 'bot',
+    tool: 'list_files',
+    input: call('list_files', { arguments: { amount } }) as never,
+    request: null,
+    decision: { allow: true, reasons: [], review_reasons: [] },
+    people: null,
+    ...over,
+  });
+  /** Rows one by one, each page of which is asked for by where it begins. */
+  const source = (rows: readonly ReplayRow[], perPage = 40) => {
+    const asked: ReplayQuery[] = [];
+    const replayPage = async (query: ReplayQuery): Promise<ReplayPage> => {
+      asked.push(query);
+      const page = rows.filter(({ seq }) => seq > (query.after ?? 0)).slice(0, perPage);
+      return { rows: page, next: page.at(-1)?.seq ?? null };
+    };
+    return { asked, replayPage };
+  };
+  const ceiling = (most: number, effect = 'deny') =>
+    rego(
+      `${effect} contains "${effect === 'deny' ? 'Violation' : 'Review'}: ceiling" if input.arguments.amount > ${most}`,
+    );
+  const lab = async (gate: Replica, body: object, query = '') => {
+    const reply = await gate.service.app.inject({
+      method: 'POST',
+      url: `/policies/lab${query}`,
+      payload: { since: '2026-11-01T00:00:00Z', files: [], ...body },
+    });
+    const text = reply.body;
+    const lines =
+      reply.statusCode === 200
+        ? text
+            .trim()
+            .split('\n')
+            .map((line) => JSON.parse(line) as LabLine)
+        : [];
+    const last = lines.at(-1);
+    return {
+      status: reply.statusCode,
+      error: reply.statusCode === 200 ? null : (JSON.parse(text) as Said).error,
+      result: last && 'result' in last ? last.result : null,
+      last,
+    };
+  };
+  const file = (body: string, name = 'ceiling.rego') => ({ name, content_type: 'rego', body });
+
+  it('counts what a candidate would change, against what people decided, and keeps the first of each kind', async () => {
+    const traffic = source([
+      ...Array.from({ length: 120 }, (_, at) => row(at + 1, at + 1)),
+      row(121, 500, { people: 'approved' }),
+      row(122, 500, { people: 'denied' }),
+      row(123, 5, { people: 'denied' }),
+      row(124, 5, { input: null }),
+      row(125, 5, { input: { tool_type: 'list_files' } }),
+      row(126, 5, { decision: { allow: false, reasons: ['Violation: of then'], review_reasons: [] } }),
+    ]);
+    const gate = await replica({ file: join(folder, 'lab.db') }, {}, traffic);
+    await gate.ask('POST', '/policies', { ...file(ceiling(110)), ...by });
+    const before = await gate.judge('list_files');
+    const { result } = await lab(gate, { files: [file(ceiling(20, 'review'))], until: '2026-12-01T00:00:00Z' });
+    expect(result).toMatchObject({
+      judged: 124,
+      purged: 1,
+      unreadable: 1,
+      not_as_recorded: 13,
+      policy_bundle: before.policy_bundle,
+      // 21 to 110 wait instead of running, the ten above and two more wait instead of being denied.
+      counts: {
+        allow_to_yellow: 90,
+        deny_to_yellow: 12,
+        unchanged: 22,
+        allow_to_deny: 0,
+        deny_to_allow: 0,
+        yellow_to_allow: 0,
+        yellow_to_deny: 0,
+      },
+      people: {
+        approved: { green: 0, yellow: 1, red: 0 },
+        denied: { green: 1, yellow: 1, red: 0 },
+        expired: { green: 0, yellow: 0, red: 0 },
+      },
+      rows_left: 40,
+    });
+    expect(result?.rows).toHaveLength(62);
+    expect(result?.rows[0]).toMatchObject({
+      seq: 21,
+      diff: 'allow_to_yellow',
+      before: { tier: 'green' },
+      after: { tier: 'yellow', review_reasons: ['Review: ceiling'] },
+    });
+    expect(result?.candidate_bundle.hash_sha256).not.toBe(before.policy_bundle.hash_sha256);
+    for (const { p50_us: half, p99_us: most } of Object.values(result?.cost ?? {})) {
+      expect(half).toBeGreaterThan(0);
+      expect(most).toBeGreaterThanOrEqual(half);
+    }
+    expect(traffic.asked.map(({ after, from, to }) => [after, from, to])).toEqual(
+      [undefined, 40, 80, 120, 126].map((after) => [after, '2026-11-01T00:00:00.000Z', '2026-12-01T00:00:00.000Z']),
+    );
+    // Without the policy all of it runs. Nothing of this changed anything.
+    expect((await lab(gate, { without: ['ceiling.rego'] })).result?.counts).toMatchObject({ deny_to_allow: 12 });
+    expect((await gate.judge('list_files')).policy_bundle).toEqual(before.policy_bundle);
+  }, 60_000);
+
+  it('is refused where it cannot be, and says in its last line where it ended', async () => {
+    const traffic = source([row(1, 1)]);
+    let away = false;
+    const gate = await replica(
+      { file: join(folder, 'lab2.db') },
+      {},
+      {
+        replayPage: (query) =>
+          away ? Promise.reject(new GateError('ledger_store_unavailable', 'away')) : traffic.replayPage(query),
+      },
+    );
+    const codes = [];
+    for (const [body, query] of [
+      [{ files: [file(rego('deny contains nope(1) if true'))] }, ''],
+      [{ files: [file(ceiling(1), 'money.rego')] }, ''],
+      [{ files: [file(ceiling(1)), file(ceiling(2))] }, ''],
+      [{ since: 'yesterday' }, ''],
+      [{}, '?tenant=a%20b'],
+    ] as const)
+      codes.push((await lab(gate, body, query)).error);
+    expect(codes).toEqual([
+      'policy_invalid',
+      'policy_protected',
+      'invalid_request',
+      'invalid_window',
+      'invalid_request',
+    ]);
+    away = true;
+    expect((await lab(gate, { files: [file(ceiling(1))] })).last).toEqual({
+      error: { code: 'ledger_store_unavailable', reason: 'away' },
+    });
+    away = false;
+    // Those that ended, however, leave room for others.
+    expect((await lab(gate, { files: [file(ceiling(0))] })).result?.counts).toMatchObject({ allow_to_deny: 1 });
+    const none = await replica({ file: join(folder, 'lab3.db') });
+    expect((await lab(none, {})).error).toBe('store_unavailable');
+  }, 60_000);
+
+  it('runs two at a time, and a reader that leaves makes room', async () => {
+    let release: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const traffic = source([row(1, 1)]);
+    const gate = await replica(
+      { file: join(folder, 'lab4.db') },
+      {},
+      {
+        replayPage: async (query) => {
+          if (query.tool === 'held') await held;
+          return traffic.replayPage(query);
+        },
+      },
+    );
+    const url = await gate.service.app.listen({ port: 0, host: '127.0.0.1' });
+    const leaving = [new AbortController(), new AbortController()];
+    const ask = (body: object, signal?: AbortSignal) =>
+      fetch(`${url}/policies/lab`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ since: '2026-11-01T00:00:00Z', files: [], ...body }),
+        ...(signal && { signal }),
+      });
+    const two = leaving.map(({ signal }) => ask({ tool_type: 'held' }, signal).catch(() => null));
+    const refused = await eventually('both to run', async () => {
+      const answer = await ask({});
+      const text = await answer.text();
+      return answer.status === 503 ? text : null;
+    });
+    expect(JSON.parse(refused)).toMatchObject({ error: 'policy_lab_busy' });
+    leaving[0]?.abort();
+    await eventually('room', async () => (await ask({})).status === 200);
+    release();
+    leaving[1]?.abort();
+    await Promise.all(two);
+  }, 60_000);
 });

@@ -35,7 +35,7 @@ export interface ProxyOptions
   extends Omit<CallHandlerOptions, 'onAnswered' | 'onLimited' | 'refusals' | 'limits'>,
     Omit<McpRouteOptions, 'handler' | 'authorizer' | 'limits' | 'controlLog' | 'streams' | 'asGateError'>,
     Pick<PendingRouteOptions, 'lookUp' | 'pendingPaths'>,
-    Pick<AuthorizerOptions, 'reviews' | 'rulesNow'> {
+    Pick<AuthorizerOptions, 'reviews' | 'rulesNow' | 'definitions'> {
   /** What one agent may do besides tool calls. */
   readonly agentLimits: AgentLimits;
   readonly logger: Logger;

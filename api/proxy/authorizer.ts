@@ -10,6 +10,8 @@ import { errorText, GateError } from '../../domain/errors.js';
 import type { Signer } from '../../domain/identity/signer.js';
 import { approvalFault, type VerifyDecision } from '../../domain/review/approval.js';
 import type { Reviews } from '../../domain/review/ports.js';
+import { definitionFault } from '../../domain/tool-definitions/batch-guard.js';
+import type { ReviewGuard } from '../../domain/tool-definitions/review-guard.js';
 import { definedToolsOf, noQuarantine, type Quarantine } from '../../domain/tool-definitions/quarantine.js';
 import type { AgentLimitsCheck, AskedAgain } from './agent-limits.js';
 
@@ -20,6 +22,8 @@ export interface AuthorizerOptions {
   readonly limits: AgentLimitsCheck;
   /** Refuses tools whose definition waits for an operator. */
   readonly quarantine?: Quarantine | undefined;
+  /** Says whether a tool is still what the operator was told of it. */
+  readonly definitions?: Pick<ReviewGuard, 'fault'> | undefined;
   /** Says whether the tenant of an approved call was offboarded since. */
   readonly reviews: Pick<Reviews, 'assertOpen'>;
   /** Asks policy once more where its rules changed since an approved call was judged. */
@@ -27,12 +31,14 @@ export interface AuthorizerOptions {
   readonly now?: () => number;
 }
 
+/** The upstream's whole list of tools. */
+const LIST_LIMIT_MS = 5_000;
 export const UNKNOWN_AUTHORIZATION = 'no authorization under this id';
 
 /**
  * The signed statement that a host may execute its call: `gate.execution/v1`, stage `authorization`, with the same bytes each time. For a
  * call that a person approved, HIL's signature is verified again first, and then what Gate asks before it runs one itself: `policy_changed`,
- * `agent_standing_changed`, and `pipeline_unavailable` where policy or HIL does not answer. `onFound` is called once it is the caller's.
+ * `agent_standing_changed`, `tool_definition_changed`, and `pipeline_unavailable` where policy or HIL does not answer. `onFound` is called once it is the caller's.
  * Throws `not_found` for a call that is not the caller's own, or not allowed, `authorization_expired` once it is too late, and
  * `tool_quarantined` while a definition of its tools waits for an operator.
  */
@@ -44,6 +50,7 @@ export function createAuthorizer({
   verifyDecision,
   limits,
   quarantine = noQuarantine,
+  definitions,
   reviews,
   rulesNow,
   now = Date.now,
@@ -71,6 +78,13 @@ export function createAuthorizer({
     });
     if (denied !== null) throw new GateError('policy_changed', denied);
   }
+  /** Of a host's own tools, which Gate never listed, nothing is bound. */
+  async function assertDefinitions({ evidence: { call, reviewed } }: CallRecord): Promise<void> {
+    if (!definitions || !reviewed) return;
+    const tools = reviewed.tools ? Object.keys(reviewed.tools) : null;
+    const changed = await definitionFault(definitions, call, tools, reviewed, () => LIST_LIMIT_MS);
+    if (changed !== null) throw new GateError('tool_definition_changed', changed);
+  }
   return async (correlationId, asked, onFound = () => undefined) => {
     const { caller } = asked;
     const record = await calls.find(correlationId);
@@ -93,6 +107,7 @@ export function createAuthorizer({
     if (!staged) throw new GateError('not_found', 'the request of this authorization is past its retention');
     if (record.state === 'approved') {
       await assertStanding(call.tenant);
+      await assertDefinitions(record);
       await assertRules(record, staged.body);
     }
     const authorization = authorizationOf(record, staged);

@@ -11,6 +11,7 @@ import { rulesNowOf } from '../../activities/rules-now.js';
 import { createLedgerActivities } from '../../activities/ledger.js';
 import { withJudgedTalk } from '../../domain/responses/judged-talk.js';
 import { operatorsClasses, toolClassing } from '../../domain/tool-classes/tool-classes.js';
+import { createReviewGuard } from '../../domain/tool-definitions/review-guard.js';
 import { createQuarantine } from '../../domain/tool-definitions/quarantine.js';
 import { toolPinning } from '../../domain/tool-definitions/pinning.js';
 import { toolWatchLog, watchToolDefinitions } from '../../domain/tool-definitions/watch.js';
@@ -84,6 +85,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       ledger,
       signer,
       verifyDecision,
+      definitions: createReviewGuard(upstream, pins, toolsName),
       ...(own.quarantineDefinitions && {
         quarantine: createQuarantine(upstream, { pins, ledger, ...toolWatchLog(logger) }),
       }),

@@ -19,6 +19,7 @@ import type { EgressSource } from '../../contracts/ledger-egress.js';
 import { parseCallbackAllowlist } from '../../domain/outbound/callback-url.js';
 import type { DeliverCallback } from '../../domain/outbound/ports.js';
 import { errorText } from '../../domain/errors.js';
+import { unlessAborted } from '../../domain/unless-aborted.js';
 import { checkedProbes } from '../../domain/probes/named.js';
 import { createResponseJudge, unjudgedLog } from '../../domain/responses/judge.js';
 import { operatorsClasses } from '../../domain/tool-classes/tool-classes.js';
@@ -152,9 +153,18 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
     port: null,
     ready: runs,
     async start() {
-      const working = superviseWorker(engine, () => createWorker(options), parts.say);
+      const stopping = new AbortController();
+      const working = superviseWorker(
+        engine,
+        () => unlessAborted(stopping.signal, createWorker(options), endedUnused),
+        parts.say,
+      );
       const drainMs = (limits.upstreamTimeoutSecs + WRITING_DOWN_SECS) * 1000;
-      parts.onStop('worker', 'the worker', () => working.then((running) => running.stop()), drainMs);
+      const stop = () => {
+        stopping.abort(new Error('the stop has begun'));
+        return working.then((running) => running.stop());
+      };
+      parts.onStop('worker', 'the worker', stop, drainMs);
       worker = await working;
       worker.finished.catch((error: unknown) => parts.failed(error));
       const callsInHand = () => worker?.current()?.callsInHand() ?? 0;
@@ -183,6 +193,12 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
         ),
     }),
   };
+}
+
+/** A worker that a stop did not wait for holds the connection to the engine until it has run. */
+function endedUnused(worker: GateWorker): void {
+  worker.run().catch(() => undefined);
+  worker.shutdown();
 }
 
 /** The time it takes to record how an attempt ended, beyond the time of the attempt itself. */

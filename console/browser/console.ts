@@ -1,19 +1,26 @@
 import { liveList } from './live.js';
 import { keys, keysSwitch } from './keys.js';
 import { enterByPasskey, passkeysOfMine, signedForms } from './passkeys.js';
-import { openInPlace } from './opening.js';
+import { holdAhead } from './ahead.js';
+import { openInPlace, sendWhatIsSure } from './opening.js';
 import { sending } from './sending.js';
 import { staysOnceRead } from './stays.js';
 import { tail } from './tail.js';
 import { times } from './times.js';
 import { moreRows } from './more.js';
 import { copyOnClick } from './copy.js';
+import { tickedStays } from './ticked.js';
+import { typedStays } from './typed.js';
 
 /** What pages do beyond what their forms and links do. Every page works without it. */
 times();
 copyOnClick();
+// Before the keys, which write on after what was typed before.
+typedStays();
 keys();
 openInPlace();
+sendWhatIsSure();
+holdAhead();
 keysSwitch();
 liveList();
 passkeysOfMine();
@@ -24,3 +31,4 @@ sending();
 staysOnceRead();
 tail();
 moreRows();
+tickedStays();

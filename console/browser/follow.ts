@@ -141,14 +141,31 @@ export async function pageAgain(
   address: string,
   say: (words: string) => void,
 ): Promise<Document | Exclude<Came, 'here'>> {
+  const came = await asked(address, {});
+  if (came === 'signed out') say('You are signed out. Load the page again to sign in.');
+  return came === 'same' ? 'away' : typeof came === 'string' ? came : came.page;
+}
+
+/** The part of a call's page that is about the call, `same` where it is as the one with that tag. */
+export function callPart(
+  href: string,
+  tag: string | null,
+  priority: RequestPriority = 'auto',
+): Promise<{ readonly page: Document; readonly tag: string } | Exclude<Came, 'here'> | 'same'> {
+  const address = new URL(href, location.href);
+  // The list beside the call stays as it is.
+  address.searchParams.set('part', 'detail');
+  return asked(address.href, tag === null ? {} : { 'if-none-match': tag }, priority);
+}
+
+async function asked(address: string, headers: Readonly<Record<string, string>>, priority: RequestPriority = 'auto') {
   try {
-    const answer = await fetch(address, { headers: { accept: 'text/html' } });
-    if (new URL(answer.url).pathname === '/login') {
-      say('You are signed out. Load the page again to sign in.');
-      return 'signed out';
-    }
+    const answer = await fetch(address, { headers: { accept: 'text/html', ...headers }, priority });
+    if (answer.status === 304) return 'same';
+    if (new URL(answer.url).pathname === '/login') return 'signed out';
     if (!answer.ok && answer.status !== 404) return 'away';
-    return new DOMParser().parseFromString(await answer.text(), 'text/html');
+    const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+    return { page, tag: answer.headers.get('etag') ?? '' };
   } catch {
     return 'away';
   }

@@ -1,4 +1,6 @@
-import { leave, openCall, OPENED, stay, whatIsAwaited } from './opening.js';
+import { chosenRow, rowBeside } from './ahead.js';
+import { OPENED } from './heard.js';
+import { leave, openCall, stay, whatIsAwaited } from './opening.js';
 
 const HELP: readonly (readonly [string, string])[] = [
   ['j, k', 'next, previous call'],
@@ -110,9 +112,10 @@ function pressedAgain(pressed: readonly string[]): readonly string[] {
     if (whatIsAwaited() === 'call') return pressed.slice(at);
     const field = document.activeElement;
     if (key === 'Enter' || document.querySelector('dialog[open]')) return [];
-    if (typing(field) && field instanceof HTMLInputElement)
+    if (typing(field) && field instanceof HTMLInputElement) {
       field.setRangeText(key, field.value.length, field.value.length, 'end');
-    else heard(key);
+      field.dispatchEvent(new Event('input', { bubbles: true }));
+    } else heard(key);
   }
   return [];
 }
@@ -133,16 +136,13 @@ const ACTS: Readonly<Record<string, () => void>> = {
 
 /** Opens the next row of the list, from the chosen one, or from where it stood before it was decided. */
 function move(by: 1 | -1): void {
-  const rows = [...document.querySelectorAll<HTMLAnchorElement>('[data-row] > a')];
-  const at = rows.findIndex((row) => row.getAttribute('aria-current') === 'true');
-  const place = Number(document.querySelector<HTMLElement>('[data-place]')?.dataset['place'] ?? 0);
-  const next = rows[at !== -1 ? at + by : by === 1 ? place : place - 1];
+  const next = rowBeside(by);
   if (next) void openCall(next.href);
 }
 
 /** Ticks the chosen call in the list, or takes the tick away. */
 function tick(): void {
-  document.querySelector<HTMLInputElement>('[data-row]:has(> a[aria-current="true"]) input[type="checkbox"]')?.click();
+  chosenRow()?.querySelector<HTMLInputElement>('input[type="checkbox"]')?.click();
 }
 
 function approve(): void {

@@ -1,10 +1,10 @@
 import { type Came, follow, pageAgain } from './follow.js';
-import { OPENED } from './opening.js';
+import { renewed, say, TYPED_STAYS } from './detail.js';
+import { CAME, OPENED } from './heard.js';
+import { markTicked } from './ticked.js';
 
 const TICKED = '[data-row] input[type="checkbox"]:checked';
 const AGAIN_MS = 400;
-const TYPED_STAYS =
-  'The call you look at was decided or ended meanwhile: load the page to see how. What you typed is still here.';
 
 /**
  * Follows the stream that the page names. The list is asked for again when something changed, never more often than a person can read. The
@@ -15,11 +15,6 @@ export function liveList(): void {
   const root = document.querySelector<HTMLElement>('[data-live]');
   const address = root?.dataset['live'];
   if (!root || !address) return;
-  const say = (text: string) => {
-    // Asked for each time: a list that came anew has another one.
-    const status = document.querySelector<HTMLElement>('[data-live-status]');
-    if (status && status.textContent !== text) status.textContent = text;
-  };
   document.addEventListener(OPENED, () => {
     if (document.querySelector('[data-live-status]')?.textContent === TYPED_STAYS) say('');
   });
@@ -27,13 +22,13 @@ export function liveList(): void {
     address,
     events: ['created', 'updated', 'decided', 'expired', 'withdrawn', 'reset'],
     everyMs: AGAIN_MS,
-    ask: () => refresh(root, say),
+    ask: () => refresh(root),
     say,
   });
 }
 
 /** Asks for the page again and puts what changed in its place. */
-async function refresh(root: HTMLElement, say: (text: string) => void): Promise<Came> {
+async function refresh(root: HTMLElement): Promise<Came> {
   let address: string;
   let fresh: Awaited<ReturnType<typeof pageAgain>>;
   do {
@@ -50,44 +45,8 @@ async function refresh(root: HTMLElement, say: (text: string) => void): Promise<
   const here = document.querySelector('.list h1');
   if (count && here) here.replaceWith(count);
   document.title = fresh.title;
-  const shown = document.querySelector<HTMLElement>('.detail');
-  const next = fresh.querySelector<HTMLElement>('.detail');
-  if (!shown || !next) return 'here';
-  const id = shown.querySelector<HTMLElement>('[data-review]')?.dataset['review'];
-  const freshId = next.querySelector<HTMLElement>('[data-review]')?.dataset['review'];
-  const stillOpen = next.querySelector('.decide') !== null;
-  const typed = [...shown.querySelectorAll<HTMLInputElement>('input:not([type="hidden"])')].some(
-    ({ value }) => value !== '',
-  );
-  if (id === freshId && stillOpen && shown.querySelector('.decide') !== null) {
-    freshen(shown, next);
-    say(list);
-    return 'here';
-  }
-  // Another call in its place would be under the hand that is about to decide; and a page that only lost its service keeps what it shows.
-  if (id !== undefined && id !== freshId) {
-    say(list);
-    return 'here';
-  }
-  if (typed) {
-    say(TYPED_STAYS);
-    return 'here';
-  }
-  // Another one is being opened.
-  next.inert = shown.inert;
-  shown.replaceWith(next);
-  const self = fresh.querySelector<HTMLElement>('[data-live]')?.dataset['self'];
-  if (self !== undefined) root.dataset['self'] = self;
-  say(list);
+  say(renewed(root, fresh) === 'typed' ? TYPED_STAYS : list);
   return 'here';
-}
-
-/** Replaces what changed of a call that is still open, such as whom it is assigned to; its fields stay as they are. */
-function freshen(shown: HTMLElement, next: HTMLElement): void {
-  for (const part of shown.querySelectorAll<HTMLElement>('[data-fresh]')) {
-    const now = next.querySelector<HTMLElement>(`[data-fresh="${part.dataset['fresh']}"]`);
-    if (now && now.dataset['on'] !== part.dataset['on']) part.replaceWith(now);
-  }
 }
 
 /** Puts the fresh part in the place of the shown one, and the focus back on the row that had it. */
@@ -99,8 +58,9 @@ function replace(selector: string, fresh: Document): boolean {
   const ticked = new Set([...shown.querySelectorAll<HTMLInputElement>(TICKED)].map(({ value }) => value));
   for (const box of next.querySelectorAll<HTMLInputElement>('[data-row] input[type="checkbox"]'))
     box.checked = ticked.has(box.value);
+  markTicked(next.querySelector('form'));
   shown.replaceWith(next);
-  document.dispatchEvent(new Event('gate:list'));
+  document.dispatchEvent(new Event(CAME));
   if (focused !== undefined) next.querySelector<HTMLElement>(`[data-row="${CSS.escape(focused)}"] > a`)?.focus();
   return true;
 }

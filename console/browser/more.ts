@@ -1,8 +1,10 @@
+import { CAME } from './heard.js';
+
 /**
- * Lists of 25 rows that a page holds at most, so that somebody scrolls back as well; beyond, the first ones go. Each is skipped as a
+ * Lists of 100 rows that a page holds at most, so that somebody scrolls back as well; beyond, the first ones go. Each is skipped as a
  * whole where nobody looks: a browser that asks of ten thousand rows one by one whether they are seen draws two frames a second.
  */
-const MOST_LISTS = 400;
+const MOST_LISTS = 100;
 const BEFORE_THE_END = '800px';
 
 /** Loads the next page of the list when its end is near. Without this the link at the end does so. */
@@ -15,7 +17,7 @@ export function moreRows(): void {
       isLoading = true;
       void next(link).finally(() => {
         isLoading = false;
-        watch();
+        document.dispatchEvent(new Event(CAME));
       });
     },
     { rootMargin: BEFORE_THE_END },
@@ -27,7 +29,7 @@ export function moreRows(): void {
   };
   watch();
   // A list that came anew has a link of its own.
-  document.addEventListener('gate:list', watch);
+  document.addEventListener(CAME, watch);
 }
 
 async function next(link: HTMLAnchorElement): Promise<void> {

@@ -1,8 +1,8 @@
-import { pageAgain } from './follow.js';
+import { chosenRow, placeOf, taken } from './ahead.js';
+import { renewed, say, TYPED_STAYS } from './detail.js';
+import { callPart } from './follow.js';
+import { OPENED } from './heard.js';
 import { isOnItsWay } from './sending.js';
-
-/** What is heard when another call was put in the place of the shown one. */
-export const OPENED = 'gate:opened';
 
 interface Kept {
   /** The address of the call that was shown. */
@@ -38,7 +38,7 @@ export function openInPlace(): void {
   });
 }
 
-/** Shows a call in the place of the shown one; where that cannot be had, goes to its page. */
+/** Shows a call in the place of the shown one: at once where it is held, and where it cannot be had by going to its page. */
 export async function openCall(href: string, back?: Kept): Promise<void> {
   const root = document.querySelector<HTMLElement>('[data-live][data-self]');
   const go = () => leave(() => (back ? location.reload() : location.assign(href)));
@@ -46,17 +46,28 @@ export async function openCall(href: string, back?: Kept): Promise<void> {
   if (!root?.querySelector('.detail') || isOnItsWay()) return go();
   asked += 1;
   const mine = asked;
-  holdFor('call');
   for (const dialog of document.querySelectorAll<HTMLDialogElement>('dialog[open]')) dialog.close();
-  const address = new URL(href);
-  // The list beside the call stays as it is.
-  address.searchParams.set('part', 'detail');
-  const fresh = await pageAgain(address.href, () => undefined);
+  let held = taken(href);
+  if (held instanceof Promise) {
+    holdFor('call');
+    held = await held;
+    if (mine !== asked) return;
+  }
+  if (held) {
+    if (!shows(root, held.page, href, back)) return go();
+    return makeSure(root, href, held.tag);
+  }
+  holdFor('call');
+  const came = await callPart(href, null);
   if (mine !== asked) return;
-  const come = typeof fresh === 'string' ? null : fresh.querySelector<HTMLElement>('[data-self]');
+  if (typeof came === 'string' || !shows(root, came.page, href, back)) return go();
+}
+
+/** Puts what came of a call in the place of the shown one; `false` where it is about another one, or nothing is shown here any more. */
+function shows(root: HTMLElement, page: Document, href: string, back: Kept | undefined): boolean {
+  const come = page.querySelector<HTMLElement>('[data-self]');
   const id = come?.querySelector<HTMLElement>('[data-review]')?.dataset['review'];
-  if (typeof fresh === 'string' || !come || id === undefined || address.pathname !== `/hil/${id}` || isOnItsWay())
-    return go();
+  if (!come || id === undefined || new URL(href).pathname !== `/hil/${id}` || isOnItsWay()) return false;
   const self = come.dataset['self'] ?? href;
   if (!back) {
     const left: Kept = { call: root.dataset['self'] ?? '', isOne: root.classList.contains('one') };
@@ -65,10 +76,48 @@ export async function openCall(href: string, back?: Kept): Promise<void> {
   }
   root.dataset['self'] = self;
   root.classList.toggle('one', back?.isOne ?? true);
-  document.title = fresh.title;
+  document.title = page.title;
   put(root, come, id);
   stay();
   document.dispatchEvent(new Event(OPENED));
+  return true;
+}
+
+/** Whether the shown call, which was held before, still is as it is shown: while that is asked nothing of it is sent. */
+let unsure: Promise<boolean> | null = null;
+
+function makeSure(root: HTMLElement, href: string, tag: string): void {
+  const mine = asked;
+  const asking = callPart(href, tag)
+    .then((came) => {
+      // Where nobody answers, or nobody is signed in any more, whoever sends something is told so.
+      if (typeof came === 'string' || mine !== asked) return true;
+      putBroken(root, came.page);
+      const was = renewed(root, came.page);
+      if (was === 'typed') say(TYPED_STAYS);
+      return was === 'open';
+    })
+    .finally(() => {
+      if (unsure === asking) unsure = null;
+    });
+  unsure = asking;
+}
+
+/** A decision about a call that was held waits until it is known that the call still is so; where it is not, nothing is sent. */
+export function sendWhatIsSure(): void {
+  document.addEventListener(
+    'submit',
+    (event) => {
+      const { target: form, submitter } = event;
+      if (unsure === null || !(form instanceof HTMLFormElement) || !form.closest('.decide')) return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      void unsure.then((isSure) => {
+        if (isSure && form.isConnected) form.requestSubmit(submitter);
+      });
+    },
+    { capture: true },
+  );
 }
 
 /** Goes to another page; until it is there no key acts on this one. */
@@ -99,20 +148,23 @@ function put(root: HTMLElement, come: HTMLElement, id: string): void {
   if (!shown || !next) return;
   const wasInList = document.activeElement?.closest('[data-row]') != null;
   document.querySelector('main > .notice')?.remove();
-  root.querySelector('.broken')?.remove();
-  const broken = come.querySelector('.broken');
-  if (broken) root.querySelector('.list')?.before(broken);
+  putBroken(root, come);
   shown.replaceWith(next);
-  const rows = [...root.querySelectorAll<HTMLAnchorElement>('[data-row] > a')];
-  for (const row of rows) row.removeAttribute('aria-current');
-  const at = rows.findIndex((row) => row.parentElement?.dataset['row'] === id);
-  const row = rows[at];
+  chosenRow()?.querySelector(':scope > a')?.removeAttribute('aria-current');
+  const row = root.querySelector<HTMLAnchorElement>(`[data-row="${CSS.escape(id)}"] > a`);
   row?.setAttribute('aria-current', 'true');
   const list = root.querySelector<HTMLElement>('[data-rows]');
   // From where the keys go on when it is decided.
-  if (row && list) list.dataset['place'] = String(at);
+  if (row?.parentElement && list) list.dataset['place'] = String(placeOf(row.parentElement));
   if (next.getBoundingClientRect().top < 0) scrollTo(0, 0);
   next.tabIndex = -1;
   if (wasInList && row) row.focus({ preventScroll: true });
   else if (!document.activeElement || document.activeElement === document.body) next.focus({ preventScroll: true });
+}
+
+/** Says that the chain does not hold where that is so now. */
+function putBroken(root: HTMLElement, come: ParentNode): void {
+  root.querySelector('.broken')?.remove();
+  const broken = come.querySelector('.broken');
+  if (broken) root.querySelector('.list')?.before(broken);
 }

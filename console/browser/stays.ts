@@ -1,4 +1,4 @@
-import { OPENED } from './opening.js';
+import { OPENED } from './heard.js';
 
 /**
  * Keeps the buttons that decide at the lower edge of the window once the end of the arguments was on screen. Before that they stand below the

@@ -62,6 +62,42 @@ export const Bars = ({
   </svg>
 );
 
+const LARGE = { height: 96, step: 20 };
+
+/** Bars over time, each of parts upon each other, the first at its foot. The highest is as high as the chart. */
+export const Stacks = ({
+  of,
+  label,
+  isLarge = false,
+}: {
+  /** Of every part one count for each time. */
+  readonly of: readonly { readonly tone: string; readonly counts: readonly number[] }[];
+  readonly label: string;
+  readonly isLarge?: boolean;
+}) => {
+  const { height, step } = isLarge ? LARGE : { height: HEIGHT, step: STEP };
+  const times = Math.max(0, ...of.map(({ counts }) => counts.length));
+  const wholes = Array.from({ length: times }, (_, at) => of.reduce((sum, { counts }) => sum + (counts[at] ?? 0), 0));
+  const most = Math.max(0, ...wholes);
+  const size = { width: times * step, height, viewBox: `0 0 ${times * step} ${height}` };
+  return (
+    <svg class="chart" role="img" aria-label={label} {...size}>
+      <line class="axis" x1={0} x2={size.width} y1={height - 0.5} y2={height - 0.5} />
+      {wholes.flatMap((_, at) => {
+        let below = 0;
+        return of.flatMap(({ tone, counts }) => {
+          const count = counts[at] ?? 0;
+          if (count === 0) return [];
+          const part = Math.max(1, (count / most) * (height - 2));
+          below += part;
+          const y = Math.max(0, height - 1 - below);
+          return [<rect key={`${at} ${tone}`} class={tone} x={at * step + 1} width={step - 2} y={y} height={part} />];
+        });
+      })}
+    </svg>
+  );
+};
+
 /** Parts of a whole beside each other. */
 export const Shares = ({
   of,

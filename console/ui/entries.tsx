@@ -49,7 +49,7 @@ export function Outcome({ row: { policy_decision: decision } }: { readonly row: 
   if (typeof said !== 'string') return null;
   const tone = { completed: 'allow', failed: 'deny', uncertain: 'park', rate_limited: 'deny' }[said] ?? said;
   return (
-    <span class={`tag ${/^[a-z_]{1,32}$/.test(tone) ? tone : ''}`}>
+    <span class={`tag said ${/^[a-z_]{1,32}$/.test(tone) ? tone : ''}`}>
       <Foreign text={said} />
     </span>
   );

@@ -4,7 +4,7 @@ import type { JsonObject } from '../../contracts/json.js';
 import type { PolicyDecision, PolicyInput } from '../../contracts/policy.js';
 import type { RecordedVerdict } from '../../contracts/policy-studies.js';
 import { GateError } from '../errors.js';
-import { judgeSiblings, type SiblingCall, siblingsOf } from '../mcp/batch.js';
+import { batchFault, judgeSiblings, type SiblingCall, siblingsOf } from '../mcp/batch.js';
 import { foldVerdict } from '../pipeline/verdict.js';
 import { type Comparison, decisionCompared, verdictCompared } from '../replay/comparisons.js';
 import { boundedEvent } from './forensic-event.js';
@@ -17,6 +17,8 @@ export function recordedSiblings({ input, request }: RecordedCall): readonly Sib
   const { tool_type: tool, method, arguments: given = {} } = input;
   if (method !== BATCH_METHOD) return [{ method: method ?? '', tool, params: {}, arguments: given }];
   if (!request) throw new GateError('payload_unavailable', 'the request of this batch was purged');
+  const fault = batchFault(request['params']);
+  if (fault !== null) throw new GateError('policy_input_invalid', `the request is no batch: ${fault}`);
   return siblingsOf(method, tool, request);
 }
 

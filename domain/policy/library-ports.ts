@@ -1,4 +1,4 @@
-import type { PolicyEventKind, PolicyVersion } from '../../contracts/policy-library.js';
+import type { PolicyEventKind, PolicyVersion, TenantPoliciesReceipt } from '../../contracts/policy-library.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import type { PolicyFile } from './policy-files.js';
@@ -77,6 +77,17 @@ export interface Undelivered {
   readonly version: number;
 }
 
+export interface TenantOperation {
+  readonly operation_id: string;
+  readonly tenant: string;
+  readonly kind: TenantPoliciesReceipt['kind'];
+  /** Counts the operations of the tenant. */
+  readonly generation: number;
+  readonly begun_at: string;
+  /** Null while it is not finished. */
+  readonly receipt: TenantPoliciesReceipt | null;
+}
+
 /** Policies and their versions. What cannot be read or written is `store_unavailable`. */
 export interface PolicyStore {
   catalogue(): Promise<Catalogue>;
@@ -94,6 +105,15 @@ export interface PolicyStore {
   module(sourcesSha256: string): Promise<StoredModule | null>;
   /** False, and nothing is written, where somebody else was first. */
   write(change: Write): Promise<boolean>;
+  /**
+   * A step in a tenant's life as it was begun, now or before. A new one moves the generation on: what an earlier step of the tenant has planned
+   * is planned anew then, and finds itself overtaken.
+   */
+  beginOperation(asked: Omit<TenantOperation, 'generation' | 'receipt'>): Promise<TenantOperation>;
+  /** The number of the tenant's newest operation; 0 where there is none. */
+  newestOperation(tenant: string): Promise<number>;
+  /** The receipt that is stored: this one, or that of whoever was first. */
+  endOperation(receipt: TenantPoliciesReceipt): Promise<TenantPoliciesReceipt>;
   /** Rows that the ledger does not have yet, oldest first. */
   undelivered(most: number): Promise<readonly Undelivered[]>;
   delivered(of: Undelivered, chainSeq: number): Promise<void>;

@@ -6,9 +6,11 @@ import type {
   MutatedPolicy,
   PolicyEventKind,
   PolicyReason,
+  ProvisionedTenant,
   UpdatePolicy,
   ValidatedPolicy,
   ValidatePolicy,
+  WithdrawnTenant,
 } from '../../contracts/policy-library.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { canonicalDigest, sha256Hex } from '../crypto/digest.js';
@@ -46,6 +48,13 @@ export interface LibraryOptions {
 /** Changes at once of others, after which a change is given up. */
 const ATTEMPTS = 5;
 const USUAL_NAME = /^[a-z0-9_]+\.(?:rego|json)$/;
+
+/** What would be in force: a module, its documents, and what it was compiled from. */
+export interface Proposed {
+  readonly wasm: Uint8Array | null;
+  readonly data: JsonObject;
+  readonly files: StoredSet['files'];
+}
 
 /** A change before it is known which version it becomes. */
 interface Planned {
@@ -174,7 +183,7 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
     if ((await templates.parametersOf(mount)) === null)
       throw invalid({ message: `${rule} has no parameters`, file: null, line: null, column: null });
     await assertValid(document);
-    return { ...document, data: { [mount]: parameters } };
+    return document;
   }
 
   const assertValid = async (policy: ValidatePolicy): Promise<void> => {
@@ -182,12 +191,15 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
     if (found) throw invalid(found);
   };
 
-  /** The policy as the tenant has it: its own copy, or the one for everybody. */
+  /**
+   * The policy as the tenant has it: its own copy, or the one for everybody. What a tenant writes over that becomes a copy of its own, which begins
+   * with version 1, or goes on behind one that was deleted.
+   */
   function found(catalogue: Catalogue, tenant: string, name: string): StoredPolicy {
     if (shipped.has(name)) throw new GateError('policy_protected', `${name} is one of the rules that ship`);
-    const own = named(catalogue, tenant, name) ?? named(catalogue, EVERYBODY, name);
-    if (!own || own.deleted_at !== null) throw new GateError('not_found', `there is no policy ${name}`);
-    return own;
+    for (const policy of [named(catalogue, tenant, name), named(catalogue, EVERYBODY, name)])
+      if (policy && policy.deleted_at === null) return policy;
+    throw new GateError('not_found', `there is no policy ${name}`);
   }
   function expectedOf(policy: StoredPolicy, version: number): StoredPolicy {
     if (policy.current_version === version) return policy;
@@ -195,10 +207,6 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
       fields: { policy: shownIn(policy) },
     });
   }
-  /** What a tenant writes over a policy for everybody becomes its own copy, which begins with version 1. */
-  const ownOf = (policy: StoredPolicy, tenant: string): StoredPolicy | null =>
-    policy.tenant === tenant ? policy : null;
-
   const one = async (changes: Promise<readonly MutatedPolicy[]>): Promise<MutatedPolicy> =>
     (await changes)[0] as MutatedPolicy;
 
@@ -208,9 +216,40 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
         const policy = expectedOf(found(catalogue, tenant, name), asked.expected_current_version);
         const body = await textOf(policy.tenant, name, policy.current_version);
         const kind = active ? 'policy.activated' : 'policy.deactivated';
-        return [{ before: ownOf(policy, tenant), after: { ...policy, tenant, active }, body, kind }];
+        return [{ before: named(catalogue, tenant, name), after: { ...policy, tenant, active }, body, kind }];
       }),
     );
+
+  async function proposed(
+    tenant: string,
+    kept: readonly StoredPolicy[],
+    given: readonly ValidatePolicy[],
+  ): Promise<Proposed> {
+    const at = new Date(clock()).toISOString();
+    const bodies = new Map(given.map(({ name, body }) => [name, body]));
+    const added = given.map(
+      ({ name, content_type, body }): StoredPolicy => ({
+        tenant,
+        name,
+        content_type,
+        active: true,
+        current_version: 1,
+        body_sha256: sha256Hex(body),
+        header: headerOf(content_type === 'rego' ? body : ''),
+        deleted_at: null,
+        created_at: at,
+        updated_at: at,
+      }),
+    );
+    const bodyOf = async (policy: StoredPolicy): Promise<string> =>
+      bodies.get(policy.name) ?? textOf(policy.tenant, policy.name, policy.current_version);
+    const files = [...kept, ...added].toSorted(byName);
+    const set = await setOf(tenant, files, bodyOf, await compiler.shared(), 'candidate');
+    const sources = set?.sources_sha256 ?? null;
+    if (set === null || sources === null) return { wasm: null, data: {}, files: [] };
+    const { wasm } = (await store.module(sources)) ?? (await compiled(sources, files, bodyOf));
+    return { wasm, data: set.data, files: set.files };
+  }
 
   return {
     async validate(asked: ValidatePolicy): Promise<ValidatedPolicy> {
@@ -250,7 +289,7 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
           const now = expectedOf(found(catalogue, tenant, name), asked.expected_current_version);
           const header = headerOf(now.content_type === 'rego' ? body : '');
           const after = { ...now, tenant, body_sha256: sha256Hex(body), header };
-          return [{ before: ownOf(now, tenant), after, body, kind: 'policy.updated' }];
+          return [{ before: named(catalogue, tenant, name), after, body, kind: 'policy.updated' }];
         }),
       );
     },
@@ -279,7 +318,7 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
           await assertValid({ name, content_type: policy.content_type, body });
           const header = headerOf(policy.content_type === 'rego' ? body : '');
           const after = { ...policy, tenant, body_sha256: sha256Hex(body), header };
-          return [{ before: ownOf(policy, tenant), after, body, kind: 'policy.updated' }];
+          return [{ before: named(catalogue, tenant, name), after, body, kind: 'policy.updated' }];
         }),
       );
     },
@@ -318,6 +357,42 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
               kind: 'policy.created',
             })),
       ),
+
+    /** What is in force for everybody becomes copies of the tenant, once; a tenant that has copies keeps those. */
+    async provision(tenant: string, asked: PolicyReason): Promise<ProvisionedTenant> {
+      let had = 0;
+      const created = await mutate(tenant, asked, async (catalogue) => {
+        had = ownOnes(catalogue.policies, tenant).length;
+        if (had > 0) return [];
+        return Promise.all(
+          inForce(catalogue.policies, EVERYBODY).map(async (policy): Promise<Planned> => {
+            const body = await textOf(EVERYBODY, policy.name, policy.current_version);
+            const before = named(catalogue, tenant, policy.name);
+            return { before, after: { ...policy, tenant }, body, kind: 'policy.created' };
+          }),
+        );
+      });
+      return { tenant, policies: had + created.length, created: created.length };
+    },
+
+    /** Deletes a tenant's copies. `stillWanted` throws where another change of the tenant has made it void. */
+    async withdraw(
+      tenant: string,
+      asked: PolicyReason,
+      stillWanted: () => Promise<void> = async () => undefined,
+    ): Promise<WithdrawnTenant> {
+      const removed = await mutate(tenant, asked, async ({ policies }) => {
+        await stillWanted();
+        const deleted_at = new Date(clock()).toISOString();
+        return ownOnes(policies, tenant).map((policy) => ({
+          before: policy,
+          after: { ...policy, active: false, deleted_at },
+          body: null,
+          kind: 'policy.deleted',
+        }));
+      });
+      return { tenant, removed: removed.length };
+    },
 
     /** All policies of a domain at once. Those that are there already, and the rules that ship, stay as they are. */
     async setCategory(tenant: string, domain: string, active: boolean, asked: PolicyReason): Promise<ChangedCategory> {
@@ -358,7 +433,7 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
         readonly instead: string | null;
         readonly parameters?: JsonObject | undefined;
       },
-    ): Promise<{ readonly wasm: Uint8Array; readonly data: JsonObject; readonly files: StoredSet['files'] }> {
+    ): Promise<Proposed & { readonly wasm: Uint8Array }> {
       await assertValid({ name, content_type: 'rego', body });
       const document = parameters && (await documentOf(name, parameters));
       const catalogue = await store.catalogue();
@@ -366,29 +441,38 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
       const kept = inForce(catalogue.policies, tenant).filter((policy) => policy.name !== instead);
       if (shipped.has(name) || kept.some((policy) => policy.name === name))
         throw new GateError('policy_exists', `${name} is in force already; use the mode replace`);
-      const at = new Date(clock()).toISOString();
-      const added: StoredPolicy = {
+      const given: ValidatePolicy[] = [{ name, content_type: 'rego', body }];
+      if (document) given.push({ name: document.name, content_type: 'json', body: document.body });
+      const others = kept.filter((policy) => policy.name !== document?.name);
+      const { wasm, ...rest } = await proposed(tenant, others, given);
+      return { wasm: wasm as Uint8Array, ...rest };
+    },
+
+    /**
+     * The module and data of what would be in force with these files, each in the place of one of its name, and without others; stored nowhere.
+     * No module where no rule is left. Throws `policy_invalid`.
+     */
+    async proposed(
+      tenant: string,
+      { files, without }: { readonly files: readonly ValidatePolicy[]; readonly without: readonly string[] },
+    ): Promise<Proposed> {
+      const { policies } = await store.catalogue();
+      const twice = files.find(({ name }, at) => files.findIndex((file) => file.name === name) !== at);
+      if (twice) throw new GateError('invalid_request', `${twice.name} is given twice`);
+      const now = inForce(policies, tenant);
+      for (const file of files) {
+        if (shipped.has(file.name))
+          throw new GateError('policy_protected', `${file.name} is one of the rules that ship`);
+        // What is in force was checked when it came.
+        if (!now.some(({ name, body_sha256 }) => name === file.name && body_sha256 === sha256Hex(file.body)))
+          await assertValid(file);
+      }
+      const replaced = new Set([...without, ...files.map(({ name }) => name)]);
+      return proposed(
         tenant,
-        name,
-        content_type: 'rego',
-        active: true,
-        current_version: 1,
-        body_sha256: sha256Hex(body),
-        header: headerOf(body),
-        deleted_at: null,
-        created_at: at,
-        updated_at: at,
-      };
-      const bodyOf = async (policy: StoredPolicy): Promise<string> =>
-        policy === added ? body : textOf(policy.tenant, policy.name, policy.current_version);
-      const files = [...kept, added].toSorted(byName);
-      const shared = await compiler.shared();
-      const set = (await setOf(tenant, files, bodyOf, shared, 'candidate')) as StoredSet & {
-        readonly sources_sha256: string;
-      };
-      const { sources_sha256: sources } = set;
-      const { wasm } = (await store.module(sources)) ?? (await compiled(sources, files, bodyOf));
-      return { wasm, data: { ...set.data, ...document?.data }, files: set.files };
+        now.filter(({ name }) => !replaced.has(name)),
+        files,
+      );
     },
   };
 }
@@ -432,8 +516,9 @@ function undeleted(policy: StoredPolicy): StoredPolicy {
   throw new GateError('policy_exists', `${policy.name} is taken: it was deleted`);
 }
 
-const hasOwn = (policies: readonly StoredPolicy[], tenant: string): boolean =>
-  policies.some((policy) => policy.tenant === tenant && policy.deleted_at === null);
+const ownOnes = (policies: readonly StoredPolicy[], tenant: string): readonly StoredPolicy[] =>
+  policies.filter((policy) => policy.tenant === tenant && policy.deleted_at === null);
+const hasOwn = (policies: readonly StoredPolicy[], tenant: string): boolean => ownOnes(policies, tenant).length > 0;
 
 const keyOf = ({ tenant, name, current_version }: StoredPolicy): string =>
   JSON.stringify([tenant, name, current_version]);

@@ -146,6 +146,8 @@ const READING: readonly Call[] = [
   ['get_item', { power: '5 W', state: 'closed', status: 'off', force: true, auto: true }],
   ['get_server', { force_refresh: true, target_state: 'any' }],
   ['search_nodes', { query: 'MATCH (n:User) WHERE n.set = 1 RETURN n' }],
+  ['search_docs', { query: 'MATCH (n) DETACH DELETE n' }],
+  ['find_issues', { q: 'MATCH (n:User) SET n.admin = true' }],
   ['search_docs', { query: 'how do I match (and delete) rows, and set a limit?' }],
   ['get_rows', { parameters: [7, 'a name', '2026-01-01'], options: 'sort by name' }],
 ];

@@ -13,6 +13,7 @@ export function readActs(argumentsOfCall: unknown, tool = ''): readonly string[]
   const acts = new Set<string>();
   const toolWords = wordsOf(tool);
   const readsRecords = toolWords.some((word) => RECORDS.has(word));
+  const readsTexts = toolWords.some((word) => TEXTS.has(word));
   const looksThrough = toolWords.some((word) => SEARCHES.has(word));
   eachText(argumentsOfCall, {
     text(text, path, isName) {
@@ -34,7 +35,7 @@ export function readActs(argumentsOfCall: unknown, tool = ''): readonly string[]
       if (text.includes('_by_query') && /_(?:delete|update)_by_query/.test(text))
         acts.add('a request that changes what it reaches');
       if (holdsMutation(text)) acts.add('a mutation');
-      const graph = graphAct(text);
+      const graph = looksThrough && readsTexts ? null : graphAct(text);
       if (graph !== null) acts.add(graph);
       if (!isFilter && saysState(called, text.trim().toLowerCase(), looksThrough)) acts.add('another state');
     },
@@ -105,6 +106,11 @@ const NEW_STATES = names(
 /** Arguments that say what state it has as well: a search is told which ones to look for. */
 const POWERS = names('power powerstate powerstatus');
 const SEARCHES = names('list search find count filter');
+/** What is looked through for words, those of a query among them: `search_docs`, `find_issues`. */
+const TEXTS = names(
+  `doc docs document documents documentation issue issues ticket tickets article articles page pages post posts message messages email
+  emails mail mails wiki note notes code web knowledge discussion discussions question questions answers`,
+);
 /** Values by which nothing is set. */
 const NO_STATE = names('any all none null unknown');
 const saysState = (name: string, value: string, looksThrough: boolean): boolean =>

@@ -33,10 +33,7 @@ export class ModificationRefused extends Error {
  */
 export function modified(body: JsonObject, { replacements }: ModificationDiff): JsonObject {
   const copy = structuredClone(body);
-  const params = objectIn(copy, 'params');
-  const named = params && objectIn(params, 'arguments');
-  const isBatch = body['method'] === BATCH_METHOD;
-  const whole = isBatch ? (named ?? params) : named;
+  const { whole, isBatch } = argumentsOf(copy);
   if (!whole) throw new ModificationRefused('no_arguments', '');
   const met = new Set<string>();
   for (const { path, value } of replacements) {
@@ -61,6 +58,27 @@ export function modified(body: JsonObject, { replacements }: ModificationDiff): 
     place[leaf] = value;
   }
   return copy;
+}
+
+/** What a path of a diff leads to; `undefined` where nothing is there. */
+export function valueAt(body: JsonObject, path: readonly string[]): Json | undefined {
+  const { whole, isBatch } = argumentsOf(body);
+  const [root, within] = whole && isBatch ? inBatch(whole, path) : [whole, path];
+  let value: Json | undefined = root;
+  for (const key of within)
+    value =
+      value !== undefined && value !== null && typeof value === 'object' && !Array.isArray(value)
+        ? own(value, key)
+        : undefined;
+  return value;
+}
+
+/** The object below which arguments are replaced: of a batch, in either of its forms, the batch itself. */
+function argumentsOf(body: JsonObject): { readonly whole: JsonObject | undefined; readonly isBatch: boolean } {
+  const params = objectIn(body, 'params');
+  const named = params && objectIn(params, 'arguments');
+  const isBatch = body['method'] === BATCH_METHOD;
+  return { whole: isBatch ? (named ?? params) : named, isBatch };
 }
 
 /**

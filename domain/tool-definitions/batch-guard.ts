@@ -40,9 +40,37 @@ export async function openDefinitions(
   };
 }
 
+/**
+ * The same for a call that its host executes, with tools of its own: what was listed here is bound, and asked for again when it is authorized.
+ * `undefined` where none of its tools ever was.
+ */
+export async function openSeenDefinitions(
+  guard: ReviewGuard,
+  call: ReviewedCall,
+  tools: readonly string[] | null,
+): Promise<OpenedDefinitions | undefined> {
+  const each = await Promise.all(
+    distinct(tools ?? [call.tool]).map(async (tool) => ({ tool, ...(await guard.open({ ...call, tool }, true)) })),
+  );
+  const seen = each.filter(({ reviewed }) => reviewed.sha256 !== null);
+  const [first] = seen;
+  if (!first) return undefined;
+  if (tools === null) return { reviewed: first.reviewed, told: [first.told], says: first.says };
+  const { upstream } = first.reviewed;
+  return {
+    reviewed: {
+      sha256: null,
+      ...(upstream !== undefined && { upstream }),
+      tools: Object.fromEntries(seen.map(({ tool, reviewed }) => [tool, reviewed.sha256])),
+    },
+    told: seen.map(({ tool, told }) => named(tool, told)),
+    says: [],
+  };
+}
+
 /** `ReviewGuard.fault`: the first reason. A batch whose review is bound to none of its tools does not run. */
 export async function definitionFault(
-  guard: ReviewGuard,
+  guard: Pick<ReviewGuard, 'fault'>,
   call: ReviewedCall,
   tools: readonly string[] | null,
   reviewed: ReviewedDefinition | undefined,

@@ -16,10 +16,12 @@ export interface ReviewedCall extends UpstreamCaller {
 export interface ReviewGuard {
   /**
    * The definition that the review is bound to, for the call's record, and sentences for the operator: one about it, and what the tool
-   * says of itself there; `says` is empty when it says nothing or that definition cannot be looked up.
+   * says of itself there; `says` is empty when it says nothing or that definition cannot be looked up. With `seenOnly` nothing is asked of
+   * the upstream: a tool that was never listed here is one of the caller's own, and bound to nothing.
    */
   open(
     call: ReviewedCall,
+    seenOnly?: boolean,
   ): Promise<{ readonly reviewed: ReviewedDefinition; readonly told: string; readonly says: readonly string[] }>;
   /** Why an approved call must not run; `null` when it may. Lists the tools again, within the time left for the call. */
   fault(call: ReviewedCall, reviewed: ReviewedDefinition | undefined, leftMs: number): Promise<string | null>;
@@ -99,8 +101,8 @@ export function createReviewGuard(
   /** What tools say of themselves, by the digest of the definition that says it, and the lists that were asked for to know it. */
   const descriptions = new LRUCache<string, string>({ max: DESCRIPTIONS_KEPT });
   const describing = new LRUCache<string, Promise<unknown>>({ max: DESCRIPTIONS_KEPT, ttl: DESCRIBED_AGAIN_AFTER_MS });
-  async function saysOf(call: ReviewedCall, sha256: string): Promise<readonly string[]> {
-    if (!descriptions.has(sha256)) {
+  async function saysOf(call: ReviewedCall, sha256: string, seenOnly: boolean): Promise<readonly string[]> {
+    if (!seenOnly && !descriptions.has(sha256)) {
       const asking = describing.get(sha256) ?? listed(call, LIST_AT_OPENING_MS).catch(() => undefined);
       describing.set(sha256, asking, { noUpdateTTL: true });
       await asking;
@@ -117,10 +119,10 @@ export function createReviewGuard(
 
   const shown = foreignText(upstreamName, 200);
   return {
-    async open(call) {
+    async open(call, seenOnly = false) {
       const [seen, pinned] = await Promise.all([pins.seen(call), pins.read(call)]);
       // An agent need not list tools before it calls them.
-      const sha256 = seen.get(call.tool) ?? (await firstListed(call));
+      const sha256 = seen.get(call.tool) ?? (seenOnly ? undefined : await firstListed(call));
       if (sha256 === undefined)
         return {
           reviewed: { sha256: null, upstream: upstreamName },
@@ -138,7 +140,7 @@ export function createReviewGuard(
       return {
         reviewed: { sha256, upstream: upstreamName },
         told: `definition of the tool ${sha256.slice(0, SHOWN_DIGITS)} of ${shown}: ${how}`,
-        says: await saysOf(call, sha256),
+        says: await saysOf(call, sha256, seenOnly),
       };
     },
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { Browser } from 'playwright-core';
+import type { Browser, Page, Response } from 'playwright-core';
 import { readAssets } from '../../api/console/assets.js';
+import type { PendingRequest } from '../../contracts/review.js';
 import { chromiumPath, openBrowser } from '../support/browser.js';
 import { type ConsoleFixture, openConsole } from '../support/console-over-hil.js';
 import { needs } from '../support/needs.js';
@@ -25,12 +26,19 @@ inBrowser(`a long queue in a browser${needs('chromium', executable !== null)}`, 
     await fixture?.close();
   }, 60_000);
 
-  const opened = async (javaScriptEnabled: boolean) => {
+  let parked = 0;
+
+  const opened = async (
+    javaScriptEnabled: boolean,
+    path = '/hil',
+    hear: (answer: Response) => void = () => undefined,
+  ) => {
     const context = await browser.newContext({ javaScriptEnabled });
     const { cookie } = await fixture.browser();
     await context.addCookies([{ name: 'gate_console_session', value: cookie, url: address }]);
     const page = await context.newPage();
-    await page.goto(`${address}/hil`);
+    page.on('response', hear);
+    await page.goto(`${address}${path}`);
     return page;
   };
 
@@ -56,6 +64,119 @@ inBrowser(`a long queue in a browser${needs('chromium', executable !== null)}`, 
     expect(await page.locator('[data-row] > a[aria-current]').count()).toBe(1);
     await page.context().close();
   }, 120_000);
+
+  describe('the calls beside the shown one', () => {
+    /** A page that shows the first of these calls and holds those beside it. */
+    const holding = async (agent: string, count: number) => {
+      const rows: PendingRequest[] = [];
+      for (let at = 0; at < count; at += 1) rows.push(await fixture.hil.park(5_000 + parked++, { agent_id: agent }));
+      const asked: string[] = [];
+      const page = await opened(true, `/hil?q=${agent}`, (answer) => {
+        if (!answer.url().includes('part=detail')) return;
+        asked.push(`${answer.status()} ${new URL(answer.url()).pathname.slice(5)}`);
+      });
+      await eventually('the next ones are held', () => Promise.resolve(asked.length === Math.min(2, count - 1)));
+      const isShown = (row: PendingRequest | undefined) => page.locator(`[data-review="${row?.id}"]`).waitFor();
+      const posted: string[] = [];
+      page.on('request', (one) => one.method() === 'POST' && posted.push(new URL(one.url()).pathname));
+      return { page, rows, asked, posted, isShown };
+    };
+    /** Holds back what is asked of calls until it is let through. */
+    const held = async (page: Page) => {
+      let letThrough = () => undefined as void;
+      const may = new Promise<void>((done) => (letThrough = done));
+      await page.route(/part=detail/, async (route) => {
+        await may;
+        await route.continue();
+      });
+      return () => letThrough();
+    };
+
+    it('are held, so that a key shows one at once, with what is asked about it on its way', async () => {
+      const { page, rows, asked, isShown } = await holding('ahead', 4);
+      expect(asked).toEqual([`200 ${rows[1]?.id}`, `200 ${rows[2]?.id}`]);
+      const letThrough = await held(page);
+      await page.keyboard.press('j');
+      await isShown(rows[1]);
+      await page.keyboard.press('j');
+      await isShown(rows[2]);
+      letThrough();
+      await eventually('both were looked at again, and nothing came again', () =>
+        Promise.resolve([1, 2].every((at) => asked.includes(`304 ${rows[at]?.id}`))),
+      );
+      await eventually('the next one and the one before are held', () =>
+        Promise.resolve(asked.slice(2).filter((one) => one.startsWith('200')).length === 2),
+      );
+      await page.keyboard.press('k');
+      await isShown(rows[1]);
+      await page.context().close();
+    }, 60_000);
+
+    it('are decided once it is known that they are as they were shown', async () => {
+      const { page, rows, posted, isShown } = await holding('sure', 2);
+      const letThrough = await held(page);
+      for (const key of ['j', 'd', 'n', 'o', 'Enter']) await page.keyboard.press(key);
+      await isShown(rows[1]);
+      expect(posted).toEqual([]);
+      letThrough();
+      await page.locator('article .tag.denied').waitFor();
+      expect(posted).toEqual([`/hil/${rows[1]?.id}/deny`]);
+      await page.context().close();
+    }, 60_000);
+
+    it('are not decided where somebody else did so before they were shown: nothing is sent, and what was typed stays', async () => {
+      const { page, rows, posted } = await holding('old', 2);
+      const letThrough = await held(page);
+      const [, other] = rows;
+      if (other) await fixture.hil.settle(other, { by: 'operator:second', status: 'approved' });
+      for (const key of ['j', 'd', 'n', 'o', 'Enter']) await page.keyboard.press(key);
+      letThrough();
+      await page.getByText('What you typed is still here.').waitFor();
+      expect(await page.getByLabel('Reason, which its agent is told').inputValue()).toBe('no');
+      expect(posted).toEqual([]);
+      await page.context().close();
+    }, 60_000);
+
+    it('keep the reason that was typed for each, until it is sent or somebody signs out', async () => {
+      const { page, rows, isShown } = await holding('typed', 2);
+      const reason = page.getByLabel('Reason, which its agent is told');
+      const typed = async (at: number, words: string) => {
+        await isShown(rows[at]);
+        await reason.fill(words);
+        await page.keyboard.press('Escape');
+      };
+      await typed(0, 'of the first');
+      await page.keyboard.press('j');
+      await isShown(rows[1]);
+      expect(await reason.inputValue()).toBe('');
+      await typed(1, 'of the second');
+      await page.keyboard.press('k');
+      await isShown(rows[0]);
+      expect(await reason.inputValue()).toBe('of the first');
+      await page.keyboard.press('d');
+      await page.keyboard.press('Enter');
+      await page.locator('article .tag.denied').waitFor();
+      const kept = () => page.evaluate("sessionStorage.getItem('gate.typed')");
+      expect(await kept()).toBe(JSON.stringify([[rows[1]?.id, 'of the second']]));
+      await page.keyboard.press('j');
+      await isShown(rows[1]);
+      expect(await reason.inputValue()).toBe('of the second');
+      await page.getByRole('button', { name: 'Sign out' }).click();
+      await page.waitForURL(/\/login/);
+      expect(await kept()).toBeNull();
+      await page.context().close();
+    }, 60_000);
+
+    it('and show how they stand where nothing was typed', async () => {
+      const { page, rows } = await holding('stands', 2);
+      const [, other] = rows;
+      if (other) await fixture.hil.settle(other, { by: 'operator:second', status: 'approved' });
+      await page.keyboard.press('j');
+      await page.getByText('by operator:second').waitFor();
+      expect(await page.getByRole('button', { name: 'Approve', exact: true }).count()).toBe(0);
+      await page.context().close();
+    }, 60_000);
+  });
 
   it('leads on by a link without scripts', async () => {
     const page = await opened(false);

@@ -126,6 +126,8 @@ inBrowser(`the pages over the ledger in a browser${needs('chromium', executable 
       '/audit/hunt?window=24h',
       `/audit/correlation/${CALL}?judged=again`,
       '/exports',
+      '/agents',
+      '/agents/pay-bot',
       '/compliance?from=2020-01-01&to=2100-01-01',
       '/settings',
     ]) {

@@ -194,6 +194,7 @@ const COMPUTES: Readonly<Record<string, string>> = {
   '@modelcontextprotocol/core': 'the shapes of messages',
   '@simplewebauthn/server': 'checks signatures; certificates, whose lists it would fetch, are refused before',
   '@simplewebauthn/server/helpers': 'reads keys',
+  'ajv/dist/2020.js': 'holds values against a JSON Schema, both in memory',
   '@open-policy-agent/opa-wasm': 'runs rules that are in memory, with data that is in memory',
   avsc: 'writes Avro into memory',
   canonicalize: 'canonical JSON',

@@ -137,6 +137,15 @@ inBrowser(`the console of lite in a browser${needs('chromium', executable !== nu
     await open();
     const ids = [await parked({ amount: 1 }), await parked({ amount: 2 }), await parked({ amount: 3 })];
     await signIn();
+    let asked: (() => void) | undefined;
+    const isAsked = new Promise<void>((done) => (asked = done));
+    let answer: (() => void) | undefined;
+    const mayAnswer = new Promise<void>((done) => (answer = done));
+    await page.route(/part=detail/, async (route) => {
+      asked?.();
+      await mayAnswer;
+      await route.continue();
+    });
     await page.goto(`${gate.lite.url}/hil/${ids[0]}`);
     const opens = (at: number) => page.locator(`[data-review="${ids[at]}"]`).waitFor();
     const reason = () => page.getByLabel('Reason, which its agent is told');
@@ -148,15 +157,6 @@ inBrowser(`the console of lite in a browser${needs('chromium', executable !== nu
     await reason().fill('of the first one');
     await press('Escape');
 
-    let asked: (() => void) | undefined;
-    const isAsked = new Promise<void>((done) => (asked = done));
-    let answer: (() => void) | undefined;
-    const mayAnswer = new Promise<void>((done) => (answer = done));
-    await page.route(/part=detail/, async (route) => {
-      asked?.();
-      await mayAnswer;
-      await route.continue();
-    });
     await press('j', 'd', 'n', 'o', 'Enter');
     await isAsked;
     expect(await page.locator('[data-review]').getAttribute('data-review')).toBe(ids[0]);
@@ -170,19 +170,20 @@ inBrowser(`the console of lite in a browser${needs('chromium', executable !== nu
 
     await page.goBack();
     await opens(0);
-    expect(await reason().inputValue()).toBe('');
+    expect(await reason().inputValue()).toBe('of the first one');
     await page.goForward();
     await opens(1);
-    expect(await reason().inputValue()).toBe('');
+    expect(await reason().inputValue()).toBe('no');
+    await reason().fill('');
     const fourth = await parked({ amount: 4 });
     await page.locator(`[data-row="${fourth}"]`).waitFor();
     expect(await page.locator('[data-row] > [aria-current="true"]').getAttribute('href')).toBe(`/hil/${ids[1]}`);
     expect(await page.evaluate('globalThis.isSamePage')).toBe(true);
 
-    await press('d', 'n', 'o', 'Enter');
-    expect(await notice().textContent()).toMatch(/^Denied: /);
     await page.unroute(/part=detail/);
     await page.route(/part=detail/, (route) => route.abort());
+    await press('d', 'n', 'o', 'Enter');
+    expect(await notice().textContent()).toMatch(/^Denied: /);
     await page.evaluate('globalThis.isSamePage = true');
     await press('j', 'd', 'n', 'o', 'Enter');
     await opens(2);

@@ -81,6 +81,7 @@ describe('the console of lite', () => {
       expect([path, [401, 403].includes(stranger.status)]).toEqual([path, true]);
       expect((await browserAt(gate.lite.url).get(path)).location).toMatch(/^\/login\?return_to=/);
     }
+    expect((await browser.get('/agents/anonymous')).text).toContain('One call, 1 tool');
     // Everybody may check the chain here, also with a browser.
     expect((await browser.get('/verify')).headers.get('content-type')).toContain('application/json');
     expect((await browser.get('/api/chain-status')).text).toContain('"valid":true');

@@ -237,6 +237,36 @@ describe('reports over the rows of a ledger', () => {
     });
     afterAll(() => store.close());
 
+    it('is read page by page in chain order, with what people decided, and ends', async () => {
+      await store.at(1, [testRow({ event_kind: 'hil.denied', correlation_id: correlationOf('corpus-7') })]);
+      const rows = [];
+      let after: number | undefined;
+      for (let pages = 0; ; pages += 1) {
+        const page = await reports().replayPage({ limit: 12, after });
+        rows.push(...page.rows);
+        if (page.next === null) break;
+        expect(page.rows.length).toBeLessThanOrEqual(12);
+        expect(pages).toBeLessThan(9);
+        expect(page.next).toBeGreaterThan(after ?? 0);
+        after = page.next;
+      }
+      expect(rows).toHaveLength(31);
+      expect(rows.map(({ seq }) => seq)).toEqual(rows.map(({ seq }) => seq).toSorted((a, b) => a - b));
+      expect(rows[3]).toMatchObject({
+        tool: 'read_file',
+        input: { arguments: { index: 3 }, current_time: '2026-03-10T11:30:00.003Z' },
+        decision: { allow: false, reasons: ['Violation: destructive'] },
+        request: null,
+        people: null,
+      });
+      expect(rows.flatMap(({ people }, at) => (people === null ? [] : [at, people]))).toEqual([7, 'denied']);
+      // One input was purged, and one row has it in itself.
+      expect([rows[0]?.input, rows.at(-1)?.input?.['tool_type']]).toEqual([null, 'x']);
+      const of = async (query: object) => (await reports().replayPage({ limit: 100, ...query })).rows.length;
+      expect([await of({ tenant: 'acme' }), await of({ tool: 'list_files' })]).toEqual([11, 1]);
+      expect(await of({ from: '2026-03-10T11:30:00.010Z', to: '2026-03-10T11:30:00.020Z' })).toBe(10);
+    });
+
     it('opens every input that is still there, with the verdict it got', async () => {
       const { found, total, sampled } = await corpus(100);
       expect([total, sampled, found.length]).toEqual([30, false, 30]);

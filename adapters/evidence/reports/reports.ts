@@ -13,6 +13,7 @@ import type {
   SilentAgents,
   Spend,
 } from '../../../contracts/ledger-reports.js';
+import type { ReplaySource } from '../../../contracts/replay-rows.js';
 import { sha256Hex } from '../../../domain/crypto/digest.js';
 import { asUnavailable, reading } from '../../../domain/ledger/chain-store.js';
 import type { LedgerTables } from '../../../domain/ledger/tables.js';
@@ -38,6 +39,7 @@ import { SPEND_KINDS, spendOf } from '../../../domain/evidence/reports/spend.js'
 import type { RowFilter } from '../../../domain/ledger/row-filter.js';
 import type { LedgerReader } from '../../../domain/ledger/ports.js';
 import { factPages, factsAt } from './read-report-rows.js';
+import { readReplayPage } from './replay-page.js';
 
 type Scope = Pick<RowFilter, 'tenant' | 'demoPrefix'>;
 const HOUR_MS = 3_600_000;
@@ -47,7 +49,7 @@ const DAY_MS = 24 * HOUR_MS;
  * Reports over rows (docs/architecture/ledger-reads.md#hunt-and-corpus). Each is a pure function of rows read page by page, so that both
  * stores give the same answer and memory stays bounded. They are annotations for people, never evidence. Throws `ledger_store_unavailable`.
  */
-export interface LedgerReports {
+export interface LedgerReports extends ReplaySource {
   narrative(query: { readonly agentId: string; readonly window: NarrativeWindow } & Scope): Promise<Narrative>;
   hunt(filter: RowFilter, limit: number): Promise<Hunt>;
   replayCorpus(filter: RowFilter, query: CorpusQuery): Promise<ChosenCorpus>;
@@ -60,10 +62,12 @@ export interface LedgerReports {
     readonly limit: number;
     readonly tenant?: string | undefined;
   }): Promise<FleetBehavioralDiff>;
+  /** Of one agent, where it is named, by tier over time too. */
   agentActivity(query: {
     readonly sinceHours: number;
     readonly limit: number;
     readonly tenant?: string | undefined;
+    readonly agentId?: string | undefined;
   }): Promise<AgentActivity>;
   /** Agents whose behaviour drifted, per tenant; for the watchdog. */
   driftedAgents(windows: BehaviorWindows): Promise<DriftedAgent[]>;
@@ -161,6 +165,7 @@ export function createLedgerReports({ db, reader, allowedSilence, clock }: Repor
         );
         return { ...chosen, entries: unavailableOnError(chosen.entries) };
       }),
+    replayPage: (query) => reading(() => readReplayPage({ db, reader }, query)),
     behavioralBaseline: ({ agentId, baselineDays, recentDays, ...scope }) =>
       reading(() => {
         const windows = { baselineDays, recentDays, nowMs: clock() };
@@ -177,10 +182,10 @@ export function createLedgerReports({ db, reader, allowedSilence, clock }: Repor
         const { sinceBaseline: from, now: to } = behaviorSpan(windows);
         return fleetBehavioralDiff(windows, limit, reportRows({ from, to, tenant, eventKinds: BEHAVIOR_KINDS }));
       }),
-    agentActivity: ({ sinceHours, limit, tenant }) =>
+    agentActivity: ({ sinceHours, limit, tenant, agentId }) =>
       reading(() => {
-        const window = { sinceHours, nowMs: clock() };
-        const rows = reportRows({ ...activitySpan(window), tenant, eventKinds: ACTIVITY_KINDS });
+        const window = { sinceHours, nowMs: clock(), isOfOne: agentId !== undefined };
+        const rows = reportRows({ ...activitySpan(window), tenant, agentId, eventKinds: ACTIVITY_KINDS });
         return agentActivity(window, limit, rows);
       }),
     driftedAgents: (windows) =>

@@ -101,11 +101,22 @@ export function analysisRoutes({ app, reports }: { readonly app: ServiceApp; rea
     '/analysis/agent-activity',
     {
       schema: {
-        querystring: z.object({ tenant: tenantName.optional(), since_hours: whole(1, 720).default(24), limit }),
+        querystring: z.object({
+          tenant: tenantName.optional(),
+          since_hours: whole(1, 720).default(24),
+          limit,
+          agent_id: agentLabel.optional(),
+        }),
         response: { 200: agentActivity },
       },
     },
-    ({ query }) => reports.agentActivity({ sinceHours: query.since_hours, limit: query.limit, tenant: query.tenant }),
+    ({ query }) =>
+      reports.agentActivity({
+        sinceHours: query.since_hours,
+        limit: query.limit,
+        tenant: query.tenant,
+        agentId: query.agent_id,
+      }),
   );
 
   app.get(

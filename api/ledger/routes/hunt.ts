@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { hunt, replayCorpus } from '../../../contracts/ledger-reports.js';
+import { MOST_REPLAY_ROWS, replayPage } from '../../../contracts/replay-rows.js';
 import { GateError } from '../../../domain/errors.js';
 import type { ChosenCorpus } from '../../../domain/evidence/reports/corpus.js';
 import type { LedgerReports } from '../../../adapters/evidence/reports/reports.js';
@@ -78,6 +79,30 @@ export function huntRoutes({ app, reports }: { readonly app: ServiceApp; readonl
       );
       return sendPieces(reply, corpusPieces(chosen));
     },
+  );
+  replayRoute(app, reports);
+}
+
+/** Pages of recorded evaluations in chain order, for who judges all of a window again. */
+function replayRoute(app: ServiceApp, reports: LedgerReports): void {
+  app.get(
+    '/audit/replay/rows',
+    {
+      schema: {
+        querystring: z.object({
+          since: time,
+          until: time,
+          after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
+          limit: z.coerce.number().int().min(1).max(MOST_REPLAY_ROWS),
+          tenant: scopeQuery.tenant,
+          agent_id: agentLabel.optional(),
+          tool_type: z.string().min(1).max(256).optional(),
+        }),
+        response: { 200: replayPage },
+      },
+    },
+    ({ query: { since, until, after, limit, tenant, agent_id: agentId, tool_type: tool } }) =>
+      reports.replayPage({ ...windowOf({ from: since, to: until }), after, limit, tenant, agentId, tool }),
   );
 }
 

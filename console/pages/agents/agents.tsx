@@ -4,14 +4,17 @@ import { type Settled, settled } from '../../services.js';
 import { Bars, Shares } from '../../ui/charts.js';
 import { spanTold } from '../../../domain/time-told.js';
 import { Empty, Foreign, OrAway, Table, Time } from '../../ui/parts.js';
-import type { Page } from '../../visit.js';
+import type { Page, Visit } from '../../visit.js';
 import { addressOf } from '../audit/asked.js';
 
 const AGENTS = 100;
 /** Told at first: with a hundred the page has most of a megabyte. */
 const FIRST_AGENTS = 25;
 const SILENT_HOURS = 24;
-const WINDOWS = { '1h': 1, '24h': 24, '7d': 168, '30d': 720 } as const;
+export const WINDOWS = { '1h': 1, '24h': 24, '7d': 168, '30d': 720 } as const;
+
+/** Where one agent is told, by tool and tier over time. */
+const agentPath = (agent: string): string => `/agents/${encodeURIComponent(agent)}`;
 
 /** What each agent did lately, by tool and verdict; who is silent, and whose behaviour changed. */
 export const AGENTS_PAGE: Page = {
@@ -19,8 +22,7 @@ export const AGENTS_PAGE: Page = {
   role: 'viewer',
   nav: { label: 'Agents', key: 'n' },
   async show({ query, services: { ledger }, nowMs }) {
-    const asked = query['window'] ?? '';
-    const window = Object.hasOwn(WINDOWS, asked) ? (asked as keyof typeof WINDOWS) : '24h';
+    const window = windowIn(query);
     const all = query['show'] === 'all';
     const [activity, silent, drift] = await Promise.all([
       settled('The ledger', ledger.activity(WINDOWS[window], all ? AGENTS : FIRST_AGENTS)),
@@ -33,16 +35,7 @@ export const AGENTS_PAGE: Page = {
         <section class="agents">
           <h1>Agents</h1>
           <nav aria-label="Window">
-            {Object.keys(WINDOWS).map((option) => (
-              <span key={option}>
-                <a
-                  href={addressOf('/agents', { window: option })}
-                  aria-current={option === window ? 'page' : undefined}
-                >
-                  {option}
-                </a>{' '}
-              </span>
-            ))}
+            <Windows at="/agents" window={window} />
           </nav>
           <OrAway of={activity}>
             {(did) =>
@@ -61,6 +54,24 @@ export const AGENTS_PAGE: Page = {
     };
   },
 };
+
+export type Window = keyof typeof WINDOWS;
+export function windowIn(query: Visit['query']): Window {
+  const asked = query['window'] ?? '';
+  return Object.hasOwn(WINDOWS, asked) ? (asked as Window) : '24h';
+}
+
+export const Windows = ({ at, window }: { readonly at: string; readonly window: Window }) => (
+  <>
+    {Object.keys(WINDOWS).map((option) => (
+      <span key={option}>
+        <a href={addressOf(at, { window: option })} aria-current={option === window ? 'page' : undefined}>
+          {option}
+        </a>{' '}
+      </span>
+    ))}
+  </>
+);
 
 function Activity({
   of: { agents, agents_total, since, until },
@@ -96,7 +107,7 @@ function Activity({
         {agents.map((agent) => (
           <tr key={agent.agent_id}>
             <th scope="row">
-              <a href={`/audit/agents/${encodeURIComponent(agent.agent_id)}/narrative`}>
+              <a href={addressOf(agentPath(agent.agent_id), { window })}>
                 <Foreign text={agent.agent_id} />
               </a>
             </th>

@@ -16,6 +16,7 @@ const PAGES = [
   `/audit/correlation/${CALL}`,
   '/audit/agents/agent-a/narrative',
   '/agents',
+  '/agents/agent-a',
 ] as const;
 
 let gate: TestLedgerService;
@@ -293,6 +294,30 @@ describe('the page of agents', () => {
     expect(words).toContain('pay 0 1 1');
     expect(words).toContain('read 1 0 0');
     expect(words).toMatch(/Over time, from Calls To people Denied (?:[^ ]+ )+3 1 1 /);
+  });
+
+  it('tells one agent over time by tool and tier: drawn, and as a table behind each chart', async () => {
+    const did = (tier: string, tool_name: string, approval_tier: string | null = null) => ({
+      agent_id: 'pay/bot',
+      tool_name,
+      policy_decision: { outcome: { green: 'allow', yellow: 'park' }[tier] ?? 'deny', tier, approval_tier },
+    });
+    await append(did('green', 'read'), did('yellow', 'pay', 'strict'), did('red', 'pay'), {
+      ...did('green', 'read'),
+      agent_id: 'other',
+    });
+    expect(await text('/agents?window=1h')).toContain('href="/agents/pay%2Fbot?window=1h"');
+    const found = await text('/agents/pay%2Fbot?window=1h');
+    expect(page.asked).toContain('/analysis/agent-activity?tenant=acme&since_hours=1&agent_id=pay%2Fbot');
+    for (const tier of ['green', 'strict', 'red'])
+      expect(found).toMatch(new RegExp(`<rect class="${tier}" x="461" width="18"`));
+    const words = found.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+    expect(words).toContain('All 3 calls, 2 tools');
+    expect(words).toMatch(/From green strict red (?:[^ ]+ )+1 1 1 By tool pay strict 1, red 1 As a table/);
+    expect(words).toMatch(/As a table From green strict red (?:[^ ]+ )+0 1 1 read green 1/);
+    expect(found.match(/<svg/g)).toHaveLength(3);
+    expect(found.match(/<table/g)).toHaveLength(3);
+    expect(await told('/agents/nobody')).toContain('It called nothing in this window.');
   });
 
   it('says what to do where nobody did anything, and knows its own windows alone', async () => {

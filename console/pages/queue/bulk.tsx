@@ -10,7 +10,7 @@ import type { Action, Form, Shown, Visit } from '../../visit.js';
 import { readable } from './arguments.js';
 import { effectOf } from './came-of-it.js';
 import { approve, reasonIn } from './decide.js';
-import { ListFields } from './forms.js';
+import { ListFields, NotByEnter, NotByEnterTold } from './forms.js';
 import { backAddress, inList, listAddress, type TickedOn, tickedOn } from './list-address.js';
 import { queueShown, Severity } from './queue.js';
 
@@ -187,7 +187,7 @@ function confirmShown(
             </ol>
             <p>Each is decided by itself. One that somebody else decides first keeps that decision.</p>
             <p class="acts">
-              <Reason typed="" />
+              <Reason typed="" of={decision} />
               <button class={decision === 'approve' ? 'act' : 'destroy'} type="submit">
                 {verb} {rows.length === 1 ? 'it' : `all ${rows.length}`}
               </button>{' '}
@@ -212,12 +212,21 @@ const Back = ({ to }: { readonly to: TickedOn }) => (
   <a href={backAddress(to)}>{to.caseId === null ? 'Back to the list' : 'Back to the case'}</a>
 );
 
-const Reason = ({ typed }: { readonly typed: string }) => (
+const Reason = ({ typed, of }: { readonly typed: string; readonly of: Decision }) => (
   <>
+    {of === 'approve' && <NotByEnter />}
     <label for="reason" class="vh">
       Reason, which their agents are told
     </label>
-    <input id="reason" name="reason" maxLength={1000} placeholder="Reason, which their agents are told" value={typed} />
+    <input
+      id="reason"
+      name="reason"
+      maxLength={1000}
+      placeholder="Reason, which their agents are told"
+      value={typed}
+      aria-describedby={of === 'approve' ? 'not-by-enter' : undefined}
+    />
+    {of === 'approve' && <NotByEnterTold />}
   </>
 );
 
@@ -264,7 +273,7 @@ function cameShown(
                 <input key={id} type="hidden" name="row" value={`${id} ${actionDigest} ${requestId}`} />
               ))}
             <p class="acts">
-              <Reason typed={reason ?? ''} />
+              <Reason typed={reason ?? ''} of={decision} />
               <button class={decision === 'approve' ? 'act' : 'destroy'} type="submit">
                 {decision === 'approve' ? 'Approve' : 'Deny'} the {left.length} without an answer
               </button>

@@ -128,6 +128,17 @@ export const ListFields = ({ query }: { readonly query: QueueQuery }) => (
   <input type="hidden" name="list" value={listField(query)} />
 );
 
+/**
+ * Stands before the fields of a form that approves: its first button is the one that Enter in a field means, and this one does nothing. So
+ * nobody approves who only ends a line.
+ */
+export const NotByEnter = () => <button type="submit" disabled hidden />;
+export const NotByEnterTold = () => (
+  <span id="not-by-enter" class="dim">
+    Enter sends nothing: press a button.
+  </span>
+);
+
 /** What a button whose decision needs a passkey's signature tells the script: where the challenge is, and of which decision. */
 export const signed = (visit: Visit, row: PendingRequest, decision: object): Record<string, string> =>
   visit.passkeyFor(row.approval_tier)

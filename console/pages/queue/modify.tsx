@@ -7,7 +7,7 @@ import { Csrf, Empty, Foreign } from '../../ui/parts.js';
 import { Typed } from '../../ui/typed.js';
 import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
 import { isScalar, type Leaf, leavesIn, readable, type Scalar, valueText } from './arguments.js';
-import { ListFields, notChanged, Signature, signed } from './forms.js';
+import { ListFields, NotByEnter, NotByEnterTold, notChanged, Signature, signed } from './forms.js';
 import { inList, listAddress, queueQuery } from './list-address.js';
 
 /** As a number stands in JSON. */
@@ -236,8 +236,16 @@ function previewShown(
           {leaves.flatMap((_, at) =>
             form.all(`value.${at}`).map((typed) => <input key={at} type="hidden" name={`value.${at}`} value={typed} />),
           )}
+          <NotByEnter />
           <label for="reason">Reason, which its agent is told</label>
-          <input id="reason" name="reason" maxLength={1000} value={form.get('reason')} />
+          <input
+            id="reason"
+            name="reason"
+            maxLength={1000}
+            value={form.get('reason')}
+            aria-describedby="not-by-enter"
+          />
+          <NotByEnterTold />
           <button
             class="act"
             type="submit"

@@ -1,10 +1,11 @@
 import { toolOf } from '../../../contracts/call-methods.js';
 import { type PendingRequest, type PendingSummary, riskTier } from '../../../contracts/review.js';
+import { canonicalDigest } from '../../../domain/crypto/digest.js';
+import { oneLine } from '../../../domain/printable.js';
 import { sinceLastTold } from '../../../domain/review/since-last.js';
 import { summaryOf } from '../../../domain/review/summary.js';
 import { deadlineOf } from '../../../domain/review/transitions.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
-import { oneLine } from '../../../domain/printable.js';
 import { predictedOf, reasonsOf } from '../../../domain/sandbox/told.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { isAtLeast } from '../../roles.js';
@@ -67,6 +68,7 @@ export async function queueShown(
     title: found ? `${toolOf(found)}, ${found.status}` : waiting === 0 ? 'Nothing waits' : `${waiting} wait`,
     notice: notice ?? (isDone ? doneNotice(found, came, visit.person.subject) : null),
     ...(missing && { status: 404 }),
+    ...(isDetailAlone && found && { version: JSON.stringify([visit.about.startedAt, found, lately, effect, broken]) }),
     body: (
       <div class={id === null ? 'queue' : 'queue one'} data-live="/stream/hil" data-self={self}>
         <p class="live" aria-live="polite" data-live-status />
@@ -224,28 +226,33 @@ function List({
               </Empty>
             ) : (
               <>
-                <form method="post" action="/hil/bulk">
+                <form method="post" action="/hil/bulk" class={ticked.length > 0 ? 'ticked' : undefined}>
                   <Csrf token={visit.csrf} />
                   <ListFields query={query} />
                   <div data-rows data-place={selected ? placeIn(items, selected, query) : undefined}>
-                    {parts(items).map((part) => (
-                      <ol class="rows" key={part[0]?.id}>
-                        {part.map((item) => (
-                          <li key={item.id} data-row={item.id}>
-                            {picks && item.status === 'pending' && (
-                              <label class="pick">
-                                <input type="checkbox" name="id" value={item.id} checked={ticked.includes(item.id)} />
-                                <span class="vh">
-                                  Choose <Foreign text={item.tool} /> for <Foreign text={item.agent_id} />,{' '}
-                                  <Short id={item.id} />: <Foreign text={item.risk_summary} />
-                                </span>
-                              </label>
-                            )}
-                            <Row item={item} visit={visit} query={query} selected={item.id === selected?.id} />
-                          </li>
-                        ))}
-                      </ol>
-                    ))}
+                    {/* Lists of their own would be as many lists to who listens. */}
+                    <div class="rows" role="list">
+                      {parts(items).map((part) => (
+                        <div class="few" key={part[0]?.id}>
+                          {part.map((item) => (
+                            <div class="row" role="listitem" key={item.id} data-row={item.id}>
+                              {picks && item.status === 'pending' && (
+                                <label class="pick">
+                                  <input
+                                    type="checkbox"
+                                    name="id"
+                                    value={item.id}
+                                    checked={ticked.includes(item.id)}
+                                    aria-label={chosen(item)}
+                                  />
+                                </label>
+                              )}
+                              <Row item={item} visit={visit} query={query} selected={item.id === selected?.id} />
+                            </div>
+                          ))}
+                        </div>
+                      ))}
+                    </div>
                   </div>
                   <p data-next>
                     {next_cursor !== null && (
@@ -280,14 +287,18 @@ function List({
 }
 
 /**
- * Rows that a browser lays out together when somebody scrolls to them: of a hundred that takes several frames' time, and ten thousand by
- * themselves are looked at in each frame.
+ * Rows that a browser lays out together when somebody scrolls to them: as many as fit into a part of a frame's time. They stand in the list of
+ * their page, which is skipped as a whole where nobody looks: of ten thousand by themselves each would be looked at in every frame.
  */
-const LAID_OUT_TOGETHER = 25;
+const LAID_OUT_TOGETHER = 5;
 const parts = <Item,>(items: readonly Item[]): readonly (readonly Item[])[] =>
   Array.from({ length: Math.ceil(items.length / LAID_OUT_TOGETHER) }, (_, at) =>
     items.slice(at * LAID_OUT_TOGETHER, (at + 1) * LAID_OUT_TOGETHER),
   );
+
+/** What a box is for; without elements of its own, which a browser would lay out in every row. */
+const chosen = ({ id, tool, agent_id, risk_summary }: PendingSummary): string =>
+  `Choose ${oneLine(tool)} for ${oneLine(agent_id)}, ${id.slice(0, 8)}: ${oneLine(risk_summary)}`;
 
 /** How many rows stand before a call's place in the list, where the keys go on from when it was decided and is not in the list any more. */
 function placeIn(items: readonly PendingSummary[], { created_at, id }: PendingRequest, { sort }: QueueQuery): number {
@@ -436,7 +447,9 @@ function Review({
       <Arguments row={row} />
       {row.modification_diff && <Changed row={row} />}
       {row.status === 'pending' && <Forms row={row} effect={effect} visit={visit} query={query} reason={reason} />}
-      <Similar row={row} lately={lately} visit={visit} />
+      <div {...fresh('similar', lately.ok && canonicalDigest(lately.value.map(({ id }) => id)))}>
+        <Similar row={row} lately={lately} visit={visit} />
+      </div>
       {row.since_last_call !== undefined && (
         <section aria-labelledby="since">
           <h3 id="since">Since this agent's last such call that waited</h3>
@@ -476,9 +489,14 @@ function approvalsTold({ approvals = [], required_approvers: required = 1 }: Pen
   return (
     <>
       {approvals.length} of {required}
-      {approvals.map(({ by, at }) => (
+      {approvals.map(({ by, at, reason }) => (
         <span key={by}>
           , <Foreign text={by} /> <Time iso={at} nowMs={nowMs} />
+          {reason !== undefined && (
+            <>
+              : <Foreign text={reason} />
+            </>
+          )}
         </span>
       ))}
     </>

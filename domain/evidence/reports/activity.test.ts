@@ -63,6 +63,32 @@ describe('what agents did', () => {
     expect(points[23]).toEqual({ at: '2026-03-10T11:00:00.000Z', total: 3, denied: 2, reviewed: 1 });
   });
 
+  it('tells one agent by tier over time, each of its tools, and all together', async () => {
+    const rows = [
+      row(HOUR, { decision: { outcome: 'allow', tier: 'green' } }),
+      row(HOUR, { decision: { outcome: 'park', tier: 'yellow', approval_tier: 'strict' }, tool: 'pay' }),
+      row(1, { decision: { outcome: 'park', tier: 'yellow', approval_tier: 'auto' }, tool: 'pay' }),
+      row(1, { decision: { outcome: 'park' }, tool: 'pay' }),
+      row(1, { decision: { outcome: 'deny', tier: 'red' }, tool: 'pay' }),
+      row(1, { decision: { outcome: 'rate_limited' }, tool: 'pay' }),
+      // In observe mode what would wait runs, and its tier says so.
+      row(1, { decision: { outcome: 'allow', would: 'park', tier: 'yellow', approval_tier: 'standard' }, tool: 'pay' }),
+    ];
+    const { agents } = await agentActivity({ sinceHours: 2, nowMs: NOW, isOfOne: true }, 1, pages(...rows));
+    const over = (then: number, now: number) => {
+      const counts = Array.from({ length: 24 }, () => 0);
+      [counts[12], counts[23]] = [then, now];
+      return counts;
+    };
+    const pay = { strict: over(1, 0), auto: over(0, 1), standard: over(0, 2), red: over(0, 2) };
+    expect(agents[0]?.tools.map(({ tool_name, tiers }) => [tool_name, tiers])).toEqual([
+      ['pay', pay],
+      ['read', { green: over(1, 0) }],
+    ]);
+    expect(agents[0]?.tiers).toEqual({ ...pay, green: over(1, 0) });
+    expect((await report(rows)).agents[0]).not.toHaveProperty('tiers');
+  });
+
   it('names those with most calls first, as many as asked for, and says how many there were', async () => {
     const { agents, returned, agents_total } = await report(
       [row(3, { agentId: 'b' }), row(2, { agentId: 'c' }), row(1, { agentId: 'c' }), row(1)],

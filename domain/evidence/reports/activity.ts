@@ -1,11 +1,13 @@
-import type { AgentActivity } from '../../../contracts/ledger-reports.js';
-import { outcomeOf } from './outcome.js';
+import type { AgentActivity, TiersOverTime } from '../../../contracts/ledger-reports.js';
+import { outcomeOf, tierOf } from './outcome.js';
 import { type ReportRow, tally, type Tally } from './report-rows.js';
 
 const HOUR_MS = 3_600_000;
 /** Parts of a window. */
 const POINTS = 24;
 const TOOLS = 8;
+/** Of one agent that is asked for alone. */
+const TOOLS_OF_ONE = 25;
 /** Names of tools come from agents, so those beyond are counted together. */
 const TOOLS_COUNTED = 200;
 
@@ -15,6 +17,8 @@ export const ACTIVITY_KINDS = ['proxy.verdict', 'hil.denied'] as const;
 export interface ActivityWindow {
   readonly sinceHours: number;
   readonly nowMs: number;
+  /** Whether the rows are of one agent, which is told in full. */
+  readonly isOfOne?: boolean | undefined;
 }
 
 export const activitySpan = ({ sinceHours, nowMs }: ActivityWindow) => ({
@@ -30,6 +34,8 @@ interface Did {
   readonly outcomes: Readonly<Record<'allowed' | 'denied' | 'reviewed', Tally>>;
   readonly tools: Tally;
   readonly points: AgentActivity['agents'][number]['points'];
+  readonly tiers: TiersOverTime;
+  readonly tiersOf: Map<string, TiersOverTime>;
 }
 
 /** What each agent did in the window, by tool and verdict. Pages must come in chain order. */
@@ -56,8 +62,9 @@ export async function agentActivity(
       const tool = reportRow.tool ?? '(none)';
       did.tools.add(tool);
       did.outcomes[outcome].add(tool);
-      const point =
-        did.points[Math.min(POINTS - 1, Math.max(0, Math.floor((Date.parse(reportRow.at) - first) / partMs)))];
+      const at = Math.min(POINTS - 1, Math.max(0, Math.floor((Date.parse(reportRow.at) - first) / partMs)));
+      if (window.isOfOne) addTier(did, tool, reportRow, at);
+      const point = did.points[at];
       if (!point) continue;
       point.total += 1;
       if (outcome !== 'allowed') point[outcome] += 1;
@@ -67,7 +74,7 @@ export async function agentActivity(
   const agents = called
     .toSorted(([a, one], [b, other]) => other.total - one.total || (a < b ? -1 : 1))
     .slice(0, limit)
-    .map(([agentId, { outcomes, tools, ...did }]) => {
+    .map(([agentId, { outcomes, tools, tiersOf, ...did }]) => {
       const sum = (of: Tally) => of.top().reduce((total, { count }) => total + count, 0);
       return {
         agent_id: agentId,
@@ -78,17 +85,32 @@ export async function agentActivity(
         denied_by_people: did.deniedByPeople,
         last_at: did.lastAt,
         last_correlation_id: did.lastCall,
-        tools: tools.top(TOOLS).map(({ key }) => ({
+        tools: tools.top(window.isOfOne ? TOOLS_OF_ONE : TOOLS).map(({ key }) => ({
           tool_name: key,
           allowed: outcomes.allowed.get(key),
           denied: outcomes.denied.get(key),
           reviewed: outcomes.reviewed.get(key),
+          ...(window.isOfOne && { tiers: tiersOf.get(key) ?? {} }),
         })),
+        ...(window.isOfOne && { tiers: did.tiers }),
         tools_total: tools.size(),
         points: did.points,
       };
     });
   return { since: from, until: to, agents, returned: agents.length, agents_total: called.length };
+}
+
+/** Adds a call to what its agent did by tier over time. */
+function addTier({ tiers, tiersOf, tools }: Did, tool: string, row: ReportRow, at: number): void {
+  const tier = tierOf(row);
+  if (tier === null) return;
+  // Beyond the tools that are counted by themselves they count together alone.
+  const of = tools.get(tool) > 0 ? (tiersOf.get(tool) ?? {}) : null;
+  if (of) tiersOf.set(tool, of);
+  for (const over of of ? [tiers, of] : [tiers]) {
+    const counts = (over[tier] ??= Array.from({ length: POINTS }, () => 0));
+    counts[at] = (counts[at] ?? 0) + 1;
+  }
 }
 
 const nothing = (first: number, partMs: number): Did => ({
@@ -98,6 +120,8 @@ const nothing = (first: number, partMs: number): Did => ({
   lastCall: null,
   outcomes: { allowed: tally(TOOLS_COUNTED), denied: tally(TOOLS_COUNTED), reviewed: tally(TOOLS_COUNTED) },
   tools: tally(TOOLS_COUNTED),
+  tiers: {},
+  tiersOf: new Map(),
   points: Array.from({ length: POINTS }, (_, index) => ({
     at: new Date(first + index * partMs).toISOString(),
     total: 0,

@@ -1,5 +1,7 @@
 import type { JsonObject } from '../../../contracts/json.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
+import type { CallTier } from '../../../contracts/ledger-reports.js';
+import { approvalTier } from '../../../contracts/policy.js';
 
 /** The fields of a row that show how a call was judged. `kind` is the event kind, or the method of a row without one. */
 export interface Judged {
@@ -31,6 +33,18 @@ export function outcomeOf({ kind, decision, authorized }: Judged): 'allowed' | '
     default:
       return authorized ? 'allowed' : 'denied';
   }
+}
+
+const APPROVAL_TIERS: readonly unknown[] = approvalTier.options;
+
+/** The tier of a call, from its verdict row; `null` for any other row. A refusal for a rate names none. */
+export function tierOf(row: Judged): CallTier | null {
+  const outcome = outcomeOf(row);
+  if (outcome === null) return null;
+  const { tier, approval_tier: approval } = row.decision ?? {};
+  if (tier === 'green' || tier === 'red') return tier;
+  if (tier === 'yellow' && APPROVAL_TIERS.includes(approval)) return approval as CallTier;
+  return outcome === 'allowed' ? 'green' : outcome === 'denied' ? 'red' : 'standard';
 }
 
 /** Refused for good: by the verdict, or later by a person. */

@@ -194,8 +194,10 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
         '"first\\nother\\n\\nlast"',
         'false',
       ]);
-      expect(await status(row)).toBe('pending');
       await page.getByLabel('Reason, which its agent is told').fill('half of it');
+      await page.getByLabel('Reason, which its agent is told').press('Enter');
+      expect(await page.getByText('Enter sends nothing').isVisible()).toBe(true);
+      expect(await status(row)).toBe('pending');
       await page.getByRole('button', { name: 'Approve with this change' }).click();
       expect(await notice(page).textContent()).toContain('Approved with changed arguments');
       expect((await gate.operator.rowOf(row.correlation_id)).modification_diff?.replacements).toEqual([
@@ -220,6 +222,7 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
         expect.stringContaining('"one"'),
         expect.stringContaining('"two"'),
       ]);
+      await page.getByLabel('Reason, which their agents are told').press('Enter');
       expect(await Promise.all(rows.map(status))).toEqual(['pending', 'pending']);
       await page.getByRole('button', { name: 'Approve all 2' }).click();
       expect(await notice(page).textContent()).toBe('2 of 2 took your decision.');

@@ -127,4 +127,36 @@ describe.each(EDITIONS)('a review is of the tool as it stood, before %s', (_name
     expect(reasons.join()).toContain(': CHANGED since it was pinned');
     expect([answer.status, tools.called]).toEqual([200, ['publish_report']]);
   });
+
+  it('holds for a call that its host executes, of a tool that was listed here; of its own tools nothing is bound', async () => {
+    const park = async (name: string) => {
+      const parked = await gate.bot.call(name, {}, { contract: 'decision' });
+      expect(parked.status).toBe(202);
+      const reasons = await gate.reasons(parked.correlationId);
+      return { reasons: reasons.join(), id: parked.correlationId };
+    };
+    const authorized = async ({ id }: { readonly id: string }) => {
+      const { status, body } = await gate.bot.request('GET', `/authorizations/${id}`);
+      return [status, body['error'] ?? null];
+    };
+    tools.pages = [[tool()]];
+    await gate.bot.control('tools/list');
+    const [listed, own] = [await park('publish_report'), await park('publish_at_the_host')];
+    expect(listed.reasons).toContain(`definition of the tool ${definitionDigest(tool()).slice(0, 16)} of `);
+    expect(own.reasons).not.toContain('definition of the tool');
+    for (const { id } of [listed, own]) expect(await gate.approve(id)).toBe(200);
+    expect([await authorized(listed), await authorized(own)]).toEqual([
+      [200, null],
+      [200, null],
+    ]);
+    // What was handed out before cannot be taken back; it is not handed out again.
+    tools.pages = [[tool({ description: 'deletes all and pays' })]];
+    expect(await authorized(listed)).toEqual([403, 'tool_definition_changed']);
+    tools.mute = true;
+    expect(await authorized(listed)).toEqual([403, 'tool_definition_changed']);
+    expect(await authorized(own)).toEqual([200, null]);
+    tools.mute = false;
+    tools.pages = [[tool()]];
+    expect(await authorized(listed)).toEqual([200, null]);
+  });
 });

@@ -1,0 +1,102 @@
+import type { Kysely } from 'kysely';
+import { BATCH_METHOD } from '../../../contracts/call-methods.js';
+import type { JsonObject } from '../../../contracts/json.js';
+import type { ReplayPage, ReplayQuery, ReplayRow } from '../../../contracts/replay-rows.js';
+import { isObject, jsonOf } from '../../../domain/evidence/reports/call-rows.js';
+import type { ReportRow } from '../../../domain/evidence/reports/report-rows.js';
+import type { LedgerReader } from '../../../domain/ledger/ports.js';
+import type { LedgerTables } from '../../../domain/ledger/tables.js';
+import { filtered } from '../../ledger/rows.js';
+import { factPages } from './read-report-rows.js';
+
+/** Characters of the inputs of a page, beyond which it ends: each may be as large as a request. */
+const MOST_CHARACTERS = 8 * 1_048_576;
+const PEOPLE = { 'hil.approved': 'approved', 'hil.denied': 'denied', 'hil.expired': 'expired' } as const;
+type OfPeople = keyof typeof PEOPLE;
+
+/** One page of recorded evaluations. Those that failed have no input and no decision, and are in none. */
+export async function readReplayPage(
+  { db, reader }: { readonly db: Kysely<LedgerTables>; readonly reader: Pick<LedgerReader, 'sidecar'> },
+  { after = 0, limit, ...window }: ReplayQuery,
+): Promise<ReplayPage> {
+  const filter = { ...window, eventKinds: ['policy.evaluated'], seqFrom: after + 1 };
+  for await (const read of factPages(db, filter)) {
+    const page = read.slice(0, limit);
+    const calls = page.flatMap(({ correlationId: id }) => id ?? []);
+    const [settled, requests] = [await settledBy(db, calls), await requestsOf(db, calls)];
+    const rows: ReplayRow[] = [];
+    let characters = 0;
+    for (const row of page) {
+      if (characters > MOST_CHARACTERS) return { rows, next: (rows.at(-1) as ReplayRow).seq };
+      const [input, length] = await inputOf(row);
+      characters += length;
+      const batch = input?.['method'] === BATCH_METHOD ? requests.get(row.correlationId ?? '') : undefined;
+      const [request, more] = batch === undefined ? [null, 0] : await payloadOf(batch);
+      characters += more;
+      if (row.decision?.['available'] !== false) rows.push(rowOf(row, input, request, settled));
+    }
+    return { rows, next: (page.at(-1) as ReportRow).seq };
+  }
+  return { rows: [], next: null };
+
+  async function inputOf({ id, decision }: ReportRow): Promise<readonly [JsonObject | null, number]> {
+    const inRow = decision?.['input_replay'];
+    return isObject(inRow) ? [inRow, 0] : payloadOf(id);
+  }
+  async function payloadOf(id: string): Promise<readonly [JsonObject | null, number]> {
+    const sidecar = await reader.sidecar(id);
+    const payload = sidecar?.kind === 'payload' ? jsonOf(sidecar.text) : null;
+    return [isObject(payload) ? payload : null, sidecar?.text?.length ?? 0];
+  }
+}
+
+const rowOf = (
+  { seq, at, correlationId, agentId, tool, decision }: ReportRow,
+  input: JsonObject | null,
+  request: JsonObject | null,
+  settled: ReadonlyMap<string, ReplayRow['people']>,
+): ReplayRow => ({
+  seq,
+  at,
+  correlation_id: correlationId,
+  agent_id: agentId,
+  tool,
+  // Rules that depend on the clock must see the time of the original evaluation, which older inputs do not say.
+  input: input && { current_time: at, ...input },
+  request,
+  decision: {
+    allow: decision?.['allow'] === true,
+    reasons: texts(decision?.['reasons']),
+    review_reasons: texts(decision?.['review_reasons']),
+  },
+  people: settled.get(correlationId ?? '') ?? null,
+});
+
+const texts = (value: unknown): string[] =>
+  Array.isArray(value) ? value.filter((item): item is string => typeof item === 'string') : [];
+
+async function settledBy(
+  db: Kysely<LedgerTables>,
+  calls: readonly string[],
+): Promise<ReadonlyMap<string, ReplayRow['people']>> {
+  if (calls.length === 0) return new Map();
+  const rows = await filtered(db.selectFrom('ledger_entries').select(['correlation_id', 'event_kind']), {
+    eventKinds: Object.keys(PEOPLE),
+  })
+    .where('correlation_id', 'in', calls)
+    .execute();
+  return new Map(rows.map(({ correlation_id: call, event_kind: kind }) => [call ?? '', PEOPLE[kind as OfPeople]]));
+}
+
+/** The rows that commit to the requests of calls, by call. A call that came again, too fast, has more verdicts; the first was judged. */
+async function requestsOf(db: Kysely<LedgerTables>, calls: readonly string[]): Promise<ReadonlyMap<string, string>> {
+  if (calls.length === 0) return new Map();
+  const rows = await filtered(db.selectFrom('ledger_entries').select(['correlation_id', 'id', 'seq']), {
+    eventKinds: ['proxy.verdict'],
+  })
+    .where('correlation_id', 'in', calls)
+    .where('payload_sha256', 'is not', null)
+    .orderBy('seq', 'desc')
+    .execute();
+  return new Map(rows.map(({ correlation_id: call, id }) => [call ?? '', id]));
+}

@@ -1,0 +1,55 @@
+import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { tenantName } from '../../../contracts/erasure.js';
+import {
+  type PolicyReason,
+  provisionedTenant,
+  tenantPoliciesReceipt,
+  tenantPoliciesRequest,
+  withdrawnTenant,
+} from '../../../contracts/policy-library.js';
+import { GateError } from '../../../domain/errors.js';
+import type { ServiceApp } from '../../plugins/app.js';
+import type { PolicyManagement } from '../management.js';
+
+const byPrefix = z.strictObject({ prefix: tenantName });
+
+/** A tenant's copies, when it comes and when it goes; safe to repeat. */
+export function policyTenantRoutes(app: ServiceApp, management: PolicyManagement | null): void {
+  const managed = (): PolicyManagement => {
+    if (!management) throw new GateError('store_unavailable', 'this process keeps no policies');
+    return management;
+  };
+  /** These have no person behind them: who asked is the service of the certificate. */
+  const byService = (request: FastifyRequest, reason: string): PolicyReason => ({
+    reason,
+    actor_sub: request.caller?.callerId ?? 'unknown',
+    actor_idp: 'gate',
+  });
+  app.post(
+    '/policies/tenant/:prefix/provision',
+    { schema: { params: byPrefix, response: { 200: provisionedTenant } } },
+    (request) => managed().library.provision(request.params.prefix, byService(request, 'the tenant came')),
+  );
+  app.delete(
+    '/policies/tenant/:prefix',
+    { schema: { params: byPrefix, response: { 200: withdrawnTenant } } },
+    (request) => managed().library.withdraw(request.params.prefix, byService(request, 'the tenant went')),
+  );
+  app.post(
+    '/admin/tenants/:tenant/lifecycle',
+    {
+      schema: {
+        params: z.strictObject({ tenant: tenantName }),
+        body: tenantPoliciesRequest,
+        response: { 200: tenantPoliciesReceipt },
+      },
+    },
+    (request) =>
+      managed().tenants.step(
+        request.params.tenant,
+        request.body,
+        byService(request, `operation ${request.body.operation_id}`),
+      ),
+  );
+}

@@ -1,0 +1,124 @@
+import { callPart, type Came } from './follow.js';
+import { CAME, OPENED } from './heard.js';
+
+/** A call's part of its page, as the server made it once. */
+export interface Held {
+  readonly page: Document;
+  /** By which the server tells whether it would make it so again. */
+  readonly tag: string;
+}
+/** Beside the call that is shown: what `j` opens, what it opens then, and what `k` does. */
+const BESIDE = [1, 2, -1] as const;
+
+const held = new Map<string, Held>();
+const coming = new Map<string, Promise<Held | Exclude<Came, 'here'> | 'same'>>();
+
+/**
+ * Holds the calls beside the shown one, so that a key opens one in the next frame. What is held may be old: whoever shows it asks whether it
+ * still is so before anything of it is sent (`opening.ts`). Nothing is held for a page that nobody sees.
+ */
+export function holdAhead(): void {
+  const again = (): void => void fetchBeside();
+  document.addEventListener(OPENED, again);
+  document.addEventListener(CAME, again);
+  document.addEventListener('visibilitychange', again);
+  if (document.readyState === 'complete') again();
+  else addEventListener('load', again, { once: true });
+}
+
+let isFetching = false;
+let isDue = false;
+
+/** One after the other, what is likeliest to be asked for first; once more where the list changed meanwhile. */
+async function fetchBeside(): Promise<void> {
+  isDue = true;
+  if (isFetching) return;
+  isFetching = true;
+  try {
+    while (isDue) {
+      isDue = false;
+      const wanted = document.hidden || !document.querySelector('[data-live] .detail') ? [] : hrefsBeside();
+      for (const href of held.keys()) if (!wanted.includes(href)) held.delete(href);
+      for (const href of wanted) {
+        if (isDue) break;
+        if (held.has(href)) continue;
+        const came = await asked(href);
+        if (typeof came === 'string') return;
+      }
+    }
+  } finally {
+    isFetching = false;
+  }
+}
+
+function asked(href: string): Promise<Held | Exclude<Came, 'here'> | 'same'> {
+  const known = coming.get(href);
+  if (known) return known;
+  const asking = callPart(href, null, 'low').then((came) => {
+    coming.delete(href);
+    if (typeof came !== 'string') held.set(href, came);
+    return came;
+  });
+  coming.set(href, asking);
+  return asking;
+}
+
+/** What is held of a call, or on its way; it is shown once. `null`: nothing. */
+export function taken(href: string): Held | Promise<Held | null> | null {
+  const known = held.get(href);
+  held.delete(href);
+  if (known) return known;
+  return (
+    coming.get(href)?.then((came) => {
+      held.delete(href);
+      return typeof came === 'string' ? null : came;
+    }) ?? null
+  );
+}
+
+function hrefsBeside(): string[] {
+  return BESIDE.flatMap((by) => {
+    const row = rowBeside(by);
+    return row ? [row.href] : [];
+  });
+}
+
+/** The row so many places after the chosen one, or after the place that it had before it was decided. */
+export function rowBeside(by: number): HTMLAnchorElement | null {
+  const chosen = chosenRow();
+  let row: Element | null;
+  if (chosen) {
+    row = chosen;
+    for (let step = 0; row && step < Math.abs(by); step += 1) row = by > 0 ? rowAfter(row) : rowBefore(row);
+  } else {
+    const place = Number(document.querySelector<HTMLElement>('[data-place]')?.dataset['place'] ?? 0);
+    row = document.querySelectorAll('[data-row]')[by > 0 ? place + by - 1 : place + by] ?? null;
+  }
+  return row?.querySelector<HTMLAnchorElement>(':scope > a') ?? null;
+}
+
+export const chosenRow = (): HTMLElement | null =>
+  document.querySelector<HTMLElement>('[data-row] > a[aria-current="true"]')?.parentElement ?? null;
+
+/** Rows stand by few in lists below each other. */
+const rowAfter = (row: Element): Element | null =>
+  row.nextElementSibling ??
+  row.parentElement?.nextElementSibling?.firstElementChild ??
+  row.closest('.rows')?.nextElementSibling?.firstElementChild?.firstElementChild ??
+  null;
+const rowBefore = (row: Element): Element | null =>
+  row.previousElementSibling ??
+  row.parentElement?.previousElementSibling?.lastElementChild ??
+  row.closest('.rows')?.previousElementSibling?.lastElementChild?.lastElementChild ??
+  null;
+
+/** How many rows stand before it. */
+export function placeOf(row: Element): number {
+  let place = 0;
+  for (let before = row.previousElementSibling; before; before = before.previousElementSibling) place += 1;
+  for (let few = row.parentElement?.previousElementSibling; few; few = few.previousElementSibling)
+    place += few.childElementCount;
+  for (let list = row.closest('.rows')?.previousElementSibling; list; list = list.previousElementSibling)
+    for (const few of list.children) place += few.childElementCount;
+  return place;
+}

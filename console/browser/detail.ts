@@ -1,0 +1,44 @@
+export const TYPED_STAYS =
+  'The call you look at was decided or ended meanwhile: load the page to see how. What you typed is still here.';
+
+/** Says how live the page is, and what of it is old; nothing where nothing is. */
+export function say(text: string): void {
+  // Asked for each time: a list that came anew has another one.
+  const status = document.querySelector<HTMLElement>('[data-live-status]');
+  if (status && status.textContent !== text) status.textContent = text;
+}
+
+/**
+ * Brings the shown call to what came of it, and returns what it was: `open` as before, where only what says whom it is for and who approved is
+ * replaced; `over`, and shown as it stands now; `typed`, and left because somebody types into it; `other`, where what came is about another
+ * call, which would be under the hand that is about to decide.
+ */
+export function renewed(root: HTMLElement, fresh: Document): 'open' | 'over' | 'typed' | 'other' {
+  const shown = root.querySelector<HTMLElement>('.detail');
+  const next = fresh.querySelector<HTMLElement>('.detail');
+  if (!shown || !next) return 'other';
+  const id = shown.querySelector<HTMLElement>('[data-review]')?.dataset['review'];
+  const freshId = next.querySelector<HTMLElement>('[data-review]')?.dataset['review'];
+  if (id === freshId && next.querySelector('.decide') && shown.querySelector('.decide')) {
+    freshen(shown, next);
+    return 'open';
+  }
+  // A page that only lost its service keeps what it shows.
+  if (id !== undefined && id !== freshId) return 'other';
+  const fields = [...shown.querySelectorAll<HTMLInputElement>('input:not([type="hidden"])')];
+  if (fields.some(({ value }) => value !== '')) return 'typed';
+  // Another one is being opened.
+  next.inert = shown.inert;
+  shown.replaceWith(next);
+  const self = fresh.querySelector<HTMLElement>('[data-live]')?.dataset['self'];
+  if (self !== undefined) root.dataset['self'] = self;
+  return 'over';
+}
+
+/** Replaces what changed of a call that is still open, such as whom it is assigned to; its fields stay as they are. */
+function freshen(shown: HTMLElement, next: HTMLElement): void {
+  for (const part of shown.querySelectorAll<HTMLElement>('[data-fresh]')) {
+    const now = next.querySelector<HTMLElement>(`[data-fresh="${part.dataset['fresh']}"]`);
+    if (now && now.dataset['on'] !== part.dataset['on']) part.replaceWith(now);
+  }
+}

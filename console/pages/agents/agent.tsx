@@ -1,0 +1,153 @@
+import { type AgentActivity, type CallTier, callTier, type TiersOverTime } from '../../../contracts/ledger-reports.js';
+import { printable } from '../../../domain/printable.js';
+import { spanTold } from '../../../domain/time-told.js';
+import { settled } from '../../services.js';
+import { Stacks } from '../../ui/charts.js';
+import { Empty, Foreign, OrAway, Table, Time } from '../../ui/parts.js';
+import type { Page } from '../../visit.js';
+import { addressOf } from '../audit/asked.js';
+import { type Window, windowIn, Windows, WINDOWS } from './agents.js';
+
+const LONGEST_NAME = 256;
+const TOLD: Readonly<Record<CallTier, string>> = {
+  green: 'green: allowed',
+  auto: 'yellow, auto: for a rule',
+  standard: 'yellow, standard: for a person',
+  strict: 'yellow, strict: for several people',
+  red: 'red: denied',
+};
+
+/** What one agent did over time, by tool and tier. */
+export const AGENT_PAGE: Page = {
+  path: '/agents/:agent',
+  role: 'viewer',
+  async show({ params, query, services: { ledger }, nowMs }) {
+    const agent = (params['agent'] ?? '').slice(0, LONGEST_NAME);
+    const window = windowIn(query);
+    const activity = await settled('The ledger', ledger.activityOf(agent, WINDOWS[window]));
+    return {
+      title: 'An agent over time',
+      body: (
+        <section class="agents">
+          <h1>
+            <Foreign text={agent} /> over time
+          </h1>
+          <nav aria-label="Window">
+            <Windows at={`/agents/${encodeURIComponent(agent)}`} window={window} />
+            <a href={`/audit/agents/${encodeURIComponent(agent)}/narrative`}>what it did, told</a>{' '}
+            <a href={addressOf('/audit', { agent, window })}>its rows</a>
+          </nav>
+          <OrAway of={activity}>
+            {({ agents: [did], since, until }) =>
+              did === undefined ? (
+                <Empty>It called nothing in this window. Take a longer one, or see whether the name is right.</Empty>
+              ) : (
+                <OverTime
+                  did={did}
+                  partMs={(Date.parse(until) - Date.parse(since)) / 24}
+                  window={window}
+                  nowMs={nowMs}
+                />
+              )
+            }
+          </OrAway>
+        </section>
+      ),
+    };
+  },
+};
+
+type Did = AgentActivity['agents'][number];
+
+function OverTime({
+  did: { agent_id, total, points, tiers = {}, tools, tools_total },
+  partMs,
+  window,
+  nowMs,
+}: {
+  readonly did: Did;
+  readonly partMs: number;
+  readonly window: Window;
+  readonly nowMs: number;
+}) {
+  const seen = callTier.options.filter((tier) => tiers[tier] !== undefined);
+  const part = spanTold(partMs);
+  const shared = { seen, points, nowMs };
+  return (
+    <>
+      <p class="dim">
+        {seen.map((tier) => (
+          <span key={tier}>
+            <span class={`key ${tier}`} /> {TOLD[tier]}{' '}
+          </span>
+        ))}
+        as its verdicts say. Bars are calls of {part} each, on a scale of their own.
+      </p>
+      <h2>
+        {total === 1 ? 'One call' : `All ${total} calls`}, {tools_total} {tools_total === 1 ? 'tool' : 'tools'}
+      </h2>
+      <Stacks
+        of={stacked(seen, tiers)}
+        label={`Calls by tier, ${part} each; the table below has the numbers`}
+        isLarge
+      />
+      <Numbers of={tiers} label="By tier over time" {...shared} />
+      <h2>By tool</h2>
+      {tools.map(({ tool_name, tiers: of = {} }) => (
+        <section key={tool_name} aria-label={printable(tool_name)}>
+          <h3>
+            <a href={addressOf('/audit', { agent: agent_id, tool: tool_name, window })}>
+              <Foreign text={tool_name} />
+            </a>{' '}
+            <span class="dim">{seen.flatMap((tier) => (of[tier] ? [`${tier} ${sum(of[tier])}`] : [])).join(', ')}</span>
+          </h3>
+          <Stacks of={stacked(seen, of)} label={`Calls by tier, ${part} each; the table below has the numbers`} />
+          <details>
+            <summary>As a table</summary>
+            <Numbers of={of} label={`By tier over time: ${printable(tool_name)}`} {...shared} />
+          </details>
+        </section>
+      ))}
+      {tools_total > tools.length && <p class="dim">The {tools.length} that were called most.</p>}
+    </>
+  );
+}
+
+/** What is refused stands at the foot, and what passes on top. */
+const stacked = (seen: readonly CallTier[], of: TiersOverTime) =>
+  seen.toReversed().map((tier) => ({ tone: tier, counts: of[tier] ?? [] }));
+const sum = (counts: readonly number[]): number => counts.reduce((total, count) => total + count, 0);
+
+/** The numbers behind a chart: a row for each part of the time in which something was called. */
+const Numbers = ({
+  of,
+  seen,
+  points,
+  label,
+  nowMs,
+}: {
+  readonly of: TiersOverTime;
+  readonly seen: readonly CallTier[];
+  readonly points: Did['points'];
+  readonly label: string;
+  readonly nowMs: number;
+}) => (
+  <Table label={label} heads={['From', ...seen.map((tier) => ({ number: tier }))]}>
+    {points.flatMap(({ at }, index) =>
+      seen.some((tier) => (of[tier]?.[index] ?? 0) > 0)
+        ? [
+            <tr key={at}>
+              <td>
+                <Time iso={at} nowMs={nowMs} />
+              </td>
+              {seen.map((tier) => (
+                <td key={tier} class="number">
+                  {of[tier]?.[index] ?? 0}
+                </td>
+              ))}
+            </tr>,
+          ]
+        : [],
+    )}
+  </Table>
+);

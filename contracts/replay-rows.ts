@@ -1,0 +1,41 @@
+import { z } from 'zod';
+import { jsonObject } from './json.js';
+
+/** Rows of one page; a page also ends where its inputs together reach some megabytes. */
+export const MOST_REPLAY_ROWS = 500;
+
+/** An evaluation of policy as it was recorded, with what became of the call where a person was asked. */
+export const replayRow = z.object({
+  seq: z.int(),
+  at: z.string(),
+  correlation_id: z.string().nullable(),
+  agent_id: z.string(),
+  tool: z.string().nullable(),
+  /** As it was judged; `null` when it was purged. */
+  input: jsonObject.nullable(),
+  /** The whole request, where it is a batch. */
+  request: jsonObject.nullable(),
+  decision: z.object({ allow: z.boolean(), reasons: z.array(z.string()), review_reasons: z.array(z.string()) }),
+  people: z.enum(['approved', 'denied', 'expired']).nullable(),
+});
+export type ReplayRow = z.infer<typeof replayRow>;
+
+/** `next` is where the following page begins (`after`); `null` behind the last. */
+export const replayPage = z.object({ rows: z.array(replayRow), next: z.int().nullable() });
+export type ReplayPage = z.infer<typeof replayPage>;
+
+/** Half-open window of commit times, in the chain's spelling. */
+export interface ReplayQuery {
+  readonly from?: string | undefined;
+  readonly to?: string | undefined;
+  readonly after?: number | undefined;
+  readonly limit: number;
+  readonly tenant?: string | undefined;
+  readonly agentId?: string | undefined;
+  readonly tool?: string | undefined;
+}
+
+/** Recorded evaluations in chain order, page by page: from the ledger in process, or over mutual TLS. */
+export interface ReplaySource {
+  replayPage(query: ReplayQuery): Promise<ReplayPage>;
+}

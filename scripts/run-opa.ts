@@ -1,0 +1,23 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { errorText } from '../domain/errors.js';
+
+const run = promisify(execFile);
+export const OPA_LIMIT_MS = 120_000;
+
+export interface BuildOptions {
+  readonly directory: string;
+  /** The path of the OPA compiler. */
+  readonly opa: string;
+}
+
+/** Runs OPA in a policy folder. Throws with what it said. */
+export async function opaRun(opa: string, directory: string, args: readonly string[]): Promise<void> {
+  try {
+    await run(opa, [...args], { cwd: directory, timeout: OPA_LIMIT_MS, maxBuffer: 16_777_216 });
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout?: string; stderr?: string };
+    const said = `${stdout ?? ''}${stderr ?? ''}`.trim();
+    throw new Error(`opa ${args[0]}: ${said || errorText(error)}`, { cause: error });
+  }
+}
