@@ -31,6 +31,7 @@ const summary = (n: number, over: Partial<PendingSummary> = {}): PendingSummary 
   escalated_at: null,
   severity: 'risky',
   operation_class: 'write',
+  predicted: null,
   projected_cost_micros: null,
   decided_at: null,
   decided_by: null,

@@ -223,6 +223,8 @@ export const pendingSummary = z.strictObject({
   /** As the sandbox predicts; null where it gave no report. */
   severity: sandboxSeverity.nullable(),
   operation_class: operationClass.nullable(),
+  /** The sandbox's line about the call, as long as its payload is kept. */
+  predicted: z.string().nullable(),
   projected_cost_micros: z.number().int().nullable(),
   decided_at: z.string().nullable(),
   decided_by: z.string().nullable(),

@@ -1,9 +1,10 @@
 import { sql } from 'kysely';
 import { changeOf, type ReviewChanges } from '../../domain/review/feed.js';
 import { NO_CONTENT, view } from '../../domain/review/review-view.js';
-import type { ReviewHead } from '../../domain/review/sealed-review.js';
 import type { StoreKind } from '../store/database.js';
 import { type Ask, statement } from '../store/statement.js';
+import type { rowViews } from './row-views.js';
+import type { Listed } from './stored-row.js';
 
 /** Rows that changed since a look, beyond which no change of them is told one by one. */
 const AT_ONCE = 1_000;
@@ -43,11 +44,12 @@ export interface ChangesOptions {
   readonly kind: StoreKind;
   readonly clock: () => number;
   /** The rows of these ids, verified, in this order, those that were withdrawn included. */
-  readonly heads: (ids: readonly string[]) => Promise<ReviewHead[]>;
+  readonly listed: (ids: readonly string[]) => Promise<Listed[]>;
+  readonly reportOf: ReturnType<typeof rowViews>['reportOf'];
 }
 
 /** Reads what changed in the table, by whichever process, look by look. */
-export function reviewChanges({ ask, kind, clock, heads }: ChangesOptions): ReviewChanges {
+export function reviewChanges({ ask, kind, clock, listed, reportOf }: ChangesOptions): ReviewChanges {
   const postgres = kind === 'postgres';
   /** Everything up to here was read and will not grow. */
   let floor: number | null = null;
@@ -92,7 +94,7 @@ export function reviewChanges({ ask, kind, clock, heads }: ChangesOptions): Revi
         return { changes: [], gap: true };
       }
       const now = clock();
-      const found = await heads(fresh.map(({ id }) => id));
+      const found = await listed(fresh.map(({ id }) => id));
       const newest = rows.length === 0 ? floor : Number(rows.at(-1)?.change_seq);
       if (postgres) {
         remember(rows);
@@ -104,7 +106,7 @@ export function reviewChanges({ ask, kind, clock, heads }: ChangesOptions): Revi
       } else floor = newest;
       return {
         changes: found.map((head) => {
-          const row = view(head, NO_CONTENT, now, 'summary');
+          const row = view(head, { ...NO_CONTENT, report: reportOf(head) }, now, 'summary');
           return { type: changeOf(head, row), row };
         }),
         gap: false,

@@ -26,7 +26,7 @@ export function reviewLists(rows: ReviewRows): ReviewLists {
         next_before: shown.length < found.length ? (shown.at(-1)?.id ?? null) : null,
       };
     },
-    summaries: reviewSummaries({ ask, keys, clock, heads: check.headsOf }),
+    summaries: reviewSummaries({ ask, keys, clock, check, reportOf: views.reportOf }),
     stats: reviewStats({ ask, clock }),
     async backlog() {
       const { count, oldestMs } = await waitingAnywhere(ask, clock());

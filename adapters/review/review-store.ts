@@ -74,7 +74,7 @@ export function reviewStoreOver(
 ): OpenedReviews {
   if (store.sqlite) overwriteDeleted(store.sqlite);
   const rows = reviewRows({ store, keys, clock, perAgent, alone });
-  const { ask, check } = rows;
+  const { ask, check, views } = rows;
   const tenants = tenantStatesOver({ store, ask, keys, clock, dispositions });
   return {
     reads: reviewReads(rows),
@@ -84,7 +84,7 @@ export function reviewStoreOver(
     walk: reviewWalk(rows),
     notes: reviewNotes(rows),
     feed: {
-      changes: () => reviewChanges({ ask, kind: store.kind, clock, heads: check.headsOf }),
+      changes: () => reviewChanges({ ask, kind: store.kind, clock, listed: check.listedOf, reportOf: views.reportOf }),
       onChange: rows.onChange,
     },
     retention: retentionOver(rows),

@@ -2,11 +2,17 @@ import { LRUCache } from 'lru-cache';
 import { GateError } from '../../domain/errors.js';
 import { tamperedDates } from '../../domain/review/retention.js';
 import type { ReviewAlarms } from '../../domain/review/ports.js';
-import { HEAD_COLUMNS, type ReviewHead, type reviewSealing } from '../../domain/review/sealed-review.js';
+import {
+  HEAD_COLUMNS,
+  LISTED_COLUMNS,
+  type ReviewHead,
+  type reviewSealing,
+} from '../../domain/review/sealed-review.js';
 import { roomFor } from '../../domain/room-for.js';
 import type { Store } from '../store/database.js';
 import { nextChange } from './changes.js';
 import { asked } from './faults.js';
+import type { Listed } from './stored-row.js';
 import type { ReviewTables } from './tables.js';
 
 /** Row versions remembered per process. */
@@ -66,7 +72,21 @@ export function rowCheck({ store, sealing, clock, changed }: RowCheckOptions) {
       throw error;
     });
 
+  const unchecked = async (ids: readonly string[]): Promise<Listed[]> =>
+    ids.length === 0
+      ? []
+      : asked(() =>
+          db
+            .selectFrom('reviews')
+            .leftJoin('review_keys', 'review_id', 'id')
+            .select([...LISTED_COLUMNS, 'wrapped as data_key'])
+            .where('id', 'in', [...ids])
+            .execute(),
+        );
+
   return {
+    /** The rows of these ids, as whoever last wrote them left them. */
+    unchecked,
     checked,
     checkedForList,
     remembered,
@@ -77,16 +97,8 @@ export function rowCheck({ store, sealing, clock, changed }: RowCheckOptions) {
       return known;
     },
     /** The rows of these ids, for lists, in this order. One that is gone is left out. */
-    async headsOf(ids: readonly string[]): Promise<ReviewHead[]> {
-      if (ids.length === 0) return [];
-      const rows = await asked(() =>
-        db
-          .selectFrom('reviews')
-          .select(HEAD_COLUMNS)
-          .where('id', 'in', [...ids])
-          .execute(),
-      );
-      const byId = new Map(rows.map((row) => [row.id, row]));
+    async listedOf(ids: readonly string[]): Promise<Listed[]> {
+      const byId = new Map((await unchecked(ids)).map((row) => [row.id, row]));
       return Promise.all(ids.flatMap((id) => byId.get(id) ?? []).map(checkedForList));
     },
     /** A row that was deleted has no version any more. */

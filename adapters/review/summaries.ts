@@ -5,9 +5,12 @@ import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { cursorOf, type Place, placeOf } from '../../domain/review/cursor.js';
 import type { SummariesQuery, SummaryPage } from '../../domain/review/ports.js';
 import { type Annotations, FORSAKEN_AFTER_MS, NO_CONTENT, view } from '../../domain/review/review-view.js';
-import type { ReviewHead, StoredReview } from '../../domain/review/sealed-review.js';
+import type { StoredReview } from '../../domain/review/sealed-review.js';
 import { summaryOf } from '../../domain/review/summary.js';
 import { type Ask, type Statement, statement } from '../store/statement.js';
+import type { rowCheck } from './row-check.js';
+import type { rowViews } from './row-views.js';
+import type { Listed } from './stored-row.js';
 import { waitingCount } from './waiting.js';
 
 /** What a filter looks at. */
@@ -35,20 +38,26 @@ export interface SummariesOptions {
   readonly keys: KeyRing;
   readonly clock: () => number;
   /**
-   * The rows of these ids, verified. A row that Gate did not write is shown as `tampered`, a withdrawn one is among them, and one that is
+   * The rows of these ids. Of `listedOf` a row that Gate did not write is shown as `tampered`, a withdrawn one is among them, and one that is
    * gone is left out.
    */
-  readonly heads: (ids: readonly string[]) => Promise<ReviewHead[]>;
+  readonly check: Pick<ReturnType<typeof rowCheck>, 'listedOf' | 'unchecked'>;
+  readonly reportOf: ReturnType<typeof rowViews>['reportOf'];
 }
 
-/** Pages of short rows. No payload is decrypted, and no page looks at more than a bounded number of rows. */
-export function reviewSummaries({ ask, keys, clock, heads }: SummariesOptions) {
+/**
+ * Pages of short rows. No payload is decrypted, and no page looks at more than a bounded number of rows. What the sandbox predicts is opened of
+ * the rows that a page shows, and of those that a search looks at in vain elsewhere.
+ */
+export function reviewSummaries({ ask, keys, clock, check, reportOf }: SummariesOptions) {
+  const short = (row: Listed, now: number) =>
+    summaryOf(view(row, { ...NO_CONTENT, report: reportOf(row) }, now, 'summary'));
   return async (query: SummariesQuery): Promise<SummaryPage> => {
     const { status, limit, sort, q, risk_tier, cursor } = query;
     const tenants = [...new Set(query.tenants)].toSorted();
     const list = [tenants, status, sort, q ?? null, risk_tier ?? null];
     const now = clock();
-    const [kept, from] = [wanted(query, now), cursor === undefined ? null : placeOf(keys, list, cursor)];
+    const [wants, from] = [wanted(query, now), cursor === undefined ? null : placeOf(keys, list, cursor)];
     const found: string[] = [];
     let [place, looked, more] = [from, 0, true];
     while (more && found.length <= limit && looked < LOOKED_AT) {
@@ -56,8 +65,10 @@ export function reviewSummaries({ ask, keys, clock, heads }: SummariesOptions) {
       const rows = await pageAfter(place, step);
       more = rows.length === step;
       looked += rows.length;
+      const verdicts = new Map(rows.map((row) => [row.id, wants(row)]));
+      const predicted = await predictedSo(rows.filter(({ id }) => verdicts.get(id) === 'by its prediction'));
       for (const row of rows) {
-        if (!kept(row)) {
+        if (verdicts.get(row.id) !== true && !predicted.has(row.id)) {
           place = placeAt(row);
           continue;
         }
@@ -66,12 +77,28 @@ export function reviewSummaries({ ask, keys, clock, heads }: SummariesOptions) {
         place = placeAt(row);
       }
     }
-    const shown = (await heads(found.slice(0, limit))).filter(({ withdrawn_at }) => withdrawn_at === null);
+    const shown = (await check.listedOf(found.slice(0, limit))).filter(({ withdrawn_at }) => withdrawn_at === null);
     return {
-      items: shown.map((row) => summaryOf(view(row, NO_CONTENT, now, 'summary'))),
+      items: shown.map((row) => short(row, now)),
       next_cursor: place !== null && (more || found.length > limit) ? cursorOf(keys, list, place) : null,
       pending_count: await waitingCount(ask, tenants, now),
     };
+
+    /** Those of which the sandbox predicts what is looked for; what does not open is found by nothing. */
+    async function predictedSo(rows: readonly Looked[]): Promise<ReadonlySet<string>> {
+      const text = q?.toLowerCase() ?? '';
+      const opened = await check.unchecked(rows.map(({ id }) => id));
+      return new Set(opened.flatMap((row) => (predictionIn(row).toLowerCase().includes(text) ? [row.id] : [])));
+    }
+
+    function predictionIn(row: Listed): string {
+      if (row.sandbox_report === null) return '';
+      try {
+        return short(row, now).predicted ?? '';
+      } catch {
+        return '';
+      }
+    }
 
     async function pageAfter(after: Place | null, step: number): Promise<Looked[]> {
       const ranges = tenants.flatMap((tenant) => WRITTEN[status].map((written) => [tenant, written] as const));
@@ -96,7 +123,7 @@ const ID_BEGINS = /^[0-9a-f]{8}[0-9a-f-]{0,28}$/;
 const placeAt = ({ created_ms, id }: Looked): Place => ({ created_ms: Number(created_ms), id });
 
 /** Case is folded here and not by the store: SQLite knows that of ASCII only. */
-function wanted({ status, q, risk_tier }: SummariesQuery, now: number): (row: Looked) => boolean {
+function wanted({ status, q, risk_tier }: SummariesQuery, now: number): (row: Looked) => boolean | 'by its prediction' {
   const text = q?.toLowerCase();
   const begins = ID_BEGINS.exec(text?.trim() ?? '')?.[0];
   return (row) => {
@@ -106,12 +133,12 @@ function wanted({ status, q, risk_tier }: SummariesQuery, now: number): (row: Lo
     // Nothing of a row that Gate did not write is shown, so nothing of it is found.
     if (row.status === 'tampered') return false;
     if (risk_tier !== undefined && tierOf(row) !== risk_tier) return false;
-    return (
+    const found =
       text === undefined ||
       [row.agent_id, row.method, row.risk_summary].some((field) => field.toLowerCase().includes(text)) ||
       toolIn(row).toLowerCase().includes(text) ||
-      (begins !== undefined && [row.id, row.correlation_id].some((id) => id.startsWith(begins)))
-    );
+      (begins !== undefined && [row.id, row.correlation_id].some((id) => id.startsWith(begins)));
+    return found || 'by its prediction';
   };
 }
 

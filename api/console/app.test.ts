@@ -4,6 +4,7 @@ import { beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { ACTIONS, PAGES } from '../../console/routes.js';
 import { ROLES } from '../../console/roles.js';
 import type { NewReview, PendingRequest } from '../../contracts/review.js';
+import type { SandboxReport } from '../../contracts/sandbox.js';
 import {
   CONSOLE_OPERATORS,
   CONSOLE_ORIGIN,
@@ -999,6 +1000,28 @@ describe('the list', () => {
       expect(link).toContain(words);
       expect(link).toContain(`payments-agent ${short}`);
     }
+  });
+
+  it('says what each call is predicted to do, and finds it by that', async () => {
+    const report = (summary: string): SandboxReport => ({
+      contract: 'gate.sandbox-report/v1',
+      analyzer_version: '1',
+      analyzed: true,
+      operation_class: 'write',
+      severity: 'risky',
+      reversible: 'unknown',
+      summary,
+      reasons: [],
+      targets: [],
+      predicted_changes: [],
+      scope: { targets: 1, wildcards: false, recursive: false },
+      money: null,
+    });
+    const one = await fixture.hil.park(1, { sandbox_report: report('move 5 to `vendor`') });
+    await fixture.hil.park(2, { sandbox_report: report('move 6 to `other`') });
+    const { text } = await (await fixture.browser()).get('/hil?q=TO%20%60vendor');
+    expect(listOf(text)).toEqual([one.id]);
+    expect(text).toMatch(/<span class="dim why" title="move 5 to `vendor`[^"]*: money movement">/);
   });
 
   it.each(['id', 'correlation_id'] as const)('finds a call by its whole %s, whatever became of it', async (field) => {

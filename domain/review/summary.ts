@@ -1,5 +1,6 @@
 import { toolOf } from '../../contracts/call-methods.js';
 import type { PendingRequest, PendingSummary } from '../../contracts/review.js';
+import { predictedOf } from '../sandbox/told.js';
 import { deadlineOf } from './transitions.js';
 
 /** A row in the form of a list. Nothing of it needs the payload: the tool's name is in the minimized one. */
@@ -21,6 +22,7 @@ export const summaryOf = (row: PendingRequest): PendingSummary => ({
   escalation_pool: row.escalation_pool ?? null,
   escalated_at: row.escalated_at ?? null,
   severity: row.sandbox_report?.severity ?? null,
+  predicted: typeof row.sandbox_report?.['summary'] === 'string' ? predictedOf(row) : null,
   operation_class: row.sandbox_report?.operation_class ?? null,
   projected_cost_micros: typeof row['projected_cost_micros'] === 'number' ? row['projected_cost_micros'] : null,
   decided_at: row.decided_at,

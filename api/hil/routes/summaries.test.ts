@@ -6,14 +6,14 @@ import { fixture } from '../../../test/support/fixture.js';
 import { type HilFixture, openHil, OPERATOR, OTHER_OPERATOR, T0 } from '../../../test/support/hil.js';
 import { STORES } from '../../../test/support/ledger.js';
 
-const reportOf = (severity: SandboxReport['severity']): SandboxReport => ({
+const reportOf = (severity: SandboxReport['severity'], summary = 'moves money'): SandboxReport => ({
   contract: 'gate.sandbox-report/v1',
   analyzer_version: '1',
   analyzed: true,
   operation_class: 'write',
   severity,
   reversible: 'unknown',
-  summary: 'moves money',
+  summary,
   reasons: [],
   targets: ['IBAN-9999-SECRET-VALUE'],
   predicted_changes: [],
@@ -70,6 +70,7 @@ describe.each(STORES)('GET /pending/summaries on %s', (kind) => {
           escalated_at: null,
           severity: null,
           operation_class: null,
+          predicted: null,
           projected_cost_micros: 1_200,
           decided_at: null,
           decided_by: null,
@@ -163,6 +164,30 @@ describe.each(STORES)('GET /pending/summaries on %s', (kind) => {
     });
     const page = await list({ q });
     expect([numbers(page), page.next_cursor, page.pending_count]).toEqual([expected, null, 3]);
+  });
+
+  it('shows what the sandbox predicts and finds it, as long as the payload is kept', async () => {
+    const row = await hil.park(1, { sandbox_report: reportOf('risky', 'move 5 EUR to `Vendor`') });
+    await hil.park(2, { sandbox_report: reportOf('risky', 'move 6 EUR to `other`') });
+    expect((await list({ q: 'to `vendor' })).items).toMatchObject([
+      { id: row.id, predicted: 'move 5 EUR to `Vendor`' },
+    ]);
+    await hil.settle(row, { status: 'denied' });
+    expect(numbers(await list({ q: 'vendor', status: 'denied' }))).toEqual([1]);
+    hil.now += 3_650 * DAY_MS;
+    expect(await list({ q: 'vendor', status: 'denied' })).toMatchObject({ items: [] });
+    expect((await list({ status: 'denied' })).items).toMatchObject([{ predicted: null, severity: 'risky' }]);
+  });
+
+  it('neither shows nor finds a prediction that somebody put into another row', async () => {
+    const one = await hil.park(1, { sandbox_report: reportOf('risky', 'move 5 EUR to `vendor`') });
+    const two = await hil.park(2, { sandbox_report: reportOf('risky', 'move 6 EUR to `other`') });
+    await hil.place.sql(
+      'update reviews set sandbox_report = (select sandbox_report from reviews where id = ?) where id = ? returning id',
+      [one.id, two.id],
+    );
+    expect(numbers(await list({ q: 'vendor' }))).toEqual([1]);
+    expect((await list()).items.find(({ id }) => id === two.id)).toMatchObject({ predicted: null, severity: 'risky' });
   });
 
   it('q finds a row by the beginning of its id, or of its call’s, of 8 digits or more', async () => {

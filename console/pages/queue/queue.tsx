@@ -317,8 +317,12 @@ const parts = <Item,>(items: readonly Item[]): readonly (readonly Item[])[] =>
   );
 
 /** What a box is for; without elements of its own, which a browser would lay out in every row. */
-const chosen = ({ id, tool, agent_id, risk_summary }: PendingSummary): string =>
-  `Choose ${oneLine(tool)} for ${oneLine(agent_id)}, ${id.slice(0, 8)}: ${oneLine(risk_summary)}`;
+const chosen = (item: PendingSummary): string =>
+  `Choose ${oneLine(item.tool)} for ${oneLine(item.agent_id)}, ${item.id.slice(0, 8)}: ${oneLine(asksFor(item))}`;
+
+/** What the call would do, as predicted, before why it waits: rows of one rule differ in that alone. */
+const asksFor = ({ predicted, risk_summary }: PendingSummary): string =>
+  predicted === null ? risk_summary : `${predicted}: ${risk_summary}`;
 
 /** How many rows stand before a call's place in the list, where the keys go on from when it was decided and is not in the list any more. */
 function placeIn(items: readonly PendingSummary[], { created_at, id }: PendingRequest, { sort }: QueueQuery): number {
@@ -358,8 +362,8 @@ function Row({
           <Time iso={item.decided_at ?? item.created_at} nowMs={nowMs} />
         )}
       </span>
-      <span class="dim why" title={oneLine(item.risk_summary)}>
-        <Foreign text={item.risk_summary} />
+      <span class="dim why" title={oneLine(asksFor(item))}>
+        <Foreign text={asksFor(item)} />
       </span>
       <span class="dim">
         <Foreign text={item.agent_id} /> <Short id={item.id} />
