@@ -9,6 +9,7 @@ import {
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import type { PendingRequest } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
+import { isUuid } from '../../../domain/uuid.js';
 import { isAtLeast } from '../../roles.js';
 import { type CaseSubjects, settled, type Settled } from '../../services.js';
 import { Entries } from '../../ui/entries.js';
@@ -23,7 +24,6 @@ const ROWS = 200;
 /** Agents of a case whose waiting calls are looked for, and calls of each. */
 const AGENTS_ASKED = 20;
 const WAITING = 50;
-const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 const SEVERITIES = [
   ['serious', 'serious incident: 15 days'],
   ['death', 'death of a person: 10 days'],
@@ -94,7 +94,7 @@ export const SET_CASE_STATUS = changing('status', 'close a case, or open it agai
   ledger.setCaseStatus(id, form.get('status')),
 );
 
-const idOf = ({ params: { id = '' } }: Visit): string | null => (UUID.test(id) ? id : null);
+const idOf = ({ params: { id = '' } }: Visit): string | null => (isUuid(id) ? id : null);
 
 /** What is ticked, and what is typed, one on a line. */
 function subjectsIn(form: Form): CaseSubjects {
