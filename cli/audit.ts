@@ -89,6 +89,10 @@ export async function rowsOfCall(target: Pick<StackTarget | PersonTarget, 'ask'>
   }
 }
 
+/** By a query: an agent may have the name of a route. */
+const rowsPath = (agent: string, limit: number): string =>
+  `/audit/agent/rows?${new URLSearchParams({ agent_id: agent, limit: String(limit) }).toString()}`;
+
 /** The same of the running stack. */
 async function rowsOfStack(stack: StackTarget, id: string | undefined, limit: number): Promise<LedgerEntry[]> {
   const ask = <Answer>(path: string) => stack.ask<Answer>('ledger', 'GET', path);
@@ -96,18 +100,14 @@ async function rowsOfStack(stack: StackTarget, id: string | undefined, limit: nu
   const agents = id === undefined ? (await ask<{ agents: string[] }>('/agents')).agents : [id];
   const rows: LedgerEntry[] = [];
   for (const agent of agents)
-    rows.push(...(await ask<LedgerEntry[]>(`/audit/${encodeURIComponent(agent)}?limit=${limit}`)));
+    rows.push(...(await ask<LedgerEntry[]>(rowsPath(agent, limit))));
   return rows.toSorted((one, other) => one.seq - other.seq).slice(-limit);
 }
 
 /** The same of a console, which knows the person's tenant and lists no agents of others. */
 async function rowsOfPerson(person: PersonTarget, id: string | undefined, limit: number): Promise<LedgerEntry[]> {
   if (id !== undefined && UUID.test(id)) return rowsOfCall(person, id);
-  const rows = await person.ask<LedgerEntry[]>(
-    'ledger',
-    'GET',
-    `/audit/${encodeURIComponent(id ?? '*')}?limit=${limit}`,
-  );
+  const rows = await person.ask<LedgerEntry[]>('ledger', 'GET', rowsPath(id ?? '*', limit));
   return rows.toReversed();
 }
 

@@ -220,7 +220,7 @@ describe('gate login', () => {
         // An id without rows may be the one of a waiting call.
         const isId = asked[0] === row.correlation_id;
         expect(fixture.reached).toEqual([
-          `GET /audit/${isId ? 'correlation/' : ''}${asked[0] ?? '*'}`,
+          isId ? `GET /audit/correlation/${row.correlation_id}` : 'GET /audit/agent/rows',
           ...(isId ? [`GET /pending/${row.correlation_id}`] : []),
         ]);
       }

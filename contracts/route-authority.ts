@@ -265,6 +265,8 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   { service: 'ledger', method: 'GET', path: '/verify', capability: 'ledger.verify', callers: 'public', built: true },
   // Not among the 141; granted like similar reads.
   row('ledger', 'GET', '/audit/agents/{agent_id}/narrative', 'ledger.audit.read', console, deepReview, proxy),
+  // GET /audit/{agent_id} by a query: an agent may have the name of a route, or `.`, which no path holds.
+  row('ledger', 'GET', '/audit/agent/rows', 'ledger.audit.read', console, deepReview, proxy),
   row('ledger', 'GET', '/analysis/agent-activity', 'ledger.analysis.read', console, deepReview),
   row('ledger', 'GET', '/export/iceberg', 'ledger.export.read', console),
   // One entry of the replay corpus, of a call that somebody looks at; the policy engine then judges it again.

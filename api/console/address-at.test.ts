@@ -67,7 +67,7 @@ describe.each(['.', '..', '%2e', '%2e%2e', '.%2E'])('by the name %s a service is
 
   it('by the command line', async () => {
     const headers = { authorization: `Bearer ${await fixture.token()}` };
-    nothing(await ask(`/command-line/ledger/audit/${name}`, headers));
+    nothing(await ask(`/command-line/hil/pending/${name}`, headers));
   });
 
   it('by a page', async () => {

@@ -130,8 +130,8 @@ describe('the export of what the audit page shows', () => {
     const found = await lines('/audit/export');
     expect([found.length, found.at(-1)]).toEqual([502, { export: 'complete', rows: 501 }]);
     expect(page.asked.filter((path) => path.startsWith('/audit/'))).toEqual([
-      '/audit/*?tenant=acme&limit=500',
-      '/audit/*?tenant=acme&limit=500&before=2',
+      '/audit/agent/rows?tenant=acme&agent_id=*&limit=500',
+      '/audit/agent/rows?tenant=acme&agent_id=*&limit=500&before=2',
     ]);
   });
 

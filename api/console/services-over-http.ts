@@ -261,7 +261,7 @@ export function servicesFor(
         }
       },
       rows: ({ agent, seqFrom, ...query }) =>
-        askLedger(rows, get(`/audit/${encodeURIComponent(agent)}`, { ...ofTenant, ...query, seq_from: seqFrom })),
+        askLedger(rows, get('/audit/agent/rows', { ...ofTenant, agent_id: agent, ...query, seq_from: seqFrom })),
       maskedParams: (id) => askLedger(masked, get(`/audit/entry/${encodeURIComponent(id)}/masked-params`, ofTenant)),
       async inclusion(seq) {
         const proof = await unlessUnknown(askLedger(inclusionProof, get('/proof/inclusion', { seq })));

@@ -29,6 +29,7 @@ const CASES: readonly (readonly [name: string, path: string])[] = [
   ['what a call was judged by that nobody knows', '/audit/correlation/{other}/policy-input'],
   ['the rows of an agent', '/audit/bot'],
   ['one row of them', '/audit/bot?limit=1'],
+  ['the same by a query', '/audit/agent/rows?agent_id=bot&limit=1'],
   ['none of them', '/audit/bot?limit=0'],
   ['more than a page holds', '/audit/bot?limit=5001'],
   ['their number', '/audit/bot/count'],

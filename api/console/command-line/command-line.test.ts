@@ -519,7 +519,7 @@ describe('somebody for whom the console vouches', () => {
       const { access_token = '' } = await send('/oauth/token', { ...GRANT, device_code });
       console.asked.hil.length = 0;
       console.asked.others.length = 0;
-      for (const path of ['hil/pending', 'ledger/audit/payments-agent'])
+      for (const path of ['hil/pending', 'ledger/audit/agent/rows?agent_id=payments-agent'])
         await console.service.app.inject({
           url: `/command-line/${path}`,
           headers: { host: CONSOLE_HOST, ...bearer(access_token) },
@@ -533,7 +533,7 @@ describe('somebody for whom the console vouches', () => {
         role: 'admin',
       });
       expect(toLedger).toEqual({ 'x-gate-tenant-scope': 'acme' });
-      expect(console.asked.others[0]?.query).toBe('?tenant=acme');
+      expect(console.asked.others[0]?.query).toBe('?agent_id=payments-agent&tenant=acme');
     } finally {
       await console.close();
     }

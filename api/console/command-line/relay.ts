@@ -113,10 +113,10 @@ function questionOf({ service, path, query, method }: RelayedRoute, request: Fas
     asked.set(name, value);
   }
   if (service === 'ledger' && tenant !== null) asked.set('tenant', tenant);
-  const to = path.replaceAll(/:(id|agent)/g, (_, name: string) => {
-    const value = params[name] ?? '';
-    if (name === 'id' && !isUuid(value)) throw new GateError('not_found', 'There is no such call.');
-    return encodeURIComponent(value);
+  const to = path.replaceAll(':id', () => {
+    const value = params['id'] ?? '';
+    if (!isUuid(value)) throw new GateError('not_found', 'There is no such call.');
+    return value;
   });
   return { path: `${to}?${asked.toString()}`, ...(method === 'POST' ? decisionIn(request) : NOTHING_MORE) };
 }

@@ -4,7 +4,7 @@ import type { Role } from '../../../console/roles.js';
 export interface RelayedRoute {
   readonly service: 'hil' | 'ledger';
   readonly method: 'GET' | 'POST';
-  /** As the service has it; `:id` stands for a UUID, `:agent` for any name. Here it stands below `/command-line/<service>`. */
+  /** As the service has it; `:id` stands for a UUID. Here it stands below `/command-line/<service>`. */
   readonly path: `/${string}`;
   /** The least role. */
   readonly role: Role;
@@ -29,7 +29,7 @@ export const RELAYED: readonly RelayedRoute[] = [
   hil('/approvals/stats', ['window']),
   { service: 'hil', method: 'POST', path: '/decide/:id', role: 'approver', query: [], timeoutMs: DECIDE_MS },
   ledger('/audit/correlation/:id', []),
-  ledger('/audit/:agent', ['limit', 'before']),
+  ledger('/audit/agent/rows', ['agent_id', 'limit', 'before']),
 ];
 
 function hil(path: RelayedRoute['path'], query: readonly string[]): RelayedRoute {

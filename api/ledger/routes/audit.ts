@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { tenantName } from '../../../contracts/erasure.js';
 import { jsonObject, jsonValue } from '../../../contracts/json.js';
 import { ledgerEntry } from '../../../contracts/ledger.js';
+import { storableString } from '../../../contracts/storable.js';
 import { recordedPolicyInput } from '../../../contracts/ledger-reports.js';
 import {
   lifecycleRows,
@@ -100,6 +101,20 @@ export function auditRoutes({ app, reader }: { readonly app: ServiceApp; readonl
     async (request, reply) => {
       const { limit, offset } = request.query;
       return sendList(reply, reader.agentPages(request.params.agent_id, { ...queryOf(request.query), limit, offset }));
+    },
+  );
+
+  app.get(
+    '/audit/agent/rows',
+    {
+      schema: {
+        querystring: pageQuery.extend({ agent_id: storableString(1, 256) }),
+        response: { 200: z.array(ledgerEntry) },
+      },
+    },
+    async (request, reply) => {
+      const { agent_id, limit, offset } = request.query;
+      return sendList(reply, reader.agentPages(agent_id, { ...queryOf(request.query), limit, offset }));
     },
   );
 

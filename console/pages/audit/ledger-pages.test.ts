@@ -105,6 +105,16 @@ describe('the audit page', () => {
     expect(rowsIn(await text(`/audit${address}`))).toEqual(seqs);
   });
 
+  it.each(['hunt', 'replay', '.', '..', 'a/b?c', 'agent/rows'])('shows the rows of an agent named %j', async (agent) => {
+    await append({ agent_id: agent });
+    expect(rowsIn(await text(`/audit?agent=${encodeURIComponent(agent)}`))).toEqual([4]);
+  });
+
+  it('says of a name that no agent can have why it is refused', async () => {
+    const found = await page.get('/audit?agent=a%00b');
+    expect([found.status, found.text]).toEqual([400, expect.stringContaining('no store keeps')]);
+  });
+
   it('keeps what was asked in the form and in the address of the next page, a hundred rows at a time', async () => {
     await append(...Array.from({ length: 100 }, () => ({ agent_id: 'many' })));
     const found = await text('/audit?agent=many&window=24h');
