@@ -37,6 +37,8 @@ describe('money in the arguments', () => {
         ],
       },
     ],
+    ['as a form', { body: 'amount=100&payee=DE%31' }],
+    ['as a form whose names are escaped', { body: 'am%6Funt=100&x=&to=DE1' }],
     ['under a value beside another name', { id: 'n1', value: 5, currency: 'EUR', payee: 'y' }],
     ['with an umlaut', { empfänger: 'DE1', betrag: 100 }],
     ['without it', { empfaenger: 'DE1', betrag: 100 }],
@@ -91,6 +93,7 @@ describe('money in the arguments', () => {
     ['a product of a price for a customer', { price: 5, customer: 'c1' }],
     ['a sentence under a value', { value: 'see page 5 of the report', payee: 'x' }],
     ['orders of an account', { account_id: 'a1', min_amount: 5, limit: 10 }],
+    ['an address', { url: 'https://example.com/?amount=5&to=x' }],
     ['nothing', undefined],
   ])('is not found in %s', (...[, args, tool]) => {
     expect(moves(args, tool)).toBe(false);

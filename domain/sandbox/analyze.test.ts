@@ -189,6 +189,7 @@ describe('sandbox: a report says', () => {
       { memo: { amount: 25, payee: 'vendor' }, amount: 90_000, to: 'attacker' },
       { summary: 'move several amounts: 25, 90000; to `vendor` and 1 more', targets: ['vendor', 'attacker'] },
     ],
+    ['somebody whose name is an amount', { amount: 15, to: '5' }, { summary: 'move 15 to `5`' }],
     [
       'two who get it',
       { amount: 25, payee: 'vendor', to: 'attacker' },
