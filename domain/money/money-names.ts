@@ -26,7 +26,7 @@ export interface NameSays {
 const LOWEST = words('min minimum least gt gte above over since greater');
 const HIGHEST = words('max maximum most lt lte below under until before limit less filter');
 const DETAILS = words(
-  `type kind country currency ccy language locale unit units scale decimals precision exponent page limit offset date time timezone
+  `type kind country state city zip postal region currency ccy language locale unit units scale decimals precision exponent page limit offset date time timezone
   day month year`,
 );
 const ORIGINS = words('from source src base origin');

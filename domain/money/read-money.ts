@@ -169,7 +169,7 @@ function weighed(said: readonly Said[], { isPayment, isTravel, isRate }: About):
   // "from": "EUR", "to": "USD" is a rate that is asked for.
   const payees = said.filter(
     ({ leaf, payee }) =>
-      payee !== null && !(isRate && payee === 'direction' && isCurrency(leaf.value) && origins.has(leaf.group)),
+      payee !== null && !(isRate && payee !== 'payee' && isCurrency(leaf.value) && origins.has(leaf.group)),
   );
   const isOutright = isPayment || payees.some(({ payee }) => payee === 'payee');
   const isDirected = isPayment || payees.some(({ payee }) => payee !== 'party');
