@@ -10,7 +10,7 @@ import { onlyReads } from './touches.js';
 const TOLD_APART = words(
   `git gh glab hg svn curl wget http https xh psql mysql mariadb sqlite3 cockroach clickhouse-client duckdb sqlcmd osql cqlsh snowsql usql
   mysqlsh sqlplus isql bcp mongo mongosh redis-cli valkey-cli keydb-cli logger notify-send say wall mail mailx kill pkill killall jq yq
-  powershell pwsh iex invoke-expression osascript at batch zip 7z openssl nc ncat netcat telnet useradd usermod groupadd ansible`,
+  powershell pwsh iex invoke-expression osascript at batch zip 7z openssl nc ncat netcat telnet useradd usermod groupadd`,
 );
 /** They run text that is read elsewhere, or code: of their words only whole ones may be a command. */
 const RUNS_CODE = words(
@@ -21,7 +21,7 @@ const RUNS_CODE = words(
 const RUNNERS = words(
   `npx bunx pnpx uvx pipx poetry uv pdm hatch rye bundle bundler valgrind tmux screen gdb lldb ssh-agent xvfb-run dbus-launch hyperfine entr
   direnv mise asdf nvm fnm rbenv pyenv conda mamba nix-shell nix guix proot bwrap lxc-attach machinectl catchsegv rlwrap tsocks
-  daemonize start-stop-daemon newgrp cgexec numactl prlimit perf`,
+  daemonize start-stop-daemon newgrp cgexec numactl prlimit perf emacs`,
 );
 export const isRunner = (program: string): boolean => RUNNERS.has(program);
 

@@ -555,14 +555,15 @@ const writesLast: Judge = ({ args, paths }) => {
 };
 const makes: Judge = ({ args, paths }) =>
   plainArgs(args).some((one) => paths.isVitalFile(one)) ? changes(WRITES_SYSTEM) : null;
+/** `tar cf x`: the first word needs no sign. */
+const bundled = (args: readonly string[]): readonly string[] =>
+  /^[a-zA-Z]{1,8}$/.test(args[0] ?? '') ? [`-${args[0]}`, ...args.slice(1)] : args;
 const unpacks: Judge = (call) => {
   const { args } = call;
   if (args.some((arg) => /^-?[a-zA-Z]{0,8}x|^--(?:extract|get)$/.test(arg)))
     return writesBehind('C', '--directory', '--one-top-level')(call);
   if (!args.some((arg) => /^-?[a-zA-Z]{0,8}[cru]|^--(?:create|append|update)$/.test(arg))) return null;
-  // `tar cf x`: the first word needs no sign.
-  const bundled = /^[a-zA-Z]{1,8}$/.test(args[0] ?? '') ? [`-${args[0]}`, ...args.slice(1)] : args;
-  return writesBehind('f', '--file')({ ...call, args: bundled });
+  return writesBehind('f', '--file')({ ...call, args: bundled(args) });
 };
 
 const PACKAGES = words('remove purge autoremove erase uninstall unpublish publish deprecate dist-upgrade');
@@ -580,7 +581,7 @@ const packages: Judge = ({ args }) => {
 const SSH_RUNS = /^\s{0,4}\w{0,32}(?:command|provider)\s{0,4}[=\s]\s{0,4}(?!(?:yes|no|none|internal)?\s{0,4}$)/i;
 const runsBySsh = (args: readonly string[]): boolean =>
   args.some((arg, at) => {
-    const option = /^-[a-zA-Z46]{0,8}o/.exec(arg)?.[0];
+    const option = /^-[a-zA-Z46]{0,8}?o/.exec(arg)?.[0];
     if (option !== undefined) return SSH_RUNS.test(arg === option ? (args[at + 1] ?? '') : arg.slice(option.length));
     return /^(?:proxycommand|localcommand)=/i.test(arg);
   });
@@ -1027,7 +1028,7 @@ const PROGRAMS: readonly (readonly [string, Judge])[] = [
     'tar gtar bsdtar',
     ({ args }) =>
       args.some((arg) => TAR_RUNS.test(arg)) ||
-      valuesOf(args, 'I', '--use-compress-program').some((one) => !COMPRESSES.test(one)) ||
+      valuesOf(bundled(args), 'I', '--use-compress-program').some((one) => !COMPRESSES.test(one)) ||
       (args.includes('--remove-files') && args.length > 1)
         ? RUNS_ANOTHER
         : null,
