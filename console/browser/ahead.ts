@@ -57,11 +57,13 @@ async function fetchBeside(): Promise<void> {
 function asked(href: string): Promise<Held | Exclude<Came, 'here'> | 'same'> {
   const known = coming.get(href);
   if (known) return known;
-  const asking = callPart(href, null, { priority: 'low', signal: AbortSignal.timeout(OPENS_WITHIN_MS) }).then((came) => {
-    coming.delete(href);
-    if (typeof came !== 'string') held.set(href, came);
-    return came;
-  });
+  const asking = callPart(href, null, { priority: 'low', signal: AbortSignal.timeout(OPENS_WITHIN_MS) }).then(
+    (came) => {
+      coming.delete(href);
+      if (typeof came !== 'string') held.set(href, came);
+      return came;
+    },
+  );
   coming.set(href, asking);
   return asking;
 }

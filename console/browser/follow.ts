@@ -143,7 +143,8 @@ type Instead = Exclude<Came, 'here'>;
 export async function pageAgain(address: string, say: (words: string) => void): Promise<Document | Instead> {
   const came = await asked(address, {});
   if (came === 'signed out') say('You are signed out. Load the page again to sign in.');
-  if (came === 'someone else') say('Somebody signed in anew in this browser. Load the page again to go on as who that is.');
+  if (came === 'someone else')
+    say('Somebody signed in anew in this browser. Load the page again to go on as who that is.');
   return came === 'same' ? 'away' : typeof came === 'string' ? came : came.page;
 }
 
