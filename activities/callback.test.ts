@@ -1,16 +1,18 @@
 import { describe, expect, it } from '@jest/globals';
 import { OutboundError } from '../adapters/outbound/guarded-fetch.js';
 import { createCallbackActivities } from './callback.js';
+import type { DeliverCallback } from '../domain/outbound/ports.js';
 import type { CallStore } from '../domain/call-record/ports.js';
 
-const record = {
+const denied = {
   pending_id: 'p',
+  state: 'denied',
   decision: { status: 'denied' },
   evidence: { callback_url: 'https://a.example/hook' },
 };
 
 /** What the record still owes, and a ledger that is there or not. */
-function setting(send: () => Promise<void>, ledgerIsThere = true) {
+function setting(send: DeliverCallback, ledgerIsThere = true, record: object = denied) {
   const done: string[] = [];
   const told: string[] = [];
   const calls = {
@@ -31,6 +33,26 @@ describe('a callback', () => {
     const { activities, done, told } = setting(() => Promise.resolve());
     await activities.deliver('c');
     expect([done, told]).toEqual([['callback of c'], ['c was told: denied']]);
+  });
+
+  it.each([
+    ['denied', { status: 'denied' }, { status: 'denied', decision: 'deny', decision_kind: 'deny' }],
+    ['approved', { status: 'approved' }, { status: 'approved', decision: 'allow', decision_kind: 'approve' }],
+    [
+      'approved',
+      { status: 'approved', changed: {} },
+      { status: 'approved', decision: 'allow', decision_kind: 'modify' },
+    ],
+    ['expired', { status: 'expired' }, { status: 'expired', decision: null, decision_kind: null }],
+    ['aborted', null, { status: 'aborted', decision: null, decision_kind: null }],
+    ['aborted', { status: 'approved' }, { status: 'aborted', decision: null, decision_kind: null }],
+    ['tampered', { status: 'approved' }, { status: 'aborted', decision: null, decision_kind: null }],
+  ])('of a call that is %s, decided as %j, says what a poll says', async (state, decision, says) => {
+    const bodies: unknown[] = [];
+    const send: DeliverCallback = ({ body }) => Promise.resolve(void bodies.push(JSON.parse(body)));
+    const { activities } = setting(send, true, { ...denied, state, decision });
+    await activities.deliver('c');
+    expect(bodies).toEqual([expect.objectContaining(says)]);
   });
 
   it('that was refused for good is owed until somebody was told', async () => {

@@ -1,11 +1,9 @@
+import { reviewTold } from '../domain/call-record/review-told.js';
 import { TAMPERED } from '../domain/call-record/transitions.js';
 import type { DeliverCallback } from '../domain/outbound/ports.js';
 import { GateError } from '../domain/errors.js';
 import { foreignText } from '../domain/text.js';
 import type { CallStore } from '../domain/call-record/ports.js';
-
-const DECISION = { approved: 'allow', denied: 'deny', expired: null, aborted: null } as const;
-const KIND = { approved: 'approve', denied: 'deny', expired: null, aborted: null } as const;
 
 export interface CallbackActivityOptions {
   readonly calls: CallStore;
@@ -36,13 +34,13 @@ export const createCallbackActivities = ({
     // A deadline that has passed decides nothing: there is something to report only once the review has ended.
     if (!record.decision && record.state !== 'aborted' && record.state !== TAMPERED)
       return calls.followedUp(correlationId, 'callback');
-    const status = record.decision?.status ?? 'aborted';
+    const { status, decision } = reviewTold(record);
     const body = JSON.stringify({
       correlation_id: correlationId,
       pending_id: record.pending_id,
       status,
-      decision: DECISION[status],
-      decision_kind: record.decision?.changed && status === 'approved' ? 'modify' : KIND[status],
+      decision,
+      decision_kind: decision === 'allow' ? (record.decision?.changed ? 'modify' : 'approve') : decision,
       decider_note: record.decision?.reason ?? null,
       decided_at: record.decision?.decided_at ?? null,
     });

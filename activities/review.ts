@@ -35,6 +35,7 @@ import {
   isDecidedBy,
   isOver,
   POLICY_TIER,
+  RECONCILIATION,
   TAMPER_CHECK,
 } from '../domain/review/transitions.js';
 import { batchTools } from '../domain/mcp/batch.js';
@@ -373,7 +374,7 @@ export function settledOf(record: CallRecord): SettledReview | null {
   if (!pending_id) return null;
   if (!decision) {
     if (record.state !== 'aborted' && record.state !== TAMPERED) return null;
-    const by = record.state === TAMPERED ? TAMPER_CHECK : 'system:reconciliation';
+    const by = record.state === TAMPERED ? TAMPER_CHECK : RECONCILIATION;
     const at = record.outcome?.at ?? new Date(record.updated_ms).toISOString();
     return {
       pending_id,

@@ -136,6 +136,19 @@ export const shellInArguments = z.object({
 });
 export type ShellInArguments = z.infer<typeof shellInArguments>;
 
+/**
+ * The money in the arguments: every amount that would move, and everybody who would get it. Set by the policy engine as `input.money`, like
+ * `input.sql`. An amount that nothing says is paid (`price` without somebody to have it) is not among them.
+ */
+export const moneyInArguments = z.object({
+  /** In the order in which they stand, each once. */
+  amounts: z.array(z.object({ amount: z.string(), currency: z.string().nullable() })),
+  payees: z.array(z.string()),
+  /** True when there are more than are listed. */
+  more: z.boolean(),
+});
+export type MoneyInArguments = z.infer<typeof moneyInArguments>;
+
 export const approvalTier = z.enum(['auto', 'standard', 'strict']);
 export type ApprovalTier = z.infer<typeof approvalTier>;
 

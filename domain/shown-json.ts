@@ -33,8 +33,8 @@ export function orderedJson(value: unknown, longest = Infinity): string {
 }
 
 /**
- * JSON as `JSON.stringify(value, null, 2)` writes it, up to so many characters: indenting makes forty times the size of a value made for it,
- * and only what a person can read is shown. `isWhole` where nothing was left out.
+ * The same up to so many characters: indenting makes forty times the size of a value made for it, and only what a person can read is shown.
+ * `isWhole` where nothing was left out.
  */
 export function shownJson(value: unknown, limit: number): { readonly text: string; readonly isWhole: boolean } {
   let text = '';
@@ -45,7 +45,7 @@ export function shownJson(value: unknown, limit: number): { readonly text: strin
     else if (typeof here !== 'object' || here === null) text += JSON.stringify(here) ?? 'null';
     else if (Array.isArray(here)) list('[', ']', margin, here.length, (at) => ['', here[at]]);
     else {
-      const keys = Object.keys(here);
+      const keys = Object.keys(here).sort();
       list('{', '}', margin, keys.length, (at) => {
         const key = keys[at] ?? '';
         return [`${JSON.stringify(key.slice(0, limit + 1))}: `, (here as Record<string, unknown>)[key]];

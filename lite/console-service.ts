@@ -90,7 +90,17 @@ export async function openLiteConsole({
       command: 'gate lite link',
       where: "lite's ledger",
     }),
-    without: ['cases', 'command-line', 'decision-links', 'exports', 'judging-again', 'passkeys', 'settings', 'tenants'],
+    without: [
+      'cases',
+      'chat-clicks',
+      'command-line',
+      'decision-links',
+      'exports',
+      'judging-again',
+      'passkeys',
+      'settings',
+      'tenants',
+    ],
     about: {
       version: '',
       node: process.version,

@@ -81,10 +81,23 @@ const commandLine: Migration = {
   },
 };
 
+/**
+ * 0006: when a person first looked at what a command line asks for, so that it is not forgotten for others of its address
+ * (docs/architecture/console.md#the-command-line). Adds a column; reads no row.
+ */
+const seenGrants: Migration = {
+  async up(db) {
+    const { integer } = dialectOf(db);
+    if (!(await hasColumn(db, 'console_device_grants', 'seen_ms')))
+      await sql`alter table console_device_grants add column seen_ms ${integer}`.execute(db);
+  },
+};
+
 export const consoleMigrations: Record<string, Migration> = {
   '0001_sessions': sessions,
   '0002_ends': ends,
   '0003_saml': saml,
   '0004_searches': searches,
   '0005_command_line': commandLine,
+  '0006_seen_grants': seenGrants,
 };

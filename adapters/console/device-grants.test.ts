@@ -231,6 +231,23 @@ describe.each(STORES)('device grants on %s', (kind) => {
       expect(await kept()).toHaveLength(1_001);
     });
 
+    it('forget of an address that has 500 its own oldest, but none that a person looked at, and none of others', async () => {
+      const seen = await sessions.grants.begin('127.0.0.1');
+      await sessions.grants.asking(seen?.userCode ?? '');
+      await place.sql(
+        `insert into console_device_grants (id, user_code, state, asked_ms, until_ms, asked_from, interval_secs, mac)
+         with recursive n(i) as (select 1 union all select i + 1 from n where i < 600)
+         select 'id' || i, 'code' || i, 'asked', ${now} + i, ?,
+                case when i <= 101 then '198.51.100.7' else '127.0.0.' || (i % 100) end, 5, '' from n`,
+        [now + GRANT_LIFE_MS],
+      );
+      await sessions.grants.begin('127.0.0.9');
+      const left = await kept();
+      expect(left).toHaveLength(601);
+      expect(['id1', 'id101', 'id102', 'id103'].map((id) => left.includes(id))).toEqual([true, true, false, true]);
+      expect(await sessions.grants.answer(seen?.userCode ?? '', 'refused')).toBe(true);
+    });
+
     it('forget all that have been over for as long again', async () => {
       await waiting(now);
       now += GRANT_LIFE_MS;

@@ -22,9 +22,15 @@ export type Collected =
 
 /** Device authorizations (RFC 8628) as the console keeps them. */
 export interface DeviceGrants {
-  /** Begins one. Where as many are open as may be, the oldest that nobody answered yet is forgotten of the address that has most. `null` where no code is free. */
+  /**
+   * Begins one. Where its address has as many open as it may, its oldest is forgotten that no person looked at, and where all have, that of the
+   * address that has most. `null` where no code is free.
+   */
   begin(from: string): Promise<{ readonly deviceCode: string; readonly userCode: string } | null>;
-  /** Who waits under a code that a person typed, in any case and with any separators; `null` for a code that nobody waits under. */
+  /**
+   * Who waits under a code that a person typed, in any case and with any separators; `null` for a code that nobody waits under. What was
+   * looked at so is not forgotten for others.
+   */
   asking(userCode: string): Promise<AskingDevice | null>;
   /** Lets the device act for the person of the session, or refuses it. `false` where nobody waits under the code any more. */
   answer(userCode: string, by: { readonly session: string } | 'refused'): Promise<boolean>;
@@ -42,6 +48,8 @@ export interface GrantTable {
     asked_from: string;
     interval_secs: number | string;
     polled_ms: number | string | null;
+    /** When a person looked at it first. */
+    seen_ms: number | string | null;
     session_id: string | null;
     token_id: string | null;
     mac: string;
@@ -74,6 +82,8 @@ export const POLL_SECS = 5;
 const EARLY_MS = 1_000;
 /** Whoever asks needs no credential, so what they leave in the store is bounded: so many that wait for a person, and as many that are over. */
 const MOST_OPEN = 1_000;
+/** So many of one address: at the fastest that it may begin them, a person has most of a minute to look at one. */
+const MOST_OF_ADDRESS = 500;
 const DEVICE_CODE = /^[A-Za-z0-9_-]{43}$/;
 /** Without vowels, so that no code is a word, and without digits, which are mistaken for letters (RFC 8628, section 6.1). */
 const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
@@ -98,7 +108,7 @@ export function userCodeTyped(text: string): string | null {
  */
 export function deviceGrants(options: DeviceGrantsOptions): DeviceGrants {
   const { db, derived, asked, clock, tokenOf, sessionOf, give, end } = options;
-  const macOf = (row: Omit<Row, 'mac' | 'interval_secs' | 'polled_ms'>): string => {
+  const macOf = (row: Omit<Row, 'mac' | 'interval_secs' | 'polled_ms' | 'seen_ms'>): string => {
     const { id, user_code, state, asked_from, session_id, token_id } = row;
     const times = [Number(row.asked_ms), Number(row.until_ms)];
     return derived(
@@ -137,17 +147,16 @@ export function deviceGrants(options: DeviceGrantsOptions): DeviceGrants {
     return { ...row, code: userCodeShown(code) };
   };
 
-  const makeRoom = async (now: number): Promise<void> => {
+  const makeRoom = async (now: number, from: string): Promise<void> => {
     const open = await asked(() =>
       db
         .selectFrom('console_device_grants')
-        .select(['id', 'asked_from'])
+        .select(['id', 'asked_from', 'seen_ms'])
         .where('state', '=', 'asked')
         .where('until_ms', '>', now)
         .orderBy('asked_ms')
         .execute(),
     );
-    if (open.length < MOST_OPEN) return;
     const byAddress = new Map<string, typeof open>();
     for (const grant of open) {
       const address = countedAddress(grant.asked_from);
@@ -155,8 +164,13 @@ export function deviceGrants(options: DeviceGrantsOptions): DeviceGrants {
       those.push(grant);
       byAddress.set(address, those);
     }
-    const [most] = [...byAddress.values()].toSorted((one, other) => other.length - one.length);
-    const over = (most ?? []).slice(0, open.length - MOST_OPEN + 1).map(({ id }) => id);
+    const own = byAddress.get(countedAddress(from)) ?? [];
+    const [most = []] = [...byAddress.values()].toSorted((one, other) => other.length - one.length);
+    const [of, tooMany] =
+      own.length >= MOST_OF_ADDRESS ? [own, own.length - MOST_OF_ADDRESS] : [most, open.length - MOST_OPEN];
+    if (tooMany < 0) return;
+    const unseenFirst = of.toSorted((one, other) => Number(one.seen_ms !== null) - Number(other.seen_ms !== null));
+    const over = unseenFirst.slice(0, tooMany + 1).map(({ id }) => id);
     await asked(() =>
       db
         .deleteFrom('console_device_grants')
@@ -177,7 +191,7 @@ export function deviceGrants(options: DeviceGrantsOptions): DeviceGrants {
           .where('until_ms', '<=', now - GRANT_LIFE_MS)
           .execute(),
       );
-      await makeRoom(now);
+      await makeRoom(now, askedFrom);
       const deviceCode = randomBytes(32).toString('base64url');
       for (let draw = 0; draw < DRAWS; draw += 1) {
         const code = Array.from({ length: CODE_LETTERS }, () => LETTERS[randomInt(LETTERS.length)]).join('');
@@ -194,7 +208,7 @@ export function deviceGrants(options: DeviceGrantsOptions): DeviceGrants {
         const { numInsertedOrUpdatedRows } = await asked(() =>
           db
             .insertInto('console_device_grants')
-            .values({ ...row, interval_secs: POLL_SECS, polled_ms: null, mac: macOf(row) })
+            .values({ ...row, interval_secs: POLL_SECS, polled_ms: null, seen_ms: null, mac: macOf(row) })
             .onConflict((conflict) => conflict.doNothing())
             .executeTakeFirst(),
         );
@@ -205,6 +219,10 @@ export function deviceGrants(options: DeviceGrantsOptions): DeviceGrants {
     async asking(typed) {
       const row = await waiting(typed);
       if (row === null) return null;
+      if (row.seen_ms === null)
+        await asked(() =>
+          db.updateTable('console_device_grants').set({ seen_ms: clock() }).where('id', '=', row.id).execute(),
+        );
       const { code, asked_from: askedFrom } = row;
       return { code, askedMs: Number(row.asked_ms), untilMs: Number(row.until_ms), askedFrom };
     },

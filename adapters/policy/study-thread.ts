@@ -8,7 +8,7 @@ import { type Explanation, explained } from '../../domain/policy/explain/explain
 import type { RuleText } from '../../domain/policy/explain/hints.js';
 import { judgedAgain, type RecordedCall } from '../../domain/policy/judged-again.js';
 import { judgedInLab, type LabJudgement } from '../../domain/policy/lab.js';
-import { createPolicySet, type PolicyMaterial } from '../../domain/policy/policy-set.js';
+import { createPolicySet, type PolicyMaterial, type TimedJudgement } from '../../domain/policy/policy-set.js';
 import type { Comparison } from '../../domain/replay/comparisons.js';
 import { unlimited } from '../../domain/in-place.js';
 import { answerInThread } from '../threads/threads.js';
@@ -51,18 +51,23 @@ const INSTANCES_KEPT = 4;
 async function start(material: PolicyMaterial): Promise<void> {
   const floor = createPolicySet({ ...material, ...(await readersOf(material.data)) });
   const instances = new LRUCache<string, AddedRules>({ max: INSTANCES_KEPT });
-  const judgeOf = (added: AddedMaterial | null) => {
+  const rulesOf = (added: AddedMaterial | null): AddedRules | null => {
     const rules = added && (instances.get(added.bundle.hash_sha256) ?? createAddedRules(added));
     if (rules) instances.set(rules.bundle.hash_sha256, rules);
-    return (input: PolicyInput) => floor.judge(input, unlimited, rules).decision;
+    return rules;
   };
+  const now = (): number => performance.now();
   answerInThread(async (question: StudyQuestion): Promise<StudyAnswer> => {
     const { study } = question;
     if (study === 'lab') {
-      const judges = { before: judgeOf(question.before), after: judgeOf(question.after) };
-      return judgedInLab(question.calls, judges, () => performance.now());
+      const sets = [rulesOf(question.before), rulesOf(question.after)];
+      return judgedInLab(question.calls, (input) => {
+        const [before, after] = floor.judgeEach(input, sets, { now });
+        return [before as TimedJudgement, after as TimedJudgement];
+      });
     }
-    const judge = judgeOf(question.added);
+    const rules = rulesOf(question.added);
+    const judge = (input: PolicyInput) => floor.judge(input, unlimited, rules).decision;
     if (study === 'again') return judgedAgain(question.recorded, judge);
     const until = performance.now() + WHY_MS;
     return explained(question.call, judge, question.texts, { goOn: () => performance.now() < until });

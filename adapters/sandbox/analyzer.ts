@@ -1,5 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { createNameReader } from '../../domain/money/money-names.js';
+import { createMoneyReader } from '../../domain/money/read-money.js';
 import { policyData } from '../../domain/policy/policy-data.js';
 import { type Analyzer, createAnalyzer } from '../../domain/sandbox/analyze.js';
 import { readersOf } from '../policy/argument-readers.js';
@@ -13,5 +15,14 @@ import { loadSqlParser } from '../sql/parser.js';
 export async function loadAnalyzer(): Promise<Analyzer> {
   const text = await readFile(join(shippedPolicyDirectory(), POLICY_LAYOUT.data), 'utf8');
   const data = policyData.parse(JSON.parse(text));
-  return createAnalyzer({ ...(await readersOf(data)), parseSql: await loadSqlParser(), data: data.gate });
+  const { readSql, readShell } = await readersOf(data);
+  const readName = createNameReader(data.gate.money_arguments);
+  return createAnalyzer({
+    readSql,
+    readShell,
+    readName,
+    moneyIn: createMoneyReader(readName),
+    parseSql: await loadSqlParser(),
+    data: data.gate,
+  });
 }

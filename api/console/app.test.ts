@@ -167,13 +167,22 @@ describe('signing in', () => {
     ]);
   });
 
-  it('a part of another site’s page is no attempt, and closes nothing', async () => {
-    for (let at = 0; at < 12; at += 1)
-      expect(
-        (await fixture.stranger().get('/login?link=x', { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'image' }))
-          .status,
-      ).toBe(403);
+  it.each([
+    ['cross-site', 'image'],
+    ['same-site', 'image'],
+    ['same-site', 'iframe'],
+    ['same-site', 'empty'],
+    ['same-site', undefined],
+  ])('a part of a page that is not the console’s is no attempt, and signs nobody in: %s %s', async (site, dest) => {
+    const part = { 'sec-fetch-site': site, ...(dest !== undefined && { 'sec-fetch-dest': dest }) };
+    for (let at = 0; at < 12; at += 1) expect((await fixture.stranger().get('/login?link=x', part)).status).toBe(403);
     expect((await fixture.stranger().get('/login?link=x')).status).toBe(401);
+    const path = await linkOf();
+    const refused = await fixture.stranger().get(path, part);
+    expect([refused.status, refused.headers['set-cookie']]).toEqual([403, undefined]);
+    // Opened as a page it signs in, from wherever it was sent.
+    const opened = { 'sec-fetch-site': 'cross-site', 'sec-fetch-dest': 'document' };
+    expect((await fixture.stranger().get(path, opened)).status).toBe(303);
   });
 
   it('opens the page that somebody wanted, and none of another host', async () => {
@@ -356,7 +365,8 @@ describe('the form /logout', () => {
   const stands = async () => (await browser.get('/auth/me')).status === 200;
 
   it('ends the session, so that the refusals below refuse something', async () => {
-    expect(await browser.post('/logout')).toMatchObject({ status: 303, headers: { location: '/login' } });
+    const headers = { location: '/login', 'clear-site-data': '"cache"' };
+    expect(await browser.post('/logout')).toMatchObject({ status: 303, headers });
     expect(await stands()).toBe(false);
   });
 

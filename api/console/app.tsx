@@ -17,6 +17,7 @@ import { createService, type Service } from '../plugins/service.js';
 import type { Assets } from './assets.js';
 import { ANYBODYS_BODY, largeOf } from './body-limits.js';
 import { answerCases } from './case-files.js';
+import { relayChatClicks } from './chat-clicks.js';
 import { chainHealth } from './chain-health.js';
 import { deviceFlow } from './command-line/device-flow.js';
 import { relayCommandLine } from './command-line/relay.js';
@@ -34,7 +35,7 @@ import { relayPasskeys } from './passkeys.js';
 import { peopleOf, whoIs } from './people.js';
 import { regulatoryBundles } from './regulatory.js';
 import { relayReviewEvents } from './review-events.js';
-import { type NeighboursOver, servicesFor } from './services-over-http.js';
+import { ASK_LIMITS, type NeighboursOver, servicesFor } from './services-over-http.js';
 import { signInAgain } from './sign-in-again.js';
 import type { SignInMode } from './sign-in/mode.js';
 
@@ -172,10 +173,13 @@ export function createConsoleService(options: ConsoleOptions): Service {
       await sessions.end(entered.session.id);
     }
     const to = entered === null ? '/login' : (signIn.leave?.address() ?? '/login');
+    // What the browser keeps of this console, to go back to.
+    void reply.header('Clear-Site-Data', '"cache"');
     return people.forget(reply).redirect(to, 303);
   });
 
   if (has('passkeys')) relayPasskeys(app, { entered: enteredOf, assertOwn: own.assertForm, assertRole, hil, large });
+  if (has('chat-clicks')) relayChatClicks(app, { hil, timeoutMs: limits?.decideMs ?? ASK_LIMITS.decideMs, clock });
   relayReviewEvents(app, { entered: enteredOf, stands: standsFor, hil, limits });
   answerLedger(app, {
     entered: enteredOf,

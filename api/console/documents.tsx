@@ -49,6 +49,7 @@ export function documents({
         standing={standing}
       />,
     );
+    if (shown.keptForBack) void reply.header('Cache-Control', 'private, no-cache');
     return reply
       .code(shown.status ?? status)
       .type('text/html; charset=utf-8')

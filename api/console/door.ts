@@ -74,8 +74,10 @@ export function doorOf(options: DoorOptions): HouseDoor {
   };
 
   const assertOwnAttempt = ({ headers: { 'sec-fetch-site': site, 'sec-fetch-dest': dest } }: FastifyRequest): void => {
-    // An image on any page could fail in the name of everybody at its reader's address. A browser says what it asks for.
-    if (site === 'cross-site' && dest !== 'document') throw new GateError('csrf_failed');
+    // An image on any page, also of another port of this host, could fail in the name of everybody at its reader's address, or sign its
+    // reader in as somebody else. A browser says what it asks for; of another site it may open a page.
+    const isOwn = site === undefined || site === 'same-origin';
+    if (!isOwn && dest !== 'document') throw new GateError('csrf_failed');
   };
 
   return {

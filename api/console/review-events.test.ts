@@ -43,6 +43,21 @@ function follow(cookie: string) {
   return { status, leave: () => request.destroy() };
 }
 
+/** A page that follows, once its stream said something. */
+const reading = (cookie: string) =>
+  new Promise<{ said: () => string; ended: Promise<void>; leave: () => void }>((resolve, reject) => {
+    const headers = { host: CONSOLE_HOST, accept: 'text/event-stream', cookie: `gate_console_session=${cookie}` };
+    const request = get({ host: '127.0.0.1', port, path: '/stream/hil', headers, agent: false }, (answer) => {
+      let said = '';
+      const ended = new Promise<void>((done) => answer.on('close', done));
+      answer.on('error', () => undefined);
+      answer.on('data', (part: Buffer) => {
+        said += part.toString();
+        resolve({ said: () => said, ended, leave: () => request.destroy() });
+      });
+    }).on('error', reject);
+  });
+
 describe('a page that is closed before the review service answered its stream', () => {
   it('is no failure: nothing is logged or counted, what was asked is ended, and its place is free', async () => {
     const { cookie } = await fixture.browser();
@@ -91,6 +106,22 @@ describe('pages that follow whose network is lost', () => {
     expect(streams.map(({ aborted }) => aborted)).toEqual([true, true, ...Array<boolean>(8).fill(false)]);
     for (const page of pages) page.leave();
     await eventually('every stream ends', () => streams.every(({ aborted }) => aborted));
+  });
+
+  it('leave them also to those of other sessions of their person, and are told to come again later', async () => {
+    fixture.streamed = (signal) => Promise.resolve({ status: 200, body: events(() => 'retry: 3000\n\n', signal) });
+    const readers: Awaited<ReturnType<typeof reading>>[] = [];
+    for (let session = 0; session < 3; session += 1) {
+      const { cookie } = await fixture.browser();
+      for (let page = 0; page < 5; page += 1) readers.push(await reading(cookie));
+    }
+    const other = await reading((await fixture.browser({ subject: 'operator:glx', tenant: 'globex' })).cookie);
+    await Promise.all(readers.slice(0, 3).map(({ ended }) => ended));
+    expect([...readers, other].map(({ said }) => said())).toEqual([
+      ...Array<string>(3).fill('retry: 3000\n\nretry: 30000\n\n'),
+      ...Array<string>(13).fill('retry: 3000\n\n'),
+    ]);
+    for (const { leave } of [...readers, other]) leave();
   });
 
   it('end when nothing of what they have to say is taken for a while', async () => {

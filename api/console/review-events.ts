@@ -6,6 +6,7 @@ import type { ServiceApp } from '../plugins/app.js';
 import type { Over } from '../plugins/declaration.js';
 import { tenantHeader } from './tenant-scope.js';
 import type { Entered } from './entered.js';
+import { whoIs } from './people.js';
 import { ASK_LIMITS, type AskLimits } from './services-over-http.js';
 
 /** Who asks, by whatever session names him. */
@@ -27,8 +28,12 @@ export interface RelayOptions {
 
 /** Why a stream is cut that nobody seems to read. */
 const UNREAD = new Error('nobody reads it');
-/** Open streams of one kind of one session: a few pages. */
-const PLACES = 8;
+/** Why a stream ends whose place a newer one has. */
+const DISPLACED = new Error('a newer stream has its place');
+/** Open streams of one kind: of one session a few pages, and of a person fewer than the service that tells them gives him. */
+const PLACES = { session: 8, person: 12 } as const;
+/** When a page whose place another one took may come again. If it came at once, pages in excess would take places from each other all the time. */
+const DISPLACED_AGAIN_MS = 30_000;
 /** How often an open stream looks whether its session still stands, and whether anybody reads it. */
 const SESSION_EVERY_MS = 2_000;
 
@@ -54,15 +59,16 @@ export const relayReviewEvents = (
 
 /**
  * Another service's server-sent events for the person, with resume by `Last-Event-ID`. A session that ends, or a role that is taken away,
- * ends the stream; so does a reader who takes nothing. A network that is lost closes nothing here for minutes: so a new stream takes the place
- * of the session's oldest one, rather than to be refused.
+ * ends the stream; so does a reader who takes nothing, once the connection holds no more for him. A network that is lost, or a browser that
+ * stands still, closes nothing here for minutes: so a new stream takes the place of the oldest one of the session or the person, rather
+ * than to be refused. A page that still reads is told to come again later.
  */
 export function relay(
   app: ServiceApp,
   path: string,
   { entered, stands, over, proves, name, from, limits = ASK_LIMITS }: RelayOptions,
 ): void {
-  /** The streams of each session, the oldest first. */
+  /** The streams of each session and each person, the oldest first. */
   const open = new Map<string, Set<AbortController>>();
   app.addHook('preClose', (done) => {
     for (const stream of [...open.values()].flatMap((streams) => [...streams])) stream.abort();
@@ -71,13 +77,17 @@ export function relay(
   app.get(path, async (request, reply) => {
     const who = await entered(request);
     if (who === null) throw new GateError('unauthenticated', 'You are not signed in any more: load the page.');
-    const { id } = who.session;
-    const streams = open.get(id) ?? new Set();
-    open.set(id, streams);
     const ended = new AbortController();
-    streams.add(ended);
-    const [oldest] = streams;
-    if (streams.size > PLACES) oldest?.abort(UNREAD);
+    const shares = [
+      [`session ${who.session.id}`, PLACES.session],
+      [`person ${whoIs(who.person)}`, PLACES.person],
+    ] as const;
+    for (const [whose, most] of shares) {
+      const streams = open.get(whose) ?? new Set();
+      open.set(whose, streams.add(ended));
+      const [oldest] = streams;
+      if (streams.size > most) oldest?.abort(DISPLACED);
+    }
     let readAtMs = performance.now();
     let isLooking = false;
     const watch = setInterval(() => {
@@ -98,11 +108,15 @@ export function relay(
         .catch(() => undefined);
     }, SESSION_EVERY_MS);
     ended.signal.addEventListener('abort', () => {
-      streams.delete(ended);
-      if (streams.size === 0) open.delete(id);
+      for (const [whose] of shares) {
+        const streams = open.get(whose);
+        streams?.delete(ended);
+        if (streams?.size === 0) open.delete(whose);
+      }
       clearInterval(watch);
+      const isLeft = ended.signal.reason === UNREAD || ended.signal.reason === DISPLACED;
       // What is left at any other end is still sent.
-      if (ended.signal.reason === UNREAD && reply.raw.writableLength > 0) reply.raw.destroy();
+      if (isLeft && reply.raw.writableLength > 0) reply.raw.destroy();
     });
     reply.raw.on('close', () => ended.abort());
     const since = request.headers['last-event-id'];
@@ -138,6 +152,8 @@ export function relay(
   });
 }
 
+const LINE_END = 10;
+
 /** An end of the other side, or its silence, is an end of this one; the browser comes back with the number it has. */
 async function* untilEnded(
   body: AsyncIterable<Uint8Array>,
@@ -145,14 +161,17 @@ async function* untilEnded(
   quietMs: number,
 ): AsyncGenerator<Uint8Array> {
   const parts = body[Symbol.asyncIterator]();
+  let isBetweenEvents = false;
   try {
     for (;;) {
       const part = await within(quietMs, parts.next(), () => new Error('nothing came'));
       if (part.done) return;
+      isBetweenEvents = part.value.at(-1) === LINE_END && part.value.at(-2) === LINE_END;
       yield part.value;
     }
   } catch {
-    // The session ended, or the other service.
+    // The session ended, or the other service, or another page has the place.
+    if (ended.signal.reason === DISPLACED && isBetweenEvents) yield Buffer.from(`retry: ${DISPLACED_AGAIN_MS}\n\n`);
   } finally {
     ended.abort();
   }

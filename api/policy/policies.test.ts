@@ -986,4 +986,41 @@ describe('a lab over recorded traffic', () => {
     const none = await replica({ file: join(folder, 'lab3.db') });
     expect((await lab(none, {})).error).toBe('store_unavailable');
   }, 60_000);
+
+  it('runs two at a time, and a reader that leaves makes room', async () => {
+    let release: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const traffic = source([row(1, 1)]);
+    const gate = await replica(
+      { file: join(folder, 'lab4.db') },
+      {},
+      {
+        replayPage: async (query) => {
+          if (query.tool === 'held') await held;
+          return traffic.replayPage(query);
+        },
+      },
+    );
+    const url = await gate.service.app.listen({ port: 0, host: '127.0.0.1' });
+    const leaving = [new AbortController(), new AbortController()];
+    const ask = (body: object, signal?: AbortSignal) =>
+      fetch(`${url}/policies/lab`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify({ since: '2026-11-01T00:00:00Z', files: [], ...body }),
+        ...(signal && { signal }),
+      });
+    const two = leaving.map(({ signal }) => ask({ tool_type: 'held' }, signal).catch(() => null));
+    const refused = await eventually('both to run', async () => {
+      const answer = await ask({});
+      const text = await answer.text();
+      return answer.status === 503 ? text : null;
+    });
+    expect(JSON.parse(refused)).toMatchObject({ error: 'policy_lab_busy' });
+    leaving[0]?.abort();
+    await eventually('room', async () => (await ask({})).status === 200);
+    release();
+    leaving[1]?.abort();
+    await Promise.all(two);
+  }, 60_000);
 });

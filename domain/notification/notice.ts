@@ -1,7 +1,7 @@
 import { toolOf } from '../../contracts/call-methods.js';
 import type { Notice, NotificationStatus } from '../../contracts/notification.js';
 import type { PendingRequest } from '../../contracts/review.js';
-import { deadlineOf, isSettled } from '../review/transitions.js';
+import { deadlineOf, isSettled, statusTold } from '../review/transitions.js';
 
 const ESCALATED = ':escalated';
 
@@ -79,20 +79,23 @@ export function goneNotice(
 }
 
 /** What a message says first, in Gate's words alone. */
-export function titleOf({ phase, status, notification_id, approvals, required_approvers, test }: Notice): string {
+export function titleOf(notice: Notice): string {
+  const { phase, notification_id, approvals, required_approvers, test } = notice;
   if (test)
     return phase === 'resolve' ? 'TEST is over: no call waited' : 'TEST: no call waits, and there is nothing to decide';
-  if (phase !== 'update') return TITLES[status];
+  if (phase !== 'update')
+    return TITLES[notice.status === 'withdrawn' ? 'withdrawn' : statusTold({ ...notice, status: notice.status })];
   return notification_id.endsWith(ESCALATED)
     ? 'A call still waits, and its time runs out'
     : `A call still waits: ${approvals} of ${required_approvers} people have approved`;
 }
 
-const TITLES: Readonly<Record<NotificationStatus, string>> = {
+const TITLES: Readonly<Record<NotificationStatus | 'aborted', string>> = {
   pending: 'A call waits for a decision',
   approved: 'A call was approved',
   denied: 'A call was denied',
   expired: 'A call expired: nobody decided in time, and nothing ran',
+  aborted: 'A call was aborted: Gate closed it while it waited, and nothing ran',
   withdrawn: 'A call was withdrawn: nothing waits any more, and nothing ran',
   tampered: 'A review is not what Gate wrote: nobody can decide it',
 };

@@ -5,6 +5,7 @@ import type { PolicyDecision, PolicyInput } from '../../contracts/policy.js';
 import type { ReplayRow } from '../../contracts/replay-rows.js';
 import type { z } from 'zod';
 import { decidedAgain, type RecordedCall } from './judged-again.js';
+import type { TimedJudgement } from './policy-set.js';
 
 export type Diff = z.infer<typeof batchDiff>;
 type Said = LabResult['rows'][number]['before'];
@@ -31,32 +32,38 @@ const saidOf = ({
   review_reasons: [...review_reasons],
 });
 
-type Judge = (input: PolicyInput) => PolicyDecision;
+/** Judges an input by the rules of now and by a candidate, and says how long each takes by itself, in milliseconds. */
+export type JudgeBoth = (input: PolicyInput) => readonly [TimedJudgement, TimedJudgement];
 
-/** Both in turns first, so that neither has the other's warm caches all the time. `now` is in milliseconds. */
+/** Of a batch, each of its calls is judged by both with what the ones before it leave: the rules that ship alone say what that is. */
 export async function judgedInLab(
   calls: readonly RecordedCall[],
-  { before, after }: { readonly before: Judge; readonly after: Judge },
-  now: () => number,
+  judgeBoth: JudgeBoth,
 ): Promise<readonly LabJudgement[]> {
-  const timed = async (call: RecordedCall, judge: Judge) => {
-    const began = now();
-    const said = saidOf(await decidedAgain(call, judge));
-    return { said, us: Math.round((now() - began) * 1_000) };
-  };
   const judged: LabJudgement[] = [];
-  for (const [at, call] of calls.entries()) {
+  for (const call of calls) {
+    const found: (readonly [TimedJudgement, TimedJudgement])[] = [];
+    const first = (input: PolicyInput): PolicyDecision => {
+      const both = judgeBoth(input);
+      found.push(both);
+      return both[0].judgement.decision;
+    };
     try {
-      const [first, second] = at % 2 === 0 ? [before, after] : [after, before];
-      const [one, other] = [await timed(call, first), await timed(call, second)];
-      const [was, is] = at % 2 === 0 ? [one, other] : [other, one];
-      judged.push({ before: was.said, after: is.said, beforeUs: was.us, afterUs: is.us });
+      const before = await decidedAgain(call, first);
+      // One call was judged once by both; a batch is folded by each for itself.
+      const after = found.length === 1 ? found[0]?.[1].judgement.decision : await decidedAgain(call, second);
+      const us = (which: 0 | 1): number => Math.round(found.reduce((sum, both) => sum + both[which].ms, 0) * 1_000);
+      judged.push({ before: saidOf(before), after: saidOf(after as PolicyDecision), beforeUs: us(0), afterUs: us(1) });
     } catch {
       // An input of an older Gate, or a batch whose request is gone.
       judged.push(null);
     }
   }
   return judged;
+
+  function second(input: PolicyInput): PolicyDecision {
+    return judgeBoth(input)[1].judgement.decision;
+  }
 }
 
 /** Of each kind of change, so that one kind does not crowd out the others. */

@@ -61,6 +61,7 @@ const ruled = (input: PolicyInput): unknown => {
       ...input,
       sql: readers.readSql(input.arguments),
       shell: readers.readShell(input.arguments),
+      money: readers.readMoney(input.arguments, input.tool_type),
       acts: readActs(input.arguments, input.tool_type),
     },
     ENTRYPOINT,
@@ -195,13 +196,14 @@ describe('the cases', () => {
   it('bring about every reason that a rule can give: there is no rule that nobody has seen speak', () => {
     expect(writtenReasons.length).toBeGreaterThan(25);
     const silent = writtenReasons.filter(({ reason }) => ![...said].some((text) => text.startsWith(reason)));
-    // These apply only when Gate itself is broken: the engine checks input and data before it asks the rules, and reads SQL and shell
-    // commands itself.
+    // These apply only when Gate itself is broken: the engine checks input and data before it asks the rules, and reads SQL, shell
+    // commands and money itself.
     expect(silent.map(({ name, reason }) => `${name}: ${reason}`)).toEqual([
       'governance.rego: Violation: the policy input is incomplete: tool_type, agent_history and intent_score are required.',
       'governance.rego: Violation: the policy data is incomplete; check data.json.',
       'shell.rego: Review: the arguments were not read for shell commands.',
       'sql.rego: Review: the arguments were not read for SQL.',
+      'tool_class.rego: Review: the arguments were not read for money.',
     ]);
   });
 

@@ -9,6 +9,7 @@ const word = z.string().regex(/^[a-z]+$/, 'is one lower-case word');
 const words = z.array(word);
 /** Argument names are matched case-insensitively. */
 const argumentNames = z.array(z.string().regex(/^[^A-Z]+$/, 'is written in lower case'));
+const moneyNames = z.array(z.string().regex(/^[^\P{L}A-Z]+$/u, 'is one word in lower case'));
 const fraction = z.number().min(0).max(1);
 const hour = z.number().int().min(0).max(24);
 const weekday = z.enum(['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday']);
@@ -94,11 +95,21 @@ export const policyData = z.strictObject({
       glued_words: words,
       purposes: entries,
       rights: entries,
-      amount_arguments: words,
-      amount_argument_parts: words,
-      currency_arguments: words,
-      destination_arguments: words,
-      destination_argument_parts: words,
+    }),
+    /** Names of arguments that say how much, in what and to whom. They are compared without case, separators, accents and digits. */
+    money_arguments: z.strictObject({
+      amounts: moneyNames,
+      amount_parts: moneyNames,
+      amount_words: moneyNames,
+      prices: moneyNames,
+      counts: moneyNames,
+      currencies: moneyNames,
+      payees: moneyNames,
+      payee_parts: moneyNames,
+      payee_words: moneyNames,
+      directions: moneyNames,
+      direction_parts: moneyNames,
+      parties: moneyNames,
     }),
     /** Data of an earlier Gate says nothing of answers: whatever is found in one is then a deny. `tool_actions` is by the tool's name. */
     responses: z

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type PolicyInput, policyDecision } from '../../contracts/policy.js';
 import { GateError } from '../errors.js';
+import type { AddedRules } from './added-rules.js';
 import { createSqlReader } from '../sql/read-sql.js';
 import { createLocalEvaluator } from '../../adapters/policy/local-evaluator.js';
 import { policyData } from './policy-data.js';
@@ -222,6 +223,48 @@ describe('an error while the rules run is a deny', () => {
     const parts = await shippedParts(1_024);
     const broken = createPolicySet({ ...parts, data: {} as typeof parts.data });
     expect(broken.evaluate(ordinary).reasons).toContain('Violation: the policy data is incomplete; check data.json.');
+  });
+});
+
+describe('several sets of added rules, beside the rules that ship', () => {
+  const added = (judge: AddedRules['judge'], hash: string): AddedRules => ({
+    bundle: { ...policies.bundle, hash_sha256: hash },
+    material: null as never,
+    slow: false,
+    watched: () => ({}),
+    judge,
+  });
+  it('are each what they are alone, and one that fails denies for itself', () => {
+    const asks = added(() => ({ deny: [], review: ['Review: looked at.'] }), 'sha256:asks');
+    const fails = added(() => {
+      throw new Error('trap');
+    }, 'sha256:fails');
+    const sets = [null, asks, fails, asks];
+    for (const tool_type of ['list_files', 'delete_file', 'customer_db_read']) {
+      const input = { ...ordinary, tool_type };
+      expect(policies.judgeEach(input, sets).map(({ judgement }) => judgement)).toEqual(
+        sets.map((set) => policies.judge(input, undefined, set)),
+      );
+    }
+    const tiers = policies.judgeEach(ordinary, sets).map(({ judgement: { tier, failed } }) => [tier, failed]);
+    expect(tiers).toEqual([
+      ['green', false],
+      ['yellow', false],
+      ['red', true],
+      ['yellow', false],
+    ]);
+  });
+
+  it('cost what the rules that ship cost and what their own do, each by itself', () => {
+    let ms = 0;
+    const slow = (by: number) =>
+      added(() => {
+        ms += by;
+        return { deny: [], review: [] };
+      }, `sha256:${by}`);
+    const found = policies.judgeEach(ordinary, [null, slow(5), slow(7)], { now: () => (ms += 1) });
+    // One step between two looks at the clock: one for what ships, one for each set.
+    expect(found.map((one) => one.ms)).toEqual([2, 7, 9]);
   });
 });
 

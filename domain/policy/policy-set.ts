@@ -14,6 +14,7 @@ import {
 import { knownText } from '../crypto/digest.js';
 import { errorText, GateError } from '../errors.js';
 import { type Checkpoint, TookTooLong, unlimited } from '../in-place.js';
+import type { createMoneyFacts } from '../money/read-money.js';
 import { Allowance } from '../shell/allowance.js';
 import type { ShellReader } from '../shell/read-shell.js';
 import type { SqlReader } from '../sql/read-sql.js';
@@ -22,6 +23,7 @@ import type { AddedRules, AddedRuling } from './added-rules.js';
 import { type CompiledPolicy, instanceOf } from './compiled.js';
 import type { PolicyData } from './policy-data.js';
 import { readActs } from './read-acts.js';
+import { readFields } from './read-fields.js';
 import { bundleHash, EGRESS_ENTRYPOINT, ENTRYPOINT, type PolicyFile, TOOL_ENTRYPOINT } from './policy-files.js';
 
 /** A decision, with what the engine counts about it. */
@@ -33,6 +35,16 @@ export interface Judgement {
   readonly budgetExceeded: boolean;
   /** The rules could not be evaluated; the decision is a deny. */
   readonly failed: boolean;
+}
+
+/** `now`, in milliseconds, for who wants to know how long it took. */
+export interface JudgeOptions {
+  readonly checkpoint?: Checkpoint;
+  readonly now?: () => number;
+}
+export interface TimedJudgement {
+  readonly judgement: Judgement;
+  readonly ms: number;
 }
 
 /** A compiled set of rules with its data, loaded once. */
@@ -55,6 +67,12 @@ export interface PolicySet {
    * `added` rules can only add reasons to deny or to ask.
    */
   judge(input: PolicyInput, checkpoint?: Checkpoint, added?: AddedRules | null): Judgement;
+  /** As `judge`, by each of these sets beside the rules of this one, which speak once; `ms` is what it would have taken by itself. */
+  judgeEach(
+    input: PolicyInput,
+    sets: readonly (AddedRules | null)[],
+    options?: JudgeOptions,
+  ): readonly TimedJudgement[];
   /** The hash of the set. Throws when an ordinary call cannot be judged, or SQL cannot be read. */
   ready(): string;
   readonly origin: PolicyOrigin;
@@ -131,10 +149,11 @@ const oneEgress = z.array(z.object({ result: egressRuling })).length(1);
 /** Limits on the number of cached names and on their total characters, because callers choose them. */
 const NAMES_KEPT = { max: 4_096, maxSize: 1_048_576 };
 
-/** What finds SQL and shell commands in the arguments of a call. */
+/** What finds SQL, shell commands and money in the arguments of a call. */
 export interface ArgumentReaders {
   readonly readSql: SqlReader;
   readonly readShell: ShellReader;
+  readonly readMoney: ReturnType<typeof createMoneyFacts>;
 }
 
 export const faultOf = (error: z.ZodError): string =>
@@ -144,7 +163,12 @@ export const faultOf = (error: z.ZodError): string =>
 declare const WebAssembly: { readonly Module: new (bytes: Uint8Array) => object };
 
 /** Creates a set from its parts. Evaluation is synchronous, so nothing else runs during one. */
-export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial & ArgumentReaders): PolicySet {
+export function createPolicySet({
+  readSql,
+  readShell,
+  readMoney,
+  ...parts
+}: PolicyMaterial & ArgumentReaders): PolicySet {
   const module = new WebAssembly.Module(parts.wasm);
   const instantiate = (): CompiledPolicy => instanceOf(module, parts.data, parts.maxMemoryPages);
   let instance: CompiledPolicy | null = instantiate();
@@ -166,12 +190,7 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
     return result;
   };
   /** The input as the rules get it. The engine sets these fields itself and overwrites a caller's fields of the same names. */
-  const withOwnFacts = (
-    rules: CompiledPolicy,
-    input: PolicyInput,
-    checkpoint: Checkpoint,
-    added: AddedRules | null,
-  ) => {
+  const withOwnFacts = (rules: CompiledPolicy, input: PolicyInput, checkpoint: Checkpoint) => {
     const says: Record<string, NameSays> = Object.create(null) as Record<string, NameSays>;
     says[input.tool_type] = readName(rules, input.tool_type);
     const { recent_sequence, sensitive_steps = [] } = input.agent_history;
@@ -181,63 +200,66 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
       names_say: says,
       sql: readSql(input.arguments, input.request_share, checkpoint),
       shell: readShell(input.arguments, new Allowance(input.arguments, checkpoint)),
+      money: readMoney(input.arguments, input.tool_type, checkpoint),
       // Asked of tools alone that run by their names.
       acts: says[input.tool_type]?.['plainly_reads'] ? readActs(input.arguments, input.tool_type) : [],
-      watched_by: added?.watched(input.tool_type) ?? {},
     };
   };
 
   // There is no time limit, because a running evaluation cannot be interrupted from its own thread. The size of the input and the memory
   // limit bound it instead; the rules have no recursion, and their expressions run in linear time (RE2).
-  const judge = (
+  const judgeEach = (
     input: PolicyInput,
-    checkpoint: Checkpoint = unlimited,
-    added: AddedRules | null = null,
-  ): Judgement => {
-    const judgedBy = added?.bundle ?? bundle;
+    sets: readonly (AddedRules | null)[],
+    { checkpoint = unlimited, now = untimed }: JudgeOptions = {},
+  ): readonly TimedJudgement[] => {
     const checked = checkedInput(input);
     let stage = 'instantiate';
-    try {
-      instance ??= instantiate();
-      stage = 'facts';
-      const prepared = withOwnFacts(instance, checked, checkpoint, added);
-      stage = 'evaluate';
-      const bytes = asBytes(prepared);
-      const results: unknown = instance.evaluate(bytes, ENTRYPOINT);
-      stage = 'result';
-      const [first] = oneRuling.parse(results);
-      const floor = (first as { result: z.infer<typeof ruling> }).result;
-      stage = 'added rules';
-      const { deny, review, ...rest } = added ? withAdded(floor, added.judge(bytes)) : floor;
-      const reasons = sortedTexts(deny);
-      const reviewReasons = sortedTexts(review);
-      const allow = rest.allow && deny.length === 0 && review.length === 0;
-      // A deny whose text is lost must not become a review or an allow.
-      if (!allow && reasons.length === 0 && (deny.length > 0 || reviewReasons.length === 0))
-        throw new Error('a refusal without a reason');
-      return {
-        decision: {
-          allow,
-          reasons,
-          review_reasons: reviewReasons,
-          retention_class: rest.retention_class,
-          approval_tier: rest.approval_tier,
-          policy_bundle: judgedBy,
-          forensic_event: rest.event as JsonObject,
-          ...(prepared.names_say[checked.tool_type]?.['sensitive'] && { sensitive_tools: [checked.tool_type] }),
-        },
-        tier: reasons.length > 0 ? 'red' : allow ? 'green' : 'yellow',
-        unknownTool: rest.unknown_tool,
-        budgetExceeded: rest.budget_exceeded,
-        failed: false,
-      };
-    } catch (error) {
+    const failed = (error: unknown, added: AddedRules | null): Judgement => {
       if (error instanceof TookTooLong) throw error;
       // After a trap the instance's memory cannot be trusted. The next call gets a new instance, which takes about a millisecond.
       instance = null;
-      return failedClosed(`policy evaluation failed: ${stage}: ${failureText(error)}`, input, judgedBy);
+      return failedClosed(`policy evaluation failed: ${stage}: ${failureText(error)}`, input, added?.bundle ?? bundle);
+    };
+    const began = now();
+    let floor: FloorRuling;
+    try {
+      instance ??= instantiate();
+      stage = 'facts';
+      const prepared = withOwnFacts(instance, checked, checkpoint);
+      stage = 'evaluate';
+      const results: unknown = instance.evaluate(asBytes(prepared), ENTRYPOINT);
+      stage = 'result';
+      const [first] = oneRuling.parse(results);
+      const { result } = first as { result: z.infer<typeof ruling> };
+      const sensitive = prepared.names_say[checked.tool_type]?.['sensitive'] ? [checked.tool_type] : [];
+      // Found in the arguments where somebody may ask for it: the rules that ship do not.
+      let found: ReturnType<typeof readFields> | null = null;
+      const inputOf = (added: AddedRules): object =>
+        asBytes({
+          ...prepared,
+          watched_by: added.watched(checked.tool_type),
+          found_in_arguments: (found ??= readFields(checked.arguments, checkpoint)),
+        });
+      floor = { ruling: result, inputOf, sensitive };
+    } catch (error) {
+      return sets.map((added) => ({ judgement: failed(error, added), ms: now() - began }));
     }
+    const floorMs = now() - began;
+    stage = 'added rules';
+    return sets.map((added) => {
+      const begins = now();
+      let judgement: Judgement;
+      try {
+        judgement = judgementOf(floor, added, added?.bundle ?? bundle);
+      } catch (error) {
+        judgement = failed(error, added);
+      }
+      return { judgement, ms: floorMs + now() - begins };
+    });
   };
+  const judge = (input: PolicyInput, checkpoint: Checkpoint = unlimited, added: AddedRules | null = null): Judgement =>
+    (judgeEach(input, [added], { checkpoint })[0] as TimedJudgement).judgement;
   const rulesOnNames = new LRUCache<string, { readonly rule: ToolRule | null }>({
     ...NAMES_KEPT,
     sizeCalculation: (_rule, name) => name.length + 1,
@@ -266,6 +288,7 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
     material: parts,
     ready,
     judge,
+    judgeEach,
     evaluate: (input) => judge(input).decision,
     egress(question) {
       try {
@@ -292,6 +315,47 @@ export function createPolicySet({ readSql, readShell, ...parts }: PolicyMaterial
       rulesOnNames.set(tool, kept);
       return kept.rule;
     },
+  };
+}
+
+/** What the floor says of an input, and the input as it was evaluated. */
+interface FloorRuling {
+  readonly ruling: z.infer<typeof ruling>;
+  /** The input with what these rules ask for besides. */
+  readonly inputOf: (added: AddedRules) => object;
+  /** Its tool, where that is one after which policy watches what leaves. */
+  readonly sensitive: readonly string[];
+}
+
+const untimed = (): number => 0;
+
+function judgementOf(
+  { ruling: floor, inputOf, sensitive }: FloorRuling,
+  added: AddedRules | null,
+  judgedBy: PolicyDecision['policy_bundle'],
+): Judgement {
+  const { deny, review, ...rest } = added ? withAdded(floor, added.judge(inputOf(added))) : floor;
+  const reasons = sortedTexts(deny);
+  const reviewReasons = sortedTexts(review);
+  const allow = rest.allow && deny.length === 0 && review.length === 0;
+  // A deny whose text is lost must not become a review or an allow.
+  if (!allow && reasons.length === 0 && (deny.length > 0 || reviewReasons.length === 0))
+    throw new Error('a refusal without a reason');
+  return {
+    decision: {
+      allow,
+      reasons,
+      review_reasons: reviewReasons,
+      retention_class: rest.retention_class,
+      approval_tier: rest.approval_tier,
+      policy_bundle: judgedBy,
+      forensic_event: rest.event as JsonObject,
+      ...(sensitive.length > 0 && { sensitive_tools: [...sensitive] }),
+    },
+    tier: reasons.length > 0 ? 'red' : allow ? 'green' : 'yellow',
+    unknownTool: rest.unknown_tool,
+    budgetExceeded: rest.budget_exceeded,
+    failed: false,
   };
 }
 

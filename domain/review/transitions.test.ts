@@ -10,6 +10,8 @@ import {
   REVIEW_MOVES,
   SETTLES_AS,
   whyNotDecidable,
+  RECONCILIATION,
+  statusTold,
   TAMPER_CHECK,
   TTL_SWEEP,
 } from './transitions.js';
@@ -17,6 +19,19 @@ import {
 const created_at = '2026-11-02T10:00:00.000Z';
 const deadline = Date.parse('2026-11-02T10:10:00.000Z');
 const review = { created_at, ttl_seconds: 600 };
+
+describe('how a row ended, as it is told', () => {
+  it.each([
+    ['expired', TTL_SWEEP, 'expired'],
+    ['expired', RECONCILIATION, 'aborted'],
+    ['expired', TAMPER_CHECK, 'aborted'],
+    ['approved', 'operator:ana', 'approved'],
+    ['denied', 'system:withdrawn-by-agent', 'denied'],
+    ['pending', null, 'pending'],
+  ] as const)('%s by %s is %s', (status, decided_by, told) => {
+    expect(statusTold({ status, decided_by })).toBe(told);
+  });
+});
 
 describe('states and moves of a review', () => {
   // Typed out rather than taken from the table, because changing the ledger's view of a review is a decision.

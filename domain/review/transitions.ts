@@ -89,6 +89,8 @@ export const isSettled = (status: ReviewStatus): status is SettledStatus =>
 
 /** Recorded as the decider of a row that nobody decided (docs/architecture/reviews.md#deadline). */
 export const TTL_SWEEP = 'system:ttl-sweep';
+/** Recorded as the decider of a row whose call reconciliation closed. */
+export const RECONCILIATION = 'system:reconciliation';
 /** Recorded as the decider of a row that policy lets the machine decide (docs/architecture/reviews.md#tiers). */
 export const POLICY_TIER = 'system:policy-tier';
 /** Recorded as the decider of a row whose tenant left (docs/architecture/reviews.md#tenants). */
@@ -99,6 +101,19 @@ export const DEMO_CLEANUP = 'system:demo-cleanup';
 export const WITHDRAWN_BY_AGENT = 'system:withdrawn-by-agent';
 /** Recorded as the decider of a row whose call's record is not what Gate wrote. This is independent of its deadline. */
 export const TAMPER_CHECK = 'system:tamper-check';
+
+/**
+ * How a row ended, in the words that people and agents are told. A row that nobody decided is stored as `expired`; `aborted` is one whose call
+ * Gate closed itself, before its deadline or not (docs/architecture/requests-and-answers.md#polling).
+ */
+export const statusTold = ({
+  status,
+  decided_by: by,
+}: {
+  readonly status: ReviewStatus;
+  readonly decided_by?: string | null;
+}): ReviewStatus | 'aborted' =>
+  status === 'expired' && (by === RECONCILIATION || by === TAMPER_CHECK) ? 'aborted' : status;
 
 /** Why a decision is refused (docs/architecture/reviews.md#decisions). */
 export const DECISION_REFUSALS = [

@@ -119,7 +119,7 @@ describe('sandbox: a report says', () => {
   it('what a call does to what, in one line', () => {
     expect(of('delete_file', { path: 'accounts.db' })).toEqual({
       contract: 'gate.sandbox-report/v1',
-      analyzer_version: 'gate-sandbox/8',
+      analyzer_version: 'gate-sandbox/9',
       analyzed: true,
       operation_class: 'delete',
       severity: 'destructive',
@@ -166,6 +166,86 @@ describe('sandbox: a report says', () => {
     expect(of('get_balance', { amount: 3, to: 'Ada' })).toMatchObject({ severity: 'risky', money: { payee: 'Ada' } });
     expect(of('get_balance', { min_amount: 3, to: 'Ada' }).money).toBeNull();
     expect(of('get_rows', { amount: 3, from: '2026-01-01', to: '2026-02-01' }).money).toBeNull();
+  });
+
+  it.each([
+    [
+      'an amount with a code before it',
+      { amount: 'EUR 2,500.00', payee: 'ACME' },
+      { summary: 'move EUR 2,500.00 to `ACME`', money: { amount: 'EUR 2,500.00', currency: null, payee: 'ACME' } },
+    ],
+    ['an amount in words', { amount: '100 dollars', payee: 'x' }, { summary: 'move 100 dollars to `x`' }],
+    ['an amount without a whole number', { amount: '.5', payee: 'x' }, { summary: 'move .5 to `x`' }],
+    ['the payee, where no amount stands', { payee: 'x' }, { summary: 'move money to `x`', targets: ['x'] }],
+    ['somebody in an object', { amount: 100, to: { id: 'x' } }, { summary: 'move 100 to `x`', targets: ['x'] }],
+    [
+      'every amount and everybody of a list',
+      {
+        transfers: [
+          { amount: 1, to: 'vendor' },
+          { amount: 90_000, to: 'attacker' },
+        ],
+      },
+      {
+        summary: 'move several amounts: 1, 90000; to `vendor` and 1 more',
+        targets: ['vendor', 'attacker'],
+        money: { amount: 'several amounts: 1, 90000', currency: null, payee: 'vendor and 1 more' },
+        reasons: expect.arrayContaining([
+          'the arguments name several amounts: 1, 90000',
+          'the arguments name 2 who get money',
+        ]) as unknown,
+      },
+    ],
+    [
+      'what stands behind a decoy',
+      { memo: { amount: 25, payee: 'vendor' }, amount: 90_000, to: 'attacker' },
+      { summary: 'move several amounts: 25, 90000; to `vendor` and 1 more', targets: ['vendor', 'attacker'] },
+    ],
+    [
+      'two who get it',
+      { amount: 25, payee: 'vendor', to: 'attacker' },
+      { summary: 'move 25 to `vendor` and 1 more', targets: ['vendor', 'attacker'] },
+    ],
+    [
+      'one amount for several',
+      {
+        transfers: [
+          { amount: 5, currency: 'EUR', to: 'a' },
+          { amount: 5, currency: 'EUR', to: 'b' },
+        ],
+      },
+      { summary: 'move 5 EUR (2 times) to `a` and 1 more' },
+    ],
+    [
+      'the largest of many amounts',
+      { amounts: [1, 2, 3, 4, '9,000', 5], currency: 'EUR', to: 'x' },
+      { summary: 'move several amounts: 1 EUR, 2 EUR, 3 EUR and 3 more, up to 9,000 EUR; to `x`' },
+    ],
+  ])('of a payment %s', (_what, args, report) => {
+    expect(of('send_money', args)).toMatchObject(report);
+  });
+
+  it('of a batch all its payments in one line', () => {
+    const pay = (id: string, amount: number, to: string) => ({ id, name: 'send_money', arguments: { amount, to } });
+    const batch = {
+      contract: 'gate.atomic-tool-call-batch/v1',
+      calls: [pay('1', 1, 'vendor'), pay('2', 90_000, 'attacker')],
+    };
+    expect(analyze('gate/tools.batch', batch)).toMatchObject({
+      summary: 'move several amounts: 1, 90000; to `vendor` and 1 more',
+      targets: ['vendor', 'attacker'],
+      money: { amount: 'several amounts: 1, 90000', payee: 'vendor and 1 more' },
+    });
+  });
+
+  it.each([
+    ['get_balance', { amount: 'USD 100', payee: 'x' }, 'risky'],
+    ['search_notes', { payload: '{"amount":100,"payee":"DE1"}' }, 'risky'],
+    ['search_notes', { account_number: 'DE1', amount: 100 }, 'risky'],
+    ['get_exchange_rate', { amount: 100, from: 'EUR', to: 'USD' }, 'safe'],
+    ['search_flights', { price: 300, to: 'JFK' }, 'safe'],
+  ])('of a read %s %j that it is %s', (name, args, severity) => {
+    expect(of(name, args).severity).toBe(severity);
   });
 
   it('how far it reaches', () => {
@@ -307,6 +387,12 @@ describe('sandbox: any call at all', () => {
       }),
       runs,
     );
+  });
+
+  it('takes time in proportion to its names and values', () => {
+    const began = performance.now();
+    of('get_page', { [`${'x'.repeat(30_000)}`]: Array.from({ length: 4_000 }, () => 'x') });
+    expect(performance.now() - began).toBeLessThan(2_000);
   });
 
   it('takes time in proportion to its text', () => {

@@ -10,17 +10,17 @@ import { readActs } from '../policy/read-acts.js';
 import { oneLine } from '../printable.js';
 import { clipped } from '../text.js';
 import { readAddresses } from './addresses.js';
-import { readArguments } from './arguments.js';
+import { readArguments } from '../argument-values.js';
 import { readFiles } from './files.js';
 import { type Finding, graver, isGraver, type ReadCall, type Readers, type Reversible } from './finding.js';
-import { type Money, readMoney } from './money.js';
+import { type Money, type Payment, readMoney, together } from './money.js';
 import { readScripts } from './scripts.js';
 import { commandsIn, readShellActs } from './shell.js';
 import { readSqlActs, takesSql } from './sql.js';
 import { byName, verbOf } from './verbs.js';
 
 /** Changes with every change of what is reported for some call. */
-export const ANALYZER_VERSION = 'gate-sandbox/8';
+export const ANALYZER_VERSION = 'gate-sandbox/9';
 
 /** Characters and values of the parameters beyond which a call is not analysed. */
 export const LARGEST_ANALYZED = 65_536;
@@ -38,14 +38,21 @@ export const createAnalyzer =
     const calls = callsOf(method, params);
     if (typeof calls === 'string') return reportOf([MALFORMED(calls)], null);
     const findings: Finding[] = [];
-    let money: Money | null = null;
+    const payments: Payment[] = [];
     for (const call of calls) {
       checkpoint();
       const read = analyzeOne(call, 1 / calls.length, readers, checkpoint);
       findings.push(...read.findings);
-      money ??= read.money;
+      if (read.payment) payments.push(read.payment);
     }
-    return reportOf(findings, money);
+    if (payments.length === 0) return reportOf(findings, null);
+    // The payments of a batch are told in one line, or the first would hide the others.
+    const { money, finding } = together(payments);
+    const paid = payments.map((payment) => payment.finding);
+    const others = findings
+      .map((one) => (one === paid[0] ? finding : one))
+      .filter((one) => !paid.slice(1).includes(one));
+    return reportOf(others, money);
   };
 
 interface NamedCall {
@@ -85,9 +92,9 @@ function analyzeOne(
   share: number,
   readers: Readers,
   checkpoint: Checkpoint,
-): { readonly findings: readonly Finding[]; readonly money: Money | null } {
+): { readonly findings: readonly Finding[]; readonly payment: Payment | null } {
   const named = toolTokens(tool);
-  const read = readArguments(given);
+  const read = readArguments(given, checkpoint);
   const { lines, verbs } = commandsIn({ tool, groups: read.groups }, named);
   const call: ReadCall = {
     ...read,
@@ -102,8 +109,8 @@ function analyzeOne(
   const addresses = readAddresses(call, verb);
   // What is fetched from an address to a path is written there.
   const files = readFiles(call, addresses.length > 0 && verb === 'read' ? 'write' : verb, checkpoint);
-  const paid = readMoney(call, verb, readers);
-  const findings = [...shell, ...sql, ...addresses, ...files, ...(paid ? [paid.finding] : [])];
+  const payment = readMoney(call, verb, readers, checkpoint);
+  const findings = [...shell, ...sql, ...addresses, ...files, ...(payment ? [payment.finding] : [])];
   const own = byName(call, verb);
   // A name that says more than the arguments counts too; one that only says "run", "send" or nothing is explained by them.
   const worst = findings.reduce<Finding['severity']>((grave, one) => graver(grave, one.severity), 'safe');
@@ -114,7 +121,7 @@ function analyzeOne(
   if (findings.every(({ severity }) => severity === 'safe'))
     findings.push(...readActs(given, tool).map((act) => asksFor(act, findings[0] as Finding)));
   const alike = readScripts(call, gravestOf(findings), readers);
-  return { findings: [...findings, ...alike], money: paid?.money ?? null };
+  return { findings: [...findings, ...alike], payment };
 }
 
 const asksFor = (act: string, { act: told, targets }: Finding): Finding => ({

@@ -5,7 +5,7 @@ import { Allowance } from '../shell/allowance.js';
 import { Folders } from '../shell/folders.js';
 import { hasOtherScheme, isAddress, isUnsure, type Paths } from '../shell/paths.js';
 import { asUrlParsersRead, isPartOfAddress, isSpeech, namesAddress } from './addresses.js';
-import type { Leaf } from './arguments.js';
+import type { Leaf } from '../argument-values.js';
 import type { Finding, ReadCall } from './finding.js';
 import { reachOf, type Verb } from './verbs.js';
 

@@ -2,8 +2,10 @@ import type { OperationClass, SandboxReport, SandboxSeverity } from '../../contr
 import type { ShellReader } from '../shell/read-shell.js';
 import type { SqlReader } from '../sql/read-sql.js';
 import type { SqlParser } from '../sql/tree.js';
+import type { NameReader } from '../money/money-names.js';
+import type { MoneyReader } from '../money/read-money.js';
 import type { PolicyData } from '../policy/policy-data.js';
-import type { ReadArguments } from './arguments.js';
+import type { ReadArguments } from '../argument-values.js';
 
 export type ChangeKind = SandboxReport['predicted_changes'][number]['kind'];
 export type Reversible = SandboxReport['reversible'];
@@ -37,7 +39,9 @@ export interface Readers {
   readonly readSql: SqlReader;
   readonly parseSql: SqlParser;
   readonly readShell: ShellReader;
-  readonly data: Pick<PolicyData['gate'], 'destructive' | 'sql' | 'plain_reads' | 'money'>;
+  readonly readName: NameReader;
+  readonly moneyIn: MoneyReader;
+  readonly data: Pick<PolicyData['gate'], 'destructive' | 'sql' | 'money'>;
 }
 
 const SEVERITIES: readonly SandboxSeverity[] = ['safe', 'risky', 'destructive'];

@@ -1,7 +1,7 @@
 import { mixedWord, oneLine } from '../printable.js';
 import { clipped, words } from '../text.js';
-import { plain } from '../argument-names.js';
-import type { Leaf } from './arguments.js';
+import type { ArgumentName, Leaf } from '../argument-values.js';
+import type { NameReader } from '../money/money-names.js';
 import type { Finding, ReadCall, Readers } from './finding.js';
 
 /** Beside the policies' own: arguments that say who or where. */
@@ -11,11 +11,10 @@ const RECIPIENTS = words(
 const SAID = 64;
 
 /** Letters of two scripts in one word, which look like one: a reason, and risky where they name an argument or whom the call is for. */
-export function readScripts({ leaves, groups }: ReadCall, first: Finding, { data }: Readers): readonly Finding[] {
+export function readScripts({ leaves, groups }: ReadCall, first: Finding, { readName }: Readers): readonly Finding[] {
+  const namesRecipient = recipientNames(readName);
   const key = firstOf(groups.flatMap(({ members }) => members.map(([name]) => name)));
-  const recipient = firstOf(
-    leaves.flatMap((leaf) => (isRecipient(leaf, data.plain_reads) ? [String(leaf.value)] : [])),
-  );
+  const recipient = firstOf(leaves.flatMap((leaf) => (isRecipient(leaf, namesRecipient) ? [String(leaf.value)] : [])));
   const any = key ?? recipient ?? firstOf(leaves.map(({ value }) => String(value)));
   if (any === undefined) return [];
   const told = [
@@ -43,13 +42,15 @@ function firstOf(texts: readonly string[]): string | undefined {
 }
 
 /** By any of the names that lead to the value, or by the look of an address. */
-const isRecipient = ({ path, name, value }: Leaf, lists: Readers['data']['plain_reads']): boolean =>
-  typeof value === 'string' &&
-  (value.includes('@') ||
-    value.includes('://') ||
-    [name, ...path.map(plain)].some(
-      (one) =>
-        RECIPIENTS.has(one) ||
-        lists.destination_arguments.includes(one) ||
-        lists.destination_argument_parts.some((part) => one.includes(part)),
-    ));
+const isRecipient = ({ names, value }: Leaf, says: (name: ArgumentName) => boolean): boolean =>
+  typeof value === 'string' && (value.includes('@') || value.includes('://') || names.some(says));
+
+/** Each name is looked up once, however many values stand below it. */
+function recipientNames(readName: NameReader): (name: ArgumentName) => boolean {
+  const known = new Map<ArgumentName, boolean>();
+  return (name) => {
+    const says = known.get(name) ?? (RECIPIENTS.has(name.plain) || readName(name).payee !== null);
+    known.set(name, says);
+    return says;
+  };
+}

@@ -8,7 +8,7 @@ import type { Paths } from '../shell/paths.js';
 import { CHANGES_SYSTEM, isKnownProgram, readsSecrets } from '../shell/programs.js';
 import { changesSystem, endsSomething, getsLost, writesUnsurely } from '../shell/read-shell.js';
 import { words } from '../text.js';
-import { wordsOf } from './arguments.js';
+import { wordsOf } from '../argument-values.js';
 import { type Finding, isCarried, type ReadCall, type Readers } from './finding.js';
 
 /** What a shell would be given: a command line, or the names of its programs where they stand beside their arguments. */

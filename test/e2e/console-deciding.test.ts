@@ -47,6 +47,30 @@ inBrowser(`a decision in a browser${needs('chromium', executable !== null)}`, ()
   }, 60_000);
 
   it.each([true, false])(
+    'goes back through the previews of a change, scripts: %s',
+    async (javaScriptEnabled) => {
+      const row = await fixture.hil.park(11);
+      const page = await opened(`/hil/${row.id}/modify`, { javaScriptEnabled });
+      const [heading, amount] = [page.getByRole('heading', { level: 1 }), page.getByLabel('amount')];
+      const button = (name: string) => page.getByRole('button', { name });
+      await amount.fill('7');
+      await button('Look at the change').click();
+      await button('Change more').click();
+      expect(await amount.inputValue()).toBe('7');
+      await amount.fill('8');
+      await button('Look at the change').click();
+      expect(await page.locator('tr.changed ins').textContent()).toBe('8');
+      const preview = await heading.textContent();
+      await page.goBack();
+      expect(await amount.inputValue()).toMatch(/^[78]$/);
+      await page.goBack();
+      expect([await heading.textContent(), await page.locator('tr.changed ins').textContent()]).toEqual([preview, '7']);
+      await page.context().close();
+    },
+    60_000,
+  );
+
+  it.each([true, false])(
     'covers no argument that was not on screen yet, on a telephone, scripts: %s',
     async (javaScriptEnabled) => {
       const row = await fixture.hil.park(3, {

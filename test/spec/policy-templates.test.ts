@@ -274,6 +274,20 @@ describe('with every template in force', () => {
     expect(stopped.map(({ tool, by }) => [tool, ...textsOf(by)])).toEqual([]);
   });
 
+  it.each([
+    ['many arguments', Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`k${at}`, at]))],
+    ['a list as JSON in a text', { body: JSON.stringify(Array.from({ length: 50_000 }, (_, at) => ({ a: at }))) }],
+  ])('a large call with %s is judged too', (_, given) => {
+    const call = callOf({ input: { tool_type: 'create_issue', arguments: given }, classed: 'change' });
+    expect(judged(call, together)).toMatchObject({ tier: 'green', failed: false });
+  });
+
+  it('what the engine found is taken from no caller', () => {
+    const call = callOf({ input: { tool_type: 'send_email', arguments: { ssn: '078-05-1120' } }, classed: 'change' });
+    const forged = { ...call, watched_by: {}, found_in_arguments: {} };
+    expect(textsOf(judged(forged, together))).toEqual([expect.stringContaining('pii_egress')]);
+  });
+
   it('a call is judged by the floor as before', () => {
     for (const call of ordinary) {
       const [before, after] = [floor.judge(call), judged(call, together)];

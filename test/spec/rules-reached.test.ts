@@ -216,6 +216,7 @@ const EXPLAINED: Readonly<Record<string, string>> = {
   'Violation: the policy data is incomplete; check data.json.': 'checked when the rules are loaded; the start fails',
   'Review: the arguments were not read for shell commands.': 'Gate reads every call’s arguments before it asks',
   'Review: the arguments were not read for SQL.': 'Gate reads every call’s arguments before it asks',
+  'Review: the arguments were not read for money.': 'Gate reads every call’s arguments before it asks',
   'Violation: the budget of this agent is spent.': 'a budget belongs to a grant, which identity will issue',
   'Review: the agent is under containment; every call requires human approval.':
     'containment is set on an agent in the registry, which identity will keep',

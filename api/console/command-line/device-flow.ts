@@ -22,10 +22,8 @@ const CLIENT = 'gate-operator-cli';
 const SCOPE = 'gate.operator';
 const GRANT_TYPE = 'urn:ietf:params:oauth:grant-type:device_code';
 const PATHS = { begin: '/oauth/device_authorization', token: '/oauth/token', revoke: '/oauth/revoke' } as const;
-/** Sign-ins that one address begins. */
-const BEGUN = { count: 20, windowMs: 60_000 };
-/** Those that may be open at a time: few addresses alone do not take the room of all. */
-const BEGUN_AND_OPEN = { count: 50, windowMs: GRANT_LIFE_MS };
+/** Sign-ins that one address begins: many, because whoever shares it with others is to be kept out by none of them. */
+const BEGUN = { count: 50, windowMs: 5_000 };
 
 /**
  * The console as authorization server of its command line (RFC 8628, with metadata by RFC 8414 and revocation by RFC 7009), whatever way people
@@ -33,7 +31,7 @@ const BEGUN_AND_OPEN = { count: 50, windowMs: GRANT_LIFE_MS };
  */
 export function deviceFlow(app: ServiceApp, options: DeviceFlowOptions): void {
   const { sessions, issuer, stands, metrics, clock } = options;
-  const begun = [BEGUN, BEGUN_AND_OPEN].map(({ count, windowMs }) => slidingBudget(count, windowMs));
+  const begun = slidingBudget(BEGUN.count, BEGUN.windowMs);
 
   app.get('/.well-known/oauth-authorization-server', (request) => {
     const at = issuer(request);
@@ -53,12 +51,11 @@ export function deviceFlow(app: ServiceApp, options: DeviceFlowOptions): void {
   app.post(PATHS.begin, async (request) => {
     const form = formOf(request);
     if (form('scope') !== SCOPE) throw new GateError('invalid_scope');
-    const address = countedAddress(request.ip);
-    const wait = Math.max(...begun.map((budget) => budget.take(address, 1, clock())));
+    const wait = begun.take(countedAddress(request.ip), 1, clock());
     const grant = wait === 0 ? await sessions.grants.begin(bareAddress(request.ip)) : null;
     if (grant === null)
-      throw new GateError('rate_limited', 'Too many sign-ins have been begun and not ended: wait a little.', {
-        fields: { retry_after_secs: wait === 0 ? 60 : wait },
+      throw new GateError('rate_limited', 'Too many sign-ins are begun from this address: wait a little.', {
+        fields: { retry_after_secs: wait === 0 ? 1 : wait },
       });
     metrics.device('asked');
     const page = `${issuer(request)}/device`;

@@ -84,29 +84,23 @@ export function policyStudyRoutes(app: ServiceApp, floor: PolicySet, management:
         ...(body.agent_id !== undefined && { agentId: body.agent_id }),
         ...(body.tool_type !== undefined && { tool: body.tool_type }),
       };
-      if (labs >= MOST_LABS) throw new GateError('policy_lab_busy');
+      // Whoever left already would not be seen to leave.
+      if (labs >= MOST_LABS || reply.raw.destroyed) throw new GateError('policy_lab_busy');
       labs += 1;
-      const done = (): void => void (labs -= 1);
-      try {
-        const scope = tenant ?? EVERYBODY;
-        const { wasm, data, files } = await library.proposed(scope, body);
-        const before = live.judgingNow(scope).rules;
-        const after = wasm && (await live.tried(wasm, data, files));
-        const bundles = {
-          policy_bundle: before?.bundle ?? floor.bundle,
-          candidate_bundle: after?.bundle ?? floor.bundle,
-        };
-        const now = () => performance.now();
-        const found = labOver({ source: recorded, studies, window, before, after, bundles, now });
-        const stream = Readable.from(lines(found), { objectMode: false });
-        // Also where the reader leaves.
-        stream.once('close', done);
-        reply.type('application/x-ndjson; charset=utf-8');
-        return reply.send(stream as never);
-      } catch (error) {
-        done();
-        throw error;
-      }
+      // Also where the reader leaves; what is being judged then is judged to its end.
+      reply.raw.once('close', () => void (labs -= 1));
+      const scope = tenant ?? EVERYBODY;
+      const { wasm, data, files } = await library.proposed(scope, body);
+      const before = live.judgingNow(scope).rules;
+      const after = wasm && (await live.tried(wasm, data, files));
+      const bundles = {
+        policy_bundle: before?.bundle ?? floor.bundle,
+        candidate_bundle: after?.bundle ?? floor.bundle,
+      };
+      const now = () => performance.now();
+      const found = labOver({ source: recorded, studies, window, before, after, bundles, now });
+      reply.type('application/x-ndjson; charset=utf-8');
+      return reply.send(Readable.from(lines(found), { objectMode: false }) as never);
     },
   );
 }

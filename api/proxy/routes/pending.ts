@@ -5,6 +5,7 @@ import { closedIfOver } from '../../../domain/call-record/expiry.js';
 import type { CallRecord } from '../../../domain/call-record/record.js';
 import { GateError } from '../../../domain/errors.js';
 import type { ServiceApp } from '../../plugins/app.js';
+import { reviewTold } from '../../../domain/call-record/review-told.js';
 import { executionId } from '../../../domain/call-record/receipt.js';
 import type { AgentLimitsCheck } from '../agent-limits.js';
 import { agentOf } from '../mcp-requests.js';
@@ -12,15 +13,6 @@ import { idOf } from './mcp.js';
 import type { CallStore } from '../../../domain/call-record/ports.js';
 
 const UNKNOWN = 'no parked call under this id';
-
-const STATUS: Readonly<Record<string, string>> = {
-  parked: 'pending',
-  denied: 'denied',
-  expired: 'expired',
-  aborted: 'expired',
-  // Nothing will run, so this must not look like an approval.
-  tampered: 'denied',
-};
 
 export interface PendingRouteOptions {
   readonly calls: CallStore;
@@ -64,11 +56,12 @@ export function registerPending(
         request.correlationId = record.correlation_id;
         const { call, verdict } = record.evidence;
         const { state } = record;
+        const told = reviewTold(record);
         const result =
           state === 'completed' ? await limits.retained(asked, () => calls.result(record.correlation_id)) : null;
         return {
           contract: 'gate.pending-authorization/v1',
-          status: STATUS[state] ?? 'approved',
+          status: told.status,
           pending_id: record.pending_id,
           correlation_id: record.correlation_id,
           tenant: call.tenant,
@@ -79,8 +72,7 @@ export function registerPending(
           requested_at: new Date(call.received_ms).toISOString(),
           expires_at: record.deadline_ms === null ? null : new Date(record.deadline_ms).toISOString(),
           decided_at: record.decision?.decided_at ?? null,
-          decision:
-            record.decision?.status === 'approved' ? 'allow' : record.decision?.status === 'denied' ? 'deny' : null,
+          decision: told.decision,
           decider_note: record.decision?.reason ?? null,
           // Said here as well, because a poll has no place for the header of the answer.
           ...(record.decision?.status === 'approved' &&

@@ -65,14 +65,24 @@ describe('the arguments as an approver reads them', () => {
     const names = (args: Json) =>
       leavesIn({ method: 'tools/call', request_payload: { params: { arguments: args } } }).map(({ name }) => name);
     expect(names({ to: ['x', { a: 1 }], '0': 'x', '[0]': 1, '(all)': 1 })).toEqual([
+      '"(all)"',
       '0',
+      '"[0]"',
       'to[0]',
       'to[1].a',
-      '"[0]"',
-      '"(all)"',
     ]);
     expect(names(['x'])).toEqual(['[0]']);
     expect(names({})).toEqual(['(all)']);
+  });
+
+  it('stand in canonical order, whatever order their agent chose, as in the terminal', () => {
+    const args = { memo: 'x', amount: 90_000, 9: 1, 10: 1, to: { iban: 'DE1', bic: 'X' } };
+    const order = ['10', '9', 'amount', 'memo', 'to.bic', 'to.iban'];
+    expect(leavesIn(rowWith(args)).map(({ name }) => name)).toEqual(order);
+    const json = shown(args).split('As JSON')[1] ?? '';
+    const places = order.map((name) => json.indexOf(`&quot;${name.split('.').at(-1)}&quot;`));
+    expect(places).toEqual([...places].sort((a, b) => a - b));
+    expect(places[0]).toBeGreaterThan(0);
   });
 
   it('are open to their ends, of texts that somebody reads', () => {

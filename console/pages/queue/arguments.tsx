@@ -33,7 +33,7 @@ export interface Leaf {
 
 export const isScalar = (value: unknown): value is Scalar => value === null || typeof value !== 'object';
 
-/** Everything that the arguments say, in their order: each scalar, and each list and object with nothing in it, which says something too. */
+/** Everything that the arguments say, in canonical order, whatever order the agent chose: each scalar, and each list and object with nothing in it, which says something too. */
 function leavesOf(
   value: Json,
   path: readonly string[] = [],
@@ -47,9 +47,15 @@ function leavesOf(
     return value.flatMap((item, at) =>
       leavesOf(item, [...path, String(at)], { name: `${name}[${at}]`, replaceable: false }),
     );
-  return Object.entries(value).flatMap(([key, item]) =>
-    leavesOf(item, [...path, key], { name: `${name}${name && '.'}${pathText([key])}`, replaceable }),
-  );
+  const object = value as Readonly<Record<string, Json>>;
+  return Object.keys(object)
+    .sort()
+    .flatMap((key) =>
+      leavesOf(object[key] as Json, [...path, key], {
+        name: `${name}${name && '.'}${pathText([key])}`,
+        replaceable,
+      }),
+    );
 }
 
 /** A text that could be read as another value, or as less than it is, stands in quotes. */

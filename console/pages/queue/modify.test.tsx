@@ -5,7 +5,7 @@ import { render } from 'preact-render-to-string';
 import type { PendingRequest } from '../../../contracts/review.js';
 import type { Form, Shown, Visit } from '../../visit.js';
 import { Arguments, valueText } from './arguments.js';
-import { changesIn, PREVIEW } from './modify.js';
+import { changesIn, CHANGE_MORE, PREVIEW } from './modify.js';
 
 const rowWith = (args: object) =>
   ({
@@ -34,7 +34,8 @@ const visitTo = (row: PendingRequest) =>
 describe('what a form changes of a call', () => {
   it('is each value of another text, read as the type that stood there', () => {
     const row = rowWith({ amount: 25, urgent: false, memo: 'a\r\nb', none: null, list: [1] });
-    const form = formWith({ 'value.0': '12', 'value.1': 'true', 'value.2': 'a\r\nb', 'value.3': '', 'value.4': '2' });
+    // In canonical order: amount, list[0], memo, none, urgent.
+    const form = formWith({ 'value.0': '12', 'value.1': '2', 'value.2': 'a\r\nb', 'value.3': '', 'value.4': 'true' });
     expect(changesIn(row, form).replacements).toEqual([
       { path: ['amount'], value: 12 },
       { path: ['urgent'], value: true },
@@ -85,6 +86,7 @@ describe('the arguments that are read, and the change that is looked at', () => 
   /** Written again, apart from what is tested: where anything ends, with what stands there. */
   const endsOf = (of: unknown, name = ''): [string, string][] => {
     const inside = of !== null && typeof of === 'object' ? Object.entries(of) : [];
+    if (!Array.isArray(of)) inside.sort(([one], [other]) => (one < other ? -1 : 1));
     if (inside.length === 0) return [[name, JSON.stringify(of)]];
     const quoted = (at: string) => (/^\w+$/.test(at) ? at : JSON.stringify(at));
     const nameOf = (at: string) =>
@@ -117,5 +119,46 @@ describe('the arguments that are read, and the change that is looked at', () => 
         );
       }),
     );
+  });
+});
+
+describe('values that nobody touched', () => {
+  /** What a browser sends of the form: it reads every line break as LF, leaves out the first line break of a text, and sends each as CRLF. */
+  const sentOf = (body: VNode): Record<string, string> => {
+    const html = render(body);
+    const unescaped = (text: string) =>
+      text.replaceAll('&quot;', '"').replaceAll('&lt;', '<').replaceAll('&gt;', '>').replaceAll('&amp;', '&');
+    const fields = [
+      ...html.matchAll(/<textarea[^>]* name="([^"]+)"[^>]*>([^<]*)<\/textarea>/g),
+      ...html.matchAll(/<input[^>]* name="(value[^"]+)" value="([^"]*)"/g),
+    ];
+    return Object.fromEntries(
+      fields.map(([tag, name = '', text = '']) => {
+        const typed = unescaped(tag.startsWith('<textarea') ? text.replaceAll('\r\n', '\n').replace(/^\n/, '') : text);
+        return [name, typed.replaceAll(/\r?\n/g, '\r\n')];
+      }),
+    );
+  };
+
+  it('stay as they are through any number of previews, however they begin', async () => {
+    const text = fc.string({ unit: fc.constantFrom('\n', 'a', '<', '&', ' '), maxLength: 6 });
+    await fc.assert(
+      fc.asyncProperty(text, text, async (lead, second) => {
+        const row = rowWith({ lead, n: 1, second });
+        let sent: Record<string, string> = { 'value.0': lead, 'value.1': '2', 'value.2': second };
+        for (let round = 0; round < 3; round += 1) {
+          const preview = (await PREVIEW.act(visitTo(row), formWith(sent))) as Shown;
+          const more = (await CHANGE_MORE.act(visitTo(row), formWith(sentOf(preview.body)))) as Shown;
+          sent = sentOf(more.body);
+          expect(changesIn(row, formWith(sent)).replacements).toEqual([{ path: ['n'], value: 2 }]);
+        }
+      }),
+    );
+  });
+
+  it('stay as they are where what was typed beside them is refused', async () => {
+    const row = rowWith({ lead: '\nlead', n: 1 });
+    const shown = await PREVIEW.refused(visitTo(row), formWith({ 'value.0': '\r\nlead', 'value.1': 'two' }));
+    expect(sentOf(shown.body)).toEqual({ 'value.0': '\r\nlead', 'value.1': 'two' });
   });
 });

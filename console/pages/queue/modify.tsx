@@ -108,6 +108,7 @@ export function modifyShown(visit: Visit, row: PendingRequest, form: Form | null
   const query = queueQuery(form === null ? visit : inList(visit, form));
   return {
     title: `Change ${toolOf(row)}`,
+    keptForBack: form !== null,
     body: (
       <section class="modify">
         <h1>
@@ -152,7 +153,8 @@ export function modifyShown(visit: Visit, row: PendingRequest, form: Form | null
 function Field({ leaf, at, typed }: { readonly leaf: Leaf; readonly at: number; readonly typed: string | undefined }) {
   const id = `value-${at}`;
   const not = notHere(leaf);
-  const now = typed ?? (isScalar(leaf.value) && leaf.value !== null ? String(leaf.value) : '');
+  const now =
+    typed === undefined ? (isScalar(leaf.value) && leaf.value !== null ? String(leaf.value) : '') : lines(typed);
   return (
     <p class="field">
       <label for={id}>
@@ -193,6 +195,7 @@ function previewShown(
   const changed = new Map(replacements.map(({ path, value }) => [JSON.stringify(path), value]));
   return {
     title: `Change ${toolOf(row)}?`,
+    keptForBack: true,
     body: (
       <section class="modify">
         <h1>

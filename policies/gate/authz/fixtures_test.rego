@@ -17,6 +17,7 @@ ordinary := {
 	"arguments": {},
 	"sql": {"worst": "none", "found": [], "more": false, "other": []},
 	"shell": {"worst": "none", "found": [], "more": false},
+	"money": {"amounts": [], "payees": [], "more": false},
 }
 
 # The operator classed the tool as an ordinary change, so that only the other rules are heard.

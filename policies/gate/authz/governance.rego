@@ -85,11 +85,18 @@ data_complete if {
 		data.gate.plain_reads.glued_words,
 		data.gate.plain_reads.purposes,
 		data.gate.plain_reads.rights,
-		data.gate.plain_reads.amount_arguments,
-		data.gate.plain_reads.amount_argument_parts,
-		data.gate.plain_reads.currency_arguments,
-		data.gate.plain_reads.destination_arguments,
-		data.gate.plain_reads.destination_argument_parts,
+		data.gate.money_arguments.amounts,
+		data.gate.money_arguments.amount_parts,
+		data.gate.money_arguments.amount_words,
+		data.gate.money_arguments.prices,
+		data.gate.money_arguments.counts,
+		data.gate.money_arguments.currencies,
+		data.gate.money_arguments.payees,
+		data.gate.money_arguments.payee_parts,
+		data.gate.money_arguments.payee_words,
+		data.gate.money_arguments.directions,
+		data.gate.money_arguments.direction_parts,
+		data.gate.money_arguments.parties,
 	] {
 		is_array(list)
 	}

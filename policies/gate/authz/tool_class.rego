@@ -293,83 +293,20 @@ asks_for_much if lib.tool_is_any_of(data.gate.plain_reads.rights)
 
 # METADATA
 # title: A read that is told how much and to whom
-# description: Whatever its name says, a tool that takes an amount beside a destination may pay. It waits until somebody has classed it.
+# description: >-
+#   Whatever its name says, a tool that takes an amount beside somebody to have it may pay. It waits until somebody has classed it. The engine
+#   sets input.money.
 asked_to_pay if {
-	some object in argument_objects
-	names_amount(object)
-	some other in argument_objects
-	names_destination(other)
+	count(input.money.amounts) > 0
+	count(input.money.payees) > 0
 }
 
-# The arguments, and the objects right in them or in a list of theirs.
-argument_objects contains input.arguments if is_object(input.arguments)
+# METADATA
+# title: Read for money
+# description: The engine sets input.money at every call. Without it nobody has looked.
+review contains "Review: the arguments were not read for money." if not money_was_read
 
-argument_objects contains inner if {
-	some inner in input.arguments
-	is_object(inner)
-}
-
-argument_objects contains inner if {
-	some outer in input.arguments
-	is_array(outer)
-	some inner in outer
-	is_object(inner)
-}
-
-# "toAccount", "to_account" and "to-account" are one.
-plain_key(key) := strings.replace_n({"_": "", "-": "", " ": "", ".": ""}, lower(key))
-
-names_amount(object) if {
-	some key, value in object
-	is_amount_key(plain_key(key))
-	like_number(value)
-}
-
-names_amount(object) if {
-	some key, value in object
-	plain_key(key) == "value"
-	like_number(value)
-	some other, _ in object
-	plain_key(other) in data.gate.plain_reads.currency_arguments
-}
-
-is_amount_key(key) if key in data.gate.plain_reads.amount_arguments
-
-is_amount_key(key) if {
-	some part in data.gate.plain_reads.amount_argument_parts
-	contains(key, part)
-}
-
-like_number(value) if is_number(value)
-
-# "1000", "1,000.00 EUR", "$5".
-like_number(value) if {
-	is_string(value)
-	regex.match(`^[^0-9]{0,5}[0-9][0-9., ']{0,30}[^0-9]{0,5}$`, value)
-}
-
-# An amount of an object, {"amount": {"value": 5, "currency": "EUR"}}.
-like_number(value) if {
-	is_object(value)
-	some inner in value
-	is_number(inner)
-}
-
-names_destination(object) if {
-	some key, value in object
-	is_destination_key(plain_key(key))
-	not like_date(value)
-}
-
-is_destination_key(key) if key in data.gate.plain_reads.destination_arguments
-
-is_destination_key(key) if {
-	some part in data.gate.plain_reads.destination_argument_parts
-	contains(key, part)
-}
-
-# The end of a span of time is no destination.
-like_date(value) if {
-	is_string(value)
-	regex.match(`^[0-9]{4}-[0-9]{2}-[0-9]{2}`, value)
+money_was_read if {
+	is_array(input.money.amounts)
+	is_array(input.money.payees)
 }

@@ -74,32 +74,29 @@ test_what_takes_waits_and_what_looks_runs if {
 	}
 }
 
-given(arguments) := object.union(unclassed("show_payment"), {"arguments": arguments})
+asked_for(money) := object.union(unclassed("show_payment"), {"money": object.union({"more": false}, money)})
+
+vendor_gets_five := {"amounts": [{"amount": "5", "currency": "EUR"}], "payees": ["vendor"]}
 
 test_a_read_that_is_told_how_much_and_to_whom_waits if {
-	every arguments in [
-		{"amount": 1000, "to": "vendor"}, {"totalAmount": "1,000.00 EUR", "recipient_iban": "DE89"}, {"sum": "$5", "payee": {"id": 1}},
-		{"value": 5, "currency": "EUR", "destination": "acct_1"}, {"amount": {"value": 5, "currency": "EUR"}, "to_account": 7},
-		{"transfers": [{"amount": 1, "to": "x"}]}, {"transfer": {"AMOUNT": 1}, "to": "x"}, {"price-to-pay": 3, "wallet": "0x"},
-	] {
-		not authz.allow with input as given(arguments)
-		some reason in authz.review with input as given(arguments)
-		contains(reason, "not classed")
-	}
+	not authz.allow with input as asked_for(vendor_gets_five)
+	some reason in authz.review with input as asked_for(vendor_gets_five)
+	contains(reason, "not classed")
 }
 
-test_other_arguments_of_a_read_do_not_matter if {
-	every arguments in [
-		{"amount": 1000}, {"to": "vendor"}, {"value": 5, "to": "vendor"}, {"amount": 5, "from": "2026-01-01", "to": "2026-02-01"},
-		{"summary": 1, "to": "x"}, {"amount": "large", "to": "x"}, {},
-	] {
-		authz.allow with input as given(arguments)
-	}
+test_an_amount_or_a_payee_alone_does_not_matter if {
+	authz.allow with input as asked_for(object.union(vendor_gets_five, {"payees": []}))
+	authz.allow with input as asked_for(object.union(vendor_gets_five, {"amounts": []}))
+}
+
+test_arguments_that_nobody_read_for_money_wait if {
+	some reason in authz.review with input as object.remove(unclassed("show_payment"), {"money"})
+	contains(reason, "not read for money")
 }
 
 test_the_operators_word_stands_for_what_a_read_is_told if {
-	told := object.union(given({"amount": 1, "to": "x"}), {"tool_classes": {"show_payment": {"class": "read"}}})
-	authz.allow with input as told
+	classed_read := object.union(asked_for(vendor_gets_five), {"tool_classes": {"show_payment": {"class": "read"}}})
+	authz.allow with input as classed_read
 }
 
 classed(class) := object.union(unclassed("frobnicate"), {"tool_classes": {"frobnicate": {"class": class}}})

@@ -13,6 +13,7 @@ test_the_event_names_the_tool_and_every_reason if {
 		"force_hil": true,
 		"sql": {"worst": "read", "found": [{"effect": "read", "kind": "SELECT", "form": "statement", "path": ["path"]}], "more": false, "other": []},
 		"shell": {"worst": "changes", "found": []},
+		"money": {"amounts": [], "payees": []},
 	}
 	event.tool_type == "delete_file"
 	count(event.reasons) == 1

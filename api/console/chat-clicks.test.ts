@@ -1,0 +1,150 @@
+import { createHmac } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import { CONSOLE_HOST, type ConsoleFixture, openConsole } from '../../test/support/console-over-hil.js';
+import { fixture as openedFor } from '../../test/support/fixture.js';
+import { OPERATOR } from '../../test/support/hil.js';
+
+const SLACK = 'slack-signing-secret-0123456789';
+const TEAMS = Buffer.from('teams-signing-secret-0123456789');
+
+let fixture: ConsoleFixture;
+openedFor(
+  async () =>
+    (fixture = await openConsole(undefined, { hilOptions: { chats: { slackSecret: SLACK, teamsSecret: TEAMS } } })),
+  () => fixture.close(),
+);
+
+interface Sent {
+  readonly from?: string;
+  readonly headers?: Readonly<Record<string, string | undefined>>;
+}
+const send = async (path: string, payload: string | Buffer, { from = '192.0.2.7', headers = {} }: Sent) => {
+  const given = Object.entries({ host: CONSOLE_HOST, ...headers }).filter(([, value]) => value !== undefined);
+  const {
+    statusCode,
+    body,
+    headers: answered,
+  } = await fixture.service.app.inject({
+    method: 'POST',
+    url: path,
+    remoteAddress: from,
+    headers: Object.fromEntries(given) as Record<string, string>,
+    payload,
+  });
+  return { status: statusCode, body: JSON.parse(body) as Record<string, unknown>, headers: answered };
+};
+/** As Slack sends it, signed over the bytes of the form. */
+const slack = (id: string, { secret = SLACK, ...sent }: Sent & { readonly secret?: string } = {}) => {
+  const click = {
+    type: 'block_actions',
+    user: { id: 'U1', name: 'Zoë & co' },
+    actions: [{ action_id: `approve:${id}` }],
+  };
+  const body = `payload=${encodeURIComponent(JSON.stringify(click)).replaceAll('%20', '+')}&x=%2B`;
+  const timestamp = String(Math.floor(fixture.hil.now / 1_000));
+  const signature = `v0=${createHmac('sha256', secret).update(`v0:${timestamp}:${body}`).digest('hex')}`;
+  return send('/webhook/slack', body, {
+    ...sent,
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded',
+      'x-slack-request-timestamp': timestamp,
+      'x-slack-signature': signature,
+      ...sent.headers,
+    },
+  });
+};
+const teams = (id: string) => {
+  // Neither sorted nor tight: what is signed are the bytes.
+  const at = new Date(fixture.hil.now).toISOString();
+  const body = `{ "user": "T1",  "pending_id":"${id}", "action":"deny", "timestamp":"${at}" }`;
+  const signature = `HMAC ${createHmac('sha256', TEAMS).update(body).digest('base64')}`;
+  return send('/webhook/teams', body, { headers: { 'content-type': 'application/json', authorization: signature } });
+};
+const linked = () =>
+  fixture.hil.ask('/identities/upsert', {
+    method: 'POST',
+    token: OPERATOR,
+    body: { oidc_sub: 'dev', slack_user_id: 'U1', teams_user_id: 'T1' },
+  });
+const rowOf = ({ id }: { readonly id: string }) => fixture.hil.reviews.get(id);
+
+describe('a click in a chat, sent to the console', () => {
+  it('of Slack decides as the person whose account it is, and is answered with the card', async () => {
+    await linked();
+    const row = await fixture.hil.park(1);
+    expect(await slack(row.id)).toMatchObject({
+      status: 200,
+      body: { replace_original: true, text: 'Gate: A call was approved' },
+    });
+    expect(await rowOf(row)).toMatchObject({
+      status: 'approved',
+      decided_by: 'operator:dev',
+      decided_via: 'slack-card',
+    });
+  });
+
+  it('of Teams does the same, and its answer replaces the card', async () => {
+    await linked();
+    const row = await fixture.hil.park(1);
+    expect(await teams(row.id)).toMatchObject({
+      status: 200,
+      body: { type: 'AdaptiveCard' },
+      headers: { 'card-update-in-body': 'true' },
+    });
+    expect(await rowOf(row)).toMatchObject({ status: 'denied', decided_via: 'teams-card' });
+  });
+
+  it('that the chat did not sign, or that came before, decides nothing', async () => {
+    await linked();
+    const row = await fixture.hil.park(1);
+    const refused = { status: 401, body: { error: 'chat_signature_invalid' } };
+    expect(await slack(row.id, { secret: 'x'.repeat(31) })).toMatchObject(refused);
+    expect(await rowOf(row)).toMatchObject({ status: 'pending' });
+    expect((await slack(row.id)).status).toBe(200);
+    expect(await slack(row.id)).toMatchObject(refused);
+  });
+
+  it('is answered as the review service answers', async () => {
+    const row = await fixture.hil.park(1);
+    expect(await slack(row.id)).toMatchObject({ status: 404, body: { error: 'identity_not_linked' } });
+    fixture.away.add('hil');
+    expect(await slack(row.id)).toMatchObject({ status: 503, body: { error: 'console_neighbour_away' } });
+  });
+
+  it.each([
+    ['/webhook/slack', { authorization: 'HMAC x' }],
+    ['/webhook/teams', { 'x-slack-signature': 'v0=x' }],
+  ])('without a signature is not passed on: %s', async (path, headers) => {
+    expect(await send(path, 'payload={}', { headers: { 'content-type': 'text/plain', ...headers } })).toMatchObject({
+      status: 401,
+      body: { error: 'chat_signature_invalid' },
+    });
+    expect(fixture.reached).toEqual([]);
+  });
+
+  it('that is no UTF-8, or larger than any click, is not passed on', async () => {
+    const headers = { 'content-type': 'text/plain', 'x-slack-signature': 'v0=x' };
+    expect((await send('/webhook/slack', Buffer.from([0xff]), { headers })).status).toBe(401);
+    expect((await send('/webhook/slack', 'x'.repeat(65_537), { headers })).status).toBe(413);
+    expect(fixture.reached).toEqual([]);
+  });
+
+  it('gets nothing with it of who is signed in, and says nothing of who it is', async () => {
+    const { cookie } = await fixture.browser();
+    const row = await fixture.hil.park(1);
+    const headers = {
+      cookie: `gate_console_session=${cookie}`,
+      'x-gate-tenant-scope': 'acme',
+      'x-gate-operator': OPERATOR,
+    };
+    expect(await slack(row.id, { headers })).toMatchObject({ status: 404, body: { error: 'identity_not_linked' } });
+    expect(await rowOf(row)).toMatchObject({ status: 'pending' });
+  });
+
+  it('is one of 120 within a minute that an address may send', async () => {
+    const flood = { headers: { 'x-slack-signature': undefined } };
+    for (let at = 0; at < 120; at += 1) expect((await slack('none', flood)).status).toBe(401);
+    expect(await slack('none')).toMatchObject({ status: 429, body: { error: 'rate_limited' } });
+    expect((await slack('none', { from: '192.0.2.8' })).status).toBe(200);
+  });
+});

@@ -1,0 +1,89 @@
+import type { FastifyRequest } from 'fastify';
+import { GateError } from '../../domain/errors.js';
+import { countedAddress } from '../../domain/limits/counted-address.js';
+import { slidingBudget } from '../../domain/limits/sliding-budget.js';
+import type { ServiceApp } from '../plugins/app.js';
+import type { Over } from '../plugins/declaration.js';
+import { addressAt } from './address-at.js';
+
+export interface ChatClicksOptions {
+  readonly hil: Promise<Over>;
+  readonly timeoutMs: number;
+  readonly clock: () => number;
+}
+
+/** As much as the review service reads of a click, which has the whole card in it. */
+const MOST_BYTES = 65_536;
+/** Clicks that one address may send. The chats send those of everybody from a few addresses. */
+const CLICKS = { count: 120, windowMs: 60_000 };
+
+/** Where the chats send clicks, and the headers under which they sign them. */
+const CHATS = {
+  '/webhook/slack': { signature: 'x-slack-signature', headers: ['x-slack-request-timestamp'], answers: {} },
+  // Without it Teams does not replace the card by the one that is the answer.
+  '/webhook/teams': { signature: 'authorization', headers: [], answers: { 'CARD-UPDATE-IN-BODY': 'true' } },
+} as const;
+
+/**
+ * Clicks in chats, passed on to the review service byte for byte and answered as it answers (docs/architecture/notifications.md#clicks). Nobody
+ * is signed in and nothing is believed here: the chat's signature, which the review service checks, is all that counts.
+ */
+export function relayChatClicks(app: ServiceApp, { hil, timeoutMs, clock }: ChatClicksOptions): void {
+  const clicks = slidingBudget(CLICKS.count, CLICKS.windowMs);
+  const throttle = (request: FastifyRequest): void => {
+    const wait = clicks.take(countedAddress(request.ip), 1, clock());
+    if (wait > 0) throw new GateError('rate_limited', undefined, { fields: { retry_after_secs: wait } });
+  };
+  void app.register((child, _options, done) => {
+    const scope = child as unknown as ServiceApp;
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', { parseAs: 'buffer', bodyLimit: MOST_BYTES }, (_request, body, parsed) =>
+      parsed(null, body),
+    );
+    for (const [path, { signature, headers, answers }] of Object.entries(CHATS))
+      scope.post(
+        path,
+        {
+          bodyLimit: MOST_BYTES,
+          // Before the body is read.
+          onRequest: (request, _reply, next) => {
+            throttle(request);
+            if (request.headers[signature] === undefined) throw new GateError('chat_signature_invalid');
+            next();
+          },
+        },
+        async (request, reply) => {
+          const { url, fetch } = await hil;
+          const shown = ['content-type', signature, ...headers].flatMap((name) => {
+            const value = request.headers[name];
+            return typeof value === 'string' ? [[name, value] as const] : [];
+          });
+          const answer = await fetch(addressAt(url, path), {
+            method: 'POST',
+            headers: Object.fromEntries(shown),
+            body: textOf(request.body),
+            signal: AbortSignal.timeout(timeoutMs),
+          }).catch((cause: unknown) => {
+            throw new GateError('console_neighbour_away', 'the review service does not answer', { cause });
+          });
+          return reply
+            .code(answer.status)
+            .headers(answer.status === 200 ? answers : {})
+            .type('application/json')
+            .send(await answer.text());
+        },
+      );
+    done();
+  });
+}
+
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+
+/** The same bytes as a text; what no chat writes would be other bytes at the review service, and its signature could not hold there. */
+function textOf(body: unknown): string {
+  try {
+    return UTF8.decode(Buffer.isBuffer(body) ? body : Buffer.alloc(0));
+  } catch (cause) {
+    throw new GateError('chat_signature_invalid', undefined, { cause });
+  }
+}

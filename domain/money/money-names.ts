@@ -1,0 +1,94 @@
+import type { ArgumentName } from '../argument-values.js';
+import { nameOf } from '../argument-values.js';
+import type { PolicyData } from '../policy/policy-data.js';
+import { words } from '../text.js';
+
+export type MoneyNames = PolicyData['gate']['money_arguments'];
+
+/** What the name of an argument says about money. */
+export interface NameSays {
+  /**
+   * How much: `amount` by itself, `price` of other things too, which are sold and not paid, and `count` of anything. Null for the ends of
+   * a span: what a search is told.
+   */
+  readonly amount: 'amount' | 'price' | 'count' | null;
+  /** Whom: `payee` by itself, `direction` of other things too (`to`), and `party` where somebody may only be looked up (`customer`). */
+  readonly payee: 'payee' | 'direction' | 'party' | null;
+  readonly currency: boolean;
+  /** An end of a span. A highest amount alone may be what is paid; with a lowest one beside it, it is looked for. */
+  readonly bound: 'lowest' | 'highest' | null;
+  /** Beside or below an amount or a payee it says how to read that one: `decimals`, `type`. */
+  readonly detail: boolean;
+  /** `from`, `base`: what stands at the other end of a pair. */
+  readonly origin: boolean;
+}
+
+const LOWEST = words('min minimum least gt gte above over since greater');
+const HIGHEST = words('max maximum most lt lte below under until before limit less filter');
+const DETAILS = words(
+  `type kind country currency ccy language locale unit units scale decimals precision exponent page limit offset date time timezone
+  day month year`,
+);
+const ORIGINS = words('from source src base origin');
+/** `up_to`, `assigned_to`: nobody gets anything. */
+const NO_DIRECTION = words('up relative compared related according assigned reply belongs linked mapped next close');
+const MOVES = words('to transfer credit target destination dest send pay');
+const ACCOUNTS = words('account acct');
+
+const holds = (all: readonly string[], known: ReadonlySet<string>): boolean => all.some((word) => known.has(word));
+
+/** Takes linear time. */
+export type NameReader = (name: ArgumentName) => NameSays;
+
+/** A reader of names by the policy's lists, whose entries are read as names are. */
+export function createNameReader(lists: MoneyNames): NameReader {
+  const folded = (list: readonly string[]): readonly string[] => list.map((one) => nameOf(one).words.join(''));
+  const set = (list: readonly string[]): ReadonlySet<string> => new Set(folded(list));
+  const [amounts, amountWords, prices, counts, currencies] = [
+    set(lists.amounts),
+    set(lists.amount_words),
+    set(lists.prices),
+    set(lists.counts),
+    set(lists.currencies),
+  ];
+  const [payees, payeeWords, directions, parties] = [
+    set(lists.payees),
+    set(lists.payee_words),
+    set(lists.directions),
+    set(lists.parties),
+  ];
+  const amountParts = folded(lists.amount_parts);
+  const payeeParts = folded(lists.payee_parts);
+  const directionParts = folded(lists.direction_parts);
+
+  const amountOf = (name: string, all: readonly string[]): NameSays['amount'] => {
+    if (amounts.has(name) || amountParts.some((part) => name.includes(part)) || holds(all, amountWords))
+      return 'amount';
+    if (prices.has(name)) return 'price';
+    return holds(all, prices) || holds(all, counts) ? 'count' : null;
+  };
+  const payeeOf = (name: string, all: readonly string[]): NameSays['payee'] => {
+    if (payees.has(name) || payeeParts.some((part) => name.includes(part)) || holds(all, payeeWords)) return 'payee';
+    if (holds(all, ACCOUNTS) && holds(all, MOVES)) return 'payee';
+    if (directions.has(name) || directionParts.some((part) => name.includes(part))) return 'direction';
+    if (all.includes('to') && !holds(all, NO_DIRECTION)) return 'direction';
+    return parties.has(name) ? 'party' : null;
+  };
+  return ({ words: said }) => {
+    // "payee2", "amount_1".
+    const all = said.map((word) => word.replaceAll(/\d/g, '')).filter((word) => word !== '');
+    const name = all.join('');
+    const currency = currencies.has(name) || all.at(-1) === 'currency' || all.at(-1) === 'ccy';
+    const isFrom = all.length === 2 && all.includes('from');
+    const bound = holds(all, LOWEST) || isFrom ? 'lowest' : holds(all, HIGHEST) ? 'highest' : null;
+    const detail = holds(all, DETAILS);
+    return {
+      amount: amountOf(name, all),
+      payee: currency || detail || all.includes('filter') ? null : payeeOf(name, all),
+      currency,
+      bound,
+      detail,
+      origin: all.length <= 2 && holds(all, ORIGINS),
+    };
+  };
+}

@@ -1,0 +1,176 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from '@jest/globals';
+import { readArguments } from '../argument-values.js';
+import { lasting, TookTooLong } from '../in-place.js';
+import { policyData } from '../policy/policy-data.js';
+import { createNameReader } from './money-names.js';
+import { magnitudeOf } from './money-values.js';
+import { createMoneyFacts, createMoneyReader } from './read-money.js';
+
+const data = policyData.parse(JSON.parse(readFileSync(new URL('../../policies/data.json', import.meta.url), 'utf8')));
+const names = createNameReader(data.gate.money_arguments);
+const facts = createMoneyFacts(names);
+const read = createMoneyReader(names);
+const of = (args: unknown, tool = 'search_notes') => facts(args, tool);
+const moves = (args: unknown, tool?: string) => {
+  const { amounts, payees } = of(args, tool);
+  return amounts.length > 0 && payees.length > 0;
+};
+const nested = (value: unknown, depth: number): unknown => (depth === 0 ? value : { a: nested(value, depth - 1) });
+
+describe('money in the arguments', () => {
+  it.each<[string, unknown]>([
+    ['side by side', { amount: 100, payee: 'DE1' }],
+    ['in lists', { payee: ['DE1'], amount: ['100'] }],
+    ['packed as JSON', { payload: '{"amount":100,"payee":"DE1"}' }],
+    ['packed twice', { payload: JSON.stringify(JSON.stringify({ amount: 100, payee: 'DE1' })) }],
+    ['three objects deep', { a: { b: { amount: 100, payee: 'x' } } }],
+    ['a hundred objects deep', nested({ amount: 100, payee: 'x' }, 100)],
+    ['in objects apart', { request: { transfer: { amount: 100, transfer_to: 'x' } } }],
+    ['below objects of their names', { amount: { a: { b: 5 } }, to: { details: { id: 'x' } } }],
+    [
+      'as names and values',
+      {
+        fields: [
+          { name: 'amount', value: 100 },
+          { name: 'payee', value: 'DE1' },
+        ],
+      },
+    ],
+    ['under a value beside another name', { id: 'n1', value: 5, currency: 'EUR', payee: 'y' }],
+    ['with an umlaut', { empfänger: 'DE1', betrag: 100 }],
+    ['without it', { empfaenger: 'DE1', betrag: 100 }],
+    ['with accents that are apart', { 'be\u0301ne\u0301ficiaire': 'x', montant: 5 }],
+    ['in wide letters', { ａｍｏｕｎｔ: 5, ｐａｙｅｅ: 'x' }],
+    ['in another script', { сумма: 5, получатель: 'x' }],
+    ['with numbers', { amount1: 5, payee_2: 'x' }],
+    ['behind much in the name', { [`${'x'.repeat(200)}_amount`]: 5, [`${'y'.repeat(200)}_payee`]: 'x' }],
+    ['to an account', { account_number: 'DE1', amount: 100 }],
+    ['to a bank account', { bank_account: 'DE1', amount: 100 }],
+    ['to a customer', { customer: 'x', amount: 100 }],
+    ['to an address', { email: 'x@example.com', amount: 100 }],
+    ['to a number', { amount: 100, to: 12 }],
+    ['to somebody behind a date', { amount: 100, to: '2026-01-01; DE1' }],
+    ['of a price', { price: 5, to: 'vendor' }],
+    ['of a value of a currency', { value: 5, currency: 'EUR', destination: 'acct_1' }],
+    ['of a price in an object', { price: { value: 5 }, wallet: '0x' }],
+    ['as a highest amount', { max_amount: 5, payee: 'x' }],
+    ['with somebody whose name is a code', { amount: 5, currency: 'EUR', to: 'BOB' }],
+    ['with a code before', { amount: 'EUR 2,500.00', payee: 'x' }],
+  ])('is found %s', (_how, args) => {
+    expect(moves(args)).toBe(true);
+  });
+
+  it.each(
+    '100|1e5|0x64|１００|١٠٠|EUR 2,500.00|2.500,00 EUR|USD100|100 dollars|.5|$.50|100k|one hundred|zweihundert|五百|Ⅻ|½|all|the full balance|-5|50%|> 100'.split(
+      '|',
+    ),
+  )('counts %s as an amount', (amount) => {
+    expect(moves({ amount, payee: 'x' })).toBe(true);
+  });
+
+  it('counts an amount and a payee that are long', () => {
+    expect(moves({ amount: `100${' '.repeat(500)}.`, payee: 'x'.repeat(500) })).toBe(true);
+  });
+
+  it.each<[string, unknown, string?]>([
+    ['an amount alone', { amount: 5 }],
+    ['somebody alone', { to: 'vendor' }],
+    ['a value of no currency to somebody', { value: 5, to: 'vendor' }],
+    ['an amount in a span of time', { amount: 5, from: '2026-01-01', to: '2026-02-01' }],
+    ['an amount up to now', { amount: 5, from: 'now-1h', to: 'now' }],
+    ['other names that hold the letters', { summary: 1, to: 'x' }],
+    ['no number', { amount: 'large', to: 'x' }],
+    ['a lowest amount', { min_amount: 5, payee: 'x' }],
+    ['a span of amounts', { min_amount: 5, max_amount: 10, payee: 'x' }],
+    ['an exchange rate', { amount: 100, from: 'EUR', to: 'USD' }, 'get_exchange_rate'],
+    ['an exchange rate by other names', { amount: 100, from_currency: 'EUR', to_currency: 'USD' }, 'get_exchange_rate'],
+    ['a base and a target', { amount: 100, base: 'EUR', to: 'usd' }, 'get_exchange_rate'],
+    ['a flight', { price: 300, to: 'JFK' }, 'search_flights'],
+    ['a flight below a price', { origin: 'LHR', destination: 'JFK', max_price: 300 }, 'search_flights'],
+    ['a product of a price for a customer', { price: 5, customer: 'c1' }],
+    ['a sentence under a value', { value: 'see page 5 of the report', payee: 'x' }],
+    ['orders of an account', { account_id: 'a1', min_amount: 5, limit: 10 }],
+    ['nothing', undefined],
+  ])('is not found in %s', (...[, args, tool]) => {
+    expect(moves(args, tool)).toBe(false);
+  });
+
+  it.each([
+    ['a rate with somebody beside it', { amount: 100, from: 'EUR', to: 'USD', payee: 'x' }, 'get_exchange_rate'],
+    ['an exchange that is no rate', { amount: 100, from: 'EUR', to: 'USD' }, 'get_currency_exchange'],
+    ['a flight with an amount', { amount: 300, to: 'JFK' }, 'search_flights'],
+    ['a flight with somebody to be paid', { price: 300, to: 'JFK', payee: 'x' }, 'search_flights'],
+  ])('is found in %s', (_what, args, tool) => {
+    expect(moves(args, tool)).toBe(true);
+  });
+
+  it('is all that is there, each once, with the currency of each', () => {
+    expect(
+      of({
+        memo: { amount: 25, payee: 'vendor' },
+        amount: 90_000,
+        currency: 'EUR',
+        to: 'attacker',
+        fee: { amount: 25, currency: 'USD' },
+      }),
+    ).toEqual({
+      amounts: [
+        { amount: '25', currency: 'EUR' },
+        { amount: '90000', currency: 'EUR' },
+        { amount: '25', currency: 'USD' },
+      ],
+      payees: ['vendor', 'attacker'],
+      more: false,
+    });
+  });
+
+  it('tells somebody that an object describes in one text', () => {
+    const payee = (name: string) => ({ name, iban: 'DE1', bank: { country: 'DE' } });
+    expect(of({ payees: [payee('Ada'), payee('Bob')], amount: 5 }).payees).toEqual(['Ada, DE1', 'Bob, DE1']);
+  });
+
+  it('lists so many for the rules, and says that there are more', () => {
+    const { amounts, payees, more } = of({
+      amounts: Array.from({ length: 50 }, (_, at) => at),
+      payee: 'x'.repeat(500),
+    });
+    expect([amounts.length, payees[0]?.length, more]).toEqual([12, 256, true]);
+  });
+
+  it('counts how often an amount stands there', () => {
+    const transfers = [
+      { amount: 1, to: 'a' },
+      { amount: 1, to: 'b' },
+    ];
+    expect(read(readArguments({ transfers }), 'x', false).amounts).toEqual([{ amount: '1', currency: null, times: 2 }]);
+  });
+
+  it('takes time in proportion to the arguments, and ends where its time is over', () => {
+    const long = { [`to${'x'.repeat(30_000)}`]: Array.from({ length: 4_000 }, () => 'x') };
+    const deep = nested({ amount: Array.from({ length: 4_000 }, (_, at) => at), to: 'x' }, 4_000);
+    for (const args of [long, deep]) {
+      const began = performance.now();
+      of(args);
+      expect(performance.now() - began).toBeLessThan(2_000);
+    }
+    expect(() => facts(deep, 'x', lasting(-1))).toThrow(TookTooLong);
+  });
+});
+
+describe('how large an amount is', () => {
+  it.each([
+    ['90000', 90_000],
+    ['EUR 2,500.00', 2_500],
+    ['2.500,00 €', 2_500],
+    ['1.000', 1_000],
+    ['.5', 0.5],
+    ['1e5', 100_000],
+    ['2.5m', 2_500_000],
+    ["1'000.50", 1_000.5],
+    ['all', Number.POSITIVE_INFINITY],
+    ['0x64', Number.POSITIVE_INFINITY],
+  ])('%s', (text, size) => {
+    expect(magnitudeOf(text)).toBe(size);
+  });
+});
