@@ -1,5 +1,6 @@
 import type { z } from 'zod';
 import type { Json, JsonObject } from '../contracts/json.js';
+import type { PolicyFileShown, PolicyList } from '../contracts/policy.js';
 import type { ReplayCorpus } from '../contracts/ledger-reports.js';
 import {
   type MutatedPolicy,
@@ -66,10 +67,7 @@ export async function listed(
 export async function installable(ask: AskPolicies, { name, tenant }: Meant): Promise<void> {
   const { installed, name: file } = await templateOf(ask, name, tenant);
   if (installed)
-    throw new CliError(
-      `${oneLine(file)} is in force already; what it is set to is ${oneLine(file.replace(/\.rego$/, '.json'))}, which \`gate policy apply\` changes`,
-      4,
-    );
+    throw new CliError(`${oneLine(file)} is in force already; \`gate policy set\` changes what it is set to`, 4);
 }
 
 export const templateOf = (ask: AskPolicies, name: string, tenant: string | undefined): Promise<TemplateFile> =>
@@ -134,6 +132,7 @@ export async function triedYesterday(
   ledger: AskPolicies,
   { name, parameters, tenant }: Meant,
   now: Date,
+  installed = false,
 ): Promise<Trial> {
   const [since, until] = [new Date(now.getTime() - DAY_MS).toISOString(), now.toISOString()];
   const window = new URLSearchParams({
@@ -148,6 +147,7 @@ export async function triedYesterday(
   );
   const { results } = await policies<Batch>('POST', pathOf({ name, tenant }, '/lab'), {
     ...(parameters && { parameters }),
+    ...(installed && { mode: 'replace', replace_rule_name: fileOf(name) }),
     inputs: fitting(corpus.map(({ input }) => input)),
   });
   const changed = results.filter(({ diff }) => diff !== 'unchanged');
@@ -177,13 +177,47 @@ function fitting(inputs: readonly object[]): readonly object[] {
   return end < 0 ? inputs : inputs.slice(0, end);
 }
 
+/** What an installed template is set to now, and the version of it; no version where its defaults hold. */
+export async function settingsOf(
+  ask: AskPolicies,
+  { name, tenant }: Meant,
+): Promise<{ readonly parameters: JsonObject; readonly version: number | null }> {
+  const { installed, name: file } = await templateOf(ask, name, tenant);
+  if (!installed) throw new CliError(`${oneLine(file)} is not in force; \`gate policy install\` sets it too`, 4);
+  const { policies } = await ask<PolicyList>('GET', `/policies${query(tenant)}`);
+  if (!policies.some((policy) => policy.name === documentOf(name))) return { parameters: {}, version: null };
+  const { current_body, current_version } = await ask<PolicyFileShown>('GET', documentPath({ name, tenant }));
+  return { parameters: JSON.parse(current_body) as JsonObject, version: current_version };
+}
+const documentOf = (name: string): string => fileOf(name).replace(/\.rego$/, '.json');
+const documentPath = ({ name, tenant }: Pick<Meant, 'name' | 'tenant'>): string =>
+  `/policies/${encodeURIComponent(documentOf(name))}${query(tenant)}`;
+
+/** A new version of the parameters. Refused where somebody changed them in between. */
+export function setParameters(
+  ask: AskPolicies,
+  meant: Meant,
+  version: number | null,
+  by: PolicyReason,
+): Promise<MutatedPolicy> {
+  const body = `${JSON.stringify(meant.parameters, null, 2)}\n`;
+  return version === null
+    ? ask('POST', `/policies${query(meant.tenant)}`, {
+        name: documentOf(meant.name),
+        content_type: 'json',
+        body,
+        ...by,
+      })
+    : ask('PUT', documentPath(meant), { body, expected_current_version: version, ...by });
+}
+
 const WORDS: Readonly<Record<string, string>> = {
   allow_to_deny: 'ran and would have been denied',
   allow_to_yellow: 'ran and would have waited for a person',
   yellow_to_deny: 'waited and would have been denied',
   yellow_to_allow: 'waited and would have run',
-  deny_to_allow: 'was denied and would have run',
-  deny_to_yellow: 'was denied and would have waited',
+  deny_to_allow: 'denied that would have run',
+  deny_to_yellow: 'denied that would have waited for a person',
 };
 
 export function trialLines({ since, until, recorded, judged, changes, examples }: Trial): readonly string[] {

@@ -16,7 +16,7 @@ import { casesOf, faultsOf, readPolicyFolder, rulesOf, shippedFloor } from './po
 import { labText, planMarkdown, weakerIn } from './lab-report.js';
 import { applied, type AskPolicies, planOf, type PolicyPlan } from './policy-plan.js';
 import { labOfPlan, resultOf, rolledBack } from './policy-studies.js';
-import { parametersIn, trialLines, triedYesterday } from './policy-templates.js';
+import { parametersIn, setParameters, settingsOf, trialLines, triedYesterday } from './policy-templates.js';
 
 const floor = await shippedFloor();
 const compiler = opaCompiler({
@@ -183,6 +183,40 @@ describe('templates at the command line', () => {
       '2 of 7 calls from 2026-11-17T10:00:00.000Z to 2026-11-18T10:00:00.000Z: 1 would have been decided otherwise',
       '  1 ran and would have been denied',
       '  c send_email: Violation: x',
+    ]);
+  });
+
+  it('are set over what they are set to, by the version that was read', async () => {
+    const changes: unknown[] = [];
+    let stored: string | null = null;
+    const gate: AskPolicies = async <T>(method: string, path: string, body?: object) => {
+      if (method !== 'GET') {
+        changes.push([method, path, body]);
+        return { name: 'pii_egress.json', version: 4 } as T;
+      }
+      if (path.startsWith('/policies/templates')) return { name: 'pii_egress.rego', installed: true } as T;
+      if (path === '/policies') return { policies: stored === null ? [] : [{ name: 'pii_egress.json' }] } as T;
+      return { current_body: stored, current_version: 3 } as T;
+    };
+    const meant = { name: 'pii_egress', parameters: { most_addresses: 5 }, tenant: undefined };
+    const by = { reason: 'r', actor_sub: 'ada', actor_idp: 'command line' };
+    expect(await settingsOf(gate, meant)).toEqual({ parameters: {}, version: null });
+    await setParameters(gate, meant, null, by);
+    stored = '{"most_addresses": 5}';
+    const now = await settingsOf(gate, meant);
+    expect(now).toEqual({ parameters: { most_addresses: 5 }, version: 3 });
+    await setParameters(gate, { ...meant, parameters: { most_addresses: 6 } }, now.version, by);
+    expect(changes).toEqual([
+      [
+        'POST',
+        '/policies',
+        { name: 'pii_egress.json', content_type: 'json', body: '{\n  "most_addresses": 5\n}\n', ...by },
+      ],
+      [
+        'PUT',
+        '/policies/pii_egress.json',
+        { body: '{\n  "most_addresses": 6\n}\n', expected_current_version: 3, ...by },
+      ],
     ]);
   });
 });

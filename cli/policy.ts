@@ -170,6 +170,34 @@ function registerTemplates(policy: Command): void {
       if (asJson) print({ trial, installed });
       else if (installed) say(`${oneLine(installed.name)} is in force, version ${installed.version}`);
     });
+  policy
+    .command('set')
+    .description(
+      'sets parameters of an installed template, after what that would have decided of the calls of yesterday',
+    )
+    .argument('<template>')
+    .requiredOption('--reason <text>', 'recorded with the new version')
+    .requiredOption('--set <parameter=value>', 'a parameter, as JSON or as a text; may be repeated', collected, [])
+    .option('--dry-run', 'change nothing')
+    .option(...tenant)
+    .addOption(json())
+    .action(async (name: string, { json: asJson, tenant: of, set, dryRun = false, reason }: Installing) => {
+      const { parametersIn, setParameters, settingsOf, trialLines, triedYesterday } = await import(
+        './policy-templates.js'
+      );
+      const ask = await engine();
+      const now = await settingsOf(ask, { name, parameters: null, tenant: of });
+      const meant = { name, parameters: { ...now.parameters, ...parametersIn(set) }, tenant: of };
+      const trial = await triedYesterday(ask, await ledger(), meant, new Date(), true);
+      if (!asJson) for (const line of trialLines(trial)) say(line);
+      const by = { reason, actor_sub: userInfo().username, actor_idp: 'command line' };
+      const changed = dryRun ? null : await setParameters(ask, meant, now.version, by);
+      if (asJson) print({ trial, parameters: meant.parameters, changed });
+      else if (changed)
+        say(
+          `${oneLine(changed.name)} ${changed.active ? 'is in force' : 'is switched off'}, version ${changed.version}`,
+        );
+    });
 }
 const collected = (value: string, before: readonly string[]): readonly string[] => [...before, value];
 

@@ -67,7 +67,6 @@ export interface OwnSessions {
 /** What not every edition of Gate has. */
 export type Part =
   | 'cases'
-  | 'chat-clicks'
   | 'command-line'
   | 'decision-links'
   | 'exports'
@@ -112,10 +111,10 @@ export interface Shown {
   readonly notice?: Notice | null;
   /** The answer's status when it is not 200. */
   readonly status?: number;
-  /** What it was made of, as one text: whoever has it already with the same one is told so, and gets nothing again. */
-  readonly version?: string;
   /** Answers a form and is gone back to: its browser keeps it until somebody signs out, as it would have to send the form again. */
   readonly keptForBack?: boolean;
+  /** What it was made of, as one text: whoever has it already with the same one is told so, and gets nothing again. */
+  readonly version?: string;
 }
 
 /** A page: what it shows at its path, to whom. `show` asks the services and survives those that are away (`settled`). */

@@ -12,14 +12,28 @@ export interface StreamHolder {
 
 /**
  * Places of streams. Nobody takes those of the others: each operator, service and tenant has a share. What comes back gives the place
- * back; it is called once. `rate_limited` where a share is used up, naming it.
+ * back; it is called once. An operator whose own are all taken loses his oldest stream, which nobody may read any more: `end` of it is called,
+ * and gives its place back at once. `rate_limited` where another share is used up, naming it.
  */
-export function createStreamPlaces(): (holder: StreamHolder) => () => void {
+export function createStreamPlaces(): (holder: StreamHolder, end: () => void) => () => void {
   const take = createSharedPlaces();
-  return ({ tenants, name, kind }) =>
-    take([
-      [`${name} for ${tenants.join(', ')}`, STREAM_SHARES[kind]],
+  /** The streams of each operator, the oldest first. */
+  const streams = new Map<string, Set<() => void>>();
+  return ({ tenants, name, kind }, end) => {
+    const whose = `${name} for ${tenants.join(', ')}`;
+    const [oldest] = streams.get(whose) ?? [];
+    if (kind === 'operator' && (streams.get(whose)?.size ?? 0) >= STREAM_SHARES.operator) oldest?.();
+    const giveBack = take([
+      [whose, STREAM_SHARES[kind]],
       ...tenants.map((tenant) => [`tenant ${tenant}`, STREAM_SHARES.tenant] as const),
       ['this process', STREAM_SHARES.process],
     ]);
+    const own = streams.get(whose) ?? new Set();
+    streams.set(whose, own.add(end));
+    return () => {
+      own.delete(end);
+      if (own.size === 0) streams.delete(whose);
+      giveBack();
+    };
+  };
 }

@@ -239,7 +239,13 @@ describe('several sets of added rules, beside the rules that ship', () => {
     const fails = added(() => {
       throw new Error('trap');
     }, 'sha256:fails');
-    const sets = [null, asks, fails, asks];
+    // What watches a tool is told to its own rules alone.
+    const told = added((given) => {
+      const { watched_by } = JSON.parse(Buffer.from(given as ArrayBuffer).toString()) as { watched_by: object };
+      return { deny: [], review: [`Review: ${JSON.stringify(watched_by)}`] };
+    }, 'sha256:told');
+    const watches = { ...told, watched: () => ({ own: true as const }) };
+    const sets = [null, asks, fails, watches, told];
     for (const tool_type of ['list_files', 'delete_file', 'customer_db_read']) {
       const input = { ...ordinary, tool_type };
       expect(policies.judgeEach(input, sets).map(({ judgement }) => judgement)).toEqual(
@@ -251,6 +257,7 @@ describe('several sets of added rules, beside the rules that ship', () => {
       ['green', false],
       ['yellow', false],
       ['red', true],
+      ['yellow', false],
       ['yellow', false],
     ]);
   });

@@ -180,11 +180,14 @@ export function createReviewFeed({
         : [{ id: newest, event: 'reset' }];
       const follower: Follower = { tenants, queue: [], wake: () => undefined, ended: false, onDropped };
       followers.add(follower);
-      signal.addEventListener('abort', () => {
+      const leave = (): void => {
         followers.delete(follower);
         follower.ended = true;
         follower.wake();
-      });
+      };
+      signal.addEventListener('abort', leave);
+      // Whoever left while the store was looked at.
+      if (signal.aborted) leave();
       if (!running) void run();
       return { from, events: eventsOf(follower, missed) };
     },

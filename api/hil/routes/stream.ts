@@ -9,6 +9,9 @@ import { createStreamPlaces, type StreamHolder } from '../stream-places.js';
 import { ANSWERS_EVENTS } from '../../plugins/openapi.js';
 
 const RECONNECT_MS = 3_000;
+/** The same of an operator's stream whose place a newer one of his has: he has more pages than places. */
+const DISPLACED_AGAIN_MS = 30_000;
+const DISPLACED = new Error('a newer stream of the operator has its place');
 /** How long a stream whose reader does not read may keep the service from closing. */
 const LAST_WORDS_MS = 1_000;
 
@@ -50,8 +53,9 @@ export function streamRoutes(app: ServiceApp, { reviews, scopeOf, standsFromHere
       onRequest: scopeFirst(scopeOf),
     },
     async (request, reply) => {
-      const leave = takePlace(holderOf(request, scopeOf(request)));
       const ended = new AbortController();
+      const displaced = () => ended.signal.reason === DISPLACED;
+      const leave = takePlace(holderOf(request, scopeOf(request)), () => ended.abort(DISPLACED));
       let stream: Readable | null = null;
       const place = { destroy: () => stream?.destroy() };
       open.add(place);
@@ -69,7 +73,7 @@ export function streamRoutes(app: ServiceApp, { reviews, scopeOf, standsFromHere
           // Nobody reads on: the end could not be sent either.
           onDropped: () => stream?.destroy(),
         });
-        stream = Readable.from(eventStream(from, events), { objectMode: false });
+        stream = Readable.from(eventStream(from, events, displaced), { objectMode: false });
         return await reply
           .header('content-type', 'text/event-stream')
           .header('cache-control', 'no-store')
@@ -93,6 +97,7 @@ function holderOf({ caller }: FastifyRequest, { tenants, decides }: ReviewScope)
 async function* eventStream(
   from: number,
   events: AsyncGenerator<FeedEvent | FeedReset | null>,
+  isDisplaced: () => boolean,
 ): AsyncGenerator<string> {
   // Sent at once, so that the client knows that the stream is open, and where.
   yield `retry: ${RECONNECT_MS}\nid: ${from}\n\n`;
@@ -100,4 +105,5 @@ async function* eventStream(
     yield item === null
       ? ': keep-alive\n\n'
       : `id: ${item.id}\nevent: ${item.event}\ndata: ${item.event === 'reset' ? '{}' : item.data()}\n\n`;
+  if (isDisplaced()) yield `retry: ${DISPLACED_AGAIN_MS}\n\n`;
 }
