@@ -8,7 +8,7 @@
 # Summary: Positions of clients. They go to no outsider; what they hold and trade stays in, or goes to the recipients that are listed.
 # Purpose: Who knows a large client's book can trade ahead of it; Regulation S-P and MAR article 10 treat it as what it is, inside information.
 # Inputs: positions, holdings, portfolio and their like, and texts about them; to, url, channel.
-# Edit: send_tools, export_tools, harmless_tools, position_fields, phrases, text_fields, recipient_fields, internal_domains.
+# Edit: send_tools, export_tools, harmless_tools, position_fields, unclear_fields, instrument_fields, phrases, text_fields, recipient_fields, internal_domains.
 
 package gate.authz
 
@@ -28,8 +28,10 @@ client_position_disclosure_defaults := {
 	"harmless_tools": ["geo", "job", "gps", "robot"],
 	"position_fields": [
 		"blotter", "client_holding", "client_portfolio", "client_position", "holding", "order_book", "portfolio_holding", "portfolio_position",
-		"position", "short_interest", "trade_blotter",
+		"short_interest", "trade_blotter",
 	],
+	"unclear_fields": ["exposure", "position", "weight"],
+	"instrument_fields": ["cusip", "figi", "isin", "symbol", "ticker"],
 	"phrases": ["client_holding", "client_order_pending", "client_portfolio", "client_position", "fund_holding_undisclosed"],
 	"text_fields": ["attachment", "body", "content", "filename", "html", "message", "subject", "text", "title"],
 	"recipient_fields": ["bcc", "cc", "channel", "destination", "email", "endpoint", "host", "recipient", "to", "uri", "url"],
@@ -71,5 +73,10 @@ review contains "Review: client_position_disclosure: a text (subject, body, atta
 }
 
 client_position_disclosure_holds if lib.given(client_position_disclosure_settings.position_fields)
+
+client_position_disclosure_holds if {
+	lib.given(client_position_disclosure_settings.unclear_fields)
+	lib.given(client_position_disclosure_settings.instrument_fields)
+}
 
 client_position_disclosure_inside if lib.inside(client_position_disclosure_settings.recipient_fields, client_position_disclosure_settings.internal_domains)

@@ -38,8 +38,7 @@ recruiter_pii_defaults := {
 		"criteria", "filter", "prompt", "query", "reason", "reject_reason", "rejection_reason", "requirement", "rubric",
 	],
 	"protected_words": [
-		"ethnicity", "female", "gender", "male", "marital", "nationality", "native_speaker", "pregnant", "race", "religion", "too_old",
-		"too_young", "young",
+		"ethnicity", "female", "gender", "male", "marital", "nationality", "native_speaker", "pregnant", "religion", "too_old", "too_young",
 	],
 	"recipient_fields": ["email", "recipient", "to", "url"],
 	"internal_domains": [],

@@ -36,8 +36,8 @@ underwriting_phi_defaults := {
 		"category", "data_type", "factor", "field", "include", "note", "query", "reason", "record_type", "section", "test",
 	],
 	"health_fields": [
-		"bmi", "build", "condition", "diagnosis", "health_class", "health_question", "lab", "lab_result", "medical", "medical_history",
-		"medical_record", "medication", "prescription", "tobacco",
+		"bmi", "diagnosis", "health_class", "health_question", "lab", "lab_result", "medical", "medical_history", "medical_record", "medication",
+		"prescription", "tobacco",
 	],
 	"authorization_fields": [
 		"applicant_consent_id", "authorization_form", "authorization_id", "consent_id", "hipaa_authorization", "hipaa_authorization_id",
