@@ -1,8 +1,10 @@
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
+import { text as textOf } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { SERVER_EXECUTION_CONTRACT } from '../contracts/call.js';
 import { BATCH_METHOD } from '../contracts/call-methods.js';
 import type { PendingRequest } from '../contracts/review.js';
 import { commandLine } from '../test/support/command.js';
@@ -10,6 +12,16 @@ import { told, withPage } from './decide.js';
 import { CliError } from './errors.js';
 
 const ID = '00000000-0000-4000-8000-000000000001';
+const verdict = {
+  event_kind: 'proxy.verdict',
+  policy_decision: { contract: SERVER_EXECUTION_CONTRACT },
+  reasoning: '',
+};
+const outcome = (stage: string, reasoning = '') => ({
+  event_kind: 'upstream.outcome',
+  policy_decision: { stage },
+  reasoning,
+});
 const row = (over: Partial<PendingRequest> = {}) =>
   ({
     id: ID,
@@ -27,6 +39,8 @@ describe('gate decide modify', () => {
   let server: Server;
   let answer: PendingRequest;
   let waiting: PendingRequest;
+  /** What the ledger says after the decision. */
+  let ledger: () => unknown;
   let asked: [method: string, path: string, body: unknown][];
   const { done, stop } = commandLine(() => tmpdir());
   const modify = (...more: string[]) => modifyWith('--set', 'amount=5', ...more);
@@ -42,12 +56,14 @@ describe('gate decide modify', () => {
       request_payload: { params: { name: 'wire_transfer', arguments: { amount: 25, memo: 'rent' } } },
     });
     asked = [];
-    server = createServer(async (request, response) => {
-      let body = '';
-      for await (const chunk of request) body += String(chunk);
+    ledger = () => [verdict, outcome('completed')];
+    const answers = async (request: IncomingMessage, response: ServerResponse) => {
+      const body = await textOf(request);
       asked.push([request.method ?? '', request.url ?? '', body && JSON.parse(body)]);
-      response.end(JSON.stringify(request.method === 'GET' ? [waiting] : answer));
-    });
+      const rows = request.url?.startsWith('/audit/') ? ledger() : [waiting];
+      response.end(JSON.stringify(request.method === 'GET' ? rows : answer));
+    };
+    server = createServer((request, response) => void answers(request, response));
     server.listen(0, '127.0.0.1');
     await once(server, 'listening');
   });
@@ -71,15 +87,39 @@ describe('gate decide modify', () => {
     expect(await modify()).toEqual({
       code: 0,
       out: expect.stringMatching(
-        /^approved with changes \(amount = 5\): wire_transfer for support-bot, by operator:ana\nGate executes/,
+        /^approved with changes \(amount = 5\): wire_transfer for support-bot, by operator:ana\nGate executed it, once\.\n$/,
       ),
     });
+  });
+
+  it.each([
+    ['not_run', 'the definition changed', 'It was not executed: '],
+    ['uncertain', 'no answer came', 'Nobody knows whether it ran: '],
+    ['failed', 'no such account', 'the tool answered with an error: '],
+  ])('of a call that then is %s says so, and fails', async (stage, why, words) => {
+    answer = row();
+    ledger = () => [verdict, outcome(stage, why)];
+    const { code, out } = await modify();
+    expect(code).toBe(1);
+    expect(out).toContain('approved with changes (amount = 5)');
+    expect(out).toMatch(new RegExp(`gate: approved, but .*${words}.*${why}`));
+    expect(out).not.toContain('executes it now');
+  });
+
+  it('waits for what comes of it, and leaves it at the decision where the ledger says nothing', async () => {
+    answer = row();
+    let looks = 0;
+    ledger = () => [verdict, ...((looks += 1) < 3 ? [] : [outcome('completed')])];
+    expect(await modify()).toMatchObject({ code: 0, out: expect.stringContaining('Gate executed it, once.') });
+    expect(looks).toBe(3);
+    ledger = () => ({ error: 'ledger_unavailable' });
+    expect(await modify()).toMatchObject({ code: 0, out: expect.stringContaining('Gate executes it now') });
   });
 
   it('is of the call that was read, and with values of the types that stand there', async () => {
     answer = row();
     await modify();
-    expect(asked).toMatchObject([
+    expect(asked.slice(0, 2)).toMatchObject([
       ['GET', `/pending?id=${ID}`, ''],
       ['POST', `/decide/${ID}`, { decision: 'modify', action_digest: 'ab'.repeat(32) }],
     ]);

@@ -3,6 +3,8 @@ import { toolOf } from '../contracts/call-methods.js';
 import { MODIFICATION_CONTRACT, type ModificationDiff, type PendingRequest } from '../contracts/review.js';
 import { oneLine } from '../domain/printable.js';
 import { changesTold } from '../domain/review/modification.js';
+import { type CallEnd, endTold } from '../domain/evidence/ended.js';
+import { cameOfIt } from './came-of-it.js';
 import { CliError } from './errors.js';
 import { assertSameTypes, diffOf, type ModificationFlags } from './modification.js';
 import { gateCommand, json, print } from './output.js';
@@ -97,7 +99,10 @@ export function registerDecide(program: Command): void {
           });
         if (asJson) print(decided);
         if (diff && decided.status === 'denied') throw new CliError(deniedChange(decided));
-        if (!asJson) process.stdout.write(told(decided, { diff, before: row }));
+        const came = decided.status === 'approved' ? await cameOfIt(target, decided.correlation_id) : null;
+        if (!asJson) process.stdout.write(told(decided, { diff, before: row, came }));
+        const end = came && endTold(came);
+        if (end && !end.isGood) throw new CliError(oneLine(`approved, but ${end.words}`));
       },
     );
 }
@@ -111,7 +116,11 @@ export const withPage = (error: unknown, page: string): unknown =>
 /** What came of a decision, in lines. `before`: the row as it was read, where it was. */
 export function told(
   row: PendingRequest,
-  { diff, before }: { readonly diff: ModificationDiff | null; readonly before: PendingRequest },
+  {
+    diff,
+    before,
+    came = null,
+  }: { readonly diff: ModificationDiff | null; readonly before: PendingRequest; readonly came?: CallEnd | null },
 ): string {
   const what = `${toolOf(row)} for ${row.agent_id}`;
   if (row.status === 'pending') {
@@ -124,8 +133,12 @@ export function told(
   }
   const outcome =
     diff && row.status === 'approved' ? `approved with changes (${oneLine(changesTold(diff))})` : row.status;
-  const runs =
-    row.status === 'approved'
+  const end = came && endTold(came);
+  const runs = end
+    ? end.isGood
+      ? `${end.words}\n`
+      : ''
+    : row.status === 'approved'
       ? `Gate executes it now, unless its agent only asked for a decision; see \`${gateCommand()} audit ${row.correlation_id}\`\n`
       : '';
   return `${outcome}: ${oneLine(`${what}, by ${row.decided_by}`)}\n${runs}`;

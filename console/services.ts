@@ -1,4 +1,4 @@
-import type { AssertionJson } from '../contracts/approval.js';
+import type { AssertionJson, OwnPasskey } from '../contracts/approval.js';
 import type { VerifiedDecisionLink } from '../contracts/decision-link.js';
 import type { PolicyDecision, PolicyFileShown, PolicyList } from '../contracts/policy.js';
 import type { PendingRequest, PendingSummary } from '../contracts/review.js';
@@ -135,6 +135,8 @@ export interface Services {
     assign(id: string, to: string): Promise<PendingRequest>;
     /** What was done with the reviews of the person's tenant when it came or left. */
     tenant(): Promise<TenantReviews>;
+    /** The person's own passkeys, the oldest first. */
+    passkeys(): Promise<readonly OwnPasskey[]>;
     /** Where a decision link leads. It decides nothing. */
     verifyLink(token: string): Promise<VerifiedDecisionLink>;
   };

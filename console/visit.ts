@@ -67,6 +67,7 @@ export interface OwnSessions {
 /** What not every edition of Gate has. */
 export type Part =
   | 'cases'
+  | 'chat-clicks'
   | 'command-line'
   | 'decision-links'
   | 'exports'

@@ -120,6 +120,12 @@ export const passkeyIdentity = z.strictObject({
   expires_at: z.string(),
 });
 
+/** The answer of `GET /auth/passkeys`: of who asks, the oldest first. */
+export const ownPasskeys = z.strictObject({
+  passkeys: z.array(z.strictObject({ credential_id: z.string(), created_at: z.iso.datetime() })),
+});
+export type OwnPasskey = z.infer<typeof ownPasskeys>['passkeys'][number];
+
 /** The token is shown this once. */
 export const allowedRecovery = z.strictObject({ token: z.string(), expires_at: z.string() });
 

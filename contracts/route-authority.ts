@@ -316,6 +316,8 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('hil', 'DELETE', '/pending/by-correlation/{correlation_id}', 'hil.pending.withdraw', proxy),
   // An agent withdraws its own call that waits; the proxy has verified whose it is.
   row('hil', 'POST', '/pending/by-correlation/{correlation_id}/withdrawal', 'hil.pending.withdraw', proxy),
+  // Which passkeys somebody has: his own.
+  row('hil', 'GET', '/auth/passkeys', 'hil.auth.ceremony', console),
   // Somebody else allows an approver to replace lost passkeys.
   row('hil', 'POST', '/auth/enrollment/recoveries', 'hil.auth.ceremony', console),
   // People who have a passkey and no token: invited by their administrator, registered and signed in by what they hold.

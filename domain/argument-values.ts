@@ -1,5 +1,6 @@
-import { plain } from './argument-names.js';
-import { lowered, unpacked } from './argument-texts.js';
+import { LRUCache } from 'lru-cache';
+import { endsOf, plain } from './argument-names.js';
+import { LONGEST_NAME, lowered, unpacked } from './argument-texts.js';
 import { unlimited, type Checkpoint } from './in-place.js';
 
 /** A name of an argument. It is read once, however many values stand below it. */
@@ -85,11 +86,17 @@ export function readArguments(args: unknown, checkpoint: Checkpoint = unlimited)
 }
 
 const NAMELESS: ArgumentName = { plain: '', words: [] };
-/** Of a longer name its head and its tail are read. */
-const LONGEST_NAME = 64;
+/** Callers choose the names, and most choose the same ones. */
+const namesKept = new LRUCache<string, ArgumentName>({ max: 4_096 });
 export function nameOf(name: string): ArgumentName {
-  const short = name.length > 2 * LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)} ${name.slice(-LONGEST_NAME)}` : name;
-  const bare = withoutAccents(short);
+  if (name.length > LONGEST_NAME) return readName(name);
+  const read = namesKept.get(name) ?? readName(name);
+  namesKept.set(name, read);
+  return read;
+}
+
+function readName(name: string): ArgumentName {
+  const bare = withoutAccents(endsOf(name));
   return {
     plain: plain(bare),
     words: bare

@@ -4,7 +4,8 @@ import { describe, expect, it } from '@jest/globals';
 import { CONFUSABLE } from './confusable.js';
 
 const FILE = new URL('confusable.ts', import.meta.url);
-const prototypes = createRequire(import.meta.url)('unhomoglyph/data.json') as Readonly<Record<string, string>>;
+const require = createRequire(import.meta.url);
+const prototypes = require('unhomoglyph/data.json') as Readonly<Record<string, string>>;
 
 /** Letters of alphabets that people write: of Turkish, Danish, French, Croatian, Berber and languages of Africa. */
 const LIVING = new Set('ıæÆœŒĳĲǆǅǄǉǈǇǌǋǊǳǲǱɣɩƖʋɯƷǀǁ');

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { ServiceHealth, Services } from '../../console/services.js';
 import type { Person } from '../../console/visit.js';
 import { BATCH_METHOD } from '../../contracts/call-methods.js';
+import { ownPasskeys } from '../../contracts/approval.js';
 import { verifiedDecisionLink } from '../../contracts/decision-link.js';
 import type { SavedSearches } from '../../adapters/console/saved-searches.js';
 import { caseClassification, caseWithEvidence, incidentCase } from '../../contracts/cases.js';
@@ -248,6 +249,7 @@ export function servicesFor(
           body: { assigned_to: to },
         }),
       tenant: () => askHil(tenantReviews, get(`/admin/tenants/${encodeURIComponent(ownTenant())}/lifecycle`)),
+      passkeys: async () => (await askHil(ownPasskeys, get('/auth/passkeys'))).passkeys,
       verifyLink: (token) =>
         askHil(verifiedDecisionLink, { method: 'POST', path: '/decision-link/verify', body: { token } }),
     },

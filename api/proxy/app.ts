@@ -96,8 +96,10 @@ export function createProxyService(options: ProxyOptions): Service {
   const limits = createAgentLimits({ limits: options.agentLimits, refusals, onLimited: metrics.limited, now });
   const controlLog = createControlLog({ ledger: options.ledger, now });
   service.app.addHook('onClose', () => controlLog.close());
+  const authorizer = createAuthorizer({ ...options, limits });
   const handler = createCallHandler({
     ...options,
+    assertStands: authorizer.assertStands,
     nameFault: options.upstream.nameFault,
     refusals,
     limits,
@@ -107,7 +109,6 @@ export function createProxyService(options: ProxyOptions): Service {
     },
     onLimited: metrics.limited,
   });
-  const authorizer = createAuthorizer({ ...options, limits });
   metrics.watchInFlight(handler.inFlight);
   if (options.judgedAtOnce) metrics.watchWaiting(handler.waiting);
   const streams = createEventStreams(options.agentLimits.streams);

@@ -42,7 +42,11 @@ export const UNKNOWN_AUTHORIZATION = 'no authorization under this id';
  * Throws `not_found` for a call that is not the caller's own, or not allowed, `authorization_expired` once it is too late, and
  * `tool_quarantined` while a definition of its tools waits for an operator.
  */
-export type Authorizer = (correlationId: string, asked: AskedAgain, onFound?: () => void) => Promise<JsonObject>;
+export interface Authorizer {
+  (correlationId: string, asked: AskedAgain, onFound?: () => void): Promise<JsonObject>;
+  /** Throws what keeps the approval of a call from being authorized now, before a repeat is told of it again. Its time is not looked at. */
+  assertStands(record: CallRecord): Promise<void>;
+}
 
 export function createAuthorizer({
   calls,
@@ -85,7 +89,22 @@ export function createAuthorizer({
     const changed = await definitionFault(definitions, call, tools, reviewed, () => LIST_LIMIT_MS);
     if (changed !== null) throw new GateError('tool_definition_changed', changed);
   }
-  return async (correlationId, asked, onFound = () => undefined) => {
+  /** What the record was approved on, as it stands now. */
+  async function assertApproval(record: CallRecord, body: JsonObject): Promise<void> {
+    await assertStanding(record.evidence.call.tenant);
+    await assertDefinitions(record);
+    await assertRules(record, body);
+  }
+  /** The request as it was staged; `null` past its retention. Throws `call_tampered` for another, and for an approval that HIL did not sign. */
+  async function verified(record: CallRecord) {
+    const staged = await calls.request(record.correlation_id, record.digest);
+    if (staged instanceof NotAsStaged) throw await tampered(record.correlation_id, staged.message);
+    const fault =
+      staged && record.state === 'approved' ? await approvalFault(record, staged.body, verifyDecision) : null;
+    if (fault) throw await tampered(record.correlation_id, `approved, but ${fault}`);
+    return staged;
+  }
+  const authorize = async (correlationId: string, asked: AskedAgain, onFound = (): void => undefined) => {
     const { caller } = asked;
     const record = await calls.find(correlationId);
     const call = record?.evidence.call;
@@ -95,25 +114,24 @@ export function createAuthorizer({
       throw new GateError('not_found', UNKNOWN_AUTHORIZATION);
     }
     onFound();
-    const staged = await calls.request(record.correlation_id, record.digest);
-    if (staged instanceof NotAsStaged) throw await tampered(record.correlation_id, staged.message);
     // Before the time is checked: a forged approval is reported even when it would be too late.
-    const fault =
-      staged && record.state === 'approved' ? await approvalFault(record, staged.body, verifyDecision) : null;
-    if (fault) throw await tampered(record.correlation_id, `approved, but ${fault}`);
+    const staged = await verified(record);
     if (now() >= authorizedFor(record).expMs) throw new GateError('authorization_expired');
     const held = await quarantine.held(call, definedToolsOf(record.evidence));
     if (held !== null) throw new GateError('tool_quarantined', held);
     if (!staged) throw new GateError('not_found', 'the request of this authorization is past its retention');
-    if (record.state === 'approved') {
-      await assertStanding(call.tenant);
-      await assertDefinitions(record);
-      await assertRules(record, staged.body);
-    }
+    if (record.state === 'approved') await assertApproval(record, staged.body);
     const authorization = authorizationOf(record, staged);
     const text = await limits.retained(asked, () => Promise.resolve(Buffer.from(canonicalJson(authorization))));
     return { authorization, identity_signature: { ...signer.sign(text.toString('utf8')) } };
   };
+  return Object.assign(authorize, {
+    async assertStands(record: CallRecord): Promise<void> {
+      if (record.state !== 'approved') return;
+      const staged = await verified(record);
+      if (staged) await assertApproval(record, staged.body);
+    },
+  });
 }
 
 const away = (layer: 'hil' | 'policy', error: unknown): GateError =>

@@ -47,6 +47,8 @@ export interface CallHandlerOptions {
   readonly refusals: Refusals;
   /** Refuses tools whose definition waits for an operator. */
   readonly quarantine?: Quarantine | undefined;
+  /** Throws what keeps an approved decision from being authorized now. Asked before a repeat is told of it again. */
+  readonly assertStands?: ((record: CallRecord) => Promise<void>) | undefined;
   readonly now?: () => number;
   /** Called with each record when its first answer leaves, for counters. */
   readonly onAnswered?: (record: CallRecord) => void;
@@ -141,6 +143,7 @@ export function createCallHandler(options: CallHandlerOptions) {
     if (replayed && answer.status === 200 && record.evidence.call.contract === DECISION_CONTRACT) {
       const held = await quarantine.held(record.evidence.call, definedToolsOf(record.evidence));
       if (held !== null) throw new GateError('tool_quarantined', held);
+      await options.assertStands?.(record);
     }
     if (!replayed) options.onAnswered?.(record);
     return options.verboseVerdicts ? withDetail(answer, record) : answer;

@@ -1,5 +1,6 @@
 import { SERVER_EXECUTION_CONTRACT } from '../../contracts/call.js';
 import type { LedgerEntry } from '../../contracts/ledger.js';
+import { quoted } from './reports/summaries.js';
 
 /** What came of a call's approval. */
 export interface CallEnd {
@@ -27,4 +28,24 @@ export function endOf(rows: readonly LedgerEntry[]): CallEnd | null {
   const stage = ended.policy_decision?.['stage'];
   const known = stage === 'completed' || stage === 'failed' || stage === 'uncertain' ? stage : 'not-executed';
   return { stage: known, why: ended.reasoning };
+}
+
+/** The same in words for who approved it. */
+export function endTold({ stage, why }: CallEnd): { readonly isGood: boolean; readonly words: string } {
+  const because = why.trim() === '' ? '' : `: ${quoted(why)}`;
+  switch (stage) {
+    case 'none':
+      return { isGood: true, words: 'Gate executes nothing here: its agent asked for the decision, and may act now.' };
+    case 'completed':
+      return { isGood: true, words: 'Gate executed it, once.' };
+    case 'failed':
+      return { isGood: false, words: `Gate executed it, once, and the tool answered with an error${because}.` };
+    case 'uncertain':
+      return {
+        isGood: false,
+        words: `Nobody knows whether it ran${because}. It is not sent again; look at the tool itself.`,
+      };
+    case 'not-executed':
+      return { isGood: false, words: `It was not executed${because}.` };
+  }
 }

@@ -26,7 +26,7 @@ export interface NameSays {
 const LOWEST = words('min minimum least gt gte above over since greater');
 const HIGHEST = words('max maximum most lt lte below under until before limit less filter');
 const DETAILS = words(
-  `type kind country currency ccy language locale unit units scale decimals precision exponent page limit offset date time timezone
+  `type kind country state city zip postal region currency ccy language locale unit units scale decimals precision exponent page limit offset date time timezone
   day month year`,
 );
 const ORIGINS = words('from source src base origin');
@@ -37,7 +37,7 @@ const ACCOUNTS = words('account acct');
 
 const holds = (all: readonly string[], known: ReadonlySet<string>): boolean => all.some((word) => known.has(word));
 
-/** Takes linear time. */
+/** Takes linear time. Each name is read once, however many values stand below it. */
 export type NameReader = (name: ArgumentName) => NameSays;
 
 /** A reader of names by the policy's lists, whose entries are read as names are. */
@@ -74,7 +74,7 @@ export function createNameReader(lists: MoneyNames): NameReader {
     if (all.includes('to') && !holds(all, NO_DIRECTION)) return 'direction';
     return parties.has(name) ? 'party' : null;
   };
-  return ({ words: said }) => {
+  const read = ({ words: said }: ArgumentName): NameSays => {
     // "payee2", "amount_1".
     const all = said.map((word) => word.replaceAll(/\d/g, '')).filter((word) => word !== '');
     const name = all.join('');
@@ -90,5 +90,11 @@ export function createNameReader(lists: MoneyNames): NameReader {
       detail,
       origin: all.length <= 2 && holds(all, ORIGINS),
     };
+  };
+  const kept = new WeakMap<ArgumentName, NameSays>();
+  return (name) => {
+    const says = kept.get(name) ?? read(name);
+    kept.set(name, says);
+    return says;
   };
 }

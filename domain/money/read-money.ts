@@ -60,24 +60,22 @@ interface Said {
 
 export function createMoneyReader(readName: NameReader): MoneyReader {
   return ({ leaves, groups }, tool, isPayment, checkpoint = unlimited) => {
-    const known = new Map<ArgumentName, NameSays>();
-    const saysOf = (name: ArgumentName): NameSays => {
-      const kept = known.get(name) ?? readName(name);
-      known.set(name, kept);
-      return kept;
-    };
     const pairs = new Map<Group, ArgumentName>();
     for (const [at, group] of groups.entries()) {
       if (at % LEAVES_PER_CHECKPOINT === 0) checkpoint();
       const name = pairOf(group);
-      if (name !== undefined && saysSomething(saysOf(name))) pairs.set(group, name);
+      if (name !== undefined && saysSomething(readName(name))) pairs.set(group, name);
     }
     const said: Said[] = [];
     for (const [at, leaf] of leaves.entries()) {
       if (at % LEAVES_PER_CHECKPOINT === 0) checkpoint();
+      for (const field of fieldsOf(leaf)) {
+        const one = saidOf(field, field.names.map(readName));
+        if (one) said.push(one);
+      }
       const paired = leaf.group && VALUE_NAMES.has(leaf.name) ? pairs.get(leaf.group) : undefined;
       const names = paired ? [...leaf.names.slice(0, -1), paired] : leaf.names;
-      const one = saidOf(leaf, names.map(saysOf));
+      const one = saidOf(leaf, names.map(readName));
       if (one) said.push(one);
     }
     const asks = (known: ReadonlySet<string>): boolean =>
@@ -92,6 +90,18 @@ function pairOf({ members }: Group): ArgumentName | undefined {
   if (!members.some(([name]) => VALUE_NAMES.has(name.toLowerCase()))) return undefined;
   const named = members.find(([name, value]) => NAME_NAMES.has(name.toLowerCase()) && typeof value === 'string');
   return named ? nameOf(named[1] as string) : undefined;
+}
+
+const FORM = /^[^\s=&?#:/]{1,128}=[^\s&]*(?:&[^\s=&?#:/]{1,128}=[^\s&]*)+$/;
+/** The fields of a text that is a form: `amount=100&payee=x`. */
+function fieldsOf(leaf: Leaf): readonly Leaf[] {
+  const { value } = leaf;
+  if (typeof value !== 'string' || !value.includes('&') || !FORM.test(value)) return [];
+  const group: Group = { path: leaf.path, members: [], outer: leaf.group };
+  return [...new URLSearchParams(value)].map(([name, text]) => {
+    const own = nameOf(name);
+    return { ...leaf, name: own.plain, words: own.words, names: [...leaf.names, own], group, value: text };
+  });
 }
 
 /** By its own name, or by one of those it stands below: `{"to": {"id": "x"}}`, `{"amount": {"value": 5}}`. */
@@ -159,7 +169,7 @@ function weighed(said: readonly Said[], { isPayment, isTravel, isRate }: About):
   // "from": "EUR", "to": "USD" is a rate that is asked for.
   const payees = said.filter(
     ({ leaf, payee }) =>
-      payee !== null && !(isRate && payee === 'direction' && isCurrency(leaf.value) && origins.has(leaf.group)),
+      payee !== null && !(isRate && payee !== 'payee' && isCurrency(leaf.value) && origins.has(leaf.group)),
   );
   const isOutright = isPayment || payees.some(({ payee }) => payee === 'payee');
   const isDirected = isPayment || payees.some(({ payee }) => payee !== 'party');

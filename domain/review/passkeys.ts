@@ -174,6 +174,8 @@ export interface Passkeys {
     session: string | null,
     subject: string,
   ): Promise<{ readonly token: string; readonly expires_at: string }>;
+  /** A person's passkeys, the oldest first. */
+  of(who: Approver): Promise<readonly StoredPasskey[]>;
   /** What the browser is to be asked for a decision's signature. */
   requestFor(who: Approver, statement: ApprovalStatement): Promise<JsonObject>;
   /** The proof that one of the approver's passkeys signed the statement. `passkey_refused` with the reason. */
@@ -446,6 +448,9 @@ export function createPasskeys(options: PasskeysOptions): Passkeys {
       if (!(await stands({ tenant: by.tenant, subject }))) throw new GateError('not_found');
       return allow({ tenant: by.tenant, subject }, RECOVERY.lifeMs);
     },
+
+    of: async ({ tenant, subject }) =>
+      (await store.of(tenant, subject)).toSorted((one, other) => one.created_ms - other.created_ms),
 
     async requestFor({ tenant, subject }, statement) {
       const rp = party();

@@ -201,6 +201,7 @@ describe('sandbox: a report says', () => {
       { memo: { amount: 25, payee: 'vendor' }, amount: 90_000, to: 'attacker' },
       { summary: 'move several amounts: 25, 90000; to `vendor` and 1 more', targets: ['vendor', 'attacker'] },
     ],
+    ['somebody whose name is an amount', { amount: 15, to: '5' }, { summary: 'move 15 to `5`' }],
     [
       'two who get it',
       { amount: 25, payee: 'vendor', to: 'attacker' },
@@ -389,10 +390,15 @@ describe('sandbox: any call at all', () => {
     );
   });
 
-  it('takes time in proportion to its names and values', () => {
-    const began = performance.now();
-    of('get_page', { [`${'x'.repeat(30_000)}`]: Array.from({ length: 4_000 }, () => 'x') });
-    expect(performance.now() - began).toBeLessThan(2_000);
+  it('takes as long under a long name as under a short one', () => {
+    const msUnder = (name: string): number => {
+      const began = performance.now();
+      of('get_page', { [name]: Array.from({ length: 12_000 }, () => 'x') });
+      return performance.now() - began;
+    };
+    const long = 'x'.repeat(40_000);
+    const best = (name: string): number => Math.min(msUnder(name), msUnder(name), msUnder(name));
+    expect(best(long)).toBeLessThan(best('x') + 1_000);
   });
 
   it('takes time in proportion to its text', () => {

@@ -214,7 +214,9 @@ const ACT = 512;
 const TARGET = 120;
 function summaryOf({ act: whole, targets: [first, ...others] }: Finding): string {
   const act = clipped(whole, ACT);
-  if (first === undefined || act.includes(first)) return cut(oneLine(act), SANDBOX_BOUNDS.summary);
+  // Whom something is done to is said, also where the act has the same letters: 5 to `5`.
+  if (first === undefined || (!act.endsWith(' to') && act.includes(first)))
+    return cut(oneLine(act), SANDBOX_BOUNDS.summary);
   const more = others.length > 0 ? ` and ${others.length} more` : '';
   const target = cut(oneLine(clipped(first, ACT)), TARGET);
   const room = SANDBOX_BOUNDS.summary - target.length - more.length - 3;

@@ -1,7 +1,6 @@
 import { mixedWord, oneLine } from '../printable.js';
 import { clipped, words } from '../text.js';
 import type { ArgumentName, Leaf } from '../argument-values.js';
-import type { NameReader } from '../money/money-names.js';
 import type { Finding, ReadCall, Readers } from './finding.js';
 
 /** Beside the policies' own: arguments that say who or where. */
@@ -12,7 +11,7 @@ const SAID = 64;
 
 /** Letters of two scripts in one word, which look like one: a reason, and risky where they name an argument or whom the call is for. */
 export function readScripts({ leaves, groups }: ReadCall, first: Finding, { readName }: Readers): readonly Finding[] {
-  const namesRecipient = recipientNames(readName);
+  const namesRecipient = (name: ArgumentName): boolean => RECIPIENTS.has(name.plain) || readName(name).payee !== null;
   const key = firstOf(groups.flatMap(({ members }) => members.map(([name]) => name)));
   const recipient = firstOf(leaves.flatMap((leaf) => (isRecipient(leaf, namesRecipient) ? [String(leaf.value)] : [])));
   const any = key ?? recipient ?? firstOf(leaves.map(({ value }) => String(value)));
@@ -44,13 +43,3 @@ function firstOf(texts: readonly string[]): string | undefined {
 /** By any of the names that lead to the value, or by the look of an address. */
 const isRecipient = ({ names, value }: Leaf, says: (name: ArgumentName) => boolean): boolean =>
   typeof value === 'string' && (value.includes('@') || value.includes('://') || names.some(says));
-
-/** Each name is looked up once, however many values stand below it. */
-function recipientNames(readName: NameReader): (name: ArgumentName) => boolean {
-  const known = new Map<ArgumentName, boolean>();
-  return (name) => {
-    const says = known.get(name) ?? (RECIPIENTS.has(name.plain) || readName(name).payee !== null);
-    known.set(name, says);
-    return says;
-  };
-}

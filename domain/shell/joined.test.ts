@@ -243,6 +243,10 @@ describe('a command in pieces', () => {
       'the crontab has 5 lines; the last runs at noon',
       "rsync -av -e 'ssh -p 2222' src/ dst/",
       "bash -c '[[ -f a ]] && cat a'",
+      "tar -I 'zstd -19' -cf a b",
+      'EDITOR="code --wait" git rebase main',
+      'gh issue create -t "rm -rf is slow" -b "see git push --force"',
+      'logger "rm -rf srv failed"',
       // Where its words are a command and its arguments, a variable that the text may set is the program.
       'sum(rate(x{job="$job", instance=~"$instance"}[$__rate_interval]))',
       'up{cluster="$cluster"} == 0',

@@ -1,6 +1,9 @@
 import type { Command } from './lexer.js';
 import type { Paths } from './paths.js';
 import { words } from '../text.js';
+import { runsAnother } from './awk.js';
+import { runsBySetting } from './git-settings.js';
+import { runsBySed } from './sed.js';
 import { changesVital } from './touches.js';
 
 /**
@@ -199,10 +202,16 @@ function behindOptions(
   return { rest: args.slice(at), isSure };
 }
 
-/** What git is told to run: an alias of the shell, a program of its own for a step. */
-const GIT_RUNS =
-  /^ext::|--upload-pack|(?:^|=)core\.(?:sshcommand|pager|fsmonitor|editor|hookspath|askpass|gitproxy)=|(?:^|=)(?:alias|filter|pager|difftool|mergetool|diff|merge|credential|gpg|sequence|include)\.(?:[^=]{1,64}\.)?(?:clean|smudge|process|cmd|command|external|driver|textconv|helper|program|editor|path)=\S|(?:^|=)(?:alias|pager)\.[^=]{1,64}=(?:\s?!|[A-Z_]{1,64}$)|^alias\.[^=]{1,64}=/i;
-const GIT_PAGES = /^core\.pager=(?:cat|less|more|delta|less -[A-Za-z]{1,8})?$/i;
+/** Options of git by which a program is named, cut short or not, and addresses that are a command. */
+const GIT_RUNS = /^ext::|^--(?:upl|rece|exec(?!-path$))|^--templ[a-z]{0,3}=/;
+/** `-c a.b=c`, `-ca.b=c`, `--config a.b=c`, `--config-env=a.b=X`: before the verb, and behind that of a clone. */
+const settingsIn = (args: readonly string[]): readonly string[] =>
+  args.flatMap((arg, at) => {
+    const option = /^(?:-c|--config(?:-env)?)(?:=|$)|^-c(?=[A-Za-z])/.exec(arg)?.[0];
+    if (option === undefined) return [];
+    const setting = arg === option ? (args[at + 1] ?? '') : arg.slice(option.length);
+    return /^[A-Za-z][\w-]{0,64}\./.test(setting) ? [setting] : [];
+  });
 const GIT_VALUED = words(
   '-C -c --git-dir --work-tree --namespace --exec-path --super-prefix --config-env --attr-source',
 );
@@ -210,8 +219,11 @@ const GIT_FLAGS = words(
   '-p -P --paginate --no-pager --bare --no-replace-objects --no-optional-locks --literal-pathspecs',
 );
 const git: Judge = ({ args }) => {
-  if (args.some((arg) => GIT_RUNS.test(arg) && !GIT_PAGES.test(arg))) return RUNS_ANOTHER;
+  if (args.some((arg) => GIT_RUNS.test(arg))) return RUNS_ANOTHER;
   const { rest, isSure } = behindOptions(args, GIT_VALUED, GIT_FLAGS);
+  const before = args.slice(0, args.length - rest.length);
+  if ([...settingsIn(before), ...settingsIn(rest).filter((one) => one.includes('='))].some(runsBySetting))
+    return RUNS_ANOTHER;
   // Behind an option that is not known, its value or the word after it may be the verb.
   for (const at of isSure ? [0] : [0, 1]) {
     const found = gitVerb(rest.slice(at));
@@ -225,6 +237,8 @@ const gitVerb = (args: readonly string[]): ShellReading | null => {
   const after = args.slice(args.indexOf(verb) + 1);
   const kind = changes('history or work of a repository thrown away');
   switch (verb) {
+    case 'clone':
+      return gives(after, 'u') ? RUNS_ANOTHER : null;
     case 'submodule':
       return plain[1] === 'foreach' && plain.length > 2 ? RUNS_ANOTHER : null;
     case 'bisect':
@@ -266,19 +280,32 @@ const gitVerb = (args: readonly string[]): ShellReading | null => {
     case 'rm':
       return gives(after, 'rf') ? kind : null;
     case 'config':
-      return /sshcommand|pager|hookspath|editor|^alias\.|fsmonitor/i.test(plain[1] ?? '') && plain.length > 2
-        ? takesOver('a command set to run later')
-        : null;
+      return setsCommand(after) ? takesOver('a command set to run later') : null;
     default:
       return null;
   }
 };
 
+const CONFIG_VALUED = words('-f --file --type --blob --default --comment --value');
+/** `git config filter.a.clean x`, `git config set a.b x`. */
+function setsCommand(args: readonly string[]): boolean {
+  if (args.some((arg) => /^--(?:get|list|unset|remove|rename|show)|^-l$/.test(arg))) return false;
+  const plain = args.filter((arg, at) => !isOption(arg) && !CONFIG_VALUED.has(args[at - 1] ?? ''));
+  const [key = '', value] = plain[0] === 'set' ? plain.slice(1) : plain;
+  return value !== undefined && key.includes('.') && runsBySetting(`${key}=${value}`);
+}
+
 const KUBE_CHANGES = words(
   `delete exec apply create run edit rollout expose set label annotate debug cp port-forward drain cordon uncordon taint replace patch
-  evict attach scale`,
+  evict attach scale certificate reconcile approve deny`,
 );
-const KUBE_READS = words('get describe logs top explain version diff events api-resources config auth');
+const KUBE_READS = words(
+  'get describe logs top explain version diff events api-resources api-versions cluster-info can-i whoami view',
+);
+/** `config delete-context`, `config set-cluster`, `config use`. */
+const KUBE_SETS = /^(?:delete|set|unset|use|rename)(?:-|$)/;
+const isKubeChange = (word: string, before: string | undefined): boolean =>
+  KUBE_CHANGES.has(word) || (before === 'config' && KUBE_SETS.test(word));
 const KUBE_VALUED = words(
   `-n --namespace --context --cluster --user --kubeconfig -s --server --token --as --as-group --as-uid --request-timeout --cache-dir
   --certificate-authority --client-certificate --client-key --tls-server-name --profile --profile-output -v --v`,
@@ -287,14 +314,26 @@ const KUBE_FLAGS = words('--insecure-skip-tls-verify --match-server-version --wa
 const kube: Judge = ({ args }) => {
   const { rest, isSure } = behindOptions(args, KUBE_VALUED, KUBE_FLAGS);
   const plain = plainArgs(rest);
-  const at = plain.findIndex((word) => KUBE_CHANGES.has(word));
+  const at = plain.findIndex((word, place) => isKubeChange(word, plain[place - 1]));
   const reading = plain.findIndex((word) => KUBE_READS.has(word));
   if (at < 0 || (isSure && reading >= 0 && reading < at)) return null;
   if (plain[at] === 'rollout' && ['status', 'history'].includes(plain[at + 1] ?? '')) return null;
   return args.length > 1 ? changes('a change of a cluster') : null;
 };
 
+const DOCKER_VALUED = words(
+  '--config -c --context -H --host -l --log-level --tlscacert --tlscert --tlskey --connection --url --identity --root --runroot --namespace -n --address -a',
+);
+const DOCKER_FLAGS = words('-D --debug --tls --tlsverify --remote -r');
 const docker: Judge = (call) => {
+  const { rest, isSure } = behindOptions(call.args, DOCKER_VALUED, DOCKER_FLAGS);
+  for (const at of isSure ? [0] : [0, 1]) {
+    const found = dockerVerb({ ...call, args: rest.slice(at) });
+    if (found !== null) return found;
+  }
+  return null;
+};
+const dockerVerb: Judge = (call) => {
   const { args } = call;
   const plain = plainArgs(args);
   const [verb = '', next = ''] = plain;
@@ -334,6 +373,28 @@ const docker: Judge = (call) => {
   if (verb === 'compose') return plain.includes('down') || plain.includes('rm') || plain.includes('kill') ? kind : null;
   return null;
 };
+
+const GH_VALUED = words('-R --repo --hostname -g --group');
+const gh: Judge = ({ args }) => {
+  const { rest, isSure } = behindOptions(args, GH_VALUED, words('--help'));
+  for (const at of isSure ? [0] : [0, 1]) {
+    const [noun = '', ...behind] = rest.slice(at);
+    const said = behindOptions(behind, GH_VALUED, words('--help'));
+    for (const from of said.isSure ? [0] : [0, 1]) {
+      const found = ghVerb(noun, said.rest.slice(from), args.length);
+      if (found !== null) return found;
+    }
+  }
+  return null;
+};
+const ghVerb = (noun: string, args: readonly string[], given: number): ShellReading | null =>
+  (/^(?:repo|release|secret|variable|run|workflow|gist|issue|label|ssh-key)$/.test(noun) &&
+    /^(?:delete|remove|archive|disable|transfer|set|edit|rename)$/.test(args[0] ?? '') &&
+    given > 2) ||
+  (noun === 'api' && gives(args, 'X', '--method')) ||
+  (noun === 'pr' && args[0] === 'merge')
+    ? changes('a change of a repository')
+    : null;
 
 const compose: Judge = ({ args }) =>
   plainArgs(args).some((word) => ['down', 'rm', 'kill'].includes(word))
@@ -494,14 +555,15 @@ const writesLast: Judge = ({ args, paths }) => {
 };
 const makes: Judge = ({ args, paths }) =>
   plainArgs(args).some((one) => paths.isVitalFile(one)) ? changes(WRITES_SYSTEM) : null;
+/** `tar cf x`: the first word needs no sign. */
+const bundled = (args: readonly string[]): readonly string[] =>
+  /^[a-zA-Z]{1,8}$/.test(args[0] ?? '') ? [`-${args[0]}`, ...args.slice(1)] : args;
 const unpacks: Judge = (call) => {
   const { args } = call;
   if (args.some((arg) => /^-?[a-zA-Z]{0,8}x|^--(?:extract|get)$/.test(arg)))
     return writesBehind('C', '--directory', '--one-top-level')(call);
   if (!args.some((arg) => /^-?[a-zA-Z]{0,8}[cru]|^--(?:create|append|update)$/.test(arg))) return null;
-  // `tar cf x`: the first word needs no sign.
-  const bundled = /^[a-zA-Z]{1,8}$/.test(args[0] ?? '') ? [`-${args[0]}`, ...args.slice(1)] : args;
-  return writesBehind('f', '--file')({ ...call, args: bundled });
+  return writesBehind('f', '--file')({ ...call, args: bundled(args) });
 };
 
 const PACKAGES = words('remove purge autoremove erase uninstall unpublish publish deprecate dist-upgrade');
@@ -515,9 +577,19 @@ const packages: Judge = ({ args }) => {
     : null;
 };
 
+/** Settings of ssh that name a program or a library: `ProxyCommand x`, `-oKnownHostsCommand=x`. */
+const SSH_RUNS = /^\s{0,4}\w{0,32}(?:command|provider)\s{0,4}[=\s]\s{0,4}(?!(?:yes|no|none|internal)?\s{0,4}$)/i;
+const runsBySsh = (args: readonly string[]): boolean =>
+  args.some((arg, at) => {
+    const option = /^-[a-zA-Z46]{0,8}?o/.exec(arg)?.[0];
+    if (option !== undefined) return SSH_RUNS.test(arg === option ? (args[at + 1] ?? '') : arg.slice(option.length));
+    return /^(?:proxycommand|localcommand)=/i.test(arg);
+  });
+const copiesBySsh: Judge = ({ args }) =>
+  runsBySsh(args) || valuesOf(args, 'SD').some((one) => !/^(?:\S{0,64}\/)?ssh$/.test(one)) ? RUNS_ANOTHER : null;
+
 const tunnels: Judge = ({ args }) => {
-  if (args.some((arg) => /^(?:proxycommand|localcommand)=/i.test(arg) || /^-oproxycommand=/i.test(arg)))
-    return takesOver('a command inside of another one');
+  if (runsBySsh(args)) return RUNS_ANOTHER;
   return gives(args, 'R', '-R') && args.some((arg) => /:\d{1,5}(?:$|:)/.test(arg))
     ? takesOver('a way in from outside')
     : null;
@@ -561,6 +633,21 @@ const stops =
     args.some((arg) => /^-(?:\d{1,2}|[A-Z]{3,8}|s|f|u)$/.test(arg) || /^(?:-1|--signal|\/f|\/im|\/pid)/i.test(arg))
       ? changes(kind)
       : null;
+
+/** The programs among the arguments of awk; a library that it loads is one that it runs. */
+const runsByAwk = (args: readonly string[]): boolean =>
+  args.some((arg, at) => {
+    if (/^-l|^--load/.test(arg)) return true;
+    if (/^-[Fvfi]$|^--(?:field-separator|assign|file|include)$/.test(args[at - 1] ?? '')) return false;
+    return (!isOption(arg) || /^(?:-e|--source=)/.test(arg)) && runsAnother(arg.replace(/^(?:-e|--source=)/, ''));
+  });
+/** Options of tar by which a program is named, cut short or not. */
+const TAR_RUNS = /^(?:-[a-zA-Z]{0,8}F|--(?:checkpoint-|to-c|inf|new-v|rs|rm))/;
+const COMPRESSES =
+  /^(?:gzip|pigz|bzip2|lbzip2|pbzip2|xz|pxz|zstd|zstdmt|lz4|lzop|lzip|brotli|compress)(?: -{1,2}[\w=-]{1,16}){0,4}$/;
+/** `+!x`, `+call system(x)`: what an editor does first. */
+const EDITOR_RUNS =
+  /^(?:\+|-c|--cmd=?).{0,256}?(?:!\s{0,4}[^\s|]|\bsystem\w{0,8}\(|\b(?:exe(?:cute)?|py3?|python3?|lua|ruby|perl|term(?:inal)?|job_start)\b)/s;
 
 const READERS =
   'cat less more tail head xxd strings base64 type grep egrep fgrep zgrep awk sed cut sort nl tac od hexdump rev diff cmp';
@@ -655,17 +742,7 @@ const PROGRAMS: readonly (readonly [string, Judge])[] = [
         ? changes('a change of cloud resources')
         : null,
   ],
-  [
-    'gh glab',
-    ({ args }) =>
-      (/^(?:repo|release|secret|variable|run|workflow|gist|issue|label|ssh-key)$/.test(args[0] ?? '') &&
-        /^(?:delete|remove|archive|disable|transfer|set|edit|rename)$/.test(args[1] ?? '') &&
-        args.length > 2) ||
-      (args[0] === 'api' && gives(args, 'X', '--method')) ||
-      (args[0] === 'pr' && args[1] === 'merge')
-        ? changes('a change of a repository')
-        : null,
-  ],
+  ['gh glab', gh],
   ['git', git],
   ['svn hg', spoken('history or work of a repository thrown away', '', 'delete rm remove strip purge')],
   [
@@ -911,6 +988,7 @@ const PROGRAMS: readonly (readonly [string, Judge])[] = [
   ],
   ['ssh', tunnels],
   ['scp rsync', copiesOut],
+  ['scp sftp', copiesBySsh],
   ['python python2 python3 pypy pypy3', codeRunner('c')],
   ['perl ruby lua', codeRunner('eE')],
   [
@@ -940,27 +1018,32 @@ const PROGRAMS: readonly (readonly [string, Judge])[] = [
         : null,
   ],
   [
-    'awk gawk mawk',
+    'awk gawk mawk nawk original-awk',
     ({ args }) =>
-      args.some((arg) => /\bsystem\s?\(|\/inet\/tcp\/|\|\s?"(?:ba)?sh"/.test(arg))
-        ? takesOver('a command inside of another one')
+      args.some((arg) => /\bsystem\s?\(|\/inet\/tcp\/|\|\s?"(?:ba)?sh"/.test(arg)) || runsByAwk(args)
+        ? RUNS_ANOTHER
         : null,
   ],
   [
-    'tar',
+    'tar gtar bsdtar',
     ({ args }) =>
-      args.some((arg) => /^--(?:checkpoint-action|to-command|use-compress-program)/.test(arg)) ||
+      args.some((arg) => TAR_RUNS.test(arg)) ||
+      valuesOf(bundled(args), 'I', '--use-compress-program').some((one) => !COMPRESSES.test(one)) ||
       (args.includes('--remove-files') && args.length > 1)
-        ? takesOver('a command inside of another one')
+        ? RUNS_ANOTHER
         : null,
   ],
   [
-    'vim vi ex ed',
+    'vim vi ex ed nvim view gvim rvim vimdiff',
     ({ args }) =>
-      args.some((arg) => /^:?!|:!|^-c$/.test(arg)) && args.length > 1 && args.some((arg) => arg.includes('!'))
-        ? takesOver('a command inside of another one')
+      args.length > 1 &&
+      (args.some((arg) => EDITOR_RUNS.test(arg)) ||
+        (args.some((arg) => /^:?!|:!|^-c$/.test(arg)) && args.some((arg) => arg.includes('!'))))
+        ? RUNS_ANOTHER
         : null,
   ],
+  ['less more most', ({ args }) => (args.some((arg) => /^\+.{0,64}?[!|]\s{0,4}\S/s.test(arg)) ? RUNS_ANOTHER : null)],
+  ['sed gsed', ({ args }) => (runsBySed(args) ? RUNS_ANOTHER : null)],
   [
     'sed',
     ({ args, paths }) =>

@@ -10,6 +10,8 @@ import { namesEntered, type Paths } from './paths.js';
 import { commandLine } from './named-program.js';
 import { type Call, CHANGES_SYSTEM, isKnownProgram, judgeProgram, type ShellReading, TAKES_PATHS } from './programs.js';
 import { changesByPrefix, changesVital, filesMade } from './touches.js';
+import { runsByVariable } from './git-settings.js';
+import { isRunner, leavesFiles, mayRun, textWithin } from './inside.js';
 import { words } from '../text.js';
 
 /**
@@ -606,7 +608,9 @@ const mayMatter = (word: string): boolean => {
   return namesProgram(word.toLowerCase()) || GRAMMAR.has(word) || ENTERS.has(word);
 };
 const namesProgram = (word: string): boolean =>
-  isKnownProgram(word) || [INTERPRETERS, FETCHERS, PREFIXES, SCHEDULERS, PRINTERS].some((names) => names.has(word));
+  isKnownProgram(word) ||
+  isRunner(word) ||
+  [INTERPRETERS, FETCHERS, PREFIXES, SCHEDULERS, PRINTERS].some((names) => names.has(word));
 /** Whether a text begins with the name of a program that this file knows, in whatever folder it is. */
 const startsCommand = (text: string): boolean => {
   const [first = ''] = text.trimStart().split(/\s/, 1);
@@ -638,6 +642,7 @@ function judge(
   depth: number,
   allowance: Allowance,
   isRun: boolean,
+  isWithin = false,
 ): ShellReading | null {
   const { folders: own, others } = foldersOf(prefixesOf(command, call));
   if (own === null) return DECODED;
@@ -668,6 +673,12 @@ function judge(
     worst = worse(worst, DECODED);
   worst = worse(worst, interpreted(call, command, sources, folders, depth, allowance));
   worst = worse(worst, scheduled(call, command));
+  if (!isWithin)
+    for (const inner of commandsWithin(command, call, depth, allowance, isRun))
+      worst = worse(
+        worst,
+        'effect' in inner ? inner : judge(inner, callOf(inner.words), sources, entered, depth, allowance, isRun, true),
+      );
   const told = RUN_BY_OPTION[program];
   if (
     told !== undefined &&
@@ -680,6 +691,8 @@ function judge(
   if (isKnownProgram(program)) {
     const given = call.fed ? [...args, './fed'] : args;
     worst = worse(worst, judgeProgram({ program, args: given, command, paths }));
+    const emptied = withoutUnset(rest);
+    if (emptied !== null) worst = worse(worst, judgeProgram({ program, args: emptied, command, paths }));
     if (TAKES_PATHS.has(program))
       for (const view of views) {
         allowance.checkpoint();
@@ -700,6 +713,83 @@ function judge(
     worst = worse(worst, SHELL_AWAY);
   worst = worse(worst, codeOf(rest));
   return worst;
+}
+
+/** `push $x--force`: a variable that stands for nothing leaves an option or a verb. Null where no word has such a one. */
+function withoutUnset([, ...behind]: readonly Word[]): readonly string[] | null {
+  const leaves = ({ unknown, bare, text }: Word): boolean =>
+    unknown !== '' && bare !== text && /^-{0,2}[A-Za-z]/.test(bare) && !/[/~.]/.test(bare);
+  return behind.some(leaves) ? behind.map((word) => (leaves(word) ? word.bare : word.text)) : null;
+}
+
+/** Of the words of one command, those that are read as commands of their own; and of each name, as often as it stands there. */
+const MOST_WITHIN = 16;
+const MOST_OF_A_NAME = 3;
+/** What a program may run of its words: commands that begin at one of them, and what is found in texts within a word. */
+function* commandsWithin(
+  command: Command,
+  { program, args, rest }: Called,
+  depth: number,
+  allowance: Allowance,
+  isRun: boolean,
+): Generator<Command | ShellReading> {
+  if (program === 'find' || program === 'fd') {
+    yield* runOnFound(command, rest);
+    return;
+  }
+  const isKnown = isRun || isKnownProgram(program) || isRunner(program);
+  // Of any other program that may as well be the first word of a sentence, only what looks like no sentence is read.
+  if (!isKnown && (!maySayProgram(rest[0]) || isSpoken(rest))) return;
+  const how = mayRun(program, args);
+  if (how === 'nothing') return;
+  const names = new Map<string, number>();
+  let begun = 0;
+  for (const [at, word] of rest.entries()) {
+    if (at === 0) continue;
+    if (!isKnown && (isEnglish(word) || /[,.:;!?]$/.test(word.text))) return;
+    const inner = how === 'texts' ? textWithin(word.text) : word.text;
+    if (isText({ ...word, text: inner })) {
+      if (how !== 'texts' || (!isKnown && !startsCommand(inner))) continue;
+      allowance.checkpoint();
+      const found =
+        depth >= DEEPEST ? (startsCommand(inner) ? UNREAD : null) : readWithin(inner, depth, allowance, false);
+      if (found !== null) yield found;
+      continue;
+    }
+    if (!startsCommand(word.text)) continue;
+    const name = baseName(word);
+    const times = (names.get(name) ?? 0) + 1;
+    names.set(name, times);
+    if (times > MOST_OF_A_NAME) continue;
+    begun += 1;
+    if (begun > MOST_WITHIN) {
+      if (isKnown) yield DECODED;
+      return;
+    }
+    allowance.checkpoint();
+    yield { ...command, words: rest.slice(at), redirects: [], assigned: [] };
+  }
+}
+/** Whether the first word of what may be a sentence is written as programs are. */
+const maySayProgram = (head: Word | undefined): boolean =>
+  head !== undefined &&
+  !isEnglish(head) &&
+  /^(?:(?:\.{1,2}|~)?\/(?:[\w.+-]{1,64}\/){0,16})?[a-z][\w.+-]{0,31}$/.test(head.text);
+
+const ON_FOUND: ShellReading = { effect: 'changes', kind: 'a command run on whatever is found' };
+const EXECUTES = /^-(?:exec|execdir|ok|okdir)$/;
+/** `-exec env rm {} +`: what is no reader changes the files that it is given. */
+function* runOnFound(command: Command, rest: readonly Word[]): Generator<Command | ShellReading> {
+  for (let at = 0; at < rest.length; at += 1) {
+    if (!EXECUTES.test(rest[at]?.text ?? '')) continue;
+    const from = at + 1;
+    while (at < rest.length && !/^\\?;$|^\+$/.test(rest[at]?.text ?? '')) at += 1;
+    const given = rest.slice(from, at);
+    const call = callOf(given);
+    if (call !== null && (!leavesFiles(call.program, call.args) || call.args.some((arg) => EXECUTES.test(arg))))
+      yield ON_FOUND;
+    yield { ...command, words: given, redirects: [], assigned: [] };
+  }
 }
 
 /**
@@ -818,7 +908,8 @@ function assigned(
     if (value === '') return;
     // The shell's own tables of what a name runs.
     if (name === 'BASH_CMDS' || name === 'BASH_ALIASES') worst = graver(worst, { ...DECODED, form: 'command' });
-    if (RUN_BY_OTHERS.has(name) && !HARMLESS_RUN.test(value)) worst = graver(worst, { ...LOADED, form: 'command' });
+    if ((RUN_BY_OTHERS.has(name) || runsByVariable(name, value)) && !HARMLESS_RUN.test(value))
+      worst = graver(worst, { ...LOADED, form: 'command' });
     if (name === 'PATH' && movesPrograms(value, isRun)) worst = graver(worst, { ...MOVED, form: 'command' });
     if (LOADS.has(name) && /^[\w./~$-]/.test(value)) worst = graver(worst, { ...LOADED, form: 'command' });
     if (depth < DEEPEST && /\s/.test(value)) worst = graver(worst, readWithin(value, depth, allowance, false));

@@ -178,3 +178,14 @@ export const changesByPrefix = (before: readonly string[], paths: Paths): boolea
     const isOwn = word.startsWith('-') ? word.length > 2 : /^-[\w-]{1,40}$/.test(option);
     return isOwn && !readsBy(word, '') && !readsBy(option, 'a') && isVital(word, paths);
   });
+
+/** They run what they are told to, on this machine or another one. */
+const RUN_WORDS = words('ssh docker podman nerdctl docker-compose podman-compose kubectl oc k3s k helm');
+const onlyReadsWords = (program: string): boolean => READERS.has(program) && !RUN_WORDS.has(program);
+/** What is known of programs and options that run nothing. */
+export const onlyReads = {
+  /** It changes nothing either. */
+  anything: onlyReadsWords,
+  program: (program: string): boolean => onlyReadsWords(program) || OWN_RULES.has(program),
+  byOption: (name: string): boolean => READS_LONG.has(name),
+};

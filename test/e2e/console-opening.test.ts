@@ -170,25 +170,25 @@ inBrowser(`one call after the other in a browser${needs('chromium', executable !
   });
 
   it('the last one that was asked for is shown, whichever answers first', async () => {
-    const rows = await parked('order', 3);
+    const rows = await parked('order', 5);
     const first = gated();
     const page = await opened('order', {
       parts: (route) =>
         route
           .request()
           .url()
-          .includes(rows[1]?.id ?? '-')
+          .includes(rows[3]?.id ?? '-')
           ? first.parts(route)
           : route.continue(),
     });
-    await page.locator(`[data-row="${rows[1]?.id}"] > a`).click();
-    await page.locator(`[data-row="${rows[2]?.id}"] > a`).click();
-    await isShown(page, rows[2]);
-    const came = page.waitForResponse((answer) => answer.url().includes(`${rows[1]?.id}`));
+    await page.locator(`[data-row="${rows[3]?.id}"] > a`).click();
+    await page.locator(`[data-row="${rows[4]?.id}"] > a`).click();
+    await isShown(page, rows[4]);
+    const came = page.waitForResponse((answer) => answer.url().includes(`${rows[3]?.id}`));
     first.open();
     await (await came).finished();
     await page.waitForLoadState('networkidle');
-    expect([await shown(page), await chosen(page)]).toEqual([rows[2]?.id, rows[2]?.id]);
+    expect([await shown(page), await chosen(page)]).toEqual([rows[4]?.id, rows[4]?.id]);
   }, 60_000);
 
   describe('keys before the call is there', () => {

@@ -173,7 +173,7 @@ describe('gate pending, decide, audit, verify', () => {
       out: expect.stringMatching(/tool +wire_transfer\n[^]*arguments\n[^]*"amount": 11/),
     });
     const decided = await cli('decide', parked.correlationId, 'approve', '--reason', 'checked with finance');
-    expect(decided).toMatchObject({ code: 0, out: expect.stringMatching(/^approved: .*\nGate executes it now/) });
+    expect(decided).toMatchObject({ code: 0, out: expect.stringMatching(/^approved: .*\nGate executed it, once\.\n/) });
     await gate.kinds(parked.correlationId, 'upstream.outcome');
     const audit = await cli('audit', parked.correlationId);
     expect(audit.out).toMatch(/proxy\.verdict[^]*hil\.created[^]*hil\.approved[^]*checked with[^]*upstream\.outcome/);

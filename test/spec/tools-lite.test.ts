@@ -309,6 +309,22 @@ describe('gate tools, in lite', () => {
     expect([await statusOf('__proto__'), await statusOf('constructor')]).toEqual([202, 202]);
   }, 60_000);
 
+  it('repeats no allow of a person once its tool is classed so that it is denied: repeat and authorization are the same 403', async () => {
+    const id = randomUUID();
+    const ask = () => gate.call('create_issue', { id, decision: true, arguments: { amount: 1_000 } });
+    const { status, body } = await ask();
+    expect(status).toBe(202);
+    const call = body['correlation_id'] as string;
+    const decided = { body: { decision: 'approve' }, headers: AS_OPERATOR };
+    expect((await gate.send('POST', `/decide/${call}`, decided)).status).toBe(200);
+    expect(await ask()).toMatchObject({ status: 200, body: { decision: 'allow' } });
+    await listed();
+    expect(await cli('set', 'create_issue', 'deny', '--unlisted')).toMatchObject({ code: 0 });
+    const refused = { status: 403, body: { error: 'policy_changed' } };
+    expect(await ask()).toMatchObject(refused);
+    expect(await gate.send('GET', `/authorizations/${call}`)).toMatchObject(refused);
+  });
+
   it('takes the word of an operator alone', async () => {
     const asked = { tool: 'create_issue', class: 'change' };
     for (const headers of [{}, { authorization: 'Bearer an-agents-own-token-of-some-length' }])

@@ -58,6 +58,12 @@ describe('registering a passkey', () => {
     );
     const { status, body } = await finish(cookie, device.create(publicKey.challenge));
     expect([status, body]).toEqual([200, { ok: true, name: 'operator:dev', credential_id: device.id }]);
+    const own = await hil.ask('/auth/passkeys', { token: OPERATOR });
+    const created_at = new Date(hil.now).toISOString();
+    expect(own).toMatchObject({ status: 200, body: { passkeys: [{ credential_id: device.id, created_at }] } });
+    const others = await hil.ask('/auth/passkeys', { token: OTHER_OPERATOR, tenant: 'globex' });
+    expect(others).toMatchObject({ status: 200, body: { passkeys: [] } });
+    expect((await hil.ask('/auth/passkeys')).status).toBe(401);
     expect(await hil.reviews.passkeys.of('acme', 'operator:dev')).toMatchObject([{ credential_id: device.id }]);
     expect(await hil.reviews.passkeys.of('globex', 'operator:dev')).toEqual([]);
   });

@@ -7,6 +7,7 @@ import {
   loggedIn,
   loggedOut,
   namedOperator,
+  ownPasskeys,
   passkeyIdentity,
   registeredPasskey,
   registrationJson,
@@ -132,6 +133,13 @@ export function passkeyRoutes(app: ServiceApp, { passkeys, reviews, scopeOf }: P
       };
     },
   );
+
+  app.get('/auth/passkeys', { schema: { response: { 200: ownPasskeys } }, onRequest }, async (request) => ({
+    passkeys: (await passkeys.of(approverOf(request))).map(({ credential_id, created_ms }) => ({
+      credential_id,
+      created_at: new Date(created_ms).toISOString(),
+    })),
+  }));
 
   app.post(
     '/auth/enrollment/recoveries',

@@ -7,13 +7,14 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { rulesNowOf } from '../../../activities/rules-now.js';
 import type { CallInput } from '../../../contracts/call.js';
+import type { CallRecord } from '../../../domain/call-record/record.js';
 import { canonicalJson } from '../../../domain/crypto/digest.js';
 import { GateError } from '../../../domain/errors.js';
 import { createSigner } from '../../../domain/identity/signer.js';
 import { approvalRecorded, FORGED_APPROVALS, parked } from '../../../test/support/forged-approvals.js';
 import { fixtureFolder, openPipeline, type PipelineFixture } from '../../../test/support/pipeline-fixture.js';
 import { createService, type Service } from '../../plugins/service.js';
-import { createAuthorizer } from '../authorizer.js';
+import { type Authorizer, createAuthorizer } from '../authorizer.js';
 import { registerAuthorizations } from './authorizations.js';
 
 const { privateKey } = generateKeyPairSync('ed25519');
@@ -26,6 +27,7 @@ const NO_LIMITS = {
 let folder: string;
 let gate: PipelineFixture;
 let service: Service;
+let authorizer: Authorizer;
 let aheadMs: number;
 /** The tools in quarantine. */
 let held: readonly string[];
@@ -47,7 +49,7 @@ const open = async () => {
       ...asks,
     }),
   });
-  const authorizer = createAuthorizer({
+  authorizer = createAuthorizer({
     calls: gate.calls,
     signer: createSigner(privateKey),
     verifyDecision: gate.verifyDecision,
@@ -180,6 +182,22 @@ describe('GET /authorizations/:correlation_id of a call that a person approved',
     expect(await asked(call)).toMatchObject({ status: 403, body: { error: 'policy_changed' } });
     gate.script.rules = 'sha256:test';
     expect(await asked(call)).toMatchObject({ status: 200 });
+  });
+
+  it('does not stand for a repeat of the request either where it would not be signed now, whatever its time', async () => {
+    const call = await approved();
+    const stands = async () => authorizer.assertStands((await gate.calls.find(call.correlation_id)) as CallRecord);
+    await expect(stands()).resolves.toBeUndefined();
+    Object.assign(gate.script, { rules: 'sha256:new', tier: 'red' });
+    await expect(stands()).rejects.toMatchObject({ code: 'policy_changed' });
+    gate.script.rules = 'sha256:test';
+    standing = () => {
+      throw new GateError('tenant_offboarded');
+    };
+    await expect(stands()).rejects.toMatchObject({ code: 'agent_standing_changed' });
+    standing = () => undefined;
+    aheadMs = 3_600_000;
+    await expect(stands()).resolves.toBeUndefined();
   });
 
   it('signs nothing where an operator classed its tool `strict` since', async () => {

@@ -1,5 +1,4 @@
-import { type CallEnd, endOf, isExecutedHere } from '../../../domain/evidence/ended.js';
-import { quoted } from '../../../domain/evidence/reports/summaries.js';
+import { endOf, endTold, isExecutedHere } from '../../../domain/evidence/ended.js';
 import type { PendingRequest } from '../../../contracts/review.js';
 import { settled } from '../../services.js';
 import type { Notice, Visit } from '../../visit.js';
@@ -17,30 +16,14 @@ export async function cameOfIt({ services }: Visit, { correlation_id: id }: Pend
   const rows = await settled('The ledger', services.ledger.ended(id, PATIENCE_MS));
   if (!rows.ok) return { kind: 'good', words: '' };
   const ended = endOf(rows.value);
-  if (ended !== null) return told(ended);
+  if (ended !== null) {
+    const { isGood, words } = endTold(ended);
+    return { kind: isGood ? 'good' : 'bad', words };
+  }
   return {
     kind: 'good',
     words: isExecutedHere(rows.value) ? 'Gate executes it now: load this page again for what came of it.' : '',
   };
-}
-
-function told({ stage, why }: CallEnd): CameOfIt {
-  const because = why.trim() === '' ? '' : `: ${quoted(why)}`;
-  switch (stage) {
-    case 'none':
-      return { kind: 'good', words: 'Gate executes nothing here: its agent asked for the decision, and may act now.' };
-    case 'completed':
-      return { kind: 'good', words: 'Gate executed it, once.' };
-    case 'failed':
-      return { kind: 'bad', words: `Gate executed it, once, and the tool answered with an error${because}.` };
-    case 'uncertain':
-      return {
-        kind: 'bad',
-        words: `Nobody knows whether it ran${because}. It is not sent again; look at the tool itself.`,
-      };
-    case 'not-executed':
-      return { kind: 'bad', words: `It was not executed${because}.` };
-  }
 }
 
 /** What an approval of a call does, said before it is given; `null` where that is not known. */

@@ -1,3 +1,4 @@
+import type { OwnPasskey } from '../../../contracts/approval.js';
 import { GateError } from '../../../domain/errors.js';
 import { Csrf, Facts, Foreign, Table, Time } from '../../ui/parts.js';
 import type { Action, OpenHere, Page, Shown, Visit } from '../../visit.js';
@@ -12,7 +13,8 @@ export const YOU: Page = {
 
 async function youShown(visit: Visit): Promise<Shown> {
   const { subject, tenant, role, mode } = visit.person;
-  const open = await visit.sessions.open();
+  const hasOwn = visit.has('passkeys') && (mode === 'operator-token' || mode === 'webauthn');
+  const [open, own] = await Promise.all([visit.sessions.open(), hasOwn ? ownPasskeysOf(visit) : null]);
   return {
     title: 'You',
     body: (
@@ -44,6 +46,7 @@ async function youShown(visit: Visit): Promise<Shown> {
         {visit.has('passkeys') && (
           <>
             <h2>Passkeys</h2>
+            {own && <Registered of={own} nowMs={visit.nowMs} />}
             {mode === 'operator-token' && <Passkeys asks={visit.passkeyFor} />}
             {mode === 'webauthn' && <OwnPasskeys isAdmin={role === 'admin'} />}
             {mode !== 'operator-token' && mode !== 'webauthn' && (
@@ -57,6 +60,29 @@ async function youShown(visit: Visit): Promise<Shown> {
       </section>
     ),
   };
+}
+
+/** `null` for who has none because he may not approve, and where the review service is away. */
+const ownPasskeysOf = async ({ services }: Visit): Promise<readonly OwnPasskey[] | null> =>
+  services.hil.passkeys().catch(() => null);
+
+/** Which passkeys the person has. Their ids say nothing to anybody; the ends of them tell one from another. */
+export function Registered({ of, nowMs }: { readonly of: readonly OwnPasskey[]; readonly nowMs: number }) {
+  if (of.length === 0) return <p>You have no passkey.</p>;
+  return (
+    <Table label="Your passkeys" heads={['Passkey', 'Registered']}>
+      {of.map(({ credential_id: id, created_at: at }) => (
+        <tr key={id}>
+          <th scope="row">
+            <code>…{id.slice(-8)}</code>
+          </th>
+          <td>
+            <Time iso={at} nowMs={nowMs} />
+          </td>
+        </tr>
+      ))}
+    </Table>
+  );
 }
 
 const Sessions = ({ of, visit: { csrf, nowMs } }: { readonly of: readonly OpenHere[]; readonly visit: Visit }) => {

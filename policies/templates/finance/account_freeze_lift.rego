@@ -19,10 +19,11 @@ import data.gate.lib
 account_freeze_lift_defaults := {
 	"tools": [
 		"account_release", "account_unblock", "account_unfreeze", "account_unrestrict", "asset_unfreeze", "block_lift", "card_unblock",
-		"debit_block_remove", "freeze_lift", "freeze_remove", "fund_release", "fund_unfreeze", "hold_lift", "hold_remove", "restriction_lift",
-		"restriction_release", "restriction_remove",
+		"debit_block_remove", "freeze_lift", "freeze_remove", "fund_release", "fund_unfreeze", "account_hold_lift", "account_hold_release",
+		"account_hold_remove", "account_restriction_lift", "account_restriction_release", "account_restriction_remove", "freeze_release",
+		"payment_hold_release",
 	],
-	"harmless_tools": ["ediscovery", "legal_hold", "litigation", "order_hold", "shipment"],
+	"harmless_tools": ["change", "code", "deploy", "ediscovery", "legal_hold", "litigation", "order_hold", "shipment"],
 	"reason_fields": [
 		"block_reason", "freeze_code", "freeze_reason", "freeze_type", "hold_code", "hold_reason", "hold_type", "reason_code",
 		"restriction_code", "restriction_type",

@@ -21,7 +21,7 @@ test_no_case_no_release if {
 		{"case_id": "-"},
 		{"case_id": "", "freeze_reason": "dormant"},
 	] {
-		fixtures.denies(name, {"tool_type": "remove_hold", "arguments": arguments})
+		fixtures.denies(name, {"tool_type": "removeAccountHold", "arguments": arguments})
 	}
 }
 
@@ -34,6 +34,6 @@ test_others_wait if {
 	}
 }
 
-test_holds_of_lawyers_and_orders_are_not_meant if fixtures.silent(name, {"tool_type": "remove_order_hold", "arguments": {"freeze_reason": "court order"}})
+test_freezes_of_code_are_not_meant if fixtures.silent(name, {"tool_type": "lift_code_freeze", "arguments": {"freeze_reason": "court order"}})
 
 test_words_are_a_parameter if fixtures.denies(name, {"tool_type": "unfreeze_account", "arguments": {"case_id": "C-1", "freeze_reason": "dormant"}}) with data.gate.account_freeze_lift as {"never": ["dormant"]}

@@ -19,16 +19,16 @@ import data.gate.lib
 money_moves_defaults := {
 	"tools": [
 		"ach_payment", "ach_transfer", "bank_transfer", "bill_pay", "fund_transfer", "invoice_pay", "money_send", "money_transfer",
-		"payment_create", "payment_execute", "payment_initiate", "payment_make", "payment_order", "payment_release", "payment_send",
-		"payment_submit", "sepa_transfer", "swift_send", "wire_send", "wire_transfer",
+		"payment_create", "payment_execute", "payment_initiate", "payment_make", "payment_order_create", "payment_order_submit",
+		"payment_release", "payment_send", "payment_submit", "sepa_transfer", "swift_send", "wire_send", "wire_transfer",
 	],
-	"harmless_tools": ["invoice_draft", "notification", "receipt", "reminder", "template"],
+	"harmless_tools": ["intent", "invoice_draft", "link", "method", "notification", "page", "receipt", "reminder", "template"],
 	"amount_fields": ["amount", "amount_usd", "payment_amount", "total_amount", "transfer_amount"],
 	"deny_above": 100000,
 	"country_fields": [
 		"bank_country", "beneficiary_country", "country", "country_code", "creditor_country", "destination_country", "recipient_country",
 	],
-	"sanctioned": ["cu", "cub", "cuba", "ir", "irn", "iran", "kp", "prk", "north korea", "sy", "syr", "syria"],
+	"sanctioned": ["cu", "cub", "cuba", "democratic_people_korea", "dprk", "ir", "iran", "irn", "kp", "north_korea", "prk"],
 	"reference_fields": [
 		"bill_id", "contract_id", "invoice", "invoice_id", "invoice_number", "payment_reference", "po_number", "purchase_order", "reference",
 		"remittance_information",
@@ -48,8 +48,7 @@ watches contains "money_moves" if {
 # title: A sanctioned country
 deny contains "Violation: money_moves: the country (beneficiary_country, bank_country) is under embargo; stop, and hand the payment to the sanctions desk." if {
 	lib.watched.money_moves
-	some value in lib.values(money_moves_settings.country_fields)
-	money_moves_embargoed(value)
+	lib.mentions(money_moves_settings.country_fields, money_moves_settings.sanctioned)
 }
 
 # METADATA
@@ -64,10 +63,4 @@ deny contains "Violation: money_moves: the amount is above deny_above, or is not
 review contains "Review: money_moves: no reference says what is paid (invoice_id, po_number, payment_reference); add it, or approve the payment as it is." if {
 	lib.watched.money_moves
 	not lib.given(money_moves_settings.reference_fields)
-}
-
-money_moves_embargoed(value) if {
-	is_string(value)
-	some one in money_moves_settings.sanctioned
-	lib.plain(trim_space(value)) == lib.plain(one)
 }

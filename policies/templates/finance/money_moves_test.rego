@@ -11,6 +11,8 @@ test_sanctioned_countries_are_refused if {
 		{"amount": 1, "reference": "INV-1", "beneficiary_country": "cu"},
 		{"amount": 1, "reference": "INV-1", "bank": {"bankCountry": "North Korea"}},
 		{"amount": 1, "reference": "INV-1", "country": " KP "},
+		{"amount": 1, "reference": "INV-1", "country": "Iran, Islamic Republic of"},
+		{"amount": 1, "reference": "INV-1", "country": "Democratic People's Republic of Korea"},
 	] {
 		fixtures.denies(name, {"tool_type": "wire_transfer", "arguments": arguments})
 	}
@@ -38,6 +40,7 @@ test_a_blank_reference_waits if {
 test_a_plain_payment_is_left_to_the_floor if {
 	every arguments in [
 		{"amount": 100000, "invoice_id": "INV-1", "country": "DE"},
+		{"amount": 1, "invoice_id": "INV-1", "country": "Republic of Korea"},
 		{"amount": {"value": "99.50", "currency": "USD"}, "poNumber": "PO-7"},
 	] {
 		fixtures.silent(name, {"tool_type": "wireTransfer", "arguments": arguments})

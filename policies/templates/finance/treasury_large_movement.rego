@@ -6,7 +6,7 @@
 # Tier: mixed
 # Tool surface: sweep_cash, transfer_intercompany, execute_fx, draw_credit_line, redeem_fund
 # Summary: Treasury. A large movement of liquidity waits in banking hours and is refused outside them, and so is one to an account that nobody knows.
-# Purpose: Large transfers after hours to an account seen for the first time, are how treasuries lost nine figures (Bangladesh Bank, 2016). Cut-off times are no reason for haste.
+# Purpose: Large transfers after hours, to accounts seen for the first time, took 81 million dollars from a central bank (Bangladesh, 2016). Cut-off times are no reason for haste.
 # Inputs: amount, notional; destination_account, counterparty; current_time.
 # Edit: tools, amount_fields, review_above, destination_fields, known_destinations, hours.
 
