@@ -99,8 +99,7 @@ async function rowsOfStack(stack: StackTarget, id: string | undefined, limit: nu
   if (id !== undefined && UUID.test(id)) return rowsOfCall(stack, id);
   const agents = id === undefined ? (await ask<{ agents: string[] }>('/agents')).agents : [id];
   const rows: LedgerEntry[] = [];
-  for (const agent of agents)
-    rows.push(...(await ask<LedgerEntry[]>(rowsPath(agent, limit))));
+  for (const agent of agents) rows.push(...(await ask<LedgerEntry[]>(rowsPath(agent, limit))));
   return rows.toSorted((one, other) => one.seq - other.seq).slice(-limit);
 }
 

@@ -867,6 +867,17 @@ describe('a call', () => {
     expect(text).not.toContain(otherTool.id);
   });
 
+  it('tells those that were decided last first, whenever they were asked for', async () => {
+    const [first, second] = [await fixture.hil.park(1), await fixture.hil.park(2)];
+    await fixture.hil.settle(second, { status: 'denied' });
+    fixture.hil.now += 60_000;
+    await fixture.hil.settle(first, { status: 'denied' });
+    const row = await fixture.hil.park(4);
+    const { text } = await (await fixture.browser()).get(`/hil/${row.id}`);
+    const told = [...text.matchAll(/href="\/hil\/([^"]+)">denied<\/a>/g)].map(([, id]) => id);
+    expect(told).toEqual([first.id, second.id]);
+  });
+
   it('does not count a decided call among the others of its agent', async () => {
     const row = await fixture.hil.park(1);
     await fixture.hil.settle(row, { by: 'operator:ada', status: 'denied' });

@@ -6,6 +6,7 @@ import type { Action, Page, Person, Visit } from '../../console/visit.js';
 import { ERROR_CODES } from '../../contracts/error-codes.js';
 import { sha256Hex } from '../../domain/crypto/digest.js';
 import { GateError } from '../../domain/errors.js';
+import { printable } from '../../domain/printable.js';
 import { ANSWERS_PAGES } from '../plugins/openapi.js';
 import type { ServiceApp } from '../plugins/service.js';
 import type { Send } from './documents.js';
@@ -59,12 +60,16 @@ export function servePages(
         return 'filename' in came ? download(reply, came) : await send(reply, came, entered);
       } catch (error) {
         if (!(error instanceof GateError)) throw error;
-        const notice = { kind: 'bad', text: `${error.message} (${error.code})` } as const;
+        const notice = { kind: 'bad', text: `${told(error)} (${error.code})` } as const;
         const shown = await action.refused(visit, form);
         return send(reply, { ...shown, notice: shown.notice ?? notice }, entered, ERROR_CODES[error.code].status);
       }
     });
 }
+
+/** What a refusal says, with the rule that it names. */
+const told = ({ message, fields: { detail } }: GateError): string =>
+  typeof detail === 'string' ? `${message} ${printable(detail)}` : message;
 
 /** A fault in the middle cuts the connection, so that the browser says that the file is not whole. */
 const download = (reply: FastifyReply, { type, filename, headers, body }: Download): FastifyReply =>

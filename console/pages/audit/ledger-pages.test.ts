@@ -105,10 +105,13 @@ describe('the audit page', () => {
     expect(rowsIn(await text(`/audit${address}`))).toEqual(seqs);
   });
 
-  it.each(['hunt', 'replay', '.', '..', 'a/b?c', 'agent/rows'])('shows the rows of an agent named %j', async (agent) => {
-    await append({ agent_id: agent });
-    expect(rowsIn(await text(`/audit?agent=${encodeURIComponent(agent)}`))).toEqual([4]);
-  });
+  it.each(['hunt', 'replay', '.', '..', 'a/b?c', 'agent/rows'])(
+    'shows the rows of an agent named %j',
+    async (agent) => {
+      await append({ agent_id: agent });
+      expect(rowsIn(await text(`/audit?agent=${encodeURIComponent(agent)}`))).toEqual([4]);
+    },
+  );
 
   it('says of a name that no agent can have why it is refused', async () => {
     const found = await page.get('/audit?agent=a%00b');

@@ -33,6 +33,25 @@ describe('what an approver may change of a batch', () => {
   });
 });
 
+describe('a call without arguments', () => {
+  const row = (method: string, params: JsonObject) =>
+    ({ method, request_payload: { method, params } }) as unknown as PendingRequest;
+
+  it('shows none: its tool’s name is no argument', () => {
+    const none = row('tools/call', { name: 'wire_transfer', _meta: { a: 1 } });
+    expect(leavesIn(none)).toEqual([]);
+    const html = render(<Arguments row={none} />);
+    expect(html).toContain('It has none.');
+    expect(html).not.toContain('wire_transfer');
+    expect(html).toContain('data-arguments-end');
+  });
+
+  it('of another method shows what it says, of which nothing can be changed', () => {
+    const other = row('custom/method', { name: 'x' });
+    expect(leavesIn(other)).toMatchObject([{ name: 'name', value: 'x', replaceable: false }]);
+  });
+});
+
 describe('the arguments as an approver reads them', () => {
   const rowWith = (args: object) =>
     ({

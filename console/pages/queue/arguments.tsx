@@ -1,5 +1,5 @@
 import { BATCH_METHOD } from '../../../contracts/call-methods.js';
-import type { Json } from '../../../contracts/json.js';
+import type { Json, JsonObject } from '../../../contracts/json.js';
 import type { PendingRequest } from '../../../contracts/review.js';
 import { sha256Hex } from '../../../domain/crypto/digest.js';
 import { pathText } from '../../../domain/review/argument-path.js';
@@ -63,13 +63,21 @@ export const valueText = (value: Leaf['value']): string =>
   typeof value === 'string' && !AMBIGUOUS.test(value) && value.trim() === value ? value : JSON.stringify(value);
 const AMBIGUOUS = /^(?:|".*|true|false|null|\[\]|\{\}|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)$/s;
 
-/** The same of a call. Of a batch only the arguments of its calls may change, not their ids and tools. */
+const argumentsIn = ({ params = null }: JsonObject): Json | undefined =>
+  params !== null && typeof params === 'object' && !Array.isArray(params) ? params['arguments'] : undefined;
+
+/** Whether a tool is called without arguments: what else stands in such a request, as the tool's name, is none of them. */
+const hasNone = ({ method, request_payload }: Pick<PendingRequest, 'method' | 'request_payload'>): boolean =>
+  method === 'tools/call' && argumentsIn(request_payload) === undefined;
+
+/** The same of a call, and none where it has none. What may change stands among named arguments. Of a batch only the arguments of its calls may change, not their ids and tools. */
 export function leavesIn({
   method,
   request_payload,
 }: Pick<PendingRequest, 'method' | 'request_payload'>): readonly Leaf[] {
   const given = argumentsOf(request_payload);
-  const leaves = leavesOf(given);
+  if (hasNone({ method, request_payload })) return [];
+  const leaves = leavesOf(given, [], { name: '', replaceable: argumentsIn(request_payload) !== undefined });
   if (method !== BATCH_METHOD) return leaves;
   const calls = (given as { readonly calls?: readonly { readonly arguments?: Json }[] } | null)?.calls ?? [];
   const replaceable = new Set(
@@ -134,10 +142,14 @@ export function Arguments({ row }: { readonly row: PendingRequest }) {
           whole.
         </p>
       )}
-      <details open={leaves.length === 0}>
-        <summary>As JSON</summary>
-        <ForeignBlock text={text} label="Arguments as JSON" />
-      </details>
+      {hasNone(row) ? (
+        <p class="dim">It has none.</p>
+      ) : (
+        <details open={leaves.length === 0}>
+          <summary>As JSON</summary>
+          <ForeignBlock text={text} label="Arguments as JSON" />
+        </details>
+      )}
       <div data-arguments-end />
     </section>
   );

@@ -31,6 +31,17 @@ const visitTo = (row: PendingRequest) =>
     services: { hil: { row: () => Promise.resolve(row) } },
   }) as unknown as Visit;
 
+describe('a call of which nothing can be changed', () => {
+  it('has no form, and a form about it changes nothing', async () => {
+    const row = { ...rowWith({}), request_payload: { params: { name: 'pay' } } } as unknown as PendingRequest;
+    const form = formWith({ 'value.0': 'delete_file' });
+    expect(changesIn(row, form).replacements).toEqual([]);
+    const html = render(((await CHANGE_MORE.act(visitTo(row), form)) as Shown).body);
+    expect(html).toContain('no argument whose value can be changed');
+    expect(html).not.toContain('<form');
+  });
+});
+
 describe('what a form changes of a call', () => {
   it('is each value of another text, read as the type that stood there', () => {
     const row = rowWith({ amount: 25, urgent: false, memo: 'a\r\nb', none: null, list: [1] });

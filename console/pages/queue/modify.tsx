@@ -132,6 +132,8 @@ export function modifyShown(visit: Visit, row: PendingRequest, form: Form | null
           <Empty>
             This call is too large to be changed here: <code>npx gate decide {row.id} modify --modify FILE</code>.
           </Empty>
+        ) : leaves.every((leaf) => notHere(leaf) !== null) ? (
+          <Empty>It has no argument whose value can be changed.</Empty>
         ) : (
           <form method="post" action={`/hil/${row.id}/modify/preview`}>
             <Csrf token={visit.csrf} />

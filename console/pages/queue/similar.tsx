@@ -7,7 +7,7 @@ import type { Visit } from '../../visit.js';
 /** How many are told. */
 const MOST = 5;
 
-/** What the same agent's calls of the same tool were decided lately, and by whom. */
+/** What the same agent's calls of the same tool were decided lately, and by whom; what was decided last stands first. */
 export const Similar = ({
   row,
   lately,
@@ -22,7 +22,9 @@ export const Similar = ({
     <OrAway of={lately}>
       {(decided) => {
         const others = decided.filter((other) => other.id !== row.id);
-        const alike = others.filter((other) => toolOf(other) === toolOf(row));
+        const alike = others
+          .filter((other) => toolOf(other) === toolOf(row))
+          .toSorted((one, other) => decidedMs(other) - decidedMs(one));
         return alike.length === 0 ? (
           <p class="dim">{noneTold(others.length, others.length < decided.length)}</p>
         ) : (
@@ -52,6 +54,8 @@ export const Similar = ({
     </OrAway>
   </section>
 );
+
+const decidedMs = ({ decided_at, created_at }: PendingRequest): number => Date.parse(decided_at ?? created_at);
 
 /** That there are none, of so many calls; `isOneOfThem`: the call itself was decided too. */
 function noneTold(count: number, isOneOfThem: boolean): string {
