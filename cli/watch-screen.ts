@@ -214,7 +214,7 @@ export interface ScreenSize {
 export function screenOf(watched: Watched, { columns, lines }: ScreenSize, nowMs: number): string[] {
   const { open } = watched;
   const body = open ? opened(open, { columns, lines }) : table(watched, lines - 2, nowMs);
-  const help = open ? helpOf(open, { columns, lines }, watched.inWord) : shortened(LIST_HELP, columns);
+  const help = open ? helpOf(open, { columns, lines }, watched.inWord) : shortened(listHelp(watched.inWord), columns);
   return [...body, ...(watched.open ? [] : [watched.note]), help].slice(-lines).map((line) => cut(line, columns));
 }
 
@@ -226,6 +226,10 @@ function cut(line: string, columns: number): string {
 /** The first of these that fits, each shorter than the one before. */
 const shortened = (helps: readonly string[], columns: number): string =>
   helps.find((help) => wrapped(help, columns).length === 1) ?? helps.at(-1) ?? '';
+
+/** After `j` or `k`, say, `a` asks nothing until another key ended the word; the arrows begin none. */
+const listHelp = (inWord: boolean): readonly string[] =>
+  inWord ? LIST_HELP.map((help) => help.replace('  a approve', '  esc, then a approve')) : LIST_HELP;
 
 const LIST_HELP = [
   'up/down or j/k choose  enter look  a approve (asks first)  d deny (asks why)  q end',

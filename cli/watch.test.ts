@@ -291,6 +291,10 @@ describe('the screen of gate pending --watch', () => {
     const { watched, asks } = asksFor(['v', 'a'], QUIET_MS);
     expect(asks).toEqual([]);
     expect(watched.note).toBe('a after other keys asks nothing: press esc, then a');
+    const chosen = asksFor(['j'], QUIET_MS);
+    expect(screenOf(chosen.watched, WIDE, T0).at(-1)).toContain('esc, then a approve');
+    const byArrow = asksFor(['\u001B[B'], QUIET_MS);
+    expect(screenOf(byArrow.watched, WIDE, T0).at(-1)).toContain('look  a approve');
     const onACall = asksFor(['\r', 'j', 'a'], QUIET_MS);
     expect(onACall.asks).toEqual(['look']);
     expect(screenOf(onACall.watched, TALL, T0).at(-1)).toMatch(/^esc, then a approve {2}d deny/);

@@ -1,7 +1,10 @@
 export const names = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/));
 
 /** A name as the lists below have it: `Sub-Command` and `sub_command` are `subcommand`. */
-export const plain = (name: string): string => endsOf(name).toLowerCase().replaceAll(/[^a-z0-9]/g, '');
+export const plain = (name: string): string =>
+  endsOf(name)
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]/g, '');
 
 const END = 64;
 /** The head and the tail of a long name, so that what is read of it at each of many values is short. */

@@ -780,9 +780,12 @@ describe('the routes of notifications', () => {
     ]);
   });
 
-  it('are no test where none is set: 409 names the settings of which one is missing', async () => {
+  it.each([
+    ['with no type', {}],
+    ['with the type of a body that is not there', { 'content-type': 'application/json' }],
+  ])('are no test where none is set, asked %s: 409 names the settings of which one is missing', async (_, headers) => {
     await openWith([]);
-    expect(await hil.ask('/notifications/test', { method: 'POST', token: OPERATOR })).toMatchObject({
+    expect(await hil.ask('/notifications/test', { method: 'POST', token: OPERATOR, headers })).toMatchObject({
       status: 409,
       body: { error: 'no_channel_set', reason: expect.stringMatching(/GATE_HIL_SLACK_BOT_TOKEN.*GATE_HIL_SMTP_URL/) },
     });

@@ -34,8 +34,5 @@ export interface PolicyCompiler {
 /** The package of rules that operators write. The rules of Gate in the same package are in another module, which these never see. */
 export const ADDED_PACKAGE = 'gate.authz';
 
-/** What rules of operators may use of the rules that ship, as `data.gate.lib`. */
-const SHARED_PACKAGE = 'gate.lib';
-
 /** What the floor alone says. A file that defines one of these would promise something that it cannot do. */
 export const FLOOR_RULES: ReadonlySet<string> = new Set(['allow', 'retention_class', 'approval_tier']);

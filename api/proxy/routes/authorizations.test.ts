@@ -16,6 +16,7 @@ import { fixtureFolder, openPipeline, type PipelineFixture } from '../../../test
 import { createService, type Service } from '../../plugins/service.js';
 import { type Authorizer, createAuthorizer } from '../authorizer.js';
 import { registerAuthorizations } from './authorizations.js';
+import { registerPending } from './pending.js';
 
 const { privateKey } = generateKeyPairSync('ed25519');
 const NO_LIMITS = {
@@ -62,6 +63,7 @@ const open = async () => {
     now: () => Date.now() + aheadMs,
   });
   registerAuthorizations(service.app, { limits: NO_LIMITS, authorizer });
+  registerPending(service.app, { calls: gate.calls, limits: NO_LIMITS });
 };
 const close = async () => {
   await service.close();
@@ -182,6 +184,19 @@ describe('GET /authorizations/:correlation_id of a call that a person approved',
     expect(await asked(call)).toMatchObject({ status: 403, body: { error: 'policy_changed' } });
     gate.script.rules = 'sha256:test';
     expect(await asked(call)).toMatchObject({ status: 200 });
+  });
+
+  it('is polled as approved, and as aborted without a decision once reconciliation closed it: it never expired', async () => {
+    const call = await approved();
+    const polled = async () => {
+      const reply = await service.app.inject({ method: 'GET', url: `/pending/${call.correlation_id}` });
+      return reply.json<Record<string, unknown>>();
+    };
+    expect(await polled()).toMatchObject({ status: 'approved', decision: 'allow' });
+    await gate.activities.abortCall(call.correlation_id, 'overdue in state approved');
+    expect(await stateOf(call)).toBe('aborted');
+    expect(await polled()).toMatchObject({ status: 'aborted', decision: null, decided_at: expect.any(String) });
+    expect((await asked(call)).status).toBe(404);
   });
 
   it('does not stand for a repeat of the request either where it would not be signed now, whatever its time', async () => {
