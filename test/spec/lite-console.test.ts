@@ -371,7 +371,7 @@ describe('deciding at the console of lite', () => {
 
   it('approves nothing that it cannot show whole, whatever a form sends; it may be denied', async () => {
     await open();
-    const { id } = await parked({ memo: 'x'.repeat(150_000), last: 'the harmful end' });
+    const { id } = await parked({ memo: 'x'.repeat(150_000), zeal: 'the harmful end' });
     const browser = await signIn();
     const { text } = await browser.get(`/hil/${id}`);
     expect(text).not.toContain('the harmful end');
