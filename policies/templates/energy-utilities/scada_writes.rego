@@ -38,7 +38,9 @@ scada_writes_defaults := {
 		"work_order_id", "work_permit",
 	],
 	"mode_fields": ["environment", "mode", "target_env"],
-	"harmless_modes": ["dts", "lab", "offline", "sim", "simulation", "simulator", "test_bench", "training"],
+	"harmless_modes": [
+		"digital_twin", "dts", "emulator", "lab", "offline", "plcsim", "sim", "simulation", "simulator", "test_bench", "training", "twin",
+	],
 }
 
 scada_writes_settings := object.union(scada_writes_defaults, given) if given := data.gate.scada_writes
