@@ -61,3 +61,17 @@ test_paths_pass if {
 		fixtures.silent(name, {"tool_type": "push_dataset", "arguments": arguments})
 	}
 }
+
+test_another_tool_is_let_through if {
+	every arguments in [
+		{"repo": "acme/x", "private": false},
+		{"visibility": "PUBLIC"},
+		{"acl": "public-read"},
+		{"options": {"isPublic": "yes"}},
+		{"destination": "https://x.example/in", "rows": [{"ssn": "078-05-1120"}]},
+		{"destination": "s3://partner/x"},
+		{"options": {"Url": "https://x.example/in"}},
+	] {
+		fixtures.silent(name, {"tool_type": "summarize_thread", "arguments": arguments})
+	}
+}

@@ -50,3 +50,15 @@ test_domains_are_a_parameter if {
 		fixtures.silent(name, {"tool_type": "embed_documents", "arguments": arguments}) with data.gate.embedding_corpus_external as {"approved_domains": ["acme.example"]}
 	}
 }
+
+test_another_tool_is_let_through if {
+	every arguments in [
+		{"provider": "someone", "classification": "internal"},
+		{"base_url": "https://api.embed.example/v1", "texts": ["SSN 078-05-1120"]},
+		{"provider": "someone", "classification": ["public", "secret"]},
+		{"provider": "someone", "texts": ["hello"]},
+		{"options": {"baseUrl": "https://api.embed.example/v1"}},
+	] {
+		fixtures.silent(name, {"tool_type": "summarize_thread", "arguments": arguments})
+	}
+}

@@ -53,3 +53,18 @@ test_ways_are_a_parameter if {
 		fixtures.silent(name, {"tool_type": "serve_model", "arguments": arguments}) with data.gate.inference_endpoint_no_auth as {"known": ["kerberos"]}
 	}
 }
+
+test_another_tool_is_let_through if {
+	every arguments in [
+		{"auth": "none"},
+		{"type": 1, "endpoint_type": "public"},
+		{"allow_unauthenticated": true},
+		{"security": {"auth": false}},
+		{"require_auth": "no", "auth": "key"},
+		{"authentication": null},
+		{"model": "m"},
+		{"auth": "my own"},
+	] {
+		fixtures.silent(name, {"tool_type": "summarize_thread", "arguments": arguments})
+	}
+}

@@ -51,3 +51,19 @@ test_formats_are_a_parameter if {
 		fixtures.silent(name, {"tool_type": "deploy_model", "arguments": arguments}) with data.gate.model_deploy_provenance as {"code_suffixes": [".pkl"]}
 	}
 }
+
+test_another_tool_is_let_through if {
+	every arguments in [
+		{"env": "dev", "model_uri": "s3://m/a.PKL"},
+		{"env": "dev", "weights": ["a.safetensors", "b.pt?v=1"]},
+		{"env": "dev", "options": {"trustRemoteCode": "true"}},
+		{"model": "m"},
+		{"env": "production"},
+		{"env": ["dev", "prod"]},
+		{"env": "prod", "sha256": "none"},
+		{"env": "prod", "sha256": "9f2a"},
+		{"signature": "x"},
+	] {
+		fixtures.silent(name, {"tool_type": "summarize_thread", "arguments": arguments})
+	}
+}

@@ -50,3 +50,16 @@ test_addresses_are_a_parameter if {
 		fixtures.silent(name, {"tool_type": "upload_training_file", "arguments": arguments}) with data.gate.training_data_pii_egress as {"addresses_at_most": 1}
 	}
 }
+
+test_another_tool_is_let_through if {
+	every arguments in [
+		{"lines": ["my SSN is 078-05-1120"], "pii_scan_id": "S-1"},
+		{"examples": [{"date_of_birth": "1984-03-02"}], "deidentified": true},
+		{"text": "write to ada@example.org"},
+		{"training_file": "file-7"},
+		{"file": "file-7", "deidentified": "partly"},
+		{"pii_scan_id": "none"},
+	] {
+		fixtures.silent(name, {"tool_type": "summarize_thread", "arguments": arguments})
+	}
+}

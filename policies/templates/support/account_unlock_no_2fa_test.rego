@@ -60,3 +60,18 @@ test_what_proves_is_a_parameter if {
 		fixtures.silent(name, {"tool_type": "unlock_account", "arguments": arguments}) with data.gate.account_unlock_no_2fa as {"reference_fields": ["branch_visit"]}
 	}
 }
+
+test_another_tool_is_let_through if {
+	every arguments in [
+		{"user_id": 1},
+		{"mfa_verified": false},
+		{"mfa_verified": "pending"},
+		{"verification_id": "none"},
+		{"verification_id": "V-1", "identity_verified": false},
+		{},
+		{"mfa_verified": true},
+		{"verification_id": "V-1"},
+	] {
+		fixtures.silent(name, {"tool_type": "summarize_thread", "arguments": arguments})
+	}
+}

@@ -58,3 +58,16 @@ test_what_proves_is_a_parameter if {
 		fixtures.silent(name, {"tool_type": "send_reset_link", "arguments": arguments}) with data.gate.password_reset_no_verify as {"reference_fields": ["branch_visit"]}
 	}
 }
+
+test_another_tool_is_let_through if {
+	every arguments in [
+		{"user_id": 1, "new_password": "x"},
+		{"options": {"TemporaryPassword": "x"}, "verification_id": "V-1"},
+		{"send_to": "x@mail.example"},
+		{"new_phone": "1", "verification_id": "n/a"},
+		{"user_id": 1},
+		{"verification_id": "V-1"},
+	] {
+		fixtures.silent(name, {"tool_type": "summarize_thread", "arguments": arguments})
+	}
+}

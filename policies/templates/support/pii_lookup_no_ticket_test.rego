@@ -61,3 +61,18 @@ test_how_many_is_a_parameter if {
 		fixtures.silent(name, {"tool_type": "search_customers", "arguments": arguments}) with data.gate.pii_lookup_no_ticket as {"at_most": 5000}
 	}
 }
+
+test_another_tool_is_let_through if {
+	every arguments in [
+		{"id": 1, "fields": ["name", "ssn"]},
+		{"include": "dateOfBirth"},
+		{"unmask": "true"},
+		{"fields": "ssn", "ticket_id": "none"},
+		{"customer_id": 1},
+		{"limit": 5000},
+		{"page_size": "1,000"},
+		{"limit": "all5"},
+	] {
+		fixtures.silent(name, {"tool_type": "summarize_thread", "arguments": arguments})
+	}
+}

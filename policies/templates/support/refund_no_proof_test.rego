@@ -60,3 +60,19 @@ test_reading_passes if {
 		fixtures.silent(name, {"tool_type": "get_refund_issue_date", "arguments": arguments})
 	}
 }
+
+test_another_tool_is_let_through if {
+	every arguments in [
+		{"amount": 5},
+		{"amount": 5, "order_id": ""},
+		{},
+		{"order_id": "o-1", "amount": 5001},
+		{"order_id": "o-1", "amount": "USD 9,000.00"},
+		{"order_id": "o-1", "amount": "9k"},
+		{"order_id": "o-1", "amount": 101},
+		{"order_id": "o-1"},
+		{"order_id": "o-1", "lines": [{"amount": 20}, {"amount": 200}]},
+	] {
+		fixtures.silent(name, {"tool_type": "summarize_thread", "arguments": arguments})
+	}
+}

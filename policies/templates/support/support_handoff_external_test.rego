@@ -51,3 +51,15 @@ test_a_lookalike_is_outside if {
 		fixtures.asks(name, {"tool_type": "forward_ticket", "arguments": arguments}) with data.gate.support_handoff_external as {"internal_domains": ["acme.example"]}
 	}
 }
+
+test_another_tool_is_let_through if {
+	every arguments in [
+		{"to": "x@vendor.example", "body": "SSN 078-05-1120"},
+		{"share_with": ["https://vendor.example/in"], "passport_number": "C01234567"},
+		{"to": "x@vendor.example"},
+		{"options": {"forwardTo": ["x@vendor.example"]}},
+		{"to": "a@acme.example, b@vendor.example"},
+	] {
+		fixtures.silent(name, {"tool_type": "summarize_thread", "arguments": arguments})
+	}
+}

@@ -43,6 +43,8 @@ test_old_ones_and_other_work_do_not_count if {
 	fixtures.silent(name, doing(10, "add_ticket_note", 60000))
 }
 
+test_another_tool_is_let_through if fixtures.silent(name, object.union(doing(10, "reset_password", 60000), {"tool_type": "summarize_thread", "current_time": "today"}))
+
 test_without_a_time_nobody_knows if fixtures.asks(name, object.union(doing(1, "unlock_account", 0), {"current_time": "today"}))
 
 test_how_many_is_a_parameter if fixtures.denies(name, doing(4, "unlock_account", 60000)) with data.gate.support_velocity as {"deny_from": 4}
