@@ -54,3 +54,19 @@ test_branches_are_a_parameter if {
 		fixtures.silent(name, {"tool_type": "push_files", "arguments": arguments}) with data.gate.code_writes as {"protected_branches": ["prod"]}
 	}
 }
+
+test_another_tool_is_let_through if {
+	every arguments in [
+		{"path": ".git/hooks/pre-commit"},
+		{"file_path": "C:\\repo\\.git\\config"},
+		{"files": [{"path": "a/./.GIT//hooks/x"}]},
+		{"path": ".github/workflows/ci.yml"},
+		{"path": "docs/CODEOWNERS"},
+		{"path": "./.github//workflows/x.yml"},
+		{"branch": "main", "files": [{"path": "a.ts"}]},
+		{"branch": "refs/heads/Main"},
+		{"branch": "release/4.2"},
+	] {
+		fixtures.silent(name, {"tool_type": "summarize_thread", "arguments": arguments})
+	}
+}

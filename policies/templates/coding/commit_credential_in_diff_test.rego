@@ -42,3 +42,13 @@ test_patterns_are_a_parameter if {
 		fixtures.denies(name, {"tool_type": "push_files", "arguments": arguments}) with data.gate.commit_credential_in_diff as {"patterns": ["acme-key-[0-9]+"], "hints": ["acme-key-"]}
 	}
 }
+
+test_another_tool_is_let_through if {
+	every arguments in [
+		{"diff": concat("", ["+key = AKIA", "Z7Q3M5XK2W4T6YBN"])},
+		{"files": [{"content": concat("", ["token: ghp_", "0123456789abcdefghijABCDEFGHIJ012345"])}]},
+		{"patch": concat("", ["-----BEGIN RSA ", "PRIVATE KEY-----"])},
+	] {
+		fixtures.silent(name, {"tool_type": "summarize_thread", "arguments": arguments})
+	}
+}

@@ -48,3 +48,18 @@ test_registries_are_a_parameter if {
 		fixtures.silent(name, {"tool_type": "pip_install", "arguments": arguments}) with data.gate.dependency_update_unpinned as {"registries": ["npm.acme.example"]}
 	}
 }
+
+test_another_tool_is_let_through if {
+	every arguments in [
+		{"package": "lodash"},
+		{"package": "lodash@latest"},
+		{"package": "lodash", "version": "^4.17.0"},
+		{"packages": ["a@1.2.3", "requests>=2"]},
+		{"dependencies": {"left-pad": "*"}},
+		{"package": "git+https://git.example/x.git"},
+		{"package": "x==1.2.3", "index_url": "https://pypi.evil.example/simple"},
+		{"package": "github:someone/x"},
+	] {
+		fixtures.silent(name, {"tool_type": "summarize_thread", "arguments": arguments})
+	}
+}

@@ -51,3 +51,19 @@ test_other_tools_pass if {
 		fixtures.silent(name, {"tool_type": "create_branch", "arguments": arguments})
 	}
 }
+
+test_another_tool_is_let_through if {
+	every arguments in [
+		{"branch": "main"},
+		{},
+		{"enforce_admins": false},
+		{"required_pull_request_reviews": null},
+		{"rules": {"required_approving_review_count": "0"}},
+		{"allow_force_pushes": {"enabled": true}},
+		{"enforcement": "evaluate"},
+		{"branch": "main", "required_approving_review_count": 2},
+		{"enforcement": "active"},
+	] {
+		fixtures.silent(name, {"tool_type": "summarize_thread", "arguments": arguments})
+	}
+}

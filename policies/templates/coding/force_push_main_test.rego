@@ -52,3 +52,17 @@ test_branches_are_a_parameter if {
 		fixtures.silent(name, {"tool_type": "git_push", "arguments": arguments}) with data.gate.force_push_main as {"protected_branches": ["prod"]}
 	}
 }
+
+test_another_tool_is_let_through if {
+	every arguments in [
+		{"branch": "main", "force": true},
+		{"ref": "refs/heads/Main", "force": "yes"},
+		{"args": ["origin", "+HEAD:main"]},
+		{"command": "git push --force-with-lease origin master"},
+		{"branch": "release/4.2", "force": 1},
+		{"force": true},
+		{"branch": "main"},
+	] {
+		fixtures.silent(name, {"tool_type": "summarize_thread", "arguments": arguments})
+	}
+}

@@ -72,3 +72,17 @@ test_with_owners_their_own_are if {
 		fixtures.silent(name, {"tool_type": "create_issue", "arguments": arguments}) with data.gate.repo_scope as {"owners": ["acme"]}
 	}
 }
+
+test_another_tool_is_let_through if {
+	every arguments in [
+		{"visibility": "public"},
+		{"private": false},
+		{"settings": {"Private": "no"}},
+		{"visibility": 20},
+		{"new_owner": "x"},
+		{},
+		{"username": "ada"},
+	] {
+		fixtures.silent(name, {"tool_type": "summarize_thread", "arguments": arguments})
+	}
+}

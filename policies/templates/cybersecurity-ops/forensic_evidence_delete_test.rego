@@ -75,3 +75,19 @@ test_reading_passes if {
 		fixtures.silent(name, {"tool_type": "list_evidence", "arguments": arguments})
 	}
 }
+
+test_another_tool_is_let_through if {
+	every arguments in [
+		{},
+		{"evidence_id": "E-1"},
+		{"channel": "Security"},
+		{"host": "ws-4"},
+		{"host": "ws-4", "evidence_id": "none"},
+		{"host": "ws-4", "evidence_id": "E-1"},
+		{"retentionInDays": 7},
+		{"retention_days": "7"},
+		{"retention_days": [400, 30]},
+	] {
+		fixtures.silent(name, {"tool_type": "summarize_thread", "arguments": arguments})
+	}
+}

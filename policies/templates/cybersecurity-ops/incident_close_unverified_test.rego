@@ -53,3 +53,20 @@ test_other_updates_pass if {
 		fixtures.silent(name, {"tool_type": "update_incident", "arguments": arguments})
 	}
 }
+
+test_another_tool_is_let_through if {
+	every arguments in [
+		{"id": "I-1"},
+		{"root_cause": "phishing"},
+		{"verified_by": "ada"},
+		{"root_cause": "x", "verified_by": "acme/files-bot"},
+		{"root_cause": "tbd", "verified_by": "ada"},
+		{"root_cause": "x", "verified_by": "ada", "severity": "critical"},
+		{"root_cause": "x", "verified_by": "ada"},
+		{"root_cause": "x", "verified_by": "ada", "severity": ["low", "high"]},
+		{"status": "Resolved"},
+		{"fields": {"state": "closed-false-positive"}},
+	] {
+		fixtures.silent(name, {"tool_type": "summarize_thread", "arguments": arguments})
+	}
+}

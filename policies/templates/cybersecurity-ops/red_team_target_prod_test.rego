@@ -54,3 +54,19 @@ test_networks_are_a_parameter if {
 		fixtures.silent(name, {"tool_type": "port_scan", "arguments": arguments}) with data.gate.red_team_target_prod as {"scope_networks": ["10.9.0.0/16"]}
 	}
 }
+
+test_another_tool_is_let_through if {
+	every arguments in [
+		{"target": "www.example.com"},
+		{},
+		{"target": ["a.lab.internal", "www.example.com"]},
+		{"target": "a.lab.internal,b.example"},
+		{"target": "10.0.0.0/8"},
+		{"target": "https://a.lab.internal@evil.example/"},
+		{"target": "notlab.internal"},
+		{"rhosts": "a.lab.internal", "engagement_id": "RT-7"},
+		{"rhosts": "a.lab.internal"},
+	] {
+		fixtures.silent(name, {"tool_type": "summarize_thread", "arguments": arguments})
+	}
+}

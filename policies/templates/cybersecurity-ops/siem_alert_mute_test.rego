@@ -69,3 +69,21 @@ test_minutes_are_a_parameter if {
 		fixtures.silent(name, {"tool_type": "mute_alert", "arguments": arguments}) with data.gate.siem_alert_mute as {"at_most_minutes": 600}
 	}
 }
+
+test_another_tool_is_let_through if {
+	every arguments in [
+		{"rule": "r-1"},
+		{},
+		{"enabled": false},
+		{"changes": [{"Enabled": "no"}]},
+		{"alert_id": "a"},
+		{"alert_id": "a", "duration_minutes": 10000},
+		{"duration_minutes": 30},
+		{"matchers": ".*", "duration_minutes": 30, "ticket": "T-1"},
+		{"alert_id": "a", "duration_minutes": "60m"},
+		{"alert_id": "a", "duration_minutes": 30},
+		{"alert_id": "a", "duration_minutes": 30, "ticket": "T-1", "severity": "critical"},
+	] {
+		fixtures.silent(name, {"tool_type": "summarize_thread", "arguments": arguments})
+	}
+}

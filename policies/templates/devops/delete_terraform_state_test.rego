@@ -58,3 +58,16 @@ test_listing_is_a_read if {
 		fixtures.silent(name, {"tool_type": "terraform_state_list", "arguments": arguments})
 	}
 }
+
+test_another_tool_is_let_through if {
+	every arguments in [
+		{"address": "module.db"},
+		{"backup_id": "s3-v7"},
+		{"change_ticket": "CHG-1", "backup_id": "n/a"},
+		{"backup_id": "s3-v7", "change_ticket": "CHG-1"},
+		{"Key": "env/prod/terraform.tfstate"},
+		{"objects": [{"key": "a.TFSTATE.backup"}]},
+	] {
+		fixtures.silent(name, {"tool_type": "summarize_thread", "arguments": arguments})
+	}
+}

@@ -54,3 +54,20 @@ test_longer_apexes_are_a_parameter if {
 		fixtures.denies(name, {"tool_type": "create_dns_record", "arguments": arguments}) with data.gate.dns_apex_record_modify as {"apex_names": ["shop.example.org"]}
 	}
 }
+
+test_another_tool_is_let_through if {
+	every arguments in [
+		{"name": "@", "type": "A"},
+		{"name": "example.com."},
+		{"zone": "example.co.uk", "name": "Example.co.uk"},
+		{"type": "A"},
+		{"changes": [{"name": "www.example.com"}, {"name": "@"}]},
+		{"name": "dev.example.com", "type": "NS"},
+		{"name": 7},
+		{"name": "@", "change_ticket": "CHG-1"},
+		{"domain": "example.com"},
+		{"name": "www"},
+	] {
+		fixtures.silent(name, {"tool_type": "summarize_thread", "arguments": arguments})
+	}
+}

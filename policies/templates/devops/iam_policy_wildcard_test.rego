@@ -64,3 +64,20 @@ test_roles_are_a_parameter if {
 		fixtures.denies(name, {"tool_type": "create_role_binding", "arguments": arguments}) with data.gate.iam_policy_wildcard as {"everything_roles": ["acme_root"]}
 	}
 }
+
+test_another_tool_is_let_through if {
+	every arguments in [
+		{"policy_document": {"Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}},
+		{"Action": ["s3:GetObject", "*:*"]},
+		{"rules": [{"verbs": ["*"], "resources": ["*"]}]},
+		{"PolicyArn": "arn:aws:iam::aws:policy/AdministratorAccess"},
+		{"role": "roles/owner"},
+		{"statement": [{"effect": "Allow", "action": "*"}, {"effect": "Deny", "action": "s3:*"}]},
+		{"Principal": "*"},
+		{"Principal": {"AWS": ["*"]}},
+		{"members": ["allUsers"]},
+		{"Action": "s3:*"},
+	] {
+		fixtures.silent(name, {"tool_type": "summarize_thread", "arguments": arguments})
+	}
+}

@@ -51,3 +51,17 @@ test_reading_passes if {
 		fixtures.silent(name, {"tool_type": "kubectl_get", "arguments": arguments})
 	}
 }
+
+test_another_tool_is_let_through if {
+	every arguments in [
+		{"workspace": "prod"},
+		{},
+		{"env": "eu-1", "plan_id": "p-1"},
+		{"env": ["dev", "prod"]},
+		{"env": "staging-of-prod"},
+		{"cluster": "eu-live", "plan_url": "https://ci.example/1", "change_ticket": "CHG-1"},
+		{"env": "prod", "plan_id": "p", "ticket": "CHG-1", "destroy": "true"},
+	] {
+		fixtures.silent(name, {"tool_type": "summarize_thread", "arguments": arguments})
+	}
+}

@@ -51,3 +51,17 @@ test_reading_passes if {
 		fixtures.silent(name, {"tool_type": "describe_db_snapshot_attributes", "arguments": arguments})
 	}
 }
+
+test_another_tool_is_let_through if {
+	every arguments in [
+		{"ValuesToAdd": ["all"]},
+		{"values_to_add": "111122223333, ALL"},
+		{"public": "yes"},
+		{"group": "*"},
+		{"account_id": "111122223333"},
+		{"account_id": 111122223333},
+		{},
+	] {
+		fixtures.silent(name, {"tool_type": "summarize_thread", "arguments": arguments})
+	}
+}

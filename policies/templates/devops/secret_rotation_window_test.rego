@@ -57,3 +57,13 @@ test_other_environments_have_no_window if {
 		fixtures.silent(name, {"tool_type": "rotate_secret", "arguments": arguments}) with data.gate.secret_rotation_window as {"window": {"weekdays": ["Sunday"], "from_hour": 1, "to_hour": 2}}
 	}
 }
+
+test_another_tool_is_let_through if {
+	every arguments in [
+		{},
+		{"rotation_enabled": "false"},
+		{"options": {"AutoRotate": false}},
+	] {
+		fixtures.silent(name, {"tool_type": "summarize_thread", "arguments": arguments})
+	}
+}
