@@ -156,7 +156,10 @@ describe('gate pending, decide, audit, verify', () => {
   it('take a change of the call, which is what runs', async () => {
     const { correlationId } = await park(12);
     const decided = await cli('decide', correlationId, 'modify', '--set', 'amount=5', '--reason', 'half of it');
-    expect(decided).toMatchObject({ code: 0, out: expect.stringMatching(/^approved with changes \(.*\): wire_transfer /) });
+    expect(decided).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/^approved with changes \(.*\): wire_transfer /),
+    });
     await gate.kinds(correlationId, 'upstream.outcome');
     const shown = await cli('pending', correlationId);
     expect(shown.out).toMatch(/status +approved/);
