@@ -3,7 +3,7 @@ import { say } from './detail.js';
 import { callPart } from './follow.js';
 import { CAME, OPENED, STAYED } from './heard.js';
 import { isOnItsWay, tellOnItsWay } from './sending.js';
-import { makeSure, putBroken } from './sure.js';
+import { isSure, makeSure, putBroken } from './sure.js';
 
 interface Kept {
   /** The address of the call that was shown. */
@@ -78,7 +78,7 @@ export async function openCall(href: string, back?: Kept): Promise<void> {
   holdFor('call', href);
   const came = await callPart(href, null, { signal: limit });
   if (mine !== asked) return;
-  if (typeof came !== 'string' && shows(root, came.page, href, back)) return;
+  if (typeof came !== 'string' && shows(root, came.page, href, back)) return isSure();
   const away = typeof came === 'string' ? null : came.page.querySelector('.detail > .notice.bad');
   if (isOnItsWay()) return stay();
   if (came !== 'away' && !away) return go();

@@ -3,38 +3,61 @@ import { ENDED_MEANWHILE, renewed, say, TYPED_STAYS } from './detail.js';
 import { callPart } from './follow.js';
 import { beginsItsWay, endsItsWay, isOnItsWay, tellOnItsWay } from './sending.js';
 
-/** What is known of a call that was held before it was shown: `not known` where nobody answered. */
-type Stands = 'open' | 'over' | 'typed' | 'not known';
+/**
+ * What is known of a call that was held before it was shown: `left` where another one is shown meanwhile, `not known` where nobody answered.
+ */
+type Stands = 'open' | 'over' | 'typed' | 'left' | 'not known';
 
 /** The shown call, where it was held before and is not known to be still as it is shown: nothing of it is sent. */
-let unsure: { readonly ask: () => Promise<Stands>; asking: Promise<Stands> | null } | null = null;
+interface Unsure {
+  readonly self: string | undefined;
+  readonly ask: () => Promise<Stands>;
+  asking: Promise<Stands> | null;
+  /** Why nothing is known, where a page says so. */
+  words: string;
+}
+let unsure: Unsure | null = null;
+
+const NO_ANSWER = 'Gate does not answer whether the call is still as it is shown. Try again.';
 
 /** Asks whether the shown call, which was held before, still is as it is shown. */
 export function makeSure(root: HTMLElement, href: string, tag: string): void {
   const self = root.dataset['self'];
+  const known = (stands: Stands): Stands => {
+    if (unsure === one) unsure = null;
+    return stands;
+  };
+  const notKnown = (words: string): Stands => {
+    one.asking = null;
+    one.words = words;
+    return 'not known';
+  };
   const ask = async (): Promise<Stands> => {
     const came = await callPart(href, tag, { signal: AbortSignal.timeout(OPENS_WITHIN_MS) });
-    if (root.dataset['self'] !== self) return 'over';
-    if (came === 'away') {
-      one.asking = null;
-      return 'not known';
-    }
-    if (unsure === one) unsure = null;
+    if (root.dataset['self'] !== self) return known('left');
+    if (came === 'away') return notKnown(NO_ANSWER);
     if (came === 'someone else') {
       location.reload();
-      return 'over';
+      return known('over');
     }
     // Where nobody is signed in any more, whoever sends something is told so.
-    if (typeof came === 'string') return 'open';
+    if (typeof came === 'string') return known('open');
     putBroken(root, came.page);
     const was = renewed(root, came.page);
+    // A page that only says which service is away tells nothing of the call.
+    if (was === 'other') return notKnown(came.page.querySelector('.detail > .notice.bad')?.textContent ?? NO_ANSWER);
     if (was === 'typed') say(TYPED_STAYS);
     if (was === 'over') say(ENDED_MEANWHILE);
-    return was === 'other' ? 'over' : was;
+    return known(was);
   };
-  const one: NonNullable<typeof unsure> = { ask, asking: null };
+  const one: Unsure = { self, ask, asking: null, words: NO_ANSWER };
   unsure = one;
   one.asking = ask();
+}
+
+/** Another call is shown, as it is now. */
+export function isSure(): void {
+  unsure = null;
 }
 
 /** A decision about a call that was held waits until it is known that the call still is so; where it is not, or nobody says so, nothing is sent. */
@@ -44,17 +67,21 @@ export function sendWhatIsSure(): void {
     (event) => {
       const { target: form, submitter } = event;
       if (unsure === null || !(form instanceof HTMLFormElement) || !form.closest('.decide')) return;
+      const root = form.closest<HTMLElement>('[data-self]');
+      // What was not known was not known of another call.
+      if (unsure.self !== root?.dataset['self']) return isSure();
       event.preventDefault();
       event.stopImmediatePropagation();
       if (isOnItsWay()) return tellOnItsWay();
       // What was meant to be sent is lost where another call is opened before.
       beginsItsWay(form, 'Looking whether the call is still as it is shown.');
-      unsure.asking ??= unsure.ask();
-      void unsure.asking.then((stands) => {
+      const asked = unsure;
+      asked.asking ??= asked.ask();
+      void asked.asking.then((stands) => {
         endsItsWay();
         if (stands === 'open' && form.isConnected) form.requestSubmit(submitter);
-        else if (stands === 'not known')
-          say('Nothing was sent: Gate does not answer whether the call is still as it is shown. Try again.');
+        else if (stands === 'not known') say(`Nothing was sent: ${asked.words}`);
+        else if (stands === 'open' || stands === 'left') say('Nothing was sent: another call is shown.');
       });
     },
     { capture: true },

@@ -124,6 +124,48 @@ inBrowser(`a long queue in a browser${needs('chromium', executable !== null)}`, 
       await page.context().close();
     }, 60_000);
 
+    it('do not keep another one from being decided: after a look that was lost, or that another call overtook', async () => {
+      for (const look of ['lost', 'overtaken'] as const) {
+        const { page, rows, posted, isShown } = await holding(`look-${look}`, 6);
+        let letThrough = () => undefined as void;
+        const may = new Promise<void>((done) => (letThrough = done));
+        const isOfIt = (url: URL) => url.search.includes('part=detail') && url.pathname.endsWith(rows[1]?.id ?? '');
+        await page.route(isOfIt, async (route) => (look === 'lost' ? route.abort() : (await may, route.continue())));
+        await page.keyboard.press('j');
+        await isShown(rows[1]);
+        if (look === 'lost') await page.waitForLoadState('networkidle');
+        await page.locator(`[data-row="${rows[5]?.id}"] > a`).click();
+        await isShown(rows[5]);
+        letThrough();
+        await page.getByRole('button', { name: 'Approve', exact: true }).click();
+        await page.locator('article .tag.approved').waitFor();
+        expect(posted).toEqual([`/hil/${rows[5]?.id}/approve`]);
+        await page.context().close();
+      }
+    }, 90_000);
+
+    it('are not decided while the review service is away: the page says which, and sends once it is back', async () => {
+      const { page, rows, posted, isShown } = await holding('look-away', 2);
+      const letThrough = await held(page);
+      await page.keyboard.press('j');
+      await isShown(rows[1]);
+      fixture.away.add('hil');
+      const approve = page.getByRole('button', { name: 'Approve', exact: true });
+      try {
+        await approve.click();
+        letThrough();
+        await page.getByText('Nothing was sent: ').waitFor();
+        expect(await page.locator('[data-live-status]').textContent()).toMatch(/review/i);
+      } finally {
+        fixture.away.delete('hil');
+      }
+      expect(posted).toEqual([]);
+      await approve.click();
+      await page.locator('article .tag.approved').waitFor();
+      expect(posted).toEqual([`/hil/${rows[1]?.id}/approve`]);
+      await page.context().close();
+    }, 60_000);
+
     it('are not decided where somebody else did so before they were shown: nothing is sent, and what was typed stays', async () => {
       const { page, rows, posted } = await holding('old', 2);
       const letThrough = await held(page);

@@ -227,12 +227,39 @@ inBrowser(`one call after the other in a browser${needs('chromium', executable !
     const end = page.locator('[data-arguments-end]');
     const inSight = async () => ((await end.boundingBox())?.y ?? 9_999) <= 800;
     expect(await inSight()).toBe(false);
+    let seen = 0;
+    const question = page.getByRole('dialog', { name: /^Approve\?/ });
     await press(page, 'a');
-    await says(page, 'Read the arguments to their end');
-    expect(await page.getByRole('dialog').count()).toBe(0);
+    while ((await question.count()) === 0) {
+      await says(page, 'Read the arguments to their end');
+      const at = (await page.evaluate('scrollY')) as number;
+      // By a window at most, so that all of them were there.
+      expect([at - seen > 0, at - seen <= 800]).toEqual([true, true]);
+      seen = at;
+      await press(page, 'a');
+    }
     expect(await inSight()).toBe(true);
-    await press(page, 'a');
-    await page.getByRole('dialog', { name: /^Approve\?/ }).waitFor();
+  }, 60_000);
+
+  it('the buttons cover no argument that was not seen, however high a telephone is', async () => {
+    const [row] = await parked('telephone', 1, {
+      request_payload: {
+        method: 'tools/call',
+        params: { name: 'wire_transfer', arguments: { amount: 90_000, from: 'operating', to: 'vendor', memo: 'rent' } },
+      },
+    });
+    const page = await opened('telephone', { viewport: { width: 360, height: 740 } });
+    for (let height = 480; height <= 960; height += 40) {
+      await page.setViewportSize({ width: 360, height });
+      await page.goto(`${address}/hil/${row?.id}?q=telephone`);
+      await page.evaluate('new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))');
+      const covered = await page.evaluate(`[...document.querySelectorAll('.arguments td')].filter((cell) => {
+        const { x, y, width, height } = cell.getBoundingClientRect();
+        const at = document.elementFromPoint(x + width / 2, y + height / 2);
+        return at !== null && at.closest('.decide') !== null;
+      }).length`);
+      expect([height, covered]).toEqual([height, 0]);
+    }
   }, 60_000);
 
   it('the question whether to approve says so when somebody else was faster', async () => {
