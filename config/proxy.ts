@@ -111,7 +111,7 @@ export const PROXY_SETTINGS = {
   ),
   judgedPerAgent: setting(
     'GATE_PROXY_JUDGED_PER_AGENT',
-    z.coerce.number().int().min(1).max(100_000).default(4),
+    z.coerce.number().int().min(1).max(100_000).default(8),
     'How many of those may be of one agent.',
   ),
 } as const;

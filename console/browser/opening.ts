@@ -72,13 +72,14 @@ export async function openCall(href: string, back?: Kept): Promise<void> {
     if (mine !== asked) return;
   }
   if (held) {
-    if (!shows(root, held.page, href, back)) return go();
-    return makeSure(root, href, held.tag);
+    const { page, tag } = held;
+    if (!shows(root, page, href, back, () => makeSure(root, href, tag))) return isOnItsWay() ? stay() : go();
+    return;
   }
   holdFor('call', href);
   const came = await callPart(href, null, { signal: limit });
   if (mine !== asked) return;
-  if (typeof came !== 'string' && shows(root, came.page, href, back)) return isSure();
+  if (typeof came !== 'string' && shows(root, came.page, href, back, isSure)) return;
   const away = typeof came === 'string' ? null : came.page.querySelector('.detail > .notice.bad');
   if (isOnItsWay()) return stay();
   if (came !== 'away' && !away) return go();
@@ -87,7 +88,7 @@ export async function openCall(href: string, back?: Kept): Promise<void> {
 }
 
 /** Puts what came of a call in the place of the shown one; `false` where it is about another one, or nothing is shown here any more. */
-function shows(root: HTMLElement, page: Document, href: string, back: Kept | undefined): boolean {
+function shows(root: HTMLElement, page: Document, href: string, back: Kept | undefined, know: () => void): boolean {
   const come = page.querySelector<HTMLElement>('[data-self]');
   const id = come?.querySelector<HTMLElement>('[data-review]')?.dataset['review'];
   if (!come || id === undefined || new URL(href).pathname !== `/hil/${id}` || isOnItsWay()) return false;
@@ -106,6 +107,8 @@ function shows(root: HTMLElement, page: Document, href: string, back: Kept | und
   document.title = page.title;
   put(root, come, id);
   settle();
+  // Before keys that waited open another one.
+  know();
   document.dispatchEvent(new Event(OPENED));
   return true;
 }

@@ -44,6 +44,11 @@ export function makeSure(root: HTMLElement, href: string, tag: string): void {
     if (typeof came === 'string') return known('open');
     putBroken(root, came.page);
     const was = renewed(root, came.page);
+    // It is past its retention.
+    if (was === 'other' && came.page.querySelector('.detail > .empty')) {
+      say(ENDED_MEANWHILE);
+      return known('over');
+    }
     // A page that only says which service is away tells nothing of the call.
     if (was === 'other') return notKnown(came.page.querySelector('.detail > .notice.bad')?.textContent ?? NO_ANSWER);
     if (was === 'typed') say(TYPED_STAYS);
@@ -66,7 +71,9 @@ export function sendWhatIsSure(): void {
     'submit',
     (event) => {
       const { target: form, submitter } = event;
-      if (unsure === null || !(form instanceof HTMLFormElement) || !form.closest('.decide')) return;
+      if (!(form instanceof HTMLFormElement) || !form.closest('.decide')) return;
+      document.querySelector('[data-not-sent]')?.remove();
+      if (unsure === null) return;
       const root = form.closest<HTMLElement>('[data-self]');
       // What was not known was not known of another call.
       if (unsure.self !== root?.dataset['self']) return isSure();
@@ -80,12 +87,24 @@ export function sendWhatIsSure(): void {
       void asked.asking.then((stands) => {
         endsItsWay();
         if (stands === 'open' && form.isConnected) form.requestSubmit(submitter);
-        else if (stands === 'not known') say(`Nothing was sent: ${asked.words}`);
-        else if (stands === 'open' || stands === 'left') say('Nothing was sent: another call is shown.');
+        else if (stands === 'not known') notSent(form, asked.words);
+        else if (stands === 'open' || stands === 'left')
+          notSent(form, 'the call was opened anew, or another one is shown.');
       });
     },
     { capture: true },
   );
+}
+
+/** Stands beside the buttons until the next press: what the page says of itself otherwise changes with each event. */
+function notSent(form: HTMLFormElement, why: string): void {
+  const words = document.createElement('p');
+  words.dataset['notSent'] = 'true';
+  words.setAttribute('role', 'alert');
+  words.textContent = `Nothing was sent: ${why}`;
+  const place = form.isConnected ? form : document.querySelector('.detail .decide');
+  if (place) place.after(words);
+  else say(words.textContent);
 }
 
 /** Says that the chain does not hold where that is so now. */

@@ -144,6 +144,29 @@ inBrowser(`a long queue in a browser${needs('chromium', executable !== null)}`, 
       }
     }, 90_000);
 
+    it('are looked at also where the key that opened them waited for another call', async () => {
+      const { page, rows, posted, isShown } = await holding('look-waits', 4);
+      const gates = new Map<string, () => void>();
+      const closed = new Map(
+        [rows[3], rows[2]].map((row) => [row?.id ?? '', new Promise<void>((done) => gates.set(row?.id ?? '', done))]),
+      );
+      await page.route(/part=detail/, async (route) => {
+        await closed.get(new URL(route.request().url()).pathname.slice(5));
+        await route.continue();
+      });
+      await page.locator(`[data-row="${rows[3]?.id}"] > a`).click();
+      await page.keyboard.press('k');
+      gates.get(rows[3]?.id ?? '')?.();
+      await isShown(rows[2]);
+      await page.getByRole('button', { name: 'Approve', exact: true }).click();
+      await page.getByText('Looking whether the call is still as it is shown.').waitFor();
+      expect(posted).toEqual([]);
+      gates.get(rows[2]?.id ?? '')?.();
+      await page.locator('article .tag.approved').waitFor();
+      expect(posted).toEqual([`/hil/${rows[2]?.id}/approve`]);
+      await page.context().close();
+    }, 60_000);
+
     it('are not decided while the review service is away: the page says which, and sends once it is back', async () => {
       const { page, rows, posted, isShown } = await holding('look-away', 2);
       const letThrough = await held(page);
@@ -154,8 +177,9 @@ inBrowser(`a long queue in a browser${needs('chromium', executable !== null)}`, 
       try {
         await approve.click();
         letThrough();
-        await page.getByText('Nothing was sent: ').waitFor();
-        expect(await page.locator('[data-live-status]').textContent()).toMatch(/review/i);
+        await page.getByRole('alert').filter({ hasText: 'Nothing was sent: ' }).waitFor();
+        // An event of another call does not wipe it away.
+        expect(await page.locator('[data-not-sent]').textContent()).toMatch(/review/i);
       } finally {
         fixture.away.delete('hil');
       }

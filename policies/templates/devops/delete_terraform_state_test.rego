@@ -36,7 +36,7 @@ test_the_file_is_written_by_nobody if {
 test_other_files_pass if {
 	every arguments in [
 		{"key": "logs/app.txt"},
-		{"key": "docs/about-tfstate.md"},
+		{"key": "notes/about-tfstate.md"},
 		{},
 	] {
 		fixtures.silent(name, {"tool_type": "put_object", "arguments": arguments})
