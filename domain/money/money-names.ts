@@ -19,6 +19,12 @@ export interface NameSays {
   readonly bound: 'lowest' | 'highest' | null;
   /** Beside or below an amount or a payee it says how to read that one: `decimals`, `type`. */
   readonly detail: boolean;
+  /** The same payee if it were no detail: `payee_country`. Null for those whom searches are told (`vendor_type`). */
+  readonly payeeBehind: 'payee' | null;
+  /** Somebody whom searches are told too: `vendor`, `merchant`. */
+  readonly trades: boolean;
+  /** The whole part of an amount: `units`. */
+  readonly whole: boolean;
   /** `from`, `base`: what stands at the other end of a pair. */
   readonly origin: boolean;
 }
@@ -29,6 +35,8 @@ const DETAILS = words(
   `type kind country state city zip postal region currency ccy language locale unit units scale decimals precision exponent page limit offset date time timezone
   day month year`,
 );
+const WHOLES = words('units major integer whole');
+const TRADES = words('vendor vendors merchant merchants supplier suppliers counterparty counterparties');
 const ORIGINS = words('from source src base origin');
 /** `up_to`, `assigned_to`: nobody gets anything. */
 const NO_DIRECTION = words('up relative compared related according assigned reply belongs linked mapped next close');
@@ -82,12 +90,17 @@ export function createNameReader(lists: MoneyNames): NameReader {
     const isFrom = all.length === 2 && all.includes('from');
     const bound = holds(all, LOWEST) || isFrom ? 'lowest' : holds(all, HIGHEST) ? 'highest' : null;
     const detail = holds(all, DETAILS);
+    const trades = holds(all, TRADES);
+    const payee = all.includes('filter') ? null : payeeOf(name, all);
     return {
       amount: amountOf(name, all),
-      payee: currency || detail || all.includes('filter') ? null : payeeOf(name, all),
+      payee: currency || detail ? null : payee,
       currency,
       bound,
       detail,
+      payeeBehind: (currency || detail) && payee === 'payee' && !trades ? payee : null,
+      trades,
+      whole: WHOLES.has(name),
       origin: all.length <= 2 && holds(all, ORIGINS),
     };
   };

@@ -61,6 +61,18 @@ describe('money in the arguments', () => {
     ['as a highest amount', { max_amount: 5, payee: 'x' }],
     ['with somebody whose name is a code', { amount: 5, currency: 'EUR', to: 'BOB' }],
     ['with a code before', { amount: 'EUR 2,500.00', payee: 'x' }],
+    ['in units', { amount: { units: '90000', nanos: 0, currency_code: 'USD' }, payee: 'x' }],
+    ['in units alone', { amount: { units: '90000' }, payee: 'x' }],
+    ['in units and nanos of any name', { transfer: { units: '90000', nanos: 0 }, to: 'x' }],
+    ['of a price in units', { price: { units: 5 }, to: 'x' }],
+    ['as the only detail of an amount', { amount: { day: 90_000 }, payee: 'x' }],
+    ['as the currency of an amount', { amount: { currency: 90_000 }, payee: 'x' }],
+    ['as a detail of an amount that has somebody', { amount: { day: 90_000, payee: 'x' } }],
+    ['as a bound below an amount', { amount: { over: 90_000 }, payee: 'x' }],
+    ['with somebody in a country', { amount: 5, payee: { country: 'DE1' } }],
+    ['with somebody of a type', { amount: 5, to: { type: 'mallory', zip: 'DE1' } }],
+    ['with the currency of somebody, which is none', { amount: 5, payee_currency: 'DE1' }],
+    ['with the place of somebody', { amount: 5, payee_postal: 'DE1' }],
   ])('is found %s', (_how, args) => {
     expect(moves(args)).toBe(true);
   });
@@ -97,6 +109,10 @@ describe('money in the arguments', () => {
     ['a product of a price for a customer', { price: 5, customer: 'c1' }],
     ['a sentence under a value', { value: 'see page 5 of the report', payee: 'x' }],
     ['orders of an account', { account_id: 'a1', min_amount: 5, limit: 10 }],
+    ['two currencies in objects', { amount: 5, from: { currency: 'EUR' }, to: { currency: 'USD' } }],
+    ['the country of somebody', { amount: 5, payee_country: 'DE', to: { country: 'US' } }],
+    ['the currency of an amount', { amount: { currency: 'EUR' }, payee: 'x' }],
+    ['the kind of a vendor', { amount: 5, vendor_type: 'retail' }],
     ['an address', { url: 'https://example.com/?amount=5&to=x' }],
     ['nothing', undefined],
   ])('is not found in %s', (...[, args, tool]) => {
@@ -130,6 +146,17 @@ describe('money in the arguments', () => {
       payees: ['vendor', 'attacker'],
       more: false,
     });
+  });
+
+  it.each([
+    [{ units: '90000', nanos: 0 }, '90000'],
+    [{ units: '90000', nanos: 500_000_000 }, '90000.5'],
+    [{ units: 0, nanos: -10_000_000 }, '-0.01'],
+    [{ units: '-1', nanos: '-750000000' }, '-1.75'],
+    [{ nanos: 5, scale: 9 }, '5'],
+    [{ value: 5, decimals: 2, day: 9 }, '5'],
+  ])('reads %j as one amount, %s', (amount, text) => {
+    expect(of({ amount, payee: 'x' }).amounts).toEqual([{ amount: text, currency: null }]);
   });
 
   it('tells somebody that an object describes in one text', () => {

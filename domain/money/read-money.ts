@@ -10,6 +10,7 @@ import {
 import { type Checkpoint, unlimited } from '../in-place.js';
 import { toolTokens } from '../inspection/tool-shape.js';
 import { clipped, words } from '../text.js';
+import { withMoneyForms } from './money-forms.js';
 import type { NameReader, NameSays } from './money-names.js';
 import { isCurrency, isDate, looksLikeMoney, saysAmount } from './money-values.js';
 
@@ -56,6 +57,8 @@ interface Said {
   readonly payee: NameSays['payee'];
   /** The object that describes the payee it is a part of. */
   readonly describes: Group | null;
+  /** Of a detail (`type`, `day`): it counts where this object, or null for the whole call, gives nothing else. */
+  readonly instead: Group | null | undefined;
 }
 
 export function createMoneyReader(readName: NameReader): MoneyReader {
@@ -67,7 +70,7 @@ export function createMoneyReader(readName: NameReader): MoneyReader {
       if (name !== undefined && saysSomething(readName(name))) pairs.set(group, name);
     }
     const said: Said[] = [];
-    for (const [at, leaf] of leaves.entries()) {
+    for (const [at, leaf] of withMoneyForms(leaves).entries()) {
       if (at % LEAVES_PER_CHECKPOINT === 0) checkpoint();
       for (const field of fieldsOf(leaf)) {
         const one = saidOf(field, field.names.map(readName));
@@ -114,23 +117,48 @@ function saidOf(leaf: Leaf, names: readonly NameSays[]): Said | null {
   const below = isAmount || isAside(says) ? -1 : payeeAbove(names);
   const payee = isAmount ? null : (says.payee ?? (says.amount === null ? (names[below]?.payee ?? null) : null));
   const isPayee = payee !== null && String(value).trim() !== '';
-  if (!isAmount && !isPayee && !says.currency && !says.origin && says.bound === null) return null;
+  if (!isAmount && !isPayee) {
+    const instead = detailOf(leaf, says, names);
+    if (instead) return instead;
+    if (!says.currency && !says.origin && says.bound === null) return null;
+  }
   return {
     leaf,
     says,
     amount: isAmount ? asAmount : null,
     payee: isPayee ? payee : null,
     describes: isPayee && below >= 0 ? described(leaf, below + 1, says.payee === null) : null,
+    instead: undefined,
   };
 }
 
+/** A detail that may hold what the object around it should say: `{"amount": {"day": 90000}}`, `{"payee": {"type": "DE1"}}`. */
+function detailOf(leaf: Leaf, says: NameSays, names: readonly NameSays[]): Said | null {
+  const { value } = leaf;
+  if (!isAside(says) || typeof value === 'boolean') return null;
+  const above = names.findLastIndex((one, at) => at < names.length - 1 && !isAside(one) && saysWhoOrHowMuch(one));
+  const { amount, payee } = names[above] ?? { amount: null, payee: null };
+  const isCode = typeof value === 'string' && (isCurrency(value) || CODE.test(value.trim()));
+  if (amount === 'amount' || amount === 'price')
+    return saysAmount(value)
+      ? { leaf, says, amount, payee: null, describes: null, instead: described(leaf, above + 1, true) }
+      : null;
+  const who = payee === 'party' ? null : (payee ?? says.payeeBehind);
+  if (who === null || isCode || String(value).trim() === '') return null;
+  const around = payee === null ? null : described(leaf, above + 1, true);
+  return { leaf, says, amount: null, payee: who, describes: around, instead: around };
+}
+const CODE = /^[a-z]{2}$/i;
+
+const saysWhoOrHowMuch = ({ amount, payee }: NameSays): boolean => amount !== null || payee !== null;
 const isAside = ({ detail, currency, bound }: NameSays): boolean => detail || currency || bound !== null;
 const payeeAbove = (names: readonly NameSays[]): number =>
   names.findLastIndex(({ payee }, at) => payee !== null && at < names.length - 1);
 
 function amountOf(says: NameSays, names: readonly NameSays[]): NameSays['amount'] {
   if (says.amount === 'amount' || (says.payee !== null && says.amount === null)) return says.amount;
-  if (says.detail || says.currency) return says.amount;
+  if (says.whole && names.at(-2)?.amount === 'price') return 'price';
+  if ((says.detail && !says.whole) || says.currency) return says.amount;
   if (names.some(({ amount }) => amount === 'amount')) return 'amount';
   return says.amount === 'count' && names.at(-2)?.amount === 'price' ? 'price' : says.amount;
 }
@@ -158,8 +186,29 @@ interface About {
   readonly isRate: boolean;
 }
 
+/** Without the details of objects that give an amount or somebody otherwise. */
+function withoutDetails(said: readonly Said[]): readonly Said[] {
+  if (said.every(({ instead }) => instead === undefined)) return said;
+  const given = { amount: new Set<Group | null>(), payee: new Set<Group | null>() };
+  for (const { leaf, instead, amount, payee } of said) {
+    const known = amount !== null ? given.amount : payee !== null ? given.payee : null;
+    if (instead !== undefined || known === null) continue;
+    known.add(null);
+    let here = leaf.group;
+    for (let level = 0; here !== null && level <= OUTER_LEVELS; level += 1) {
+      known.add(here);
+      here = here.outer;
+    }
+  }
+  return said.map((one) => {
+    const known = one.amount === null ? given.payee : given.amount;
+    return one.instead !== undefined && known.has(one.instead) ? { ...one, amount: null, payee: null } : one;
+  });
+}
+
 /** Which of the amounts and names mean money that moves, seen together. */
-function weighed(said: readonly Said[], { isPayment, isTravel, isRate }: About): MoneyFound {
+function weighed(all: readonly Said[], { isPayment, isTravel, isRate }: About): MoneyFound {
+  const said = withoutDetails(all);
   const currencyOf = currenciesIn(said);
   const [origins, lowest] = [new Set<Group | null>(), new Set<Group | null>()];
   for (const { leaf, says } of said) {
