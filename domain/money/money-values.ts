@@ -66,7 +66,7 @@ export function magnitudeOf(text: string): number {
   const [found, ...others] = whole.matchAll(
     /([.,]?\d[\d.,'_ ]{0,60})(e[+-]?\d{1,3})?\s?([^\p{L}\d]{0,8})(\p{L}{0,16})/gu,
   );
-  if (found === undefined || others.length > 0 || text.length > READ || /^0x/.test(whole))
+  if (found === undefined || others.length > 0 || text.length > READ || whole.startsWith('0x'))
     return Number.POSITIVE_INFINITY;
   const [, number = '', exponent = '', between = '', unit = ''] = found;
   const factor = between === '' ? FACTORS.get(unit) : undefined;

@@ -9,7 +9,7 @@ import {
 } from '../argument-values.js';
 import { type Checkpoint, unlimited } from '../in-place.js';
 import { toolTokens } from '../inspection/tool-shape.js';
-import { clipped, words } from '../text.js';
+import { clipped, shortened, words } from '../text.js';
 import { type CurrencyNamed, currenciesIn, currencyNamed } from './currencies.js';
 import { withMoneyForms } from './money-forms.js';
 import type { NameReader, NameSays } from './money-names.js';
@@ -299,10 +299,10 @@ function textsOf(payees: readonly Said[]): readonly string[] {
     const before = describes === null ? undefined : described.get(describes);
     if (before === undefined) {
       if (describes !== null) described.set(describes, { at: texts.length, parts: 1 });
-      texts.push(describes === null ? text : clipped(text, PART));
+      texts.push(describes === null ? text : shortened(text, PART));
     } else if (before.parts <= PARTS) {
       before.parts += 1;
-      texts[before.at] += before.parts > PARTS ? ', …' : `, ${clipped(text, PART)}`;
+      texts[before.at] += before.parts > PARTS ? ', …' : `, ${shortened(text, PART)}`;
     }
   }
   return texts;
