@@ -86,7 +86,7 @@ export function createNameReader(lists: MoneyNames): NameReader {
     if (amounts.has(name) || amountParts.some((part) => name.includes(part)) || holds(all, amountWords))
       return 'amount';
     if (prices.has(name)) return 'price';
-    if (holds(all, prices) || holds(all, counts)) return 'count';
+    if (holds(all, prices) || holds(all, counts) || WHOLES.has(name)) return 'count';
     return holds(all, TIMES) ? 'times' : null;
   };
   const payeeOf = (name: string, all: readonly string[]): NameSays['payee'] => {

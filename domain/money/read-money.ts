@@ -89,14 +89,24 @@ export function createMoneyReader(readName: NameReader): MoneyReader {
     for (const [at, leaf] of withMoneyForms(leaves).entries()) {
       if (at % LEAVES_PER_CHECKPOINT === 0) checkpoint();
       for (const field of fieldsOf(leaf)) add(field, field.names.map(readName));
-      const paired = leaf.group && VALUE_NAMES.has(leaf.name) ? pairs.get(leaf.group) : undefined;
-      const names = paired ? [...leaf.names.slice(0, -1), paired] : leaf.names;
-      add(leaf, names.map(readName));
+      add(leaf, namesOf(leaf, pairs).map(readName));
     }
     const asks = (known: ReadonlySet<string>): boolean =>
       !isPayment && toolTokens(tool).some((word) => known.has(word));
     return weighed(said, currencies, { isPayment, isTravel: asks(TRAVELS), isRate: asks(RATES) });
   };
+}
+
+/** The names of a value, with that of its pair in the place of "value": `{"name": "amount", "value": {"units": 5}}`. */
+function namesOf({ names, group }: Leaf, pairs: ReadonlyMap<Group, ArgumentName>): readonly ArgumentName[] {
+  if (pairs.size === 0) return names;
+  let [here, at] = [group, names.length - 1];
+  for (let level = 0; here !== null && at >= 0 && level < OUTER_LEVELS; level += 1) {
+    const paired = VALUE_NAMES.has(names[at]?.plain ?? '') ? pairs.get(here) : undefined;
+    if (paired) return [...names.slice(0, at), paired, ...names.slice(at + 1)];
+    [here, at] = [here.outer, at - 1];
+  }
+  return names;
 }
 
 const saysSomething = ({ amount, payee, currency }: NameSays): boolean => amount !== null || payee !== null || currency;
@@ -168,21 +178,21 @@ function detailOf(leaf: Leaf, says: NameSays, names: readonly NameSays[]): Said 
   const isCode = typeof value === 'string' && (isCurrency(value) || CODE.test(value.trim()));
   if (amount === 'amount' || amount === 'price')
     return saysAmount(value) ? { ...NOTHING, leaf, says, amount, instead: described(leaf, above + 1, true) } : null;
-  const who = payee === 'party' ? null : (payee ?? says.payeeBehind);
+  const who = payee ?? says.payeeBehind;
   if (who === null || isCode || String(value).trim() === '') return null;
   const around = payee === null ? null : described(leaf, above + 1, true);
   return { ...NOTHING, leaf, says, payee: who, describes: around, instead: around };
 }
 const CODE = /^[a-z]{2}$/i;
 
-const saysWhoOrHowMuch = ({ amount, payee }: NameSays): boolean => amount !== null || payee !== null;
+const saysWhoOrHowMuch = ({ amount, payee }: NameSays): boolean =>
+  amount === 'amount' || amount === 'price' || payee === 'payee' || payee === 'direction';
 const isAside = ({ detail, currency, bound }: NameSays): boolean => detail || currency || bound !== null;
 const payeeAbove = (names: readonly NameSays[]): number =>
   names.findLastIndex(({ payee }, at) => payee !== null && at < names.length - 1);
 
 function amountOf(says: NameSays, names: readonly NameSays[]): NameSays['amount'] {
   if (says.amount === 'amount' || (says.payee !== null && says.amount === null)) return says.amount;
-  if (says.whole && names.at(-2)?.amount === 'price') return 'price';
   if ((says.detail && !says.whole) || says.currency) return says.amount;
   if (names.some(({ amount }) => amount === 'amount')) return 'amount';
   return says.amount === 'count' && names.at(-2)?.amount === 'price' ? 'price' : says.amount;

@@ -40,7 +40,11 @@ function paymentOf(found: MoneyFound): Payment {
   const sum = amounts.length > 1 ? severalOf(amounts) : first === undefined ? null : textOf(first);
   const reasons = ['money moves, and whoever gets it decides whether it comes back'];
   if (first === undefined) reasons.push('the arguments name no amount');
-  else if (amounts.some(({ amount, currency }) => currency === null && !/[\p{Sc}\p{L}]/u.test(amount)))
+  else if (
+    amounts.some(
+      ({ amount, currency, label }) => label !== 'count' && currency === null && !/[\p{Sc}\p{L}]/u.test(amount),
+    )
+  )
     reasons.push('the arguments name no currency');
   if (payee === undefined) reasons.push('the arguments name nobody who gets it');
   if (amounts.length > 1) reasons.push(`the arguments name ${severalOf(amounts)}`);
