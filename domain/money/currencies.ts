@@ -1,5 +1,5 @@
 import type { Group, Leaf } from '../argument-values.js';
-import { words } from '../text.js';
+import { shortened, words } from '../text.js';
 import type { NameSays } from './money-names.js';
 import { isCurrency } from './money-values.js';
 
@@ -15,7 +15,7 @@ export interface CurrencyNamed {
   readonly isNote: boolean;
 }
 
-const LONGEST = 64;
+const LONGEST = 256;
 const OUTER_LEVELS = 4;
 const MEMBERS = words('code id iso symbol name ticker value');
 const CODE = /^[A-Z][A-Z0-9]{1,7}$/;
@@ -24,9 +24,9 @@ const CODE = /^[A-Z][A-Z0-9]{1,7}$/;
 export function currencyNamed({ group, value, name }: Leaf, names: readonly NameSays[]): CurrencyNamed | null {
   const [says, above] = [names.at(-1), names.at(-2)];
   if (typeof value !== 'string' || says === undefined) return null;
-  const text = value.trim();
+  const text = shortened(value.trim(), LONGEST);
   if (text === '') return null;
-  const isCode = text.length <= LONGEST && (isCurrency(text) || CODE.test(text));
+  const isCode = isCurrency(text) || CODE.test(text);
   const isNote = names.some(({ note }) => note);
   if (says.currency) return { group, text, isCode, isOutright: true, isNote };
   const isMember = MEMBERS.has(name) && (above?.currency === true || above?.asset === 'asset');
@@ -52,11 +52,15 @@ export function currenciesIn(named: readonly CurrencyNamed[]) {
     else known.set(one.group, [one]);
   }
   const told = new Map<Group | null, readonly string[]>();
+  const elsewhere: string[] = [];
   for (const [group, all] of known) {
     const codes = all.filter(({ isCode }) => isCode);
-    told.set(group, different((codes.length > 0 ? codes : all).map(({ text }) => text)));
+    // More than are told need not be kept: an amount takes them for each of its own.
+    const few = different((codes.length > 0 ? codes : all).map(({ text }) => text)).slice(0, TOLD + 1);
+    told.set(group, few);
+    if (!all.every(({ isNote }) => isNote)) elsewhere.push(...few);
   }
-  const elsewhere = different(named.flatMap(({ isNote, group }) => (isNote ? [] : (told.get(group) ?? []))));
+  const [only, ...others] = different(elsewhere);
   const around = (group: Group | null): readonly string[] => {
     let here = group;
     for (let level = 0; here !== null && level < OUTER_LEVELS; level += 1) {
@@ -64,7 +68,7 @@ export function currenciesIn(named: readonly CurrencyNamed[]) {
       if (found) return found;
       here = here.outer;
     }
-    return elsewhere.length === 1 ? elsewhere : [];
+    return only !== undefined && others.length === 0 ? [only] : [];
   };
   return {
     beside: (group: Group | null): boolean => outright.has(group),

@@ -234,7 +234,10 @@ describe('money in the arguments', () => {
   it('takes time in proportion to the arguments, and ends where its time is over', () => {
     const long = { [`to${'x'.repeat(30_000)}`]: Array.from({ length: 4_000 }, () => 'x') };
     const deep = nested({ amount: Array.from({ length: 4_000 }, (_, at) => at), to: 'x' }, 4_000);
-    for (const args of [long, deep]) {
+    const many = Array.from({ length: 4_000 }, (_, at) => `C${at}`);
+    const coins = { currency: many, amount: many.map((_, at) => at), payee: { type: many } };
+    const wide = { currency: 'E'.repeat(1_000_000), amount: coins.amount, payee: 'x' };
+    for (const args of [long, deep, coins, wide]) {
       const began = performance.now();
       of(args);
       expect(performance.now() - began).toBeLessThan(2_000);
