@@ -12,6 +12,10 @@ export function clipped(text: string, units: number): string {
   return text.slice(0, splits ? units - 1 : units);
 }
 
+/** The same, which says so where something is missing. */
+export const shortened = (text: string, units: number): string =>
+  text.length <= units ? text : `${clipped(text, units - 1)}…`;
+
 /** Text from an agent or an upstream for use in an error, a row or a log: clipped, and safe for every store. */
 export const foreignText = (text: string, units: number): string => storableText(clipped(text, units));
 

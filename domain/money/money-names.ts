@@ -2,23 +2,36 @@ import type { ArgumentName } from '../argument-values.js';
 import { nameOf } from '../argument-values.js';
 import type { PolicyData } from '../policy/policy-data.js';
 import { words } from '../text.js';
+import { isCurrency } from './money-values.js';
 
 export type MoneyNames = PolicyData['gate']['money_arguments'];
 
 /** What the name of an argument says about money. */
 export interface NameSays {
   /**
-   * How much: `amount` by itself, `price` of other things too, which are sold and not paid, and `count` of anything. Null for the ends of
-   * a span: what a search is told.
+   * How much: `amount` by itself, `price` of other things too, which are sold and not paid, and `count` of anything. `times` says how often
+   * something is done.
    */
-  readonly amount: 'amount' | 'price' | 'count' | null;
+  readonly amount: 'amount' | 'price' | 'count' | 'times' | null;
   /** Whom: `payee` by itself, `direction` of other things too (`to`), and `party` where somebody may only be looked up (`customer`). */
   readonly payee: 'payee' | 'direction' | 'party' | null;
   readonly currency: boolean;
-  /** An end of a span. A highest amount alone may be what is paid; with a lowest one beside it, it is looked for. */
+  /** What other things are named too that amounts are counted in: `token`, `symbol`. */
+  readonly asset: 'asset' | 'symbol' | null;
+  /** The code of a currency among its words: `BTC` of `amount_btc`. */
+  readonly code: string | null;
+  /** Text beside a payment: `memo`. */
+  readonly note: boolean;
+  /** An end of a span. One alone may be what is paid; a lowest and a highest amount side by side are looked for. */
   readonly bound: 'lowest' | 'highest' | null;
   /** Beside or below an amount or a payee it says how to read that one: `decimals`, `type`. */
   readonly detail: boolean;
+  /** The same payee if it were no detail: `payee_country`. Null for those whom searches are told (`vendor_type`). */
+  readonly payeeBehind: 'payee' | null;
+  /** Somebody whom searches are told too: `vendor`, `merchant`. */
+  readonly trades: boolean;
+  /** The whole part of an amount: `units`. */
+  readonly whole: boolean;
   /** `from`, `base`: what stands at the other end of a pair. */
   readonly origin: boolean;
 }
@@ -29,6 +42,14 @@ const DETAILS = words(
   `type kind country state city zip postal region currency ccy language locale unit units scale decimals precision exponent page limit offset date time timezone
   day month year`,
 );
+const TIMES = words('count times repeat repeats repetitions repetition occurrences installments instalments copies');
+const ASSETS = words('token asset coin cryptocurrency');
+const SYMBOLS = words('symbol ticker');
+const NOTES = words('memo note notes comment comments remark remarks description message reference subject metadata');
+/** Codes that are words of other names too. */
+const NO_CODES = words('all top cup mad pen gel cop sos sol ada try');
+const WHOLES = words('units major integer whole');
+const TRADES = words('vendor vendors merchant merchants supplier suppliers counterparty counterparties');
 const ORIGINS = words('from source src base origin');
 /** `up_to`, `assigned_to`: nobody gets anything. */
 const NO_DIRECTION = words('up relative compared related according assigned reply belongs linked mapped next close');
@@ -65,7 +86,8 @@ export function createNameReader(lists: MoneyNames): NameReader {
     if (amounts.has(name) || amountParts.some((part) => name.includes(part)) || holds(all, amountWords))
       return 'amount';
     if (prices.has(name)) return 'price';
-    return holds(all, prices) || holds(all, counts) ? 'count' : null;
+    if (holds(all, prices) || holds(all, counts) || WHOLES.has(name)) return 'count';
+    return holds(all, TIMES) ? 'times' : null;
   };
   const payeeOf = (name: string, all: readonly string[]): NameSays['payee'] => {
     if (payees.has(name) || payeeParts.some((part) => name.includes(part)) || holds(all, payeeWords)) return 'payee';
@@ -82,12 +104,20 @@ export function createNameReader(lists: MoneyNames): NameReader {
     const isFrom = all.length === 2 && all.includes('from');
     const bound = holds(all, LOWEST) || isFrom ? 'lowest' : holds(all, HIGHEST) ? 'highest' : null;
     const detail = holds(all, DETAILS);
+    const trades = holds(all, TRADES);
+    const payee = all.includes('filter') ? null : payeeOf(name, all);
     return {
       amount: amountOf(name, all),
-      payee: currency || detail || all.includes('filter') ? null : payeeOf(name, all),
+      payee: currency || detail ? null : payee,
       currency,
+      asset: holds(all, ASSETS) || all.includes('currency') ? 'asset' : holds(all, SYMBOLS) ? 'symbol' : null,
+      code: all.find((word) => isCurrency(word) && !NO_CODES.has(word))?.toUpperCase() ?? null,
+      note: holds(all, NOTES),
       bound,
       detail,
+      payeeBehind: (currency || detail) && payee === 'payee' && !trades ? payee : null,
+      trades,
+      whole: WHOLES.has(name),
       origin: all.length <= 2 && holds(all, ORIGINS),
     };
   };

@@ -26,11 +26,15 @@ export const isDate = (value: unknown): boolean => {
   return DATE.test(text) || TIME.test(text);
 };
 
+/** So much of a thing. Money in short letters too, so that beside somebody who is paid it counts as any text does. */
+const MEASURE = /^\d{1,9}(?:[.,]\d{1,9})?\s?(?:g|kg|mg|ml|cl|dl|l|oz|lb|lbs|mm|cm|km|kcal|tsp|tbsp|cup|cups)$/;
+
 /** Whether a value under the name of an amount is one: a number in any script, in words, with anything beside it, or all there is. */
 export function saysAmount(value: string | number | boolean): boolean {
   if (typeof value !== 'string') return typeof value === 'number';
   if (isDate(value)) return false;
   const text = folded(value);
+  if (MEASURE.test(text)) return false;
   if (/\p{N}/u.test(clipped(value, READ)) || CHINESE_NUMBER.test(text)) return true;
   const said = text.split(/[^\p{L}]+/u);
   return said.some((word) => NUMBERS.has(word) || ALL.has(word) || ENDINGS.some((ending) => word.endsWith(ending)));
@@ -41,26 +45,45 @@ export const looksLikeMoney = (value: string | number | boolean): boolean =>
   saysAmount(value) &&
   (typeof value === 'number' || /^[^\p{L}]*(?:\p{L}{1,16}[^\p{L}]*){0,3}$/u.test(folded(String(value))));
 
-const FACTORS: Readonly<Record<string, number>> = {
-  k: 1e3,
-  thousand: 1e3,
-  m: 1e6,
-  million: 1e6,
-  b: 1e9,
-  bn: 1e9,
-  billion: 1e9,
-};
-/** How large an amount is as far as its digits tell, so that the largest of many is shown. What cannot be read counts as the largest. */
+const FACTORS: ReadonlyMap<string, number> = new Map([
+  ['k', 1e3],
+  ['thousand', 1e3],
+  ['m', 1e6],
+  ['million', 1e6],
+  ['b', 1e9],
+  ['bn', 1e9],
+  ['billion', 1e9],
+]);
+/** Beside a number they make it no larger. */
+const OF_MONEY = words('dollar dollars euro euros pound pounds francs franken yen yuan cent cents us');
+
+/**
+ * How large an amount is as far as its digits tell, so that the largest of many is shown. What cannot be read counts as the largest: several
+ * numbers, a word that is on no list, what is longer than is read.
+ */
 export function magnitudeOf(text: string): number {
-  const found = /([.,]?\d[\d.,'_ ]{0,60})(e[+-]?\d{1,3})?\s?([a-z]{0,8})/.exec(folded(text));
-  const digits = (found?.[1] ?? '').replaceAll(/['_ ]/g, '').replace(/[.,]$/, '');
-  if (digits === '' || /^\s*0x/i.test(text)) return Number.POSITIVE_INFINITY;
+  const whole = folded(text);
+  const [found, ...others] = whole.matchAll(
+    /([.,]?\d[\d.,'_ ]{0,60})(e[+-]?\d{1,3})?\s?([^\p{L}\d]{0,8})(\p{L}{0,16})/gu,
+  );
+  if (found === undefined || others.length > 0 || text.length > READ || whole.startsWith('0x'))
+    return Number.POSITIVE_INFINITY;
+  const [, number = '', exponent = '', between = '', unit = ''] = found;
+  const factor = between === '' ? FACTORS.get(unit) : undefined;
+  const said = [
+    whole.slice(0, found.index),
+    factor === undefined ? unit : '',
+    whole.slice(found.index + found[0].length),
+  ];
+  const beside = said.flatMap((part) => part.split(/[^\p{L}\p{N}]+/u)).filter((word) => word !== '');
+  if (!beside.every((word) => isCurrency(word) || OF_MONEY.has(word))) return Number.POSITIVE_INFINITY;
+  const digits = number.replaceAll(/['_ ]/g, '').replace(/[.,]$/, '');
   const last = Math.max(digits.lastIndexOf('.'), digits.lastIndexOf(','));
   // "1.000" and "1,000" are thousands; "1.50" is not.
   const isFraction = last >= 0 && digits.length - last - 1 !== 3;
-  const whole = (isFraction ? digits.slice(0, last) : digits).replaceAll(/[.,]/g, '');
+  const before = (isFraction ? digits.slice(0, last) : digits).replaceAll(/[.,]/g, '');
   const fraction = isFraction ? digits.slice(last + 1) : '0';
-  return Number(`${whole === '' ? '0' : whole}.${fraction}${found?.[2] ?? ''}`) * (FACTORS[found?.[3] ?? ''] ?? 1);
+  return Number(`${before === '' ? '0' : before}.${fraction}${exponent}`) * (factor ?? 1);
 }
 
 /** ISO 4217, and what exchanges trade beside it. */

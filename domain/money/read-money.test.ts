@@ -61,6 +61,35 @@ describe('money in the arguments', () => {
     ['as a highest amount', { max_amount: 5, payee: 'x' }],
     ['with somebody whose name is a code', { amount: 5, currency: 'EUR', to: 'BOB' }],
     ['with a code before', { amount: 'EUR 2,500.00', payee: 'x' }],
+    ['as a lowest amount alone', { min_amount: 90_000, payee: 'x' }],
+    ['from an amount', { from_amount: 90_000, payee: 'x' }],
+    ['as an amount from which', { amount_from: 90_000, payee: 'x' }],
+    ['as a lowest amount below an amount', { amount: { min: 90_000 }, payee: 'x' }],
+    ['in words that are on no list', { amount: 'nineti thousend', payee: 'x' }],
+    ['as so much of a thing for somebody who is paid', { amount: '100g', payee: 'x' }],
+    ['to a contact', { amount: 5, contact: 'x' }],
+    ['to a handle', { amount: 5, handle: '@x' }],
+    ['to a user that is the target', { amount: 5, target_user: 'x' }],
+    ['to somebody in another spelling', { amount: 5, recepient: 'x' }],
+    ['in Dutch', { bedrag: 5, begunstigde: 'x' }],
+    ['in Arabic', { المبلغ: 5, المستفيد: 'x' }],
+    ['in Portuguese', { valor: 5, destinatário: 'x' }],
+    ['to a short address', { wei: 5, addr: '0x1' }],
+    ['in units of a currency', { transfer: { units: '5', currency_code: 'USD' }, to: 'x' }],
+    ['as the value of a name, in an object', { field: 'amount', value: { units: 5 }, payee: 'x' }],
+    ['with somebody at an address in a country', { amount: 5, payee: { address: { country: 'DE1' } } }],
+    ['in units', { amount: { units: '90000', nanos: 0, currency_code: 'USD' }, payee: 'x' }],
+    ['in units alone', { amount: { units: '90000' }, payee: 'x' }],
+    ['in units and nanos of any name', { transfer: { units: '90000', nanos: 0 }, to: 'x' }],
+    ['of a price in units', { price: { units: 5 }, to: 'x' }],
+    ['as the only detail of an amount', { amount: { day: 90_000 }, payee: 'x' }],
+    ['as the currency of an amount', { amount: { currency: 90_000 }, payee: 'x' }],
+    ['as a detail of an amount that has somebody', { amount: { day: 90_000, payee: 'x' } }],
+    ['as a bound below an amount', { amount: { over: 90_000 }, payee: 'x' }],
+    ['with somebody in a country', { amount: 5, payee: { country: 'DE1' } }],
+    ['with somebody of a type', { amount: 5, to: { type: 'mallory', zip: 'DE1' } }],
+    ['with the currency of somebody, which is none', { amount: 5, payee_currency: 'DE1' }],
+    ['with the place of somebody', { amount: 5, payee_postal: 'DE1' }],
   ])('is found %s', (_how, args) => {
     expect(moves(args)).toBe(true);
   });
@@ -85,7 +114,12 @@ describe('money in the arguments', () => {
     ['an amount up to now', { amount: 5, from: 'now-1h', to: 'now' }],
     ['other names that hold the letters', { summary: 1, to: 'x' }],
     ['no number', { amount: 'large', to: 'x' }],
-    ['a lowest amount', { min_amount: 5, payee: 'x' }],
+    ['a lowest amount of a vendor', { min_amount: 5, vendor: 'x' }],
+    ['a lowest amount for somebody', { amount: { gte: 5 }, to: 'x' }],
+    ['a text beside a vendor', { amount: 'desc', merchant: 'x' }],
+    ['how often', { payee: 'x', count: 90_000 }],
+    ['so much of a thing', { amount: '100g', user: 'u1' }],
+    ['a stock and how many', { symbol: 'ETH', quantity: 5, account: 'a' }],
     ['a span of amounts', { min_amount: 5, max_amount: 10, payee: 'x' }],
     ['an exchange rate', { amount: 100, from: 'EUR', to: 'USD' }, 'get_exchange_rate'],
     ['an exchange rate by other names', { amount: 100, from_currency: 'EUR', to_currency: 'USD' }, 'get_exchange_rate'],
@@ -97,6 +131,10 @@ describe('money in the arguments', () => {
     ['a product of a price for a customer', { price: 5, customer: 'c1' }],
     ['a sentence under a value', { value: 'see page 5 of the report', payee: 'x' }],
     ['orders of an account', { account_id: 'a1', min_amount: 5, limit: 10 }],
+    ['two currencies in objects', { amount: 5, from: { currency: 'EUR' }, to: { currency: 'USD' } }],
+    ['the country of somebody', { amount: 5, payee_country: 'DE', to: { country: 'US' } }],
+    ['the currency of an amount', { amount: { currency: 'EUR' }, payee: 'x' }],
+    ['the kind of a vendor', { amount: 5, vendor_type: 'retail' }],
     ['an address', { url: 'https://example.com/?amount=5&to=x' }],
     ['nothing', undefined],
   ])('is not found in %s', (...[, args, tool]) => {
@@ -132,6 +170,44 @@ describe('money in the arguments', () => {
     });
   });
 
+  it.each([
+    [{ units: '90000', nanos: 0 }, '90000'],
+    [{ units: '90000', nanos: 500_000_000 }, '90000.5'],
+    [{ units: 0, nanos: -10_000_000 }, '-0.01'],
+    [{ units: '-1', nanos: '-750000000' }, '-1.75'],
+    [{ nanos: 5, scale: 9 }, '5'],
+    [{ value: 5, decimals: 2, day: 9 }, '5'],
+  ])('reads %j as one amount, %s', (amount, text) => {
+    expect(of({ amount, payee: 'x' }).amounts).toEqual([{ amount: text, currency: null }]);
+  });
+
+  it.each<[string, unknown, string | null]>([
+    ['its object', { amount: 5, currency: { code: 'BTC', name: 'Bitcoin' } }, 'BTC'],
+    ['the object nearest to it', { details: { amount: 5, currency: { code: 'BTC' } }, currency: 'EUR' }, 'BTC'],
+    ['its symbol, where no code stands', { amount: 5, currency: { id: '12', symbol: '$' } }, '$'],
+    ['another name', { amount: 5, asset: 'BTC' }, 'BTC'],
+    ['its own name', { amount_btc: 5 }, 'BTC'],
+    ['the name of a member', { amount: { BTC: 5 } }, 'BTC'],
+    ['two of the same', { usd_amount: 5, currency: 'usd' }, 'usd'],
+    ['two names', { amount: 5, currency: 'USD', token: 'BTC' }, 'several currencies (USD, BTC)'],
+    ['its own name and another', { amount_btc: 5, currency: 'USD' }, 'several currencies (USD, BTC)'],
+    ['a member and another name', { amount: { BTC: 5 }, currency: 'USD' }, 'several currencies (USD, BTC)'],
+    ['a note, which says nothing of it', { amount: 5, memo: { currency: 'EUR' } }, null],
+    ['a secret, which is no currency', { amount: 5, token: 'eyJhbGciOi' }, null],
+  ])('has the currency of %s', (_where, args, currency) => {
+    expect(of({ ...(args as object), payee: 'x' }).amounts).toEqual([{ amount: '5', currency }]);
+  });
+
+  it('of a payment is also the ends of spans, and how often', () => {
+    const args = { amount: 1, min_amount: 3, max_amount: 5, currency: 'EUR', count: 9, times: 1, payee: 'x' };
+    expect(read(readArguments(args), 'send_money', true).amounts).toEqual([
+      { amount: '1', currency: 'EUR', label: null, times: 1 },
+      { amount: '3', currency: 'EUR', label: 'at least', times: 1 },
+      { amount: '5', currency: 'EUR', label: 'at most', times: 1 },
+      { amount: '9', currency: null, label: 'count', times: 1 },
+    ]);
+  });
+
   it('tells somebody that an object describes in one text', () => {
     const payee = (name: string) => ({ name, iban: 'DE1', bank: { country: 'DE' } });
     expect(of({ payees: [payee('Ada'), payee('Bob')], amount: 5 }).payees).toEqual(['Ada, DE1', 'Bob, DE1']);
@@ -150,13 +226,18 @@ describe('money in the arguments', () => {
       { amount: 1, to: 'a' },
       { amount: 1, to: 'b' },
     ];
-    expect(read(readArguments({ transfers }), 'x', false).amounts).toEqual([{ amount: '1', currency: null, times: 2 }]);
+    expect(read(readArguments({ transfers }), 'x', false).amounts).toEqual([
+      { amount: '1', currency: null, label: null, times: 2 },
+    ]);
   });
 
   it('takes time in proportion to the arguments, and ends where its time is over', () => {
     const long = { [`to${'x'.repeat(30_000)}`]: Array.from({ length: 4_000 }, () => 'x') };
     const deep = nested({ amount: Array.from({ length: 4_000 }, (_, at) => at), to: 'x' }, 4_000);
-    for (const args of [long, deep]) {
+    const many = Array.from({ length: 4_000 }, (_, at) => `C${at}`);
+    const coins = { currency: many, amount: many.map((_, at) => at), payee: { type: many } };
+    const wide = { currency: 'E'.repeat(1_000_000), amount: coins.amount, payee: 'x' };
+    for (const args of [long, deep, coins, wide]) {
       const began = performance.now();
       of(args);
       expect(performance.now() - began).toBeLessThan(2_000);
@@ -176,7 +257,14 @@ describe('how large an amount is', () => {
     ['2.5m', 2_500_000],
     ["1'000.50", 1_000.5],
     ['all', Number.POSITIVE_INFINITY],
+    ['100 dollars', 100],
+    ['$5 USD', 5],
     ['0x64', Number.POSITIVE_INFINITY],
+    ['9 crore', Number.POSITIVE_INFINITY],
+    ['90 lakh', Number.POSITIVE_INFINITY],
+    ['9万', Number.POSITIVE_INFINITY],
+    ['1 and then 90000', Number.POSITIVE_INFINITY],
+    [`1${' '.repeat(300)}000000`, Number.POSITIVE_INFINITY],
   ])('%s', (text, size) => {
     expect(magnitudeOf(text)).toBe(size);
   });

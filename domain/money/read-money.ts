@@ -9,13 +9,18 @@ import {
 } from '../argument-values.js';
 import { type Checkpoint, unlimited } from '../in-place.js';
 import { toolTokens } from '../inspection/tool-shape.js';
-import { clipped, words } from '../text.js';
+import { clipped, shortened, words } from '../text.js';
+import { type CurrencyNamed, currenciesIn, currencyNamed } from './currencies.js';
+import { withMoneyForms } from './money-forms.js';
 import type { NameReader, NameSays } from './money-names.js';
 import { isCurrency, isDate, looksLikeMoney, saysAmount } from './money-values.js';
 
 export interface Amount {
   readonly amount: string;
+  /** Where several are named, all of them. */
   readonly currency: string | null;
+  /** What it is, where it is not by itself what is paid: an end of a span, or how often. */
+  readonly label: 'at least' | 'at most' | 'count' | null;
   /** How often it stands there. */
   readonly times: number;
 }
@@ -52,10 +57,17 @@ const LEAVES_PER_CHECKPOINT = 512;
 interface Said {
   readonly leaf: Leaf;
   readonly says: NameSays;
-  readonly amount: NameSays['amount'];
+  /** `text` under the name of an amount is one beside somebody who is paid: in words that are on no list. */
+  readonly amount: NameSays['amount'] | 'text';
+  /** The code of a currency in the names that lead to it. */
+  readonly code: string | null;
   readonly payee: NameSays['payee'];
+  /** Searches are told such somebody too. */
+  readonly trades: boolean;
   /** The object that describes the payee it is a part of. */
   readonly describes: Group | null;
+  /** Of a detail (`type`, `day`): it counts where this object, or null for the whole call, gives nothing else. */
+  readonly instead: Group | null | undefined;
 }
 
 export function createMoneyReader(readName: NameReader): MoneyReader {
@@ -67,21 +79,34 @@ export function createMoneyReader(readName: NameReader): MoneyReader {
       if (name !== undefined && saysSomething(readName(name))) pairs.set(group, name);
     }
     const said: Said[] = [];
-    for (const [at, leaf] of leaves.entries()) {
-      if (at % LEAVES_PER_CHECKPOINT === 0) checkpoint();
-      for (const field of fieldsOf(leaf)) {
-        const one = saidOf(field, field.names.map(readName));
-        if (one) said.push(one);
-      }
-      const paired = leaf.group && VALUE_NAMES.has(leaf.name) ? pairs.get(leaf.group) : undefined;
-      const names = paired ? [...leaf.names.slice(0, -1), paired] : leaf.names;
-      const one = saidOf(leaf, names.map(readName));
+    const currencies: CurrencyNamed[] = [];
+    const add = (leaf: Leaf, names: readonly NameSays[]): void => {
+      const currency = currencyNamed(leaf, names);
+      if (currency) currencies.push(currency);
+      const one = saidOf(leaf, names);
       if (one) said.push(one);
+    };
+    for (const [at, leaf] of withMoneyForms(leaves).entries()) {
+      if (at % LEAVES_PER_CHECKPOINT === 0) checkpoint();
+      for (const field of fieldsOf(leaf)) add(field, field.names.map(readName));
+      add(leaf, namesOf(leaf, pairs).map(readName));
     }
     const asks = (known: ReadonlySet<string>): boolean =>
       !isPayment && toolTokens(tool).some((word) => known.has(word));
-    return weighed(said, { isPayment, isTravel: asks(TRAVELS), isRate: asks(RATES) });
+    return weighed(said, currencies, { isPayment, isTravel: asks(TRAVELS), isRate: asks(RATES) });
   };
+}
+
+/** The names of a value, with that of its pair in the place of "value": `{"name": "amount", "value": {"units": 5}}`. */
+function namesOf({ names, group }: Leaf, pairs: ReadonlyMap<Group, ArgumentName>): readonly ArgumentName[] {
+  if (pairs.size === 0) return names;
+  let [here, at] = [group, names.length - 1];
+  for (let level = 0; here !== null && at >= 0 && level < OUTER_LEVELS; level += 1) {
+    const paired = VALUE_NAMES.has(names[at]?.plain ?? '') ? pairs.get(here) : undefined;
+    if (paired) return [...names.slice(0, at), paired, ...names.slice(at + 1)];
+    [here, at] = [here.outer, at - 1];
+  }
+  return names;
 }
 
 const saysSomething = ({ amount, payee, currency }: NameSays): boolean => amount !== null || payee !== null || currency;
@@ -110,34 +135,72 @@ function saidOf(leaf: Leaf, names: readonly NameSays[]): Said | null {
   const { value } = leaf;
   if (says === undefined || typeof value === 'boolean' || isDate(value)) return null;
   const asAmount = amountOf(says, names);
-  const isAmount = saysHowMuch(value, says, asAmount);
-  const below = isAmount || isAside(says) ? -1 : payeeAbove(names);
-  const payee = isAmount ? null : (says.payee ?? (says.amount === null ? (names[below]?.payee ?? null) : null));
+  const amount = saysHowMuch(value, says, asAmount) ? asAmount : saysText(leaf, names) ? 'text' : null;
+  const below = amount !== null || isAside(says) ? -1 : payeeAbove(names);
+  const payee = amount !== null ? null : (says.payee ?? (says.amount === null ? (names[below]?.payee ?? null) : null));
   const isPayee = payee !== null && String(value).trim() !== '';
-  if (!isAmount && !isPayee && !says.currency && !says.origin && says.bound === null) return null;
+  const code = names.findLast((one) => one.code !== null)?.code ?? null;
+  if (amount === null && !isPayee)
+    return detailOf(leaf, says, names) ?? (says.origin ? { ...NOTHING, leaf, says } : null);
   return {
     leaf,
     says,
-    amount: isAmount ? asAmount : null,
+    amount,
+    code,
     payee: isPayee ? payee : null,
+    trades: says.payee === null ? names[below]?.trades === true : says.trades,
     describes: isPayee && below >= 0 ? described(leaf, below + 1, says.payee === null) : null,
+    instead: undefined,
   };
 }
+const NOTHING = { amount: null, code: null, payee: null, trades: false, describes: null, instead: undefined };
 
+/** Text under the name of an amount that is neither a number nor the currency of one. */
+function saysText({ value, name }: Leaf, names: readonly NameSays[]): boolean {
+  const says = VALUE_NAMES.has(name) && names.length > 1 ? names.at(-2) : names.at(-1);
+  return (
+    typeof value === 'string' &&
+    says?.amount === 'amount' &&
+    says.payee === null &&
+    !says.detail &&
+    !says.currency &&
+    value.trim() !== '' &&
+    !isCurrency(value)
+  );
+}
+
+/** A detail that may hold what the object around it should say: `{"amount": {"day": 90000}}`, `{"payee": {"type": "DE1"}}`. */
+function detailOf(leaf: Leaf, says: NameSays, names: readonly NameSays[]): Said | null {
+  const { value } = leaf;
+  if (!isAside(says) || typeof value === 'boolean') return null;
+  const above = names.findLastIndex((one, at) => at < names.length - 1 && !isAside(one) && saysWhoOrHowMuch(one));
+  const { amount, payee } = names[above] ?? { amount: null, payee: null };
+  const isCode = typeof value === 'string' && (isCurrency(value) || CODE.test(value.trim()));
+  if (amount === 'amount' || amount === 'price')
+    return saysAmount(value) ? { ...NOTHING, leaf, says, amount, instead: described(leaf, above + 1, true) } : null;
+  const who = payee ?? says.payeeBehind;
+  if (who === null || isCode || String(value).trim() === '') return null;
+  const around = payee === null ? null : described(leaf, above + 1, true);
+  return { ...NOTHING, leaf, says, payee: who, describes: around, instead: around };
+}
+const CODE = /^[a-z]{2}$/i;
+
+const saysWhoOrHowMuch = ({ amount, payee }: NameSays): boolean =>
+  amount === 'amount' || amount === 'price' || payee === 'payee' || payee === 'direction';
 const isAside = ({ detail, currency, bound }: NameSays): boolean => detail || currency || bound !== null;
 const payeeAbove = (names: readonly NameSays[]): number =>
   names.findLastIndex(({ payee }, at) => payee !== null && at < names.length - 1);
 
 function amountOf(says: NameSays, names: readonly NameSays[]): NameSays['amount'] {
   if (says.amount === 'amount' || (says.payee !== null && says.amount === null)) return says.amount;
-  if (says.detail || says.currency) return says.amount;
+  if ((says.detail && !says.whole) || says.currency) return says.amount;
   if (names.some(({ amount }) => amount === 'amount')) return 'amount';
   return says.amount === 'count' && names.at(-2)?.amount === 'price' ? 'price' : says.amount;
 }
 
-/** The ends of a span are looked for. A highest amount may be what is paid as well, if no lowest one stands beside it. */
 function saysHowMuch(value: string | number, { bound }: NameSays, amount: NameSays['amount']): boolean {
-  if (amount === null || bound === 'lowest') return false;
+  if (amount === null) return false;
+  if (amount === 'times') return bound === null && looksLikeMoney(value) && Number(value) !== 1;
   return amount === 'amount' ? saysAmount(value) : bound === null && looksLikeMoney(value);
 }
 
@@ -158,13 +221,40 @@ interface About {
   readonly isRate: boolean;
 }
 
+/** Without the details of objects that give an amount or somebody otherwise. */
+function withoutDetails(said: readonly Said[]): readonly Said[] {
+  if (said.every(({ instead }) => instead === undefined)) return said;
+  const given = { amount: new Set<Group | null>(), payee: new Set<Group | null>() };
+  for (const { leaf, says, instead, amount, payee } of said) {
+    const isSure = amount !== 'text' && amount !== 'times' && says.bound === null;
+    const known = amount !== null ? given.amount : payee !== null ? given.payee : null;
+    if (instead !== undefined || known === null || !isSure) continue;
+    known.add(null);
+    let here = leaf.group;
+    for (let level = 0; here !== null && level <= OUTER_LEVELS; level += 1) {
+      known.add(here);
+      here = here.outer;
+    }
+  }
+  return said.map((one) => {
+    const known = one.amount === null ? given.payee : given.amount;
+    return one.instead !== undefined && known.has(one.instead) ? { ...one, amount: null, payee: null } : one;
+  });
+}
+
 /** Which of the amounts and names mean money that moves, seen together. */
-function weighed(said: readonly Said[], { isPayment, isTravel, isRate }: About): MoneyFound {
-  const currencyOf = currenciesIn(said);
-  const [origins, lowest] = [new Set<Group | null>(), new Set<Group | null>()];
-  for (const { leaf, says } of said) {
+function weighed(
+  all: readonly Said[],
+  currencies: readonly CurrencyNamed[],
+  { isPayment, isTravel, isRate }: About,
+): MoneyFound {
+  const said = withoutDetails(all);
+  const currencyOf = currenciesIn(currencies);
+  const origins = new Set<Group | null>();
+  const ends = { lowest: new Set<Group | null>(), highest: new Set<Group | null>() };
+  for (const { leaf, says, amount } of said) {
     if (says.origin && isCurrency(leaf.value)) origins.add(leaf.group);
-    if (says.bound === 'lowest') lowest.add(leaf.group);
+    if (says.bound !== null && amount !== null) ends[says.bound].add(leaf.group);
   }
   // "from": "EUR", "to": "USD" is a rate that is asked for.
   const payees = said.filter(
@@ -172,53 +262,40 @@ function weighed(said: readonly Said[], { isPayment, isTravel, isRate }: About):
       payee !== null && !(isRate && payee !== 'payee' && isCurrency(leaf.value) && origins.has(leaf.group)),
   );
   const isOutright = isPayment || payees.some(({ payee }) => payee === 'payee');
+  const isPaid = payees.some(({ payee, trades }) => payee === 'payee' && !trades);
   const isDirected = isPayment || payees.some(({ payee }) => payee !== 'party');
   const counted = said.filter(({ amount, leaf: { group }, says }) => {
-    if (amount === null || (says.bound === 'highest' && lowest.has(group))) return false;
+    if (amount === null || isPayment) return amount !== null;
+    // A lowest and a highest amount are a span that is looked for; so is a lowest one that is told of nobody who is paid.
+    if (says.bound !== null && ends[says.bound === 'lowest' ? 'highest' : 'lowest'].has(group)) return false;
+    if (amount === 'times') return false;
+    if (amount === 'text' || says.bound === 'lowest') return isPaid;
     if (amount === 'amount' || isOutright) return true;
     if (amount === 'count') return currencyOf.beside(group);
     return isDirected && !isTravel;
   });
   const isSure = isPayment || counted.some(({ amount }) => amount !== 'price');
   return moneyTogether(
-    counted.map(({ leaf: { value, group } }) => ({
+    counted.map(({ leaf: { value, group }, says: { bound }, amount, code }) => ({
       amount: String(value).trim(),
-      currency: currencyOf.of(group),
+      currency: amount === 'times' ? null : currencyOf.of(group, code),
+      label: amount === 'times' ? ('count' as const) : bound && LABELS[bound],
       times: 1,
     })),
     textsOf(payees.filter(({ payee }) => payee !== 'party' || isSure)),
   );
 }
 
+const LABELS = { lowest: 'at least', highest: 'at most' } as const;
+
 /** Each amount and each payee once. */
 export function moneyTogether(amounts: readonly Amount[], payees: readonly string[]): MoneyFound {
   const kept = new Map<string, Amount>();
   for (const one of amounts) {
-    const key = `${one.currency ?? ''} ${one.amount}`;
+    const key = `${one.label ?? ''} ${one.currency ?? ''} ${one.amount}`;
     kept.set(key, { ...one, times: one.times + (kept.get(key)?.times ?? 0) });
   }
   return { amounts: [...kept.values()], payees: [...new Set(payees)] };
-}
-
-/** The currency of what stands in an object: its own, that of an object around it, or the only one that is named. */
-function currenciesIn(said: readonly Said[]) {
-  const known = new Map<Group | null, string>();
-  for (const { leaf, says } of said)
-    if (says.currency && typeof leaf.value === 'string' && leaf.value.trim() !== '' && !known.has(leaf.group))
-      known.set(leaf.group, leaf.value.trim());
-  const [first = null, ...others] = new Set(known.values());
-  return {
-    beside: (group: Group | null): boolean => known.has(group),
-    of(group: Group | null): string | null {
-      let here = group;
-      for (let level = 0; here !== null && level < OUTER_LEVELS; level += 1) {
-        const found = known.get(here);
-        if (found !== undefined) return found;
-        here = here.outer;
-      }
-      return others.length === 0 ? first : null;
-    },
-  };
 }
 
 const PARTS = 4;
@@ -232,10 +309,10 @@ function textsOf(payees: readonly Said[]): readonly string[] {
     const before = describes === null ? undefined : described.get(describes);
     if (before === undefined) {
       if (describes !== null) described.set(describes, { at: texts.length, parts: 1 });
-      texts.push(describes === null ? text : clipped(text, PART));
+      texts.push(describes === null ? text : shortened(text, PART));
     } else if (before.parts <= PARTS) {
       before.parts += 1;
-      texts[before.at] += before.parts > PARTS ? ', …' : `, ${clipped(text, PART)}`;
+      texts[before.at] += before.parts > PARTS ? ', …' : `, ${shortened(text, PART)}`;
     }
   }
   return texts;

@@ -119,7 +119,7 @@ describe('sandbox: a report says', () => {
   it('what a call does to what, in one line', () => {
     expect(of('delete_file', { path: 'accounts.db' })).toEqual({
       contract: 'gate.sandbox-report/v1',
-      analyzer_version: 'gate-sandbox/9',
+      analyzer_version: 'gate-sandbox/10',
       analyzed: true,
       operation_class: 'delete',
       severity: 'destructive',
@@ -146,6 +146,8 @@ describe('sandbox: a report says', () => {
     ['wire_transfer', { amount: 40, currency: 'EUR', to: 'Ada' }, 'move 40 EUR to `Ada`'],
     ['create_payment', { amount: '$40' }, 'move $40'],
     ['get_user', { id: 4 }, 'get user `4`'],
+    ['send_email', { to: 'bob', bcc: 'x@evil' }, 'send email `bob` and 1 more'],
+    ['send_email', { to: 'bob', ccAddresses: ['a', 'b'] }, 'send email `bob` and 2 more'],
   ])('%s %j: %s %s', (name, args, summary) => {
     expect(of(name, args).summary).toBe(summary);
   });
@@ -222,6 +224,60 @@ describe('sandbox: a report says', () => {
       { amounts: [1, 2, 3, 4, '9,000', 5], currency: 'EUR', to: 'x' },
       { summary: 'move several amounts: 1 EUR, 2 EUR, 3 EUR and 3 more, up to 9,000 EUR; to `x`' },
     ],
+    [
+      'an amount in units and nanos',
+      { amount: { units: '90000', nanos: 500_000_000, currency_code: 'USD' }, to: 'x' },
+      { summary: 'move 90000.5 USD to `x`', money: { amount: '90000.5', currency: 'USD', payee: 'x' } },
+    ],
+    ['a price in units', { price: { units: 90_000 }, to: 'x' }, { summary: 'move 90000 to `x`' }],
+    [
+      'the ends of a span',
+      { amount: 1, min_amount: 90_000, to: 'x' },
+      { summary: 'move several amounts: 1, at least 90000; to `x`' },
+    ],
+    ['a lowest amount alone', { amount_minimum: 5, to: 'x' }, { summary: 'move at least 5 to `x`' }],
+    [
+      'how often',
+      { amount: 1, currency: 'EUR', count: 90_000, to: 'x' },
+      {
+        summary: 'move several amounts: 1 EUR, count 90000; to `x`',
+        reasons: expect.not.arrayContaining(['the arguments name no currency']) as unknown,
+      },
+    ],
+    [
+      'several currencies',
+      { amount: 5, currency: 'USD', token: 'BTC', to: 'x' },
+      {
+        summary: 'move 5 several currencies (USD, BTC) to `x`',
+        reasons: expect.arrayContaining(['the arguments name several currencies for one amount']) as unknown,
+      },
+    ],
+    [
+      'an amount that is longer than shown',
+      { amount: `1.${'0'.repeat(70)}e9`, to: 'x' },
+      {
+        summary: `move 1.${'0'.repeat(45)}… to \`x\``,
+        reasons: expect.arrayContaining(['an amount, or who gets it, is longer than shown']) as unknown,
+      },
+    ],
+    [
+      'an amount behind blanks',
+      { amount: `1${' '.repeat(50)}000000`, to: 'x' },
+      { summary: 'move 1 000000 to `x`', money: { amount: '1 000000' } },
+    ],
+    [
+      'somebody whose name is longer than shown',
+      { amount: 1, to: { name: `${'v'.repeat(64)}att` } },
+      {
+        targets: [`${'v'.repeat(63)}…`],
+        reasons: expect.arrayContaining(['an amount, or who gets it, is longer than shown']) as unknown,
+      },
+    ],
+    [
+      'amounts that cannot be read as the largest',
+      { amounts: [1, 2, 3, 100, '9 crore'], to: 'x' },
+      { summary: 'move several amounts: 1, 2, 3 and 2 more, up to 9 crore; to `x`' },
+    ],
   ])('of a payment %s', (_what, args, report) => {
     expect(of('send_money', args)).toMatchObject(report);
   });
@@ -237,6 +293,13 @@ describe('sandbox: a report says', () => {
       targets: ['vendor', 'attacker'],
       money: { amount: 'several amounts: 1, 90000', payee: 'vendor and 1 more' },
     });
+  });
+
+  it('of a batch how often its one amount is paid', () => {
+    const calls = ['1', '2', '3'].map((id) => ({ id, name: 'send_money', arguments: { amount: 1, to: 'x' } }));
+    expect(analyze('gate/tools.batch', { contract: 'gate.atomic-tool-call-batch/v1', calls }).money?.amount).toBe(
+      '1 (3 times)',
+    );
   });
 
   it.each([

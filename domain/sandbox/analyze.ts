@@ -8,7 +8,7 @@ import { siblingsOf } from '../mcp/batch.js';
 import { argumentsOfRead } from '../mcp/read-methods.js';
 import { readActs } from '../policy/read-acts.js';
 import { oneLine } from '../printable.js';
-import { clipped } from '../text.js';
+import { clipped, shortened } from '../text.js';
 import { readAddresses } from './addresses.js';
 import { readArguments } from '../argument-values.js';
 import { readFiles } from './files.js';
@@ -20,7 +20,7 @@ import { readSqlActs, takesSql } from './sql.js';
 import { byName, verbOf } from './verbs.js';
 
 /** Changes with every change of what is reported for some call. */
-export const ANALYZER_VERSION = 'gate-sandbox/9';
+export const ANALYZER_VERSION = 'gate-sandbox/10';
 
 /** Characters and values of the parameters beyond which a call is not analysed. */
 export const LARGEST_ANALYZED = 65_536;
@@ -204,10 +204,8 @@ function reportOf(findings: readonly Finding[], money: Money | null): SandboxRep
   };
 }
 
-const shown = (text: string): string => cut(oneLine(clipped(text, SANDBOX_BOUNDS.text)), SANDBOX_BOUNDS.text);
+const shown = (text: string): string => shortened(oneLine(clipped(text, SANDBOX_BOUNDS.text)), SANDBOX_BOUNDS.text);
 const few = (texts: readonly string[]): string[] => [...new Set(texts.map(shown))].slice(0, SANDBOX_BOUNDS.entries);
-/** Says so where something is missing. */
-const cut = (text: string, units: number): string => (text.length <= units ? text : `${clipped(text, units - 1)}…`);
 
 /** Enough that what is cut off shows as such. */
 const ACT = 512;
@@ -216,9 +214,9 @@ function summaryOf({ act: whole, targets: [first, ...others] }: Finding): string
   const act = clipped(whole, ACT);
   // Whom something is done to is said, also where the act has the same letters: 5 to `5`.
   if (first === undefined || (!act.endsWith(' to') && act.includes(first)))
-    return cut(oneLine(act), SANDBOX_BOUNDS.summary);
+    return shortened(oneLine(act), SANDBOX_BOUNDS.summary);
   const more = others.length > 0 ? ` and ${others.length} more` : '';
-  const target = cut(oneLine(clipped(first, ACT)), TARGET);
+  const target = shortened(oneLine(clipped(first, ACT)), TARGET);
   const room = SANDBOX_BOUNDS.summary - target.length - more.length - 3;
-  return `${cut(oneLine(act), room)} ${'`'}${target}${'`'}${more}`;
+  return `${shortened(oneLine(act), room)} ${'`'}${target}${'`'}${more}`;
 }

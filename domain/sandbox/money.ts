@@ -1,4 +1,4 @@
-import { clipped } from '../text.js';
+import { clipped, shortened } from '../text.js';
 import { oneLine } from '../printable.js';
 import { SANDBOX_BOUNDS, type SandboxReport } from '../../contracts/sandbox.js';
 import type { Checkpoint } from '../in-place.js';
@@ -40,16 +40,27 @@ function paymentOf(found: MoneyFound): Payment {
   const sum = amounts.length > 1 ? severalOf(amounts) : first === undefined ? null : textOf(first);
   const reasons = ['money moves, and whoever gets it decides whether it comes back'];
   if (first === undefined) reasons.push('the arguments name no amount');
-  else if (amounts.some(({ amount, currency }) => currency === null && !/[\p{Sc}\p{L}]/u.test(amount)))
+  else if (
+    amounts.some(
+      ({ amount, currency, label }) => label !== 'count' && currency === null && !/[\p{Sc}\p{L}]/u.test(amount),
+    )
+  )
     reasons.push('the arguments name no currency');
   if (payee === undefined) reasons.push('the arguments name nobody who gets it');
   if (amounts.length > 1) reasons.push(`the arguments name ${severalOf(amounts)}`);
   if (payees.length > 1) reasons.push(`the arguments name ${payees.length} who get money`);
+  if (amounts.some(({ currency }) => currency?.startsWith('several currencies') === true))
+    reasons.push('the arguments name several currencies for one amount');
+  if (
+    amounts.some((one) => isLong(wholeOf(one), AMOUNT)) ||
+    payees.some((one) => isLong(one, PAYEE) || one.includes('…'))
+  )
+    reasons.push('an amount, or who gets it, is longer than shown');
   const single = amounts.length === 1 ? first : undefined;
   return {
     found,
     money: {
-      amount: single ? shown(single.amount, SANDBOX_BOUNDS.amount) : sum && shown(sum, SANDBOX_BOUNDS.amount),
+      amount: single ? repeated(single, shown(labelled(single), AMOUNT)) : sum && shown(sum, SANDBOX_BOUNDS.amount),
       currency: single?.currency ? shown(single.currency, SANDBOX_BOUNDS.amount) : null,
       payee:
         payee === undefined
@@ -70,13 +81,20 @@ function paymentOf(found: MoneyFound): Payment {
 
 /** Room for "and 65536 more". */
 const MORE = 16;
-const shown = (text: string, units: number): string => clipped(oneLine(clipped(text, units)), units);
+/** A run of blanks is one: behind many of them the rest of a text would be out of sight. */
+const folded = (text: string): string => text.trim().replaceAll(/\s{2,}/g, ' ');
+/** A part long enough that what is cut off shows as such. */
+const lineOf = (text: string, units: number): string => oneLine(clipped(folded(text), 2 * units));
+const shown = (text: string, units: number): string => shortened(lineOf(text, units), units);
+const isLong = (text: string, units: number): boolean => lineOf(text, units).length > units;
 
 const AMOUNT = 48;
-const textOf = ({ amount, currency, times }: Amount): string => {
-  const text = clipped(currency === null ? amount : `${amount} ${currency}`, AMOUNT);
-  return times > 1 ? `${text} (${times} times)` : text;
-};
+/** As much of a name as the line of the report has. */
+const PAYEE = 120;
+const labelled = ({ amount, label }: Amount): string => (label === null ? amount : `${label} ${amount}`);
+const wholeOf = (one: Amount): string => (one.currency === null ? labelled(one) : `${labelled(one)} ${one.currency}`);
+const repeated = ({ times }: Amount, text: string): string => (times > 1 ? `${text} (${times} times)` : text);
+const textOf = (one: Amount): string => repeated(one, shown(wholeOf(one), AMOUNT));
 
 /** How many of several amounts are written out. */
 const SHOWN = 3;

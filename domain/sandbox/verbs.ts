@@ -62,20 +62,22 @@ function withoutPhrases(all: readonly string[], phrases: readonly string[]): rea
 
 /** Names of arguments that say what a call is about. */
 const NAMED = words(
-  `id ids name names key keys title branch repo repository table tables collection database bucket user username users email emails to cc
+  `id ids name names key keys title branch repo repository table tables collection database bucket user username users email emails to cc bcc
   recipient recipients channel account accountid customer customerid project projectid issue issuenumber ticket resource resources object
   item items target targets service host instance cluster namespace pod deployment index record records file path uri url label role policy
   group team queue topic`,
 );
 /** Further names count where they end with one of these: `orderid`, `repositoryname`. */
-const ENDINGS = ['id', 'ids', 'name', 'key', 'number', 'arn', 'email'];
+const ENDINGS = ['id', 'ids', 'name', 'key', 'number', 'arn', 'email', 'recipients', 'recipient'];
+/** Who gets a copy. */
+const COPY = /^b?cc(?:address|addresses|email|emails|list)?$/;
 const LONGEST_ID = 512;
 
 /** The ids and names in the arguments. */
 export const namedTargets = ({ leaves }: ReadCall): readonly string[] =>
   leaves.flatMap(({ name, value }) => {
     if (typeof value === 'boolean') return [];
-    const says = NAMED.has(name) || ENDINGS.some((ending) => name.endsWith(ending));
+    const says = NAMED.has(name) || COPY.test(name) || ENDINGS.some((ending) => name.endsWith(ending));
     const text = String(value);
     return says && text.trim() !== '' && text.length <= LONGEST_ID ? [text] : [];
   });
