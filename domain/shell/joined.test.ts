@@ -247,6 +247,13 @@ describe('a command in pieces', () => {
       'EDITOR="code --wait" git rebase main',
       'gh issue create -t "rm -rf is slow" -b "see git push --force"',
       'logger "rm -rf srv failed"',
+      "vim -c 'set nu' a",
+      "vim -c '%s/lua/x/g | wq!' a",
+      "vim -c '%s/a\\|b/c/g|wq' a",
+      "vim -c 'w! b' a",
+      "NODE_OPTIONS='--no-warnings --enable-source-maps' node a.js",
+      "JAVA_TOOL_OPTIONS='-Xmx2g -Dfile.encoding=UTF-8' java -version",
+      "RSYNC_RSH='ssh -p 2222' rsync -n a b",
       // Where its words are a command and its arguments, a variable that the text may set is the program.
       'sum(rate(x{job="$job", instance=~"$instance"}[$__rate_interval]))',
       'up{cluster="$cluster"} == 0',
