@@ -29,8 +29,8 @@ function runs(line: string): boolean {
     if (HOW.test(text)) text = text.replace(HOW, '').replace(RANGE, '');
     // `/a/d`: from a line with this text on.
     if (/^[/?]/.test(text)) {
-      const end = text.indexOf(text[0] as string, 1);
-      if (end >= 0) left.push(text.slice(end + 1));
+      const [, , command = ''] = apart(text);
+      left.push(command);
       continue;
     }
     if (text === '') continue;
@@ -59,7 +59,7 @@ function runs(line: string): boolean {
   return false;
 }
 
-/** `/a/b/c` in pieces at its first sign, where nothing escapes it. Of a piece behind the third sign nothing is cut. */
+/** `/a/b/c` in pieces at its first sign, where nothing escapes it; of what is behind the third one nothing is cut. The first piece is empty. */
 function apart(text: string): readonly string[] {
   const sign = text[0] ?? '';
   const pieces = [''];

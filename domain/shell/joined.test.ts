@@ -254,6 +254,8 @@ describe('a command in pieces', () => {
       "NODE_OPTIONS='--no-warnings --enable-source-maps' node a.js",
       "JAVA_TOOL_OPTIONS='-Xmx2g -Dfile.encoding=UTF-8' java -version",
       "RSYNC_RSH='ssh -p 2222' rsync -n a b",
+      'MAKEFLAGS="-j 4" make',
+      "vim -c '/fo\\/o/d' a",
       // Where its words are a command and its arguments, a variable that the text may set is the program.
       'sum(rate(x{job="$job", instance=~"$instance"}[$__rate_interval]))',
       'up{cluster="$cluster"} == 0',

@@ -919,7 +919,7 @@ function assigned(
     if (name === 'PATH' && movesPrograms(value, isRun)) worst = graver(worst, { ...MOVED, form: 'command' });
     if (depth < DEEPEST && /\s/.test(value)) worst = graver(worst, readWithin(value, depth, allowance, false));
   };
-  for (const { name, value } of own) look(name, value);
+  for (const { name, value, isQuoted } of own) if (!isQuoted) look(name, value);
   const first = all[0]?.text ?? '';
   if (EXPORTERS.has(first) || (call?.prefixed ?? false))
     for (const { text } of all.slice(1, LONGEST_HEAD)) {

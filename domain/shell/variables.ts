@@ -18,7 +18,7 @@ const HOLDS_OPTIONS =
   /^(?:TAR_OPTIONS|NODE_OPTIONS|(?:GNU)?MAKEFLAGS|(?:JDK_|_)?JAVA_(?:TOOL_)?OPTIONS|JAVA_OPTS|(?:MAVEN|GRADLE|SBT)_OPTS)$/;
 /** Options that name nothing: letters, numbers, switches, and settings of Java that name no path. */
 const NAMES_NOTHING =
-  /^(?:-[a-zA-EGHJ-Z]{1,8}\d{0,5}|-X(?:mx|ms|mn|ss)\d{1,8}[kKmMgG]?|-XX:[+-]\w{1,64}|-XX:\w{1,64}=[\d.]{1,16}[kKmMgG]?|-D[\w.-]{1,128}(?:=[\w.-]{0,128})?|--[a-z][a-z-]{1,40}(?:=\d{1,8})?|--(?:unhandled-rejections|dns-result-order|exclude|output-sync|conditions)=[\w.*-]{1,64})$/;
+  /^(?:\d{1,8}|-[a-zA-EGHJ-Z]{1,8}\d{0,5}|-X(?:mx|ms|mn|ss)\d{1,8}[kKmMgG]?|-XX:[+-]\w{1,64}|-XX:\w{1,64}=[\d.]{1,16}[kKmMgG]?|-XX:(?:HeapDumpPath|ErrorFile)=[\w./%-]{1,256}|-D[\w.-]{1,128}(?:=[\w.-]{0,128})?|--[a-z][a-z-]{1,40}(?:=\d{1,8})?|--(?:unhandled-rejections|dns-result-order|exclude|output-sync|conditions)=[\w.*-]{1,64})$/;
 const MOST_OPTIONS = 64;
 
 /** By ssh, with whatever options but those that name a command. */
