@@ -29,7 +29,7 @@ function runs(line: string): boolean {
     if (HOW.test(text)) text = text.replace(HOW, '').replace(RANGE, '');
     // `/a/d`: from a line with this text on.
     if (/^[/?]/.test(text)) {
-      const [, , command = ''] = apart(text);
+      const [, , command = ''] = apart(text, 2);
       left.push(command);
       continue;
     }
@@ -38,12 +38,12 @@ function runs(line: string): boolean {
     const behind = text.slice(verb.length);
     if (/^s(?:u|ub|ubstitute)?$/.test(verb) && /^[^A-Za-z0-9\s]/.test(behind)) {
       if (behind.includes('\\=')) return true;
-      const [, , , flags = ''] = apart(behind);
+      const [, , , flags = ''] = apart(behind, 3);
       left.push(...flags.split('|', MOST).slice(1));
       continue;
     }
     if (/^(?:g|global|v|vglobal)$/.test(verb)) {
-      const [, , command = ''] = apart(behind.replace(/^!/, ''));
+      const [, , command = ''] = apart(behind.replace(/^!/, ''), 2);
       left.push(command);
       continue;
     }
@@ -59,12 +59,12 @@ function runs(line: string): boolean {
   return false;
 }
 
-/** `/a/b/c` in pieces at its first sign, where nothing escapes it; of what is behind the third one nothing is cut. The first piece is empty. */
-function apart(text: string): readonly string[] {
+/** `/a/b/c` in pieces at so many of its first sign as nothing escapes; what is behind them is the last one, and the first one is empty. */
+function apart(text: string, signs: number): readonly string[] {
   const sign = text[0] ?? '';
   const pieces = [''];
   let from = 1;
-  for (let at = 1; at < text.length && pieces.length < 3; at += 1) {
+  for (let at = 1; at < text.length && pieces.length < signs; at += 1) {
     if (text[at] === '\\') at += 1;
     else if (text[at] === sign) {
       pieces.push(text.slice(from, at));
