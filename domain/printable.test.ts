@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { narrativePage } from '../cli/narrative.js';
-import { mixedWord, oneLine, printable } from './printable.js';
+import { mixedWord, oneLine, printable, wholeLookalike } from './printable.js';
 
 describe('what an agent wrote, in a terminal', () => {
   it('is shown and not obeyed: escapes, bells, marks of direction', () => {
@@ -56,6 +56,9 @@ describe('what an agent wrote, in a terminal', () => {
     ['Cherokee', '\u13aacme', '\\u{13aa}cme'],
     ['Lisu', '\ua4eecme', '\\u{a4ee}cme'],
     ['Coptic, alone', 'acct.\u2c9f', 'acct.\\u{2c9f}'],
+    ['a letter between digits', '1\u0417234', '1\\u{417}234'],
+    ['letters between digits, in an account', 'Счёт 0\u041e\u043e0', 'Счёт 0\\u{41e}\\u{43e}0'],
+    ['the small three', '21\u04374', '21\\u{437}4'],
     ['a word behind a backslash', 'C:\\\\n\u043et', 'C:\\\\n\\u{43e}t'],
   ])('shows letters that pass for Latin ones in a word that has these: %s', (_what, written, shown) => {
     expect(printable(written)).toBe(shown);
@@ -66,6 +69,8 @@ describe('what an agent wrote, in a terminal', () => {
     ['Russian', 'Оплата счёта за IT-отдел, USB-кабель 5м: сумма_usd'],
     ['Russian behind names of Latin letters', 'B2B-рост, USB-порт, https://a.b/wiki/Рост'],
     ['Russian in JSON without blanks', '{"to":"сор","sum_usd":"а\\nа"}'],
+    ['Russian sizes and numbers', '10х20 см, 3в1, дом 12б, А123ВС77, 5-го'],
+    ['Greek ordinals', '1ο, 20ός'],
     ['Greek', 'Πληρωμή του λογαριασμού για e-mail'],
     ['Ukrainian', 'Сплата за її послуги'],
     ['Armenian', 'Հայերեն տեքստ'],
@@ -82,6 +87,24 @@ describe('what an agent wrote, in a terminal', () => {
     expect(printable(text)).toBe(text);
     expect(mixedWord(text)).toBeUndefined();
   });
+
+  it.each([
+    ['Cyrillic beside Latin', '\u0410\u0421\u041c\u0415 Ltd', '\\u{410}\\u{421}\\u{41c}\\u{415} Ltd'],
+    ['Cyrillic alone', '\u0406\u0412\u041c', '\\u{406}\\u{412}\\u{41c}'],
+    ['small letters', '\u0430\u0441\u0435', '\\u{430}\\u{441}\\u{435}'],
+    [
+      'the palochka',
+      '\u0440\u0430\u0443\u0440\u0430\u04cf inc',
+      '\\u{440}\\u{430}\\u{443}\\u{440}\\u{430}\\u{4cf} inc',
+    ],
+  ])('is told from a name of Latin letters that it wholly looks like: %s', (_what, written, shown) => {
+    expect(wholeLookalike(written)).toBe(shown);
+  });
+
+  it.each(['ООО Ромашка', 'Αθήνα ΑΕ', '山田商店', 'Acme Ltd', 'Müller & Çelik', '12345', 'مؤسسة النور'])(
+    'is no such name where a letter is of its script alone, or all are Latin: %s',
+    (text) => expect(wholeLookalike(text)).toBeUndefined(),
+  );
 
   it('is made so on the page of a narrative too', () => {
     const page = narrativePage({

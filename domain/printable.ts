@@ -1,4 +1,4 @@
-import { CONFUSABLE } from './confusable.js';
+import { CONFUSABLE, DIGIT_LIKE } from './confusable.js';
 
 /**
  * Characters that must be made visible: controls (C0, C1), formatting and bidirectional marks, unassigned and private characters, lone
@@ -31,19 +31,27 @@ const isMixed = (word: string): boolean => LATIN.test(word) && hasLookalike(word
 const looksLatin = (word: string): boolean =>
   hasConfusable(word) && READ_AS_LATIN.test(word.replaceAll(CONFUSABLE, ''));
 
+/** What stands between two digits. */
+const BETWEEN_DIGITS = /(?<=[0-9])[^0-9]{1,16}(?=[0-9])/gu;
+const passesForDigits = (word: string): boolean => word.replaceAll(DIGIT_LIKE, '') === '';
+
 /** A token with the words of it that pass for others put as `shown` says. */
-const eachMixed = (token: string, shown: (word: string) => string): string =>
-  !isEscape(token) && LATIN.test(token)
+const eachMixed = (token: string, shown: (word: string) => string): string => {
+  if (isEscape(token)) return token;
+  return LATIN.test(token)
     ? token.replaceAll(WORD, (word) => (isMixed(word) || looksLatin(word) ? shown(word) : word))
-    : token;
-const plainWord = (word: string): string =>
-  (isMixed(word) ? word.replaceAll(LOOKALIKE, escaped) : word).replaceAll(CONFUSABLE, escaped);
+    : token.replaceAll(BETWEEN_DIGITS, (part) => (passesForDigits(part) ? shown(part) : part));
+};
+const plainWord = (word: string): string => {
+  if (passesForDigits(word)) return word.replaceAll(DIGIT_LIKE, escaped);
+  return (isMixed(word) ? word.replaceAll(LOOKALIKE, escaped) : word).replaceAll(CONFUSABLE, escaped);
+};
 
 /**
  * The first word that has Latin letters and ones of another script that look like them, with these as escapes; or the token around one that
  * looks like a Latin word without being one, where Latin letters stand before or behind it with no blank between: `vendor-\u0430`. A word all of
  * another script is none where it has a letter that only that script has, nor are Greek letters of a unit or formula that look like no other:
- * `kΩ`, `Δt`.
+ * `kΩ`, `Δt`. Between two digits a letter that passes for one is such a word too: `1\u0417234`.
  */
 export function mixedWord(text: string): string | undefined {
   if (!hasLookalike(text) && !hasConfusable(text)) return undefined;
@@ -58,6 +66,16 @@ export function mixedWord(text: string): string | undefined {
   }
   return undefined;
 }
+
+/**
+ * A whole text that looks like one of Latin letters, with those that are none as escapes. Many words of Russian do, so this says something of
+ * a name alone.
+ */
+export const wholeLookalike = (text: string): string | undefined =>
+  hasConfusable(text) && !OTHER_LETTER.test(text.replaceAll(CONFUSABLE, ''))
+    ? text.replaceAll(CONFUSABLE, escaped)
+    : undefined;
+const OTHER_LETTER = /[^\P{L}A-Za-z\u00C0-\u024F\u1E00-\u1EFF]/u;
 
 /**
  * Shows as escapes what nobody sees, and letters that pass for Latin ones beside these (`mixedWord`), so that text from an agent, a

@@ -62,12 +62,3 @@ export function runsBySetting(setting: string): boolean {
   const names = HARMLESS_NAMES[section];
   return names !== undefined && !names.has(name);
 }
-
-/** Whether a program runs or loads what a variable says: editors, pagers, askers for passwords, settings of git. */
-export function runsByVariable(name: string, value: string): boolean {
-  if (name.startsWith('GIT_CONFIG_KEY_')) return runsBySetting(value);
-  return (
-    (/^GIT_(?:CONFIG(?:_PARAMETERS|_GLOBAL|_SYSTEM)?|EXEC_PATH|TEMPLATE_DIR)$/.test(name) && value !== '/dev/null') ||
-    /(?:^|_)(?:PAGER|EDITOR|VISUAL|ASKPASS|BROWSER)$/.test(name)
-  );
-}

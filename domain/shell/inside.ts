@@ -63,11 +63,51 @@ const isHarmless = (option: string): boolean => {
 const isReader = (program: string, args: readonly string[]): boolean =>
   onlyReads.program(program) && args.every((arg) => !/^[-+]./.test(arg) || isHarmless(arg));
 
+/** Programs that look at files, with the options by which they would change some, or run something. */
+const LOOKS: Readonly<Record<string, RegExp>> = Object.assign(Object.create(null), {
+  shellcheck: /^$/,
+  identify: /^-(?:write|process)/,
+  exiftool:
+    /=|^-(?:if|p|o|w|W|@|api|config|execute|stay_open|geo\w{0,16}|tagsfromfile|delete\w{0,16}|overwrite\w{0,32})\d?$/i,
+  markdownlint: /^(?:-f|-o|-r|--fix|--output|--rules)/,
+  'markdownlint-cli2': /^--(?:fix|config)/,
+  prettier: /^(?:-w|--w|--plugin|--config)/,
+  eslint: /^(?:-o|-c|--fix|--output|--config|--rulesdir|--plugin|--parser|--resolve|--format|-f)/,
+  yamllint: /^$/,
+  jsonlint: /^-i|^--in-place/,
+  hadolint: /^$/,
+  gofmt: /^-(?:w|-?cpuprofile)/,
+  ffprobe: /^-(?:o|report)$/,
+  mediainfo: /^--logfile/i,
+  pdfinfo: /^$/,
+});
+/** Programs that only look at files where they are told so. */
+const LOOKS_BY: Readonly<Record<string, readonly string[]>> = Object.assign(Object.create(null), {
+  tsc: ['--noEmit'],
+  node: ['--check', '-c'],
+  nodejs: ['--check', '-c'],
+  php: ['-l'],
+  black: ['--check'],
+});
+/** `prettier --check x`, `node --check x`, and those behind npx. */
+const looksAt = (program: string, args: readonly string[]): boolean => {
+  if (/^(?:npx|bunx|pnpx)$/.test(program)) {
+    const at = args.findIndex((arg) => !/^(?:-y|--yes|--no-install)$/.test(arg));
+    const [behind = ''] = args.slice(at, at + 1);
+    return at >= 0 && !/^(?:npx|bunx|pnpx)$/.test(behind) && looksAt(behind, args.slice(at + 1));
+  }
+  const changing = LOOKS[program];
+  if (changing !== undefined) return !args.some((arg) => changing.test(arg));
+  // One option says it, and no other is given.
+  const said = LOOKS_BY[program];
+  return said !== undefined && said.includes(args[0] ?? '') && args.slice(1).every((arg) => !arg.startsWith('-'));
+};
+
 /** They read, or copy to where their own rules look. */
 const COPIES = words('cp ln awk gawk mawk sort tar bsdtar unzip scp rsync');
 /** Whether a program leaves the files that it is given as they are. */
 export const leavesFiles = (program: string, args: readonly string[]): boolean =>
-  isReader(program, args) && (onlyReads.anything(program) || COPIES.has(program));
+  looksAt(program, args) || (isReader(program, args) && (onlyReads.anything(program) || COPIES.has(program)));
 
 /** How the words of a program may be what it runs: not at all, whole ones alone, or whole ones and texts within words. */
 export function mayRun(program: string, args: readonly string[]): 'nothing' | 'words' | 'texts' {
@@ -76,6 +116,6 @@ export function mayRun(program: string, args: readonly string[]): 'nothing' | 'w
   return RUNS_CODE.has(program) ? 'words' : 'texts';
 }
 
-/** What stands before a command within a word: `commands=`, `+!`, `-ex=`. */
-const BEFORE = /^(?:[-\w.]{1,64}=|[+:!&|@\s]){1,4}/;
+/** What stands before a command within a word: `commands=`, `+!`, `-ex=`, `-XX:OnError=`, `hook:`, `a/b=`. */
+const BEFORE = /^(?:[-\w./]{1,64}[=:]|[+:!&|@\s]){1,4}/;
 export const textWithin = (word: string): string => word.replace(BEFORE, '');

@@ -40,6 +40,8 @@ export interface Command {
 export interface Assignment {
   readonly name: string;
   readonly value: string;
+  /** The name stands in quotes, which a shell takes for a program: `"A="b`. */
+  readonly isQuoted: boolean;
 }
 
 /** Escapes in `$'…'` that stand for another character. */
@@ -438,7 +440,11 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
         if (known !== undefined && known !== value) vague.add(called);
         if (done.unknown !== '' || done.runs.length > 0 || how?.startsWith('[') || done.text[equals + 1] === '(')
           vague.add(called);
-        command.assigned.push({ name: called, value: done.text.slice(equals + 1) });
+        command.assigned.push({
+          name: called,
+          value: done.text.slice(equals + 1),
+          isQuoted: /^["']/.test(done.raw),
+        });
         // FOO=bar before a program is not a program, but the substitutions in it run.
         addAll(here, done.runs);
         return;

@@ -4,6 +4,7 @@ import { words } from '../text.js';
 import { runsAnother } from './awk.js';
 import { runsBySetting } from './git-settings.js';
 import { runsBySed } from './sed.js';
+import { runsByEditor } from './editor.js';
 import { changesVital } from './touches.js';
 
 /**
@@ -134,9 +135,10 @@ const SQL_CHANGES =
   /\b(?:drop|delete|truncate|update|alter|insert|grant|revoke|create|copy|replace|merge|into\soutfile|load_file|lo_export|xp_cmdshell)\b/i;
 /** A database client with a statement in an argument. Words are enough to judge it, because nobody writes prose after this program. */
 const CLIENT_RUNS =
-  /(?:^|[\s;])\\!\s{0,4}\S|\b(?:to|from)\s{1,4}program\b|(?:^|\n)\s{0,4}(?:\.(?:shell|system|sh)|system|!)\s{1,4}\S/i;
+  /(?:^|[\s;])\\!\s{0,4}\S|(?:^|[\n;])\s{0,4}(?:pager\s|\\P\s)\s{0,4}(?!less\b|more\b|cat\b)[\w/.~]|\b(?:to|from)\s{1,4}program\b|(?:^|\n)\s{0,4}(?:\.(?:shell|system|sh)|system|!)\s{1,4}\S/i;
+const PAGES_BY = /^--pager=(?!(?:\/(?:usr\/)?bin\/)?(?:less|more|most|cat)(?: -[A-Za-z]{1,8})?$)./s;
 const sqlProgram: Judge = ({ args }) =>
-  args.some((arg) => CLIENT_RUNS.test(arg))
+  args.some((arg) => CLIENT_RUNS.test(arg) || PAGES_BY.test(arg))
     ? takesOver('a command inside of another one')
     : args.some((arg) => SQL_CHANGES.test(arg) && arg.includes(' '))
       ? changes('a statement that changes a database')
@@ -203,7 +205,7 @@ function behindOptions(
 }
 
 /** Options of git by which a program is named, cut short or not, and addresses that are a command. */
-const GIT_RUNS = /^ext::|^--(?:upl|rece|exec(?!-path$))|^--templ[a-z]{0,3}=/;
+const GIT_RUNS = /^ext::|^--(?:upl|rece|exe(?!c-path$)|[a-z-]{1,32}-(?:cmd|hook)(?:=|$))|^--templ[a-z]{0,3}=/;
 /** `-c a.b=c`, `-ca.b=c`, `--config a.b=c`, `--config-env=a.b=X`: before the verb, and behind that of a clone. */
 const settingsIn = (args: readonly string[]): readonly string[] =>
   args.flatMap((arg, at) => {
@@ -245,7 +247,9 @@ const gitVerb = (args: readonly string[]): ShellReading | null => {
       return plain[1] === 'run' && plain.length > 2 ? RUNS_ANOTHER : null;
     case 'rebase':
     case 'difftool':
-      return after.some((arg) => /^(?:-x|--exec|--extcmd)/.test(arg)) ? RUNS_ANOTHER : null;
+      return after.some((arg) => /^(?:-[a-zA-Z]{0,8}x|--ex)/.test(arg)) ? RUNS_ANOTHER : null;
+    case 'send-email':
+      return after.some((arg) => /^--(?:send|to-c|cc-c|header-c|smtp-server=[/~.])/.test(arg)) ? RUNS_ANOTHER : null;
     case 'grep':
       return after.some((arg) => /^(?:-[a-zA-Z]{0,8}O|--open)/.test(arg)) ? RUNS_ANOTHER : null;
     case 'push':
@@ -379,6 +383,8 @@ const gh: Judge = ({ args }) => {
   const { rest, isSure } = behindOptions(args, GH_VALUED, words('--help'));
   for (const at of isSure ? [0] : [0, 1]) {
     const [noun = '', ...behind] = rest.slice(at);
+    if (noun === 'api' && asksToChange(behind)) return changes('a change of a repository');
+    if (noun === 'alias' && behind.some((arg) => /^(?:!|-s$|--shell$)/.test(arg))) return RUNS_ANOTHER;
     const said = behindOptions(behind, GH_VALUED, words('--help'));
     for (const from of said.isSure ? [0] : [0, 1]) {
       const found = ghVerb(noun, said.rest.slice(from), args.length);
@@ -387,11 +393,17 @@ const gh: Judge = ({ args }) => {
   }
   return null;
 };
+const FIELDS = /^(?:-[fF]|--(?:field|raw-field|input)(?:=|$))/;
+/** `api -X DELETE x`, `api --paginate x -f a=b`: fields make a POST of it, but those of a query of GraphQL. */
+const asksToChange = (args: readonly string[]): boolean => {
+  const methods = valuesOf(args, 'X', '--method');
+  if (methods.length > 0) return methods.some((method) => !/^(?:get|head)$/i.test(method));
+  return args.includes('graphql') ? args.some((arg) => /\bmutation\b/.test(arg)) : args.some((arg) => FIELDS.test(arg));
+};
 const ghVerb = (noun: string, args: readonly string[], given: number): ShellReading | null =>
   (/^(?:repo|release|secret|variable|run|workflow|gist|issue|label|ssh-key)$/.test(noun) &&
     /^(?:delete|remove|archive|disable|transfer|set|edit|rename)$/.test(args[0] ?? '') &&
     given > 2) ||
-  (noun === 'api' && gives(args, 'X', '--method')) ||
   (noun === 'pr' && args[0] === 'merge')
     ? changes('a change of a repository')
     : null;
@@ -567,7 +579,15 @@ const unpacks: Judge = (call) => {
 };
 
 const PACKAGES = words('remove purge autoremove erase uninstall unpublish publish deprecate dist-upgrade');
-const packages: Judge = ({ args }) => {
+/** Settings of apt that name no program: of how it fetches, asks and shows, and what dpkg does where a file differs. */
+const APT_SETS =
+  /^(?:apt::(?:get|install|color|architecture|cache|periodic|sandbox|default-release)|acquire(?!.{0,128}detect)|debug|quiet|d?pkg::(?:use-pty|lock|progress)|dpkg::options::=--force-)/i;
+/** Options by which a manager of packages is told what to run before or behind its work, and macros of rpm that run something. */
+const PACKAGES_RUN = /^--(?:pre-inv|post-inv|status-log|pipe(?:=|$))|%\(|%\{lua:/;
+const packages: Judge = ({ program, args }) => {
+  const isApt = program.startsWith('apt');
+  if (isApt && valuesOf(args, 'o', '--option').some((setting) => !APT_SETS.test(setting))) return RUNS_ANOTHER;
+  if (/^(?:dpkg|rpm)$/.test(program) && args.some((arg) => PACKAGES_RUN.test(arg))) return RUNS_ANOTHER;
   const plain = plainArgs(args);
   if (plain.slice(0, -1).some((word) => PACKAGES.has(word)) || plain[0] === 'publish' || plain[0] === 'unpublish')
     return changes('packages removed or published');
@@ -634,20 +654,27 @@ const stops =
       ? changes(kind)
       : null;
 
+const AWK_SOURCE = /^(?:-e|--so[a-z]{0,4}=)/;
 /** The programs among the arguments of awk; a library that it loads is one that it runs. */
 const runsByAwk = (args: readonly string[]): boolean =>
   args.some((arg, at) => {
-    if (/^-l|^--load/.test(arg)) return true;
+    if (/^-l|^--lo/.test(arg)) return true;
     if (/^-[Fvfi]$|^--(?:field-separator|assign|file|include)$/.test(args[at - 1] ?? '')) return false;
-    return (!isOption(arg) || /^(?:-e|--source=)/.test(arg)) && runsAnother(arg.replace(/^(?:-e|--source=)/, ''));
+    return (!isOption(arg) || AWK_SOURCE.test(arg)) && runsAnother(arg.replace(AWK_SOURCE, ''));
   });
 /** Options of tar by which a program is named, cut short or not. */
 const TAR_RUNS = /^(?:-[a-zA-Z]{0,8}F|--(?:checkpoint-|to-c|inf|new-v|rs|rm))/;
-const COMPRESSES =
+/** Programs that compress, with their options. */
+export const COMPRESSES =
   /^(?:gzip|pigz|bzip2|lbzip2|pbzip2|xz|pxz|zstd|zstdmt|lz4|lzop|lzip|brotli|compress)(?: -{1,2}[\w=-]{1,16}){0,4}$/;
-/** `+!x`, `+call system(x)`: what an editor does first. */
-const EDITOR_RUNS =
-  /^(?:\+|-c|--cmd=?).{0,256}?(?:!\s{0,4}[^\s|]|\bsystem\w{0,8}\(|\b(?:exe(?:cute)?|py3?|python3?|lua|ruby|perl|term(?:inal)?|job_start)\b)/s;
+/** `openssl engine -pre SO_PATH:x`, `-engine ./x.so`: a library that is loaded. */
+const loadsBySsl = (args: readonly string[]): boolean =>
+  args.some(
+    (arg, at) =>
+      (args[0] === 'engine' && (/^-(?:pre|post)$/.test(arg) || (at > 0 && arg.includes('/')))) ||
+      arg === '-provider-path' ||
+      (/^-(?:engine|provider)$/.test(args[at - 1] ?? '') && arg.includes('/')),
+  );
 
 const READERS =
   'cat less more tail head xxd strings base64 type grep egrep fgrep zgrep awk sed cut sort nl tac od hexdump rev diff cmp';
@@ -658,6 +685,7 @@ export const TAKES_PATHS = words(
 );
 const PROGRAMS: readonly (readonly [string, Judge])[] = [
   ['rm', removal],
+  ['rimraf del-cli', (call) => removal({ ...call, args: ['-rf', ...call.args] })],
   ['unlink rmdir', ({ args }) => (plainArgs(args).some((one) => /^[/~$.]/.test(one)) ? changes(REMOVES_FILES) : null)],
   [
     'del erase rd',
@@ -1033,15 +1061,7 @@ const PROGRAMS: readonly (readonly [string, Judge])[] = [
         ? RUNS_ANOTHER
         : null,
   ],
-  [
-    'vim vi ex ed nvim view gvim rvim vimdiff',
-    ({ args }) =>
-      args.length > 1 &&
-      (args.some((arg) => EDITOR_RUNS.test(arg)) ||
-        (args.some((arg) => /^:?!|:!|^-c$/.test(arg)) && args.some((arg) => arg.includes('!'))))
-        ? RUNS_ANOTHER
-        : null,
-  ],
+  ['vim vi ex ed nvim view gvim rvim vimdiff', ({ args }) => (runsByEditor(args) ? RUNS_ANOTHER : null)],
   ['less more most', ({ args }) => (args.some((arg) => /^\+.{0,64}?[!|]\s{0,4}\S/s.test(arg)) ? RUNS_ANOTHER : null)],
   ['sed gsed', ({ args }) => (runsBySed(args) ? RUNS_ANOTHER : null)],
   [
@@ -1057,7 +1077,11 @@ const PROGRAMS: readonly (readonly [string, Judge])[] = [
   [
     'openssl',
     ({ args }) =>
-      args[0] === 's_client' && args.includes('-quiet') ? takesOver('a shell handed to another machine') : null,
+      args[0] === 's_client' && args.includes('-quiet')
+        ? takesOver('a shell handed to another machine')
+        : loadsBySsl(args)
+          ? RUNS_ANOTHER
+          : null,
   ],
   ['xmrig minerd', always('a program that works for somebody else')],
 ];

@@ -8,9 +8,17 @@ import { type Command, FUNCTIONS, namesGiven, readCommands, type Word } from './
 import { ENTERS, Folders, MOST_FOLDERS, type View } from './folders.js';
 import { namesEntered, type Paths } from './paths.js';
 import { commandLine } from './named-program.js';
-import { type Call, CHANGES_SYSTEM, isKnownProgram, judgeProgram, type ShellReading, TAKES_PATHS } from './programs.js';
+import {
+  type Call,
+  CHANGES_SYSTEM,
+  COMPRESSES,
+  isKnownProgram,
+  judgeProgram,
+  type ShellReading,
+  TAKES_PATHS,
+} from './programs.js';
 import { changesByPrefix, changesVital, filesMade } from './touches.js';
-import { runsByVariable } from './git-settings.js';
+import { HARMLESS_RUN, loadsByVariable, movesSettings } from './variables.js';
 import { isRunner, leavesFiles, mayRun, textWithin } from './inside.js';
 import { words } from '../text.js';
 
@@ -147,6 +155,7 @@ function readPlain(text: string, depth: number, allowance: Allowance, isRun = fa
   const aliases = new Map<string, string>();
   let fifo = false;
   let evaluates = false;
+  let isGitMoved = false;
   let known = 0;
   const sources: Sources = new Map();
   const folders = new Folders(allowance.paths);
@@ -173,6 +182,8 @@ function readPlain(text: string, depth: number, allowance: Allowance, isRun = fa
       folders.search(one);
       folders.settle(one);
     }
+    if (call === null || EXPORTERS.has(call.program)) isGitMoved ||= sets.some(movesGit);
+    else if (isGitMoved && call.program === 'git') add(LOADED);
     if (call !== null) folders.enter(call.program, call.args);
     if (folders.isLost) add(DECODED);
     if (command.isCut && (isRun || (call !== null && namesProgram(call.program)))) add(UNREAD);
@@ -682,7 +693,7 @@ function judge(
   const told = RUN_BY_OPTION[program];
   if (
     told !== undefined &&
-    args.some((arg, at) => told.test(arg) && !HARMLESS_RUN.test(optionValue(arg, args[at + 1])))
+    args.some((arg, at) => told.test(arg) && !runsNothing(program, optionValue(arg, args[at + 1])))
   )
     worst = worse(worst, INSIDE);
   // Alone the word is one of English; behind sudo or with its folder it is a program.
@@ -747,13 +758,15 @@ function* commandsWithin(
   for (const [at, word] of rest.entries()) {
     if (at === 0) continue;
     if (!isKnown && (isEnglish(word) || /[,.:;!?]$/.test(word.text))) return;
-    const inner = how === 'texts' ? textWithin(word.text) : word.text;
-    if (isText({ ...word, text: inner })) {
-      if (how !== 'texts' || (!isKnown && !startsCommand(inner))) continue;
-      allowance.checkpoint();
-      const found =
-        depth >= DEEPEST ? (startsCommand(inner) ? UNREAD : null) : readWithin(inner, depth, allowance, false);
-      if (found !== null) yield found;
+    if (isText(word)) {
+      // `A=1 rm x` is a command by itself.
+      for (const inner of how === 'texts' ? new Set([word.text, textWithin(word.text)]) : []) {
+        if (!isText({ ...word, text: inner }) || (!isKnown && !startsCommand(inner))) continue;
+        allowance.checkpoint();
+        const found =
+          depth >= DEEPEST ? (startsCommand(inner) ? UNREAD : null) : readWithin(inner, depth, allowance, false);
+        if (found !== null) yield found;
+      }
       continue;
     }
     if (!startsCommand(word.text)) continue;
@@ -870,18 +883,11 @@ function readsVitalFile({ reads }: Command, paths: Paths): boolean {
   return false;
 }
 
-/** Variables that make a program load or run what they name. */
-const LOADS = words(
-  'LD_PRELOAD LD_AUDIT LD_LIBRARY_PATH DYLD_INSERT_LIBRARIES BASH_ENV ENV PERL5OPT RUBYOPT PYTHONSTARTUP PERL5DB',
-);
-/** Variables whose value other programs run. */
-const RUN_BY_OTHERS = words(
-  `PAGER MANPAGER GIT_PAGER GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_SSH GIT_SSH_COMMAND GIT_EXTERNAL_DIFF GIT_ASKPASS GIT_PROXY_COMMAND
-  SSH_ASKPASS LESSOPEN LESSCLOSE PROMPT_COMMAND`,
-);
-const HARMLESS_RUN =
-  /^(?:cat|less|more|most|delta|vim?|nvim|nano|emacs|code|ssh|true|false|:)(?: -{1,2}[A-Za-z]{1,16}){0,4}$/;
 const LOADED: ShellReading = { effect: 'takes_over', kind: 'a program made to load code from elsewhere' };
+const movesGit = (set: string): boolean => {
+  const equals = set.indexOf('=');
+  return equals > 0 && movesSettings(set.slice(0, equals), set.slice(equals + 1));
+};
 const MOVED: ShellReading = { effect: 'takes_over', kind: 'programs taken from another folder' };
 /** Whether programs may be taken from a folder to which anybody writes, or from folders that are none of the system's. */
 function movesPrograms(path: string, isRun: boolean): boolean {
@@ -908,13 +914,12 @@ function assigned(
     if (value === '') return;
     // The shell's own tables of what a name runs.
     if (name === 'BASH_CMDS' || name === 'BASH_ALIASES') worst = graver(worst, { ...DECODED, form: 'command' });
-    if ((RUN_BY_OTHERS.has(name) || runsByVariable(name, value)) && !HARMLESS_RUN.test(value))
+    if (loadsByVariable(name, value) || (call?.program === 'git' && movesSettings(name, value)))
       worst = graver(worst, { ...LOADED, form: 'command' });
     if (name === 'PATH' && movesPrograms(value, isRun)) worst = graver(worst, { ...MOVED, form: 'command' });
-    if (LOADS.has(name) && /^[\w./~$-]/.test(value)) worst = graver(worst, { ...LOADED, form: 'command' });
     if (depth < DEEPEST && /\s/.test(value)) worst = graver(worst, readWithin(value, depth, allowance, false));
   };
-  for (const { name, value } of own) look(name, value);
+  for (const { name, value, isQuoted } of own) if (!isQuoted) look(name, value);
   const first = all[0]?.text ?? '';
   if (EXPORTERS.has(first) || (call?.prefixed ?? false))
     for (const { text } of all.slice(1, LONGEST_HEAD)) {
@@ -929,7 +934,9 @@ const LONGEST_HEAD = 16;
 /** Options of programs by which they are told what to run. */
 const RUN_BY_OPTION: Readonly<Record<string, RegExp>> = Object.assign(Object.create(null), {
   man: /^(?:-[a-zA-Z]{0,8}[PH]|--pager|--html)/,
-  rg: /^--pre(?:=|$)/,
+  rg: /^--(?:pre|hostname-bin)(?:=|$)/,
+  sort: /^--com[a-z-]{0,16}(?:=|$)/,
+  tcpdump: /^-[AbdDefhHIJKlLnNOpqStuUvxX#]{0,8}z/,
   ag: /^--pager/,
   ack: /^--pager/,
   bat: /^--pager/,
@@ -940,7 +947,11 @@ const optionValue = (option: string, next = ''): string =>
     ? option.includes('=')
       ? option.slice(option.indexOf('=') + 1)
       : next
-    : option.replace(/^-[a-zA-Z]{0,8}?[PHxX]/, '') || next;
+    : option.replace(/^-[a-zA-Z]{0,8}?[PHxXz]/, '') || next;
+const runsNothing = (program: string, value: string): boolean =>
+  HARMLESS_RUN.test(value) ||
+  (/^(?:sort|tcpdump)$/.test(program) && COMPRESSES.test(value)) ||
+  (program === 'rg' && value === '');
 const INSIDE: ShellReading = { effect: 'takes_over', kind: 'a command inside of another one' };
 
 const STOPPED: ShellReading = { effect: 'changes', kind: 'a machine stopped or restarted' };
