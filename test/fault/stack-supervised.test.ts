@@ -204,16 +204,16 @@ describe('an engine that is killed while Gate lives', () => {
     const atTheTool = askSlow();
     await eventually('one has reached its tool', () => ran() > ranBefore);
     process.kill(enginePid(), 'SIGSTOP');
-    const answers = await Promise.all(calls.map(({ path, id }) => timed(write(path, id)))).finally(async () => {
-      try {
-        // What ran is not hidden by an answer that left early: its record tells, also while the engine hangs. Where the record has its end
-        // by then, that is the answer.
-        expect([200, 503]).toContain((await atTheTool).status);
-        expect([(await askSlow()).status, ran()]).toEqual([200, ranBefore + 1]);
-      } finally {
-        process.kill(enginePid(), 'SIGCONT');
-      }
-    });
+    let answers: readonly Awaited<ReturnType<typeof timed>>[];
+    try {
+      answers = await Promise.all(calls.map(({ path, id }) => timed(write(path, id))));
+      // What ran is not hidden by an answer that left early: its record tells, also while the engine hangs. Where the record has its end by
+      // then, that is the answer.
+      expect([200, 503]).toContain((await atTheTool).status);
+      expect([(await askSlow()).status, ran()]).toEqual([200, ranBefore + 1]);
+    } finally {
+      process.kill(enginePid(), 'SIGCONT');
+    }
     for (const { reply, ms } of answers) {
       // Under two seconds on a quiet machine (workers/circuit.test.ts); one that is busy is given up to four, and a beat.
       expect(ms).toBeLessThan(5_000);
