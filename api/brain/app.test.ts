@@ -135,7 +135,10 @@ describe('who may ask', () => {
 describe('health and metrics', () => {
   it('is ready without asking a provider', async () => {
     const reply = await service.health.inject('/readyz');
-    expect([reply.statusCode, reply.json()]).toEqual([200, expect.objectContaining({ checks: { providers: 'ok' } })]);
+    expect([reply.statusCode, reply.json()]).toEqual([
+      200,
+      expect.objectContaining({ checks: { connections: 'ok', providers: 'ok' } }),
+    ]);
   });
 
   it.each([

@@ -30,7 +30,9 @@ const ask = (path: string, tenant: string, headers: Record<string, string> = {})
 const ROUTES = RELAYED.filter(({ service }) => service === 'ledger').flatMap(({ path }) =>
   path.includes(':agent')
     ? ['pay-bot', '*', '%2A'].map((agent) => path.replace(':agent', agent))
-    : [path.replace(':id', CALL)],
+    : path === '/audit/agent/rows'
+      ? ['pay-bot', '*'].map((agent) => `${path}?agent_id=${encodeURIComponent(agent)}`)
+      : [path.replace(':id', CALL)],
 );
 
 describe.each(ROUTES)('the ledger at the command line, %s', (path) => {
@@ -50,7 +52,7 @@ describe.each(ROUTES)('the ledger at the command line, %s', (path) => {
   it.each(['tenant=globex', 'tenant=', 'tenant=acme&tenant=globex', 'tenant%00=globex', 'Tenant=globex'])(
     'asks nothing for somebody who names a tenant: %s',
     async (query) => {
-      const { status, text } = await ask(`${path}?${query}`, 'acme');
+      const { status, text } = await ask(`${path}${path.includes('?') ? '&' : '?'}${query}`, 'acme');
       expect([status, JSON.parse(text)]).toEqual([400, expect.objectContaining({ error: 'invalid_request' })]);
       expect(console.asked).toEqual([]);
     },
