@@ -1,6 +1,7 @@
 import type { OwnPasskey } from '../../../contracts/approval.js';
 import { GateError } from '../../../domain/errors.js';
-import { Csrf, Facts, Foreign, Table, Time } from '../../ui/parts.js';
+import { type Settled, settled } from '../../services.js';
+import { Csrf, Facts, Foreign, OrAway, Table, Time } from '../../ui/parts.js';
 import type { Action, OpenHere, Page, Shown, Visit } from '../../visit.js';
 
 /** Who is signed in, where else, and the passkeys of that person. */
@@ -46,7 +47,7 @@ async function youShown(visit: Visit): Promise<Shown> {
         {visit.has('passkeys') && (
           <>
             <h2>Passkeys</h2>
-            {own && <Registered of={own} nowMs={visit.nowMs} />}
+            {own && <OrAway of={own}>{(keys) => <Registered of={keys} nowMs={visit.nowMs} />}</OrAway>}
             {mode === 'operator-token' && <Passkeys asks={visit.passkeyFor} />}
             {mode === 'webauthn' && <OwnPasskeys isAdmin={role === 'admin'} />}
             {mode !== 'operator-token' && mode !== 'webauthn' && (
@@ -62,9 +63,9 @@ async function youShown(visit: Visit): Promise<Shown> {
   };
 }
 
-/** `null` for who has none because he may not approve, and where the review service is away. */
-const ownPasskeysOf = async ({ services }: Visit): Promise<readonly OwnPasskey[] | null> =>
-  services.hil.passkeys().catch(() => null);
+/** `null` for who has none because he may not approve. */
+const ownPasskeysOf = async ({ services }: Visit): Promise<Settled<readonly OwnPasskey[]> | null> =>
+  settled('The review service', services.hil.passkeys()).catch(() => null);
 
 /** Which passkeys the person has. Their ids say nothing to anybody; the ends of them tell one from another. */
 export function Registered({ of, nowMs }: { readonly of: readonly OwnPasskey[]; readonly nowMs: number }) {
