@@ -1,9 +1,9 @@
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
-import type { batchDiff } from '../../contracts/policy-library.js';
-import type { LabResult } from '../../contracts/policy-studies.js';
-import type { PolicyDecision, PolicyInput } from '../../contracts/policy.js';
-import type { ReplayRow } from '../../contracts/replay-rows.js';
 import type { z } from 'zod';
+import type { PolicyDecision, PolicyInput } from '../../contracts/policy.js';
+import { batchDiff } from '../../contracts/policy-library.js';
+import type { LabResult } from '../../contracts/policy-studies.js';
+import type { ReplayRow } from '../../contracts/replay-rows.js';
 import { decidedAgain, type RecordedCall } from './judged-again.js';
 import type { TimedJudgement } from './policy-set.js';
 
@@ -68,15 +68,7 @@ export async function judgedInLab(
 
 /** Of each kind of change, so that one kind does not crowd out the others. */
 const ROWS_OF_A_KIND = 50;
-const DIFFS: readonly Diff[] = [
-  'allow_to_deny',
-  'allow_to_yellow',
-  'deny_to_allow',
-  'deny_to_yellow',
-  'yellow_to_allow',
-  'yellow_to_deny',
-  'unchanged',
-];
+const DIFFS: readonly Diff[] = batchDiff.options;
 /** Changes after which more runs, or less is asked. */
 export const WEAKER: ReadonlySet<Diff> = new Set(['deny_to_allow', 'deny_to_yellow', 'yellow_to_allow']);
 

@@ -2,16 +2,16 @@ import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readersOf } from '../../adapters/policy/argument-readers.js';
+import { loadPolicySet } from '../../adapters/policy/load-policy-set.js';
+import { createLocalEvaluator } from '../../adapters/policy/local-evaluator.js';
+import { readPolicyFiles, shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
 import { type PolicyInput, policyDecision } from '../../contracts/policy.js';
 import { GateError } from '../errors.js';
-import type { AddedRules } from './added-rules.js';
 import { createSqlReader } from '../sql/read-sql.js';
-import { createLocalEvaluator } from '../../adapters/policy/local-evaluator.js';
+import type { AddedRules } from './added-rules.js';
 import { policyData } from './policy-data.js';
 import { createPolicySet, type PolicySet } from './policy-set.js';
-import { readPolicyFiles, shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
-import { loadPolicySet } from '../../adapters/policy/load-policy-set.js';
-import { readersOf } from '../../adapters/policy/argument-readers.js';
 
 const shipped = shippedPolicyDirectory();
 const ordinary: PolicyInput = {

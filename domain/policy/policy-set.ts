@@ -2,8 +2,6 @@ import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { Tier } from '../../contracts/call.js';
 import type { JsonObject } from '../../contracts/json.js';
-import { egressAction, type EgressDecision, type EgressQuestion } from '../../contracts/response-scan.js';
-import type { ToolRule } from '../../contracts/tools.js';
 import {
   approvalTier,
   type PolicyDecision,
@@ -11,6 +9,8 @@ import {
   policyInput,
   type ToolClass,
 } from '../../contracts/policy.js';
+import { type EgressDecision, type EgressQuestion, egressAction } from '../../contracts/response-scan.js';
+import type { ToolRule } from '../../contracts/tools.js';
 import { knownText } from '../crypto/digest.js';
 import { errorText, GateError } from '../errors.js';
 import { type Checkpoint, TookTooLong, unlimited } from '../in-place.js';
@@ -22,9 +22,9 @@ import { foreignText } from '../text.js';
 import type { AddedRules, AddedRuling } from './added-rules.js';
 import { type CompiledPolicy, instanceOf } from './compiled.js';
 import type { PolicyData } from './policy-data.js';
+import { bundleHash, EGRESS_ENTRYPOINT, ENTRYPOINT, type PolicyFile, TOOL_ENTRYPOINT } from './policy-files.js';
 import { readActs } from './read-acts.js';
 import { readFields } from './read-fields.js';
-import { bundleHash, EGRESS_ENTRYPOINT, ENTRYPOINT, type PolicyFile, TOOL_ENTRYPOINT } from './policy-files.js';
 
 /** A decision, with what the engine counts about it. */
 export interface Judgement {

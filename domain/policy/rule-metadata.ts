@@ -111,7 +111,7 @@ function wordsOf(tokens: readonly string[]): string | null {
 }
 
 /** What a string in quotes or backticks says; null for anything else, also with an escape of Rego that JSON does not have. */
-function literal(token: string): string | null {
+export function literal(token: string): string | null {
   if (token.startsWith('`')) return token.slice(1, -1);
   if (!token.startsWith('"')) return null;
   try {

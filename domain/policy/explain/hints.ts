@@ -1,5 +1,6 @@
 import type { Json } from '../../../contracts/json.js';
 import type { PolicyFile } from '../policy-files.js';
+import { literal } from '../rule-metadata.js';
 
 /** What rules and their documents compare facts with, in the order of the texts: where a verdict turns, as far as a text shows it. */
 export interface Hints {
@@ -35,7 +36,7 @@ export function hintsIn(texts: readonly RuleText[]): Hints {
     }
     const tokens = body.match(TOKENS) ?? [];
     for (const [at, token] of tokens.entries()) {
-      const text = textIn(token);
+      const text = literal(token);
       const isKey = (tokens[at - 1] === '[' || tokens[at - 1] === ',') && tokens[at - 2] === OF_ARGUMENTS;
       if (/^\d/.test(token)) numbers.add(Number(token));
       else if (token.startsWith(`${OF_ARGUMENTS}.`))
@@ -49,14 +50,4 @@ export function hintsIn(texts: readonly RuleText[]): Hints {
     words: [...words].slice(0, MOST.words),
     names: [...names].slice(0, MOST.names),
   };
-}
-
-function textIn(token: string): string | null {
-  if (token.startsWith('`')) return token.slice(1, -1);
-  if (!token.startsWith('"')) return null;
-  try {
-    return JSON.parse(token) as string;
-  } catch {
-    return null;
-  }
 }
