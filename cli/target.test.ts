@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -67,7 +67,7 @@ describe('a command that asks a lite process', () => {
     answer = { status: 200, text: '{"ledger":"ok"}' };
     await done(['decide', '00000000-0000-4000-8000-000000000000', 'deny']);
     expect(asked[0]).toBe('/health no token');
-    expect(asked[1]).toMatch(new RegExp(`^/decide/\\S+ Bearer ${token}$`));
+    expect(asked[1]).toBe(`/pending?id=00000000-0000-4000-8000-000000000000 Bearer ${token}`);
     answer = { status: 401, text: '{"error":"unauthenticated"}' };
     asked = [];
     expect(await done(['pending', '--decide-token', 'x'.repeat(32)])).toEqual({
@@ -85,16 +85,6 @@ describe('a command that asks a lite process', () => {
       });
     },
   );
-
-  it('says what tells of a call of the running stack, which is not judged again', async () => {
-    const id = '00000000-0000-4000-8000-000000000000';
-    mkdirSync(join(folder, '.gate'));
-    writeFileSync(join(folder, '.gate', 'dev.json'), '{}');
-    expect(await done(['replay', id])).toEqual({
-      code: 2,
-      out: expect.stringContaining(`\`gate history ${id}\` tells what one did`),
-    });
-  });
 
   it('no Gate at all is 5', async () => {
     const id = '00000000-0000-4000-8000-000000000000';

@@ -35,7 +35,7 @@ const FOR_EVERYBODY = new Map<string, number>([
   ['GET /.well-known/oauth-protected-resource/mcp', 404],
   // Pages lead to the sign-in, whose form anybody may see and fill in.
   ...CONSOLE_ROUTES.filter((route) =>
-    /^(?:GET \/(?:$|hil|me$|audit$|policies|health-of)|POST \/logout)/.test(route),
+    /^(?:GET \/(?:$|hil|me$|audit$|policies|agents\/|health-of)|POST \/logout)/.test(route),
   ).map((route) => [route, 303] as const),
   ['GET /login', 200],
   // For whoever is no browser the ledger is at these paths, which takes no such form.
