@@ -2,6 +2,11 @@
 # One image for every process of Gate; the command says which: `serve proxy`, `worker`, `prepare engine`, ... (docker-compose.yml).
 # NOT YET BUILT ON AN ENGINE: see docker-compose.yml.
 
+# The compiler of policies: changes of rules need it (`policy-engine`), calls do not. OPA_VERSION is that of stack/programs/find-program.ts.
+FROM golang:1.26-bookworm AS opa
+ARG OPA_VERSION=v1.22.0
+RUN CGO_ENABLED=0 GOBIN=/out go install -trimpath -ldflags='-s -w' github.com/open-policy-agent/opa@${OPA_VERSION}
+
 FROM node:20-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
@@ -23,11 +28,13 @@ COPY --from=modules /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
 # Kept under a digest of the built code, package.json, the lock file, the folder and Node: all the same here.
 COPY --from=build --chown=node:node /app/.cache/workflows ./.cache/workflows
+COPY --from=opa /out/opa /usr/local/bin/opa
 COPY package.json package-lock.json ./
 COPY bin ./bin
 COPY policies ./policies
 COPY docs/how-to/select-a-contract.md ./docs/how-to/select-a-contract.md
 COPY personas ./personas
+COPY qualification ./qualification
 COPY demo/probes.json ./demo/probes.json
 # Fresh volumes mounted here belong to the user below.
 RUN mkdir -p /data /state && chown node:node /data /state

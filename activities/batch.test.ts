@@ -33,7 +33,7 @@ beforeAll(async () => {
   calls = await openCallStore({ target: { file: join(folder, 'calls.db') }, keys });
   const policies = createLocalEvaluator(await loadPolicySet({ directory: shippedPolicyDirectory() }));
   const opened = openedCalls(calls);
-  const { evaluate } = createPolicyActivities({ opened, policies, tools: noToolClasses('demo') });
+  const { evaluate } = createPolicyActivities({ calls, opened, policies, tools: noToolClasses('demo') });
   const { inspect } = createInspectionActivities({
     calls,
     opened,

@@ -1,4 +1,6 @@
 import { type CallInput, type CallSummary, DECISION_CONTRACT } from '../contracts/call.js';
+import type { JsonObject } from '../contracts/json.js';
+import type { AgentHistory } from '../contracts/policy.js';
 import { paramsSha256 } from '../domain/call-record/params-digest.js';
 import { type RecordedOutcome, summarize, type VerdictEvidence } from '../domain/call-record/record.js';
 import { TAMPERED } from '../domain/call-record/transitions.js';
@@ -8,8 +10,12 @@ import { foldVerdict, quarantined } from '../domain/pipeline/verdict.js';
 import { boundedEvent } from '../domain/policy/forensic-event.js';
 import { foreignText } from '../domain/text.js';
 import { definedToolsOf, noQuarantine, type Quarantine } from '../domain/tool-definitions/quarantine.js';
+import type { ObservedCalls } from './observed-call.js';
+import { type NameWatch, noNameWatch } from '../domain/tool-definitions/name-watch.js';
 import { requestToJudge } from './opened-call.js';
 import type { CallStore } from '../domain/call-record/ports.js';
+
+type ToolClassFacts = Parameters<NameWatch>[1];
 
 /** The evidence of a call that was closed before it was judged. */
 const UNJUDGED = {
@@ -23,7 +29,9 @@ const UNJUDGED = {
 
 export const createRecordActivities = ({
   calls,
+  observed,
   quarantine = noQuarantine,
+  names = noNameWatch,
   hasProbe = () => false,
   now = Date.now,
   onCommitted,
@@ -43,18 +51,23 @@ export const createRecordActivities = ({
      */
     async commitVerdict(call: CallInput, inspected: Inspected, evaluated: Evaluated): Promise<CallSummary> {
       const inspection = inspected.available ? inspected.inspection : null;
-      const commitments = await commitmentsOf(calls, call);
+      const { body, ...commitments } = await commitmentsOf(calls, call);
+      const traits = observed?.again(call, body, evaluated.facts['agent_history'] as AgentHistory);
       const folded = foldVerdict(inspection, evaluated.decision, call.mode);
       // Where Gate executes, the attempt asks; where the host does, nothing stands between this verdict and the tool.
       const held =
         call.contract === DECISION_CONTRACT && folded.outcome !== 'deny'
           ? await quarantine.held(call, definedToolsOf(commitments))
           : null;
+      const lookalikes = await names(call, evaluated.facts.tool_classes as ToolClassFacts);
       const verdict = held === null ? folded : quarantined(folded, held);
       const state = verdict.outcome === 'deny' ? 'denied' : verdict.outcome === 'park' ? 'decided' : 'allowed';
       const record = await calls.commitVerdict(state, {
         ...commitments,
+        // What was denied never ran, and teaches nothing.
+        ...(traits && state !== 'denied' && { observed: traits }),
         ...(hasProbe(call.tool) && { probed: true }),
+        ...(lookalikes.length > 0 && { lookalikes }),
         verdict,
         inspection,
         inspection_failure: inspected.available ? null : inspected.reason,
@@ -69,9 +82,10 @@ export const createRecordActivities = ({
 
     /** Closes a call whose caller had given up before its first step. Safe to repeat; an existing record stays. */
     async abandonCall(call: CallInput): Promise<CallSummary> {
+      const { body: _body, ...commitments } = await commitmentsOf(calls, call);
       const record = await calls.commitVerdict(
         'abandoned',
-        { ...(await commitmentsOf(calls, call)), ...UNJUDGED },
+        { ...commitments, ...UNJUDGED },
         unanswered('abandoned', 'reached a worker after its caller had given up'),
       );
       return summarize(record);
@@ -112,8 +126,12 @@ export const createRecordActivities = ({
 
 export interface RecordActivityOptions {
   readonly calls: CallStore;
+  /** Reads what a call does, for the profile of its agent. */
+  readonly observed?: ObservedCalls | undefined;
   /** Refuses decisions about tools whose definition waits for an operator. */
   readonly quarantine?: Quarantine | undefined;
+  /** Says of names that no list has which one they are taken for. */
+  readonly names?: NameWatch | undefined;
   /** Whether a lost outcome of this tool can be found out. */
   readonly hasProbe?: (tool: string) => boolean;
   readonly now?: () => number;
@@ -125,10 +143,11 @@ export type RecordActivities = ReturnType<typeof createRecordActivities>;
 async function commitmentsOf(
   calls: CallStore,
   call: CallInput,
-): Promise<Pick<VerdictEvidence, 'call' | 'params_sha256' | 'sibling_tools' | 'callback_url'>> {
+): Promise<Pick<VerdictEvidence, 'call' | 'params_sha256' | 'sibling_tools' | 'callback_url'> & { body: JsonObject }> {
   const request = await requestToJudge(calls, call);
   const tools = batchTools(call.method, request.body);
   return {
+    body: request.body,
     call,
     params_sha256: paramsSha256(request.body),
     ...(tools && { sibling_tools: tools }),

@@ -43,6 +43,11 @@ describe('a callback', () => {
       { status: 'approved', changed: {} },
       { status: 'approved', decision: 'allow', decision_kind: 'modify' },
     ],
+    [
+      'denied',
+      { status: 'denied', decided_by: 'system:withdrawn-by-agent' },
+      { status: 'withdrawn', decision: null, decision_kind: null },
+    ],
     ['expired', { status: 'expired' }, { status: 'expired', decision: null, decision_kind: null }],
     ['aborted', null, { status: 'aborted', decision: null, decision_kind: null }],
     ['aborted', { status: 'approved' }, { status: 'aborted', decision: null, decision_kind: null }],
@@ -53,6 +58,19 @@ describe('a callback', () => {
     const { activities } = setting(send, true, { ...denied, state, decision });
     await activities.deliver('c');
     expect(bodies).toEqual([expect.objectContaining(says)]);
+  });
+
+  it('of an approval that became void while it was told is owed still, for its caller believes it', async () => {
+    const record = { ...denied, state: 'approved', decision: { status: 'approved' } };
+    const { activities, done, told } = setting(
+      () => Promise.resolve(void Object.assign(record, { state: 'aborted' })),
+      true,
+      record,
+    );
+    await activities.deliver('c');
+    expect([done, told]).toEqual([[], ['c was told: approved']]);
+    await activities.deliver('c');
+    expect([done, told]).toEqual([['callback of c'], ['c was told: approved', 'c was told: aborted']]);
   });
 
   it('that was refused for good is owed until somebody was told', async () => {

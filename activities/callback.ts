@@ -54,7 +54,9 @@ export const createCallbackActivities = ({
     }
     // Before it is owed no longer: a repeat adds no second row, and a failure here sends nothing again.
     await reportDelivered(correlationId, status);
-    await calls.followedUp(correlationId, 'callback');
+    // An approval may have become void while it was told: then the caller is still owed that.
+    const now = await calls.find(correlationId);
+    if (now === null || reviewTold(now).status === status) await calls.followedUp(correlationId, 'callback');
   },
 
   /**

@@ -8,6 +8,7 @@ import { boundedEvent } from '../domain/policy/forensic-event.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
 import type { ToolClasses } from '../domain/tool-classes/port.js';
 import { inspectOnce } from './inspection.js';
+import type { ObservedCalls } from './observed-call.js';
 import { HISTORY_WINDOW_MS } from './opened-call.js';
 import { evaluateChanged } from './policy.js';
 
@@ -29,6 +30,7 @@ export const judgeChangedBy =
   (ports: {
     readonly calls: CallStore;
     readonly inspector: Inspector;
+    readonly observed?: ObservedCalls | undefined;
     readonly policies: PolicyEvaluator;
     readonly tools: ToolClasses;
   }): JudgeChanged =>

@@ -53,6 +53,12 @@ describe('an inspection that is not to be done twice', () => {
     connection.close();
     await start();
   };
+  /** Another call of the same agent: what it did before is not the same from then on. */
+  const agentGoesOn = async () => {
+    const other = await gate.call({ contract: 'gate.decision/v1', tool: 'list_files' });
+    await steps.inspect(other);
+    await steps.evaluate(other);
+  };
   const keptOf = ({ correlation_id, digest }: CallInput) => gate.calls.inspection(correlation_id, digest);
   const verdictOf = async ({ correlation_id }: CallInput) =>
     (await gate.calls.find(correlation_id))?.evidence.inspection;
@@ -104,9 +110,7 @@ describe('an inspection that is not to be done twice', () => {
   it('is done again where the question has changed: the agent took a step since', async () => {
     const call = await gate.call();
     await steps.inspect(call);
-    const other = await gate.call({ contract: 'gate.decision/v1', tool: 'list_files' });
-    await steps.inspect(other);
-    await steps.evaluate(other);
+    await agentGoesOn();
     await crashed();
     asked = 0;
     await steps.evaluate(call);
@@ -154,6 +158,61 @@ describe('an inspection that is not to be done twice', () => {
     await edited('update call_requests set inspection_sealed = null where correlation_id = ?', call);
     expect(await steps.evaluate(call)).toMatchObject({ state: 'allowed' });
     expect(asked).toBe(2);
+  });
+
+  describe('by models', () => {
+    const byModels = () => gate.call({ inspection_timeout_ms: 30_000 });
+
+    it('is kept whatever it cost, and heard by policy in another process, although the agent took a step since', async () => {
+      said = { reason: 'of a model without a price' };
+      const call = await byModels();
+      await steps.inspect(call);
+      await agentGoesOn();
+      await crashed();
+      asked = 0;
+      expect(await steps.evaluate(call)).toMatchObject({ state: 'allowed' });
+      expect(asked).toBe(0);
+      expect(await verdictOf(call)).toMatchObject({ reason: 'of a model without a price' });
+    });
+
+    it('that nobody knows to have ended is not paid again: Brain has no word, and nothing is allowed', async () => {
+      const call = await byModels();
+      await expect(steps.evaluate(call)).rejects.toMatchObject({
+        layer: 'brain',
+        message: expect.stringMatching(/did not end/),
+      });
+      expect(asked).toBe(0);
+      expect(await gate.calls.find(call.correlation_id)).toBeNull();
+    });
+
+    it('of an earlier request of the same id is not that of a later one', async () => {
+      const call = await byModels();
+      await steps.inspect(call);
+      await crashed();
+      const later = { ...call, received_ms: call.received_ms + 5, not_after_ms: call.not_after_ms + 5 };
+      await expect(steps.evaluate(later)).rejects.toMatchObject({ layer: 'brain' });
+    });
+
+    it('is waited for as long as the call says', async () => {
+      const limits: unknown[] = [];
+      await gate.close();
+      gate = await openPipeline({
+        folder,
+        compose: (ports) =>
+          createActivities({
+            ...ports,
+            inspector: {
+              inspect: (_request, limit) => {
+                limits.push(limit);
+                return Promise.resolve(inspectionOf(true));
+              },
+            },
+          }),
+      });
+      await gate.activities.inspect(await byModels());
+      await gate.activities.inspect(await gate.call());
+      expect(limits).toEqual([{ timeoutMs: 30_000 }, undefined]);
+    });
   });
 
   describe('of a call as its approver changed it', () => {

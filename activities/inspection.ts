@@ -1,14 +1,16 @@
 import type { CallInput } from '../contracts/call.js';
-import type { InspectionResponse } from '../contracts/inspection.js';
+import type { Behaviour, InspectionResponse } from '../contracts/inspection.js';
 import type { JsonObject } from '../contracts/json.js';
 import type { AgentHistory } from '../contracts/policy.js';
-import { NotAsStaged } from '../domain/call-record/record.js';
+import { NotAsStaged, type KeptInspection } from '../domain/call-record/record.js';
 import { canonicalJson, sha256Hex } from '../domain/crypto/digest.js';
 import { errorText } from '../domain/errors.js';
 import { historiesOf, siblingsOf, worstInspection } from '../domain/mcp/batch.js';
+import { compareWithHistory, worstBehaviour } from '../domain/inspection/behaviour/compare.js';
 import type { Inspector } from '../domain/inspection/port.js';
 import type { Inspected } from '../domain/pipeline/pipeline.js';
 import { foreignText } from '../domain/text.js';
+import type { ObservedCalls } from './observed-call.js';
 import type { OpenedCalls } from './opened-call.js';
 import type { CallStore } from '../domain/call-record/ports.js';
 
@@ -18,6 +20,8 @@ const WORTH_KEEPING_MS = 50;
 interface InspectionPorts {
   readonly calls: CallStore;
   readonly inspector: Inspector;
+  /** Reads what a call does. Without it calls are not compared with their agent's history. */
+  readonly observed?: ObservedCalls | undefined;
   readonly monotonic?: () => number;
 }
 
@@ -35,7 +39,26 @@ export const createInspectionActivities = ({
       return { available: false, reason: foreignText(error.message, 300) };
     }
   },
+
+  /**
+   * What `inspect` found for this very request, in another process that did not come to say so. Nobody is asked: a model is paid once, and may
+   * answer otherwise the second time.
+   */
+  async inspectedBefore(call: CallInput): Promise<Inspected> {
+    const { request, history } = await opened.first(call);
+    const kept = await keptOf(ports, call);
+    if (kept?.received_ms !== call.received_ms)
+      return { available: false, reason: 'the inspection did not end, or its worker was lost; it is not paid twice' };
+    const behaviour = await compared(ports, call, request.body, history);
+    return { available: true, inspection: behaviour ? { ...kept.inspection, behaviour } : kept.inspection };
+  },
 });
+
+async function keptOf({ calls }: InspectionPorts, call: CallInput): Promise<KeptInspection | null> {
+  const kept = await calls.inspection(call.correlation_id, call.digest);
+  if (kept instanceof NotAsStaged) throw kept;
+  return kept;
+}
 
 /** Brain did not answer; the message is its own error's. */
 class BrainAway extends Error {}
@@ -47,24 +70,59 @@ class BrainAway extends Error {}
  * NotAsStaged when what is stored is no inspection of this call.
  */
 export async function inspectOnce(
-  { calls, inspector, monotonic = () => performance.now() }: InspectionPorts,
+  ports: InspectionPorts,
   call: CallInput,
   body: JsonObject,
   history: AgentHistory,
 ): Promise<InspectionResponse> {
+  const [inspection, behaviour] = await Promise.all([
+    askOnce(ports, call, body, history),
+    compared(ports, call, body, history),
+  ]);
+  return behaviour ? { ...inspection, behaviour } : inspection;
+}
+
+/** How far the calls of a request are from what their agent did before; it is read anew each time, and the first verdict stands. */
+async function compared(
+  { calls, observed }: InspectionPorts,
+  call: CallInput,
+  body: JsonObject,
+  history: AgentHistory,
+): Promise<Behaviour | null> {
+  const traits = observed?.of(call, body, history);
+  if (!traits) return null;
+  const profiles = await calls.profiles(
+    call.tenant,
+    call.agent,
+    traits.map(({ tool }) => tool),
+  );
+  return worstBehaviour(traits.map((one) => compareWithHistory(one, profiles, call.received_ms)));
+}
+
+async function askOnce(
+  ports: InspectionPorts,
+  call: CallInput,
+  body: JsonObject,
+  history: AgentHistory,
+): Promise<InspectionResponse> {
+  const { calls, inspector, monotonic = () => performance.now() } = ports;
   const asked = askedOf(call, body, history);
   const digest = () => sha256Hex(canonicalJson(asked));
-  const kept = await calls.inspection(call.correlation_id, call.digest);
-  if (kept instanceof NotAsStaged) throw kept;
+  const kept = await keptOf(ports, call);
   if (kept && kept.asked_sha256 === digest()) return kept.inspection;
   const beganMs = monotonic();
-  const inspection = await inspectWith(inspector, asked).catch((error: unknown) => {
+  const { inspection_timeout_ms: timeoutMs } = call;
+  const inspection = await inspectWith(inspector, asked, timeoutMs).catch((error: unknown) => {
     throw new BrainAway(errorText(error), { cause: error });
   });
   // A store that refuses this write will refuse the verdict too, and that error is reported.
-  if (inspection.cost_micros > 0 || monotonic() - beganMs >= WORTH_KEEPING_MS)
+  if (timeoutMs !== undefined || inspection.cost_micros > 0 || monotonic() - beganMs >= WORTH_KEEPING_MS)
     await calls
-      .keepInspection(call.correlation_id, call.digest, { asked_sha256: digest(), inspection })
+      .keepInspection(call.correlation_id, call.digest, {
+        asked_sha256: digest(),
+        received_ms: call.received_ms,
+        inspection,
+      })
       .catch(() => undefined);
   return inspection;
 }
@@ -87,9 +145,14 @@ function askedOf(call: CallInput, body: JsonObject, history: AgentHistory) {
   }));
 }
 
-const inspectWith = async (inspector: Inspector, asked: ReturnType<typeof askedOf>): Promise<InspectionResponse> =>
-  worstInspection(
-    await (inspector.inspectAll?.(asked) ?? Promise.all(asked.map((request) => inspector.inspect(request)))),
-  );
+async function inspectWith(
+  inspector: Inspector,
+  asked: ReturnType<typeof askedOf>,
+  timeoutMs: number | undefined,
+): Promise<InspectionResponse> {
+  const limit = timeoutMs === undefined ? undefined : { timeoutMs };
+  const one = (request: (typeof asked)[number]) => inspector.inspect(request, limit);
+  return worstInspection(await (inspector.inspectAll?.(asked) ?? Promise.all(asked.map(one))));
+}
 
 export type InspectionActivities = ReturnType<typeof createInspectionActivities>;

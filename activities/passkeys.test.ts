@@ -19,7 +19,7 @@ import { modificationOf } from '../domain/review/decisions.js';
 import type { QuorumRule } from '../domain/review/quorum.js';
 import { argumentsOf } from '../domain/review/since-last.js';
 import { summaryOf } from '../domain/review/summary.js';
-import { createPasskeys, type Passkeys } from '../domain/review/passkeys.js';
+import { createPasskeys, type PasskeyRequired, type Passkeys } from '../domain/review/passkeys.js';
 import { type AssertionFaults, softwareAuthenticator } from '../test/support/authenticator.js';
 import { openPipeline, type PipelineFixture } from '../test/support/pipeline-fixture.js';
 import { type AlarmKind, alarmRow } from './ledger.js';
@@ -46,7 +46,7 @@ async function register(who = ANA, authenticator = device) {
   const { ceremony, publicKey } = await passkeys.startRegistration(who);
   await passkeys.finishRegistration(ceremony, who, authenticator.create(publicKey.challenge));
 }
-const open = (quorum?: QuorumRule) =>
+const open = (quorum?: QuorumRule, required: PasskeyRequired = 'strict') =>
   openPipeline({
     script: { tier: 'yellow', approvalTier: 'strict' },
     ...(quorum && { quorum }),
@@ -55,7 +55,7 @@ const open = (quorum?: QuorumRule) =>
       passkeys = createPasskeys({
         store,
         relyingParty,
-        required: 'strict',
+        required,
         sessionKey: Buffer.alloc(32, 7),
         mayApprove: () => true,
         clock: Date.now,
@@ -233,6 +233,45 @@ describe('a change that is made with a passkey', () => {
       code: 'passkey_required',
     });
     expect((await gate.calls.find(input.correlation_id))?.state).toBe('parked');
+  });
+});
+
+describe('who signs', () => {
+  const required = (as: PasskeyRequired, tier: string | null, who: typeof ANA) =>
+    createPasskeys({
+      store: gate.reviews.passkeys,
+      relyingParty: { id: CONSOLE.rpId, origin: CONSOLE.origin },
+      required: as,
+      sessionKey: Buffer.alloc(32, 7),
+      mayApprove: () => true,
+      clock: Date.now,
+    }).required({ approval_tier: tier }, who);
+
+  it.each([
+    ['none', [false, false, false, false]],
+    ['registered', [true, false, true, false]],
+    ['strict', [true, true, false, false]],
+    ['strict-and-registered', [true, true, true, false]],
+    ['all', [true, true, true, true]],
+  ] as const)('%s: who has a passkey and who has none, of tier strict and of none', async (as, asked) => {
+    const found = [];
+    for (const tier of ['strict', null]) for (const who of [ANA, BEN]) found.push(await required(as, tier, who));
+    expect(found).toEqual(asked);
+  });
+
+  it('is whoever has a passkey, where that is set: with it a call runs, without one nothing of his does', async () => {
+    await gate.close();
+    gate = await open(undefined, 'registered');
+    device = softwareAuthenticator(CONSOLE);
+    await register();
+    [call, row] = await parkedCall();
+    await expect(decide(undefined)).rejects.toMatchObject({ code: 'passkey_required' });
+    expect(await decide(device.get(challenge()))).toMatchObject({
+      status: 'approved',
+      approver_provenance: 'webauthn',
+    });
+    const [, others] = await parkedCall();
+    expect(await decide(undefined, 'approve', others, { who: BEN })).toMatchObject({ status: 'approved' });
   });
 });
 
@@ -659,12 +698,17 @@ describe('the rows of an approval, read by somebody who trusts nothing of Gate',
   async function provedBy(
     change: Partial<ApprovalStatement>,
     say: (told: JsonObject, event: string | null) => JsonObject = (told) => told,
+    ran: Partial<LedgerEntry> = {},
+    rowsThatSayIt = ['upstream.outcome'],
   ) {
-    const statement = { ...approvalStatementOf(row, ANA.subject, { decision: 'approve' }), ...change };
+    const named = { ...approvalStatementOf(row, ANA.subject, { decision: 'approve' }), ...change };
+    const statement = JSON.parse(JSON.stringify(named)) as ApprovalStatement;
     const approval = await passkeys.prove(ANA, statement, device.get(challengeOf(statement)));
     await decide(device.get(challenge('approve')));
     await gate.host.idle();
-    const rows = (await gate.rows(call.correlation_id)).map((entry) => {
+    const rows = (await gate.rows(call.correlation_id)).map((written) => {
+      const lie = { ...written, ...(rowsThatSayIt.includes(written.event_kind ?? '') && ran) };
+      const entry = { ...lie, entry_hash: hashOfEntry(lie) };
       const told = entry.policy_decision ?? {};
       if (told['pending_id'] === undefined) return entry;
       const policy_decision = say(
@@ -675,6 +719,7 @@ describe('the rows of an approval, read by somebody who trusts nothing of Gate',
     });
     return approvalFindings(rows)[0];
   }
+  const withoutShown = ({ payload_digest: _p, sandbox_report_digest: _s, row_digest: _r, ...told }: JsonObject) => told;
   const OTHER = `sha256:${'0'.repeat(64)}`;
 
   it('are compared with what the passkey signed: what was shown is in the row of the review and in that of the decision', async () => {
@@ -712,8 +757,31 @@ describe('the rows of an approval, read by somebody who trusts nothing of Gate',
   });
 
   it('of an earlier Gate prove the rest, and it is told that what was shown was not compared', async () => {
-    const earlier = ({ payload_digest: _p, sandbox_report_digest: _s, row_digest: _r, ...told }: JsonObject) => told;
-    expect(await provedBy({}, earlier)).toMatchObject({ fault: null, shown_compared: false });
+    expect(await provedBy({}, withoutShown)).toMatchObject({ fault: null, shown_compared: false });
+  });
+
+  const UNNAMED = { agent_id: undefined, tool: undefined, tool_params_sha256: undefined };
+
+  it('of this Gate prove nothing of a statement that does not name the call, as those of an earlier one', async () => {
+    expect(await provedBy(UNNAMED)).toMatchObject({ fault: expect.stringMatching(/does not name the call/) });
+  });
+
+  it('of an earlier Gate prove a statement that does not name the call', async () => {
+    expect(await provedBy(UNNAMED, withoutShown)).toMatchObject({ fault: null, shown_compared: false });
+  });
+
+  it.each<[Partial<LedgerEntry>, RegExp]>([
+    [{ tool_name: 'wire_transfer' }, /another tool/],
+    [{ agent_id: 'somebody-else' }, /another agent/],
+    [{ tool_params_sha256: 'f'.repeat(64) }, /another request ran/],
+  ])('of an earlier Gate prove nothing of such a statement where the outcome is of %j', async (ran, why) => {
+    expect(await provedBy(UNNAMED, withoutShown, ran)).toMatchObject({ fault: expect.stringMatching(why) });
+  });
+
+  it('of an earlier Gate prove nothing where decision and outcome are of another request than the verdict', async () => {
+    const ran = { tool_params_sha256: 'f'.repeat(64) };
+    const found = await provedBy(UNNAMED, withoutShown, ran, ['hil.approved', 'upstream.outcome']);
+    expect(found).toMatchObject({ fault: expect.stringMatching(/another request ran than the one that was judged/) });
   });
 
   it('prove nothing to whoever expects another key, and a decision without a passkey is named as that', async () => {

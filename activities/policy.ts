@@ -10,15 +10,18 @@ import { READ_METHODS } from '../domain/mcp/read-methods.js';
 import type { Evaluated, Inspected } from '../domain/pipeline/pipeline.js';
 import { intentScore } from '../domain/pipeline/verdict.js';
 import type { PolicyEvaluator } from '../domain/policy/evaluator.js';
+import type { CallStore } from '../domain/call-record/ports.js';
 import type { ToolClasses } from '../domain/tool-classes/port.js';
 import { foreignText } from '../domain/text.js';
 import type { OpenedCalls } from './opened-call.js';
 
 export const createPolicyActivities = ({
+  calls,
   opened,
   policies,
   tools,
 }: {
+  calls: Pick<CallStore, 'flow'>;
   opened: OpenedCalls;
   policies: PolicyEvaluator;
   tools: ToolClasses;
@@ -27,7 +30,7 @@ export const createPolicyActivities = ({
   async evaluate(call: CallInput, inspected: Inspected): Promise<Evaluated> {
     const { request, history } = await opened.next(call);
     const inspection = inspected.available ? inspected.inspection : null;
-    const { facts, siblings } = await factsOf(tools, call, request.body, history, inspection);
+    const { facts, siblings } = await factsOf({ calls, tools }, call, request.body, history, inspection);
     // Written into the record and, with the arguments, into the ledger.
     keepCanonical(facts.agent_history);
     try {
@@ -37,15 +40,27 @@ export const createPolicyActivities = ({
     }
   },
 });
+interface FactSources {
+  readonly calls: Pick<CallStore, 'flow'>;
+  readonly tools: ToolClasses;
+}
 /** What policy is told about a request besides its arguments, and the calls in it. */
 async function factsOf(
-  tools: ToolClasses,
+  { calls, tools }: FactSources,
   call: CallInput,
   body: JsonObject,
   history: AgentHistory,
   inspection: InspectionResponse | null,
 ) {
   const siblings = siblingsOf(call.method, call.tool, body);
+  const [classes, taint] = await Promise.all([
+    tools.of(
+      call.tenant,
+      call.agent,
+      siblings.map(({ tool }) => tool),
+    ),
+    calls.flow.taint(call, siblings),
+  ]);
   const facts = {
     ...lanesForPolicy(inspection),
     tool_type: call.tool,
@@ -62,14 +77,8 @@ async function factsOf(
     velocity_limit: call.velocity_limit,
     brain_degraded: inspection === null,
     upstream: tools.upstream,
-    tool_classes: listable(
-      call.method,
-      await tools.of(
-        call.tenant,
-        call.agent,
-        siblings.map(({ tool }) => tool),
-      ),
-    ),
+    tool_classes: listable(call.method, classes),
+    ...(taint.length > 0 && { taint: [...taint] }),
   };
   return { facts, siblings };
 }
@@ -96,13 +105,13 @@ const evaluateWith = (
  * does not answer.
  */
 export async function evaluateChanged(
-  { policies, tools }: { readonly policies: PolicyEvaluator; readonly tools: ToolClasses },
+  { policies, ...sources }: { readonly policies: PolicyEvaluator } & FactSources,
   call: CallInput,
   body: JsonObject,
   history: AgentHistory,
   inspection: InspectionResponse | null,
 ): Promise<{ readonly facts: Awaited<ReturnType<typeof factsOf>>['facts']; readonly decision: PolicyDecision }> {
-  const { facts, siblings } = await factsOf(tools, call, body, history, inspection);
+  const { facts, siblings } = await factsOf(sources, call, body, history, inspection);
   return { facts, decision: await evaluateWith(policies, facts, siblings, call) };
 }
 

@@ -75,7 +75,7 @@ export function createProbeActivities({
     const asking = { ...call, tool, method: 'tools/call', received_ms: now() };
     const { tier, reasons, review_reasons } = foldVerdict(
       null,
-      (await evaluateChanged({ policies, tools }, asking, body, nobodyDid, null)).decision,
+      (await evaluateChanged({ calls, policies, tools }, asking, body, nobodyDid, null)).decision,
       'enforce',
     );
     return tier === 'green' ? null : [...reasons, ...review_reasons].join(' | ');

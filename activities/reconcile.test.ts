@@ -73,9 +73,13 @@ describe('reconciliation', () => {
   });
 
   /** A call left in this state, by the pipeline's own activities. */
-  async function left(state: Open, status: Status = 'missing'): Promise<CallInput> {
+  async function left(
+    state: Open,
+    status: Status = 'missing',
+    over: Parameters<PipelineFixture['call']>[0] = {},
+  ): Promise<CallInput> {
     gate.script.tier = state === 'allowed' || state === 'intended' ? 'green' : 'yellow';
-    const call = await gate.call();
+    const call = await gate.call(over);
     const { activities, calls } = gate;
     const evaluated = await activities.evaluate(call, await activities.inspect(call));
     await activities.commitVerdict(call, { available: true, inspection: inspectionOf(true) }, evaluated);
@@ -184,6 +188,31 @@ describe('reconciliation', () => {
     );
   });
 
+  it.each([
+    ['approved', 'closed', 'missing', [{ status: 'aborted', decision: null }]],
+    ['approved', 'running', 'missing', []],
+    ['approved', 'closed', 'closed', []],
+    ['approved', 'missing', 'missing', [{ status: 'aborted', decision: null }]],
+    ['parked', 'missing', 'missing', [{ status: 'aborted', decision: null }]],
+  ] as const)(
+    'the caller of a call that is closed while it is %s (its callback is %s, the one about its closing %s) is told so, also after an approval',
+    async (state, asDecided, asClosed, says) => {
+      const call = await left(state, 'missing', { callback_url: 'https://caller.example/hook' });
+      const id = call.correlation_id;
+      workflows.set(`callback/${id}/approved`, asDecided).set(`callback/${id}/aborted`, asClosed);
+      // Its decision was told, or is owed no longer.
+      await gate.calls.followedUp(id, 'callback');
+      for (let again = 0; again < 3; again += 1) {
+        await pass();
+        nowMs += MINUTE;
+      }
+      expect(await stateOf(call)).toBe('aborted');
+      expect(gate.callbacks.map(({ body }) => JSON.parse(body) as unknown)).toEqual(
+        says.map((each) => expect.objectContaining(each)),
+      );
+    },
+  );
+
   describe.each(OPEN)('a call that was left %s', (state) => {
     it.each(STATUSES)('while its workflow is %s', async (status) => {
       const call = await left(state, status);
@@ -194,7 +223,7 @@ describe('reconciliation', () => {
       expect(ended).toEqual(end === null ? [] : [call.correlation_id]);
       expect(told).toEqual(end === null ? [] : [`alarm.reconciled ${call.correlation_id}`]);
       if (end === 'aborted' && state === 'parked')
-        expect(await gate.reviews.byCorrelation(call.correlation_id)).toMatchObject({ status: 'expired' });
+        expect(await gate.reviews.byCorrelation(call.correlation_id)).toMatchObject({ status: 'aborted' });
       // A second pass finds nothing, and says nothing twice.
       const kinds = await kindsOf(call);
       expect(await pass()).toMatchObject({ closed: 0 });

@@ -1,6 +1,7 @@
 import { type WalkPlace, WALK_START } from '../domain/call-record/walk.js';
 import { purgeTimes } from '../domain/call-record/purge-times.js';
 import type { CallRecord } from '../domain/call-record/record.js';
+import { reviewTold } from '../domain/call-record/review-told.js';
 import { callbackIdOf, TAMPERED } from '../domain/call-record/transitions.js';
 import { contradictionOf, idsAgainst } from '../domain/call-record/contradiction.js';
 import type { HeldRows, Ledger } from '../contracts/ledger.js';
@@ -149,11 +150,19 @@ export function createReconcileActivities(options: ReconcileOptions) {
     await calls.setbacks.clear(correlation_id, 'alarm');
   };
 
-  /** The callback of a call whose workflow ended before starting it. One that was started has had its attempts. */
+  /**
+   * The callback of a call whose workflow ended before starting it, or that was closed after its approval was told. One that was started has
+   * had its attempts.
+   */
   const tellCaller = async (correlationId: string): Promise<void> => {
     if ((await runs.status(correlationId)) === 'running') return;
     const found = await calls.find(correlationId);
-    const sent = await runs.status(callbackIdOf(correlationId, found?.decision?.status ?? 'aborted'));
+    const isClosed = !found || reviewTold(found).status === 'aborted';
+    if (found?.decision && (await runs.status(callbackIdOf(correlationId, found.decision.status))) === 'running')
+      return;
+    const sent = await runs.status(
+      callbackIdOf(correlationId, isClosed ? 'aborted' : (found.decision?.status ?? 'aborted')),
+    );
     if (sent === 'running') return;
     if (sent === 'missing')
       await options.callback

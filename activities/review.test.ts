@@ -120,6 +120,70 @@ describe('opening a review', () => {
     await agree(call);
   });
 
+  it('closes a call whose row was taken back and is kept by a legal hold: who asks again is told the end, and the row stays as it was', async () => {
+    const call = await decided();
+    gate.script.hilAnswers = once(async () => {
+      const hold = {
+        operation_id: '00000000-0000-4000-8000-00000000000a',
+        action: 'apply',
+        hold_id: '00000000-0000-4000-8000-00000000000b',
+        authority_reason_sha256: `sha256:${'a'.repeat(64)}`,
+      } as const;
+      await gate.reviews.hold((await rowOf(call))?.id ?? 'none', call.tenant, hold, () => 'operator:dev');
+      throw new Error('the answer of hil was lost');
+    });
+    await expect(gate.activities.openReview(call, nowMs)).rejects.toMatchObject({ layer: 'hil' });
+    nowMs += 1_000;
+    expect(await gate.activities.openReview(call, nowMs)).toMatchObject({ state: 'aborted' });
+    expect((await gate.calls.find(call.correlation_id))?.outcome).toMatchObject({
+      stage: 'aborted',
+      error: expect.stringContaining('legal hold'),
+    });
+    expect(await gate.activities.openReview(call, nowMs)).toMatchObject({ state: 'aborted' });
+    await agree(call);
+  });
+
+  describe('where its row is not as Gate wrote it', () => {
+    const edited = (text: string) => {
+      const connection = new DatabaseSync(join(gate.folder, 'hil.db'));
+      connection.exec(text);
+      connection.close();
+    };
+    const alarms = async (call: CallInput) =>
+      (await gate.kinds(call.correlation_id)).filter((kind) => kind === 'alarm.review_tampered');
+
+    it('closes the call: who asks again is told the end, nobody can decide it, and one alarm says so', async () => {
+      const call = await decided();
+      gate.script.hilAnswers = once(() => Promise.reject(new Error('the answer of hil was lost')));
+      await expect(gate.activities.openReview(call, nowMs)).rejects.toMatchObject({ layer: 'hil' });
+      edited("update reviews set withdrawn_at = null, risk_summary = 'a harmless look'");
+      nowMs += 1_000;
+      expect(await gate.activities.openReview(call, nowMs)).toMatchObject({ state: 'aborted' });
+      expect((await gate.calls.find(call.correlation_id))?.outcome).toMatchObject({
+        stage: 'aborted',
+        error: expect.stringContaining('not what Gate wrote'),
+      });
+      await expect(rowOf(call)).rejects.toMatchObject({ code: 'review_tampered' });
+      expect(await gate.activities.openReview(call, nowMs)).toMatchObject({ state: 'aborted' });
+      await gate.activities.settleReviewRow(call.correlation_id);
+      expect(await alarms(call)).toHaveLength(1);
+    });
+
+    it('closes no call while the alarm cannot be written: its next attempt says it', async () => {
+      const call = await decided();
+      gate.script.hilAnswers = once(() => Promise.reject(new Error('the answer of hil was lost')));
+      await expect(gate.activities.openReview(call, nowMs)).rejects.toMatchObject({ layer: 'hil' });
+      edited("update reviews set risk_summary = 'a harmless look'");
+      nowMs += 1_000;
+      gate.script.ledger = 'down';
+      await expect(gate.activities.openReview(call, nowMs)).rejects.toMatchObject({ layer: 'hil' });
+      expect(await stateOf(call)).toBe('decided');
+      gate.script.ledger = 'up';
+      expect(await gate.activities.openReview(call, nowMs)).toMatchObject({ state: 'aborted' });
+      expect(await alarms(call)).toHaveLength(1);
+    });
+  });
+
   it('shows the approver what the inspection came to, in whole numbers, and what it cost', async () => {
     const call = await decided();
     await gate.activities.openReview(call, nowMs);
@@ -167,12 +231,12 @@ describe('a decision about a call whose record is not what Gate wrote', () => {
         expect(await gate.activities.applyDecision(decision)).toMatchObject({
           applied: false,
           code: 'call_tampered',
-          settled: { status: 'expired', decided_by: 'system:tamper-check' },
+          settled: { status: 'aborted', decided_by: 'system:tamper-check' },
           summary: { state: 'tampered' },
         });
       await gate.activities.settleReviewRow(call.correlation_id);
       expect(await gate.reviews.byCorrelation(call.correlation_id)).toMatchObject({
-        status: 'expired',
+        status: 'aborted',
         decided_by: 'system:tamper-check',
       });
       expect(gate.executed).toEqual([]);

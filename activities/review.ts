@@ -28,6 +28,7 @@ import { shownDigestsOf } from '../domain/review/approval-challenge.js';
 import { changedBody } from '../domain/review/modification.js';
 import type { Reviews, UndecidedPlace } from '../domain/review/ports.js';
 import { needsMoreEyes } from '../domain/review/quorum.js';
+import { reviewIdOf } from '../domain/review/sealed-review.js';
 import { type Cast, castVote } from '../domain/review/vote.js';
 import {
   deadlineOf,
@@ -109,6 +110,7 @@ export const createReviewActivities = ({
    * Stores the review row, with what the sandbox predicts of the call, and parks the record. Safe to repeat, even while an earlier
    * attempt is still running: an attempt withdraws no row that a later one opened, and parks nothing once a later one may have begun. When
    * HIL cannot store the row, a row that may have been stored is withdrawn and PipelineUnavailable('hil') is thrown: nothing is parked.
+   * A call whose row was withdrawn and is under a legal hold, or is not as Gate wrote it, is closed as aborted.
    * When the agent's backlog is full, its verdict is taken back as if it had not asked, so that no open record and no rows about it remain.
    */
   async openReview(
@@ -181,6 +183,20 @@ export const createReviewActivities = ({
       if (error instanceof GateError && error.code === 'review_backlog_full') {
         await calls.takeBack(call.correlation_id);
         throw new PipelineUnavailable(REVIEW_BACKLOG, error.message);
+      }
+      // No later attempt opens it either: the call is over, and its caller is told so, instead of being told to ask again.
+      const never = await neverOpens(error, call, alarm);
+      if (never !== null) {
+        const why = {
+          stage: 'aborted' as const,
+          status_code: null,
+          duration_ms: null,
+          result_sha256: null,
+          error: never,
+          at: new Date(now()).toISOString(),
+        };
+        const { has_callback: callback } = call;
+        return summarize((await calls.move(call.correlation_id, 'abort', { outcome: why, callback })).record);
       }
       if (standing) await withdraw();
       if (error instanceof GateError && error.code === 'tenant_offboarded')
@@ -276,8 +292,12 @@ export const createReviewActivities = ({
     const mine = settled !== null && isDecidedBy(settled, decision);
     if (moved.applied || mine) return { applied: true, summary: summarize(stands), settled: settled as SettledReview };
     if (stands.state === 'parked') return { applied: false, code: 'decision_refused', settled: null, summary: null };
-    const code = !settled ? 'not_pending' : settled.status === 'expired' ? 'pending_expired' : 'already_decided';
-    return { applied: false, code, settled, summary: summarize(stands) };
+    return {
+      applied: false,
+      code: settled ? LATE[settled.status] : 'not_pending',
+      settled,
+      summary: summarize(stands),
+    };
   },
 
   /** Leaves an alarm row for a message that a call's workflow refused because no key of Gate's had sealed it. One row per call. */
@@ -368,7 +388,15 @@ export const createReviewActivities = ({
 });
 export type ReviewActivities = ReturnType<typeof createReviewActivities>;
 
-/** The settlement that follows from a record: its decision, or expiry for a call that was closed while it was parked. */
+/** Why a decision about a settled call is refused. */
+const LATE = {
+  approved: 'already_decided',
+  denied: 'already_decided',
+  expired: 'pending_expired',
+  aborted: 'pending_aborted',
+} as const satisfies Record<SettledReview['status'], DecisionRefusal>;
+
+/** The settlement that follows from a record: its decision, or that Gate closed the call while it was parked. */
 export function settledOf(record: CallRecord): SettledReview | null {
   const { decision, pending_id } = record;
   if (!pending_id) return null;
@@ -378,7 +406,7 @@ export function settledOf(record: CallRecord): SettledReview | null {
     const at = record.outcome?.at ?? new Date(record.updated_ms).toISOString();
     return {
       pending_id,
-      status: 'expired',
+      status: 'aborted',
       decided_at: at,
       decided_by: by,
       decision_reason: record.outcome?.error ?? null,
@@ -466,6 +494,23 @@ async function changeOf(
   if (tier === 'yellow' && needsMoreEyes(approval_tier, record.approval_tier))
     return { changed, denies: `the changed call needs the tier ${approval_tier}: ${review_reasons.join(' | ')}` };
   return { changed, denies: null };
+}
+
+/** Why no attempt can open the row of this call any more; `null` where one may. Of a row that Gate did not write the alarm is raised by then. */
+async function neverOpens(
+  error: unknown,
+  { correlation_id, tenant }: Pick<CallInput, 'correlation_id' | 'tenant'>,
+  alarm: ReviewActivityOptions['alarm'],
+): Promise<string | null> {
+  if (!(error instanceof GateError)) return null;
+  if (error.code === 'review_held') return error.message;
+  if (error.code !== 'review_tampered') return null;
+  const found = tamperedReview(reviewIdOf(correlation_id), correlation_id, tenant);
+  // Where that cannot be said now, the call is not over: its next attempt says it.
+  return alarm(found).then(
+    () => found.reasoning,
+    () => null,
+  );
 }
 
 /** Closes a call whose stored bytes are not its own. */

@@ -5,6 +5,7 @@ import type { SandboxReport } from '../contracts/sandbox.js';
 import { evaluateCall, inspectCall, judgeCall, type Inspected, type JudgeSteps } from '../domain/pipeline/pipeline.js';
 import type { CallbackActivities } from './callback.js';
 import { handedOn } from './handed-on.js';
+import type { InspectionActivities } from './inspection.js';
 import type { LedgerActivities } from './ledger.js';
 import type { ParkedRoom } from './parked-room.js';
 import type { DecisionVerdict, ReviewActivities } from './review.js';
@@ -20,6 +21,7 @@ import type { UpstreamActivities } from './upstream.js';
 export type Insistence = 'at_once' | 'until_taken';
 
 type StepParts = Omit<JudgeSteps, 'now'> &
+  Pick<InspectionActivities, 'inspectedBefore'> &
   LedgerActivities &
   Pick<
     ReviewActivities,
@@ -98,10 +100,12 @@ export function createStepActivities(
 
     /**
      * Asks policy, folds both answers into the verdict and commits it. Repeated, the first verdict stands. Brain's verdict comes from this
-     * process or is asked for again, never from the history, where whoever reaches the engine could put another call's result.
+     * process or is asked for again, never from the history, where whoever reaches the engine could put another call's result. What models said
+     * is not asked for again: without what they left, Brain has no word.
      */
     async evaluate(call: CallInput): Promise<CallSummary> {
-      const looked = foundBefore(call) ?? (await inspectCall(call, judging));
+      const inspect = call.inspection_timeout_ms === undefined ? judging.inspect : parts.inspectedBefore;
+      const looked = foundBefore(call) ?? (await inspectCall(call, { ...judging, inspect }));
       return 'closed' in looked ? looked.closed : evaluateCall(call, looked.inspected, judging);
     },
 

@@ -15,7 +15,8 @@ import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { foreignText } from '../domain/text.js';
 import type { Reviews } from '../domain/review/ports.js';
 import type { CallStore } from '../domain/call-record/ports.js';
-import { batchCalls } from '../domain/mcp/batch.js';
+import { batchCalls, siblingsOf } from '../domain/mcp/batch.js';
+import type { Taint } from '../contracts/policy.js';
 import { definitionFault } from '../domain/tool-definitions/batch-guard.js';
 import { attemptBatch } from './batch-attempt.js';
 import { insist, INSIST_MS } from './insisting.js';
@@ -222,6 +223,13 @@ export function createUpstreamActivities({
         text: reply.text,
       };
       const released = judged.text ?? withheldText(request.body['id'], correlationId);
+      const flow = calls.flow.kept(call, {
+        id: correlationId,
+        asked: siblingsOf(call.method, call.tool, request.body),
+        ran: siblingsOf(call.method, call.tool, body),
+        taint: (evidence.facts?.taint ?? []) as readonly Taint[],
+        released: judged.text,
+      });
       const result = Buffer.from(toldOfChange(released, claimed.record), 'utf8');
       const outcome: RecordedOutcome = {
         ...timing,
@@ -237,6 +245,8 @@ export function createUpstreamActivities({
         calls.move(call.correlation_id, 'complete', {
           outcome,
           result,
+          // In one transaction with the answer: who has the answer has what it brought in.
+          ...(flow && { flow }),
           // Of a batch each call counts that ran.
           ...(!steps && reply.statusCode >= 200 && reply.statusCode < 300 && !reply.failed && { counted_ms: now() }),
         }),

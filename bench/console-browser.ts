@@ -1,19 +1,16 @@
 import type { Page } from 'playwright-core';
 import { chromiumPath, openBrowser } from '../test/support/browser.js';
+import { measureFrames } from './console-frames.js';
 import { quantile, rounded } from './numbers.js';
 
 const LOADS = 5;
 const PRESSES = 9;
 /** Calls that are opened one after the other. */
 const CALLS = 40;
-/** A list of 10,000 rows is at its end after some 2,800 frames. */
-export const SCROLLED_PX = 200;
-const SCROLL_LIMIT_MS = 180_000;
 
 export interface BrowserFigures {
   readonly first_paint: readonly object[];
   readonly interaction: readonly object[];
-  readonly frames: readonly object[];
   readonly [table: string]: readonly object[];
 }
 
@@ -83,8 +80,7 @@ export async function measureBrowser(options: {
       say(`${what}: ${rounded(quantile(sample, 0.5))} ms, p95 ${rounded(quantile(sample, 0.95))} ms`);
     }
     await tab.context().close();
-    const frames = await scrolled(await visit(), address, pending, say);
-    return { first_paint, interaction, frames };
+    return { first_paint, interaction, ...(await measureFrames({ browser, visit, address, pending, say })) };
   } finally {
     await browser.close();
   }
@@ -133,85 +129,3 @@ async function nextShownAfter(page: Page): Promise<number> {
   await page.keyboard.press('j');
   return page.evaluate('globalThis.shown');
 }
-
-/** Scrolls the list at an even pace until every row was in it, then back to its first row, and tells the time between frames. */
-async function scrolled(
-  page: Page,
-  address: string,
-  pending: number,
-  say: (line: string) => void,
-): Promise<readonly object[]> {
-  await page.goto(`${address}/hil`);
-  const idle = (await page.evaluate(FRAMES_AT_REST)) as number[];
-  const ways = [];
-  for (const [way, script] of [
-    ['to the end, while rows come', `(${SCROLL_TO_END})(${pending}, ${SCROLL_LIMIT_MS})`],
-    ['back to the top, all rows there', `(${SCROLL_BACK})(${SCROLL_LIMIT_MS})`],
-  ] as const) {
-    const { frames, rows, tookMs } = (await page.evaluate(script)) as {
-      frames: number[];
-      rows: number;
-      tookMs: number;
-    };
-    const late = (ms: number) => rounded((100 * frames.filter((frame) => frame > ms).length) / frames.length);
-    say(`${rows} rows, ${way}: ${Math.round(tookMs / 1_000)} s, p95 of frames ${rounded(quantile(frames, 0.95))} ms`);
-    ways.push({
-      way,
-      rows,
-      frames: frames.length,
-      at_rest_p50_ms: rounded(quantile(idle, 0.5)),
-      p50_ms: rounded(quantile(frames, 0.5)),
-      p95_ms: rounded(quantile(frames, 0.95)),
-      p99_ms: rounded(quantile(frames, 0.99)),
-      longest_ms: rounded(Math.max(...frames)),
-      later_than_a_sixtieth_percent: late(1_000 / 60 + 1),
-      later_than_a_thirtieth_percent: late(1_000 / 30 + 1),
-      per_second: rounded(frames.length / (tookMs / 1_000)),
-    });
-  }
-  return ways;
-}
-
-const FRAMES_AT_REST = `new Promise((done) => {
-  const frames = [];
-  let last = performance.now();
-  const frame = (now) => {
-    frames.push(now - last);
-    last = now;
-    if (frames.length < 120) requestAnimationFrame(frame);
-    else done(frames.slice(1));
-  };
-  requestAnimationFrame(frame);
-})`;
-
-/** Runs in the page: the list by one step in each frame until `isOver`. */
-const SCROLL = `(step, isOver, rows) => new Promise((done) => {
-  const list = document.querySelector('.list');
-  const frames = [];
-  const begun = performance.now();
-  let last = begun;
-  const frame = (now) => {
-    frames.push(now - last);
-    last = now;
-    if (isOver(now - begun)) return done({ frames: frames.slice(2), rows: rows(), tookMs: now - begun });
-    list.scrollBy(0, step);
-    requestAnimationFrame(frame);
-  };
-  requestAnimationFrame(frame);
-})`;
-
-const SCROLL_TO_END = `(pending, limitMs) => {
-  const seen = new Set();
-  const look = () => {
-    const rows = document.querySelectorAll('[data-row]');
-    for (let at = rows.length - 1; at >= 0 && !seen.has(rows[at].dataset.row); at -= 1) seen.add(rows[at].dataset.row);
-  };
-  new MutationObserver(look).observe(document.querySelector('[data-rows]'), { childList: true });
-  look();
-  const list = document.querySelector('.list');
-  const atEnd = () => list.scrollTop + list.clientHeight >= list.scrollHeight - 2;
-  return (${SCROLL})(${SCROLLED_PX}, (ms) => (seen.size >= pending && atEnd()) || ms > limitMs, () => seen.size);
-}`;
-
-const SCROLL_BACK = `(limitMs) =>
-  (${SCROLL})(-${SCROLLED_PX}, (ms) => document.querySelector('.list').scrollTop <= 0 || ms > limitMs, () => document.querySelectorAll('[data-row]').length)`;

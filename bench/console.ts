@@ -6,7 +6,8 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { PROJECT_ROOT } from '../config/project-root.js';
 import { chromiumPath } from '../test/support/browser.js';
 import { startChildProcess } from './child.js';
-import { type BrowserFigures, measureBrowser, SCROLLED_PX } from './console-browser.js';
+import { type BrowserFigures, measureBrowser } from './console-browser.js';
+import { SCROLLED_PX, TRACED_MS } from './console-frames.js';
 import type { ConsoleQuestions } from './console-process.js';
 import { press, together, type Pressed } from './load.js';
 import { describeMachine } from './machine.js';
@@ -99,6 +100,8 @@ export async function runConsoleBench({ pending, rows, rounds, roundMs, say }: C
       'held: heap and buffers after a collection, before the first and after the last page; most: at any time between (also what was not yet collected).',
       'The ledger’s rows were loaded past the chain, so the pages say that it does not hold; the walk, which happens once in five minutes, is not in these figures (`npm run bench -- ledger`).',
       `frames: time between two frames while the list scrolls by ${SCROLLED_PX} pixels a frame from the first row on to the last and back, each for three minutes at most, in a headless browser without a graphics card.`,
+      'plain page: as many rows of the same height and text in a list of the same size, without a script and without anything that skips what nobody sees, scrolled in the same way in the same browser.',
+      `late_frames: ${TRACED_MS / 1_000} s of scrolling with the browser’s tracing on (slower than without): what each of its threads did on a core in frames that came late, in ms for one of them, and what the main thread did most. idle: of this machine’s cores, that this page did not use.`,
       'first_paint_ms: from the navigation to the first contentful paint, in a context without a cache. interaction_ms: from a key to the frame that shows what it did.',
     ],
     tables: {

@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os';
 import { parseArgs } from 'node:util';
 import { errorText } from '../domain/errors.js';
+import { runBrainBench } from './brain.js';
 import { CALL_KINDS, runCallsBench } from './calls.js';
 import { runConsoleBench } from './console.js';
 import { runIdleBench } from './idle.js';
@@ -10,14 +11,16 @@ import { LITE_KINDS, runLiteBench } from './lite.js';
 import { runLiteWriterBench } from './lite-writer.js';
 import { describeMachine } from './machine.js';
 import { runParksBench } from './parks.js';
+import { runPolicyBench } from './policy.js';
+import { runPolicyLabBench } from './policy-lab.js';
 import { PROXY_KINDS, runProxyBench } from './proxy.js';
 import { runReviewBench } from './review.js';
 import { runReviewListsBench } from './review-lists.js';
 import { writeReport } from './report.js';
-import { runSoak } from './soak.js';
+import { runSoak, SOAK_SIDES } from './soak.js';
 import { runStartBench } from './start.js';
 
-const USAGE = `usage: npm run bench -- [calls|proxy|start|lite|lite-writer|parks|ledger|ledger-reads|review|review-lists|console] [options]
+const USAGE = `usage: npm run bench -- [calls|proxy|start|lite|lite-writer|parks|ledger|ledger-reads|review|review-lists|console|policy|policy-lab|brain] [options]
   calls    Gate over bare workflows of the same shape (default)
     --rounds N      rounds per kind and side (6)
     --seconds S     length of a round, at concurrency 1 and at 16 each (3)
@@ -26,7 +29,7 @@ const USAGE = `usage: npm run bench -- [calls|proxy|start|lite|lite-writer|parks
   proxy    what both editions add to a request over asking the same tools directly
     --rounds N      rounds per kind and side (6)
     --seconds S     length of a round, at concurrency 1 and at 16 each (3)
-    --kinds A,B     of ${PROXY_KINDS.join(', ')}
+    --kinds A,B     of ${PROXY_KINDS.join(', ')}; with --soak of ${SOAK_SIDES.join(', ')}
     --soak MINUTES  instead: so long at 70 % of the load, with memory and errors
     --idle N        instead: beside N idle sessions with open streams (10000), as far as the descriptor limit goes
   start    from the command to ready, and the first call after it, over the engine alone
@@ -58,6 +61,16 @@ const USAGE = `usage: npm run bench -- [calls|proxy|start|lite|lite-writer|parks
     --rows N        rows of the ledger (1000000)
     --rounds N      rounds per page (6)
     --seconds S     length of a round, for one caller and for 16 each (0.5)
+  policy   what the rules cost a call beside one trivial rule, and what calls feel of a change of the rules
+    --policies N    policies of operators beside the rules that ship (300)
+    --changes N     changes under load of each kind (12)
+    --other DIR     another built copy of Gate, whose changes are measured in the same run
+    --rounds N      rounds per side (6)
+  policy-lab  a candidate against recorded traffic: evaluations per second and memory
+    --rows N        recorded evaluations (1000000)
+    --policies N    policies of the candidate (300)
+  brain    what the readers of injected instructions cost, beside the whole inspection of a call
+    --rounds N      rounds (6)
 `;
 
 const { values, positionals } = parseArgs({
@@ -74,6 +87,8 @@ const { values, positionals } = parseArgs({
     modes: { type: 'string', default: 'stay,continue' },
     soak: { type: 'string' },
     idle: { type: 'string' },
+    policies: { type: 'string', default: '300' },
+    changes: { type: 'string', default: '12' },
     help: { type: 'boolean', short: 'h', default: false },
   },
 });
@@ -92,7 +107,7 @@ async function run(what: string): Promise<void> {
       say,
     });
   if (what === 'proxy') {
-    if (values.soak !== undefined) return runSoak({ minutes: Number(values.soak), say });
+    if (values.soak !== undefined) return runSoak({ minutes: Number(values.soak), sides: kindsOf(SOAK_SIDES), say });
     if (values.idle !== undefined)
       return runIdleBench({
         sessions: Number(values.idle || '10000'),
@@ -192,6 +207,56 @@ async function run(what: string): Promise<void> {
       rounds: Number(values.rounds),
       roundMs: Number(values.seconds ?? '0.5') * 1000,
       say,
+    });
+  if (what === 'policy') {
+    const { machine, evaluations, changes } = await runPolicyBench({
+      rounds: Number(values.rounds),
+      policies: Number(values.policies),
+      changes: Number(values.changes),
+      other: values.other,
+      say,
+    });
+    return writeReport('policy', {
+      title: 'What the rules cost a call, and what calls feel of a change of the rules',
+      machine,
+      notes: [
+        `Evaluations: one thread, sides in turns. Of the ${values.rounds} times of each call the least counts, because other work only adds; p50 and p99 are over the distinct calls. Each is parsed anew, outside of the time, and known by no cache but that of names.`,
+        'opa-wasm, one trivial rule: the limit of the runtime; it finds nothing in the arguments and writes the same input.',
+        'Changes: an engine over a store in a file, asked over HTTP all the time by four callers of another process; one policy is switched off and on.',
+        'longest_block_ms: how long nothing else could run in the engine. Lines without changes say what the machine adds.',
+        'longest_work_ms: the most that the thread of the engine worked between two ticks of a millisecond, to which other work on the machine adds nothing.',
+        'Aims: p99 under 1 ms with the rules that ship, under 3 ms with 300 policies; no failed call, and no block over 50 ms.',
+      ],
+      tables: { evaluations, changes },
+    });
+  }
+  if (what === 'policy-lab') {
+    const { machine, figures } = await runPolicyLabBench({
+      rows: Number(values.rows ?? '1000000'),
+      policies: Number(values.policies),
+      say,
+    });
+    return writeReport('policy-lab', {
+      title: 'A lab over recorded traffic',
+      machine,
+      notes: [
+        'Evaluations as the pipeline records them, in a ledger in a file whose inputs are encrypted; the lab reads and judges as the policy engine does.',
+        `The candidate: ${values.policies} policies beside the rules that ship. Each call is judged by the rules of now and by the candidate.`,
+        'peak_resident_mib: of the whole process, threads included; before_mib: as the lab begins. The second line must not be much above the first.',
+      ],
+      tables: { lab: figures },
+    });
+  }
+  if (what === 'brain')
+    return writeReport('brain', {
+      title: 'What the readers of injected instructions cost',
+      machine: describeMachine(tmpdir()),
+      notes: [
+        `One thread, each text alone. Of the ${values.rounds} times of each text the least counts, because other work only adds; p50 and p99 are over the distinct texts.`,
+        'Texts: the pages of this repository. resident_mib: of the whole process, the weights included.',
+        'Aim: under 1 ms for a text of ordinary length.',
+      ],
+      tables: { brain: await runBrainBench({ rounds: Number(values.rounds), say }) },
     });
   throw new Error(USAGE);
 }

@@ -6,8 +6,11 @@ import type { Ask, Door } from './proxy-load-process.js';
 import { writeReport } from './report.js';
 import { CONCURRENT } from './sides.js';
 
+export const SOAK_SIDES = ['gate', 'lite'] as const;
+
 export interface SoakOptions {
   readonly minutes: number;
+  readonly sides: readonly (typeof SOAK_SIDES)[number][];
   readonly say: (line: string) => void;
 }
 
@@ -42,24 +45,22 @@ interface Window {
 }
 
 /**
- * Both editions under 70 % of the load that they take, one after the other, each for as long as was asked: memory over time, latencies and
+ * The editions under 70 % of the load that they take, one after the other, each for as long as was asked: memory over time, latencies and
  * errors. Ends with an error where an answer was none.
  */
-export async function runSoak({ minutes, say }: SoakOptions): Promise<void> {
+export async function runSoak({ minutes, sides, say }: SoakOptions): Promise<void> {
   const doors = await openDoors(say);
   try {
     const machine = describeMachine(doors.stage.folder);
-    const windows = [
-      ...(await soak(doors, 'gate', doors.gate, minutes, say)),
-      ...(await soak(doors, 'lite', doors.lite, minutes, say)),
-    ];
-    const sides = ['gate', 'lite'].map((side) =>
+    const windows: Window[] = [];
+    for (const side of sides) windows.push(...(await soak(doors, side, doors[side], minutes, say)));
+    const soaked = sides.map((side) =>
       told(
         side,
         windows.filter((one) => one.side === side),
       ),
     );
-    writeReport('proxy-soak', {
+    writeReport(`proxy-soak${sides.length === SOAK_SIDES.length ? '' : `-${sides.join('-')}`}`, {
       title: `${minutes} minutes at ${SHARE * 100} % of the load that each edition takes`,
       machine,
       notes: [
@@ -69,7 +70,7 @@ export async function runSoak({ minutes, say }: SoakOptions): Promise<void> {
         'The stores grow with every call, by design: a record, and rows that cannot be taken back.',
         `Files at the end: engine ${fileMib(doors.stage.engineFile)} MiB.`,
       ],
-      tables: { soak: sides, windows },
+      tables: { soak: soaked, windows },
     });
     const errors = sum(windows.map((one) => one.errors));
     if (errors > 0) throw new Error(`${errors} requests were not answered as they must be`);

@@ -1,7 +1,7 @@
 #!/usr/bin/env -S node --
 // Behind `--` Node leaves alone what looks like an option of its own: `--env-file` is Gate's.
 // The `gate` command. Runs the built program and builds it first where a fresh clone has none yet.
-import { existsSync } from 'node:fs';
+import { existsSync, statSync } from 'node:fs';
 import module from 'node:module';
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
@@ -13,6 +13,10 @@ if (!existsSync(fileURLToPath(main))) {
   const built = spawnSync(process.execPath, ['node_modules/typescript/bin/tsc', '-b'], { cwd: root, stdio: 'inherit' });
   if (built.status !== 0) process.exit(built.status ?? 1);
 }
+// The build makes few files of the command's many modules. Modules that were compiled after that are the newer program.
+const bundled = new URL('../dist/program/main.js', import.meta.url);
+const time = (path) => statSync(new URL(path, import.meta.url), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+const program = time(bundled) > 0 && time(bundled) >= time('../dist/.tsbuildinfo') ? bundled : main;
 // Compiled code is kept from start to start, where Node can (22.1 and later).
 module.enableCompileCache?.();
-await import(main.href);
+await import(program.href);

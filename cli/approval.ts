@@ -23,7 +23,10 @@ export async function verifyApproval(
   const findings = approvalFindings(rows, keys);
   if (findings.length === 0) throw new CliError(`the ledger has no decision about ${correlationId}`, 4);
   if (asJson) print(findings);
-  else process.stdout.write(findings.map((finding) => `${oneLine(lineOf(finding))}\n`).join(''));
+  else
+    process.stdout.write(
+      `${findings.map((finding) => `${oneLine(lineOf(finding))}\n`).join('')}${target.kind === 'file' ? '' : HOW_OFFLINE}`,
+    );
   if (findings.some(({ fault }) => fault !== null)) process.exitCode = 2;
 }
 
@@ -36,7 +39,10 @@ function readKey(file: string): Uint8Array {
   }
 }
 
-const NOT_COMPARED = '; the rows, of an earlier Gate, do not say what the approver was shown';
+const HOW_OFFLINE =
+  'the rows are as the running ledger tells them; to check offline, name a copy of it: --ledger <file> (docs/how-to/set-up-passkeys.md)\n';
+const NOT_COMPARED =
+  '; the rows, of an earlier Gate, do not say what the approver was shown, and what ran was compared with the rows alone where the signature names no tool';
 const lineOf = ({ seq, event, decided_by, fault, key_sha256, origin, counter, shown_compared }: ApprovalFinding) =>
   fault === null
     ? `seq ${seq} ${event} by ${decided_by}: signed by the passkey ${key_sha256?.slice(0, 16)} at ${origin}, counter ${counter}${shown_compared ? '' : NOT_COMPARED}`

@@ -109,11 +109,20 @@ function votesOn(row: PendingRequest): Vote[] {
 const percent = (rate: number | null): string => (rate === null ? '-' : `${Math.round(rate * 100)} %`);
 
 function counts(stats: ApprovalStats): string {
-  const { approved, modified, denied, expired, pending_count: waiting, oldest_pending_secs: oldest } = stats;
+  const {
+    approved,
+    modified,
+    denied,
+    expired,
+    aborted,
+    withdrawn,
+    pending_count: waiting,
+    oldest_pending_secs: oldest,
+  } = stats;
   const { modified_then_denied: refused } = stats;
   const since = oldest === null ? '' : `, the oldest for ${lasting(oldest)}`;
   return [
-    `the last ${stats.window}: ${approved} approved, ${modified} approved with changes, ${denied} denied${refused > 0 ? ` (${refused} of them by policy, after somebody had changed the call)` : ''}, ${expired} expired`,
+    `the last ${stats.window}: ${approved} approved, ${modified} approved with changes, ${denied} denied${refused > 0 ? ` (${refused} of them by policy, after somebody had changed the call)` : ''}, ${expired} expired, ${aborted} aborted, ${withdrawn} withdrawn by their agents`,
     `people took ${lasting(stats.median_time_to_decide_secs)} (median), ${lasting(stats.p95_time_to_decide_secs)} (95 %); ${percent(stats.deny_rate)} of what was decided was denied`,
     `waiting: ${waiting}${since}`,
   ].join('\n');

@@ -14,7 +14,7 @@ export function registerConsole(program: Command): void {
     .description('print a link that signs you in at the console of the running stack, once')
     .option('--as <operator>', 'sign in as this operator of the stack, instead of its first one')
     .action(async ({ as }: { as?: string }) => {
-      process.stdout.write(`${await signInLink(developmentFile(), as)}\n`);
+      process.stdout.write(`${await signInLink(developmentFile(['console', 'operator_token']), as)}\n`);
     });
 }
 

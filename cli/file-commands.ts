@@ -6,12 +6,14 @@ export const OPERATOR_COMMANDS: Commands = {
   approvals: async () => (await import('./approvals.js')).registerApprovals,
   tools: async () => (await import('./tools.js')).registerTools,
   uncertain: async () => (await import('./uncertain.js')).registerUncertain,
+  chats: async () => (await import('./chats.js')).registerChats,
   decide: async () => (await import('./decide.js')).registerDecide,
   audit: async () => (await import('./audit.js')).registerAudit,
   narrative: async () => (await import('./narrative.js')).registerNarrative,
   checkpoint: async () => (await import('./checkpoint.js')).registerCheckpoint,
   prove: async () => (await import('./prove.js')).registerProve,
   verify: async () => (await import('./verify.js')).registerVerify,
+  persona: async () => (await import('./persona.js')).registerPersona,
 };
 
 /** Lite, and the commands for its file. */

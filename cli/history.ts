@@ -79,7 +79,7 @@ async function printLink(id: string | undefined): Promise<void> {
 /** The running stack; where there is only a lite, which has no engine, it says what there is instead. */
 function stackWithEngine(): ReturnType<typeof developmentFile> {
   try {
-    return developmentFile();
+    return developmentFile(['temporal', 'operator_token']);
   } catch (error) {
     const file = ledgerPath(process.env.GATE_LITE_LEDGER || undefined);
     if (file === null) throw error;

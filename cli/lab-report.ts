@@ -1,7 +1,8 @@
 import type { LabResult } from '../contracts/policy-studies.js';
 import { type Diff, WEAKER } from '../domain/policy/lab.js';
+import { costTold } from '../domain/policy/lab-cost.js';
 import { oneLine } from '../domain/printable.js';
-import type { PolicyPlan } from './policy-plan.js';
+import type { PlannedChange, PolicyPlan } from './policy-plan.js';
 
 /** What was asked of a lab, for its report. */
 export interface LabWindow {
@@ -27,8 +28,6 @@ export const weakerIn = ({ counts }: LabResult): number =>
 
 const windowTold = ({ since, until, tenant }: LabWindow): string =>
   `since ${since}${until === null ? '' : ` until ${until}`}${tenant === null ? '' : ` of ${tenant}`}`;
-const costTold = ({ cost: { now, candidate } }: LabResult): string =>
-  `an evaluation takes ${candidate.p50_us} µs (p99 ${candidate.p99_us} µs); now ${now.p50_us} µs (p99 ${now.p99_us} µs)`;
 
 /** What is not in the counts, in a few words each. */
 function besides({ purged, unreadable, not_as_recorded: other }: LabResult): readonly string[] {
@@ -60,6 +59,13 @@ const rowTold = (row: LabResult['rows'][number]): string => {
   return `${row.at} ${row.tool ?? ''} of ${row.agent_id}: ${toldDiff(row.diff)}${people}${why === undefined ? '' : `; ${why}`}${row.correlation_id ? ` [${row.correlation_id}]` : ''}`;
 };
 
+/** What is or would be in force and never hold, a line each. */
+export const warningLines = ({
+  warnings = [],
+}: {
+  readonly warnings?: readonly string[] | undefined;
+}): readonly string[] => warnings.map((warning) => `warning: ${oneLine(warning)}`);
+
 /** A lab for a terminal. */
 export function labText(result: LabResult, window: LabWindow): string {
   const width = String(result.judged).length;
@@ -68,10 +74,11 @@ export function labText(result: LabResult, window: LabWindow): string {
     ...countsOf(result).map(([diff, count]) => `  ${String(count).padStart(width)}  ${toldDiff(diff)}`),
     ...besides(result),
     ...peopleTold(result),
-    costTold(result),
+    costTold(result.cost),
     ...(result.rows.length > 0 ? ['calls that change:'] : []),
     ...result.rows.map((row) => `  ${oneLine(rowTold(row))}`),
     ...(result.rows_left > 0 ? [`  and ${result.rows_left} more`] : []),
+    ...warningLines(result),
   ].join('\n');
 }
 
@@ -87,6 +94,13 @@ const fenced = (text: string): string => {
   return `${fence}diff\n${lines.join('\n').trimEnd()}\n${fence}`;
 };
 
+/** After the name of what is created: that it comes back; of a copy that is deleted: what holds then. Empty for everything else. */
+export function behindTold(change: PlannedChange): string {
+  if (change.what === 'create' && change.behind !== null)
+    return `, behind version ${change.behind}, with which it was deleted`;
+  return change.what === 'delete' && change.back !== null ? ', and what holds for everybody comes back' : '';
+}
+
 /** A plan, with what it would have decided otherwise, for a pull request. */
 export function planMarkdown(
   plan: PolicyPlan,
@@ -96,13 +110,14 @@ export function planMarkdown(
     what: change.what,
     name: change.what === 'delete' ? change.name : change.policy.name,
     diff: change.diff,
+    behind: behindTold(change),
   }));
   const parts =
     named.length === 0
       ? ['Gate has what the folder has: nothing would change.']
       : [
           `Applying would change ${named.length} ${named.length === 1 ? 'policy' : 'policies'}:`,
-          named.map(({ what, name }) => `- ${what} ${cell(name)}`).join('\n'),
+          named.map(({ what, name, behind }) => `- ${what} ${cell(name)}${behind}`).join('\n'),
           ...named
             .filter(({ diff }) => diff !== '')
             .map(
@@ -118,10 +133,13 @@ function labMarkdown(result: LabResult, window: LabWindow): readonly string[] {
   return [
     `### On ${result.judged} recorded calls ${windowTold(window)}`,
     ...(weaker > 0 ? [`**${weaker} calls would be judged more mildly.**`] : []),
+    ...(result.warnings.length > 0
+      ? [['**Would be in force and never hold:**', '', ...result.warnings.map((one) => `- ${cell(one)}`)].join('\n')]
+      : []),
     ['| Calls | |', '|---:|---|', ...countsOf(result).map(([diff, count]) => `| ${count} | ${toldDiff(diff)} |`)].join(
       '\n',
     ),
-    [...besides(result), ...peopleTold(result), costTold(result)].map((line) => `- ${line}`).join('\n'),
+    [...besides(result), ...peopleTold(result), costTold(result.cost)].map((line) => `- ${line}`).join('\n'),
     ...(result.rows.length > 0
       ? [
           `<details><summary>Calls that change${result.rows_left > 0 ? ` (${result.rows_left} more are not shown)` : ''}</summary>\n\n${result.rows.map((row) => `- ${cell(rowTold(row))}`).join('\n')}\n\n</details>`,

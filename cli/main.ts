@@ -11,6 +11,7 @@ process.exitCode = await runCommand(process.argv, {
   'dev-pki': async () => (await import('./dev-pki.js')).registerDevPki,
   token: async () => (await import('./token.js')).registerToken,
   policy: async () => (await import('./policy.js')).registerPolicy,
+  brain: async () => (await import('./brain.js')).registerBrain,
   console: async () => (await import('./console.js')).registerConsole,
   login: async () => (await import('./login.js')).registerLogin,
   logout: async () => (await import('./logout.js')).registerLogout,

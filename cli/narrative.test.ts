@@ -5,7 +5,20 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { callRows } from '../test/support/ledger-calls.js';
 import { testKeys } from '../test/support/ledger.js';
 import { commandLine } from '../test/support/command.js';
+import { narrativePath } from './narrative.js';
 import { openLedger } from '../test/support/whole-ledger.js';
+
+describe('gate narrative, of a running ledger', () => {
+  it.each(['agent/a', '.', '..', '%2e%2e', '-'])(
+    'asks for the agent %j and none other, however its address is read',
+    (agent) => {
+      const { pathname, searchParams } = new URL(narrativePath(agent, '7d'), 'https://ledger.example');
+      expect(pathname).toMatch(/^\/audit\/agents\/[^/]+\/narrative$/);
+      const inPath = decodeURIComponent(pathname.split('/')[3] ?? '');
+      expect([searchParams.get('agent_id') ?? inPath, searchParams.get('window')]).toEqual([agent, '7d']);
+    },
+  );
+});
 
 describe('gate narrative, on a ledger file', () => {
   let folder: string;
@@ -34,7 +47,7 @@ describe('gate narrative, on a ledger file', () => {
     expect(out).toContain('In the last 24 hours agent-a made 2 requests: 1 allowed and 1 denied.\n');
     expect(out).toMatch(/█·{1,2} {2}requests by hour, at most 2\n/);
     expect(out).toContain(
-      '- 1 request was denied, mostly for “Violation: destructive” (once, first in row 5). [#5]\n- Of its executions 1 completed. [#4]\n',
+      '- 1 request was denied, for “Violation: destructive” (once, first in row 5). [#5]\n- Of its executions 1 completed. [#4]\n',
     );
     expect(out).toMatch(/│ 5 +│ \S+Z │ delete_file was denied: Violation: destructive │/);
   }, 60_000);

@@ -1,6 +1,7 @@
 import Table from 'cli-table3';
 import { Option, type Command } from 'commander';
 import { type Narrative, type NarrativeWindow, narrativeWindow } from '../contracts/ledger-reports.js';
+import { nameInPath } from '../domain/name-in-path.js';
 import { oneLine, printable } from '../domain/printable.js';
 import { json, print } from './output.js';
 import { ledgerFile, ledgerTarget } from './target.js';
@@ -26,6 +27,12 @@ export function narrativePage({ headline, story, sparkline, notable }: Narrative
   return `${lines.join('\n')}\n`;
 }
 
+/** Where the ledger tells it, also of an agent whose name no path can hold. */
+export function narrativePath(agentId: string, window: NarrativeWindow): string {
+  const { part, query } = nameInPath(agentId);
+  return `/audit/agents/${part}/narrative?${new URLSearchParams({ ...(query && { agent_id: query }), window }).toString()}`;
+}
+
 /** `gate narrative`: prints what an agent did recently. */
 export function registerNarrative(program: Command): void {
   program
@@ -49,11 +56,7 @@ export function registerNarrative(program: Command): void {
                 const { narrativeOver } = await import('../adapters/evidence/reports/reports.js');
                 return narrativeOver(db, Date.now)({ agentId, window });
               })
-            : await target.ask<Narrative>(
-                'ledger',
-                'GET',
-                `/audit/agents/${encodeURIComponent(agentId)}/narrative?window=${window}`,
-              );
+            : await target.ask<Narrative>('ledger', 'GET', narrativePath(agentId, window));
         if (asJson) print(told);
         else process.stdout.write(narrativePage(told));
       },

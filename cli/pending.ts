@@ -1,7 +1,6 @@
 import { Option, type Command } from 'commander';
 import { toolOf } from '../contracts/call-methods.js';
 import { type PendingRequest, type ReviewOrder, reviewOrder } from '../contracts/review.js';
-import { statusTold } from '../domain/review/transitions.js';
 import { predictionOf } from '../domain/sandbox/told.js';
 import { CliError } from './errors.js';
 import { gateCommand, json, print } from './output.js';
@@ -29,7 +28,7 @@ export function registerPending(program: Command): void {
     .argument('[id]', 'a call, by the id of its row or its correlation id')
     .addOption(
       new Option('--status <status>', 'which rows')
-        .choices(['pending', 'approved', 'denied', 'expired'])
+        .choices(['pending', 'approved', 'denied', 'expired', 'aborted', 'withdrawn'])
         .default('pending'),
     )
     .addOption(new Option('--limit <n>', 'at most so many rows; without it all of them').argParser(Number))
@@ -79,7 +78,7 @@ export function registerPending(program: Command): void {
           row.risk_summary,
           predictionOf(row),
           row.status === 'pending' ? expiry(row) : (row.decided_at?.slice(0, 19).replace('T', ' ') ?? '-'),
-          statusTold(row),
+          row.status,
         ]),
       );
       process.stdout.write(`${shown}\n`);

@@ -8,9 +8,9 @@ import { createLivePolicies } from '../adapters/policy/live-policies.js';
 import { loadPolicySet } from '../adapters/policy/load-policy-set.js';
 import { openTemplates } from '../adapters/policy/template-files.js';
 import { shippedPolicyDirectory } from '../adapters/policy/policy-sources.js';
-import { errorText } from '../domain/errors.js';
+import { errorText, GateError } from '../domain/errors.js';
 import type { PolicyCompiler, PolicyFault } from '../domain/policy/compiler.js';
-import { faultIn } from '../domain/policy/validation.js';
+import { faultIn, givenBy, readingNothing } from '../domain/policy/validation.js';
 import type { PolicySet } from '../domain/policy/policy-set.js';
 import type { AddedRules } from '../domain/policy/added-rules.js';
 import { CliError } from './errors.js';
@@ -58,26 +58,77 @@ export interface FoundFault extends PolicyFault {
   readonly path: string;
 }
 
-/** Everything that is wrong with the files: of each by itself, and, where nothing is, of all of them together. */
-export async function faultsOf(
+export interface CheckedFolder {
+  readonly faults: readonly FoundFault[];
+  /** What rules read that is in none of the folder's documents, and not of Gate. */
+  readonly warnings: readonly { readonly path: string; readonly message: string }[];
+  /** What was not looked at, and why, in sentences. */
+  readonly unchecked: readonly string[];
+}
+
+/** Faults of policies together, each found by a compilation of what is without one. */
+const MOST_TOGETHER = 20;
+
+export const faultsOf = async (
+  folder: PolicyFolder,
+  compiler: PolicyCompiler,
+  floor: PolicySet,
+): Promise<readonly FoundFault[]> => (await checkedFolder(folder, compiler, floor)).faults;
+
+/**
+ * Everything that is wrong with the files: of each by itself, and of all together that have no fault by themselves. Of rules where there is no compiler it is
+ * not known, and said so.
+ */
+export async function checkedFolder(
   { policies }: PolicyFolder,
   compiler: PolicyCompiler,
   floor: PolicySet,
-): Promise<readonly FoundFault[]> {
+): Promise<CheckedFolder> {
   const shipped = new Set(floor.files.map(({ name }) => name));
   const faults: FoundFault[] = [];
+  const warnings: { path: string; message: string }[] = [];
+  const names = new Set(policies.map(({ name }) => name));
+  const { gate } = floor.material.data;
+  const templates = openTemplates();
+  const unread: string[] = [];
+  let missing: string | null = null;
+  let sound: FolderPolicy[] = [];
   for (const policy of policies) {
-    const { fault } = shipped.has(policy.name)
-      ? { fault: { message: 'one of the rules that ship has this name', file: null, line: null, column: null } }
-      : await faultIn(policy, compiler, floor.material.data.gate, openTemplates());
-    if (fault) faults.push({ ...fault, path: policy.path });
+    const isRule = policy.content_type === 'rego';
+    if (isRule && missing !== null) {
+      unread.push(policy.name);
+      continue;
+    }
+    try {
+      const { fault, reads = [] } = shipped.has(policy.name)
+        ? { fault: { message: 'one of the rules that ship has this name', file: null, line: null, column: null } }
+        : await faultIn(policy, compiler, gate, templates);
+      if (fault) faults.push({ ...fault, path: policy.path });
+      else if (isRule) sound.push(policy);
+      for (const message of await readingNothing(reads, givenBy(gate, templates, names)))
+        warnings.push({ path: policy.path, message });
+    } catch (error) {
+      if (!(error instanceof GateError && error.code === 'policy_compiler_unavailable')) throw error;
+      missing = error.message;
+      unread.push(policy.name);
+    }
   }
-  if (faults.length > 0) return faults;
-  const rules = policies.filter(({ content_type: type }) => type === 'rego');
-  if (rules.length === 0) return [];
-  const { fault } = await compiler.compile(rules);
-  if (!fault) return [];
-  return [{ ...fault, path: rules.find(({ name }) => name === fault.file)?.path ?? '' }];
+  if (missing !== null) {
+    const rules = `${unread.join(', ')}, and whether the rules of the folder can be in force together`;
+    return { faults, warnings, unchecked: [`${rules}: ${missing}`] };
+  }
+  // The compiler names one file at a time; without it the others are asked about.
+  for (let round = 0; sound.length > 0; round += 1) {
+    if (round === MOST_TOGETHER)
+      return { faults, warnings, unchecked: ['whether the rest can be in force together: mend these first'] };
+    const { fault } = await compiler.compile(sound);
+    if (!fault) break;
+    const file = sound.find(({ name }) => name === fault.file);
+    faults.push({ ...fault, path: file?.path ?? '' });
+    if (!file) break;
+    sound = sound.filter((policy) => policy !== file);
+  }
+  return { faults, warnings, unchecked: [] };
 }
 
 /** Calls, and the verdicts that they must get; what a call does not say is as in `ORDINARY_CALL`. */
@@ -122,11 +173,11 @@ export async function rulesOf(
   const data = Object.fromEntries(
     documents.map(({ name, body }) => [name.slice(0, -'.json'.length), JSON.parse(body) as JsonObject]),
   );
-  return createLivePolicies({ floor, store: NOTHING_STORED }).tried(compiled.wasm, data);
+  return createLivePolicies({ floor, store: NOTHING_STORED }).tried(compiled.wasm, data, []);
 }
 const NOTHING_STORED = {
-  generation: () => Promise.resolve(0),
-  sets: () => Promise.resolve({ generation: 0, sets: [] }),
+  mark: () => Promise.resolve(null),
+  sets: () => Promise.resolve({ generation: 0, sets: [], unreadable: [], tampered: null }),
   module: () => Promise.resolve(null),
   pastSet: () => Promise.resolve(null),
 };

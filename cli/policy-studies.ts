@@ -1,11 +1,11 @@
-import { statSync } from 'node:fs';
+import { statSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
-import type { PolicyVersion } from '../contracts/policy-library.js';
+import type { MutatedPolicy, PolicyVersion } from '../contracts/policy-library.js';
 import type { LabLine, LabResult, PolicyLab } from '../contracts/policy-studies.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
-import type { LabWindow } from './lab-report.js';
+import { type LabWindow, warningLines } from './lab-report.js';
 import { json, print } from './output.js';
 import type { FolderPolicy } from './policy-folder.js';
 import type { AskPolicies, PolicyPlan } from './policy-plan.js';
@@ -32,6 +32,7 @@ interface AskedPlan extends Asked {
   readonly prune?: boolean;
   readonly exitCode?: boolean;
   readonly markdown?: boolean;
+  readonly out?: string;
 }
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
@@ -68,9 +69,14 @@ export function registerPolicyStudies(policy: Command, shared: PolicyCommands): 
     .option('--exit-code', 'end with 1 where applying would change something')
     .option('--refuse-weaker', 'end with 1 where a call would be judged more mildly')
     .option('--markdown', 'a report that a pull request can show')
+    .option('--out <file>', 'keep the plan, for `gate policy apply --plan`')
     .addOption(json())
     .action(async (folder: string, asked: AskedPlan) => {
       const plan = await shared.planned(folder, asked);
+      if (asked.out !== undefined) {
+        const { planKept } = await import('./policy-plan.js');
+        writeFileSync(asked.out, `${JSON.stringify(planKept(plan, asked.tenant), null, 2)}\n`);
+      }
       // Where nothing would change, nothing would be decided otherwise.
       const lab = plan.changes.length === 0 ? null : await labOf(labOfPlan(plan), asked);
       const { labText, planMarkdown } = await import('./lab-report.js');
@@ -95,17 +101,36 @@ export function registerPolicyStudies(policy: Command, shared: PolicyCommands): 
     .action(async (name: string, version: string | undefined, { reason, tenant, json: asJson }) => {
       const made = await rolledBack(await shared.engine(), { name, version, tenant, reason });
       if (asJson) print(made.answer);
-      else say(`${oneLine(name)} has the text of version ${made.from} again, as version ${made.answer.version}`);
+      else
+        for (const line of [
+          `${oneLine(name)} has the text of version ${made.from} again, as version ${made.answer.version}`,
+          ...warningLines(made.answer),
+        ])
+          say(line);
     });
 }
 
-/** The files of a plan over what is in force. A policy that is switched on comes with its text. */
+/**
+ * The files of a plan over what is in force. A policy that is switched on comes with its text, also where that is changed first; in the place of a
+ * tenant's copy that is deleted comes what holds for everybody.
+ */
 export const labOfPlan = ({ changes }: PolicyPlan): Pick<PolicyLab, 'files' | 'without'> => ({
-  files: changes.flatMap((change) => (change.what === 'delete' ? [] : [fileOf(change.policy)])),
-  without: changes.flatMap((change) => (change.what === 'delete' ? [change.name] : [])),
+  files: [
+    ...new Map(
+      changes.flatMap((change) => {
+        const policy = change.what === 'delete' ? change.back : change.policy;
+        return policy === null ? [] : [[policy.name, fileOf(policy)]];
+      }),
+    ).values(),
+  ],
+  without: changes.flatMap((change) => (change.what === 'delete' && change.back === null ? [change.name] : [])),
 });
 
-const fileOf = ({ name, content_type, body }: FolderPolicy) => ({ name, content_type, body });
+const fileOf = ({ name, content_type, body }: Pick<FolderPolicy, 'name' | 'content_type' | 'body'>) => ({
+  name,
+  content_type,
+  body,
+});
 
 async function policiesAt(place: string): Promise<PolicyLab['files']> {
   const { readPolicyFile, readPolicyFolder } = await import('./policy-folder.js');
@@ -181,6 +206,7 @@ export async function rolledBack(
   if (from === '') throw new CliError(`${oneLine(asked.name)} never had another text`, 4);
   if (!/^[1-9]\d{0,9}$/.test(from)) throw new CliError(`${oneLine(from)} is no version`, 2);
   const by = { reason: asked.reason, actor_sub: userInfo().username, actor_idp: 'command line' };
-  const answer = await ask<{ readonly version: number }>('POST', `${path}/rollback/${from}${scope}`, by);
+  const on = now && { expected_current_version: now.version, expected_body_sha256: now.body_sha256 };
+  const answer = await ask<MutatedPolicy>('POST', `${path}/rollback/${from}${scope}`, { ...on, ...by });
   return { from, answer };
 }

@@ -11,6 +11,7 @@ import {
 } from '../contracts/policy-library.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
+import { warningLines } from './lab-report.js';
 import type { AskPolicies } from './policy-plan.js';
 import { table } from './table.js';
 
@@ -210,6 +211,12 @@ export function setParameters(
       })
     : ask('PUT', documentPath(meant), { body, expected_current_version: version, ...by });
 }
+
+/** What a new version of the parameters came to. */
+export const setLines = (changed: MutatedPolicy): readonly string[] => [
+  `${oneLine(changed.name)} ${changed.active ? 'is in force' : 'is switched off'}, version ${changed.version}`,
+  ...warningLines(changed),
+];
 
 const WORDS: Readonly<Record<string, string>> = {
   allow_to_deny: 'ran and would have been denied',

@@ -1,9 +1,12 @@
+import { spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { DatabaseSync } from '@photostructure/sqlite';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
+import type { MinedResult, MinedSuggestion } from '../contracts/policy-mining.js';
 import type { LabResult } from '../contracts/policy-studies.js';
 import { opaCompiler } from '../adapters/policy/opa-compiler.js';
 import { openTemplates } from '../adapters/policy/template-files.js';
@@ -12,11 +15,16 @@ import { shippedPolicyDirectory } from '../adapters/policy/policy-sources.js';
 import { createPolicyService } from '../api/policy/app.js';
 import { openManagement } from '../api/policy/management.js';
 import { findOpa } from '../stack/programs/find-program.js';
-import { casesOf, faultsOf, readPolicyFolder, rulesOf, shippedFloor } from './policy-folder.js';
+import { casesOf, checkedFolder, faultsOf, readPolicyFolder, rulesOf, shippedFloor } from './policy-folder.js';
+import { PROJECT_ROOT } from '../config/project-root.js';
+import { sha256Hex } from '../domain/crypto/digest.js';
 import { labText, planMarkdown, weakerIn } from './lab-report.js';
-import { applied, type AskPolicies, planOf, type PolicyPlan } from './policy-plan.js';
+import { applied, type AskPolicies, keptPlan, movedSince, planKept, planOf, type PolicyPlan } from './policy-plan.js';
+import { accepted, minedIn, minedLines } from './policy-mine.js';
+import { policyStateSet } from './policy-state.js';
 import { labOfPlan, resultOf, rolledBack } from './policy-studies.js';
-import { parametersIn, setParameters, settingsOf, trialLines, triedYesterday } from './policy-templates.js';
+import { parametersIn, setLines, setParameters, settingsOf, trialLines, triedYesterday } from './policy-templates.js';
+import { POLICY_KEYS } from '../test/support/policy-keys.js';
 
 const floor = await shippedFloor();
 const compiler = opaCompiler({
@@ -52,6 +60,65 @@ describe('a folder of policies, without a server', () => {
     await expect(readPolicyFolder(folder)).rejects.toThrow('two policies are named bad.rego');
   });
 
+  it('is warned of where a rule reads a document that is not in it', async () => {
+    expect(await checkedFolder(await readPolicyFolder(folder), compiler, floor)).toEqual({
+      faults: [],
+      warnings: [],
+      unchecked: [],
+    });
+    rmSync(join(folder, 'ceilings.json'));
+    write('ceilngs.json', '{"most": 10}');
+    expect(await checkedFolder(await readPolicyFolder(folder), compiler, floor)).toEqual({
+      faults: [],
+      warnings: [
+        { path: join(folder, 'finance/ceiling.rego'), message: expect.stringContaining('no document ceilings.json') },
+      ],
+      unchecked: [],
+    });
+  });
+
+  it('is told every fault at once, also of rules that cannot be in force together beside one that has a fault by itself', async () => {
+    for (const [name, shared] of [
+      ['a', 'cap := 1'],
+      ['b', 'cap := 2'],
+      ['c', 'most := 1'],
+      ['d', 'most := 2'],
+    ])
+      write(`${name}.rego`, rego(shared ?? ''));
+    write('bad.rego', rego('deny contains nope(1)'));
+    expect(await faultsOf(await readPolicyFolder(folder), compiler, floor)).toMatchObject([
+      { path: join(folder, 'bad.rego') },
+      { path: join(folder, 'b.rego'), message: expect.stringContaining('cap is defined in a.rego') },
+      { path: join(folder, 'd.rego'), message: expect.stringContaining('most is defined in c.rego') },
+    ]);
+  });
+
+  it('without a compiler has its documents checked, and says which rules were not, and that nobody knows whether they go together', async () => {
+    write('money.json', '{}');
+    write('b.rego', CEILING);
+    const none = opaCompiler({ find: async () => null, directory: shippedPolicyDirectory() });
+    expect(await checkedFolder(await readPolicyFolder(folder), none, floor)).toMatchObject({
+      faults: [{ path: join(folder, 'money.json') }],
+      unchecked: [
+        expect.stringMatching(
+          /^b\.rego, ceiling\.rego, and whether the rules of the folder can be in force together: there is no OPA program here/,
+        ),
+      ],
+    });
+  });
+
+  it.each(['check', 'fmt', 'test'])(
+    'gate policy %s without a compiler ends with 1 and says so in one line',
+    (command) => {
+      const { status, stderr } = spawnSync(
+        process.execPath,
+        [join(PROJECT_ROOT, 'dist/cli/main.js'), 'policy', command, folder],
+        { encoding: 'utf8', env: { PATH: process.env['PATH'] ?? '', GATE_OPA_BIN: join(folder, 'none') } },
+      );
+      expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringMatching(/^gate: [^\n]+\n$/) });
+    },
+  );
+
   it('is tested by its cases, over the floor', async () => {
     write(
       'cases.yaml',
@@ -77,7 +144,7 @@ describe('a folder of policies, without a server', () => {
 
 describe('a folder of policies and a server', () => {
   it('are compared, made the same, and then there is nothing to do; a server that has moved refuses', async () => {
-    const store = await openPolicyStore({ file: join(folder, '.store.db') });
+    const store = await openPolicyStore({ file: join(folder, '.store.db') }, POLICY_KEYS);
     const management = await openManagement({
       floor,
       store,
@@ -106,10 +173,17 @@ describe('a folder of policies and a server', () => {
     };
     const by = { reason: 'review 7', actor_sub: 'ada', actor_idp: 'git' };
     const plan = async (prune = false) => planOf((await readPolicyFolder(folder)).policies, ask, { prune });
+    const generation = async () => (await store.catalogue()).generation;
     const apply = async (prune = false) => {
-      const { changes } = await plan(prune);
-      for (const change of changes) await applied(change, ask, by, undefined);
-      return changes.map(({ what }) => what);
+      const made = await plan(prune);
+      const before = await generation();
+      const { results } = await applied(made, ask, by, undefined);
+      // However many, they are one change of what is in force.
+      expect([(await generation()) - before, results.length]).toEqual([
+        Math.min(1, made.changes.length),
+        made.changes.length,
+      ]);
+      return made.changes.map(({ what }) => what);
     };
     try {
       expect((await plan()).changes.map(({ what, diff }) => [what, diff.split('\n').length > 3])).toEqual([
@@ -119,31 +193,196 @@ describe('a folder of policies and a server', () => {
       expect(await apply()).toEqual(['create', 'create']);
       expect(await apply()).toEqual([]);
       write('ceilings.json', '{"most": 20}');
-      const { changes } = await plan();
-      expect(changes).toMatchObject([{ what: 'update', version: 1, diff: expect.stringContaining('+{"most": 20}') }]);
+      const old = await plan();
+      expect(old.changes).toMatchObject([
+        { what: 'update', version: 1, diff: expect.stringContaining('+{"most": 20}') },
+      ]);
       expect(await apply()).toEqual(['update']);
       // What was planned on version 1 does not undo what came in between.
-      await expect(applied(changes[0] as (typeof changes)[0], ask, by, undefined)).rejects.toThrow(
-        '409 version_conflict',
-      );
+      await expect(applied(old, ask, by, undefined)).rejects.toThrow('409 version_conflict');
+      // Nor does a plan that was kept: it says what would be another thing by now.
+      const kept = { contract: 'gate.policy-plan/v1', tenant: null } as const;
+      write('ceilings.json', '{"most": 30}');
+      const looked = planKept(await plan(), undefined);
+      expect(keptPlan.parse(JSON.parse(JSON.stringify(looked)))).toEqual(looked);
+      expect(movedSince(looked, planKept(await plan(), undefined))).toEqual([]);
+      await ask('PUT', '/policies/ceilings.json', { body: '{"most": 5}', expected_current_version: 2, ...by });
+      expect(movedSince(looked, planKept(await plan(), undefined))).toEqual([
+        expect.stringMatching(
+          /^ceilings\.json: the plan says update on version 2 \(\w{12}\) to \w{12}, now it would be update on version 3 /,
+        ),
+      ]);
+      // What Gate has by now is done: the same step may run again. What the plan does not say is refused.
+      expect(movedSince(looked, { ...kept, changes: [] })).toEqual([]);
+      expect(movedSince({ ...kept, changes: [] }, looked)).toEqual([
+        expect.stringMatching(/^ceilings\.json: the plan says nothing, now it would be update on version 2 /),
+      ]);
+      expect(movedSince(looked, { ...kept, tenant: 'acme', changes: [] })).toEqual([
+        'the plan is of everybody, and this is of acme',
+      ]);
+      await ask('PUT', '/policies/ceilings.json', { body: '{"most": 20}', expected_current_version: 3, ...by });
+      write('ceilings.json', '{"most": 20}');
       // Back to the newest version with another text, to a named one, and not where there is none.
       const rollback = (name: string, version?: string) => rolledBack(ask, { name, version, reason: 'wrong' });
-      expect(await rollback('ceilings.json')).toMatchObject({ from: '1', answer: { version: 3 } });
-      expect((await plan()).changes).toMatchObject([{ what: 'update', version: 3 }]);
-      expect(await rollback('ceilings.json', '2')).toMatchObject({ from: '2', answer: { version: 4 } });
+      expect(await rollback('ceilings.json')).toMatchObject({ from: '3', answer: { version: 5 } });
+      expect((await plan()).changes).toMatchObject([{ what: 'update', version: 5 }]);
+      expect(await rollback('ceilings.json', '2')).toMatchObject({ from: '2', answer: { version: 6 } });
       expect((await plan()).changes).toEqual([]);
       await expect(rollback('ceiling.rego')).rejects.toMatchObject({ exitCode: 4 });
       await expect(rollback('ceiling.rego', '../1')).rejects.toMatchObject({ exitCode: 2 });
       await expect(rollback('ceiling.rego', '9')).rejects.toThrow('404');
+      // One that was switched off is in force after one apply, whatever else differs.
+      await ask('POST', '/policies/ceiling.rego/deactivate', { expected_current_version: 1, ...by });
+      write('finance/ceiling.rego', `${CEILING}\n# tighter\n`);
+      // Tried as it would be in force, once.
+      expect(labOfPlan(await plan()).files.map(({ name }) => name)).toEqual(['ceiling.rego']);
+      expect(await apply()).toEqual(['update', 'activate']);
+      expect((await plan()).changes).toEqual([]);
+      // What is left in force without its document is said.
+      rmSync(join(folder, 'ceilings.json'));
+      expect((await applied(await plan(true), ask, by, undefined)).warnings).toEqual([
+        expect.stringMatching(/^ceiling\.rego: line 5 reads data\.gate\.ceilings, and there is no document/),
+      ]);
+      write('ceilings.json', '{"most": 20}');
+      expect(await apply()).toEqual(['create']);
       rmSync(join(folder, 'finance/ceiling.rego'));
       expect(await plan()).toMatchObject({ changes: [], elsewhere: ['ceiling.rego'] });
       expect(await apply(true)).toEqual(['delete']);
       expect(await apply(true)).toEqual([]);
+      // What was deleted comes back behind its versions; the plan says so.
+      write('finance/ceiling.rego', CEILING);
+      const back = await plan();
+      expect(back.changes).toMatchObject([{ what: 'create', behind: 5 }]);
+      expect(planMarkdown(back, null)).toContain(
+        '- create `ceiling.rego`, behind version 5, with which it was deleted',
+      );
+      expect(await apply()).toEqual(['create']);
+      expect((await plan()).changes).toEqual([]);
+      // What was installed or mined came from no folder: it is not what the folder has no longer.
+      await ask('POST', '/policies/templates/pii_egress.rego/install', { ...by, parameters: {} });
+      const mined = `# Domain: mined\n\n${rego('deny contains "Violation: m" if input.tool_type == "m_m"')}`;
+      await ask('POST', '/policies', { name: 'mined_m.rego', content_type: 'rego', body: mined, ...by });
+      const installed = ['mined_m.rego', 'pii_egress.json', 'pii_egress.rego'];
+      expect(await plan(true)).toEqual({ changes: [], elsewhere: installed, spared: installed });
+      // A folder that has the rule has its document too.
+      const { body: text } = await ask<{ body: string }>('GET', '/policies/templates/pii_egress.rego');
+      write('pii_egress.rego', text);
+      expect((await plan(true)).changes).toMatchObject([{ what: 'delete', name: 'pii_egress.json' }]);
+      expect((await apply(true)).at(-1)).toBe('delete');
+      // A text that somebody edited in the store is shown to nobody, and the folder's takes its place.
+      const editor = new DatabaseSync(join(folder, '.store.db'));
+      editor.exec("update policy_versions set reason = 'other' where name = 'ceilings.json'");
+      editor.close();
+      const mending = (await plan()).changes;
+      expect(mending).toMatchObject([{ what: 'update', policy: { name: 'ceilings.json' } }]);
+      expect(mending[0]?.diff).toContain('+{"most": 20}');
+      expect(await apply()).toEqual(['update']);
+      expect((await plan()).changes).toEqual([]);
     } finally {
       await service.close();
       await management.close();
       await store.close();
     }
+  });
+});
+
+describe('one policy at the command line', () => {
+  const row = { name: 'a.rego', protected: false, active: true, current_version: 7, body_sha256: 'b'.repeat(64) };
+  let policies: object[];
+  let sent: unknown[];
+  const ask: AskPolicies = async <T>(method: string, path: string, body?: object) => {
+    if (method === 'GET') return { policies } as T;
+    sent.push([method, path, body]);
+    return { name: 'a.rego', version: 8 } as T;
+  };
+  const on = { expected_current_version: 7, expected_body_sha256: row.body_sha256, reason: 'ticket 3' };
+  beforeEach(() => {
+    policies = [row];
+    sent = [];
+  });
+
+  it('is switched off, on and deleted, of the version and the text that Gate has, for everybody or a tenant', async () => {
+    const asked = { reason: 'ticket 3' };
+    await policyStateSet(ask, 'off', 'a.rego', asked);
+    await policyStateSet(ask, 'delete', 'a', { ...asked, tenant: 'a b' });
+    policies = [{ ...row, active: false }];
+    await policyStateSet(ask, 'on', 'a.rego', { ...asked, tenant: 'acme' });
+    expect(sent).toEqual([
+      ['POST', '/policies/a.rego/deactivate', expect.objectContaining(on)],
+      ['DELETE', '/policies/a.rego?tenant=a%20b', expect.objectContaining(on)],
+      ['POST', '/policies/a.rego/activate?tenant=acme', expect.objectContaining(on)],
+    ]);
+  });
+
+  it('is the one of an operator, also where one of the rules that ship has its name', async () => {
+    policies = [{ ...row, protected: true, current_version: 1 }, row];
+    await policyStateSet(ask, 'off', 'a.rego', { reason: 'ticket 3' });
+    expect(sent).toEqual([['POST', '/policies/a.rego/deactivate', expect.objectContaining(on)]]);
+  });
+
+  it.each([
+    ['there is none', 'off', 'b.rego', 'there is no policy b.rego'],
+    ['it ships', 'delete', 'floor.rego', 'a release alone changes'],
+    ['it is in force', 'on', 'a.rego', 'in force already'],
+    ['it is off', 'off', 'c.rego', 'switched off already'],
+  ] as const)('is left as it is where %s', async (_, act, name, why) => {
+    policies = [row, { ...row, name: 'floor.rego', protected: true }, { ...row, name: 'c.rego', active: false }];
+    await expect(policyStateSet(ask, act, name, { reason: 'x' })).rejects.toMatchObject({
+      exitCode: 4,
+      message: expect.stringContaining(why),
+    });
+    expect(sent).toEqual([]);
+  });
+});
+
+describe('a tenant’s copy that the folder does not have', () => {
+  it.each([
+    ['and what holds for everybody comes back, is told and tried', true],
+    ['and nothing comes back where the one for everybody is switched off', false],
+  ])('is deleted with --prune, %s', async (_, active) => {
+    const shared = { name: 'a.rego', content_type: 'rego', protected: false, tenant: null, deleted_at: null, active };
+    const own = { ...shared, tenant: 'acme', active: false, current_version: 3, body_sha256: '3'.repeat(64) };
+    const answers: Record<string, unknown> = {
+      '/policies?include_deleted=true&tenant=acme': { policies: [own] },
+      '/policies': { policies: [shared] },
+      '/policies/templates?tenant=acme': [],
+      '/policies/a.rego?tenant=acme': { current_body: 'of acme\n' },
+      '/policies/a.rego': { current_body: 'of everybody\n' },
+    };
+    const plan = await planOf([], async <T>(_method: string, path: string) => answers[path] as T, {
+      tenant: 'acme',
+      prune: true,
+    });
+    const file = { name: 'a.rego', content_type: 'rego', body: 'of everybody\n' };
+    expect(plan.changes).toMatchObject([{ what: 'delete', name: 'a.rego', version: 3, back: active ? file : null }]);
+    expect(plan.changes[0]?.diff.includes('+of everybody')).toBe(active);
+    // A plan that is kept, and what the engine is asked for, name the text that comes back: with another one both are refused.
+    const looked = planKept(plan, 'acme');
+    const becomes = active ? sha256Hex('of everybody\n') : null;
+    expect(looked.changes).toMatchObject([{ what: 'delete', becomes }]);
+    const asked: unknown[] = [];
+    await applied(
+      plan,
+      async <T>(_method: string, _path: string, body?: object) => (asked.push(body), {}) as T,
+      { reason: 'review 7', actor_sub: 'ada', actor_idp: 'git' },
+      'acme',
+    );
+    expect(asked).toMatchObject([{ changes: [{ what: 'delete', expected_back_sha256: becomes }] }]);
+    answers['/policies'] = { policies: [{ ...shared, active: true }] };
+    answers['/policies/a.rego'] = { current_body: 'another\n' };
+    const now = await planOf([], async <T>(_method: string, path: string) => answers[path] as T, {
+      tenant: 'acme',
+      prune: true,
+    });
+    expect(movedSince(looked, planKept(now, 'acme'))).toEqual([
+      expect.stringMatching(
+        /^a\.rego: the plan says delete on version 3 .*, now it would be delete .* back to \w{12}$/,
+      ),
+    ]);
+    expect(labOfPlan(plan)).toEqual(active ? { files: [file], without: [] } : { files: [], without: ['a.rego'] });
+    expect(planMarkdown(plan, null).includes('- delete `a.rego`, and what holds for everybody comes back')).toBe(
+      active,
+    );
   });
 });
 
@@ -192,7 +431,7 @@ describe('templates at the command line', () => {
     const gate: AskPolicies = async <T>(method: string, path: string, body?: object) => {
       if (method !== 'GET') {
         changes.push([method, path, body]);
-        return { name: 'pii_egress.json', version: 4 } as T;
+        return { name: 'pii_egress.json', version: 4, warnings: ['own.rego: line 5 reads data.gate.x'] } as T;
       }
       if (path.startsWith('/policies/templates')) return { name: 'pii_egress.rego', installed: true } as T;
       if (path === '/policies') return { policies: stored === null ? [] : [{ name: 'pii_egress.json' }] } as T;
@@ -205,7 +444,11 @@ describe('templates at the command line', () => {
     stored = '{"most_addresses": 5}';
     const now = await settingsOf(gate, meant);
     expect(now).toEqual({ parameters: { most_addresses: 5 }, version: 3 });
-    await setParameters(gate, { ...meant, parameters: { most_addresses: 6 } }, now.version, by);
+    const set = await setParameters(gate, { ...meant, parameters: { most_addresses: 6 } }, now.version, by);
+    expect(setLines({ ...set, active: true })).toEqual([
+      'pii_egress.json is in force, version 4',
+      'warning: own.rego: line 5 reads data.gate.x',
+    ]);
     expect(changes).toEqual([
       [
         'POST',
@@ -228,11 +471,13 @@ describe('a plan, tried on recorded calls', () => {
         what: 'update',
         policy: { name: 'ceiling.rego', path: 'x/ceiling.rego', content_type: 'rego', body: CEILING },
         version: 3,
+        was: '1'.repeat(64),
         diff: '--- a\n+++ b\n+```\n+\u001b[2Jdeny\n',
       },
-      { what: 'delete', name: 'old.rego', version: 1, diff: '' },
+      { what: 'delete', name: 'old.rego', version: 1, was: '2'.repeat(64), diff: '', back: null },
     ],
     elsewhere: [],
+    spared: [],
   };
   const said = (tier: 'green' | 'yellow' | 'red', ...reasons: string[]) => ({
     tier,
@@ -276,6 +521,7 @@ describe('a plan, tried on recorded calls', () => {
       },
     ],
     rows_left: 2,
+    warnings: ['ceiling.rego: line 5 reads data.gate.`x|y'],
   };
   const window = { since: '2026-11-26T00:00:00Z', until: null, tenant: 'acme' };
 
@@ -294,10 +540,11 @@ describe('a plan, tried on recorded calls', () => {
 1 calls were not judged: their inputs were purged
 of 2 calls the rules of now already say something else than was said then
 of calls that people approved (4): 3 would run, 1 would be denied
-an evaluation takes 250 µs (p99 990 µs); now 200 µs (p99 900 µs)
+an evaluation takes 0.25 ms (p99 0.99 ms); now 0.2 ms (p99 0.9 ms)
 calls that change:
   2026-11-27T10:00:00.000Z pay of bot|\`x\`: ran, would be denied (people: approved); Violation: ceiling [c-1]
-  and 2 more`);
+  and 2 more
+warning: ceiling.rego: line 5 reads data.gate.\`x|y`);
     expect(weakerIn(result)).toBe(2);
   });
 
@@ -305,11 +552,14 @@ calls that change:
     const report = planMarkdown(plan, { result, window });
     expect(report).toContain('- update `ceiling.rego`\n- delete `old.rego`');
     expect(report).toContain('**2 calls would be judged more mildly.**');
+    expect(report).toContain(
+      "**Would be in force and never hold:**\n\n- `ceiling.rego: line 5 reads data.gate.'x\\|y`",
+    );
     expect(report).toContain('| 1 | ran, would be denied |');
     expect(report).toContain("pay of bot\\|'x': ran");
     // The diff has three backticks in a line and a control character.
     expect(report).toContain('````diff\n--- a\n+++ b\n+```\n+\\u{1b}[2Jdeny\n````');
-    expect(planMarkdown({ changes: [], elsewhere: [] }, null)).toContain('nothing would change');
+    expect(planMarkdown({ changes: [], elsewhere: [], spared: [] }, null)).toContain('nothing would change');
   });
 
   it('ends where the stream says why there is no result, and where it merely ends', async () => {
@@ -320,5 +570,96 @@ calls that change:
     expect(await resultOf(lines(progress, { result }))).toEqual(result);
     await expect(resultOf(lines(progress, { error: { code: 'x', reason: 'away' } }))).rejects.toThrow('x: away');
     await expect(resultOf(lines(progress))).rejects.toThrow('ended before its result');
+  });
+});
+
+describe('what was mined', () => {
+  const suggestion: MinedSuggestion = {
+    id: '6f0c2a51-0000-4000-8000-000000000001',
+    tenant: 'acme',
+    tool: 'file_ticket',
+    rule_name: 'mined_file_ticket_1a2b3c4d.rego',
+    state: 'installed',
+    state_why: null,
+    one_liner: 'file_ticket of 2 agents: would have passed 212 of 214 approvals and 0 of 9 denials',
+    next_step: 'npx gate tools set file_ticket change --reason "x"',
+    rego_body: 'package gate.authz',
+    body_sha256: 'f'.repeat(64),
+    since: '2026-11-01T00:00:00Z',
+    until: '2026-11-27T00:00:00Z',
+    proposed_at: '2026-11-27T00:00:00Z',
+    evidence: {
+      approvals: { passed: 212, of: 214 },
+      denials: { passed: 0, of: 9 },
+      class_alone: { approvals: 214, denials: 9 },
+      days: 20,
+      approvers: 4,
+      agents: 2,
+    },
+    parts: [
+      {
+        upstream: 'desk',
+        agents: ['acme/a', 'acme/b\u001b[2J'],
+        approvals: 212,
+        objects: [{ pointer: '', names: ['priority', 'queue', 'ticket'] }],
+        arguments: [
+          { pointer: '/priority', is: { from: 1, to: 3, whole: true, text: false, decimals: 0 } },
+          { pointer: '/queue', is: { equals: 'billing' } },
+          { pointer: '/ticket', is: { like: 'T-[0-9]{3}' } },
+        ],
+      },
+    ],
+    examples: { waits: [], denied: [] },
+  };
+  const result: MinedResult = {
+    since: '2026-11-01T00:00:00Z',
+    until: '2026-11-27T00:00:00Z',
+    approvals: 239,
+    denials: 8,
+    changed: 1,
+    candidates: [suggestion],
+    candidates_dropped: 2,
+    left: [{ tool: 'wire_transfer', approvals: 25, denials: 0, why: 'rules_ask', detail: 'Review: wires' }],
+    evaluated_in_ms: 5,
+  };
+
+  it('is told with what speaks for it, and what is left; nothing of it moves the cursor', () => {
+    expect(
+      minedLines(result).join('\n'),
+    ).toBe(`239 approvals, 8 denials and 1 changed calls from 2026-11-01T00:00:00Z to 2026-11-27T00:00:00Z
+6f0c2a51-0000-4000-8000-000000000001 installed: file_ticket of 2 agents: would have passed 212 of 214 approvals and 0 of 9 denials
+  the class alone would have let 214 approvals and 9 denials pass
+  212 at desk, of acme/a, acme/b\\u{1b}[2J: /priority from 1 to 3, /queue is "billing", /ticket is like T-[0-9]{3}
+  mined_file_ticket_1a2b3c4d.rego is in force; so that these calls run: npx gate tools set file_ticket change --reason "x"
+2 more are not shown
+left: wire_transfer, 25 approvals, 0 denials: rules ask a person whatever its class; Review: wires`);
+    expect(minedLines({ ...result, candidates: [] })[1]).toBe('nothing can be suggested');
+  });
+
+  it('ends where the stream says why there is none, and where it merely ends', async () => {
+    async function* lines(...all: object[]) {
+      yield* all;
+    }
+    const progress = { progress: { decisions: 1, at: 'now' } };
+    expect(await minedIn(lines(progress, { result }))).toEqual(result);
+    await expect(minedIn(lines(progress, { error: { code: 'x', reason: 'away' } }))).rejects.toThrow('x: away');
+    await expect(minedIn(lines(progress))).rejects.toThrow('ended before its result');
+  });
+
+  it('is put in force by its id, and says what a person does then', async () => {
+    const asked: unknown[] = [];
+    const made = { name: suggestion.rule_name, version: 1 };
+    const ask = (async (method: string, path: string, body?: { reason: string }) => {
+      asked.push([method, path, body?.reason]);
+      return method === 'POST' ? made : { suggestions: [suggestion] };
+    }) as AskPolicies;
+    expect(await accepted(ask, { id: suggestion.id, tenant: 'acme', reason: 'ticket 12' })).toEqual({
+      made,
+      suggestion,
+    });
+    expect(asked).toEqual([
+      ['POST', `/policies/suggestions/${suggestion.id}/install?tenant=acme`, 'ticket 12'],
+      ['GET', '/policies/suggestions?tenant=acme', undefined],
+    ]);
   });
 });

@@ -4,9 +4,12 @@ import type { Command } from 'commander';
 import type { PolicyCompiler } from '../domain/policy/compiler.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
-import { diffLine } from './lab-report.js';
+import { behindTold, diffLine, warningLines } from './lab-report.js';
+import { textOf } from './named-file.js';
 import { json, print } from './output.js';
+import { registerPolicyMining } from './policy-mine.js';
 import type { AskPolicies, PolicyPlan } from './policy-plan.js';
+import { registerPolicyState } from './policy-state.js';
 import { registerPolicyStudies } from './policy-studies.js';
 
 interface Asked {
@@ -20,7 +23,9 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`);
 export function registerPolicy(program: Command): void {
   const policy = program
     .command('policy')
-    .description('check, format, test, compare and apply a folder of policies; install templates');
+    .description(
+      'check, format, test, compare and apply a folder of policies; install templates; switch policies off and on',
+    );
 
   registerTemplates(policy);
   policy
@@ -29,14 +34,18 @@ export function registerPolicy(program: Command): void {
     .argument('<folder>')
     .addOption(json())
     .action(async (folder: string, { json: asJson }: Asked) => {
-      const { faultsOf, readPolicyFolder, shippedFloor } = await import('./policy-folder.js');
-      const read = await readPolicyFolder(folder);
-      const faults = await faultsOf(read, await localCompiler(), await shippedFloor());
-      if (asJson) print({ policies: read.policies.length, faults });
-      else
+      const { checkedFolder, readPolicyFolder, shippedFloor } = await import('./policy-folder.js');
+      const [read, compiler, floor] = [await readPolicyFolder(folder), await localCompiler(), await shippedFloor()];
+      const { faults, warnings, unchecked } = await checkedFolder(read, compiler, floor);
+      if (asJson) print({ policies: read.policies.length, faults, warnings, unchecked });
+      else {
+        for (const { path, message } of warnings) say(`${path}: warning: ${oneLine(message)}`);
         for (const { path, line, column, message } of faults)
           say(`${[path, line, column].filter((part) => part !== null).join(':')}: ${oneLine(message)}`);
+        for (const what of unchecked) say(`not checked: ${oneLine(what)}`);
+      }
       if (faults.length > 0) throw new CliError(`${faults.length} of ${read.policies.length} policies have faults`);
+      if (unchecked.length > 0) throw new CliError('not everything was checked');
       if (!asJson) say(`${read.policies.length} policies, no fault`);
     });
 
@@ -97,24 +106,58 @@ export function registerPolicy(program: Command): void {
     );
 
   registerPolicyStudies(policy, { engine, planned, show });
+  registerPolicyMining(policy, { engine });
+  registerPolicyState(policy, { engine });
 
   policy
     .command('apply')
     .description('make Gate have what the folder has; does nothing where it has')
     .argument('<folder>')
     .requiredOption('--reason <text>', 'recorded with each version')
-    .option('--prune', 'delete policies that the folder does not have')
+    .option('--prune', 'delete policies that the folder does not have; not installed templates and mined rules')
+    .option(
+      '--plan <file>',
+      'do only what `gate policy plan --out` wrote; ends with 3 where it would be something else by now',
+    )
     .option('--tenant <name>', 'the copies of this tenant')
     .addOption(json())
-    .action(async (folder: string, { json: asJson, reason, ...given }: Asked & { reason: string; prune?: boolean }) => {
+    .action(async (folder: string, { json: asJson, reason, plan: file, ...given }: AskedApply) => {
       const { applied } = await import('./policy-plan.js');
       const plan = await planned(folder, given);
+      if (file !== undefined) await assertAsPlanned(file, plan, given.tenant);
       if (!asJson) show(plan);
       const by = { reason, actor_sub: userInfo().username, actor_idp: 'command line' };
-      for (const change of plan.changes) await applied(change, await engine(), by, given.tenant);
-      if (asJson) print(plan);
-      else if (plan.changes.length > 0) say(`applied ${plan.changes.length} changes`);
+      const made = await applied(plan, await asking('policy-engine', APPLY_MS), by, given.tenant);
+      if (asJson) return print({ ...plan, ...made });
+      if (plan.changes.length > 0)
+        say(`applied ${plan.changes.length === 1 ? 'one change' : `${plan.changes.length} changes`}`);
+      for (const line of warningLines(made)) say(line);
     });
+}
+
+interface AskedApply extends Asked {
+  readonly reason: string;
+  readonly prune?: boolean;
+  readonly plan?: string;
+}
+
+/** Ends with 3 where what would be done is not what the kept plan says. */
+async function assertAsPlanned(file: string, plan: PolicyPlan, tenant: string | undefined): Promise<void> {
+  const { keptPlan, movedSince, planKept } = await import('./policy-plan.js');
+  const kept = keptPlan.safeParse(parsed(textOf('--plan', file)));
+  if (!kept.success) throw new CliError(`--plan ${file}: not a plan that \`gate policy plan --out\` wrote`, 2);
+  const moved = movedSince(kept.data, planKept(plan, tenant));
+  if (moved.length > 0)
+    throw new CliError(`nothing is applied, as it is not what was planned: ${moved.map(oneLine).join('; ')}`, 3);
+}
+
+/** `undefined` where it is no JSON. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 interface Installing extends Asked {
@@ -168,7 +211,12 @@ function registerTemplates(policy: Command): void {
       const by = { reason, actor_sub: userInfo().username, actor_idp: 'command line' };
       const installed = dryRun ? null : await install(await engine(), { name, parameters, tenant: of }, by);
       if (asJson) print({ trial, installed });
-      else if (installed) say(`${oneLine(installed.name)} is in force, version ${installed.version}`);
+      else if (installed)
+        for (const line of [
+          `${oneLine(installed.name)} is in force, version ${installed.version}`,
+          ...warningLines(installed),
+        ])
+          say(line);
     });
   policy
     .command('set')
@@ -182,7 +230,7 @@ function registerTemplates(policy: Command): void {
     .option(...tenant)
     .addOption(json())
     .action(async (name: string, { json: asJson, tenant: of, set, dryRun = false, reason }: Installing) => {
-      const { parametersIn, setParameters, settingsOf, trialLines, triedYesterday } = await import(
+      const { parametersIn, setLines, setParameters, settingsOf, trialLines, triedYesterday } = await import(
         './policy-templates.js'
       );
       const ask = await engine();
@@ -193,10 +241,7 @@ function registerTemplates(policy: Command): void {
       const by = { reason, actor_sub: userInfo().username, actor_idp: 'command line' };
       const changed = dryRun ? null : await setParameters(ask, meant, now.version, by);
       if (asJson) print({ trial, parameters: meant.parameters, changed });
-      else if (changed)
-        say(
-          `${oneLine(changed.name)} ${changed.active ? 'is in force' : 'is switched off'}, version ${changed.version}`,
-        );
+      else if (changed) for (const line of setLines(changed)) say(line);
     });
 }
 const collected = (value: string, before: readonly string[]): readonly string[] => [...before, value];
@@ -208,15 +253,19 @@ async function localCompiler(): Promise<PolicyCompiler> {
     import('../stack/programs/find-program.js'),
     import('../adapters/policy/policy-sources.js'),
   ]);
-  const program = findOpa({ onProgress: (line) => void process.stderr.write(`${line}\n`) });
-  return opaCompiler({ find: () => program, directory: shippedPolicyDirectory() });
+  let program: Promise<string> | undefined;
+  // Where there is none, the first question says so.
+  const find = () => (program ??= findOpa({ onProgress: (line) => void process.stderr.write(`${line}\n`) }));
+  return opaCompiler({ find, directory: shippedPolicyDirectory() });
 }
 
+/** Every text is compiled by itself, and then all of them together. */
+const APPLY_MS = 600_000;
 const engine = () => asking('policy-engine');
 const ledger = () => asking('ledger');
-async function asking(service: 'policy-engine' | 'ledger'): Promise<AskPolicies> {
+async function asking(service: 'policy-engine' | 'ledger', timeoutMs?: number): Promise<AskPolicies> {
   const { stackTarget } = await import('./stack-target.js');
-  const target = stackTarget();
+  const target = stackTarget(undefined, undefined, timeoutMs);
   return (method, path, body) => target.ask(service, method, path, body);
 }
 
@@ -232,13 +281,14 @@ async function planned(
   return planOf(policies, await engine(), given);
 }
 
-function show({ changes, elsewhere }: PolicyPlan): void {
+function show({ changes, elsewhere, spared }: PolicyPlan): void {
   if (changes.length === 0) say('no difference');
   for (const change of changes) {
-    say(`${change.what} ${oneLine(change.what === 'delete' ? change.name : change.policy.name)}`);
+    say(`${change.what} ${oneLine(change.what === 'delete' ? change.name : change.policy.name)}${behindTold(change)}`);
     // Texts of policies, line by line: nothing of them reaches the terminal as a control character.
     for (const line of change.diff.split('\n').filter((text) => text !== '')) say(`  ${diffLine(line)}`);
   }
   const left = elsewhere.filter((name) => !changes.some((change) => change.what === 'delete' && change.name === name));
   if (left.length > 0) say(`not in the folder, left alone: ${left.map((name) => oneLine(name)).join(', ')}`);
+  if (spared.length > 0) say('what was installed from a template or mined is deleted by `gate policy delete`');
 }

@@ -1,9 +1,10 @@
 import { spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { PROJECT_ROOT } from '../config/project-root.js';
 
 /** Prints every loaded file to standard error, one per line. */
@@ -15,10 +16,11 @@ const TELL_FILES = `data:text/javascript,${encodeURIComponent(`
   `)}));
 `)}`;
 
+/** The compiled command: of the files that the build makes of it, none says which modules it holds. */
 function run(...args: string[]) {
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    ['--import', TELL_FILES, join(PROJECT_ROOT, 'bin/gate.mjs'), ...args],
+    ['--import', TELL_FILES, join(PROJECT_ROOT, 'dist/cli/main.js'), ...args],
     { encoding: 'utf8', env: { PATH: process.env['PATH'] ?? '' } },
   );
   const lines = stderr.split('\n');
@@ -122,5 +124,36 @@ describe('a command loads what it needs, and no more', () => {
     expect(run('reject')).toMatchObject({ status: 2, out: expect.stringContaining('gate decide <id> deny') });
     // Property names of every object are not commands.
     expect(run('constructor')).toMatchObject({ status: 2, out: expect.stringContaining('unknown command') });
+  });
+});
+
+describe('bin/gate.mjs starts', () => {
+  let folder: string;
+  const program = (name: string, text: string, minute: number) => {
+    const file = join(folder, name);
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+    utimesSync(file, minute * 60, minute * 60);
+  };
+  const started = () =>
+    spawnSync(process.execPath, [join(folder, 'bin', 'gate.mjs')], { encoding: 'utf8' }).stdout.trim();
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'gate-program-'));
+    cpSync(join(PROJECT_ROOT, 'bin', 'gate.mjs'), join(folder, 'bin', 'gate.mjs'));
+    program('package.json', '{ "type": "module" }', 1);
+    program('dist/cli/main.js', "console.log('compiled')", 1);
+    program('dist/.tsbuildinfo', '{}', 5);
+  });
+  afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+  it('the few files that the build made of the command', () => {
+    program('dist/program/main.js', "console.log('bundled')", 6);
+    expect(started()).toBe('bundled');
+  });
+
+  it('the compiled modules where they are newer, or where nothing was made of them yet', () => {
+    expect(started()).toBe('compiled');
+    program('dist/program/main.js', "console.log('bundled')", 4);
+    expect(started()).toBe('compiled');
   });
 });

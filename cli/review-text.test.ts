@@ -39,6 +39,11 @@ describe('a call as an operator reads it', () => {
     expect(linesOf({})).toContain('why            money moves; off hours');
   });
 
+  it('shows no arguments of a tool that is called without any, whatever else stands in the call', () => {
+    const request_payload = { method: 'tools/call', params: { name: 'list_everything', _meta: { progressToken: 1 } } };
+    expect(whatRuns(row({ request_payload }))).toMatch(/\narguments\n\{\}\n$/);
+  });
+
   it('names the method of a prompt as its tool, and the name that an upstream chose among the arguments', () => {
     const request_payload = {
       method: 'prompts/get',

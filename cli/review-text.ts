@@ -3,7 +3,7 @@ import type { PendingRequest } from '../contracts/review.js';
 import { oneLine, printable } from '../domain/printable.js';
 import { pathText } from '../domain/review/argument-path.js';
 import { changesTold } from '../domain/review/modification.js';
-import { deadlineOf, statusTold } from '../domain/review/transitions.js';
+import { deadlineOf } from '../domain/review/transitions.js';
 import { argumentsOf, sinceLastTold } from '../domain/review/since-last.js';
 import { whyItWaits } from '../domain/review/why-it-waits.js';
 import { orderedJson } from '../domain/shown-json.js';
@@ -67,7 +67,7 @@ const wasChanged = ({ modification_diff: diff, reviewed_payload_digest: changed 
   Boolean(diff ?? changed);
 
 function outcomeOf(row: PendingRequest): string {
-  if (row.status !== 'approved' || !wasChanged(row)) return statusTold(row);
+  if (row.status !== 'approved' || !wasChanged(row)) return row.status;
   return `approved with changes${row.modification_diff ? `: ${changesTold(row.modification_diff)};` : ''}`;
 }
 

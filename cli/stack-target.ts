@@ -1,17 +1,46 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { z } from 'zod';
 import type { DevelopmentFile } from '../stack/development-file.js';
 import type { ProcessName, ServiceKey } from '../stack/services.js';
 import { CliError } from './errors.js';
 import { exitOf, refusalText, scopeOf, why } from './answers.js';
 import type { PendingRequest } from '../contracts/review.js';
 
+/** What a command needs of the file; a service is needed by its address. */
+type Needed = 'console_workload' | 'operator_token' | 'token_issuer' | 'temporal' | 'upstream' | ServiceKey;
+const address = z.looseObject({ url: z.url() });
+const members: { readonly [Member in Needed]?: z.ZodType } = {
+  operator_token: z.string(),
+  proxy: address.extend({ ca: z.string(), agent_spiffe: z.string() }),
+  console_workload: z.looseObject({ cert: z.string(), key: z.string() }),
+  token_issuer: z.looseObject({ issuer: z.string(), audience: z.string(), key: z.string() }).optional(),
+  temporal: z.looseObject({}),
+  upstream: z.looseObject({ demonstration: z.boolean() }),
+};
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** The running stack of this folder, as its `dev.json` describes it. */
-export function developmentFile(): DevelopmentFile {
+export function developmentFile(needs: readonly Needed[]): DevelopmentFile {
   const file = join(resolve(process.env.GATE_STATE_DIR ?? '.gate'), 'dev.json');
   if (!existsSync(file))
     throw new CliError(`no running stack is known here (${file} is missing); start one with \`npm start\``, 5);
-  return JSON.parse(readFileSync(file, 'utf8')) as DevelopmentFile;
+  const read = parsed(readFileSync(file, 'utf8'));
+  const shape = z.looseObject(Object.fromEntries(needs.map((name) => [name, members[name] ?? address])));
+  const fault = shape.safeParse(read).error?.issues[0];
+  if (fault)
+    throw new CliError(
+      `stack_file_malformed: ${file} is not what a start of Gate writes (${fault.path.join('.') || 'its JSON'}: ${fault.message}); start the stack again with \`npm start\``,
+      5,
+    );
+  return read as DevelopmentFile;
 }
 
 export const stackIsKnown = () => existsSync(join(resolve(process.env.GATE_STATE_DIR ?? '.gate'), 'dev.json'));
@@ -23,7 +52,7 @@ export function consoleOf(stack: Pick<DevelopmentFile, 'console'>): string {
 }
 
 /** The console of the running stack of this folder; `null` where none is known. */
-export const consoleOfStack = (): string | null => (stackIsKnown() ? consoleOf(developmentFile()) : null);
+export const consoleOfStack = (): string | null => (stackIsKnown() ? consoleOf(developmentFile(['console'])) : null);
 
 /** A service by its name; `dev.json` has one of them under another. */
 type AskedService = Extract<ServiceKey, ProcessName> | 'policy-engine';
@@ -40,15 +69,19 @@ export interface StackTarget {
   events(service: AskedService, path: string, lastId: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
 }
 
-/** `tenant`: the one that is asked about. `operator`: who asks, of those that `dev.json` names; its first one if absent. */
-export const stackTarget = (tenant?: string, operator?: string): StackTarget => ({
-  kind: 'stack',
-  ask: async <T>(...asked: [AskedService, string, string, object?]) =>
-    JSON.parse(await textAsConsole({ tenant, operator }, ...asked)) as T,
-  text: (...asked) => textAsConsole({ tenant, operator }, ...asked),
-  lines: (...asked) => linesAsConsole({ tenant, operator }, ...asked),
-  events: (...asked) => eventsAsConsole({ tenant, operator }, ...asked),
-});
+/** `tenant`: the one that is asked about. `operator`: who asks, of those that `dev.json` names; its first one if absent. `timeoutMs`: how long an answer may take. */
+export function stackTarget(tenant?: string, operator?: string, timeoutMs = ANSWER_MS): StackTarget {
+  const asking: Asking = { tenant, operator, timeoutMs };
+  return {
+    kind: 'stack',
+    ask: async <T>(...asked: [AskedService, string, string, object?]) =>
+      JSON.parse(await textAsConsole(asking, ...asked)) as T,
+    text: (...asked) => textAsConsole(asking, ...asked),
+    lines: (...asked) => linesAsConsole(asking, ...asked),
+    events: (...asked) => eventsAsConsole(asking, ...asked),
+  };
+}
+const ANSWER_MS = 60_000;
 
 export function operatorToken(stack: DevelopmentFile, operator: string | undefined): string {
   if (operator === undefined) return stack.operator_token;
@@ -64,11 +97,12 @@ export function operatorToken(stack: DevelopmentFile, operator: string | undefin
 interface Asking {
   readonly tenant: string | undefined;
   readonly operator: string | undefined;
+  readonly timeoutMs: number;
 }
 
 /** The console's way to a service, and what it says of who asks. */
-async function asConsole({ tenant, operator }: Asking, service: AskedService) {
-  const stack = developmentFile();
+async function asConsole({ tenant, operator, timeoutMs }: Asking, service: AskedService) {
+  const stack = developmentFile(['operator_token', 'proxy', 'console_workload', keyOf(service)]);
   const token = operatorToken(stack, operator);
   const [{ createMtlsFetch }, { serviceSpiffe }] = await Promise.all([
     import('../activities/clients/mtls-fetch.js'),
@@ -80,7 +114,7 @@ async function asConsole({ tenant, operator }: Asking, service: AskedService) {
     cert: readFileSync(stack.console_workload.cert, 'utf8'),
     key: readFileSync(stack.console_workload.key, 'utf8'),
     expectedServerSpiffe: serviceSpiffe(trustDomain, service),
-    timeoutMs: 60_000,
+    timeoutMs,
   });
   const { url } = stack[keyOf(service)];
   return {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -85,6 +85,19 @@ describe('a command that asks a lite process', () => {
       });
     },
   );
+
+  it.each([
+    ['{"hil":', 'its JSON'],
+    ['[]', 'its JSON'],
+    ['{}', 'console'],
+    ['{"console":{"url":"http://127.0.0.1:1"},"operator_token":"t","proxy":{"url":7}}', 'proxy.url'],
+  ])('a stack whose file says %s is told as malformed, which is 5', async (text, where) => {
+    mkdirSync(join(folder, '.gate'));
+    writeFileSync(join(folder, '.gate', 'dev.json'), text);
+    const { code, out } = await done(['approvals']);
+    expect([code, out]).toEqual([5, expect.stringMatching(/^gate: stack_file_malformed: [^\n]+\n$/)]);
+    expect(out).toContain(where);
+  });
 
   it('no Gate at all is 5', async () => {
     const id = '00000000-0000-4000-8000-000000000000';

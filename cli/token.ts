@@ -18,7 +18,7 @@ export function registerToken(program: Command): void {
     .option('--tenant <tenant>', 'whose agent that is', nameOf, 'acme')
     .option('--hours <hours>', `how long it counts, ${LONGEST_HOURS} at most`, hoursOf, 8)
     .action(async (agent: string | undefined, { tenant, hours }: { tenant: string; hours: number }) => {
-      const stack = developmentFile();
+      const stack = developmentFile(['token_issuer', 'upstream']);
       const shown = stack.upstream.demonstration ? 'support-bot' : 'dev-agent';
       process.stdout.write(`${await accessToken(stack, { tenant, agent: agent ?? shown, hours })}\n`);
     });

@@ -52,7 +52,7 @@ export function registerVerify(program: Command): void {
     .addOption(
       new Option(
         '--approval <correlation id>',
-        "check what this call's approvers signed with their passkeys; exits 2 unless every approval was signed and holds",
+        "check what this call's approvers signed with their passkeys; exits 2 unless every approval was signed and holds; offline with --ledger, of a copy",
       ).conflicts('bundle'),
     )
     .option(

@@ -1,7 +1,6 @@
 import { toolOf } from '../contracts/call-methods.js';
 import type { PendingRequest, PendingSummary, ReviewChangeType } from '../contracts/review.js';
 import { oneLine } from '../domain/printable.js';
-import { statusTold } from '../domain/review/transitions.js';
 import { details, expiry, whatRuns } from './review-text.js';
 import { gateCommand } from './output.js';
 import { columnsOf, linesOf, wrapped } from './wrapped.js';
@@ -105,7 +104,7 @@ export function changed(watched: Watched, type: ReviewChangeType, row: PendingSu
 }
 
 const endOf = (type: ReviewChangeType, { tool, agent_id, status, decided_by }: PendingSummary): string =>
-  `${oneLine(`${tool} for ${agent_id}`)}: ${type === 'withdrawn' ? 'withdrawn, its caller was answered 503' : statusTold({ status, decided_by })}${decided_by ? ` by ${oneLine(decided_by)}` : ''}`;
+  `${oneLine(`${tool} for ${agent_id}`)}: ${type === 'withdrawn' && status === 'pending' ? 'withdrawn, its caller was answered 503' : status}${decided_by ? ` by ${oneLine(decided_by)}` : ''}`;
 
 const reselected = (watched: Watched, at: number): Watched =>
   watched.rows.some(({ id }) => id === watched.selected)

@@ -425,6 +425,8 @@ describe('a Gate that is watched', () => {
             modified_then_denied: 1,
             expired: 3,
             deny_rate: 0.25,
+            aborted: 0,
+            withdrawn: 0,
             median_time_to_decide_secs: 40,
             p95_time_to_decide_secs: 600,
             by_approver: [

@@ -10,6 +10,8 @@ describe('the settings of Brain', () => {
       healthPort: 9081,
       personasDir: undefined,
       injectionLevel: 'standard',
+      maskedParams: false,
+      models: undefined,
     });
   });
   it('name every fault at once', () => {

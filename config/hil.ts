@@ -135,7 +135,7 @@ export const sessionKeyText = parsedBy(sessionKeyOf);
 export const passkeyRequired = setting(
   'GATE_HIL_PASSKEY_REQUIRED',
   z.enum(PASSKEY_REQUIRED).default('none'),
-  "Which calls are approved only with a signature by their approver's passkey: none, strict (calls of tier strict), all. Needs GATE_CONSOLE_URL.",
+  "Which calls are approved only with a signature by their approver's passkey: none, strict (calls of tier strict), all; registered (every call, by whoever registered a passkey), strict-and-registered (both). Needs GATE_CONSOLE_URL.",
 );
 /** At least 32 bytes; neither a placeholder nor one character repeated. */
 export const decideTokenText = z
@@ -245,7 +245,7 @@ export const HIL_SETTINGS = {
   dispositionsFile: setting(
     'GATE_HIL_DISPOSITIONS_FILE',
     z.string().min(1).optional(),
-    'File beside the store, and in no copy of it, that says which tenants have left: a store that was put back is brought to it before it is served. Needs GATE_HIL_DISPOSITIONS_KEY.',
+    'File beside the store, and in no copy of it, that says which tenants have left and who was taken out: a store that was put back is brought to it before it is served. Needs GATE_HIL_DISPOSITIONS_KEY.',
   ),
   dispositionsKey: setting(
     'GATE_HIL_DISPOSITIONS_KEY',

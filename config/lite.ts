@@ -20,9 +20,18 @@ import {
 } from './env.js';
 import { volumeFault } from './data-volume.js';
 import { accessTokenFaults, accessTokenSettings } from './access-tokens.js';
+import { maskedParamsSetting } from './brain.js';
 import { probeSettings } from './probes.js';
 import { quarantineSetting, responseSettings } from './responses.js';
-import { agentLimits, callbackBoundaries, demoAgents, escalateShare, parsedBy, reviewLimits } from './shared.js';
+import {
+  agentLimits,
+  callbackBoundaries,
+  demoAgents,
+  escalateShare,
+  parsedBy,
+  reviewLimits,
+  taintSettings,
+} from './shared.js';
 import { type UpstreamEntry, upstreamsFault, upstreamsSetting } from './upstreams.js';
 
 /** Who may call: one entry of `GATE_LITE_AGENTS`. */
@@ -225,10 +234,12 @@ export const LITE_SETTINGS = {
   blockPoisonedDefinitions: setting(
     'GATE_LITE_BLOCK_POISONED_DEFINITIONS',
     onOff,
-    'Answers 502 to a list of tools that changed since it was pinned or that instructs a model; without it that is recorded only.',
+    'Answers 502 to a list of tools that changed since it was pinned or that instructs a model; without it a change is recorded only, and instructions are taken out of the entry that holds them.',
   ),
   quarantineDefinitions: quarantineSetting('GATE_LITE'),
+  maskedParams: maskedParamsSetting('GATE_LITE'),
   ...responseSettings('GATE_LITE'),
+  ...taintSettings,
   allowedHosts: setting(
     'GATE_LITE_ALLOWED_HOSTS',
     csv,

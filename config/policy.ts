@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { onOff, readConfig, setting, type Config, type Env } from './env.js';
 import { listenerSettings } from './listener.js';
+import { keyRingText } from './shared.js';
 
 export const POLICY_SETTINGS = {
   ...listenerSettings('GATE_POLICY', 'the policy engine', { port: 8082, healthPort: 9082 }),
@@ -8,6 +9,12 @@ export const POLICY_SETTINGS = {
     'GATE_POLICY_DIR',
     z.string().min(1).optional(),
     'Folder with gate/, data.json and compiled/; without it the policies that ship with Gate.',
+  ),
+  storeKeys: setting(
+    'GATE_POLICY_STORE_KEYS',
+    keyRingText,
+    'Keys by which the policies in the store are told from what somebody else wrote there: id:64hex[,id:64hex…]; the first makes MACs, all check.',
+    { secret: true },
   ),
   seedTemplates: setting(
     'GATE_POLICY_SEED_TEMPLATES',

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { mode } from '../contracts/call.js';
 import { DEFAULT_TTL_SECONDS } from '../domain/review/transitions.js';
 import { accessTokenSettings } from './access-tokens.js';
+import { inspectionTimeoutSetting } from './brain-models.js';
 import { consoleUrl } from './console.js';
 import { csv, onOff, seconds, setting } from './env.js';
 import { listenerSettings } from './listener.js';
@@ -48,7 +49,7 @@ export const PROXY_SETTINGS = {
   blockPoisonedDefinitions: setting(
     'GATE_PROXY_BLOCK_POISONED_DEFINITIONS',
     onOff,
-    'Answers 502 instead of a list of tools that changed since an agent saw it first, or that holds instructions to a model.',
+    'Answers 502 instead of a list of tools that changed since an agent saw it first, or that holds instructions to a model; without it a change is recorded only, and instructions are taken out of the entry that holds them.',
   ),
   quarantineDefinitions: quarantineSetting('GATE_PROXY'),
   egressMode: RESPONSE_SETTINGS.egressMode,
@@ -69,6 +70,7 @@ export const PROXY_SETTINGS = {
     seconds(10, 1, 300),
     'A call must have begun within this time; later it is abandoned without an effect.',
   ),
+  inspectionTimeoutSecs: inspectionTimeoutSetting,
   upstreamTimeoutSecs: setting(
     'GATE_UPSTREAM_TIMEOUT_SECS',
     seconds(30, 1, 600),

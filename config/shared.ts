@@ -2,7 +2,8 @@ import { z } from 'zod';
 import { parseKeyRing, type KeyRing } from '../domain/crypto/key-ring.js';
 import { parseCallbackAllowlist } from '../domain/outbound/callback-url.js';
 import { errorText } from '../domain/errors.js';
-import { csv, setting } from './env.js';
+import { type Config, csv, seconds, setting } from './env.js';
+import type { FlowSettings } from '../domain/information-flow/flow.js';
 
 /** Reads text with a parser of the domain; what it throws becomes the setting's fault. */
 export const parsedBy = <Value>(parse: (text: string) => Value) =>
@@ -106,8 +107,39 @@ export const ENGINE_SETTINGS = {
   ),
 } as const;
 
+/** What agents read, and what is trusted of it, in both editions (docs/architecture/information-flow.md). */
+export const taintSettings = {
+  taintTrustedTools: setting(
+    'GATE_TAINT_TRUSTED_TOOLS',
+    csv,
+    'Tools, separated by commas, whose answers nobody outside can write to, such as a directory: addresses from them may go anywhere. Of any other tool, an address in its answer that goes to a tool which sends or pays waits for a person.',
+  ),
+  taintTrustedValues: setting(
+    'GATE_TAINT_TRUSTED_VALUES',
+    csv,
+    'Domains (with every mail address and host below them), mail addresses and account numbers, separated by commas, that may go anywhere whoever named them.',
+  ),
+  taintWindowSecs: setting(
+    'GATE_TAINT_WINDOW_SECS',
+    seconds(86_400, 0, 2_592_000),
+    'How long it is remembered what an answer brought to an agent; 0 turns it off.',
+  ),
+} as const;
+
+/** As the call store takes them. */
+export const flowSettingsOf = ({
+  taintTrustedTools,
+  taintTrustedValues,
+  taintWindowSecs,
+}: Config<typeof taintSettings>): FlowSettings => ({
+  windowMs: taintWindowSecs * 1000,
+  trustedTools: taintTrustedTools,
+  trustedValues: taintTrustedValues,
+});
+
 /** The call store, opened by proxy and worker alike. */
 export const CALL_STORE_SETTINGS = {
+  ...taintSettings,
   recordKeys: setting(
     'GATE_RECORD_KEYS',
     keyRingText,

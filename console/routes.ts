@@ -18,16 +18,32 @@ import { DEVICE, DEVICE_ALLOW, DEVICE_REFUSE } from './pages/device/device.js';
 import { HUNT } from './pages/hunt/hunt.js';
 import { NARRATIVE } from './pages/narrative/narrative.js';
 import { HEALTH } from './pages/health/health.js';
+import { ACTIVATE, DEACTIVATE, REMOVE } from './pages/policies/change.js';
+import { ACCEPT_SUGGESTION, MINE, SUGGESTIONS, TRY_SUGGESTION } from './pages/mined/mined.js';
 import { POLICIES } from './pages/policies/policies.js';
 import { POLICY } from './pages/policies/policy.js';
+import { DIFF, ROLLBACK, VERSION } from './pages/policies/versions.js';
+import {
+  CHECK_NEW,
+  CHECK_POLICY,
+  CREATE_POLICY,
+  EDIT_POLICY,
+  NEW_POLICY,
+  SAVE_POLICY,
+  TRY_NEW,
+  TRY_POLICY,
+} from './pages/policy-editor/editor.js';
+import { LAB, RUN_LAB } from './pages/policy-lab/lab.js';
 import { BULK, BULK_APPROVE, BULK_DENY } from './pages/queue/bulk.js';
 import { APPROVE, ASSIGN, DENY, MODIFY } from './pages/queue/decide.js';
 import { CHANGE_MORE, MODIFY_FORM, PREVIEW } from './pages/queue/modify.js';
 import { HOME, QUEUE, REVIEW } from './pages/queue/queue.js';
 import { REDEEM } from './pages/redeem/redeem.js';
 import { SETTINGS } from './pages/settings/settings.js';
+import { INSTALL_TEMPLATE, SET_TEMPLATE, TEMPLATE, TRY_TEMPLATE } from './pages/templates/template.js';
+import { TEMPLATES } from './pages/templates/templates.js';
 import { TENANTS } from './pages/tenants/tenants.js';
-import { END_SESSION, YOU } from './pages/you/you.js';
+import { END_SESSION, LINK_CHAT, UNLINK_CHAT, UNLINK_CHAT_OF, YOU } from './pages/you/you.js';
 import type { Action, Page } from './visit.js';
 
 /** Every page, in the order of the navigation. A new one is a folder under `pages/` and a line here. */
@@ -47,6 +63,14 @@ export const PAGES: readonly Page[] = [
   AGENT_PAGE,
   POLICIES,
   POLICY,
+  VERSION,
+  DIFF,
+  NEW_POLICY,
+  EDIT_POLICY,
+  LAB,
+  SUGGESTIONS,
+  TEMPLATES,
+  TEMPLATE,
   EXPORTS,
   COMPLIANCE,
   TENANTS,
@@ -76,7 +100,27 @@ export const ACTIONS: readonly Action[] = [
   SET_CASE_STATUS,
   EXPORT_NOW,
   REGULATORY,
+  CREATE_POLICY,
+  CHECK_NEW,
+  TRY_NEW,
+  SAVE_POLICY,
+  CHECK_POLICY,
+  TRY_POLICY,
+  ACTIVATE,
+  DEACTIVATE,
+  REMOVE,
+  ROLLBACK,
+  RUN_LAB,
+  TRY_TEMPLATE,
+  INSTALL_TEMPLATE,
+  SET_TEMPLATE,
+  MINE,
+  TRY_SUGGESTION,
+  ACCEPT_SUGGESTION,
   DEVICE_ALLOW,
   DEVICE_REFUSE,
   END_SESSION,
+  LINK_CHAT,
+  UNLINK_CHAT,
+  UNLINK_CHAT_OF,
 ];

@@ -1,6 +1,16 @@
 import type { AssertionJson, OwnPasskey } from '../contracts/approval.js';
 import type { VerifiedDecisionLink } from '../contracts/decision-link.js';
 import type { PolicyDecision, PolicyFileShown, PolicyList } from '../contracts/policy.js';
+import type {
+  MutatedPolicy,
+  PolicyVersion,
+  ShownTemplate,
+  TemplateFile,
+  ValidatedPolicy,
+  ValidatePolicy,
+} from '../contracts/policy-library.js';
+import type { MinedSuggestion, MineLine, MinePolicies } from '../contracts/policy-mining.js';
+import type { LabLine, PolicyLab } from '../contracts/policy-studies.js';
 import type { PendingRequest, PendingSummary } from '../contracts/review.js';
 import type { CaseStatus, CaseWithEvidence, IncidentCase } from '../contracts/cases.js';
 import type { ComplianceRegister } from '../contracts/compliance.js';
@@ -17,12 +27,13 @@ import type {
   NarrativeWindow,
   SilentAgents,
 } from '../contracts/ledger-reports.js';
+import type { Chat, ChatLink, ChatLinkRemoved } from '../contracts/chat-link.js';
 import type { Json, JsonObject } from '../contracts/json.js';
 import { errorText, GateError } from '../domain/errors.js';
 import type { Download } from './download.js';
 
 export interface QueueQuery {
-  readonly status: 'pending' | 'approved' | 'denied' | 'expired';
+  readonly status: 'pending' | 'approved' | 'denied' | 'expired' | 'aborted' | 'withdrawn';
   readonly cursor?: string | undefined;
   readonly q?: string | undefined;
   readonly riskTier?: string | undefined;
@@ -33,6 +44,8 @@ export interface QueueQuery {
 export interface QueuePage {
   readonly items: readonly PendingSummary[];
   readonly next_cursor: string | null;
+  /** When the last call was asked for that a search looked at, where it stopped early. */
+  readonly searched_to: string | null;
   readonly pending_count: number;
 }
 
@@ -120,6 +133,50 @@ export interface ChainHealth {
   } | null;
 }
 
+/** A version of a policy as somebody looked at it; `digest` names its text, 64 hex digits, where the form says it. */
+export interface SeenVersion {
+  readonly version: number;
+  readonly digest: string | null;
+}
+
+/**
+ * The policies that the person's tenant has: its own, and those for everybody. What is changed becomes a copy of the tenant's, in the person's
+ * name; a change throws what the policy engine refused, `version_conflict` where somebody else was first.
+ */
+export interface PolicyService {
+  /** The rules that judge now, and the policies that do not. */
+  list(): Promise<PolicyList>;
+  /** One of their files; `null` where there is none of that name. */
+  file(name: string): Promise<PolicyFileShown | null>;
+  /** Newest first; `null` where there is none of that name. */
+  versions(name: string): Promise<readonly PolicyVersion[] | null>;
+  version(name: string, version: number): Promise<PolicyVersion | null>;
+  /** In the unified form; `null` where there is no such version. */
+  diff(name: string, from: number, to: number): Promise<string | null>;
+  /** Whether a text could be stored. */
+  validate(policy: ValidatePolicy): Promise<ValidatedPolicy>;
+  create(policy: ValidatePolicy & { readonly active: boolean }, reason: string): Promise<MutatedPolicy>;
+  /** `on` is what it was written on, here and below. */
+  update(name: string, body: string, on: SeenVersion, reason: string): Promise<MutatedPolicy>;
+  setState(name: string, state: 'activate' | 'deactivate', on: SeenVersion, reason: string): Promise<MutatedPolicy>;
+  remove(name: string, on: SeenVersion, reason: string): Promise<MutatedPolicy>;
+  /** A new version with the text of this one. */
+  rollback(name: string, version: number, on: SeenVersion, reason: string): Promise<MutatedPolicy>;
+  templates(): Promise<readonly ShownTemplate[]>;
+  template(name: string): Promise<TemplateFile | null>;
+  install(name: string, parameters: JsonObject | null, reason: string): Promise<MutatedPolicy>;
+  /** Tries rules on the tenant's recorded calls: how far it is, and at last what was found, or why nothing. Leaving it ends it. */
+  lab(asked: PolicyLab, until: AbortSignal): AsyncIterable<LabLine>;
+  /** Rules that were mined before, each compared with what people decided since. */
+  suggestions(): Promise<readonly MinedSuggestion[]>;
+  /** Looks for the tightest rules that people's approvals support; told and left like a lab. */
+  mine(asked: MinePolicies, until: AbortSignal): AsyncIterable<MineLine>;
+  /** Puts the rule of a suggestion in force. Throws `suggestion_withdrawn` where somebody denied such a call since. */
+  accept(id: string, reason: string): Promise<MutatedPolicy>;
+  /** Whether the engine is ready: it is not where it judges by older policies than are stored. */
+  health(): Promise<ServiceHealth>;
+}
+
 /** The other services as one person may ask them. Each throws `GateError`: a refusal, or `console_neighbour_away` for one that is away. */
 export interface Services {
   readonly hil: {
@@ -137,6 +194,13 @@ export interface Services {
     tenant(): Promise<TenantReviews>;
     /** The person's own passkeys, the oldest first. */
     passkeys(): Promise<readonly OwnPasskey[]>;
+    /** From which accounts of chats this person decides; `null` where from none. */
+    chatLink(): Promise<ChatLink | null>;
+    /** Links the account to which a chat showed the code. Throws `link_code_invalid`, `channel_already_linked`. */
+    linkChat(code: string): Promise<ChatLink>;
+    unlinkChat(chat: Chat): Promise<void>;
+    /** Unlinks somebody else's account, as an administrator. Throws `not_found` where nobody of that name has one. */
+    unlinkChatOf(name: string, chat: Chat): Promise<ChatLinkRemoved>;
     /** Where a decision link leads. It decides nothing. */
     verifyLink(token: string): Promise<VerifiedDecisionLink>;
   };
@@ -191,12 +255,7 @@ export interface Services {
   };
   /** Asks the rules of now about a call as it was judged; inspection counts as it was recorded. `null` where policy judged no such call. */
   judgedAgain(correlationId: string): Promise<JudgedAgain | null>;
-  readonly policy: {
-    /** The rules that judge now. */
-    list(): Promise<PolicyList>;
-    /** One of their files; `null` where there is none of that name. */
-    file(name: string): Promise<PolicyFileShown | null>;
-  };
+  readonly policy: PolicyService;
   /** Whether each service answers, and is ready. */
   health(): Promise<readonly ServiceHealth[]>;
 }

@@ -73,6 +73,7 @@ export type Part =
   | 'exports'
   | 'judging-again'
   | 'passkeys'
+  | 'policy-changes'
   | 'settings'
   | 'tenants';
 
@@ -114,6 +115,8 @@ export interface Shown {
   readonly status?: number;
   /** Answers a form and is gone back to: its browser keeps it until somebody signs out, as it would have to send the form again. */
   readonly keptForBack?: boolean;
+  /** What comes below the body bit by bit, each as soon as it is there. It says itself what goes wrong, because by then the page has begun. Its work ends at `until`. */
+  readonly later?: (until: AbortSignal) => AsyncIterable<VNode>;
   /** What it was made of, as one text: whoever has it already with the same one is told so, and gets nothing again. */
   readonly version?: string;
 }
@@ -145,8 +148,8 @@ export interface Action {
   /** What it does, as after "may". */
   readonly does: string;
   /**
-   * Does it, and returns the address of the page that shows what came of it; or, where nothing is done yet, what to look at first; or the file
-   * that was asked for.
+   * Does it, and returns the address of the page that shows what came of it; or, where nothing is done yet, what to look at first; or, where no
+   * address can say it, what came of it itself; or the file that was asked for.
    */
   act(visit: Visit, form: Form): Promise<string | Shown | Download>;
   /** The page on which a refusal is told. */

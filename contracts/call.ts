@@ -45,6 +45,11 @@ export interface CallInput {
   readonly not_after_ms: number;
   readonly ttl_secs: Readonly<Record<z.infer<typeof approvalTier>, number>>;
   readonly upstream_timeout_ms: number;
+  /**
+   * How long Brain may take, where it asks models; its inspection is then an activity of its own, made once. Without it Brain answers within
+   * two seconds, and is asked again where nobody knows its answer.
+   */
+  readonly inspection_timeout_ms?: number;
   readonly has_callback: boolean;
   /** The namespace of the call's rows; `operator` when absent. It comes from the proxy's configuration, never from the request. */
   readonly state_namespace?: StateNamespace;

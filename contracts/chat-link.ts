@@ -3,19 +3,35 @@ import { z } from 'zod';
 export const chat = z.enum(['slack', 'teams']);
 export type Chat = z.infer<typeof chat>;
 
-const userId = z.string().regex(/^[A-Za-z0-9:_.-]{1,128}$/, 'is not the id of a user of a chat');
+/** The id of a user of a chat. */
+export const linkedUserId = z.string().regex(/^[A-Za-z0-9:_.-]{1,128}$/, 'is not the id of a user of a chat');
 
-/** The body of `POST /identities/upsert`. An account that is absent stays as it is. */
+/** Who a link is of: an operator's name, or of anybody else the subject that decides (`oidc:…`). */
+export const linkOwner = z.string().min(1).max(300);
+
+/** The owner of the links of whoever decides under this name. */
+export const linkOwnerOf = (subject: string): string => subject.replace(/^operator:/, '');
+
+/** The body of `POST /identities/upsert`. An account that is absent stays as it is; a code names the account that it was shown to. */
 export const chatLinkRequest = z
   .strictObject({
-    oidc_sub: z.string().min(1).max(256),
-    slack_user_id: userId.optional(),
-    teams_user_id: userId.optional(),
+    oidc_sub: linkOwner,
+    slack_user_id: linkedUserId.optional(),
+    teams_user_id: linkedUserId.optional(),
+    link_code: z.string().min(1).max(300).optional(),
   })
   .refine(
-    ({ slack_user_id, teams_user_id }) => slack_user_id !== undefined || teams_user_id !== undefined,
-    'names no account to link',
+    ({ slack_user_id: slack, teams_user_id: teams, link_code: code }) =>
+      (slack !== undefined || teams !== undefined) !== (code !== undefined),
+    'names accounts to link, or has the code of one',
   );
+
+/** The body of `POST /identities/removals`: whose account of which chat an administrator takes away. */
+export const chatLinkRemoval = z.strictObject({ oidc_sub: linkOwner, chat });
+
+/** Which account is nobody's any more, and by whom. */
+export const chatLinkRemoved = z.strictObject({ oidc_sub: z.string(), chat, removed_by: z.string() });
+export type ChatLinkRemoved = z.infer<typeof chatLinkRemoved>;
 
 /** Which accounts of chats are one person's. */
 export const chatLink = z.strictObject({
@@ -31,14 +47,17 @@ export type ChatLink = z.infer<typeof chatLink>;
 /** What of Slack's interaction payload is read (https://api.slack.com/reference/interaction-payloads/block-actions). */
 export const slackInteraction = z.looseObject({
   type: z.string(),
-  user: z.looseObject({ id: userId }),
+  user: z.looseObject({ id: linkedUserId }),
   actions: z.array(z.looseObject({ action_id: z.string().max(256) })).max(25),
+  /** Where the answer goes: Slack shows nothing of the one to the request itself. */
+  response_url: z.string().max(2_048).optional(),
 });
 
 /** What a bot passes on of a click on an adaptive card. `timestamp` is when, and `user` who clicked. */
 export const teamsClick = z.strictObject({
   action: z.enum(['approve', 'deny']),
   pending_id: z.uuid(),
-  user: userId,
+  action_digest: z.string().max(100).optional(),
+  user: linkedUserId,
   timestamp: z.iso.datetime({ offset: true }),
 });

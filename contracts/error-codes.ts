@@ -178,7 +178,11 @@ export const ERROR_CODES = {
     retry: 'no',
     meaning: 'A part of the path is longer than any id; nothing was looked up.',
   },
-  request_headers_too_large: { status: 431, retry: 'no', meaning: 'The headers are larger than 16 KiB.' },
+  request_headers_too_large: {
+    status: 431,
+    retry: 'no',
+    meaning: 'The headers are larger than 16 KiB, or more than 200.',
+  },
   request_too_large: { status: 413, retry: 'no', meaning: 'The body is larger than 1,048,576 bytes.' },
   client_contract_required: {
     status: 426,
@@ -275,7 +279,8 @@ export const ERROR_CODES = {
   upstream_unreachable: {
     status: 502,
     retry: 'no',
-    meaning: 'The upstream refused the connection before any byte was sent; nothing was executed.',
+    meaning:
+      'The upstream took no connection, or opened no session, so the request was not sent; nothing was executed.',
   },
   upstream_invalid_response: {
     status: 502,
@@ -459,14 +464,18 @@ export const ERROR_CODES = {
     status: 400,
     retry: 'no',
     meaning:
-      'The policy does not compile, or cannot judge an ordinary call; `message`, `line` and `column` say where and why. What was in force still is.',
+      'The policy does not compile, or cannot judge an ordinary call or not in its time; `message`, `line` and `column` say where and why. What was in force still is.',
   },
   policy_protected: {
     status: 409,
     retry: 'no',
     meaning: 'The policy is one of the rules that ship, which nobody changes here; add one of another name.',
   },
-  policy_exists: { status: 409, retry: 'no', meaning: 'The name of this policy is taken, also where it was deleted.' },
+  policy_exists: {
+    status: 409,
+    retry: 'no',
+    meaning: 'There is a policy of this name already, or the template is in force.',
+  },
   version_conflict: {
     status: 409,
     retry: 'no',
@@ -479,11 +488,23 @@ export const ERROR_CODES = {
     meaning:
       'Others try rules on recorded traffic already, as many as may at once; ask again when one of them is done.',
   },
+  suggestion_withdrawn: {
+    status: 409,
+    retry: 'no',
+    meaning:
+      'Since the rule was mined, somebody denied a call that it would let pass, or approved it with other arguments only; `reason` says which. Mine again.',
+  },
   bundle_gone: {
     status: 409,
     retry: 'no',
     meaning:
       'The rules that the call was judged by are not here any more: the rules that ship were others then, or the store does not have that set. Judging it by the rules of now is another question (`POST /policies/explain`, `POST /evaluate`).',
+  },
+  policy_tampered: {
+    status: 409,
+    retry: 'no',
+    meaning:
+      'The stored policies are not what Gate put there: somebody edited the store. Nothing is changed, judged or derived again by them; `reason` names the row. Put the store back, or of a tenant\u2019s own set change one of its policies (docs/architecture/policies.md).',
   },
   policy_compiler_unavailable: {
     status: 503,
@@ -609,6 +630,11 @@ export const ERROR_CODES = {
     meaning: 'It was decided or ended before. The first decision stands, and this one changed nothing.',
   },
   pending_expired: { status: 409, retry: 'no', meaning: 'The deadline has passed; the row is closed.' },
+  pending_aborted: {
+    status: 409,
+    retry: 'no',
+    meaning: 'Gate closed the call while it waited, and nothing ran; its ledger rows say why.',
+  },
   operation_conflict: {
     status: 409,
     retry: 'no',
@@ -650,7 +676,13 @@ export const ERROR_CODES = {
     status: 404,
     retry: 'no',
     meaning:
-      'Nobody has linked this account of the chat. Link it at the console (POST /identities/upsert), then click again.',
+      'Nobody has linked this account of the chat. Enter the code that comes with this answer at the console, page You (/me), within ten minutes, then click again. It lets your clicks decide as whoever enters it: give it to nobody.',
+  },
+  link_code_invalid: {
+    status: 403,
+    retry: 'no',
+    meaning:
+      'This is no code of this Gate for an account of a chat, or it was used, or is older than ten minutes. Click in the chat again for another one.',
   },
   chat_signature_invalid: {
     status: 401,
@@ -675,6 +707,12 @@ export const ERROR_CODES = {
     meaning: 'No channel is set that could be tested; `reason` names the settings, of which one is needed.',
   },
   not_pending: { status: 409, retry: 'no', meaning: 'Nothing waits for a decision under this id any more.' },
+  review_held: {
+    status: 409,
+    retry: 'no',
+    meaning:
+      'This review was withdrawn, and a legal hold keeps what it was about: nothing is written over it. Use a new id.',
+  },
   ledger_entry_conflict: {
     status: 409,
     retry: 'no',
@@ -692,7 +730,12 @@ export const ERROR_CODES = {
   },
   payload_too_large: { status: 413, retry: 'no', meaning: 'The body is larger than this route takes.' },
   modified_payload_rejected: { status: 422, retry: 'no', meaning: 'Whole-payload rewrites are not accepted.' },
-  unsupported_decision: { status: 422, retry: 'no', meaning: 'This decision is not available on this row.' },
+  unsupported_decision: {
+    status: 422,
+    retry: 'no',
+    meaning:
+      'Only a call that Gate executes can be changed. This one is approved or denied: deny it and say what should be asked instead.',
+  },
   invalid_modification_diff: {
     status: 422,
     retry: 'no',

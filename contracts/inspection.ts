@@ -31,6 +31,8 @@ export const inspectionEvidence = z.object({
   brain_version: z.string(),
   mock_mode: z.boolean(),
   provider_models: z.record(z.string(), z.string()),
+  /** Which model answered in a lane, where one did: the configured one, or one that stood in for it. */
+  answered_by: z.record(z.string(), z.string()).optional(),
   prompt_sha256: z.record(z.string(), z.string()),
   embedding_model: z.string(),
   drift_threshold: z.number(),
@@ -38,6 +40,50 @@ export const inspectionEvidence = z.object({
   normalized_input_sha256: z.string().optional(),
   cache_served: z.boolean(),
 });
+
+/** Why a call is unlike those before it (docs/architecture/drift.md#reasons). The text holds counts and ratios, and no argument. */
+const behaviourReason = z.object({
+  kind: z.enum([
+    'amount_far',
+    'amount_unread',
+    'currency',
+    'size',
+    'look_alike',
+    'amount',
+    'destination',
+    'tool',
+    'hour',
+    'order',
+    'shape',
+  ]),
+  text: z.string(),
+});
+export type BehaviourReason = z.infer<typeof behaviourReason>;
+
+/** How far a call is from what its agent did before. */
+const behaviour = z.object({
+  /** False when the agent has too little history: it is not measured then. */
+  available: z.boolean(),
+  /** Basis points, at most 6,000. */
+  score_bp: z.number().int(),
+  reasons: z.array(behaviourReason),
+  /** How many earlier calls of this tool it was compared with. */
+  calls: z.number().int(),
+  /** On how many days the agent called before. */
+  days: z.number().int(),
+  /** SHA-256 of the profile that was read, 64 hex digits; `null` when there is none. */
+  profile_sha256: z.string().nullable(),
+});
+export type Behaviour = z.infer<typeof behaviour>;
+/** What judges in Brain now (`GET /model-snapshot`). */
+export const modelSnapshot = inspectionEvidence.pick({
+  brain_version: true,
+  mock_mode: true,
+  provider_models: true,
+  embedding_model: true,
+  injection_heuristic_level: true,
+});
+export type ModelSnapshot = z.infer<typeof modelSnapshot>;
 
 /** The result of an inspection (docs/architecture/verdict.md#inspection-lanes). Scores are 0-1, drift is 0-2 (1 minus cosine). */
 export const inspectionResponse = z.object({
@@ -57,8 +103,12 @@ export const inspectionResponse = z.object({
   compromised_package_confidence: z.number(),
   sequence_escalation_score: z.number(),
   drift_available: z.boolean(),
+  /** Added by the proxy, which has the agent's history: absent in Brain's own answer. */
+  behaviour: behaviour.optional(),
   degraded: z.array(z.string()).optional(),
   cost_micros: z.number().int(),
   evidence: inspectionEvidence,
+  /** The parameters with personal data and secrets masked, where Brain is set to say them and the verdict is no cached one. */
+  masked_params: jsonObject.optional(),
 });
 export type InspectionResponse = z.infer<typeof inspectionResponse>;

@@ -5,6 +5,9 @@ export const stateNamespace = z.enum(['operator', 'demo']);
 export type StateNamespace = z.infer<typeof stateNamespace>;
 const hex64 = z.string().regex(/^[0-9a-f]{64}$/);
 
+/** Names the person for whom the console opens a stream, by a digest: the ledger counts it, and believes nothing else of it. */
+export const STREAM_HOLDER_HEADER = 'x-gate-stream-holder';
+
 /**
  * A row as its author gives it to the ledger: its fields by name (docs/architecture/ledger-rows.md#fields), and sidecar bytes. The ledger
  * checks the bytes against their digest, stores them encrypted beside the row, and can purge them without breaking the chain.

@@ -24,8 +24,8 @@ const notificationTarget = z.custom<NotificationTarget>((value) => {
 const notificationPhase = z.enum(['trigger', 'update', 'resolve']);
 export type NotificationPhase = z.infer<typeof notificationPhase>;
 
-/** `withdrawn`: the call was answered 503, and its row is gone. */
-const notificationStatus = z.enum([...reviewStatus.options, 'withdrawn']);
+/** `withdrawn` is also said of a row that is gone because its call was answered 503. */
+const notificationStatus = reviewStatus;
 export type NotificationStatus = z.infer<typeof notificationStatus>;
 
 const notificationId = z
@@ -54,12 +54,16 @@ export const notice = z.strictObject({
   decided_at: z.string().nullable(),
   decided_by: z.string().nullable(),
   decided_via: z.string().nullable(),
+  /** Of the call that waits, for cards whose buttons decide: they decide that call and no other. */
+  action_digest: z.string().optional(),
   /** Nothing waits: somebody tests the channel. */
   test: z.literal(true).optional(),
+  /** The row is gone: the message has no text of its call and no name of its agent. */
+  deleted: z.literal(true).optional(),
 });
 export type Notice = z.infer<typeof notice>;
 
-/** What a webhook receives. Every attempt to send it has the same bytes. `dedup_key` is the row's id. */
+/** What a webhook receives; of a row that is gone `agent_id` and `tool` are empty. Every attempt to send it has the same bytes. `dedup_key` is the row's id. */
 export const lifecycleEvent = z.strictObject({
   contract: z.literal(NOTIFICATION_CONTRACT),
   schema_version: z.literal(1),
@@ -75,6 +79,8 @@ export const lifecycleEvent = z.strictObject({
   correlation_id: z.uuid(),
   agent_id: z.string(),
   method: z.string(),
+  /** As the agent named it. */
+  tool: z.string(),
   tenant: z.string(),
   state_namespace: stateNamespace,
   created_at: z.string(),

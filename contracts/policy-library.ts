@@ -13,6 +13,9 @@ export const policyName = storableString(1, 128).regex(/^(?!.*\.\.)[^/\\]+$/, 'h
 const contentType = z.enum(['rego', 'json']);
 export const policyBody = storableString(0, MAX_POLICY_BYTES);
 const expected = z.int().min(1);
+const bodyDigest = z.string().regex(/^[0-9a-f]{64}$/);
+/** The text that is meant: a tenant's own copy and the one for everybody count their versions apart, and either may come in the other's place. */
+const expectedBody = bodyDigest.optional();
 
 /** Why, and who, as the operator's session says. */
 const by = {
@@ -28,13 +31,57 @@ export const createPolicy = z.strictObject({
   active: z.boolean().default(true),
   ...by,
 });
-export const updatePolicy = z.strictObject({ body: policyBody, expected_current_version: expected, ...by });
-export const changePolicyState = z.strictObject({ expected_current_version: expected, ...by });
+export const updatePolicy = z.strictObject({
+  body: policyBody,
+  expected_current_version: expected,
+  expected_body_sha256: expectedBody,
+  ...by,
+});
+export const changePolicyState = z.strictObject({
+  expected_current_version: expected,
+  expected_body_sha256: expectedBody,
+  ...by,
+});
+/** To whatever the text of now is, where nobody says which version he looked at. */
+export const rollbackPolicy = z.strictObject({
+  expected_current_version: expected.optional(),
+  expected_body_sha256: expectedBody,
+  ...by,
+});
+/** Changes of one question of `POST /policies/apply`. */
+export const MAX_APPLIED_CHANGES = 1_000;
+const onVersion = { name: policyName, expected_current_version: expected, expected_body_sha256: expectedBody };
+const appliedChange = z.discriminatedUnion('what', [
+  z.strictObject({
+    what: z.literal('create'),
+    name: policyName,
+    content_type: contentType,
+    body: policyBody,
+    active: z.boolean().default(true),
+  }),
+  z.strictObject({ what: z.literal('update'), body: policyBody, ...onVersion }),
+  z.strictObject({ what: z.literal('activate'), ...onVersion }),
+  z.strictObject({ what: z.literal('deactivate'), ...onVersion }),
+  z.strictObject({
+    what: z.literal('delete'),
+    ...onVersion,
+    /** The text for everybody that is in force for the tenant again without its copy; null where none may be. Another one is `version_conflict`. */
+    expected_back_sha256: bodyDigest.nullable().optional(),
+  }),
+]);
+export type AppliedChange = z.infer<typeof appliedChange>;
+/** Several changes that come into force in one step, or not at all. Each is made on what those before it leave. */
+export const applyPolicies = z.strictObject({
+  changes: z.array(appliedChange).min(1).max(MAX_APPLIED_CHANGES),
+  ...by,
+});
+export type ApplyPolicies = z.infer<typeof applyPolicies>;
 export const validatePolicy = z.strictObject({ name: policyName, content_type: contentType, body: policyBody });
 export type PolicyReason = z.infer<typeof policyReason>;
 export type CreatePolicy = z.infer<typeof createPolicy>;
 export type UpdatePolicy = z.infer<typeof updatePolicy>;
 export type ChangePolicyState = z.infer<typeof changePolicyState>;
+export type RollbackPolicy = z.infer<typeof rollbackPolicy>;
 export type ValidatePolicy = z.infer<typeof validatePolicy>;
 
 /** Whose rows of changes are, in the ledger. */
@@ -49,8 +96,10 @@ export const policyEventKind = z.enum([
 ]);
 export type PolicyEventKind = z.infer<typeof policyEventKind>;
 
+/** What is in force and never holds, since nothing has what it reads; of what a change touches. It keeps nothing from being stored. */
+const warnings = z.array(z.string()).optional();
 /** What a change made: a new version, always. */
-export const mutatedPolicy = z.object({
+const changedPolicy = z.object({
   name: z.string(),
   version: z.int(),
   body_sha256: z.string(),
@@ -58,7 +107,12 @@ export const mutatedPolicy = z.object({
   active: z.boolean(),
   event_kind: policyEventKind,
 });
+export const mutatedPolicy = changedPolicy.extend({ warnings });
 export type MutatedPolicy = z.infer<typeof mutatedPolicy>;
+
+/** In the order of the changes. */
+export const appliedPolicies = z.object({ results: z.array(changedPolicy), warnings });
+export type AppliedPolicies = z.infer<typeof appliedPolicies>;
 
 export const policyVersion = z.object({
   name: z.string(),
@@ -96,7 +150,12 @@ export const validatedPolicy = z.object({
 });
 export type ValidatedPolicy = z.infer<typeof validatedPolicy>;
 
-export const changedCategory = z.object({ changed: z.int(), skipped: z.int(), results: z.array(mutatedPolicy) });
+export const changedCategory = z.object({
+  changed: z.int(),
+  skipped: z.int(),
+  results: z.array(changedPolicy),
+  warnings,
+});
 export type ChangedCategory = z.infer<typeof changedCategory>;
 
 const tried = {

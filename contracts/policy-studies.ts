@@ -119,6 +119,8 @@ export const labResult = z.object({
     }),
   ),
   rows_left: z.int(),
+  /** What would be in force and never hold, since nothing has what it reads. */
+  warnings: z.array(z.string()),
 });
 export type LabResult = z.infer<typeof labResult>;
 

@@ -33,6 +33,37 @@ export const toolClassFact = z.object({
 });
 export type ToolClassFact = z.infer<typeof toolClassFact>;
 
+/**
+ * What a value is that an answer brought in. Addresses: `mail`, `url` with its path, `host`, `account` (IBAN, card and account numbers), `phone`.
+ * `number`: five significant digits or more. `name`: up to three words. `text`: four words in their order.
+ */
+export const valueKind = z.enum(['mail', 'url', 'host', 'account', 'phone', 'number', 'name', 'text']);
+export type ValueKind = z.infer<typeof valueKind>;
+
+/**
+ * Why nobody knows whether an answer held a value: its agent had more answers than are kept, it was larger than is kept, its row does not open, the
+ * arguments hold more than is compared, or more values of answers than are listed.
+ */
+const LOST_BECAUSE = ['too_many_answers', 'too_large', 'unreadable', 'arguments', 'too_many_values'] as const;
+
+/** A value in the arguments that an answer of a tool brought in, and that nothing vouches for (docs/architecture/information-flow.md). */
+export const taint = z.object({
+  /** The correlation id of the call whose answer brought it, the first one that did. */
+  from: z.string(),
+  /** The tool that gave the answer; empty where the answer was not kept whole, and may or may not hold the value. */
+  tool: z.string(),
+  /** With an empty tool: why it is not known. An earlier Gate did not say it. */
+  lost: z.enum(LOST_BECAUSE).optional(),
+  /** Where it stands in the answer, a JSON Pointer; `null` where that is not known. */
+  field: z.string().nullable(),
+  /** Where it stands in the arguments, a JSON Pointer. */
+  argument: z.string(),
+  kind: valueKind,
+  /** Which call of a batch, from 0. */
+  call: z.number().int().optional(),
+});
+export type Taint = z.infer<typeof taint>;
+
 /** The Rego `input` (docs/architecture/verdict.md#policy-decision). Extra properties are allowed and visible to the rules. */
 export const policyInput = z.looseObject({
   tool_type: z.string().min(1),
@@ -56,10 +87,22 @@ export const policyInput = z.looseObject({
   agent_spiffe: z.string().nullish(),
   tenant: z.string().nullish(),
   persona_drift_score: z.number().optional(),
+  /** How far the call is from what its agent did before. Without enough history it is not `available`, and its score is 0. */
+  drift: z
+    .object({
+      available: z.boolean(),
+      score: z.number(),
+      /** For a person to read. */
+      reasons: z.array(z.string()),
+      /** The kinds of the reasons, each once. */
+      kinds: z.array(z.string()),
+    })
+    .optional(),
   injection_detected: z.boolean().optional(),
   injection_suspicions: z.array(z.string()).optional(),
   intent_suspicions: z.array(z.string()).optional(),
   brain_degraded: z.boolean().optional(),
+  taint: z.array(taint).optional(),
   /** The upstream's name, under which data and operators class its tools. */
   upstream: z.string().optional(),
   /** The operators' classes of this call's tools, by name. */
@@ -210,6 +253,8 @@ export const policyRow = z.object({
   /** Null for the rules that ship: nobody made them here. */
   created_at: z.string().nullable(),
   updated_at: z.string().nullable(),
+  /** Only of one whose text somebody edited in the store: what is wrong with it. Nothing is said of that text. */
+  tampered: z.string().optional(),
 });
 export type PolicyRow = z.infer<typeof policyRow>;
 

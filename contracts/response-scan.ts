@@ -24,6 +24,8 @@ export type ResponseLane = z.infer<typeof responseLane>;
 export const spanUnit = z.enum(['utf8_bytes', 'utf16_units']);
 
 export const MAX_RESPONSE_CHARACTERS = 10_000_000;
+/** The largest body of a scan, as JSON: twice the characters of the largest text, for escapes and what stands beside it. */
+export const SCANNED_BYTES = 2 * MAX_RESPONSE_CHARACTERS + 65_536;
 
 /** The body of `POST /scan-response`. `response_body` is an answer as it came: JSON, or any other text. */
 export const scanRequest = z.object({
@@ -63,6 +65,16 @@ export const scanResult = z.object({
   scanner_version: z.string(),
 });
 export type ScanResult = z.infer<typeof scanResult>;
+
+/** The body of `POST /scan-request`: the arguments of a call, as JSON or any other text. */
+export const argumentScanRequest = scanRequest
+  .omit({ response_body: true, lanes: true })
+  .extend({ request_body: z.string().max(MAX_RESPONSE_CHARACTERS) });
+export type ArgumentScanRequest = z.infer<typeof argumentScanRequest>;
+
+/** Secrets and personal data in arguments, by class and place. It says nothing about the call: that is the verdict's. */
+export const argumentScanResult = scanResult.pick({ detected_entities: true, spans: true, span_unit: true });
+export type ArgumentScanResult = z.infer<typeof argumentScanResult>;
 
 /** From harmless to worst. `mark` tells a model that the text is data; `sanitize` takes the spans out; `deny` withholds the answer. */
 export const EGRESS_ACTIONS = ['allow', 'mark', 'sanitize', 'deny'] as const;

@@ -5,8 +5,11 @@ import { stateNamespace } from './ledger.js';
 import { approvalTier } from './policy.js';
 import { operationClass, sandboxReport, sandboxSeverity } from './sandbox.js';
 
-/** `tampered`: the stored row is not what Gate wrote. Nobody can decide it, and its content is not shown. */
-export const reviewStatus = z.enum(['pending', 'approved', 'denied', 'expired', 'tampered']);
+/**
+ * `expired`: nobody decided in time. `aborted`: Gate closed the call while it waited, and nothing ran. `tampered`: the stored row is not what
+ * Gate wrote. Nobody can decide it, and its content is not shown.
+ */
+export const reviewStatus = z.enum(['pending', 'approved', 'denied', 'expired', 'aborted', 'withdrawn', 'tampered']);
 export type ReviewStatus = z.infer<typeof reviewStatus>;
 
 export const reviewOrder = z.enum(['newest', 'oldest']);
@@ -99,7 +102,10 @@ export type Modification = z.infer<typeof modification>;
  */
 export type CarriedModification = Omit<Modification, 'diff'> & { readonly sealed_diff: string };
 
-/** A value as JSON; of a long one the beginning, with its length and the SHA-256 of its canonical JSON. */
+/**
+ * A value as JSON; of a long one the beginning, with its length and digest: of a text those of the text, its SHA-256 over UTF-8; of anything else
+ * those of its JSON, the SHA-256 over canonical JSON.
+ */
 export const shownValue = z.strictObject({
   json: z.string(),
   characters: z.number().int().optional(),
@@ -241,7 +247,10 @@ export type RiskTier = z.infer<typeof riskTier>;
 export const statsWindow = z.enum(['1h', '6h', '24h', '7d']);
 export type StatsWindow = z.infer<typeof statsWindow>;
 
-/** The answer of `GET /approvals/stats`. A rate or time of no decision is `null`. Times are nearest-rank percentiles, in seconds. */
+/**
+ * The answer of `GET /approvals/stats`, from the first whole minute of the window on. A rate or time of no decision is `null`. Times are
+ * nearest-rank percentiles in seconds, each within the share `times_within` of the exact one.
+ */
 export const approvalStats = z.strictObject({
   window: statsWindow,
   pending_count: z.number().int(),
@@ -255,12 +264,17 @@ export const approvalStats = z.strictObject({
   denied: z.number().int(),
   /** Of the denied: somebody changed the call, and policy denied what it had become. */
   modified_then_denied: z.number().int(),
-  /** Nobody decided them; among neither the decided nor the denied. */
+  /** Nobody decided them in time; among neither the decided nor the denied. */
   expired: z.number().int(),
+  /** Gate closed them while they waited; among neither of these. */
+  aborted: z.number().int(),
+  /** Their agents took them back while they waited; among none of these. */
+  withdrawn: z.number().int(),
   deny_rate: z.number().nullable(),
   /** From the creation of a row to its decision by a person. */
   median_time_to_decide_secs: z.number().nullable(),
   p95_time_to_decide_secs: z.number().nullable(),
+  times_within: z.number(),
   /** People, those with most decisions first. */
   by_approver: z.array(
     z.strictObject({
@@ -283,7 +297,7 @@ export const approvalStats = z.strictObject({
 export type ApprovalStats = z.infer<typeof approvalStats>;
 
 /** What an event of `GET /pending/stream` tells of a row. `withdrawn`: its call was answered 503, and the row is gone. */
-export type ReviewChangeType = 'created' | 'updated' | 'decided' | 'expired' | 'withdrawn';
+export type ReviewChangeType = 'created' | 'updated' | 'decided' | 'expired' | 'aborted' | 'withdrawn';
 
 /** The body of `POST /pending/{id}/assign`. A pool that is absent stays as it is. */
 export const assignRequest = z.strictObject({
@@ -351,7 +365,7 @@ export type SignedDecision = z.infer<typeof signedDecision>;
 /** The result of a decision. HIL writes its row from this, so that row and workflow agree. `principal` is null for `system:*`. */
 export const settledReview = z.strictObject({
   pending_id: z.uuid(),
-  status: z.enum(['approved', 'denied', 'expired']),
+  status: z.enum(['approved', 'denied', 'expired', 'aborted']),
   decided_at: z.iso.datetime(),
   decided_by: z.string().min(1),
   decision_reason: z.string().nullable(),

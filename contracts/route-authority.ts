@@ -244,7 +244,7 @@ export const ROUTE_AUTHORITY: readonly RouteAuthority[] = [
   row('policy-engine', 'POST', '/policies/categories/{domain}/activate', 'policy.manage', console),
   row('policy-engine', 'POST', '/policies/categories/{domain}/deactivate', 'policy.manage', console),
   row('policy-engine', 'POST', '/policies/evaluate-batch', 'policy.batch.evaluate', console),
-  later('policy-engine', 'POST', '/policies/mine', 'policy.mine', console),
+  row('policy-engine', 'POST', '/policies/mine', 'policy.mine', console),
   row('policy-engine', 'POST', '/policies/templates/{name}/install', 'policy.manage', console),
   row('policy-engine', 'POST', '/policies/templates/{name}/lab', 'policy.manage', console),
   row('policy-engine', 'POST', '/policies/tenant/{prefix}/provision', 'policy.tenant.lifecycle', console, proxy),
@@ -273,10 +273,17 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('ledger', 'GET', '/audit/correlation/{correlation_id}/policy-input', 'ledger.audit.read', console),
   // All of them in a window, page by page; the policy engine tries rules on them.
   row('ledger', 'GET', '/audit/replay/rows', 'ledger.audit.read', console, policyEngine),
+  // What people decided, from which rules are mined that need them less.
+  row('ledger', 'GET', '/audit/replay/decisions', 'ledger.audit.read', console, policyEngine),
   // What the rules of then say again of such an entry.
   row('policy-engine', 'POST', '/policies/replay', 'policy.batch.evaluate', console),
   row('policy-engine', 'POST', '/policies/explain', 'policy.batch.evaluate', console),
   row('policy-engine', 'POST', '/policies/lab', 'policy.batch.evaluate', console),
+  // Several changes in one step.
+  row('policy-engine', 'POST', '/policies/apply', 'policy.manage', console),
+  // What was mined before, and what a person makes of it.
+  row('policy-engine', 'GET', '/policies/suggestions', 'policy.mine', console),
+  row('policy-engine', 'POST', '/policies/suggestions/{id}/install', 'policy.manage', console),
   // What was done when the person's tenant came or left; nothing is done by asking.
   row('ledger', 'GET', '/admin/tenants/{tenant}/lifecycle', 'ledger.tenant.read', console),
   row('hil', 'GET', '/admin/tenants/{tenant}/lifecycle', 'hil.tenant.read', console),
@@ -326,6 +333,8 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('hil', 'POST', '/auth/people/register/start', 'hil.auth.ceremony', console),
   row('hil', 'POST', '/auth/people/register/finish', 'hil.auth.ceremony', console),
   row('hil', 'POST', '/auth/people/login/start', 'hil.auth.ceremony', console),
+  // An administrator takes away the account of a chat with which somebody else decides.
+  row('hil', 'POST', '/identities/removals', 'hil.identity.manage', console),
   // The console says what somebody may do now whom it vouches for, also where he may do nothing any more.
   row('hil', 'POST', '/people/standing', 'hil.decision.execute', console),
   // Why nothing can be decided, where nothing can.
@@ -336,6 +345,12 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('brain', 'POST', '/inspect', 'brain.inspect', console, proxy),
   // Looks at what a tool answered.
   row('brain', 'POST', '/scan-response', 'brain.inspect', console, proxy),
+  // Looks at what a call sends, and at what an upstream tells of its tools.
+  row('brain', 'POST', '/scan-request', 'brain.inspect', proxy),
+  row('brain', 'POST', '/scan-definitions', 'brain.inspect', proxy),
+  row('brain', 'POST', '/scan-tool-name', 'brain.inspect', proxy),
+  // What judges now, for the console alone.
+  row('brain', 'GET', '/model-snapshot', 'brain.models.read', console),
   // What a call that waits for review would do.
   row('sandbox', 'POST', '/analyze', 'sandbox.analyze', proxy),
   // The operators' classes of the tools behind the proxy. The proxy's other routes are for agents.

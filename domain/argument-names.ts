@@ -33,3 +33,15 @@ export const NAMES_OTHER = names(
   explanation purpose justification rationale title comment note message summary prompt thought intent id session sessionid background
   async wait encoding`,
 );
+
+const VALUES = names('value val content values data');
+const PAIR_NAMES = names('name key field label id param parameter argument property');
+const LONGEST_OF_PAIR = 16;
+/** In an object whose one member has a name and the other its value: `{"name": "amount", "value": 5}`. */
+export const holdsValue = (name: string): boolean => name.length <= LONGEST_OF_PAIR && VALUES.has(plain(name));
+export const holdsName = (name: string): boolean => name.length <= LONGEST_OF_PAIR && PAIR_NAMES.has(plain(name));
+/** Where the name of a value stands in the names that lead to it: `method` of `{"method": {"value": "DELETE"}}`. */
+export function ownName(path: readonly string[]): string {
+  const at = path.findLastIndex((name) => !holdsValue(name));
+  return path[at < 0 ? path.length - 1 : at] ?? '';
+}

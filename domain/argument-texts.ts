@@ -1,4 +1,11 @@
+import { holdsName, holdsValue } from './argument-names.js';
+import { type Packed, unpacked } from './packed-text.js';
+
 const PATH_LENGTH = 16;
+/** The outermost names and the innermost ones: no number of names between pushes out what an argument is called. */
+const OUTERMOST = 4;
+const shortPath = (path: readonly string[]): readonly string[] =>
+  path.length > PATH_LENGTH ? [...path.slice(0, OUTERMOST), ...path.slice(OUTERMOST - PATH_LENGTH)] : path;
 
 export interface TextVisitor {
   /** Called for every text, including argument names, with the argument names that lead to it. */
@@ -8,7 +15,7 @@ export interface TextVisitor {
    * list have under one name. An object that is numbered is a list twice: as written, because its author chose that order, and by number.
    */
   list?(items: readonly string[], path: readonly string[], isColumn?: boolean): void;
-  /** Called for an object that is no list by its names: a tool may make one text of several of its members. */
+  /** Called for an object that is no list by its names, and for one that a list of pairs says: a tool may make one text of several of its members. */
   members?(members: readonly Member[], path: readonly string[]): void;
 }
 export type Member = readonly [name: string, value: unknown];
@@ -19,24 +26,46 @@ interface Part {
 }
 
 /**
+ * Opens the texts of one call. Where a text says several things at once, all of them hold what they have in common; so that is opened once at a
+ * place, or each level of packing would double the work.
+ */
+export class Opener {
+  readonly #opened = new Set<string>();
+
+  /** What is packed in a text, each of it once. */
+  open(text: string, path: readonly string[]): Packed | undefined {
+    const inside = unpacked(text);
+    if (inside === undefined || (inside.isJson && inside.documents.length === 1)) return inside;
+    const place = `${path.join('\0')}\0${text}`;
+    if (this.#opened.has(place)) return { ...inside, documents: [] };
+    this.#opened.add(place);
+    return inside;
+  }
+}
+
+/**
  * Visits all texts in the arguments of a call, including those in a text that is JSON, however often it is packed: every level doubles the
- * escapes of its quotes, so the levels of a text are few for its length. Not recursive, so that a deeply nested value cannot overflow the
+ * escapes of its quotes, so the levels of a text are few for its length. What only some readers take for JSON is visited as it stands too. Not
+ * recursive, so that a deeply nested value cannot overflow the
  * stack.
  */
 export function eachText(value: unknown, { text, list, members }: TextVisitor): void {
   const open: Part[] = [{ value, path: [] }];
+  const opener = new Opener();
   for (let part = open.pop(); part !== undefined; part = open.pop()) {
     const { value: here, path } = part;
     if (typeof here === 'string') {
-      const inside = unpacked(here);
-      if (inside === undefined) text(here, path, false);
-      else open.push({ value: inside, path });
+      const inside = opener.open(here, path);
+      if (inside?.isJson !== true) text(here, path, false);
+      for (const document of inside?.documents ?? []) open.push({ value: document, path });
     } else if (Array.isArray(here)) {
       if (list && !here.every((item) => typeof item === 'number')) {
         const items = scalarsIn(here);
         if (items.length > 1) list(items, path);
-        for (const [key, column] of columnsOf(here)) list(column, [...path, key].slice(-PATH_LENGTH), true);
+        for (const [key, column] of columnsOf(here)) list(column, shortPath([...path, key]), true);
       }
+      const named = members ? membersOfPairs(here) : [];
+      if (named.length > 1) members?.(named, path);
       for (const item of here as unknown[]) open.push({ value: item, path });
     } else if (typeof here === 'object' && here !== null) {
       const entries = Object.entries(here);
@@ -49,13 +78,33 @@ export function eachText(value: unknown, { text, list, members }: TextVisitor): 
         if (items.length > 1) list(items, path);
         if (items.length > 1 && sorted.some((item, at) => item !== items[at])) list(sorted, path);
       }
+      const paired = pairedName(entries);
       for (const [key, item] of entries) {
         text(key, path, true);
-        open.push({ value: item, path: [...path, key].slice(-PATH_LENGTH) });
+        const names = paired !== undefined && holdsValue(key) ? [paired.trim(), key] : [key.trim()];
+        open.push({ value: item, path: shortPath([...path, ...names]) });
       }
     }
   }
 }
+
+/** What a pair names its value: `method` of `{"name": "method", "value": "DELETE"}`. */
+function pairedName(members: readonly Member[]): string | undefined {
+  if (!members.some(([name]) => holdsValue(name))) return undefined;
+  const named = members.find(([name, value]) => holdsName(name) && typeof value === 'string');
+  return named?.[1] as string | undefined;
+}
+
+/** The object that a list of pairs says: `[{"name": "command", "value": "rm"}, {"name": "args", "value": ["-rf"]}]`. */
+const membersOfPairs = (list: readonly unknown[]): readonly Member[] =>
+  list.flatMap((item) => {
+    if (typeof item !== 'object' || item === null || Array.isArray(item)) return [];
+    const entries = Object.entries(item);
+    const name = pairedName(entries)?.trim();
+    return name === undefined
+      ? []
+      : entries.flatMap(([key, value]) => (holdsValue(key) ? [[name, value] as const] : []));
+  });
 
 /** How deep the lists in a list are looked through for its scalars. */
 const DEEPEST_LIST = 3;
@@ -125,16 +174,6 @@ function stemOf(name: string): string | undefined {
   if (/^[A-Za-z]$/.test(name) || ORDINALS.includes(name.toLowerCase())) return '';
   const stem = name.replace(/[0-9]{1,8}$/, '');
   return stem === name ? undefined : stem;
-}
-
-/** Parses a text that is JSON, so that the texts inside can be visited. Undefined for any other text. */
-export function unpacked(text: string): unknown {
-  if (!/^\s*[[{"]/.test(text)) return undefined;
-  try {
-    return JSON.parse(text.trim()) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Meaningful argument names are never longer. */

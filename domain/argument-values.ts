@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { endsOf, plain } from './argument-names.js';
-import { LONGEST_NAME, lowered, unpacked } from './argument-texts.js';
+import { LONGEST_NAME, lowered, Opener } from './argument-texts.js';
 import { unlimited, type Checkpoint } from './in-place.js';
 
 /** A name of an argument. It is read once, however many values stand below it. */
@@ -53,16 +53,15 @@ export function readArguments(args: unknown, checkpoint: Checkpoint = unlimited)
   const leaves: Leaf[] = [];
   const groups: Group[] = [];
   const open: Part[] = [{ value: args, names: [], path: [], group: null }];
+  const opener = new Opener();
   let seen = 0;
   for (let part = open.pop(); part !== undefined; part = open.pop()) {
     seen += 1;
     if (seen % PARTS_PER_CHECKPOINT === 0) checkpoint();
     const { names, path, group } = part;
-    const inside = typeof part.value === 'string' ? unpacked(part.value) : undefined;
-    if (inside !== undefined) {
-      open.push({ ...part, value: inside });
-      continue;
-    }
+    const inside = typeof part.value === 'string' ? opener.open(part.value, path) : undefined;
+    for (const document of inside?.documents.toReversed() ?? []) open.push({ ...part, value: document });
+    if (inside?.isJson) continue;
     const { value } = part;
     if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') {
       const own = names.at(-1) ?? NAMELESS;

@@ -54,4 +54,17 @@ describe('what waits is taken in turns of those who asked', () => {
     expect(queue.clear()).toEqual(['b2']);
     expect([queue.size, queue.ready, queue.take()]).toEqual([0, 0, undefined]);
   });
+
+  it('of a group no more at once than it may, however many owners it has', () => {
+    const queue = createFairQueue<string>({ of: (who) => who[0] as string, most: 2 });
+    for (const who of ['a1', 'a2', 'a3', 'b1']) queue.add(who, who);
+    expect([queue.ready, queue.waitingIn('a'), queue.heldBack('a')]).toEqual([3, 3, undefined]);
+    expect([1, 2, 3].map(() => queue.take()?.item)).toEqual(['a1', 'a2', 'b1']);
+    expect([queue.ready, queue.next, queue.take()]).toEqual([0, undefined, undefined]);
+    expect([queue.heldBack('a'), queue.heldBack('b')]).toEqual(['a3', undefined]);
+    queue.done('b1');
+    expect(queue.take()).toBeUndefined();
+    queue.done('a1');
+    expect(queue.take()?.item).toBe('a3');
+  });
 });

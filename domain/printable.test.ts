@@ -21,6 +21,9 @@ describe('what an agent wrote, in a terminal', () => {
       'a\\u{2028}b\\u{2029}c\\u{a0}d\\u{3000}',
     ],
     ['the blank of Braille', 'a\u2800', 'a\\u{2800}'],
+    ['a blank hieroglyph', 'a\u{13441}', 'a\\u{13441}'],
+    ['the filler of Khitan', 'a\u{16fe4}', 'a\\u{16fe4}'],
+    ['a note without a head', 'a\u{1d159}', 'a\\u{1d159}'],
     ['half a surrogate pair', 'a\ud83d', 'a\\u{d83d}'],
     ['a carriage return, which would overwrite its line', 'no\ryes', 'no\\u{d}yes'],
   ])('shows %s', (_what, written, shown) => {
@@ -59,6 +62,12 @@ describe('what an agent wrote, in a terminal', () => {
     ['a letter between digits', '1\u0417234', '1\\u{417}234'],
     ['letters between digits, in an account', 'Счёт 0\u041e\u043e0', 'Счёт 0\\u{41e}\\u{43e}0'],
     ['the small three', '21\u04374', '21\\u{437}4'],
+    ['the Arabic zero in a number, which is drawn as a point', '1\u066000', '1\\u{660}00'],
+    ['the Persian one', '{"amount":"1\u06f000"}', '{"amount":"1\\u{6f0}00"}'],
+    ['a Bengali four, which is drawn as an eight', '\u09ea0000', '\\u{9ea}0000'],
+    ['the Arabic five', 'EUR1\u0665\u0665', 'EUR1\\u{665}\\u{665}'],
+    ['digits of two scripts that are both other ones', '\u0661\u06f0\u06f0', '\\u{661}\\u{6f0}\\u{6f0}'],
+    ['digits beside letters that mislead', 'v\u0435ndor-1\u0660', 'v\\u{435}ndor-1\\u{660}'],
     ['a word behind a backslash', 'C:\\\\n\u043et', 'C:\\\\n\\u{43e}t'],
   ])('shows letters that pass for Latin ones in a word that has these: %s', (_what, written, shown) => {
     expect(printable(written)).toBe(shown);
@@ -82,6 +91,8 @@ describe('what an agent wrote, in a terminal', () => {
     ['Myanmar', 'ဝယ်PDF'],
     ['signs of mathematics and trade', '1920×1080px A∪B №A5 Acme™'],
     ['units and formulas', 'kΩ μm Δt λ'],
+    ['Arabic, Hindi and Japanese with their own digits', 'المبلغ ١٬٠٠٠٫٥٠ ريال २०२६-०१-०१ ３月15日 １２０'],
+    ['numbers of mathematics', '\u{1d7d8}\u{1d7e1} \u{1d7ce}\u{1d7d7}'],
     ['lines in JSON', JSON.stringify('первый\nвторой\tстроки')],
   ])('leaves ordinary text as it is: %s', (_what, text) => {
     expect(printable(text)).toBe(text);

@@ -1,12 +1,14 @@
 import { CONFUSABLE, DIGIT_LIKE } from './confusable.js';
+import { zeroOf } from './digits.js';
 
 /**
  * Characters that must be made visible: controls (C0, C1), formatting and bidirectional marks, unassigned and private characters, lone
  * surrogates (category C); characters that fonts draw as nothing, such as variation selectors, joiners, fillers and tags
- * (Default_Ignorable_Code_Point); line and paragraph separators; spaces other than U+0020; and the Braille blank, which is in none of these
- * groups.
+ * (Default_Ignorable_Code_Point); line and paragraph separators; spaces other than U+0020; and blanks that are in none of these groups: of
+ * Braille, of hieroglyphs, of Khitan and of musical notes.
  */
-const UNSEEN = /[^\P{C}\n]|\p{Default_Ignorable_Code_Point}|[\p{Zl}\p{Zp}]|[^\P{Zs} ]|\u2800/gu;
+const UNSEEN =
+  /[^\P{C}\n]|\p{Default_Ignorable_Code_Point}|[\p{Zl}\p{Zp}]|[^\P{Zs} ]|[\u2800\u{1D159}]|[\u{13441}\u{13442}]|\u{16FE4}/gu;
 
 const escaped = (found: string): string => `\\u{${(found.codePointAt(0) ?? 0).toString(16)}}`;
 
@@ -35,13 +37,33 @@ const looksLatin = (word: string): boolean =>
 const BETWEEN_DIGITS = /(?<=[0-9])[^0-9]{1,16}(?=[0-9])/gu;
 const passesForDigits = (word: string): boolean => word.replaceAll(DIGIT_LIKE, '') === '';
 
+/** Digits of other scripts: `\u0660` is zero, and is drawn as a point. */
+const OTHER_DIGIT = /[^\P{Nd}0-9]/gu;
+const hasOtherDigit = (text: string): boolean => text.search(OTHER_DIGIT) >= 0;
+/** What stands between letters: a number, with its signs. */
+const NUMBER = /[^\p{L}]{1,256}/gu;
+/** Whether a number has digits of two scripts (mixed numbers of UTS 39): some look like signs, or like digits of another value. */
+function mixesDigits(number: string): boolean {
+  if (!hasOtherDigit(number)) return false;
+  let zero: number | undefined;
+  for (const [digit] of number.matchAll(/\p{Nd}/gu)) {
+    const own = zeroOf(digit.codePointAt(0) ?? 0);
+    if (own !== (zero ??= own)) return true;
+  }
+  return false;
+}
 /** A token with the words of it that pass for others put as `shown` says. */
 const eachMixed = (token: string, shown: (word: string) => string): string => {
   if (isEscape(token)) return token;
-  return LATIN.test(token)
+  const told = LATIN.test(token)
     ? token.replaceAll(WORD, (word) => (isMixed(word) || looksLatin(word) ? shown(word) : word))
     : token.replaceAll(BETWEEN_DIGITS, (part) => (passesForDigits(part) ? shown(part) : part));
+  return hasOtherDigit(told)
+    ? told.replaceAll(NUMBER, (number) => (mixesDigits(number) ? number.replaceAll(OTHER_DIGIT, escaped) : number))
+    : told;
 };
+/** Whether a text has characters that may pass for others. */
+const mayMislead = (text: string): boolean => hasLookalike(text) || hasConfusable(text) || hasOtherDigit(text);
 const plainWord = (word: string): string => {
   if (passesForDigits(word)) return word.replaceAll(DIGIT_LIKE, escaped);
   return (isMixed(word) ? word.replaceAll(LOOKALIKE, escaped) : word).replaceAll(CONFUSABLE, escaped);
@@ -51,10 +73,11 @@ const plainWord = (word: string): string => {
  * The first word that has Latin letters and ones of another script that look like them, with these as escapes; or the token around one that
  * looks like a Latin word without being one, where Latin letters stand before or behind it with no blank between: `vendor-\u0430`. A word all of
  * another script is none where it has a letter that only that script has, nor are Greek letters of a unit or formula that look like no other:
- * `kΩ`, `Δt`. Between two digits a letter that passes for one is such a word too: `1\u0417234`.
+ * `kΩ`, `Δt`. Between two digits a letter that passes for one is such a word too (`1\u0417234`), and so is a number with digits of two scripts
+ * (`1\u066000`).
  */
 export function mixedWord(text: string): string | undefined {
-  if (!hasLookalike(text) && !hasConfusable(text)) return undefined;
+  if (!mayMislead(text)) return undefined;
   for (const [token] of text.matchAll(TOKEN)) {
     let found: string | undefined;
     const shown = eachMixed(token, (word) => {
@@ -62,7 +85,7 @@ export function mixedWord(text: string): string | undefined {
       found ??= LATIN.test(word) ? plain : '';
       return plain;
     });
-    if (found !== undefined) return found || shown;
+    if (found !== undefined || shown !== token) return found || shown;
   }
   return undefined;
 }
@@ -84,7 +107,7 @@ const OTHER_LETTER = /[^\P{L}A-Za-z\u00C0-\u024F\u1E00-\u1EFF]/u;
 export const printable = (text: string): string => plainLetters(text).replaceAll(UNSEEN, escaped);
 
 const plainLetters = (text: string): string =>
-  hasLookalike(text) || hasConfusable(text) ? text.replaceAll(TOKEN, (token) => eachMixed(token, plainWord)) : text;
+  mayMislead(text) ? text.replaceAll(TOKEN, (token) => eachMixed(token, plainWord)) : text;
 
 /** Like `printable`, for text that must stay on one line or in one cell. */
 export const oneLine = (text: string): string => printable(text).replaceAll('\n', '\\n');

@@ -98,6 +98,7 @@ export async function openLiteConsole({
       'exports',
       'judging-again',
       'passkeys',
+      'policy-changes',
       'settings',
       'tenants',
     ],

@@ -561,7 +561,7 @@ describe('time on the in-process host', () => {
     await gate.calls.condemn(call.correlation_id, 'another store contradicts it');
     await gate.host.idle();
     expect(await gate.reviews.byCorrelation(call.correlation_id)).toMatchObject({
-      status: 'expired',
+      status: 'aborted',
       decided_by: 'system:tamper-check',
     });
     expect(await gate.calls.followUpsDue('review', clock.now() + 1, 10)).toEqual([]);

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { AlarmKind, OnAlarm } from '../activities/ledger.js';
 import type { MayCall } from '../activities/upstream.js';
 import { inspectLargeInThreads } from '../adapters/inspection/inspection-threads.js';
-import { scanResponses } from '../adapters/inspection/response-threads.js';
+import { scanInThreads } from '../adapters/inspection/scan-threads.js';
 import { createLocalEvaluator } from '../adapters/policy/local-evaluator.js';
 import { createRuleDecisions } from '../domain/review/rule-decision.js';
 import { createLocalSandbox } from '../adapters/sandbox/local-sandbox.js';
@@ -12,6 +12,7 @@ import type { LiteConfig } from '../config/lite.js';
 import { parseCallbackAllowlist } from '../domain/outbound/callback-url.js';
 import { errorText } from '../domain/errors.js';
 import { createInspector } from '../domain/inspection/inspector.js';
+import type { TraitsReader } from '../domain/inspection/behaviour/traits.js';
 import type { Personas } from '../domain/inspection/personas.js';
 import { createCallTalks } from '../domain/pipeline/call-talks.js';
 import { noUpstream } from '../domain/pipeline/no-upstream.js';
@@ -19,10 +20,12 @@ import type { PolicySet } from '../domain/policy/policy-set.js';
 import type { Analyzer } from '../domain/sandbox/analyze.js';
 import { decisionVerifierFor } from '../domain/review/decision-signature.js';
 import { operatorsClasses } from '../domain/tool-classes/tool-classes.js';
+import { createNameWatch, nameWatchLog } from '../domain/tool-definitions/name-watch.js';
 import { createQuarantine } from '../domain/tool-definitions/quarantine.js';
 import { createReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import { withJudgedTalk } from '../domain/responses/judged-talk.js';
 import { createResponseJudge, unjudgedLog } from '../domain/responses/judge.js';
+import type { EgressPolicy } from '../domain/responses/port.js';
 import { toolWatchLog, watchToolDefinitions } from '../domain/tool-definitions/watch.js';
 import type { ActivityPorts } from '../workers/activities.js';
 import type { LiteKeys } from './keys.js';
@@ -37,6 +40,7 @@ export interface LitePortsOptions {
   readonly keys: LiteKeys;
   readonly policies: PolicySet;
   readonly personas: Personas;
+  readonly readTraits: TraitsReader;
   readonly analyze: Analyzer;
   readonly probes: ActivityPorts['probes'];
   readonly tools: LiteTools | null;
@@ -65,6 +69,7 @@ export function litePorts(options: LitePortsOptions) {
     keys,
     policies,
     personas,
+    readTraits,
     analyze,
     probes,
     tools,
@@ -77,16 +82,17 @@ export function litePorts(options: LitePortsOptions) {
     now,
   } = options;
   const { file, ledger, calls, reviews, pins, classes } = stores;
-  const { blockPoisonedDefinitions: block, quarantineDefinitions: quarantine } = config;
-  const watch = { pins, ledger, block, quarantine, ...toolWatchLog(logger) };
+  const scanner = scanInThreads();
+  const { blockPoisonedDefinitions: block, quarantineDefinitions: quarantine, maskedParams } = config;
+  const egress: EgressPolicy = { evaluateEgress: async (question) => policies.egress(question) };
   const observed = config.mode === 'observe' || config.egressMode === 'observe';
+  const watch = { pins, ledger, scanner, block, quarantine, egress: observed ? null : egress, ...toolWatchLog(logger) };
   const upstream = tools && watchToolDefinitions(withJudgedTalk(tools, observed), watch);
   const unreadable = (error: unknown) =>
     logger.error({ reason: errorText(error) }, 'the classes of the tools cannot be read: every tool waits');
   const evaluator = createLocalEvaluator(policies);
   const sandbox = createLocalSandbox(analyze);
-  const scanner = scanResponses();
-  const inspector = inspectLargeInThreads(createInspector({ personas }), { personas });
+  const inspector = inspectLargeInThreads(createInspector({ personas, maskedParams }), { personas, maskedParams });
   const ports: ActivityPorts = {
     calls,
     inspector: {
@@ -99,6 +105,7 @@ export function litePorts(options: LitePortsOptions) {
         return inspector.inspectAll(requests);
       },
     },
+    readTraits,
     policies: evaluator,
     tools: operatorsClasses({ store: classes, pins, upstream: toolsName, onFault: unreadable }),
     sandbox,
@@ -116,11 +123,12 @@ export function litePorts(options: LitePortsOptions) {
     talks: createCallTalks(),
     responses: createResponseJudge({
       scanner,
-      policy: { evaluateEgress: async (question) => policies.egress(question) },
+      policy: egress,
       mode: config.egressMode,
       dataTools: config.egressScanTools,
       onUnjudged: unjudgedLog(logger),
     }),
+    names: createNameWatch({ pins, scanner, onDegraded: nameWatchLog(logger) }),
     ...(tools && { definitions: createReviewGuard(tools, pins, toolsName) }),
     ...(tools && quarantine && { quarantine: createQuarantine(tools, watch) }),
     mayCall,

@@ -1,4 +1,4 @@
-import type { InspectionResponse } from '../contracts/inspection.js';
+import type { Behaviour, InspectionResponse } from '../contracts/inspection.js';
 import type { JsonObject } from '../contracts/json.js';
 import type { LedgerEntry } from '../contracts/ledger.js';
 import type { AgentHistory, PolicyInput } from '../contracts/policy.js';
@@ -147,6 +147,9 @@ async function comparisonsOf(
         ),
       ),
     );
+    // What the agent did before is not looked up again: the row says what was read of it.
+    const { behaviour } = brainSaid;
+    if (behaviour !== undefined) inspection = { ...inspection, behaviour: behaviour as unknown as Behaviour };
     comparisons.push(
       ['brain.inspection.brain_version', evidence['brain_version'], BRAIN_VERSION],
       ['brain.inspection.provider_models', evidence['provider_models'], inspection.evidence.provider_models],

@@ -4,6 +4,7 @@ import pino, { type Logger } from 'pino';
 import { collectDefaultMetrics, Registry } from 'prom-client';
 import type { Found } from '../activities/clients/detected-upstream.js';
 import { loadPersonas } from '../adapters/inspection/persona-files.js';
+import { loadTraitsReader } from '../adapters/inspection/traits-reader.js';
 import type { LedgerInFile } from '../adapters/ledger/ledger-in-file.js';
 import { loadPolicySet } from '../adapters/policy/load-policy-set.js';
 import { loadAnalyzer } from '../adapters/sandbox/analyzer.js';
@@ -13,6 +14,7 @@ import { createSignInLinks } from '../api/pages/sign-in-links.js';
 import { createRefusals } from '../api/proxy/refusals.js';
 import { accessTokenRules } from '../config/access-tokens.js';
 import type { Env } from '../config/env.js';
+import { flowSettingsOf } from '../config/shared.js';
 import type { LiteConfig } from '../config/lite.js';
 import { upstreamsShown } from '../config/upstreams.js';
 import { purgeTimes } from '../domain/call-record/purge-times.js';
@@ -101,10 +103,11 @@ export async function startLite({
   const { now } = clock;
   const ledgerFile = config.ledger === ':memory:' ? config.ledger : resolve(config.ledger);
   const { directory, builtIn } = policyFolder(config.policies);
-  const [policies, personas, analyze] = await Promise.all([
+  const [policies, personas, analyze, readTraits] = await Promise.all([
     loadPolicySet({ directory }),
     loadPersonas(),
     loadAnalyzer(),
+    loadTraitsReader(),
   ]);
   const rules = accessTokenRules(config);
   // Most have none, and start without what reads them.
@@ -124,6 +127,7 @@ export async function startLite({
     keys: keys.ring,
     toolsName,
     limits: config,
+    flows: flowSettingsOf(config),
     maxPages,
     beforeCommit,
     logger,
@@ -154,6 +158,7 @@ export async function startLite({
     keys,
     policies,
     personas,
+    readTraits,
     analyze,
     probes,
     tools,

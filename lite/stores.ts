@@ -9,11 +9,12 @@ import { sealReviews } from '../adapters/review/seal-reviews.js';
 import type { ReviewTables } from '../adapters/review/tables.js';
 import type { Store } from '../adapters/store/database.js';
 import { openLocalFile } from '../adapters/store/local-file.js';
-import { endedSessionsOver, type EndedSessionTables } from '../adapters/mcp/ended-sessions.js';
+import { sessionStoreOver, type McpSessionTables } from '../adapters/mcp/session-store.js';
 import { keptTasksOver, type TaskTables } from '../adapters/mcp/kept-tasks.js';
 import { adoptClasses, toolClassStoreOver, type ToolClassTables } from '../adapters/tools/class-store.js';
 import { adoptPins, adoptSeen, toolPinStoreOver, type ToolPinTables } from '../adapters/tools/pin-store.js';
 import type { LiteConfig } from '../config/lite.js';
+import { flowLog, type FlowSettings } from '../domain/information-flow/flow.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { boundToLedger } from '../domain/tool-classes/bound-to-ledger.js';
 import { mcpSessions } from '../domain/mcp/session.js';
@@ -26,6 +27,8 @@ export interface LiteStoresOptions {
   /** The name under which the tools are classed and pinned. */
   readonly toolsName: string;
   readonly limits: Pick<LiteConfig, 'maxParkedCalls' | 'maxParkedBytes' | 'escalateShare'>;
+  /** What is trusted of what agents read. */
+  readonly flows: FlowSettings;
   readonly maxPages?: number | undefined;
   readonly beforeCommit?: (() => void) | undefined;
   readonly logger: Logger;
@@ -39,6 +42,7 @@ export async function openLiteStores({
   keys,
   toolsName,
   limits,
+  flows,
   logger,
   now,
   ...tests
@@ -58,7 +62,7 @@ export async function openLiteStores({
   });
   if (tests.beforeCommit) file.beforeCommit(tests.beforeCommit);
   const ledger = ledgerInFile(file, { sidecarKeys: keys, clock: now });
-  const calls = callStoreInFile(file, { keys, now, ledger });
+  const calls = callStoreInFile(file, { keys, now, ledger, flows, ...flowLog(logger) });
   const reviews = reviewStoreOver(file.store<ReviewTables>(), {
     payloadKeys: keys,
     clock: now,
@@ -73,7 +77,7 @@ export async function openLiteStores({
   });
   const pins = toolPinStoreOver(file.store<ToolPinTables>(), { keys, upstream: toolsName, now });
   const classes = boundToLedger(toolClassStoreOver(file.store<ToolClassTables>(), keys), ledger, { graceMs: 0 });
-  const sessions = mcpSessions({ keys, store: endedSessionsOver(file.store<EndedSessionTables>(), { now }), now });
+  const sessions = mcpSessions({ keys, store: sessionStoreOver(file.store<McpSessionTables>(), { now }), now });
   const tasks = keptTasksOver(file.store<TaskTables>(), { now });
   return { file, ledger, calls, reviews, pins, classes, sessions, tasks };
 }

@@ -214,6 +214,53 @@ const addProbes: Migration = {
   },
 };
 
+/**
+ * 0011: what the answers that an agent read brought in, as digests. Answers of an earlier Gate have none. A new table; locks nothing.
+ */
+const createAgentFlows: Migration = {
+  async up(db: Kysely<unknown>) {
+    const { bytes } = dialectOf(db);
+    await db.schema
+      .createTable('agent_flows')
+      .ifNotExists()
+      .addColumn('correlation_id', 'text', (column) => column.primaryKey())
+      .addColumn('tenant', 'text', (column) => column.notNull())
+      .addColumn('agent', 'text', (column) => column.notNull())
+      .addColumn('at_ms', 'bigint', (column) => column.notNull())
+      .addColumn('digests', 'integer', (column) => column.notNull())
+      .addColumn('sealed', bytes, (column) => column.notNull())
+      .execute();
+    await db.schema
+      .createIndex('agent_flows_newest')
+      .ifNotExists()
+      .on('agent_flows')
+      .columns(['tenant', 'agent', 'at_ms'])
+      .execute();
+    await db.schema.createIndex('agent_flows_at').ifNotExists().on('agent_flows').column('at_ms').execute();
+  },
+};
+
+/**
+ * 0012: what is remembered of an agent's calls, by tool, and of all of them under an empty name. The content is sealed. A new table; locks
+ * nothing.
+ */
+const createProfiles: Migration = {
+  async up(db: Kysely<unknown>) {
+    const { bytes } = dialectOf(db);
+    await db.schema
+      .createTable('agent_profiles')
+      .ifNotExists()
+      .addColumn('tenant', 'text', (column) => column.notNull())
+      .addColumn('agent', 'text', (column) => column.notNull())
+      .addColumn('tool', 'text', (column) => column.notNull())
+      .addColumn('sealed', bytes, (column) => column.notNull())
+      .addColumn('version', 'bigint', (column) => column.notNull())
+      .addColumn('updated_ms', 'bigint', (column) => column.notNull())
+      .addPrimaryKeyConstraint('agent_profiles_key', ['tenant', 'agent', 'tool'])
+      .execute();
+  },
+};
+
 export const callMigrations: Record<string, Migration> = {
   '0001-calls': createTables,
   '0002-follow-ups': addFollowUps,
@@ -225,4 +272,6 @@ export const callMigrations: Record<string, Migration> = {
   '0008-setback-state': addSetbackState,
   '0009-inspection': addInspection,
   '0010-probes': addProbes,
+  '0011-agent-flows': createAgentFlows,
+  '0012-profiles': createProfiles,
 };

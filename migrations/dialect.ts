@@ -34,3 +34,9 @@ export async function hasColumn(db: Database, table: string, column: string): Pr
   ).execute(db);
   return rows.length > 0;
 }
+
+/** On Postgres, where a migration makes its tables. */
+export async function currentSchema(db: Database): Promise<string> {
+  const { rows } = await sql<{ name: string }>`select current_schema() as name`.execute(db);
+  return rows[0]?.name ?? 'public';
+}

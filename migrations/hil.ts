@@ -1,5 +1,6 @@
 import { sql, type Kysely, type Migration } from 'kysely';
-import { dialectOf, hasColumn } from './dialect.js';
+import { currentSchema, dialectOf, hasColumn } from './dialect.js';
+import { decisionCounts } from './hil-decision-counts.js';
 import { passkeyKeys } from './hil-passkey-keys.js';
 
 /**
@@ -429,11 +430,6 @@ const counts: Migration = {
   },
 };
 
-async function currentSchema(db: Kysely<unknown>): Promise<string> {
-  const { rows } = await sql<{ name: string }>`select current_schema() as name`.execute(db);
-  return rows[0]?.name ?? 'public';
-}
-
 /** 0020: what the console said last of each person whom it vouches for. A new table; locks nothing that exists. */
 const vouchedPeople: Migration = {
   async up(db: Kysely<unknown>) {
@@ -483,6 +479,44 @@ const vouchedSince: Migration = {
   },
 };
 
+/**
+ * 0025: rows of calls that an earlier Gate closed itself and stored as expired; they are listed as what they are. Reads the table once. On
+ * Postgres nobody writes to it meanwhile.
+ */
+const closedByGate: Migration = {
+  async up(db: Kysely<unknown>) {
+    await sql`create index if not exists reviews_closed_by_gate on reviews (tenant, created_ms, id)
+      where status = 'expired' and decided_by in ('system:reconciliation', 'system:tamper-check') and withdrawn_at is null`.execute(
+      db,
+    );
+  },
+};
+
+/**
+ * 0026: rows of calls that their agents took back, which are stored as denied; they are listed as what they are. Reads the table once. On
+ * Postgres nobody writes to it meanwhile.
+ */
+const withdrawnByAgent: Migration = {
+  async up(db: Kysely<unknown>) {
+    await sql`create index if not exists reviews_withdrawn_by_agent on reviews (tenant, created_ms, id)
+      where status = 'denied' and decided_by = 'system:withdrawn-by-agent' and withdrawn_at is null`.execute(db);
+  },
+};
+
+/**
+ * 0027: that calls ended whose rows are gone, until people were told. Such a message has no text of its call, and is bounded in time. Only
+ * creates a table.
+ */
+const lastNotices: Migration = {
+  async up(db: Kysely<unknown>) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists review_last_notices (
+      notification_id ${text} not null, channel ${text} not null, notice ${text} not null, attempts ${integer} not null,
+      due_ms ${integer} not null, until_ms ${integer} not null, handle ${text}, mac ${text} not null,
+      primary key (notification_id, channel)) ${strict}`.execute(db);
+  },
+};
+
 export const hilMigrations: Record<string, Migration> = {
   '0001-review-rows': reviewRows,
   '0002-attempts': attempts,
@@ -507,4 +541,8 @@ export const hilMigrations: Record<string, Migration> = {
   '0021-counts-readable': countsReadable,
   '0022-vouched-since': vouchedSince,
   '0023-passkey-keys': passkeyKeys,
+  '0024-decision-counts': decisionCounts,
+  '0025-closed-by-gate': closedByGate,
+  '0026-withdrawn-by-agent': withdrawnByAgent,
+  '0027-last-notices': lastNotices,
 };

@@ -15,4 +15,34 @@ const ended: Migration = {
   },
 };
 
-export const mcpSessionMigrations: Record<string, Migration> = { '0001_ended_mcp_sessions': ended };
+/**
+ * 0002: from which level on a client wants log messages, by session: Gate writes one of its own, and every replica is to know. Deleted with the
+ * session's age, as above. A new table; locks nothing.
+ */
+const logLevels: Migration = {
+  async up(db) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists mcp_log_levels (
+      id ${text} not null primary key,
+      level ${text} not null,
+      until_ms ${integer} not null
+    ) ${strict}`.execute(db);
+  },
+};
+
+/**
+ * 0003: each write of the two tables deletes what is over by its age, and read every row for it. Two indexes; writes to the tables wait while
+ * they are built.
+ */
+const untilIndexes: Migration = {
+  async up(db) {
+    await sql`create index if not exists ended_mcp_sessions_until on ended_mcp_sessions (until_ms)`.execute(db);
+    await sql`create index if not exists mcp_log_levels_until on mcp_log_levels (until_ms)`.execute(db);
+  },
+};
+
+export const mcpSessionMigrations: Record<string, Migration> = {
+  '0001_ended_mcp_sessions': ended,
+  '0002_mcp_log_levels': logLevels,
+  '0003_mcp_sessions_until': untilIndexes,
+};

@@ -1,5 +1,5 @@
 import { type Migration, sql } from 'kysely';
-import { dialectOf } from './dialect.js';
+import { dialectOf, hasColumn } from './dialect.js';
 
 /**
  * 0001: the policies of operators (docs/architecture/policies.md). A policy points to its newest version; versions are only added. `policy_state`
@@ -69,8 +69,54 @@ const tenantOperations: Migration = {
   },
 };
 
+/**
+ * 0004: rules that were mined from what people decided, until somebody puts one in force or a denial withdraws it. New table; locks nothing that
+ * exists.
+ */
+const suggestions: Migration = {
+  async up(db) {
+    const { text, integer, strict } = dialectOf(db);
+    await sql`create table if not exists policy_suggestions (
+      id ${text} not null primary key, tenant ${text} not null, tool ${text} not null, rule_name ${text} not null, body ${text} not null,
+      body_sha256 ${text} not null, facts ${text} not null, withdrawn_why ${text}, checked_seq ${integer} not null, created_at ${text} not null
+    ) ${strict}`.execute(db);
+    await sql`create index if not exists policy_suggestions_tenant on policy_suggestions (tenant, created_at)`.execute(
+      db,
+    );
+  },
+};
+
+/**
+ * 0005: tells rows that Gate wrote from others: a MAC over each row by which calls are judged, in `policy_state` one over what the store has in
+ * force, and a mark that every row of this store has one. Adds columns without a default and a small table; locks each table for a moment on
+ * Postgres.
+ */
+const macs: Migration = {
+  async up(db) {
+    const { text, integer, strict } = dialectOf(db);
+    for (const [table, column] of [
+      ['policy_state', 'set_macs'],
+      ['policy_state', 'policies_sha256'],
+      ['policy_state', 'mac'],
+      ['policies', 'mac'],
+      ['policy_versions', 'mac'],
+      ['policy_modules', 'mac'],
+      ['policy_sets', 'mac'],
+      ['policy_past_sets', 'mac'],
+    ] as const)
+      if (!(await hasColumn(db, table, column))) await db.schema.alterTable(table).addColumn(column, 'text').execute();
+    // A module's MAC is read without its bytes.
+    await sql`create index if not exists policy_modules_mac on policy_modules (mac, sources_sha256)`.execute(db);
+    await sql`create table if not exists policy_seal (
+      id ${integer} not null primary key, mac ${text} not null
+    ) ${strict}`.execute(db);
+  },
+};
+
 export const policyMigrations: Record<string, Migration> = {
   '0001-policies': tables,
   '0002-past-sets': pastSets,
   '0003-tenant-operations': tenantOperations,
+  '0004-suggestions': suggestions,
+  '0005-macs': macs,
 };

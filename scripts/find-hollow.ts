@@ -57,8 +57,6 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
   ]),
   ...each('decoys and the proxy for outgoing traffic are not built yet', [
     'decoy_tripped',
-    'egress_violation',
-    'egress_stream_exfil',
     'egress_review_unreachable',
   ]),
   upstream_: 'what an upstream did wrong stands in `upstream.outcome`; no row carries it as a signal yet',
@@ -75,8 +73,6 @@ export const EXPLAINED: Readonly<Record<string, string>> = {
   agent_name:
     'the name in the registry of agents, which identity will keep; null in every row, hunt and report of spend, and `agent_id` says who it was',
   upstream_id: 'no row names the upstream in a field of its own: of several, the prefix of the tool’s name says which',
-  cost_micros:
-    'inspection is done on this machine and asks no provider, so it costs nothing: 0 in every row, review and report of spend',
   modified_payload:
     'rewriting a whole request is refused; null in every row, and `modification_diff` says what was changed',
   legacy_unverifiable: 'every row of this ledger has one form; the field is for ledgers that hold an older one',
@@ -233,7 +229,10 @@ export function hollowMetrics(sources: readonly Source[]): readonly Hollow[] {
 export function hollowPolicyInput(sources: readonly Source[], root = PROJECT_ROOT): readonly Hollow[] {
   const builders = sources
     .map(withoutComments)
-    .filter(({ path }) => /^(activities\/policy|domain\/(policy|mcp|responses)\/)/.test(path));
+    // Explaining tries facts that no call has.
+    .filter(({ path }) =>
+      /^(activities\/policy|domain\/(policy\/(?!explain\/)|mcp\/|responses\/|inspection\/lane-table))/.test(path),
+    );
   const read = new Map<string, string>();
   for (const file of filesUnder(join(root, 'policies', 'gate'), '.rego')) {
     if (file.endsWith('_test.rego')) continue;

@@ -152,7 +152,7 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
   'alarm.record_tampered':
     'The stored record of a call was not what Gate wrote; `reasoning` says what did not hold. The call is closed: nothing runs under its id any more.',
   'alarm.review_tampered':
-    'The stored review of a call was not what Gate wrote. Nobody can decide it; the call ends at its deadline and nothing runs.',
+    'The stored review of a call was not what Gate wrote. Nobody can decide it; the call ends at its deadline, or at once where it did not wait yet, and nothing runs.',
   'alarm.tool_classes_outdated':
     'The stored classes of an upstream are older than the ledger says: somebody put them back, and every tool of it waits.',
   'alarm.reconciled': 'Reconciliation had to close a call; `reasoning` says why.',
@@ -161,7 +161,7 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
   'alarm.call_stuck':
     'Reconciliation cannot do what a call still owes, for a reason that lies in this call alone. Told once; it is tried again with growing pauses.',
   'tool_definition.drifted':
-    "An agent's tools are not what they were when they were pinned, or their definitions instruct a model; `signal` says which.",
+    "An agent's tools are not what they were when they were pinned, their definitions instruct a model, or their names mislead; `signal` says which.",
   'tool_class.set':
     'An operator said what a tool of an upstream does: the class, the one before, the definition it was said of.',
   'tool_class.forgotten': "An operator took back his word on a tool, or on all of an upstream's.",
@@ -173,7 +173,7 @@ const EVENT_MEANINGS: Readonly<Record<EventKind, string | null>> = {
     'A policy has another text, new or of an earlier version; both digests. Its sidecar has the reason.',
   'policy.activated': 'A policy came into force. Its sidecar has the reason.',
   'policy.deactivated': 'A policy is no longer in force. Its sidecar has the reason.',
-  'policy.deleted': 'A policy was deleted; its versions and its name stay. Its sidecar has the reason.',
+  'policy.deleted': 'A policy was deleted; its versions stay. Its sidecar has the reason.',
   'policy.installed_from_template':
     'A template was put in force as a policy: its first version, or the one that was switched off. Its sidecar has the reason.',
   'identity.svid_issued': null,

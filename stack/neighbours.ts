@@ -53,9 +53,9 @@ export function neighboursOf(asking: ServiceDeclaration, options: NeighbourOptio
     return fetch;
   }
   /** A service in another process. */
-  const reachOf = (service: ServiceDeclaration): Reach => ({
+  const reachOf = (service: ServiceDeclaration, limitMs?: number): Reach => ({
     url: options.addressOf(service),
-    fetch: fetchOf(service),
+    fetch: fetchOf(service, limitMs),
     shared: options.shared(),
   });
   function remoteOf<Port>({ name }: ServiceDeclaration<string, Port>): Remote<Port> {
@@ -73,7 +73,12 @@ export function neighboursOf(asking: ServiceDeclaration, options: NeighbourOptio
       url: (await options.listening(service)) ?? options.addressOf(service),
       fetch: fetchOf(service, OWN_LIMITS_MS),
     }),
-    neighbour: async (service) => beside(service) ?? remoteOf(service).connect(reachOf(service)),
+    async neighbour(service) {
+      const near = beside(service);
+      if (near) return near;
+      const remote = remoteOf(service);
+      return remote.connect(reachOf(service, remote.limitsItself ? OWN_LIMITS_MS : undefined));
+    },
     readinessOf(service) {
       const near = opened(service);
       if (near)

@@ -33,12 +33,13 @@ describe('the settings of processes apart', () => {
     expect(holders('GATE_HIL_DECISION_KEY_FILE')).toEqual(['hil']);
     expect(holders('GATE_HIL_DECISION_PUBLIC_KEY_FILE')).toEqual(['proxy', 'worker']);
     expect(holders('GATE_LEDGER_SIDECAR_KEYS')).toEqual(['ledger']);
+    expect(holders('GATE_POLICY_STORE_KEYS')).toEqual(['policy-engine']);
     expect(holders('GATE_SIGNING_KEY_FILE')).toEqual(['proxy']);
     expect(holders('GATE_CALLBACK_SECRET')).toEqual(['worker']);
     const secretsOf = (name: (typeof PROCESS_NAMES)[number]) =>
       settingLines(APART_SETTINGS[name]).flatMap(({ secret, variable }) => (secret ? [variable] : []));
     expect(secretsOf('brain')).toEqual([]);
-    expect(secretsOf('policy-engine')).toEqual(['GATE_DATABASE_URL']);
+    expect(secretsOf('policy-engine')).toEqual(['GATE_DATABASE_URL', 'GATE_POLICY_STORE_KEYS']);
   });
 
   it('say the same default for a variable wherever it is read', () => {

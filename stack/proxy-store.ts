@@ -8,10 +8,11 @@ import type { SHARED_SETTINGS } from '../config/shared.js';
 import type { HeldRows } from '../contracts/ledger.js';
 import { callStoreOver } from '../adapters/call-record/call-store.js';
 import { sealCalls } from '../adapters/call-record/seal-calls.js';
+import { flowLog, type FlowSettings } from '../domain/information-flow/flow.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { openStore, type Store, type StoreTarget } from '../adapters/store/database.js';
 import { schemaOf } from '../adapters/store/schema.js';
-import { endedSessionsOver, type EndedSessionTables } from '../adapters/mcp/ended-sessions.js';
+import { sessionStoreOver, type McpSessionTables } from '../adapters/mcp/session-store.js';
 import { keptTasksOver, type TaskTables } from '../adapters/mcp/kept-tasks.js';
 import { adoptClasses, toolClassStoreOver, type ToolClassTables } from '../adapters/tools/class-store.js';
 import type { ToolClassStore } from '../domain/tool-classes/class-sets.js';
@@ -47,8 +48,15 @@ export async function openProxyStore(
     keys,
     upstream,
     ledger,
+    flows,
     logger,
-  }: { readonly keys: KeyRing; readonly upstream: string; readonly ledger?: HeldRows; readonly logger?: Logger },
+  }: {
+    readonly keys: KeyRing;
+    readonly upstream: string;
+    readonly ledger?: HeldRows;
+    readonly flows?: FlowSettings;
+    readonly logger?: Logger;
+  },
 ): Promise<{
   readonly calls: CallStore;
   readonly pins: ToolPinStore;
@@ -57,7 +65,7 @@ export async function openProxyStore(
   readonly mcpSessions: McpSessions;
   readonly mcpTasks: TaskStore;
 }> {
-  const store = await openStore<CallTables & ToolPinTables & UpstreamSessionTables & EndedSessionTables & TaskTables>(
+  const store = await openStore<CallTables & ToolPinTables & UpstreamSessionTables & McpSessionTables & TaskTables>(
     target,
     callMigrations,
     {
@@ -79,12 +87,17 @@ export async function openProxyStore(
     throw error;
   }
   return {
-    calls: callStoreOver(store as unknown as Store<CallTables>, { keys, ledger }),
+    calls: callStoreOver(store as unknown as Store<CallTables>, {
+      keys,
+      ledger,
+      flows,
+      ...(logger && flowLog(logger)),
+    }),
     pins: toolPinStoreOver(store as unknown as Store<ToolPinTables>, { keys, upstream }),
     classes: toolClassStoreOver(store as unknown as Store<ToolClassTables>, keys),
     mcpSessions: mcpSessions({
       keys,
-      store: endedSessionsOver(store as unknown as Store<EndedSessionTables>),
+      store: sessionStoreOver(store as unknown as Store<McpSessionTables>),
     }),
     mcpTasks: keptTasksOver(store as unknown as Store<TaskTables>),
     sessionsWith: (url) => storedSessions(store as unknown as Store<UpstreamSessionTables>, { url, keys }),

@@ -5,8 +5,8 @@ import type { LedgerPort } from '../api/ledger/port.js';
 import type { CallStores, EngineParts, Opening, SharedParts } from '../api/plugins/declaration.js';
 import { needed } from '../api/plugins/start.js';
 import type { Config, Env } from '../config/env.js';
+import { type CALL_STORE_SETTINGS, flowSettingsOf } from '../config/shared.js';
 import type { UPSTREAM_SETTINGS } from '../config/worker.js';
-import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { createCallTalks } from '../domain/pipeline/call-talks.js';
 import { noUpstream } from '../domain/pipeline/no-upstream.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
@@ -22,7 +22,7 @@ export interface SharedPartsOptions {
   readonly engine: () => Promise<EngineParts>;
   readonly ledger: () => Promise<LedgerPort>;
   /** Where the call store is, and what opens it; asked by a process that declares it. */
-  readonly callStore: () => { readonly target: StoreTarget; readonly recordKeys: KeyRing };
+  readonly callStore: () => { readonly target: StoreTarget } & Config<typeof CALL_STORE_SETTINGS>;
   readonly upstream: Config<typeof UPSTREAM_SETTINGS> | undefined;
   /** Where the secrets of several upstreams are. */
   readonly env: Env;
@@ -44,11 +44,12 @@ export function sharedParts(options: SharedPartsOptions): SharedParts {
   });
 
   const stores = once(async () => {
-    const { target, recordKeys: keys } = options.callStore();
+    const { target, recordKeys: keys, ...trust } = options.callStore();
+    const flows = flowSettingsOf(trust);
     const { ledger } = await options.ledger();
     const opened = await needed(
       'the call store',
-      openProxyStore(target, { keys, upstream: toolsName, ledger, logger }),
+      openProxyStore(target, { keys, upstream: toolsName, ledger, flows, logger }),
     );
     onStop('stores', 'the call store', () => opened.calls.close());
     const classes = boundToLedger(opened.classes, ledger, together ? { graceMs: 0 } : {});

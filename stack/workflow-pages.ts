@@ -13,6 +13,7 @@ import { bearerOf, knownToken, lookUpToken } from '../api/plugins/bearer.js';
 import { answerUnroutable, plainErrorBody } from '../api/plugins/errors.js';
 import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { GateError } from '../domain/errors.js';
+import { isUuid } from '../domain/uuid.js';
 import { openPayload } from '../workers/codec.js';
 
 export interface WorkflowPagesOptions {
@@ -40,7 +41,6 @@ const SIGNED_IN = {} as const;
  * character, because others read again what is passed on: a workflow's id contains no `..`, and nothing is encoded but `/`.
  */
 const QUERY = /^\/api\/v1\/namespaces\/[\w-]{1,100}\/workflows\/(?:[\w:-]|%2F){1,300}\/query\/\w{1,100}$/;
-const CALL = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 const bytes = z.string().transform((base64) => Buffer.from(base64, 'base64'));
 /** Payloads as the engine's pages send them: the JSON form of protocol buffers, with bytes as base64. */
@@ -103,9 +103,7 @@ export function createWorkflowPages({
 
   /** The pages of a call, or the list; nothing in the request can name another address. */
   const pageOf = (call: unknown): string =>
-    typeof call === 'string' && CALL.test(call)
-      ? `${home}/${call}`
-      : `${home}?query=${encodeURIComponent(CALLS_ALONE)}`;
+    typeof call === 'string' && isUuid(call) ? `${home}/${call}` : `${home}?query=${encodeURIComponent(CALLS_ALONE)}`;
   app.get('/sign-in', async (request, reply) => {
     const { link, call } = request.query as { link?: unknown; call?: unknown };
     if (typeof link === 'string' && links.redeem(link)) sessions.open(reply, SIGNED_IN);
@@ -215,7 +213,7 @@ const withoutSession = (cookie: string): string =>
 
 /** The call whose pages were requested without a session; shown again after the form. */
 const callIn = (url: string): string => {
-  const call = url.split(/[/?]/).find((part) => CALL.test(part));
+  const call = url.split(/[/?]/).find((part) => isUuid(part));
   return call === undefined ? '' : `?call=${call}`;
 };
 
@@ -228,7 +226,7 @@ const signIn = (reply: FastifyReply, status: number, call: unknown, words?: stri
       `<header><h1>Gate <small>workflows</small></h1></header>${words === undefined ? '' : notice(text(words))}
 <form method="post" action="/sign-in" class="login">
   <input type="text" name="username" autocomplete="username" value="operator" hidden>
-${typeof call === 'string' && CALL.test(call) ? `  <input type="hidden" name="call" value="${call}">\n` : ''}  <label for="token">Operator's token</label>
+${typeof call === 'string' && isUuid(call) ? `  <input type="hidden" name="call" value="${call}">\n` : ''}  <label for="token">Operator's token</label>
   <input id="token" name="token" type="password" autocomplete="current-password" required autofocus>
   <button class="go">Sign in</button>
   <p class="dim"><code>npx gate history --link</code>, typed where Gate was started, prints an address that signs you in.</p>

@@ -11,6 +11,7 @@ import {
   tenantOf,
 } from '../activities/ledger.js';
 import { judgeChangedBy } from '../activities/changed-call.js';
+import { observedCalls } from '../activities/observed-call.js';
 import { openedCalls } from '../activities/opened-call.js';
 import { createPolicyActivities, type PolicyActivities } from '../activities/policy.js';
 import {
@@ -29,6 +30,7 @@ import type { HeldRows, Ledger } from '../contracts/ledger.js';
 import type { SignedDecision } from '../contracts/review.js';
 import type { VerdictEvidence } from '../domain/call-record/record.js';
 import type { DeliverCallback } from '../domain/outbound/ports.js';
+import type { TraitsReader } from '../domain/inspection/behaviour/traits.js';
 import type { Inspector } from '../domain/inspection/port.js';
 import type { CallTalks } from '../domain/pipeline/call-talks.js';
 import type { Upstream } from '../domain/pipeline/upstream.js';
@@ -39,6 +41,7 @@ import type { Probes } from '../domain/probes/probes.js';
 import type { Reviews } from '../domain/review/ports.js';
 import type { Sandbox } from '../domain/sandbox/port.js';
 import { reviewIdOf } from '../domain/review/sealed-review.js';
+import type { NameWatch } from '../domain/tool-definitions/name-watch.js';
 import type { Quarantine } from '../domain/tool-definitions/quarantine.js';
 import type { ReviewGuard } from '../domain/tool-definitions/review-guard.js';
 import type { ToolClasses } from '../domain/tool-classes/port.js';
@@ -48,6 +51,8 @@ import type { CallStore } from '../domain/call-record/ports.js';
 export interface ActivityPorts {
   readonly calls: CallStore;
   readonly inspector: Inspector;
+  /** Reads what a call does; without it calls are not compared with their agent's history. */
+  readonly readTraits?: TraitsReader | undefined;
   readonly policies: PolicyEvaluator;
   readonly tools: ToolClasses;
   readonly reviews: Reviews;
@@ -60,6 +65,8 @@ export interface ActivityPorts {
   readonly responses?: ResponseJudge;
   /** Binds reviews to the tool definitions at the time they were opened. */
   readonly definitions?: ReviewGuard;
+  /** Compares called names that no list has with those that one has. */
+  readonly names?: NameWatch;
   /** Absent where definitions are not quarantined. */
   readonly quarantine?: Quarantine;
   /** Absent where agents prove themselves by certificate and no list names them. */
@@ -97,9 +104,12 @@ export type GateActivities = InspectionActivities &
 export function createActivities(ports: ActivityPorts): GateActivities {
   const { calls, ledger, now } = ports;
   const clock = now ? { now } : {};
+  const observed = ports.readTraits && observedCalls(ports.readTraits);
   const record = createRecordActivities({
     calls,
+    observed,
     quarantine: ports.quarantine,
+    names: ports.names,
     hasProbe: (tool) => ports.probes?.of.has(tool) ?? false,
     ...clock,
     ...(ports.onCommitted && { onCommitted: ports.onCommitted }),
@@ -118,7 +128,7 @@ export function createActivities(ports: ActivityPorts): GateActivities {
   };
   const review = createReviewActivities({
     calls,
-    judgeChanged: judgeChangedBy(ports),
+    judgeChanged: judgeChangedBy({ ...ports, observed }),
     reviews: ports.reviews,
     definitions: ports.definitions,
     verify: ports.verifyDecision,
@@ -156,8 +166,8 @@ export function createActivities(ports: ActivityPorts): GateActivities {
     reportDelivered: rows.reportDelivered,
   });
   return {
-    ...createInspectionActivities({ calls, opened, inspector: ports.inspector }),
-    ...createPolicyActivities({ opened, policies: ports.policies, tools: ports.tools }),
+    ...createPolicyActivities({ calls, opened, policies: ports.policies, tools: ports.tools }),
+    ...createInspectionActivities({ calls, opened, inspector: ports.inspector, observed }),
     ...record,
     ...rows,
     ...review,

@@ -11,7 +11,7 @@ import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { errorText, GateError } from '../domain/errors.js';
 import { owedPauseMs } from '../domain/pipeline/owed-pause.js';
 import { PipelineUnavailable } from '../domain/pipeline/pipeline.js';
-import { owedQueueOf, parkedQueueOf } from '../workflows/queues.js';
+import { inspectionQueueOf, owedQueueOf, parkedQueueOf } from '../workflows/queues.js';
 import { FAILURES } from '../workflows/tool-call/messages.js';
 import type { GateActivities } from './activities.js';
 import { isRefusedPayload, type OnForeignPayload } from './codec.js';
@@ -40,12 +40,15 @@ export interface WorkerOptions {
 const PARKED_TASKS = 8;
 /** Replaying a parked call takes five events, so keeping more of them in memory saves little. */
 const PARKED_CACHE = 200;
+/** Inspections by models that one worker has under way; most of their time is waiting. */
+const INSPECTIONS = 100;
 /** Appends of owed rows that one worker has under way: a backlog is gone soon all the same, and new calls are answered meanwhile. */
 const OWED_APPENDS = 8;
 
 /**
- * The worker of every Gate workflow and activity. It serves three queues. New calls, and parked calls, of which a thousand can be due in
- * one second, have workflow slots and a thread each; rows that the ledger did not take at once have few slots of activities.
+ * The worker of every Gate workflow and activity. It serves four queues. New calls, and parked calls, of which a thousand can be due in
+ * one second, have workflow slots and a thread each; rows that the ledger did not take at once have few slots of activities, and inspections by
+ * models have slots of their own.
  */
 export async function createWorker({
   connection,
@@ -84,6 +87,12 @@ export async function createWorker({
     activities: { appendLedger: registered.appendLedger },
     maxConcurrentActivityTaskExecutions: OWED_APPENDS,
   });
+  const inspecting = await Worker.create({
+    ...each,
+    taskQueue: inspectionQueueOf(taskQueue),
+    activities: { inspect: (call: CallInput) => beating(() => registered.inspect(call)) },
+    maxConcurrentActivityTaskExecutions: INSPECTIONS,
+  });
   const parked = () =>
     workerThatTells((workflowId) => room.arrived(workflowId)).create({
       ...shared,
@@ -91,7 +100,7 @@ export async function createWorker({
       maxConcurrentWorkflowTaskExecutions: PARKED_TASKS,
       maxCachedWorkflows: PARKED_CACHE,
     });
-  return workerGroup([fresh, owed], parked, parkedAfter);
+  return workerGroup([fresh, owed, inspecting], parked, parkedAfter);
 }
 
 /** Runs the worker. `finished` rejects when it fails; `stop` lets it finish what it has begun, and never throws. */

@@ -1,8 +1,11 @@
+import type { z } from 'zod';
+import { definitionScanResult, toolNameScanResult } from '../../contracts/definition-scan.js';
 import { inspectionResponse } from '../../contracts/inspection.js';
 import { GateError } from '../../domain/errors.js';
-import { scanResult } from '../../contracts/response-scan.js';
+import { argumentScanResult, scanResult } from '../../contracts/response-scan.js';
 import type { Inspector } from '../../domain/inspection/port.js';
-import type { ResponseScanner } from '../../domain/responses/port.js';
+import type { RequestScanner, ResponseScanner } from '../../domain/responses/port.js';
+import type { DefinitionScanner } from '../../domain/tool-definitions/ports.js';
 import { createServiceClient, type ServiceClientOptions } from './service-client.js';
 
 /** A little longer than Brain itself takes at most: an answer may be ten times as large as a request. */
@@ -15,36 +18,31 @@ const SCAN_TIMEOUT_MS = 8_000;
 export function createBrainClient({
   timeoutMs = 2_000,
   ...options
-}: ServiceClientOptions): Inspector & ResponseScanner {
+}: ServiceClientOptions): Inspector & ResponseScanner & RequestScanner & DefinitionScanner {
   const ask = createServiceClient(
     'Brain',
     options,
     (detail, cause) => new GateError('provider_unavailable', detail, { cause }),
   );
+  async function asked<Answer>(
+    answer: z.ZodType<Answer>,
+    path: string,
+    body: { readonly correlation_id?: string | undefined },
+    limitMs = SCAN_TIMEOUT_MS,
+  ): Promise<Answer> {
+    const headers = body.correlation_id ? { 'x-gate-correlation-id': body.correlation_id } : {};
+    try {
+      return await ask(answer, { method: 'POST', path, timeoutMs: limitMs, headers, body });
+    } catch (error) {
+      throw asOutage(error, 'invalid_request', 'provider_unavailable');
+    }
+  }
   return {
-    async inspect(request) {
-      const headers = request.correlation_id ? { 'x-gate-correlation-id': request.correlation_id } : {};
-      try {
-        return await ask(inspectionResponse, { method: 'POST', path: '/inspect', timeoutMs, headers, body: request });
-      } catch (error) {
-        throw asOutage(error, 'invalid_request', 'provider_unavailable');
-      }
-    },
-    async scanResponse(request) {
-      const headers = request.correlation_id ? { 'x-gate-correlation-id': request.correlation_id } : {};
-      const asked = {
-        method: 'POST',
-        path: '/scan-response',
-        timeoutMs: SCAN_TIMEOUT_MS,
-        headers,
-        body: request,
-      } as const;
-      try {
-        return await ask(scanResult, asked);
-      } catch (error) {
-        throw asOutage(error, 'invalid_request', 'provider_unavailable');
-      }
-    },
+    inspect: (request, limit) => asked(inspectionResponse, '/inspect', request, limit?.timeoutMs ?? timeoutMs),
+    scanResponse: (request) => asked(scanResult, '/scan-response', request),
+    scanRequest: (request) => asked(argumentScanResult, '/scan-request', request),
+    scanDefinitions: (request) => asked(definitionScanResult, '/scan-definitions', request),
+    scanToolName: (request) => asked(toolNameScanResult, '/scan-tool-name', request),
   };
 }
 

@@ -6,6 +6,8 @@ export interface StreamedEvent {
   readonly event: string;
   readonly data: string;
   readonly id: string;
+  /** Of the stream, from the end of the event before it to its own. */
+  readonly bytes: number;
 }
 
 /** Each event of a stream of server-sent events (HTML, section 9.2.6), as it arrives. Linear in the bytes, however they are split. */
@@ -13,11 +15,13 @@ export async function* eventsIn(chunks: AsyncIterable<Uint8Array>): AsyncGenerat
   let data: string[] = [];
   let event = '';
   let id = '';
-  for await (const line of linesIn(chunks)) {
+  let begin = 0;
+  for await (const { line, end } of linesIn(chunks)) {
     if (line === '') {
-      yield { event, data: data.join('\n'), id };
+      yield { event, data: data.join('\n'), id, bytes: end - begin };
       data = [];
       event = '';
+      begin = end;
       continue;
     }
     const colon = line.indexOf(':');
@@ -29,17 +33,14 @@ export async function* eventsIn(chunks: AsyncIterable<Uint8Array>): AsyncGenerat
   }
 }
 
-/** The data of each message. Event names other than `message`, ids and retry times are ignored, because nothing here resumes a broken stream. */
-export async function* messagesIn(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
-  for await (const { event, data } of eventsIn(chunks))
-    if (data !== '' && (event === '' || event === 'message')) yield data;
-}
-
-/** Complete lines; text after the last line break is dropped when the stream ends. */
-async function* linesIn(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+/** Complete lines, each with the place in the stream behind it; text after the last line break is dropped when the stream ends. */
+async function* linesIn(
+  chunks: AsyncIterable<Uint8Array>,
+): AsyncGenerator<{ readonly line: string; readonly end: number }> {
   let begun: Uint8Array[] = [];
   let afterCr = false;
   let first = true;
+  let before = 0;
   const line = (end: Uint8Array): string => {
     const text = Buffer.concat([...begun, end]).toString('utf8');
     begun = [];
@@ -53,11 +54,12 @@ async function* linesIn(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<strin
       const byte = chunk[at];
       if (byte === LF && afterCr) from = at + 1;
       else if (byte === LF || byte === CR) {
-        yield line(chunk.subarray(from, at));
+        yield { line: line(chunk.subarray(from, at)), end: before + at + 1 };
         from = at + 1;
       }
       afterCr = byte === CR;
     }
     if (from < chunk.length) begun.push(chunk.subarray(from));
+    before += chunk.length;
   }
 }

@@ -65,4 +65,18 @@ describe('raw JSON tools: an answer', () => {
     expect(outcome).toMatchObject({ kind: 'reply', statusCode: 500, failed: true });
     expect((outcome as { text: string }).text).not.toContain('secret');
   });
+
+  it.each([502, 503, 504, 520])(
+    'HTTP %i without an answer to this request may be the word of a gateway: nobody knows',
+    async (status) => {
+      const unknown = {
+        kind: 'unknown',
+        reason: `HTTP ${status} without an answer to the call: a gateway may have said it, and the upstream may have acted`,
+      };
+      expect(await call(() => '<h1>no</h1>', status)).toMatchObject(unknown);
+      expect(await call(() => '{"error":{"code":1,"message":"Bad Gateway"}}', status)).toMatchObject(unknown);
+      const own = await call((id) => `{"jsonrpc":"2.0","id":${id},"error":{"code":1,"message":"shut"}}`, status);
+      expect(own).toMatchObject({ kind: 'reply', statusCode: status, failed: true });
+    },
+  );
 });

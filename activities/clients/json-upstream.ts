@@ -7,7 +7,7 @@ import { membersOf, objectText, present, saysItFailed } from '../../domain/mcp/r
 import type { Upstream, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
 import { introductionText, requestedVersion } from './mcp-handshake.js';
 import { type Posted, post } from './one-post.js';
-import { unknownOutcome } from './unknown-outcome.js';
+import { isOfGateway, unknownBehind, unknownOutcome } from './unknown-outcome.js';
 import { causeText, connectorThatTells, surelyNotSent } from './unsent.js';
 
 export interface JsonUpstreamOptions {
@@ -48,6 +48,8 @@ export function createJsonUpstream({ url, apiKey, maxResponseBytes = 10_000_000 
     }
     if (answer.kind === 'accepted') return { kind: 'accepted' };
     const { status: statusCode } = answer;
+    // A gateway's own words name no request.
+    if (isOfGateway(statusCode) && answer.message?.get('id') !== JSON.stringify(id)) return unknownBehind(statusCode);
     const ours = answer.message !== null && isNotOfAnother(answer.message, id);
     if (answer.message && ours) return replyOf(mend(answer.message), statusCode, callersId);
     if (statusCode < 400)

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { createLedgerService } from '../../api/ledger/app.js';
 import type { Service } from '../../api/plugins/service.js';
+import type { JsonObject } from '../../contracts/json.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { egressSource } from '../../domain/evidence/egress/source.js';
 import { sidecarSha256 } from '../../domain/ledger/sidecar-digest.js';
@@ -31,7 +32,15 @@ afterEach(async () => {
 });
 
 const hosts: [string, () => LedgerClient][] = [
-  ['in process', () => ({ ...store, ...egressSource(store), replayPage: store.reports.replayPage })],
+  [
+    'in process',
+    () => ({
+      ...store,
+      ...egressSource(store),
+      replayPage: store.reports.replayPage,
+      decidedPage: store.reports.decidedPage,
+    }),
+  ],
   ['over HTTP', () => createLedgerClient({ url: 'https://ledger.example:8083', fetch: overTheService(() => service) })],
 ];
 
@@ -207,7 +216,57 @@ describe('recorded evaluations, over HTTP', () => {
     expect(await client().replayPage({ limit: 5, to: '2020-01-01T00:00:00.000Z' })).toEqual({ rows: [], next: null });
   });
 
+  it('come with what people decided, each with the input that its row commits to', async () => {
+    await service.close();
+    const caller = calledByProxy();
+    service = createLedgerService({
+      ledger: store,
+      evidence: store,
+      ...caller,
+      resolveCaller: () => ({ ...caller.resolveCaller(), callerId: 'service-policy-engine' }),
+    });
+    const payloadOf = (value: object) => {
+      const text = JSON.stringify(value);
+      return { payload_sha256: sidecarSha256(text), payload_canonical_json: text };
+    };
+    const call = (name: string, kind: string, policy_decision: JsonObject, more: object = {}) => {
+      const of = { correlation_id: id(name), tenant: 'acme', tool_name: 'create_issue', ...more };
+      return [
+        testRow({ ...of, event_kind: 'policy.evaluated', ...payloadOf({ tool_type: 'create_issue', name }) }),
+        testRow({ ...of, event_kind: kind, method: kind, policy_decision }),
+      ];
+    };
+    const approval = (by: string) => ({ by, provenance: 'token', at: '2026-11-27T08:00:00.000Z' });
+    await store.append([
+      ...call('one', 'hil.approved', { decided_by: 'operator:ana' }),
+      ...call('two', 'hil.approved', {
+        decided_by: 'operator:bo',
+        approvals: [approval('operator:ana'), approval('operator:bo')],
+      }),
+      ...call('changed', 'hil.approved', { decided_by: 'operator:ana', decision: 'modify' }),
+      ...call('denied', 'hil.denied', { decided_by: 'operator:ana' }),
+      // Nobody decided these.
+      ...call('rule', 'hil.approved', { decided_by: 'system:policy-tier' }),
+      ...call('back', 'hil.denied', { decided_by: 'system:withdrawn-by-agent' }),
+      ...call('other', 'hil.denied', { decided_by: 'operator:ana' }, { tenant: 'other' }),
+      ...call('elsewhere', 'hil.denied', { decided_by: 'operator:ana' }, { tool_name: 'list_issues' }),
+    ]);
+    const { rows, next } = await client().decidedPage({ limit: 50, tenant: 'acme', tool: 'create_issue' });
+    expect(rows.map(({ decided, people, input }) => [input?.['name'], decided, people])).toEqual([
+      ['one', 'approved', ['operator:ana']],
+      ['two', 'approved', ['operator:bo', 'operator:ana']],
+      ['changed', 'changed', ['operator:ana']],
+      ['denied', 'denied', ['operator:ana']],
+    ]);
+    expect(next).toBe(12);
+    // A page may hold none, and still be followed by others.
+    expect(await client().decidedPage({ limit: 2, after: 8, tenant: 'acme' })).toMatchObject({ rows: [], next: 12 });
+    expect(await client().decidedPage({ limit: 5, after: 16, tenant: 'acme' })).toEqual({ rows: [], next: null });
+    expect(await client().verify()).toMatchObject({ valid: true });
+  });
+
   it('are not given to the proxy', async () => {
-    await expect(client().replayPage({ limit: 1 })).rejects.toMatchObject({ code: 'capability_denied' });
+    for (const asked of [client().replayPage({ limit: 1 }), client().decidedPage({ limit: 1, tenant: 'acme' })])
+      await expect(asked).rejects.toMatchObject({ code: 'capability_denied' });
   });
 });

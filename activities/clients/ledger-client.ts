@@ -8,6 +8,7 @@ import {
   ledgerEntry,
   verifyResult,
 } from '../../contracts/ledger.js';
+import { decidedPage, type DecisionSource } from '../../contracts/decided-calls.js';
 import { replayPage, type ReplaySource } from '../../contracts/replay-rows.js';
 import { GateError } from '../../domain/errors.js';
 import { prepareRow } from '../../domain/ledger/entry.js';
@@ -27,6 +28,7 @@ export type LedgerClient = Ledger &
   Verifier &
   EgressSource &
   ReplaySource &
+  DecisionSource &
   Pick<LedgerReader, 'byCorrelation'>;
 
 const receipts = z.object({ receipts: z.array(appendReceipt) });
@@ -71,10 +73,11 @@ export function createLedgerClient({
     replayPage(query) {
       const { from, to, after, limit, tenant, agentId, tool } = query;
       const asked = { since: from, until: to, after, limit, tenant, agent_id: agentId, tool_type: tool };
-      const said = Object.entries(asked).flatMap(([name, value]) =>
-        value === undefined ? [] : [`${name}=${encodeURIComponent(String(value))}`],
-      );
-      return ask(replayPage, { method: 'GET', path: `/audit/replay/rows?${said.join('&')}`, timeoutMs: pageTimeoutMs });
+      return ask(replayPage, { method: 'GET', path: `/audit/replay/rows?${queryOf(asked)}`, timeoutMs: pageTimeoutMs });
+    },
+    decidedPage({ from, to, after, limit, tenant, tool }) {
+      const path = `/audit/replay/decisions?${queryOf({ since: from, until: to, after, limit, tenant, tool_type: tool })}`;
+      return ask(decidedPage, { method: 'GET', path, timeoutMs: pageTimeoutMs });
     },
     byCorrelation(correlationId, { tenant } = {}) {
       const query = tenant === undefined ? '' : `?tenant=${encodeURIComponent(tenant)}`;
@@ -83,3 +86,8 @@ export function createLedgerClient({
     },
   };
 }
+
+const queryOf = (asked: Readonly<Record<string, string | number | undefined>>): string =>
+  Object.entries(asked)
+    .flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${encodeURIComponent(String(value))}`]))
+    .join('&');

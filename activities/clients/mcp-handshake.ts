@@ -31,6 +31,9 @@ export const introductionText = (
     },
   });
 export const INITIALIZED_TEXT = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' });
+/** Asks for all log messages: who of Gate's clients hears which is filtered behind the session, which they share. */
+export const everyLogText = (id: string): string =>
+  JSON.stringify({ jsonrpc: '2.0', id, method: 'logging/setLevel', params: { level: 'debug' } });
 export const cancelledText = (requestId: string): string =>
   JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId } });
 

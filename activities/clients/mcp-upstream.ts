@@ -1,27 +1,29 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as after } from 'node:timers/promises';
 import { Agent, request as undiciRequest } from 'undici';
-import { upTo } from '../../adapters/outbound/body.js';
 import type { Json } from '../../contracts/json.js';
 import { callText, controlText, outgoingCall, outgoingControl } from '../../domain/mcp/outgoing.js';
 import { errorText } from '../../domain/errors.js';
 import { membersOf, objectText, replyIn } from '../../domain/mcp/reply.js';
 import { ASKED_OF_CLIENTS, type Listener } from '../../domain/pipeline/call-talks.js';
 import type { Upstream, UpstreamCaller, UpstreamOutcome } from '../../domain/pipeline/upstream.js';
+import { within } from '../../domain/within.js';
 import {
   answerToServer,
   cancelledText,
+  everyLogText,
   INITIALIZED_TEXT,
   introductionFor,
   introductionIn,
   introductionText,
 } from './mcp-handshake.js';
 import { type Credentials, CredentialsMissing } from './credentials.js';
-import { messagesIn } from './event-stream.js';
+import { keptSubscriptions } from './kept-subscriptions.js';
 import { type Posted, post } from './one-post.js';
-import { unknownOutcome } from './unknown-outcome.js';
+import { methodOf, type ServerMessage, serverMessagesIn } from './server-messages.js';
+import { isOfGateway, unknownBehind, unknownOutcome } from './unknown-outcome.js';
 import { causeText, connectorThatTells, surelyNotSent } from './unsent.js';
-import { sessionsInMemory, type UpstreamSession, type UpstreamSessions } from './upstream-sessions.js';
+import { agentKey, sessionsInMemory, type UpstreamSession, type UpstreamSessions } from './upstream-sessions.js';
 
 export interface McpUpstreamOptions {
   readonly url: string;
@@ -39,6 +41,8 @@ interface Limits {
   readonly timeoutMs: number;
   readonly signal?: AbortSignal;
   readonly listener?: Listener | null;
+  /** Called with the session over which the upstream did as it was asked. */
+  readonly onDone?: (session: UpstreamSession) => void;
 }
 interface Message {
   readonly id: string;
@@ -48,6 +52,8 @@ interface Message {
 const OPENING_LIMIT_MS = 10_000;
 const ASIDE_LIMIT_MS = 5_000;
 const GOODBYE_LIMIT_MS = 1_000;
+/** How long a session's first request waits until its log messages are asked for. */
+const LOGS_LIMIT_MS = 1_000;
 /** How long a client may take to answer what it is asked outside of a call. */
 const ASKED_LIMIT_MS = 60_000;
 /** A server should not send requests to a client that declares no capability. If it does, it gets this many answers per request. */
@@ -71,16 +77,37 @@ export function createMcpUpstream({
     // closed is lost, and it is unknown whether it ran.
     keepAliveTimeout: 4_000,
   });
-  const headersOf = async (session: UpstreamSession | null) => ({
+  /** Requests that wait for credentials now. */
+  let waiting = 0;
+  const noneInTime = () => new CredentialsMissing('none came in time');
+  async function credentialsWithin(limitMs: number): Promise<Readonly<Record<string, string>>> {
+    if (!credentials) return {};
+    waiting += 1;
+    try {
+      return await within(Math.max(1, limitMs), credentials.headers(), noneInTime);
+    } finally {
+      waiting -= 1;
+    }
+  }
+  const headersOf = async (session: UpstreamSession | null, limitMs: number) => ({
     accept: 'application/json, text/event-stream',
     ...(apiKey && { authorization: `Bearer ${apiKey}` }),
-    ...(await credentials?.headers()),
+    ...(await credentialsWithin(limitMs)),
     ...(session && { 'mcp-protocol-version': session.protocolVersion }),
     ...(session?.id && { 'mcp-session-id': session.id }),
   });
 
   /** Opened by this process, and nothing was answered over them yet. */
   const unproved = new WeakSet<UpstreamSession>();
+  /** The streams that this process reads over a session, which end with it. */
+  const streams = new WeakMap<UpstreamSession, Set<AbortController>>();
+  const subscriptions = keptSubscriptions();
+
+  /** The agent's next request opens a session, and what listened over this one listens over that. */
+  async function giveUp(caller: UpstreamCaller, session: UpstreamSession): Promise<void> {
+    await sessions.drop(caller, session);
+    for (const stream of streams.get(session) ?? []) stream.abort();
+  }
 
   /** Sends one message over a session and answers what the server asks meanwhile. */
   const say = async (
@@ -89,12 +116,15 @@ export function createMcpUpstream({
     { listener, ...limits }: Limits,
   ): Promise<Posted> => {
     let answered = 0;
+    const untilMs = Date.now() + limits.timeoutMs;
+    const headers = await headersOf(session, limits.timeoutMs);
     const answer = await post({
       ...limits,
+      timeoutMs: untilMs - Date.now(),
       url,
       text,
       dispatcher,
-      headers: await headersOf(session),
+      headers,
       maxBytes: maxResponseBytes,
       isAnswer(message) {
         if (message.get('id') === JSON.stringify(id) && !message.has('method')) return true;
@@ -120,15 +150,23 @@ export function createMcpUpstream({
     const limits = () => ({ timeoutMs: untilMs - Date.now() });
     const id = randomUUID();
     const answer = await say(null, { id, text: introductionText(id, undefined, can) }, limits());
-    if (answer.kind === 'refused') throw new Error(`initialize was answered with HTTP ${answer.status}`);
+    if (answer.kind === 'refused') throw new SessionRefused('initialize', answer.status);
     const reply = answer.kind === 'message' ? replyIn(answer.message, id, id) : null;
     if (answer.kind !== 'message' || !reply) throw new Error('initialize was not answered');
     const given = answer.headers['mcp-session-id'];
     const session = { ...introductionIn(reply.text), id: typeof given === 'string' ? given : null };
     const told = await say(session, { id: randomUUID(), text: INITIALIZED_TEXT }, limits());
-    if (told.kind === 'refused') throw new Error(`notifications/initialized was answered with HTTP ${told.status}`);
+    if (told.kind === 'refused') throw new SessionRefused('notifications/initialized', told.status);
+    await askForLogs(session);
     unproved.add(session);
     return session;
+  }
+
+  /** Once in a session. A server that refuses, or does not answer, sends the log messages that it likes. */
+  async function askForLogs(session: UpstreamSession): Promise<void> {
+    if (session.capabilities['logging'] === undefined) return;
+    const id = randomUUID();
+    await say(session, { id, text: everyLogText(id) }, { timeoutMs: LOGS_LIMIT_MS }).catch(() => undefined);
   }
 
   /** The agent's session, if it opens in time. A session that opens too late is kept for the next call. */
@@ -136,7 +174,7 @@ export function createMcpUpstream({
     const late = new AbortController();
     const session = sessions.of(caller, () => open(caller));
     const timeout = after(Math.max(0, untilMs - Date.now()), undefined, { signal: late.signal }).then(() => {
-      throw new Error('the request timed out before one stood');
+      throw waiting > 0 ? noneInTime() : new Error('the request timed out before one stood');
     });
     try {
       return await Promise.race([session, timeout]);
@@ -146,16 +184,21 @@ export function createMcpUpstream({
     }
   }
 
-  /** Whether the server still knows a session after it refused a request over it. Asks with a ping, which has no effect. */
-  async function standingOf(session: UpstreamSession): Promise<'stands' | 'gone' | 'unclear'> {
+  /**
+   * Whether the server still knows a session after it refused a request over it. Asks with a ping, which has no effect. `lost`: nobody is
+   * there to ask, or it answers 400, as many servers do where the protocol says 404. `unclear`: somebody is, and did not say, because a limit of rates or a credential kept the ping from the server.
+   */
+  async function standingOf(session: UpstreamSession): Promise<'stands' | 'gone' | 'lost' | 'unclear'> {
     const id = randomUUID();
     const ping = { id, text: controlText(id, { method: 'ping', params: {} }) };
     try {
       const answer = await say(session, ping, { timeoutMs: ASIDE_LIMIT_MS });
       if (answer.kind === 'message') return 'stands';
-      return answer.kind === 'refused' && answer.status === 404 ? 'gone' : 'unclear';
-    } catch {
-      return 'unclear';
+      if (answer.kind !== 'refused') return 'unclear';
+      if (answer.status === 404) return 'gone';
+      return answer.status === 400 || isOfGateway(answer.status) ? 'lost' : 'unclear';
+    } catch (error) {
+      return error instanceof CredentialsMissing ? 'unclear' : 'lost';
     }
   }
 
@@ -168,7 +211,7 @@ export function createMcpUpstream({
     caller: UpstreamCaller,
     callersId: Json | undefined,
     message: Message,
-    { timeoutMs, signal, listener }: Limits,
+    { timeoutMs, signal, listener, onDone }: Limits,
   ): Promise<UpstreamOutcome> {
     const untilMs = Date.now() + timeoutMs;
     for (let tried = 1; ; tried += 1) {
@@ -176,7 +219,7 @@ export function createMcpUpstream({
       try {
         session = await sessionBy(untilMs, caller);
       } catch (error) {
-        return { kind: 'not_sent', reason: `no session with the upstream: ${causeText(error)}` };
+        return noSession(error, 'no session with the upstream: ');
       }
       let answer: Posted;
       try {
@@ -186,9 +229,9 @@ export function createMcpUpstream({
           ...(listener && { listener }),
         });
       } catch (error) {
-        if (error instanceof CredentialsMissing) return { kind: 'not_sent', reason: error.message };
+        if (error instanceof CredentialsMissing) return noSession(error);
         if (surelyNotSent(error)) {
-          await sessions.drop(caller, session);
+          await giveUp(caller, session);
           return { kind: 'not_sent', reason: causeText(error) };
         }
         aside(session, cancelledText(message.id));
@@ -198,18 +241,128 @@ export function createMcpUpstream({
       if (answer.kind === 'message') {
         unproved.delete(session);
         const reply = replyIn(answer.message, message.id, callersId);
+        if (reply && !reply.failed) onDone?.(session);
         if (reply) return { kind: 'reply', statusCode: 200, ...reply };
         return unknownOutcome('the upstream answered with neither a result nor an error');
       }
       // Many servers answer 400 where the protocol says 404. Such a call is not sent again, but the next one gets a new session.
+      const ofTheRequest = answer.message?.get('id') === JSON.stringify(message.id);
       if (session.id !== null && (answer.status === 404 || answer.status === 400)) {
         const standing = await standingOf(session);
-        if (standing !== 'stands') await sessions.drop(caller, session);
-        const ofTheRequest = answer.message?.get('id') === JSON.stringify(message.id);
+        if (standing === 'gone' || standing === 'lost') await giveUp(caller, session);
         const surelyUnseen = answer.status === 404 && standing === 'gone' && !ofTheRequest && !unproved.has(session);
         if (tried === 1 && surelyUnseen) continue;
       }
-      return httpRefusal(callersId, answer);
+      if (!isOfGateway(answer.status) || ofTheRequest) return httpRefusal(callersId, answer);
+      // Where nothing runs behind the gateway any more, the next call opens a session first: its failure sends nothing.
+      void standingOf(session)
+        .then((standing) => (standing === 'gone' || standing === 'lost' ? giveUp(caller, session) : undefined))
+        .catch(() => undefined);
+      return unknownBehind(answer.status);
+    }
+  }
+
+  /**
+   * Subscribes over this session to what the agent subscribed to over an earlier one. A resource may have changed while nobody was told of it,
+   * so its listener is told that now.
+   */
+  async function subscribeAgain(
+    caller: UpstreamCaller,
+    session: UpstreamSession,
+    listener: Listener,
+    signal: AbortSignal,
+  ): Promise<void> {
+    for (const uri of subscriptions.notOver(caller, session)) {
+      if (signal.aborted) return;
+      if (!subscriptions.has(caller, uri)) continue;
+      // One that is not answered, or refused for now, is asked for again when the stream is opened again.
+      const answer = await say(session, aboutResource('resources/subscribe', uri), {
+        timeoutMs: ASIDE_LIMIT_MS,
+      }).catch(() => null);
+      // Its agent did not want it any more while it was asked for.
+      if (!subscriptions.has(caller, uri)) aside(session, aboutResource('resources/unsubscribe', uri).text);
+      else if (answer && isAnswered(answer)) subscriptions.keep(caller, uri, session);
+      if (answer?.kind === 'message' && answer.message.has('result') && subscriptions.has(caller, uri))
+        listener.told('notifications/resources/updated', JSON.stringify({ uri }));
+    }
+  }
+
+  /** The subscriptions of an agent to a resource that are not answered yet, and whether its client ended them since. */
+  const subscribing = new Map<string, { open: number; ended: boolean }>();
+  /** Subscribes in the agent's name. Whoever unsubscribes meanwhile has the last word. */
+  async function subscribed(
+    caller: UpstreamCaller,
+    uri: string,
+    send: (onDone: (session: UpstreamSession) => void) => Promise<UpstreamOutcome>,
+  ): Promise<UpstreamOutcome> {
+    const key = resourceKey(caller, uri);
+    const asked = subscribing.get(key) ?? { open: 0, ended: false };
+    asked.open += 1;
+    subscribing.set(key, asked);
+    try {
+      return await send((session) => {
+        if (!asked.ended) subscriptions.keep(caller, uri, session);
+        else if (!subscribing.has(key) && !subscriptions.has(caller, uri))
+          aside(session, aboutResource('resources/unsubscribe', uri).text);
+      });
+    } finally {
+      asked.open -= 1;
+      if (asked.open === 0 && subscribing.get(key) === asked) subscribing.delete(key);
+    }
+  }
+  function unsubscribed(caller: UpstreamCaller, uri: string): void {
+    const key = resourceKey(caller, uri);
+    const asked = subscribing.get(key);
+    if (asked) asked.ended = true;
+    subscribing.delete(key);
+    subscriptions.drop(caller, uri);
+  }
+
+  /** Hands on what the upstream says outside of calls over the session that stands; ends with the session, if not before. */
+  async function hear(
+    caller: UpstreamCaller,
+    listener: Listener,
+    signal: AbortSignal,
+  ): Promise<'ended' | 'session given up'> {
+    const session = await sessionBy(Date.now() + OPENING_LIMIT_MS, caller);
+    const over = new AbortController();
+    const open = streams.get(session) ?? new Set();
+    streams.set(session, open.add(over));
+    try {
+      const { statusCode, headers, body } = await undiciRequest(url, {
+        method: 'GET',
+        headers: { ...(await headersOf(session, OPENING_LIMIT_MS)), accept: 'text/event-stream' },
+        dispatcher,
+        headersTimeout: 0,
+        bodyTimeout: 0,
+        signal: AbortSignal.any([signal, over.signal]),
+      });
+      body.on('error', () => undefined);
+      if (statusCode !== 200 || !String(headers['content-type']).startsWith('text/event-stream')) {
+        body.destroy();
+        // A session that another process found to be gone, or nobody used since: it is opened anew when it is listened again.
+        if (statusCode === 404 && session.id !== null && (await standingOf(session)) === 'gone')
+          await giveUp(caller, session);
+        return 'ended';
+      }
+      void subscribeAgain(caller, session, listener, AbortSignal.any([signal, over.signal]));
+      let asked = 0;
+      for await (const message of serverMessagesIn(body as AsyncIterable<Buffer>, maxResponseBytes)) {
+        if (!message) continue;
+        if (announced(message, listener)) continue;
+        if (mayAsk(message) && (asked += 1) <= MAX_ANSWERS_TO_SERVER) {
+          void askedOfClient(message, listener, ASKED_LIMIT_MS).then((answer) => aside(session, answer));
+          continue;
+        }
+        const answer = answerToServer(message);
+        if (answer !== null) aside(session, answer);
+      }
+      return 'ended';
+    } catch (error) {
+      if (over.signal.aborted && !signal.aborted) return 'session given up';
+      throw error;
+    } finally {
+      open.delete(over);
     }
   }
 
@@ -223,48 +376,39 @@ export function createMcpUpstream({
     async control(caller, request, limits) {
       if (request['method'] !== 'initialize') {
         const id = randomUUID();
-        return send(caller, request['id'], { id, text: controlText(id, outgoingControl(request)) }, limits);
+        const { method, params } = outgoingControl(request);
+        const { uri } = params;
+        const of = typeof uri === 'string' ? uri : null;
+        if (method === 'resources/unsubscribe' && of !== null) unsubscribed(caller, of);
+        const sent = (onDone?: (session: UpstreamSession) => void) =>
+          send(
+            caller,
+            request['id'],
+            { id, text: controlText(id, { method, params }) },
+            { ...limits, ...(onDone && { onDone }) },
+          );
+        return method === 'resources/subscribe' && of !== null ? subscribed(caller, of, sent) : sent();
       }
       try {
         // Gate keeps the session with the upstream; the agent is told what that session negotiated.
         const text = introductionFor(request, await sessionBy(Date.now() + limits.timeoutMs, caller), true);
         return { kind: 'reply', statusCode: 200, text, failed: false };
       } catch (error) {
-        return { kind: 'not_sent', reason: causeText(error) };
+        return noSession(error);
       }
     },
 
     async listen(caller, listener, signal) {
-      const session = await sessionBy(Date.now() + OPENING_LIMIT_MS, caller);
-      const { statusCode, headers, body } = await undiciRequest(url, {
-        method: 'GET',
-        headers: { ...(await headersOf(session)), accept: 'text/event-stream' },
-        dispatcher,
-        headersTimeout: 0,
-        bodyTimeout: 0,
-        signal,
-      });
-      body.on('error', () => undefined);
-      if (statusCode !== 200 || !String(headers['content-type']).startsWith('text/event-stream'))
-        return void body.destroy();
-      let asked = 0;
-      for await (const data of messagesIn(upTo(maxResponseBytes, body as AsyncIterable<Buffer>))) {
-        const message = membersOf(data);
-        if (!message) continue;
-        if (announced(message, listener)) continue;
-        if (mayAsk(message) && (asked += 1) <= MAX_ANSWERS_TO_SERVER) {
-          void askedOfClient(message, listener, ASKED_LIMIT_MS).then((answer) => aside(session, answer));
-          continue;
-        }
-        const answer = answerToServer(message);
-        if (answer !== null) aside(session, answer);
-      }
+      // A session that is given up takes its stream with it; what is said from then on is said over the next one.
+      while (!signal.aborted) if ((await hear(caller, listener, signal)) === 'ended') return;
     },
+
+    awaitsCredentials: () => waiting > 0,
 
     async close() {
       const goodbye = async (session: UpstreamSession) => {
         if (session.id === null) return;
-        const headers = await headersOf(session);
+        const headers = await headersOf(session, GOODBYE_LIMIT_MS);
         const { body } = await undiciRequest(url, { method: 'DELETE', headers, dispatcher });
         await body.dump();
       };
@@ -282,18 +426,53 @@ export function createMcpUpstream({
   };
 }
 
-type ServerMessage = ReadonlyMap<string, string>;
+const aboutResource = (method: string, uri: string): Message => {
+  const id = randomUUID();
+  return { id, text: controlText(id, { method, params: { uri } }) };
+};
+const resourceKey = (caller: UpstreamCaller, uri: string): string => JSON.stringify([agentKey(caller), uri]);
+
+/** Whether a server said what it thinks of a request: not where it, or who is before it, answers nothing for now. */
+const isAnswered = (answer: Posted): boolean =>
+  answer.kind === 'message' ||
+  (answer.kind === 'refused' &&
+    answer.status >= 400 &&
+    answer.status < 500 &&
+    answer.status !== 401 &&
+    answer.status !== 429);
+
+/** The server, or who limits rates before it, answered what opens a session with a status. */
+class SessionRefused extends Error {
+  constructor(
+    method: string,
+    readonly status: number,
+  ) {
+    const forNow = isForNow(status) ? 'refused a session for now' : 'refused a session';
+    super(`the upstream ${forNow}: ${method} was answered with HTTP ${status}`);
+  }
+}
+
+/** Too many requests of this client, or no place for it now (RFC 6585, RFC 9110): others may be served meanwhile. */
+const isForNow = (status: number): boolean => status === 429 || status === 503;
+
+/** No session stands, so nothing was sent. */
+const noSession = (error: unknown, before = ''): UpstreamOutcome & { kind: 'not_sent' } => {
+  if (error instanceof SessionRefused && isForNow(error.status))
+    return { kind: 'not_sent', reason: error.message, refused: true };
+  if (error instanceof CredentialsMissing) return { kind: 'not_sent', reason: error.message, noCredentials: true };
+  return { kind: 'not_sent', reason: `${before}${causeText(error)}` };
+};
 
 /** Hands on what the upstream says of this call, and of no other one. */
 function handedOn(message: ServerMessage, id: string, listener: Listener): boolean {
   const params = message.get('params');
   if (message.has('id') || params === undefined) return false;
-  switch (message.get('method')) {
-    case '"notifications/progress"':
+  switch (methodOf(message)) {
+    case 'notifications/progress':
       if (!listener.progress || membersOf(params)?.get('progressToken') !== JSON.stringify(id)) return false;
       listener.told('notifications/progress', params);
       return true;
-    case '"notifications/message"':
+    case 'notifications/message':
       listener.told('notifications/message', params);
       return true;
     default:
@@ -317,8 +496,6 @@ function announced(message: ServerMessage, listener: Listener): boolean {
   return true;
 }
 
-const methodOf = (message: ServerMessage): string => JSON.parse(message.get('method') ?? '""') as string;
-
 const mayAsk = (message: ServerMessage): boolean =>
   message.has('id') && message.has('params') && ASKED_OF_CLIENTS.has(methodOf(message));
 
@@ -337,7 +514,7 @@ async function askedOfClient(message: ServerMessage, listener: Listener, timeout
   }
 }
 
-/** An HTTP answer is a result, even a refusal: the upstream took the request and answered. A redirect is not followed. */
+/** An HTTP answer of the upstream is a result, even a refusal: it took the request and answered. A redirect is not followed. */
 function httpRefusal(id: Json | undefined, { status, said }: Posted & { kind: 'refused' }): UpstreamOutcome {
   const message = `upstream answered HTTP ${status}${status < 400 ? '; redirects are not followed' : ''}`;
   const error = { code: -32_000, message, ...(said && { data: said }) };

@@ -3,7 +3,7 @@ import { bytesUpTo, upTo } from '../../adapters/outbound/body.js';
 import { decoded } from '../../adapters/outbound/decoded.js';
 import { membersOf } from '../../domain/mcp/reply.js';
 import { foreignText } from '../../domain/text.js';
-import { messagesIn } from './event-stream.js';
+import { isLog, serverMessagesIn } from './server-messages.js';
 import { Cancelled, TimedOut } from './unknown-outcome.js';
 import { surelyNotSent } from './unsent.js';
 
@@ -36,7 +36,7 @@ const MAX_REFUSAL_BYTES = 65_536;
 /** What a message comes as, or what servers that say nothing better call it. */
 const MAY_BE_JSON =
   /^(?:$|text\/plain$|text\/json$|application\/octet-stream$|application\/(?:[a-z0-9.-]{1,100}\+)?json$)/;
-/** Limits the progress and log messages of a long call. A flood of them would keep this process busy for as long as it lasts. */
+/** Limits the progress of a long call. A flood of it would keep this process busy for as long as it lasts. */
 const MAX_MESSAGES = 10_000;
 /** How long a stream may take to end after its answer, so that its connection can be used again. */
 const LAST_BYTES_MS = 200;
@@ -70,23 +70,24 @@ export async function post({
     const head = { status: answer.statusCode, headers: answer.headers };
     // The reader ends the stream once it stops reading; later messages were not asked for.
     body.on('error', () => undefined);
-    const raw = upTo(maxBytes, body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>);
-    // Nothing coded was asked for, but some proxies do it all the same. The limit holds before and behind it.
-    const chunks = upTo(maxBytes, decoded(answer.headers['content-encoding'], raw));
+    const raw = body.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+    const coding = answer.headers['content-encoding'];
+    const type = contentType(answer.headers['content-type']);
     try {
-      if (answer.statusCode >= 300) return await refusalOf(answer.statusCode, chunks);
-      const type = contentType(answer.headers['content-type']);
-      if (type === 'text/event-stream') {
+      if (answer.statusCode < 300 && type === 'text/event-stream') {
         let seen = 0;
-        for await (const data of messagesIn(chunks)) {
+        for await (const message of serverMessagesIn(decoded(coding, raw), maxBytes)) {
+          if (message && isAnswer(message)) return { ...head, kind: 'message', message };
+          if (message && isLog(message)) continue;
           seen += 1;
           if (seen > MAX_MESSAGES)
             throw new NoReply(`the upstream sent more than ${MAX_MESSAGES} messages before a reply`);
-          const message = membersOf(data);
-          if (message && isAnswer(message)) return { ...head, kind: 'message', message };
         }
         throw new NoReply('the upstream ended its answer without a reply');
       }
+      // Nothing coded was asked for, but some proxies do it all the same. The limit holds before and behind it.
+      const chunks = upTo(maxBytes, decoded(coding, upTo(maxBytes, raw)));
+      if (answer.statusCode >= 300) return await refusalOf(answer.statusCode, chunks);
       const whole = (await bytesUpTo(maxBytes, chunks)).toString('utf8');
       if (whole === '') return { ...head, kind: 'accepted' };
       if (!MAY_BE_JSON.test(type)) throw new NoReply(`the upstream answered with ${wordsOf(type)}`);

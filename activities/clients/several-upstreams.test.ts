@@ -4,10 +4,14 @@ import type { Listener } from '../../domain/pipeline/call-talks.js';
 import type { UpstreamFault } from '../../domain/pipeline/upstream-circuit.js';
 import type { Upstream } from '../../domain/pipeline/upstream.js';
 import { type ListingTools, listingTools } from '../../test/support/listing-tools.js';
+import { startTokenIssuer } from '../../test/support/token-issuer.js';
 import { type OddServer, oddServer, SMALL_TOOLS } from '../../test/support/upstreams-file.js';
+import { eventually } from '../../test/support/waiting.js';
+import { type Credentials, CredentialsMissing } from './credentials.js';
 import { createMcpUpstream } from './mcp-upstream.js';
 import { type NamedUpstream, severalUpstreams } from './several-upstreams.js';
 import { createStdioUpstream } from './stdio-upstream.js';
+import { tokenCredentials } from './token-credentials.js';
 
 const BOT = { tenant: 'acme', agent: 'bot' };
 const LIMIT = { timeoutMs: 20_000 };
@@ -324,6 +328,155 @@ describe('several upstreams, one of which is not well', () => {
     for (let list = 0; list < 3; list += 1) await pageOf(upstream);
     expect(upstream.standings?.()[1]).toMatchObject({ state: 'held', fault: 'refused' });
   });
+
+  it.each([429, 503])(
+    'that gives one agent no session, HTTP %i, is named to it and closed to nobody',
+    async (status) => {
+      const upstream = several(http('bank', bank.url), http('notes', notes.url));
+      await pageOf(upstream);
+      notes.limited = status;
+      const GREEDY = { tenant: 'acme', agent: 'greedy' };
+      const list = { jsonrpc: '2.0', id: 1, method: 'tools/list', params: {} };
+      for (let tried = 0; tried < 4; tried += 1) {
+        const asked = await upstream.control(GREEDY, list, LIMIT);
+        const { text } = asked as { text: string };
+        expect(JSON.parse(text)).toMatchObject({
+          result: { _meta: { 'gate/upstreams': { failing: [{ name: 'notes', fault: 'refused' }] } } },
+        });
+        await upstream.control(GREEDY, { ...list, method: 'initialize' }, LIMIT);
+        const params = { name: 'notes__add', arguments: {} };
+        expect(await upstream.callTool(GREEDY, { method: 'tools/call', params }, LIMIT)).toEqual({
+          kind: 'not_sent',
+          refused: true,
+          reason: `the upstream refused a session for now: initialize was answered with HTTP ${status}`,
+        });
+      }
+      expect(upstream.standings?.()[1]).toMatchObject({ state: 'answers', fault: null });
+      expect(changes).toEqual([]);
+      expect(await pageOf(upstream)).toMatchObject({ names: ['bank__pay', 'notes__add'], note: undefined });
+      expect(await called(upstream, 'notes__add')).toMatchObject({ kind: 'reply', failed: false });
+    },
+  );
+
+  it.each([
+    [503, 'failing'],
+    [502, 'held'],
+    [504, 'held'],
+    [500, 'held'],
+  ])('that answers its lists with HTTP %i is named as one that refuses, and is %s', async (status, state) => {
+    const upstream = several(http('bank', bank.url), http('notes', notes.url));
+    await pageOf(upstream);
+    notes.mute = status;
+    for (let list = 0; list < 4; list += 1)
+      expect((await pageOf(upstream)).note).toEqual({ failing: [{ name: 'notes', fault: 'refused' }] });
+    expect(upstream.standings?.()[1]).toMatchObject({ state, fault: 'refused' });
+    expect((await called(upstream, 'notes__add')).kind).toBe(state === 'held' ? 'not_sent' : 'reply');
+  });
+
+  it.each([
+    [500, 'failing'],
+    [501, 'held'],
+  ])('that takes %i ms to answer its lists with HTTP 503 is %s', async (tookMs, state) => {
+    const busy: Upstream = {
+      callTool: () => Promise.reject(new Error('unused')),
+      control: async () => {
+        nowMs += tookMs;
+        return { kind: 'unknown', cause: 'invalid_answer', reason: 'HTTP 503', status: 503 };
+      },
+      close: () => Promise.resolve(),
+    };
+    const upstream = several({ name: 'busy', prefix: 'busy', upstream: busy });
+    for (let list = 0; list < 3; list += 1) await asked(upstream, 'tools/list');
+    expect(upstream.standings?.()).toMatchObject([{ state, fault: 'refused' }]);
+  });
+
+  it('that limits how often its lists are asked for, HTTP 429, says so to who asked, and nothing else', async () => {
+    const upstream = several(http('bank', bank.url), http('notes', notes.url));
+    await pageOf(upstream);
+    notes.mute = 429;
+    for (let list = 0; list < 4; list += 1)
+      expect((await pageOf(upstream)).note).toEqual({ failing: [{ name: 'notes', fault: 'refused' }] });
+    expect(upstream.standings?.()[1]).toMatchObject({ state: 'answers' });
+  });
+
+  it('without credentials for Gate is named so, closed to nobody, and its calls say what is missing', async () => {
+    let isAway = true;
+    const credentials = {
+      headers: () =>
+        isAway ? Promise.reject(new CredentialsMissing('the issuer answered HTTP 503')) : Promise.resolve({}),
+      refused: () => undefined,
+      secrets: () => [],
+      close: () => Promise.resolve(),
+    };
+    const upstream = several(http('bank', bank.url), {
+      name: 'notes',
+      prefix: 'notes',
+      upstream: createMcpUpstream({ url: notes.url, credentials }),
+    });
+    for (let tried = 0; tried < 4; tried += 1) {
+      expect((await pageOf(upstream)).note).toEqual({ failing: [{ name: 'notes', fault: 'no_credentials' }] });
+      expect(await called(upstream, 'notes__add')).toEqual({
+        kind: 'not_sent',
+        noCredentials: true,
+        reason: 'no credentials for the upstream: the issuer answered HTTP 503',
+      });
+    }
+    isAway = false;
+    expect(await called(upstream, 'notes__add')).toMatchObject({ kind: 'reply', failed: false });
+    expect(changes).toEqual([
+      ['notes', 'no_credentials'],
+      ['notes', null],
+    ]);
+  });
+
+  const noted = (upstream: Upstream) => upstream.standings?.().find(({ name }) => name === 'notes');
+  const withCredentials = (credentials: Credentials) =>
+    several(http('bank', bank.url), {
+      name: 'notes',
+      prefix: 'notes',
+      upstream: createMcpUpstream({ url: notes.url, credentials }),
+    });
+
+  it('whose issuer hangs answers as long as the token holds that it gave', async () => {
+    const issuer = await startTokenIssuer({ id: 'gate', secret: 'secret-of-gate' });
+    closing.push(issuer.close);
+    const upstream = withCredentials(
+      tokenCredentials({
+        issuer: issuer.issuer,
+        tokenEndpoint: `${issuer.issuer}/token`,
+        clientId: 'gate',
+        clientSecret: () => 'secret-of-gate',
+        clientAuth: 'basic',
+        now: () => nowMs,
+      }),
+    );
+    await pageOf(upstream);
+    issuer.fault = 'hangs';
+    nowMs = 580_000;
+    for (let list = 0; list < 3; list += 1)
+      expect(await pageOf(upstream)).toMatchObject({ names: ['bank__pay', 'notes__add'], note: undefined });
+    await eventually('the issuer is asked for the next one', () => issuer.asked.length === 2);
+    expect(noted(upstream)).toMatchObject({ state: 'answers', fault: null });
+  });
+
+  it('whose issuer hangs before it gave anything is named so, and closed to nobody', async () => {
+    listLimitMs = LIST_LIMIT_MS;
+    const upstream = withCredentials({
+      headers: () => new Promise(() => undefined),
+      refused: () => undefined,
+      secrets: () => [],
+      close: () => Promise.resolve(),
+    });
+    for (let list = 0; list < 4; list += 1)
+      expect((await pageOf(upstream)).note).toEqual({ failing: [{ name: 'notes', fault: 'no_credentials' }] });
+    expect(noted(upstream)).toMatchObject({ state: 'failing', fault: 'no_credentials' });
+    const params = { name: 'notes__add', arguments: {} };
+    expect(await upstream.callTool(BOT, { method: 'tools/call', params }, { timeoutMs: 200 })).toEqual({
+      kind: 'not_sent',
+      noCredentials: true,
+      reason: 'no credentials for the upstream: none came in time',
+    });
+  }, 30_000);
 
   it('answers again: it is told, and its tools are back', async () => {
     notes.mute = true;

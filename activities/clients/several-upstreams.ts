@@ -57,6 +57,10 @@ interface Owned {
   readonly own: string;
 }
 type ControlOutcome = Awaited<ReturnType<Upstream['control']>>;
+/** `fault`: what the outcome says of the upstream. */
+type Asked =
+  | { readonly kind: 'asked'; readonly outcome: ControlOutcome; readonly fault: UpstreamFault | null }
+  | { readonly kind: 'held'; readonly fault: UpstreamFault };
 type Answered =
   | { readonly member: Member; readonly result: string }
   | { readonly member: Member; readonly fault: UpstreamFault };
@@ -67,6 +71,8 @@ const FIRST_LIMIT_MS = 20_000;
 const MERGING_MS = 200;
 /** An upstream whose client gives up by itself has not answered in time all the same. */
 const LATE_MS = 500;
+/** A refusal that takes longer costs everybody who asks for a list that time. */
+const AT_ONCE_MS = 500;
 const LISTEN_AGAIN_MS = 10_000;
 const LISTS_CHANGED = [
   'notifications/tools/list_changed',
@@ -96,10 +102,10 @@ export function severalUpstreams(
   const byPrefix = new Map(members.map((member) => [member.prefix, member]));
 
   const listening = new Set<Listener>();
-  const note = (member: Member, fault: UpstreamFault | null) => {
+  const note = (member: Member, fault: UpstreamFault | null, how?: { readonly holds: boolean }) => {
     const before = member.circuit.standing().fault;
     if (fault === null) member.circuit.answered();
-    else member.circuit.failed(fault);
+    else member.circuit.failed(fault, how);
     if ((before === null) === (fault === null)) return;
     onChange?.(member.name, fault);
     // Who asked for a list meanwhile has a part of it.
@@ -116,12 +122,7 @@ export function severalUpstreams(
   };
 
   /** A control request to one upstream; it never rejects, and waits no longer than the limit. */
-  async function ask(
-    member: Member,
-    caller: UpstreamCaller,
-    request: JsonObject,
-    timeoutMs: number,
-  ): Promise<ControlOutcome | { readonly kind: 'held'; readonly fault: UpstreamFault }> {
+  async function ask(member: Member, caller: UpstreamCaller, request: JsonObject, timeoutMs: number): Promise<Asked> {
     // Whoever has a session already is introduced without a word of the upstream, which so says nothing of how it is now.
     const remembered = request['method'] === 'initialize';
     const { state, fault: known } = member.circuit.standing();
@@ -129,7 +130,9 @@ export function severalUpstreams(
     if (held !== null) return { kind: 'held', fault: held };
     const limitMs = Math.max(1, timeoutMs);
     const late = new TimedOut();
+    const begunMs = now();
     let outcome: ControlOutcome;
+    let noneGiven = false;
     try {
       outcome = await within(
         limitMs,
@@ -137,15 +140,19 @@ export function severalUpstreams(
         () => late,
       );
     } catch (error) {
+      noneGiven = error === late && member.upstream.awaitsCredentials?.() === true;
       outcome = unknownOutcome(error === late ? 'the upstream gave no answer in time' : causeText(error), error);
     }
-    const fault = faultOf(outcome);
+    const fault = noneGiven ? 'no_credentials' : faultOf(outcome);
     // What an agent wrote may be refused, or take long, and closes the upstream to nobody: then only who cannot be reached fails.
     const isAgents =
       request['method'] !== 'initialize' && Object.keys(paramsOf(request)).some((name) => name !== '_meta');
-    if (isAgents) note(member, outcome.kind === 'not_sent' ? 'unreachable' : null);
-    else if (fault !== null || !remembered || state === 'unknown') note(member, fault);
-    return outcome;
+    const asked: Asked = { kind: 'asked', outcome, fault };
+    if (isRefusedForNow(outcome)) return asked;
+    const how = { holds: !noneGiven && holdsOthers(outcome, now() - begunMs) };
+    if (isAgents) note(member, outcome.kind === 'not_sent' || noneGiven ? fault : null, how);
+    else if (fault !== null || !remembered || state === 'unknown') note(member, fault, how);
+    return asked;
   }
 
   async function resultOf(
@@ -154,9 +161,9 @@ export function severalUpstreams(
     request: JsonObject,
     timeoutMs: number,
   ): Promise<Answered> {
-    const outcome = await ask(member, caller, request, timeoutMs);
-    if (outcome.kind === 'held') return { member, fault: outcome.fault };
-    const fault = faultOf(outcome);
+    const asked = await ask(member, caller, request, timeoutMs);
+    if (asked.kind === 'held') return { member, fault: asked.fault };
+    const { outcome, fault } = asked;
     if (fault !== null) return { member, fault };
     const text = outcome.kind === 'reply' ? outcome.text : '{}';
     const said = membersOf(text);
@@ -271,8 +278,8 @@ export function severalUpstreams(
     timeoutMs: number,
   ): Promise<ControlOutcome> {
     if (!at) return refusal(request['id'], INVALID_PARAMS, 'no upstream has this prefix');
-    const outcome = await ask(at.member, caller, { ...request, params: at.params }, timeoutMs);
-    return outcome.kind === 'held' ? { kind: 'not_sent', reason: heldWords(at.member, outcome.fault) } : outcome;
+    const asked = await ask(at.member, caller, { ...request, params: at.params }, timeoutMs);
+    return asked.kind === 'held' ? { kind: 'not_sent', reason: heldWords(at.member, asked.fault) } : asked.outcome;
   }
 
   return {
@@ -297,7 +304,8 @@ export function severalUpstreams(
         },
       );
       // A call that takes long, or whose answer nobody can read, says something of a tool and its arguments; only who cannot be reached fails.
-      if (outcome.kind === 'not_sent') note(member, 'unreachable');
+      if (outcome.kind === 'not_sent' && !outcome.refused)
+        note(member, faultOf(outcome), { holds: holdsOthers(outcome) });
       else if (outcome.kind === 'reply') note(member, null);
       return outcome.kind === 'reply' ? renamedReply(outcome, isRead ? method : 'tools/call', member.prefix) : outcome;
     },
@@ -361,12 +369,29 @@ const NOTHING = { items: [], nextCursor: null, leftOut: 0 };
 const paramsOf = ({ params }: JsonObject): JsonObject =>
   params !== null && typeof params === 'object' && !Array.isArray(params) ? params : {};
 
+/** The answer of a limit to who asked: it says nothing of how the upstream serves others, and closes it to nobody. */
+const isRefusedForNow = (outcome: ControlOutcome): boolean =>
+  (outcome.kind === 'not_sent' && outcome.refused === true) || (outcome.kind === 'reply' && outcome.statusCode === 429);
+
+/**
+ * Whether an outcome like this, three times, keeps everybody from the upstream. Not where it is not the upstream that fails, but who gives Gate
+ * its token. And not 503 that comes at once and costs its callers no time: it may be meant for one list alone, or for a moment, and a client that
+ * starts asks for four lists at once.
+ */
+const holdsOthers = (outcome: ControlOutcome, tookMs = 0): boolean =>
+  !(outcome.kind === 'not_sent' && outcome.noCredentials) && (tookMs > AT_ONCE_MS || !is503(outcome));
+
+const is503 = (outcome: ControlOutcome): boolean =>
+  (outcome.kind === 'unknown' && outcome.status === 503) || (outcome.kind === 'reply' && outcome.statusCode === 503);
+
 /** Whether the outcome of a control request says that the upstream is not well. */
 function faultOf(outcome: ControlOutcome): UpstreamFault | null {
   switch (outcome.kind) {
     case 'not_sent':
-      return 'unreachable';
+      if (outcome.noCredentials) return 'no_credentials';
+      return outcome.refused ? 'refused' : 'unreachable';
     case 'unknown':
+      if (outcome.status !== undefined) return 'refused';
       return outcome.cause === 'timeout' ? 'timeout' : 'invalid_answer';
     case 'reply':
       return outcome.statusCode >= 400 ? 'refused' : null;

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '../../test/support/waiting.js';
 import { startTokenIssuer, type TokenIssuer } from '../../test/support/token-issuer.js';
 import { type Credentials, CredentialsMissing } from './credentials.js';
 import { tokenCredentials, type TokenCredentialsOptions } from './token-credentials.js';
@@ -50,7 +51,53 @@ describe('a token by client credentials', () => {
     await made.headers();
     expect(issuer.asked).toHaveLength(1);
     nowMs = 570_000;
+    // Nobody waits for the next one while the first still holds.
+    expect(await made.headers()).toEqual({ authorization: 'Bearer token-1-for-anybody' });
+    await eventually('the next one is used', async () => {
+      const { authorization } = await made.headers();
+      return authorization === 'Bearer token-2-for-anybody';
+    });
+    expect(issuer.asked).toHaveLength(2);
+  });
+
+  it('is waited for by nobody while the one before holds, also where the issuer hangs', async () => {
+    const made = credentials({ tokenEndpoint: `${issuer.issuer}/token` });
+    await made.headers();
+    issuer.fault = 'hangs';
+    nowMs = 570_000;
+    expect(await made.headers()).toEqual({ authorization: 'Bearer token-1-for-anybody' });
+    await eventually('the issuer is asked for the next one', () => issuer.asked.length === 2);
+    nowMs = 599_999;
+    expect(await made.headers()).toEqual({ authorization: 'Bearer token-1-for-anybody' });
+    expect(issuer.asked).toHaveLength(2);
+  });
+
+  it('is used until its end where the issuer does not give the next one, and not after it', async () => {
+    const made = credentials({ tokenEndpoint: `${issuer.issuer}/token` });
+    const first = { authorization: 'Bearer token-1-for-anybody' };
+    await made.headers();
+    issuer.fault = 'answers 401';
+    nowMs = 570_000;
+    for (let call = 0; call < 3; call += 1) expect(await made.headers()).toEqual(first);
+    await eventually('the issuer is asked', () => issuer.asked.length === 2);
+    // It is not asked by every call.
+    expect(await made.headers()).toEqual(first);
+    expect(issuer.asked).toHaveLength(2);
+    nowMs = 599_999;
+    expect(await made.headers()).toEqual(first);
+    nowMs = 600_000;
+    await expect(made.headers()).rejects.toThrow('HTTP 401');
+    issuer.fault = null;
+    nowMs = 601_000;
     expect(await made.headers()).toEqual({ authorization: 'Bearer token-2-for-anybody' });
+  });
+
+  it('is not used where the upstream refused it, also while the issuer is away', async () => {
+    const made = credentials({ tokenEndpoint: `${issuer.issuer}/token` });
+    await made.headers();
+    made.refused();
+    issuer.fault = 'answers 401';
+    await expect(made.headers()).rejects.toThrow('HTTP 401');
   });
 
   it('that the upstream refused is not used again', async () => {

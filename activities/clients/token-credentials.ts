@@ -72,12 +72,18 @@ export function tokenCredentials(options: TokenCredentialsOptions): Credentials 
     }
   }
 
+  const renewed = () => (asking ??= ask().finally(() => (asking = null)));
+
   return {
     async headers() {
-      if (held && now() < held.untilMs - EARLY_MS) return bearer(held.token);
-      if (fault && now() < faultUntilMs && !asking) throw fault;
-      asking ??= ask().finally(() => (asking = null));
-      return bearer(await asking);
+      const isAway = fault !== null && now() < faultUntilMs && !asking;
+      if (held && now() < held.untilMs) {
+        // Behind the request: an issuer that is away, or hangs, closes nothing while the token holds that it gave.
+        if (now() >= held.untilMs - EARLY_MS && !isAway) void renewed().catch(() => undefined);
+        return bearer(held.token);
+      }
+      if (fault && isAway) throw fault;
+      return bearer(await renewed());
     },
     refused() {
       held = null;

@@ -25,3 +25,18 @@ export const unknownOutcome = (reason: string, error?: unknown): UpstreamOutcome
   cause: causeOf(error),
   reason,
 });
+
+/**
+ * Whether a status may be the word of somebody before the upstream, who sent the request on and has no answer to it: 502, 503 and 504 (RFC
+ * 9110, section 15.6), and all above that no standard knows, which content networks and proxies made for the same. 503 is as often said for
+ * a connection that broke in the middle, or a limit of time, as where nothing runs. The upstream may have acted.
+ */
+export const isOfGateway = (status: number): boolean => (status >= 502 && status <= 504) || status >= 512;
+
+/** The outcome of a request that such a gateway answered for. */
+export const unknownBehind = (status: number): UpstreamOutcome & { kind: 'unknown' } => ({
+  ...unknownOutcome(
+    `HTTP ${status} without an answer to the call: a gateway may have said it, and the upstream may have acted`,
+  ),
+  status,
+});

@@ -18,6 +18,8 @@ import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { openLocalFile } from '../store/local-file.js';
 import { callStoreInFile, callStoreOver, openCallStore } from './call-store.js';
+import type { CallTraits } from '../../domain/inspection/behaviour/traits.js';
+import { foldVerdict } from '../../domain/pipeline/verdict.js';
 import { NotAsStaged, type RecordedOutcome, type VerdictEvidence } from '../../domain/call-record/record.js';
 import { sealCalls } from './seal-calls.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
@@ -593,6 +595,104 @@ describe.each([
       await store.move(call.correlation_id, 'claim');
       await store.move(call.correlation_id, 'complete', { outcome: outcomeOf('completed'), counted_ms: clock + 1 });
       expect((await store.history('acme', 'bot', 0)).sensitive_steps?.at(-1)).toMatchObject({ tool: 'never_ran' });
+    });
+  });
+
+  describe("an agent's profile", () => {
+    const traits = (tool: string): CallTraits => ({
+      tool,
+      after: null,
+      amounts: [{ unit: 'EUR', size: 50 }],
+      destinations: [{ key: 'aaaa', look: 'bbbb' }],
+      shape: 'cccc',
+      large: false,
+    });
+    const GREEN = foldVerdict(inspectionOf(true), decisionOf('green'), 'enforce');
+    const observed = async (
+      state: 'denied' | 'allowed' | 'decided',
+      change: Partial<CallInput> = {},
+      more: Partial<VerdictEvidence> = {},
+    ) => {
+      const call = callOf({ tool: 'pay', ...change });
+      await store.admit(call, staged, NO_LIMIT);
+      await store.commitVerdict(state, {
+        ...evidenceOf(call),
+        verdict: GREEN,
+        observed: [traits(call.tool)],
+        ...more,
+      });
+      return call.correlation_id;
+    };
+    const run = async (id: string, counts = true) => {
+      await store.move(id, 'claim');
+      const ran = counts && { counted_ms: clock };
+      await store.move(id, 'complete', { outcome: outcomeOf('completed'), ...ran });
+    };
+    const samples = async (tool = 'pay', one = store, agent = 'bot') =>
+      (await one.profiles('acme', agent, [tool])).tools.get(tool)?.samples.length ?? 0;
+
+    it('is taught by what ran, and by nothing that was denied, waits, failed or only was let through', async () => {
+      expect(await store.profiles('acme', 'bot', ['pay'])).toEqual({ agent: null, tools: new Map() });
+      await observed('denied');
+      await observed('decided');
+      const waits = await observed('allowed');
+      expect(await samples()).toBe(0);
+      await run(waits);
+      expect(await samples()).toBe(1);
+      await run(await observed('allowed'), false);
+      await run(await observed('allowed', {}, { verdict: { ...GREEN, would: 'pend' } }));
+      expect(await samples()).toBe(1);
+      await observed('allowed', { contract: 'gate.decision/v1' });
+      expect(await samples()).toBe(2);
+      expect([await samples('other'), await samples('pay', store, 'other')]).toEqual([0, 0]);
+    });
+
+    it('is taught once by a call, however often its end is told', async () => {
+      const id = await observed('allowed');
+      await run(id);
+      await run(id);
+      expect(await samples()).toBe(1);
+    });
+
+    it('is taught nothing by a batch of which not everything ran', async () => {
+      const two = [traits('pay'), traits('list')];
+      const tools = ['pay', 'list'];
+      const part = await observed('allowed', {}, { observed: two, sibling_tools: tools });
+      await store.move(part, 'claim');
+      const ended = { outcome: outcomeOf('completed'), counted_ms: clock };
+      await store.move(part, 'complete', { ...ended, counted_tools: ['list'] });
+      expect([await samples('pay'), await samples('list')]).toEqual([0, 0]);
+      const whole = await observed('allowed', {}, { observed: two, sibling_tools: tools });
+      await store.move(whole, 'claim');
+      await store.move(whole, 'complete', { ...ended, counted_tools: tools });
+      expect([await samples('pay'), await samples('list')]).toEqual([1, 1]);
+    });
+
+    it('is the same in another process and after a restart, goes on from there, and is sealed', async () => {
+      await run(await observed('allowed'));
+      const before = await store.profiles('acme', 'bot', ['pay']);
+      const other = await another();
+      expect(await other.profiles('acme', 'bot', ['pay'])).toEqual(before);
+      await run(await observed('allowed'));
+      expect([await samples('pay', other), await samples()]).toEqual([2, 2]);
+      const rows = await place.sql('select sealed from agent_profiles');
+      expect(rows).toHaveLength(2);
+      for (const { sealed } of rows)
+        expect(Buffer.from(sealed as Uint8Array).toString('latin1')).not.toMatch(/EUR|aaaa/);
+    });
+
+    it('counts as none where somebody gave it another version', async () => {
+      await run(await observed('allowed'));
+      await place.sql(`update agent_profiles set version = 7 where agent = 'bot' and tool = 'pay' returning 1`);
+      expect(await samples('pay', await another())).toBe(0);
+    });
+
+    it('is deleted once it learned nothing for as long as records are kept', async () => {
+      await run(await observed('allowed'));
+      await store.purge({ hitsMs: clock, stagedMs: clock, recordsMs: clock - 1 });
+      expect(await samples()).toBe(1);
+      await store.purge({ hitsMs: clock, stagedMs: clock, recordsMs: clock + 1 });
+      expect(await samples()).toBe(0);
     });
   });
 

@@ -4,6 +4,7 @@ import type { HeldRows } from '../../contracts/ledger.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { openStore, type Store, type StoreTarget } from '../store/database.js';
 import { jobsInFile, jobsOver } from '../store/jobs.js';
+import type { FlowOwner, FlowSettings } from '../../domain/information-flow/flow.js';
 import type { LocalFile } from '../store/local-file.js';
 import { handedCalls, keptCalls } from '../../domain/call-record/kept-calls.js';
 import { emptyLog, overwriteDeleted } from '../store/overwriting.js';
@@ -21,6 +22,10 @@ export interface CallStoreOptions {
   readonly replica?: string;
   /** The ledger, whose rows reveal that an older record was put back. Without it only a process that saw the newer record notices. */
   readonly ledger?: HeldRows | undefined;
+  /** What is trusted of what agents read; without it nothing is. */
+  readonly flows?: FlowSettings | undefined;
+  /** Told of an agent who had more answers than are kept, at most once an hour. */
+  readonly onTooManyAnswers?: ((owner: FlowOwner) => void) | undefined;
 }
 
 export async function openCallStore({ target, ...options }: CallStoreOptions): Promise<CallStore> {
@@ -49,7 +54,8 @@ export const callStoreOver = (
     vouchedMs: VOUCHED_MS,
   });
 
-export interface FileCallStoreOptions extends Pick<CallStoreOptions, 'keys' | 'now' | 'replica'> {
+export interface FileCallStoreOptions
+  extends Pick<CallStoreOptions, 'keys' | 'now' | 'replica' | 'flows' | 'onTooManyAnswers'> {
   /** The ledger in the same file: whether it has a row with this id. */
   readonly ledger?: { holds(id: string): boolean };
 }

@@ -6,6 +6,7 @@ import {
   type SensitiveStep,
   type StoredRecord,
 } from '../../domain/call-record/sealed-record.js';
+import { AGENT_LIMITS } from '../../domain/information-flow/flow.js';
 import { OPEN_STATES } from '../../domain/call-record/transitions.js';
 import type { DueCall, FollowUp, OpenCall } from '../../domain/call-record/ports.js';
 
@@ -109,6 +110,44 @@ export const keepSensitive = statement(
   `insert into sensitive_steps (tenant, agent, tool, at_ms) values (?, ?, ?, ?)
      on conflict (tenant, agent, tool) do update set at_ms = excluded.at_ms`,
 );
+
+export interface FlowRow {
+  readonly correlation_id: string;
+  readonly at_ms: number | string;
+  readonly digests: number | string;
+}
+/** One more than count, so that it is seen that there were more. */
+export const selectFlows = statement<FlowRow>(
+  `select correlation_id, at_ms, digests from agent_flows where tenant = ? and agent = ? and at_ms > ?
+     order by at_ms desc, correlation_id limit ${AGENT_LIMITS.answers + 1}`,
+);
+export const selectFlow = statement<{ sealed: Uint8Array }>('select sealed from agent_flows where correlation_id = ?');
+export const selectFlowsWhole = statement<{ correlation_id: string; sealed: Uint8Array }>(
+  'select correlation_id, sealed from agent_flows where tenant = ? and agent = ? and at_ms > ? order by at_ms desc, correlation_id limit ?',
+);
+export const insertFlow = statement(
+  `insert into agent_flows (correlation_id, tenant, agent, at_ms, digests, sealed) values (?, ?, ?, ?, ?, ?)
+     on conflict (correlation_id) do nothing`,
+);
+/** The one behind those that count stays: it says that there were more. */
+export const trimFlows = statement(
+  `delete from agent_flows where tenant = ? and agent = ? and at_ms < (select at_ms from agent_flows
+     where tenant = ? and agent = ? order by at_ms desc, correlation_id limit 1 offset ${AGENT_LIMITS.answers})`,
+);
+export const dropFlows = statement('delete from agent_flows where at_ms < ?');
+export const selectProfile = statement<{ sealed: Uint8Array; version: number | string }>(
+  'select sealed, version from agent_profiles where tenant = ? and agent = ? and tool = ?',
+);
+export const insertProfile = statement(
+  `insert into agent_profiles (tenant, agent, tool, sealed, version, updated_ms) values (?, ?, ?, ?, ?, ?)
+     on conflict (tenant, agent, tool) do nothing`,
+);
+/** Only the version that was read: whoever wrote another one meanwhile knows more of it. */
+export const updateProfile = statement(
+  `update agent_profiles set sealed = ?, version = ?, updated_ms = ?
+     where tenant = ? and agent = ? and tool = ? and version = ?`,
+);
+export const dropProfiles = statement('delete from agent_profiles where updated_ms < ?');
 
 const FOLLOW_UP_COLUMN = { review: 'review_due_ms', callback: 'callback_due_ms', probe: 'probe_due_ms' } as const;
 export const clearRowsDue = statement(

@@ -9,8 +9,11 @@ import { all, get, type Job, type Jobs, run } from '../store/jobs.js';
 import { askedAtOnce, contradictionOf, idsAgainst } from '../../domain/call-record/contradiction.js';
 import type { KeptCalls } from '../../domain/call-record/kept-calls.js';
 import { keptRequests, type OpenedRequest } from '../../domain/call-record/kept-requests.js';
+import { profileJobs } from './agent-profiles.js';
 import { createRecordNotifier } from './notifier.js';
 import { type CallRecord, escalationDue, NotAsStaged, type VerdictEvidence } from '../../domain/call-record/record.js';
+import { agentFlows } from './agent-flows.js';
+import { type FlowOwner, type FlowSettings, NO_TRUST } from '../../domain/information-flow/flow.js';
 import { type SetbackTables, setbacksOver } from './setbacks.js';
 import {
   historyOf,
@@ -38,6 +41,9 @@ export interface StoredCallsOptions {
   readonly replica: string;
   readonly now?: (() => number) | undefined;
   readonly ledger?: HeldRows | undefined;
+  /** What is trusted of what agents read. */
+  readonly flows?: FlowSettings | undefined;
+  readonly onTooManyAnswers?: ((owner: FlowOwner) => void) | undefined;
   /** How long the ledger's answer about an open call is valid; as long as it is remembered, if nobody else moves calls. */
   readonly vouchedMs?: number;
   /** For a store that may roll back committed state: `forget` must be called when it does. */
@@ -77,7 +83,11 @@ interface Looked {
   readonly opened: OpenedRecord;
   readonly closed: boolean;
   /** Since when the call counts in its agent's history, and which tools of a batch do. */
-  readonly counts?: { readonly at: number; readonly tools: readonly string[] | undefined };
+  readonly counts?: {
+    readonly at: number;
+    readonly tools: readonly string[] | undefined;
+    readonly learned: () => void;
+  };
 }
 
 /** `CallStore` as jobs over any one store (`adapters/store/jobs.ts`). */
@@ -89,6 +99,8 @@ export function storedCalls({
   replica,
   now = Date.now,
   ledger,
+  flows: flowSettings = NO_TRUST,
+  onTooManyAnswers,
   vouchedMs,
   onUndone,
   onPurged,
@@ -102,6 +114,8 @@ export function storedCalls({
   });
   const asked = ledger && askedAtOnce(ledger);
   const requests = keptRequests();
+  const flows = agentFlows({ jobs, keys, settings: flowSettings, now, onTooMany: onTooManyAnswers });
+  const profiles = profileJobs(keys, kept.alone);
   const listeners: ((record: CallRecord) => void)[] = [];
   const moves: ((record: CallRecord) => void)[] = [];
   onUndone?.(() => {
@@ -109,6 +123,8 @@ export function storedCalls({
     seen.clear();
     vouched.clear();
     requests.clear();
+    flows.forget();
+    profiles.forget();
   });
 
   const atLeast = (id: string) => seen.get(id) ?? 0;
@@ -192,6 +208,12 @@ export function storedCalls({
     for (const tool of decision?.sensitive_tools ?? [])
       yield* run(statements.keepSensitive, call.tenant, call.agent, tool, atMs);
   }
+  /** Of a batch only what ran as a whole: otherwise it is not certain which of its calls did. */
+  function* learn(evidence: VerdictEvidence, atMs: number, ran?: readonly string[]): Job<() => void> {
+    const { call, observed, verdict } = evidence;
+    const isTaught = observed && verdict?.would === null && (ran === undefined || ran.length === observed.length);
+    return isTaught ? yield* profiles.learn(call.tenant, call.agent, observed, atMs) : nothing;
+  }
   const countSteps = (
     { call, sibling_tools: siblings }: VerdictEvidence,
     countedMs: number,
@@ -232,13 +254,17 @@ export function storedCalls({
       record.updated_ms,
     );
     if (changes !== 1) return 'moved elsewhere';
-    if (patch.counted_ms !== undefined) yield* keepSensitive(evidence, patch.counted_ms);
+    if (patch.flow) yield* flows.keep(evidence.call, record.correlation_id, patch.flow);
     const { counted_ms: counted, counted_tools: tools } = patch;
+    // What an approver changed is not what the agent asked for.
+    const isOwn = !(patch.decision ?? record.decision)?.changed;
+    if (counted !== undefined) yield* keepSensitive(evidence, counted);
+    const learned = counted !== undefined && isOwn ? yield* learn(evidence, counted, tools) : nothing;
     return {
       opened: recordAfter(known, updated, patch),
       applied: true,
       closed: false,
-      ...(counted !== undefined && { counts: { at: counted, tools } }),
+      ...(counted !== undefined && { counts: { at: counted, tools, learned } }),
     };
   }
 
@@ -374,15 +400,17 @@ export function storedCalls({
       const { row } = begun;
       for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
         const made = await jobs.write(
-          function* (): Job<boolean> {
+          function* (): Job<(() => void) | null> {
             const values = statements.INSERTED.map((column) => row[column]);
-            if ((yield* run(statements.insertRecord, ...values)) !== 1) return false;
-            if (row.counted_ms !== null) yield* keepSensitive(evidence, row.counted_ms);
-            return true;
+            if ((yield* run(statements.insertRecord, ...values)) !== 1) return null;
+            if (row.counted_ms === null) return nothing;
+            yield* keepSensitive(evidence, row.counted_ms);
+            return yield* learn(evidence, row.counted_ms);
           },
-          (inserted) => {
-            if (!inserted) return null;
+          (learned) => {
+            if (!learned) return null;
             if (row.counted_ms !== null) countSteps(evidence, row.counted_ms);
+            learned();
             vouched.set(id, true);
             return (state === TAMPERED ? told : changed)(recordOf(begun, evidence, outcome));
           },
@@ -420,7 +448,10 @@ export function storedCalls({
             return null;
           }
           const { opened, applied, closed, counts } = result;
-          if (applied && counts) countSteps(opened.record.evidence, counts.at, counts.tools);
+          if (applied && counts) {
+            countSteps(opened.record.evidence, counts.at, counts.tools);
+            counts.learned();
+          }
           if (applied && patch.result) kept.holdResult(correlationId, patch.result);
           return { applied, record: (closed ? told : changed)(opened) };
         },
@@ -478,6 +509,13 @@ export function storedCalls({
       );
     },
 
+    flow: flows.flow,
+    profiles: (tenant, agent, tools) =>
+      jobs.read(
+        () => profiles.read(tenant, agent, tools),
+        (found) => found,
+      ),
+
     rowsAppended: (correlationId, updatedMs) =>
       jobs.write(() => run(statements.clearRowsDue, correlationId, updatedMs), nothing, { durable: false }),
 
@@ -527,12 +565,15 @@ export function storedCalls({
     async purge({ hitsMs, stagedMs, recordsMs }) {
       requests.clear();
       kept.clear();
+      profiles.forget();
       const { content, others } = await jobs.write(
         function* () {
           yield* run(statements.buryRecords, now(), recordsMs);
+          yield* flows.purge();
           const others =
             (yield* run(statements.dropOldHits, hitsMs)) +
             (yield* run(statements.dropSensitive, recordsMs)) +
+            (yield* run(statements.dropProfiles, recordsMs)) +
             (yield* run(statements.dropTombstones, tombstonesUntil(recordsMs, now())));
           const content =
             (yield* run(statements.dropRecords, recordsMs)) + (yield* run(statements.dropRequests, stagedMs));

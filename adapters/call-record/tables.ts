@@ -15,6 +15,24 @@ export interface CallTables extends SetbackTables {
   call_records: StoredRecord;
   call_seal: { id: number; mac: string };
   call_tombstones: { correlation_id: string; digest: string; purged_ms: number };
+  /** What an answer brought in, for as long as that counts. `digests` says how many values there are. */
+  agent_flows: {
+    correlation_id: string;
+    tenant: string;
+    agent: string;
+    at_ms: number;
+    digests: number;
+    sealed: Uint8Array;
+  };
   rate_hits: { key: string; at_ms: number; correlation_id: string };
+  /** What is remembered of an agent's calls of a tool; of all its calls where `tool` is empty. */
+  agent_profiles: {
+    tenant: string;
+    agent: string;
+    tool: string;
+    sealed: Uint8Array;
+    version: number;
+    updated_ms: number;
+  };
   sensitive_steps: { tenant: string; agent: string; tool: string; at_ms: number };
 }

@@ -38,6 +38,9 @@ const BOOKKEEPING: Readonly<Record<string, readonly string[]>> = {
   rate_hits: ['key', 'at_ms', 'correlation_id'],
   // Takes a sensitive step out of an agent's history, or puts one in; the call itself was judged (SECURITY.md).
   sensitive_steps: ['tenant', 'agent', 'tool', 'at_ms'],
+  // Makes what an answer brought in unknown, or every address that nothing vouches for wait (docs/architecture/information-flow.md).
+  agent_flows: ['correlation_id', 'tenant', 'agent', 'at_ms', 'digests', 'sealed'],
+  agent_profiles: ['tenant', 'agent', 'tool', 'sealed', 'version', 'updated_ms'],
   // Puts a try of reconciliation off, or has it made again.
   call_setbacks: ['correlation_id', 'duty', 'attempts', 'since_ms', 'next_ms', 'reason', 'state', 'alarmed'],
   call_seal: ['id', 'mac'],

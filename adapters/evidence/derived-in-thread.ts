@@ -152,6 +152,7 @@ export function derivedInThread(
       hunt: true,
       replayCorpus: true,
       replayPage: true,
+      decidedPage: true,
       behavioralBaseline: true,
       fleetBehavioralDiff: true,
       driftedAgents: true,

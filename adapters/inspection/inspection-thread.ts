@@ -6,6 +6,9 @@ import { createInspector } from '../../domain/inspection/inspector.js';
 import { personasOf } from '../../domain/inspection/personas.js';
 
 /** One inspection thread: a complete inspector with its own cache. It handles the calls of one request at a time. */
-const { personas, level } = workerData as ThreadStart;
-const inspector = createInspector({ personas: personasOf(new Map(personas)), level });
-answerInThread((calls: readonly InspectRequest[]) => inspectEach(inspector, calls));
+const { personas, level, maskedParams } = workerData as ThreadStart;
+const inspector = createInspector({ personas: personasOf(new Map(personas)), level, maskedParams });
+void answerInThread(
+  (calls: readonly InspectRequest[]) => inspectEach(inspector, calls),
+  () => inspector.ready(),
+);

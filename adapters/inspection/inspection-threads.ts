@@ -15,6 +15,9 @@ export interface InspectionThreads extends Required<ReadyInspector> {
 export interface InspectionThreadOptions extends ThreadLimits {
   readonly personas: Personas;
   readonly level?: HeuristicLevel;
+  /** What becomes of the verdict on a large request, which threads judge by rules alone. */
+  readonly ofLarge?: (verdict: InspectionResponse) => InspectionResponse;
+  readonly maskedParams?: boolean;
   /** The compiled inspection-thread.js. */
   readonly script?: URL;
 }
@@ -23,37 +26,51 @@ export interface InspectionThreadOptions extends ThreadLimits {
 export interface ThreadStart {
   readonly personas: readonly (readonly [string, Persona])[];
   readonly level: HeuristicLevel;
+  readonly maskedParams: boolean;
 }
 
-/** Inspects each call of one request by itself. */
-export const inspectEach = (
+/** Inspects each call of one request by itself, so many at a time. */
+export async function inspectEach(
   inspector: Inspector,
   calls: readonly InspectRequest[],
-): Promise<readonly InspectionResponse[]> => Promise.all(calls.map((call) => inspector.inspect(call)));
+  atOnce = calls.length,
+): Promise<readonly InspectionResponse[]> {
+  const verdicts: InspectionResponse[] = [];
+  for (let at = 0; at < calls.length; at += atOnce)
+    verdicts.push(...(await Promise.all(calls.slice(at, at + atOnce).map((call) => inspector.inspect(call)))));
+  return verdicts;
+}
+
+/** Of the calls of one batch where models are asked: a provider takes few questions at once, and each call has up to three. */
+const WITH_MODELS_AT_ONCE = 8;
 
 /**
  * The same inspector, with large requests in separate threads. Inspecting a megabyte then delays nobody else, however many calls it is
- * divided into, and agents take turns. Fails closed with `provider_unavailable` when a verdict takes longer than the limit (the thread is
- * then ended; the limit is shorter while other agents wait), when too many requests wait, or when a thread ends. A refused request was not
+ * divided into, and agents take turns. Fails closed with `provider_unavailable` when a verdict takes longer than the limit (the thread
+ * is ended when it has worked for as long itself; the limit is shorter while other agents wait), when too many requests wait, or when a thread ends. A refused request was not
  * inspected, and asking again is safe.
  */
 export function inspectLargeInThreads(
   inPlace: ReadyInspector,
-  { personas, level = 'standard', script, ...limits }: InspectionThreadOptions,
+  { personas, level = 'standard', maskedParams = false, ofLarge, script, ...limits }: InspectionThreadOptions,
 ): InspectionThreads {
   const threads = createThreads<readonly InspectRequest[], readonly InspectionResponse[]>({
     work: 'inspection',
     code: 'provider_unavailable',
     script: script ?? compiledScript(new URL('./inspection-thread.js', import.meta.url)),
-    material: { personas: entriesOf(personas), level } satisfies ThreadStart,
+    material: () => ({ personas: entriesOf(personas), level, maskedParams }) satisfies ThreadStart,
     ...limits,
   });
-  const inspectAll = (calls: readonly InspectRequest[]) =>
-    isLarge(calls) ? threads.ask(calls, agentOf(calls)) : inspectEach(inPlace, calls);
+  const inspectAll = async (calls: readonly InspectRequest[]) => {
+    if (!isLarge(calls)) return inspectEach(inPlace, calls, ofLarge && WITH_MODELS_AT_ONCE);
+    const verdicts = await threads.ask(calls, agentOf(calls));
+    return ofLarge === undefined ? verdicts : verdicts.map(ofLarge);
+  };
   return {
     inspectAll,
     inspect: async (call) => (await inspectAll([call]))[0] as InspectionResponse,
     ready: () => inPlace.ready(),
+    snapshot: () => inPlace.snapshot(),
     warm: () => threads.warm(),
     close: () => threads.close(),
   };

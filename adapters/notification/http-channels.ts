@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { JsonObject } from '../../contracts/json.js';
 import type { Notice } from '../../contracts/notification.js';
 import { errorText } from '../../domain/errors.js';
 import { pagerDutyEvent, webhookEvent } from '../../domain/notification/events.js';
@@ -42,6 +43,12 @@ export const slackWebhook = (url: string, decides: boolean, { places, timeoutMs 
     return null;
   },
 });
+
+/** What a click came to, to the address that the click names. Throws DeliveryFailed, which does not name it. */
+export const slackAnswers =
+  (timeoutMs: number) =>
+  (url: string, message: JsonObject): Promise<void> =>
+    post({ url, timeoutMs }, message);
 
 export interface SlackBot {
   readonly apiUrl: string;

@@ -72,7 +72,9 @@ export function mailChannel({ url, from, to }: MailRoute, { places, timeoutMs }:
         const { responseCode } = error as { responseCode?: number };
         // A permanent refusal of the server; everything else may pass.
         const isFinal = responseCode !== undefined && responseCode >= 500;
-        const reason = limit.signal.aborted ? late : withoutAddress(errorText(error), url);
+        const reason = limit.signal.aborted
+          ? late
+          : withoutPeople(withoutAddress(errorText(error), url), [from, ...to]);
         throw new DeliveryFailed(reason, isFinal, 0, { cause: error });
       } finally {
         clearTimeout(timer);
@@ -81,4 +83,22 @@ export function mailChannel({ url, from, to }: MailRoute, { places, timeoutMs }:
       return null;
     },
   };
+}
+
+/** Whatever may be an address. What stands before the sign is bounded, as RFC 5321 bounds it. */
+const ADDRESS = /[^\s<>()"',;:@]{1,64}@[^\s<>()"',;:@]{1,255}/gu;
+
+/**
+ * Words of a server without addresses: those of the mail, in whatever case it repeats them, and others that it names, such as those behind an
+ * alias.
+ */
+function withoutPeople(text: string, addresses: readonly string[]): string {
+  const longestFirst = addresses.toSorted((one, other) => other.length - one.length);
+  let told = '';
+  for (let at = 0; at < text.length; ) {
+    const found = longestFirst.find((each) => text.slice(at, at + each.length).toLowerCase() === each.toLowerCase());
+    told += found ? '…' : text.charAt(at);
+    at += found?.length || 1;
+  }
+  return told.replaceAll(ADDRESS, '…');
 }

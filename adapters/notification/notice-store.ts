@@ -1,12 +1,13 @@
 import type { Delivery, DeliveryState, Notice, NotificationTarget } from '../../contracts/notification.js';
 import { notice as noticeShape } from '../../contracts/notification.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
-import { ordinalOf } from '../../domain/notification/notice.js';
+import { type LastEnd, lastNotice, ordinalOf } from '../../domain/notification/notice.js';
 import type { KeptNotice, NoticeStore } from '../../domain/notification/ports.js';
 import { foreignText } from '../../domain/text.js';
 import type { Store } from '../store/database.js';
 import { askOrUnavailable } from '../store/jobs.js';
 import { statement } from '../store/statement.js';
+import type { Ready } from '../store/write-together.js';
 
 interface StoredNotice {
   readonly notification_id: string;
@@ -22,6 +23,8 @@ interface StoredNotice {
   readonly mac: string;
 }
 
+/** Nothing more is sent in these. */
+const OVER: ReadonlySet<DeliveryState> = new Set(['delivered', 'dead']);
 /** Longest reason that is kept. */
 const REASON = 300;
 const MAC_FORM = 'gate.review-notice/1';
@@ -39,10 +42,10 @@ const insertOf = (channels: number) =>
      values ${Array.from({ length: channels }, () => "(?, ?, ?, ?, ?, 'queued', 0, ?, ?)").join(', ')}
      on conflict (notification_id, channel) do nothing`,
   );
-/** An attempt under way has no reason yet why it failed. */
+/** How it ended is still told. An attempt under way has no reason yet why it failed. */
 const SUPERSEDE = statement(
   `update review_notices set state = 'superseded'
-     where pending_id = ? and state = 'queued' and (attempts = 0 or error is not null)`,
+     where pending_id = ? and ordinal < 1000 and state = 'queued' and (attempts = 0 or error is not null)`,
 );
 const FORGET = statement(`delete from review_notices where pending_id = ?`);
 /** The first of its row that is queued: a later one waits for it. */
@@ -69,36 +72,77 @@ const UNTOLD = statement<{ id: string }>(
   `select id from reviews where id > ? and status = 'pending' and withdrawn_at is null
      and not exists (select 1 from review_notices where pending_id = id) order by id limit ?`,
 );
+/** Also where the messages were ended and how it ended was not written down: a process, or the store, may end between the two. */
 const OPEN = statement<{ id: string }>(
   `select distinct pending_id as id from review_notices as one
-     where pending_id > ? and state <> 'superseded'
+     where pending_id > ? and (state <> 'superseded' or attempts > 0)
        and not exists (select 1 from review_notices as last where last.pending_id = one.pending_id and last.ordinal = 1000)
      order by pending_id limit ?`,
 );
 const COUNTS = statement<{ state: DeliveryState; count: number | string }>(
-  `select state, count(*) as "count" from review_notices where state in ('queued', 'dead') group by state`,
+  `select state, count(*) as "count" from review_notices where state in ('queued', 'dead') group by state
+   union all select 'queued', count(*) from review_last_notices`,
 );
 
+/** How long people may be told that a call ended whose row is gone, where no channel takes it. */
+const LAST_LIFE_MS = 86_400_000;
+type StoredLast = Pick<StoredNotice, 'notification_id' | 'channel' | 'notice' | 'attempts' | 'handle' | 'mac'>;
+const LAST_COLUMNS = 'notification_id, channel, notice, attempts, handle, mac';
+const KEEP_LAST = statement(
+  `insert into review_last_notices (notification_id, channel, notice, attempts, due_ms, until_ms, handle, mac)
+     values (?, ?, ?, 0, ?, ?, ?, ?) on conflict (notification_id, channel) do nothing`,
+);
+const LAST_DUE = statement<StoredLast>(
+  `select ${LAST_COLUMNS} from review_last_notices where channel = ? and due_ms <= ? and until_ms > ?
+     order by due_ms, notification_id limit ?`,
+);
+const LAST_OF = statement<StoredLast>(
+  `select ${LAST_COLUMNS} from review_last_notices where notification_id = ? and channel = ?`,
+);
+const CLAIM_LAST = statement(
+  `update review_last_notices set attempts = attempts + 1, due_ms = ?
+     where notification_id = ? and channel = ? and attempts = ?`,
+);
+const LAST_FAILED = statement(`update review_last_notices set due_ms = ? where notification_id = ? and channel = ?`);
+const LAST_AFTER = statement(
+  `update review_last_notices set due_ms = ?, handle = ?, mac = ?
+     where notification_id = ? and channel = ? and attempts = 0`,
+);
+const LAST_OVER = statement(`delete from review_last_notices where notification_id = ? and channel = ?`);
+
+/** The messages, and what outlives a row of them. */
+export interface NoticesKept {
+  readonly notices: NoticeStore;
+  /**
+   * What tells, once this row that ended is deleted, that its call ended: to be written with the deletion. Nothing more is begun on a channel that
+   * was told nothing yet. Of a channel that was told how it ended, there is nothing.
+   */
+  last(pendingId: string, end: LastEnd): Promise<Ready[]>;
+}
+
 /**
- * The messages of reviews beside their rows, which take them along when they are deleted. A MAC binds a message to its channel and to what the
+ * The messages of reviews beside their rows, which take them along when they are deleted; that a call ended outlives its row until it was told. A MAC binds a message to its channel and to what the
  * channel returned, so that whoever edits the store makes Gate say nothing that it did not write.
  */
 export function noticeStoreOver<Tables>(
   store: Pick<Store<Tables>, 'db' | 'ask'>,
   { keys, clock }: { readonly keys: KeyRing; readonly clock: () => number },
-): NoticeStore {
+): NoticesKept {
   const ask = askOrUnavailable(store);
   const messageOf = (id: string, channel: string, text: string, handle: string | null): string =>
     JSON.stringify([MAC_FORM, id, channel, text, handle]);
   const macOf = (...of: Parameters<typeof messageOf>): string => keys.authenticate(messageOf(...of), MAC_USE);
 
   /** `null` when it is not what Gate wrote, or its key is not here. */
-  function read(row: StoredNotice): Notice | null {
+  function read(row: StoredNotice | StoredLast): Notice | null {
     try {
       const message = messageOf(row.notification_id, row.channel, row.notice, row.handle);
       if (!keys.authentic(row.mac, message, MAC_USE)) return null;
       const parsed = noticeShape.parse(JSON.parse(row.notice));
-      return parsed.notification_id === row.notification_id && parsed.pending_id === row.pending_id ? parsed : null;
+      // One of a row that is gone stands in the other table. Copied from there it would be found due for ever, and claimed by nobody.
+      const ofRow =
+        'pending_id' in row ? parsed.pending_id === row.pending_id && !parsed.deleted : parsed.deleted === true;
+      return parsed.notification_id === row.notification_id && ofRow ? parsed : null;
     } catch {
       return null;
     }
@@ -109,7 +153,54 @@ export function noticeStoreOver<Tables>(
   const earlierOf = (rows: readonly StoredNotice[], channel: NotificationTarget): string | null =>
     rows.findLast((row) => row.channel === channel && row.handle !== null && read(row) !== null)?.handle ?? null;
 
-  return {
+  /** Of rows that are gone. What Gate did not write goes at once. */
+  async function lastDue(channel: NotificationTarget, limit: number): Promise<KeptNotice[]> {
+    const { rows } = await ask(LAST_DUE, channel, clock(), clock(), limit);
+    const kept: KeptNotice[] = [];
+    for (const row of rows) {
+      const known = read(row);
+      if (known) kept.push({ notice: known, channel, attempts: Number(row.attempts), earlier: row.handle });
+      else await ask(LAST_OVER, row.notification_id, channel);
+    }
+    return kept;
+  }
+
+  /** A message arrived after its row had gone: how the call ended is told now, in its place. */
+  async function arrivedLate({ notice, channel }: KeptNotice, handle: string | null): Promise<void> {
+    const id = lastIdOf(notice.pending_id);
+    if (notice.phase === 'resolve') return void (await ask(LAST_OVER, id, channel));
+    const [last] = (await ask(LAST_OF, id, channel)).rows;
+    if (!last || !read(last)) return;
+    const place = handle ?? last.handle;
+    await ask(LAST_AFTER, clock(), place, macOf(id, channel, last.notice, place), id, channel);
+  }
+
+  async function last(pendingId: string, end: LastEnd): Promise<Ready[]> {
+    // From here on nothing is begun on a channel that was told nothing.
+    await ask(SUPERSEDE, pendingId);
+    const rows = await rowsOf(pendingId);
+    const known = rows.findLast((row) => read(row) !== null);
+    const base = known && read(known);
+    if (!base) return [];
+    const text = JSON.stringify(noticeShape.parse(lastNotice(base, end)));
+    const id = lastIdOf(pendingId);
+    const now = clock();
+    return [...new Set(rows.map(({ channel }) => channel))].flatMap((channel) => {
+      const own = rows.filter((row) => row.channel === channel);
+      const isTold = own.some((row) => row.notification_id.includes(':resolve:') && OVER.has(row.state));
+      if (isTold || own.every(({ attempts }) => Number(attempts) === 0)) return [];
+      // An attempt under way may still arrive: its end is told after it.
+      const underWay = own.filter(({ state, error }) => state === 'queued' && error === null);
+      const dueMs = Math.max(now, ...underWay.map(({ due_ms }) => Number(due_ms)));
+      const handle = earlierOf(rows, channel);
+      return {
+        of: KEEP_LAST,
+        values: [id, channel, text, dueMs, now + LAST_LIFE_MS, handle, macOf(id, channel, text, handle)],
+      };
+    });
+  }
+
+  const notices: NoticeStore = {
     async untold(after, limit) {
       return (await ask(UNTOLD, after, limit)).rows.map(({ id }) => id);
     },
@@ -147,8 +238,8 @@ export function noticeStoreOver<Tables>(
       await ask(FORGET, pendingId);
     },
     async due(channel, limit) {
-      const { rows } = await ask(DUE, channel, clock(), limit);
-      const kept: KeptNotice[] = [];
+      const kept = await lastDue(channel, limit);
+      const { rows } = await ask(DUE, channel, clock(), limit - kept.length);
       for (const row of rows) {
         const known = read(row);
         if (!known) {
@@ -175,14 +266,29 @@ export function noticeStoreOver<Tables>(
       }
       return kept;
     },
-    async claim({ notice: { notification_id }, channel, attempts }, untilMs) {
-      return (await ask(CLAIM, untilMs, notification_id, channel, attempts)).changes === 1;
+    async claim({ notice: { notification_id, deleted }, channel, attempts }, untilMs) {
+      const claim = deleted ? CLAIM_LAST : CLAIM;
+      return (await ask(claim, untilMs, notification_id, channel, attempts)).changes === 1;
     },
-    async delivered({ notice, channel }, handle) {
+    async delivered(kept, handle) {
+      const { notice, channel } = kept;
       const { notification_id: id } = notice;
-      await ask(DELIVERED, clock(), handle, macOf(id, channel, JSON.stringify(notice), handle), id, channel);
+      if (notice.deleted) return void (await ask(LAST_OVER, id, channel));
+      const { changes } = await ask(
+        DELIVERED,
+        clock(),
+        handle,
+        macOf(id, channel, JSON.stringify(notice), handle),
+        id,
+        channel,
+      );
+      if (changes === 0) await arrivedLate(kept, handle);
     },
-    async failed({ notice: { notification_id }, channel }, reason, againMs) {
+    async failed({ notice: { notification_id, deleted }, channel }, reason, againMs) {
+      if (deleted)
+        return void (await (againMs === null
+          ? ask(LAST_OVER, notification_id, channel)
+          : ask(LAST_FAILED, againMs, notification_id, channel)));
       const state = againMs === null ? 'dead' : 'queued';
       await ask(FAILED, state, againMs ?? clock(), foreignText(reason, REASON), notification_id, channel);
     },
@@ -201,8 +307,12 @@ export function noticeStoreOver<Tables>(
     },
     async counts() {
       const { rows } = await ask(COUNTS);
-      const of = (state: DeliveryState): number => Number(rows.find((row) => row.state === state)?.count ?? 0);
+      const of = (state: DeliveryState): number =>
+        rows.reduce((sum, row) => (row.state === state ? sum + Number(row.count) : sum), 0);
       return { queued: of('queued'), dead: of('dead') };
     },
   };
+  return { notices, last };
 }
+
+const lastIdOf = (pendingId: string): string => `${pendingId}:resolve:deleted`;

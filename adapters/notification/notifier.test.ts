@@ -4,10 +4,11 @@ import { type AddressInfo, createServer as createTcpServer, type Socket } from '
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { SMTPServer } from 'smtp-server';
 import { type Delivery, lifecycleEvent, type LifecycleEvent } from '../../contracts/notification.js';
-import type { PendingRequest } from '../../contracts/review.js';
+import type { NewReview, PendingRequest } from '../../contracts/review.js';
 import { createNotifier, type Notifier, type NotifierOptions } from '../../domain/notification/notifier.js';
 import { placesOf } from '../../domain/notification/lines.js';
-import type { Channel } from '../../domain/notification/ports.js';
+import { GateError } from '../../domain/errors.js';
+import type { Channel, NoticeStore } from '../../domain/notification/ports.js';
 import { type HilFixture, openHil, OPERATOR } from '../../test/support/hil.js';
 import { STORES } from '../../test/support/ledger.js';
 import { eventually, timePasses } from '../../test/support/waiting.js';
@@ -159,6 +160,7 @@ describe.each(STORES)('messages of reviews, on %s', (kind) => {
         status: 'pending',
         notification_id: `${row.id}:trigger`,
         dedup_key: row.id,
+        tool: 'wire_transfer',
         headline: 'A call waits for a decision: wire_transfer by payments-agent',
         tenant: 'acme',
         decided_at: null,
@@ -172,11 +174,12 @@ describe.each(STORES)('messages of reviews, on %s', (kind) => {
     expect(receiver.received.map(({ text }) => text).join()).not.toContain('SECRET-VALUE');
   });
 
-  it('tells approved, denied, expired and withdrawn apart', async () => {
+  it('tells approved, denied, expired, gone and taken back apart', async () => {
     start();
-    const rows = await Promise.all([1, 2, 3, 4].map((n) => hil.park(n)));
+    const rows = await Promise.all([1, 2, 3, 4, 5].map((n) => hil.park(n)));
     for (const row of rows) await settledAs(row, [['webhook', 'trigger', 'delivered']]);
-    const [approved, denied, expired, withdrawn] = rows as [
+    const [approved, denied, expired, withdrawn, takenBack] = rows as [
+      PendingRequest,
       PendingRequest,
       PendingRequest,
       PendingRequest,
@@ -187,9 +190,14 @@ describe.each(STORES)('messages of reviews, on %s', (kind) => {
     await hil.settle(expired, { status: 'expired', by: 'system:ttl-sweep' });
     await hil.reviews.withdraw(withdrawn.correlation_id);
     const ends = () => events().filter(({ phase }) => phase === 'resolve');
-    await eventually('four ends', () => ends().length === 4);
+    await hil.settle(takenBack, { status: 'denied', by: 'system:withdrawn-by-agent' });
+    await eventually('five ends', () => ends().length === 5);
     const statusOf = ({ id }: PendingRequest) => ends().find(({ pending_id }) => pending_id === id)?.status;
-    expect(rows.map(statusOf)).toEqual(['approved', 'denied', 'expired', 'withdrawn']);
+    expect(rows.map(statusOf)).toEqual(['approved', 'denied', 'expired', 'withdrawn', 'withdrawn']);
+    expect(ends().find(({ pending_id }) => pending_id === takenBack.id)).toMatchObject({
+      notification_id: `${takenBack.id}:resolve:withdrawn`,
+      headline: expect.stringMatching(/^A call was withdrawn: /),
+    });
   });
 
   it('what was missed while nobody followed is told at the next start, and nothing twice', async () => {
@@ -346,6 +354,181 @@ describe.each(STORES)('messages of reviews, on %s', (kind) => {
     await hil.place.sql(`update review_notices set notice = replace(notice, 'wire_transfer', 'read_balance')`);
     await settledAs(row, [['webhook', 'trigger', 'dead']]);
     expect(receiver.received).toEqual([]);
+  });
+
+  describe('of a row that is deleted before people were told how it ended', () => {
+    const SECRET = 'what-the-agent-wrote';
+    const HOLD = '00000000-0000-4000-8000-000000000010';
+    const parked = (over: Partial<NewReview> = {}) =>
+      hil.park(1, { agent_id: `agent-${SECRET}`, risk_summary: `moves ${SECRET}`, ...over });
+    const OFFBOARD = 'system:tenant-offboard';
+    /** As a tenant leaves: its rows are denied and deleted, before anybody looks at what changed. */
+    const leave = async (row: PendingRequest) => {
+      await hil.settle(row, { status: 'denied', by: OFFBOARD });
+      await erased();
+    };
+    const erased = async () => {
+      const done = await hil.reviews.erase({ tenant: 'acme' }, 'tenant_offboard', Number.MAX_SAFE_INTEGER);
+      expect(done).toEqual({ deleted: 1, held: 0, complete: true });
+    };
+    const kept = async () => JSON.stringify(await hil.place.sql('select * from review_last_notices'));
+    const until = (what: string, holds: () => boolean) =>
+      eventually(what, () => {
+        hil.now += 20;
+        return holds();
+      });
+
+    it('its end is told all the same, is tried again, and has no text of the call', async () => {
+      start();
+      const row = await parked();
+      await settledAs(row, [['webhook', 'trigger', 'delivered']]);
+      await stop();
+      await leave(row);
+      expect(await hil.reviews.notices.deliveriesOf(row.id)).toEqual([]);
+      expect(await kept()).toContain(':resolve:deleted');
+      expect(await kept()).not.toMatch(new RegExp(`${SECRET}|wire_transfer`));
+      expect(await hil.reviews.notices.counts()).toEqual({ queued: 1, dead: 0 });
+      receiver.answers.push(503);
+      start();
+      await until('the second attempt', () => receiver.received.length === 3);
+      expect(events().slice(1)).toMatchObject(
+        Array.from({ length: 2 }, () => ({
+          phase: 'resolve',
+          status: 'denied',
+          notification_id: `${row.id}:resolve:deleted`,
+          dedup_key: row.id,
+          headline: 'A call was denied',
+          agent_id: '',
+          tool: '',
+        })),
+      );
+      await eventually('nothing is left', async () => (await kept()) === '[]');
+      expect(await hil.reviews.notices.counts()).toEqual({ queued: 0, dead: 0 });
+    });
+
+    it('nothing is told of a row whose end was told, or of which nobody was told that it waited', async () => {
+      start();
+      const row = await parked();
+      await settledAs(row, [['webhook', 'trigger', 'delivered']]);
+      await hil.settle(row, { status: 'denied', by: OFFBOARD });
+      await settledAs(row, [
+        ['webhook', 'trigger', 'delivered'],
+        ['webhook', 'resolve:denied', 'delivered'],
+      ]);
+      await stop();
+      await erased();
+      expect(await kept()).toBe('[]');
+      start(undefined, { byRuleMs: 600_000 });
+      const other = await parked({ correlation_id: '00000000-0000-4000-8000-000000000002', approval_tier: 'auto' });
+      await eventually('the message', async () => (await deliveries(other)).length === 1);
+      await stop();
+      await leave(other);
+      expect(await kept()).toBe('[]');
+    });
+
+    it('a message that arrives while its row is deleted is followed by its end, on the same card', async () => {
+      const slack = { apiUrl: receiver.url.split('/hook')[0] ?? '', token: 'xoxb-0123456789', channel: 'C1' };
+      const [bot] = channelsOf({ ...parts, slack });
+      if (!bot) throw new Error('no channel');
+      let asked = (): void => undefined;
+      const isAsked = new Promise<void>((resolve) => (asked = resolve));
+      let arrives = (): void => undefined;
+      const mayArrive = new Promise<void>((resolve) => (arrives = resolve));
+      start([
+        {
+          ...bot,
+          async send(notice, earlier) {
+            asked();
+            if (notice.phase === 'trigger') await mayArrive;
+            return bot.send(notice, earlier);
+          },
+        },
+      ]);
+      const row = await parked();
+      receiver.answers.push({ ok: true, channel: 'C1', ts: '17.1' }, { ok: true });
+      await isAsked;
+      await leave(row);
+      expect(await hil.reviews.notices.due('slack', 4)).toEqual([]);
+      arrives();
+      await until('the end', () => receiver.received.length === 2);
+      expect(receiver.received.map(({ path, body }) => [path, body['ts'], body['text']])).toEqual([
+        ['/chat.postMessage', undefined, 'Gate: A call waits for a decision'],
+        ['/chat.update', '17.1', 'Gate: A call was denied'],
+      ]);
+      expect(receiver.received[1]?.text).not.toContain(SECRET);
+    });
+
+    it('its end is told also where a hold kept the row until after its tenant had left', async () => {
+      start();
+      const row = await parked();
+      await settledAs(row, [['webhook', 'trigger', 'delivered']]);
+      await stop();
+      const hold = (action: 'apply' | 'release', operation_id: string) => {
+        const asked = { operation_id, action, hold_id: HOLD, authority_reason_sha256: `sha256:${'a'.repeat(64)}` };
+        return hil.reviews.hold(row.id, 'acme', asked, () => 'operator:dev');
+      };
+      await hold('apply', '00000000-0000-4000-8000-000000000011');
+      await hil.settle(row, { status: 'denied', by: OFFBOARD });
+      const left = await hil.reviews.erase({ tenant: 'acme' }, 'tenant_offboard', Number.MAX_SAFE_INTEGER);
+      expect(left).toEqual({ deleted: 0, held: 1, complete: true });
+      expect(await kept()).toBe('[]');
+      await hold('release', '00000000-0000-4000-8000-000000000012');
+      expect(await hil.reviews.get(row.id)).toBeNull();
+      expect(await kept()).toContain(':resolve:deleted');
+    });
+
+    it('nothing is told of a row that was open in a copy of the store: what it came to is not known here', async () => {
+      start();
+      const row = await parked();
+      await settledAs(row, [['webhook', 'trigger', 'delivered']]);
+      await stop();
+      hil.now += 86_400_000;
+      const leaves = { tenant: 'acme', waiting: true };
+      const done = await hil.reviews.erase(leaves, 'tenant_offboard', Number.MAX_SAFE_INTEGER);
+      expect(done).toEqual({ deleted: 1, held: 0, complete: true });
+      expect(await kept()).toBe('[]');
+    });
+
+    it('a message that somebody copies from one table to the other is none there', async () => {
+      start();
+      const row = await parked();
+      await settledAs(row, [['webhook', 'trigger', 'delivered']]);
+      await stop();
+      await hil.place.sql(`insert into review_last_notices (notification_id, channel, notice, attempts, due_ms, until_ms, handle, mac)
+        select notification_id, channel, notice, 0, 0, ${hil.now + 1_000}, handle, mac from review_notices`);
+      expect(await hil.reviews.notices.due('webhook', 4)).toEqual([]);
+      expect(await kept()).toBe('[]');
+      await leave(row);
+      const other = await parked({ correlation_id: '00000000-0000-4000-8000-000000000002' });
+      await hil.place.sql(`insert into review_notices (notification_id, channel, pending_id, ordinal, notice, state, attempts, due_ms, handle, mac)
+        select notification_id, channel, '${other.id}', 0, notice, 'queued', 0, 0, handle, mac from review_last_notices`);
+      const due = await hil.reviews.notices.due('webhook', 4);
+      expect(due.map(({ notice }) => notice.pending_id)).toEqual([row.id]);
+      expect(await deliveries(other)).toMatchObject([{ state: 'dead', error: 'the message is not what Gate wrote' }]);
+    });
+
+    it('is kept for a day where no channel takes it, and is sent by nobody who edits it', async () => {
+      start();
+      const row = await parked();
+      await settledAs(row, [['webhook', 'trigger', 'delivered']]);
+      await stop();
+      await leave(row);
+      hil.now += 86_400_000 - 1;
+      await hil.reviews.sweep();
+      expect(await kept()).not.toBe('[]');
+      await hil.place.sql(`update review_last_notices set notice = replace(notice, 'denied', 'approved')`);
+      expect(await hil.reviews.notices.due('webhook', 4)).toEqual([]);
+      expect(await kept()).toBe('[]');
+      const other = await parked({ correlation_id: '00000000-0000-4000-8000-000000000002' });
+      start();
+      await settledAs(other, [['webhook', 'trigger', 'delivered']]);
+      await stop();
+      await leave(other);
+      hil.now += 86_400_000;
+      expect(await hil.reviews.notices.due('webhook', 4)).toEqual([]);
+      await hil.reviews.sweep();
+      expect(await kept()).toBe('[]');
+    });
   });
 
   it('goes with its row', async () => {
@@ -513,6 +696,38 @@ describe('a channel', () => {
     expect(await states(byRule)).toEqual([['webhook', 'trigger', 'superseded']]);
   });
 
+  it.each(['the next look at everything', 'a start'] as const)(
+    'is told how a row ended whose end could not be written down at first: by %s',
+    async (by) => {
+      receiver.answers.push(503);
+      const { notices } = hil.reviews;
+      let isAway = true;
+      const faulty: NoticeStore = {
+        ...notices,
+        async add(notice, ...of) {
+          if (notice.phase === 'resolve' && isAway) {
+            isAway = by === 'a start';
+            throw new GateError('store_unavailable');
+          }
+          return notices.add(notice, ...of);
+        },
+      };
+      start(undefined, { backOffMs: [600_000], notices: faulty });
+      const row = await hil.park(1);
+      await eventually('the refusal', () => told.includes('webhook trigger failed'));
+      await hil.settle(row);
+      await eventually('the fault', () => told.some((each) => each.startsWith('failed: ')));
+      if (by === 'a start') {
+        await stop();
+        start(undefined, { backOffMs: [600_000] });
+      }
+      await settledAs(row, [
+        ['webhook', 'trigger', 'superseded'],
+        ['webhook', 'resolve:approved', 'delivered'],
+      ]);
+    },
+  );
+
   it('tells of no row of another tenant than those that are set', async () => {
     start(undefined, { tenants: ['globex'] });
     await hil.park(1);
@@ -646,15 +861,20 @@ describe('a channel', () => {
   it('mail: a server that is busy is asked again, one that refuses the receiver is not, one that is gone is dead', async () => {
     const refusals = [451, 550];
     const server = await smtp({
-      onRcptTo(_address, _session, done) {
+      onRcptTo({ address }, _session, done) {
         const code = refusals.shift();
-        done(code === undefined ? null : Object.assign(new Error('no'), { responseCode: code }));
+        const why = `5.1.1 <${address.toUpperCase()}>: ${address} is unknown (expanded to <real.person@mail.acme.example>)`;
+        done(code === undefined ? null : Object.assign(new Error(why), { responseCode: code }));
       },
     });
     start(settings({ mail: { url: server.url, from: 'gate@acme.example', to: ['ops@acme.example'] } }));
     const first = await hil.park(1);
     await settledAs(first, [['smtp', 'trigger', 'dead']]);
     expect((await deliveries(first))[0]).toMatchObject({ attempts: 2, error: expect.stringContaining('550') });
+    // The server's words, without who was to get it.
+    const { error } = (await deliveries(first))[0] ?? {};
+    expect(error).toContain('<…>: … is unknown (expanded to <…>)');
+    expect(told.join('\n')).not.toMatch(/ops@acme\.example|real\.person/i);
     await server.close();
     const second = await hil.park(2);
     await settledAs(second, [['smtp', 'trigger', 'dead']]);
@@ -770,6 +990,8 @@ describe('the routes of notifications', () => {
       },
     });
     expect(answer.text).not.toContain('127.0.0.1');
+    for (const body of [{ unknown: true }, []])
+      expect((await hil.ask('/notifications/test', { method: 'POST', token: OPERATOR, body })).status).toBe(400);
     expect(events().map(({ phase, status }) => [phase, status])).toEqual([
       ['trigger', 'pending'],
       ['resolve', 'withdrawn'],

@@ -56,6 +56,8 @@ export interface GuardedRequest {
   readonly method: 'GET' | 'POST' | 'PUT';
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
+  /** Ends the request before its limit. */
+  readonly signal?: AbortSignal;
 }
 export interface GuardedResponse {
   readonly status: number;
@@ -113,7 +115,7 @@ export function createGuardedFetch(options: GuardedFetchOptions = {}): GuardedFe
         dispatcher,
         method: init.method,
         headers: { ...init.headers },
-        signal: deadline.signal,
+        signal: init.signal ? AbortSignal.any([deadline.signal, init.signal]) : deadline.signal,
         ...(init.body !== undefined && { body: init.body }),
       });
       const refusal = refusalOf(response.statusCode);

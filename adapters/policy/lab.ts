@@ -18,7 +18,8 @@ export interface LabOptions {
   readonly window: Omit<ReplayQuery, 'after' | 'limit'>;
   readonly before: AddedRules | null;
   readonly after: AddedRules | null;
-  readonly bundles: Pick<LabResult, 'policy_bundle' | 'candidate_bundle'>;
+  /** What is known of both before a call is judged. */
+  readonly known: Pick<LabResult, 'policy_bundle' | 'candidate_bundle' | 'warnings'>;
   readonly now: () => number;
 }
 
@@ -37,7 +38,7 @@ export async function* labOver({
   window,
   before,
   after,
-  bundles,
+  known,
   now,
 }: LabOptions): AsyncGenerator<LabLine> {
   const counts = createLabCounts();
@@ -60,29 +61,38 @@ export async function* labOver({
       yield { progress: { judged: counts.judged(), seq: last.seq, at: last.at } };
     }
   }
-  yield { result: { ...bundles, ...counts.result() } };
+  yield { result: { ...known, ...counts.result() } };
 
   async function judge(rows: readonly ReplayRow[]): Promise<void> {
-    const known: ReplayRow[] = [];
+    const kept: ReplayRow[] = [];
     const calls: RecordedCall[] = [];
     for (const row of rows) {
       if (row.input === null) counts.missing();
       else {
-        known.push(row);
+        kept.push(row);
         // Checked where it is judged.
         calls.push({ input: row.input as unknown as PolicyInput, request: row.request });
       }
     }
-    const share = Math.ceil(calls.length / studies.lanes);
-    const shares = Array.from({ length: studies.lanes }, (_, lane) => calls.slice(lane * share, (lane + 1) * share));
-    const judged = (await Promise.all(shares.map(inParts))).flat();
-    for (const [at, row] of known.entries()) counts.add(row, judged[at] ?? null);
+    const judged = await judgedInLanes(studies, calls, { before, after });
+    for (const [at, row] of kept.entries()) counts.add(row, judged[at] ?? null);
   }
+}
 
-  async function inParts(calls: readonly RecordedCall[], lane: number): Promise<readonly LabJudgement[]> {
+/** What both sets of rules say of each call, judged in all threads at once. */
+export async function judgedInLanes(
+  studies: Pick<Studies, 'lab' | 'lanes'>,
+  calls: readonly RecordedCall[],
+  rules: { readonly before: AddedRules | null; readonly after: AddedRules | null },
+): Promise<readonly LabJudgement[]> {
+  const share = Math.ceil(calls.length / studies.lanes);
+  const shares = Array.from({ length: studies.lanes }, (_, lane) => calls.slice(lane * share, (lane + 1) * share));
+  return (await Promise.all(shares.map(inParts))).flat();
+
+  async function inParts(part: readonly RecordedCall[], lane: number): Promise<readonly LabJudgement[]> {
     const judged: LabJudgement[] = [];
-    for (let from = 0; from < calls.length; from += AT_ONCE)
-      judged.push(...(await studies.lab(calls.slice(from, from + AT_ONCE), { before, after }, lane)));
+    for (let from = 0; from < part.length; from += AT_ONCE)
+      judged.push(...(await studies.lab(part.slice(from, from + AT_ONCE), rules, lane)));
     return judged;
   }
 }

@@ -48,6 +48,14 @@ describe('a large input is judged in a thread', () => {
     });
   });
 
+  it('or refused where it is nested too deeply to be handed over, and the thread goes on', async () => {
+    const evaluator = evaluatorWith(undefined, { threads: 1, limitMs: 60_000 });
+    await evaluator.evaluate(asking(MANY));
+    const deep = JSON.parse(`{"a":${'['.repeat(20_000)}${']'.repeat(20_000)}}`) as PolicyInput['arguments'];
+    await expect(evaluator.evaluate(asking(deep))).rejects.toMatchObject({ code: 'policy_input_invalid' });
+    expect((await evaluator.evaluate(asking(MANY))).allow).toBe(policies.judge(asking(MANY)).decision.allow);
+  });
+
   it('of one agent after that of another, however many the one has waiting', async () => {
     const evaluator = evaluatorWith(undefined, { threads: 1, limitMs: 60_000 });
     const order: string[] = [];
@@ -85,6 +93,7 @@ describe('arguments of a few thousand characters, which take their time to be re
     const evaluator = createLocalEvaluator(
       {
         material: policies.material,
+        denied: policies.denied,
         judge: (...asked) => {
           const judgement = policies.judge(...asked);
           judged += 1;

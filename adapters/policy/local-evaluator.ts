@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { performance } from 'node:perf_hooks';
 import type { PolicyInput } from '../../contracts/policy.js';
 import { GateError } from '../../domain/errors.js';
@@ -7,8 +8,8 @@ import { compiledScript, createThreads, type ThreadLimits } from '../threads/thr
 import { createTurns } from '../../domain/turns.js';
 import type { PolicyEvaluator } from '../../domain/policy/evaluator.js';
 import type { AddedRules } from '../../domain/policy/added-rules.js';
-import type { Judgement, PolicySet } from '../../domain/policy/policy-set.js';
-import type { PolicyQuestion } from './policy-thread.js';
+import { type Judgement, ORDINARY, type PolicySet, type TimedJudgement } from '../../domain/policy/policy-set.js';
+import type { HandedRules, PolicyQuestion, PolicyStart } from './policy-thread.js';
 
 /** Called after every evaluation with its result, the tool and the seconds it took. */
 export type PolicyObserver = (judgement: Judgement, tool: string, seconds: number) => void;
@@ -19,6 +20,8 @@ export interface LocalEvaluator extends PolicyEvaluator {
    * Counts for no metric. Throws `policy_unavailable` when it takes too long.
    */
   judgeAll(inputs: readonly PolicyInput[], added: AddedRules | null, who: string): Promise<readonly Judgement[]>;
+  /** One of these, with how long the thread worked on it: whatever waited before is not counted. */
+  timed(input: PolicyInput, added: AddedRules | null, who: string): Promise<TimedJudgement>;
   /** Starts a thread, so that the first large input need not wait for one. */
   warm(): void;
   /** Ends its threads; open requests are refused. */
@@ -35,46 +38,67 @@ const LONGEST_IN_PLACE = 100;
 
 /** Inputs that are judged in one turn of a thread, about 50 ms of it. */
 const AT_ONCE = 50;
-/** Added rules that took longer once, in ms, are evaluated in threads from then on: their authors may have written anything. */
-const SLOW_RULES_MS = 50;
+/** One tenant leaves a thread to others, so there are two at least. */
+const THREADS = Math.max(2, Math.min(4, availableParallelism() - 1));
 
 export interface EvaluatorLimits extends ThreadLimits {
   readonly inPlaceMs?: number;
 }
 
 /** The rules that operators added for whom an input is about; asked once for each call, which keeps what it got to its end. */
-export type AddedFor = (input: Partial<PolicyInput> | null) => AddedRules | null;
+export type AddedFor = (input: Partial<PolicyInput> | null) => AddedRules | Refused | null;
+/** Whom an input is about cannot be judged for, and is denied for this reason. */
+export interface Refused {
+  readonly refused: string;
+}
 
 /**
  * Policy in this process, without delaying others. A large input is judged in a thread, and small ones a few per turn of the event loop,
  * because a batch holds many. A small input that takes long to read, because its author wrote it so, is given up in place and judged in a
- * thread from the beginning. Agents take turns at both. Rejects an invalid input with `policy_input_invalid`, and one that is not judged in
+ * thread from the beginning. Rules that operators added run in threads alone, whatever the input: nothing bounds what they cost, and a thread
+ * can be ended. Agents take turns at both, and one tenant leaves a thread to others. Rejects an invalid input with `policy_input_invalid`, and one that is not judged in
  * time with `policy_unavailable`.
  */
 export function createLocalEvaluator(
-  policies: Pick<PolicySet, 'judge' | 'material'>,
+  policies: Pick<PolicySet, 'judge' | 'denied' | 'material'>,
   observe: PolicyObserver = () => {},
   { inPlaceMs = LONGEST_IN_PLACE, ...limits }: EvaluatorLimits = {},
   addedFor: AddedFor = () => null,
 ): LocalEvaluator {
-  const threads = createThreads<PolicyQuestion, readonly Judgement[]>({
+  const threads = createThreads<PolicyQuestion, readonly TimedJudgement[]>({
     work: 'policy evaluation',
     code: 'policy_unavailable',
+    unreadable: 'policy_input_invalid',
     script: compiledScript(new URL('./policy-thread.js', import.meta.url)),
-    material: policies.material,
+    material: (careful): PolicyStart => ({ floor: policies.material, added: careful ? null : handed(inForce()) }),
     longestQueue: LONGEST_QUEUE,
+    threads: THREADS,
+    groupOf: tenantOf,
     ...limits,
   });
   const turns = createTurns();
+  const handedOver = new WeakMap<AddedRules, HandedRules>();
+  const handed = (added: AddedRules | null): HandedRules | null => {
+    if (added === null) return null;
+    const made = handedOver.get(added) ?? { ...added.material, data: sharedText(added.material.data) };
+    handedOver.set(added, made);
+    return made;
+  };
+  /** What holds for everybody. */
+  const inForce = (): AddedRules | null => {
+    const added = addedFor(ORDINARY);
+    return added && 'refused' in added ? null : added;
+  };
+  const asked = (inputs: readonly PolicyInput[], added: AddedRules | null, who: string) =>
+    threads.ask({ inputs, added: handed(added) }, who);
+  const timed = async (input: PolicyInput, added: AddedRules | null, who: string): Promise<TimedJudgement> =>
+    (await asked([input], added, who))[0] as TimedJudgement;
   const late = () =>
     new GateError('policy_unavailable', 'too many calls wait for policy evaluation already; try again later');
   /** Null when it would take too long. */
-  const judgedInPlace = (input: PolicyInput, added: AddedRules | null): Judgement | null => {
-    const started = performance.now();
+  const judgedInPlace = (input: PolicyInput): Judgement | null => {
     try {
-      const judgement = policies.judge(input, lasting(inPlaceMs), added);
-      if (added && performance.now() - started > SLOW_RULES_MS) added.slow = true;
-      return judgement;
+      return policies.judge(input, lasting(inPlaceMs));
     } catch (error) {
       if (error instanceof TookTooLong) return null;
       throw error;
@@ -86,19 +110,20 @@ export function createLocalEvaluator(
       const agent = agentOf(input);
       const added = addedFor(input);
       const judgement =
-        (isLarge(input) || added?.slow ? null : await turns.run(() => judgedInPlace(input, added), { agent, late })) ??
-        ((await threads.ask({ inputs: [input], added: added && added.material }, agent))[0] as Judgement);
+        added && 'refused' in added
+          ? policies.denied(input, added.refused)
+          : ((added || isLarge(input) ? null : await turns.run(() => judgedInPlace(input), { agent, late })) ??
+            (await timed(input, added, agent)).judgement);
       observe(judgement, input.tool_type, (performance.now() - started) / 1000);
       return judgement.decision;
     },
     async judgeAll(inputs, added, who) {
       const judged: Judgement[] = [];
       for (let at = 0; at < inputs.length; at += AT_ONCE)
-        judged.push(
-          ...(await threads.ask({ inputs: inputs.slice(at, at + AT_ONCE), added: added && added.material }, who)),
-        );
+        judged.push(...(await asked(inputs.slice(at, at + AT_ONCE), added, who)).map(({ judgement }) => judgement));
       return judged;
     },
+    timed,
     warm: () => threads.warm(),
     close: () => threads.close(),
   };
@@ -106,6 +131,17 @@ export function createLocalEvaluator(
 
 /** The agent of an input; inputs without a name count as one agent. The input is not validated yet and may be anything. */
 const agentOf = (input: Partial<PolicyInput> | null): string => `${input?.tenant ?? ''}/${input?.agent_id ?? ''}`;
+
+/** As bytes that every thread reads, and no question copies. */
+function sharedText(data: object): SharedArrayBuffer {
+  const text = Buffer.from(JSON.stringify(data));
+  const shared = new SharedArrayBuffer(text.length);
+  text.copy(Buffer.from(shared));
+  return shared;
+}
+
+/** Of who is no agent of a tenant, its whole name. */
+const tenantOf = (agent: string): string => agent.split('/', 1)[0] as string;
 
 const isLarge = (input: Partial<PolicyInput> | null): boolean =>
   sizeOf(input?.arguments, JUDGED_IN_PLACE) > JUDGED_IN_PLACE || sizeOf(input) > LOOKED_AT_IN_PLACE;

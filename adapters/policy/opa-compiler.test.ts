@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { createAddedRules } from '../../domain/policy/added-rules.js';
+import { assertAdded, createAddedRules } from '../../domain/policy/added-rules.js';
 import type { PolicyInput } from '../../contracts/policy.js';
 import { findOpa } from '../../stack/programs/find-program.js';
+import { eventually } from '../../test/support/waiting.js';
 import { createLocalEvaluator } from './local-evaluator.js';
 import { loadPolicySet } from './load-policy-set.js';
 import { opaCompiler } from './opa-compiler.js';
@@ -36,12 +37,41 @@ const call = (tool_type: string, given: PolicyInput['arguments'] = {}): PolicyIn
   arguments: given,
 });
 
+describe('policies that are compiled together', () => {
+  const together = (...texts: string[]) => compiler.compile(texts.map((text, at) => rule(text, `${'ab'[at]}.rego`)));
+
+  it.each([
+    ['a value', 'cap := 1', 'cap := 2'],
+    ['a condition', 'big if input.arguments.amount > 5', 'big if input.arguments.amount > 500'],
+    ['a function', 'near(x) := x + 1', 'near(x) := x + 2'],
+    ['a default', 'default open := false', 'open if input.arguments.amount == 5'],
+    ['a member of an object', 'most.wire := 1', 'most.wire := 2'],
+  ])('give no name %s twice: a call for which they differ could not be judged', async (_what, one, other) => {
+    expect(await together(one, other)).toEqual({
+      fault: {
+        message: expect.stringMatching(/^(?:cap|big|near|open|most) is defined in a\.rego as well/),
+        file: 'b.rego',
+        line: 5,
+        column: expect.any(Number),
+      },
+    });
+  });
+
+  it('may add to one set, and give a name a value as often as one file likes', async () => {
+    const one = 'frozen contains "a"\n\nbig if input.arguments.amount > 5\n\nbig if input.arguments.amount == 1';
+    expect(await together(one, 'frozen contains "b"')).toMatchObject({ fault: null });
+    // What only looks so is none.
+    expect(await together(one, 'deny contains `\nbig if` if false')).toMatchObject({ fault: null });
+  });
+});
+
 describe('a policy that is checked', () => {
   it('passes, and comes back in the usual form', async () => {
     const body = rule('deny contains   "Violation: x" if input.tool_type == "x"').body;
     expect(await compiler.check({ name: 'a.rego', body })).toEqual({
       fault: null,
       formatted: body.replace('contains   ', 'contains '),
+      reads: [],
     });
   });
 
@@ -66,6 +96,11 @@ describe('a policy that is checked', () => {
       'draws lots',
       rule('deny contains "x" if rand.intn("a", 2) == 1'),
       { line: 5, message: 'undefined function rand.intn' },
+    ],
+    [
+      'writes a number as JSON has none',
+      rule('deny contains "x" if input.arguments.amount > .5'),
+      { line: 5, column: 47, message: '.5 is no number of JSON; a point stands between digits' },
     ],
     [
       'says what only the floor says',
@@ -134,6 +169,13 @@ describe('added rules', () => {
     );
   });
 
+  it('are as many as there are, whatever memory their texts take', async () => {
+    const long = 'x'.repeat(1_500_000);
+    const added = await addedOf(`deny contains "Violation: long" if input.tool_type in {"${long}", "short"}`);
+    expect(floor.judge(call('short'), undefined, added).decision.reasons).toEqual(['Violation: long']);
+    expect(() => assertAdded({ ...added.material, maxMemoryPages: 8 })).toThrow(/memory/);
+  });
+
   it('cannot weaken the floor by the names of its helpers', async () => {
     const added = await addedOf('tool_reads if true', 'tool_says := {"plainly_reads": true}', 'data_complete if true');
     for (const tool of ['delete_file', 'wire_transfer', 'no_such_tool'])
@@ -167,17 +209,39 @@ describe('added rules', () => {
     });
   });
 
-  it('judge a large call in a thread as a small one in place, and go there for good once they are slow', async () => {
+  it('run in threads alone, whatever the size of the call: nothing of them in the process that serves', async () => {
     const added = await addedOf('deny contains "Violation: frozen" if input.arguments.account == "frozen"');
-    const evaluator = createLocalEvaluator(floor, undefined, { limitMs: 60_000 }, () => added);
+    const here = (): never => {
+      throw new Error('evaluated on the event loop');
+    };
+    const watched = { ...added, judge: here, watched: here };
+    const evaluator = createLocalEvaluator(floor, undefined, { limitMs: 60_000 }, () => watched);
     try {
       const many = Object.fromEntries(Array.from({ length: 20_000 }, (_, at) => [`k${at}`, at]));
-      const large = call('list_files', { ...many, account: 'frozen' });
-      expect((await evaluator.evaluate(large)).reasons).toEqual(['Violation: frozen']);
-      added.slow = true;
-      expect((await evaluator.evaluate(call('list_files', { account: 'frozen' }))).reasons).toEqual([
-        'Violation: frozen',
-      ]);
+      for (const more of [many, {}])
+        expect((await evaluator.evaluate(call('list_files', { ...more, account: 'frozen' }))).reasons).toEqual([
+          'Violation: frozen',
+        ]);
+    } finally {
+      await evaluator.close();
+    }
+  });
+
+  it('judge an ordinary call before the thread has any other, where that does not keep it from being ready', async () => {
+    // Each search takes long and keeps no memory, which would end the loop.
+    const words = JSON.stringify(Array.from({ length: 700 }, (_, at) => `${'x'.repeat(50)}${at}`));
+    const minutes = await addedOf(`deny contains "Violation: a word is there" if {
+      input.tool_type == "query_database"
+      some one in ${words}
+      some other in ${words}
+      one != other
+      contains("${'x'.repeat(500_000)}", one)
+    }`);
+    const evaluator = createLocalEvaluator(floor, undefined, { limitMs: 60_000, startMs: 5_000 }, () => minutes);
+    try {
+      await expect(evaluator.evaluate(call('list_files'))).rejects.toThrow('the policy evaluation thread ended');
+      const judged = await eventually('a thread', () => evaluator.evaluate(call('list_files')).catch(() => null));
+      expect(judged.policy_bundle).toEqual(bundle);
     } finally {
       await evaluator.close();
     }

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
@@ -13,9 +13,11 @@ import {
   FLOOR_RULES,
   type PolicyCompiler,
   type PolicyFault,
+  type ReadData,
   type RegoSource,
 } from '../../domain/policy/compiler.js';
 import { ADDED_ENTRYPOINT, WATCHED_ENTRYPOINT } from '../../domain/policy/policy-files.js';
+import { words } from '../../domain/text.js';
 import { POLICY_LAYOUT } from './policy-sources.js';
 import { fileInTar } from './tar-file.js';
 
@@ -69,7 +71,18 @@ const complaints = z.object({
 const term = z.object({ value: z.unknown(), location: location.optional() });
 const tree = z.object({
   package: z.object({ path: z.array(term) }),
-  rules: z.array(z.object({ head: z.object({ ref: z.array(term).min(1), location }) })).optional(),
+  rules: z
+    .array(
+      z.object({
+        head: z.object({
+          ref: z.array(term).min(1),
+          key: z.unknown().optional(),
+          value: z.unknown().optional(),
+          location,
+        }),
+      }),
+    )
+    .optional(),
 });
 
 interface Run {
@@ -155,6 +168,8 @@ export function opaCompiler({ find, directory, limits: given = {} }: OpaCompiler
     if (run.cut !== null) return { message: run.cut, file: null, line: null, column: null };
     const [said] = complaintsIn(run);
     if (!said) return { message: firstLine(run), file: null, line: null, column: null };
+    const [, number] = NO_JSON_NUMBER.exec(said.message) ?? [];
+    if (number !== undefined) return numberFault(number, sources);
     const { location: at } = said;
     const place = at && /^(\d{1,6})\.rego$/.exec(at.file.slice(at.file.lastIndexOf('/') + 1));
     return {
@@ -165,11 +180,57 @@ export function opaCompiler({ find, directory, limits: given = {} }: OpaCompiler
     };
   };
   const rulesOnly = ['--capabilities', capabilities];
+  const treeOf = (folder: string, file: string): Promise<Run> =>
+    opa(folder, ['parse', '--format', 'json', '--json-include', 'locations', file]);
+  /**
+   * A rule that two files give a value, which OPA compiles: a call for which the two differ could not be judged, and for one that either holds
+   * both would. Sets that files add to, as `deny`, are none. Only files whose text begins a line with the same name are parsed for it, all of
+   * them in one run.
+   */
+  async function definedTwice(folder: string, sources: readonly RegoSource[]): Promise<PolicyFault | null> {
+    const files = new Map<string, number[]>();
+    for (const [at, { body }] of sources.entries())
+      for (const name of new Set(Array.from(body.matchAll(BEGINS_LINE), ([, word = '']) => word)))
+        if (!NO_VALUES.has(name)) files.set(name, [...(files.get(name) ?? []), at]);
+    const alike = [...new Set([...files.values()].filter(({ length }) => length > 1).flat())].toSorted((a, b) => a - b);
+    if (alike.length === 0) return null;
+    const asked = join(folder, 'asked');
+    await mkdir(asked);
+    await Promise.all([
+      writeFile(join(asked, 'values.rego'), VALUES),
+      writeFile(join(asked, 'input.json'), JSON.stringify(alike.map((at) => sources[at]?.body))),
+    ]);
+    const run = await opa(asked, [...EVALUATED, '--data', 'values.rego', '--input', 'input.json', 'data.values.names']);
+    // What is compiled is the folder.
+    await rm(asked, { recursive: true });
+    if (run.code !== 0) return faultOf(run, sources);
+    const seen = new Map<string, string>();
+    const [{ value: named }] = namesOfFiles.parse(JSON.parse(run.stdout)).result[0].expressions;
+    for (const [index, at] of alike.entries()) {
+      const file = sources[at]?.name ?? '';
+      for (const full of named[index] ?? []) {
+        const other = seen.get(full);
+        if (other !== undefined && other !== file) {
+          const name = full.slice(full.lastIndexOf('.') + 1);
+          const parsed = await treeOf(folder, `${at}.rego`);
+          const { line, column } = placeOf(name, parsed.stdout);
+          return {
+            message: `${name} is defined in ${other} as well; give it another name: all policies are one package`,
+            file,
+            line,
+            column,
+          };
+        }
+        seen.set(full, file);
+      }
+    }
+    return null;
+  }
 
   return {
     check: (source) =>
       inFolder([source], async (folder): Promise<Checked> => {
-        const parsed = await opa(folder, ['parse', '--format', 'json', '--json-include', 'locations', '0.rego']);
+        const parsed = await treeOf(folder, '0.rego');
         if (parsed.code !== 0) return { fault: faultOf(parsed, [source]) };
         const misplaced = misplacedIn(parsed.stdout, source.name);
         if (misplaced) return { fault: misplaced };
@@ -177,7 +238,13 @@ export function opaCompiler({ find, directory, limits: given = {} }: OpaCompiler
         if (checked.code !== 0) return { fault: faultOf(checked, [source]) };
         const formatted = await opa(folder, ['fmt', '0.rego']);
         if (formatted.code !== 0) return { fault: faultOf(formatted, [source]) };
-        return { fault: null, formatted: formatted.stdout };
+        return { fault: null, formatted: formatted.stdout, reads: readsIn(parsed.stdout) };
+      }),
+    reads: (source) =>
+      inFolder([source], async (folder) => {
+        const parsed = await treeOf(folder, '0.rego');
+        // No text that was stored; there is nothing to say of it.
+        return parsed.code === 0 ? readsIn(parsed.stdout) : [];
       }),
     compile: (sources) =>
       inFolder(sources, async (folder): Promise<Compiled> => {
@@ -185,6 +252,8 @@ export function opaCompiler({ find, directory, limits: given = {} }: OpaCompiler
         await writeFile(join(folder, 'entry.rego'), ENTRY);
         const checked = await opa(folder, ['check', '--format', 'json', ...rulesOnly, '.']);
         if (checked.code !== 0) return { fault: faultOf(checked, sources) };
+        const twice = await definedTwice(folder, sources);
+        if (twice) return { fault: twice };
         const entries = [ADDED_ENTRYPOINT, WATCHED_ENTRYPOINT].flatMap((entry) => ['--entrypoint', entry]);
         const target = ['--target', 'wasm', ...entries, '--output', 'bundle.tar.gz'];
         const built = await opa(folder, ['build', ...target, ...rulesOnly, '.']);
@@ -208,6 +277,71 @@ export function opaCompiler({ find, directory, limits: given = {} }: OpaCompiler
   };
 }
 
+/** What begins a line of many files without giving anything a value. */
+const NO_VALUES = words('package import else deny review watches');
+/** What a rule's head may begin with. */
+const BEGINS_LINE = /^(?:default {1,4})?([A-Za-z_][A-Za-z0-9_]{0,200})/gm;
+/** Of each text the names, with their package, of its rules that are no sets. One without a syntax tree in JSON was refused when it was checked. */
+const VALUES = `package values
+
+import rego.v1
+
+names[at] := of_one if {
+	some at, body in input
+	parsed := rego.parse_module("", body)
+	place := concat(".", [part.value | some part in parsed["package"].path])
+	of_one := {concat(".", [place, rule.head.ref[0].value]) | some rule in parsed.rules; gives_value(rule.head)}
+}
+
+gives_value(head) if not head.key
+
+gives_value(head) if head.value
+`;
+const EVALUATED = ['eval', '--format', 'json'];
+const namesOfFiles = z.object({
+  result: z.tuple([
+    z.object({ expressions: z.tuple([z.object({ value: z.record(z.string(), z.array(z.string())) })]) }),
+  ]),
+});
+/** Where a file first gives a rule a value. */
+function placeOf(name: string, text: string): { readonly line: number; readonly column: number } {
+  const first = tree
+    .parse(JSON.parse(text))
+    .rules?.find(
+      ({ head: { ref, key, value } }) => String(ref[0]?.value) === name && (key === undefined || value !== undefined),
+    );
+  return { line: first?.head.location.row ?? 1, column: first?.head.location.col ?? 1 };
+}
+
+const dataOfGate = z.object({
+  type: z.literal('ref'),
+  value: z.tuple(
+    [
+      z.object({ type: z.literal('var'), value: z.literal('data') }),
+      z.object({ type: z.literal('string'), value: z.literal('gate') }),
+      z.object({ type: z.literal('string'), value: z.string(), location }),
+    ],
+    z.unknown(),
+  ),
+});
+function readsIn(text: string): readonly ReadData[] {
+  const first = new Map<string, number>();
+  const open: unknown[] = [JSON.parse(text)];
+  while (open.length > 0) {
+    const one = open.pop();
+    if (typeof one !== 'object' || one === null) continue;
+    if ('type' in one && one.type === 'ref') {
+      const found = dataOfGate.safeParse(one);
+      if (found.success) {
+        const { value: name, location: at } = found.data.value[2];
+        first.set(name, Math.min(at.row, first.get(name) ?? at.row));
+      }
+    }
+    for (const part of Object.values(one)) open.push(part);
+  }
+  return [...first].map(([name, line]) => ({ name, line })).toSorted((one, other) => one.line - other.line);
+}
+
 async function readLibrary(folder: string): Promise<readonly RegoSource[]> {
   const names = (await readdir(folder)).filter((name) => name.endsWith('.rego') && !name.endsWith('_test.rego'));
   return Promise.all(
@@ -226,6 +360,18 @@ function complaintsIn({ stdout, stderr }: Run): z.infer<typeof complaints>['erro
     }
   }
   return [];
+}
+
+/** Rego has numbers that JSON has not, and the syntax tree is JSON; OPA does not say where. */
+const NO_JSON_NUMBER = /invalid number literal "([^"]{1,100})"/;
+function numberFault(number: string, sources: readonly RegoSource[]): PolicyFault {
+  const message = `${number} is no number of JSON; a point stands between digits`;
+  for (const { name, body } of sources) {
+    const lines = body.split('\n');
+    const line = lines.findIndex((text) => text.includes(number));
+    if (line >= 0) return { message, file: name, line: line + 1, column: (lines[line] ?? '').indexOf(number) + 1 };
+  }
+  return { message, file: null, line: null, column: null };
 }
 
 const firstLine = ({ stdout, stderr }: Run): string =>

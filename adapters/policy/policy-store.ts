@@ -1,4 +1,5 @@
-import { sql } from 'kysely';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { type Kysely, sql } from 'kysely';
 import { z } from 'zod';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
@@ -8,45 +9,36 @@ import {
   storedFiles,
   tenantPoliciesReceipt,
 } from '../../contracts/policy-library.js';
+import { sha256Hex } from '../../domain/crypto/digest.js';
+import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
 import {
+  type Catalogue,
+  type CurrentText,
   EVERYBODY,
   type PolicyStore,
-  type StoredPolicy,
+  type SetInForce,
   type StoredSet,
   type TenantOperation,
 } from '../../domain/policy/library-ports.js';
 import type { PolicyHeader } from '../../domain/policy/policy-header.js';
+import {
+  edited,
+  isEdited,
+  ofWhom,
+  policiesDigest,
+  policyKey,
+  policySealing,
+} from '../../domain/policy/sealed-policies.js';
+import type { PolicyTables } from './policy-tables.js';
+import { behindVersions, laterSet, laterVersion, newestVersions, putBack } from './put-back.js';
+import { sealPolicies } from './seal-policies.js';
+import { sealedState } from './sealed-state.js';
+import { suggestionStore, type SuggestionTables } from './suggestion-store.js';
 import { storeFaultText } from '../../domain/store-faults.js';
 import { policyMigrations } from '../../migrations/policies.js';
 import { openStore, type StoreTarget } from '../store/database.js';
 import { assertWritable } from '../store/writable.js';
-
-type Count = number | string;
-
-interface PolicyTables {
-  policy_state: { id: number; generation: Count };
-  policies: Omit<StoredPolicy, 'active' | 'current_version' | 'header'> & {
-    active: Count;
-    current_version: Count;
-    header: string;
-  };
-  policy_versions: Omit<PolicyVersion, 'active' | 'version' | 'chain_seq' | 'event_kind'> & {
-    tenant: string;
-    event_kind: string;
-    active: Count;
-    version: Count;
-    chain_seq: Count | null;
-  };
-  policy_modules: { sources_sha256: string; wasm_sha256: string; wasm: Uint8Array; opa_version: string };
-  policy_sets: { tenant: string; version: string; files: string; data: string; sources_sha256: string | null };
-  policy_tenant_operations: Omit<TenantOperation, 'generation' | 'receipt'> & {
-    generation: Count;
-    receipt: string | null;
-  };
-  policy_past_sets: { tenant: string; version: string; files: string; sources_sha256: string | null };
-  policy_outbox: { generation: Count; ordinal: Count; tenant: string; name: string; version: Count; content: string };
-}
 
 const operationOf = ({ generation, receipt, ...row }: PolicyTables['policy_tenant_operations']): TenantOperation => ({
   ...row,
@@ -58,46 +50,107 @@ const operationOf = ({ generation, receipt, ...row }: PolicyTables['policy_tenan
 class Overtaken extends Error {}
 
 const data = z.record(z.string(), z.unknown());
+/** Texts of policies that are read and verified within one turn of the event loop: some milliseconds. */
+const FILES_AT_ONCE = 25;
+/** Rows whose MAC is verified within one turn. */
+const ROWS_AT_ONCE = 250;
+const placeOf = ({
+  name,
+  version,
+  body_sha256: digest,
+}: Pick<StoredSet['files'][number], 'name' | 'version' | 'body_sha256'>): string =>
+  JSON.stringify([name, version, digest]);
 
-export async function openPolicyStore(target: StoreTarget): Promise<PolicyStore> {
-  const { db, sqlite, close } = await openStore<PolicyTables>(target, policyMigrations);
+/**
+ * Rows that somebody else wrote, or put back, are `policy_tampered` wherever they are read (docs/architecture/policies.md). `onAdopted` is told how many rows
+ * of an earlier Gate, which had no MACs, were taken for its own.
+ */
+export async function openPolicyStore(
+  target: StoreTarget,
+  keys: KeyRing,
+  { onAdopted }: { readonly onAdopted?: (rows: number) => void } = {},
+): Promise<PolicyStore> {
+  const store = await openStore<PolicyTables>(target, policyMigrations);
+  const { db, sqlite, close } = store;
+  const sealing = policySealing(keys);
+  const states = sealedState(sealing);
+  try {
+    await sealPolicies(store, sealing, onAdopted);
+  } catch (error) {
+    await close();
+    throw error;
+  }
+  // An answer of SQLite comes within the turn of the event loop in which it was asked for, so that a chain of questions would be one turn.
   const asked = async <Value>(ask: () => Promise<Value>): Promise<Value> => {
+    await nextTurn();
     try {
       return await ask();
     } catch (error) {
-      if (error instanceof Overtaken) throw error;
+      if (error instanceof Overtaken || error instanceof GateError) throw error;
       throw new GateError('store_unavailable', `the policies: ${storeFaultText(error)}`, { cause: error });
     }
   };
-  const generation = async (): Promise<number> =>
-    Number((await db.selectFrom('policy_state').select('generation').executeTakeFirstOrThrow()).generation);
-  const versionOf = ({ active, ...row }: PolicyTables['policy_versions']): PolicyVersion =>
-    policyVersion.parse({
+  function versionOf({ active, ...row }: PolicyTables['policy_versions']): PolicyVersion {
+    const fault = sealing.fault('policy_versions', { active, ...row });
+    if (fault !== null) throw edited(`version ${row.version} of ${row.name} for ${ofWhom(row.tenant)}: ${fault}`);
+    return policyVersion.parse({
       ...row,
       active: Number(active) === 1,
       version: Number(row.version),
       chain_seq: row.chain_seq === null ? null : Number(row.chain_seq),
     });
+  }
   const versionsOf = (tenant: string, name: string) =>
     db.selectFrom('policy_versions').selectAll().where('tenant', '=', tenant).where('name', '=', name);
 
+  /** Which policy is another one than that of its last change, where the store says so. */
+  function turnedBack(behind: ReturnType<typeof behindVersions>): string {
+    const [first] = behind;
+    if (!first) return 'a policy was deleted, or put back with its versions';
+    const { tenant, name, version, says } = first;
+    return says === 0
+      ? `the policy ${name} for ${ofWhom(tenant)} is gone`
+      : `the policy ${name} for ${ofWhom(tenant)} was put back to version ${says} of ${version}`;
+  }
+  /** Every policy as Gate left it, or why one is not. Throws `policy_tampered` where all of what is there is of an earlier time. */
+  async function everyPolicy(): Promise<Catalogue | GateError> {
+    const { state, value } = await states.readWith(db, async (generation) => ({
+      rows: await db.selectFrom('policies').selectAll().orderBy('tenant').orderBy('name').execute(),
+      newest: await newestVersions(db),
+      later: await laterSet(db, sealing, generation),
+    }));
+    const { rows, newest, later } = value;
+    if (later !== null) throw putBack(state.generation, later);
+    for (const [at, row] of rows.entries()) {
+      if (at % ROWS_AT_ONCE === 0) await nextTurn();
+      const fault = sealing.fault('policies', row);
+      if (fault !== null) return edited(`the policy ${row.name} for ${ofWhom(row.tenant)}: ${fault}`);
+    }
+    const behind = behindVersions(rows, newest);
+    if (!states.has(state, new Map(rows.map(({ tenant, name, mac }) => [policyKey(tenant, name), mac]))))
+      return edited(turnedBack(behind));
+    // The state is of the time of these policies, and their versions are of a later one.
+    const version = await laterVersion(db, sealing, behind);
+    if (version !== null) throw putBack(state.generation, version);
+    return {
+      generation: state.generation,
+      policies: rows.map(({ active, current_version, header, mac: _mac, ...row }) => ({
+        ...row,
+        active: Number(active) === 1,
+        current_version: Number(current_version),
+        header: JSON.parse(header) as PolicyHeader,
+      })),
+    };
+  }
+  async function catalogue(): Promise<Catalogue> {
+    const found = await everyPolicy();
+    if (found instanceof GateError) throw found;
+    return found;
+  }
+
   return {
-    generation: () => asked(generation),
-    catalogue: () =>
-      asked(async () => {
-        // Read before the rows: a change in between makes the plan on them one that was overtaken.
-        const at = await generation();
-        const rows = await db.selectFrom('policies').selectAll().orderBy('tenant').orderBy('name').execute();
-        return {
-          generation: at,
-          policies: rows.map(({ active, current_version, header, ...row }) => ({
-            ...row,
-            active: Number(active) === 1,
-            current_version: Number(current_version),
-            header: JSON.parse(header) as PolicyHeader,
-          })),
-        };
-      }),
+    mark: () => asked(() => states.mark(db)),
+    catalogue: () => asked(catalogue),
     versions: (tenant, name) =>
       asked(async () => (await versionsOf(tenant, name).orderBy('version', 'desc').execute()).map(versionOf)),
     version: (tenant, name, version) =>
@@ -106,8 +159,8 @@ export async function openPolicyStore(target: StoreTarget): Promise<PolicyStore>
         return row ? versionOf(row) : null;
       }),
     texts: (tenants) =>
-      asked(() =>
-        db
+      asked(async () => {
+        const rows = await db
           .selectFrom('policies')
           .innerJoin('policy_versions', (join) =>
             join
@@ -115,23 +168,46 @@ export async function openPolicyStore(target: StoreTarget): Promise<PolicyStore>
               .onRef('policy_versions.name', '=', 'policies.name')
               .onRef('policy_versions.version', '=', 'policies.current_version'),
           )
-          .select(['policies.tenant', 'policies.name', 'policy_versions.body'])
+          .selectAll('policy_versions')
           .where('policies.tenant', 'in', [...tenants])
-          .execute(),
-      ),
+          .execute();
+        return rows.map((row): CurrentText => {
+          const { tenant, name } = row;
+          try {
+            return { tenant, name, body: versionOf(row).body, tampered: null };
+          } catch (error) {
+            if (isEdited(error)) return { tenant, name, body: null, tampered: error.message };
+            throw error;
+          }
+        });
+      }),
     sets: () =>
       asked(async () => {
-        // As above: sets that are newer than their number are read again.
-        const at = await generation();
-        const rows = await db.selectFrom('policy_sets').selectAll().orderBy('tenant').execute();
-        const sets = rows.map(
-          (row): StoredSet => ({
-            ...row,
-            files: storedFiles.parse(JSON.parse(row.files)),
-            data: data.parse(JSON.parse(row.data)) as JsonObject,
-          }),
+        const { state, value: rows } = await states.readWith(db, () =>
+          db.selectFrom('policy_sets').selectAll().orderBy('tenant').execute(),
         );
-        return { generation: at, sets };
+        const sets: SetInForce[] = [];
+        const unreadable: { tenant: string; why: string }[] = [];
+        const missing = new Set(state.setMacs.keys());
+        for (const { mac, ...row } of rows) {
+          const { tenant, version } = row;
+          missing.delete(tenant);
+          const last = state.setMacs.get(tenant) === mac;
+          const fault =
+            sealing.fault('policy_sets', { ...row, mac }) ?? (last ? null : 'it is not the one of the last change');
+          if (fault === null && mac !== null)
+            sets.push({
+              ...row,
+              mac,
+              files: storedFiles.parse(JSON.parse(row.files)),
+              data: data.parse(JSON.parse(row.data)) as JsonObject,
+            });
+          else unreadable.push({ tenant, why: `the set ${version} for ${ofWhom(tenant)}: ${fault}` });
+        }
+        for (const tenant of missing) unreadable.push({ tenant, why: `the set for ${ofWhom(tenant)} is gone` });
+        const policies = await everyPolicy();
+        const tampered = policies instanceof GateError ? policies.message : null;
+        return { generation: state.generation, sets, unreadable, tampered };
       }),
     pastSet: (tenant, version) =>
       asked(async () => {
@@ -142,21 +218,37 @@ export async function openPolicyStore(target: StoreTarget): Promise<PolicyStore>
           .where('version', '=', version)
           .executeTakeFirst();
         if (!row) return null;
-        const files = storedFiles.parse(JSON.parse(row.files));
+        const { mac: _mac, ...past } = row;
+        const fault = sealing.fault('policy_past_sets', row);
+        if (fault !== null) throw edited(`the kept set ${version} for ${ofWhom(tenant)}: ${fault}`);
+        const files = storedFiles.parse(JSON.parse(past.files));
         const read: Record<string, Json> = {};
-        for (const file of files.filter(({ content_type: type }) => type === 'json')) {
-          // A tenant's set has its own copies and what holds for everybody; the digest says which one this is.
-          const { body } = await db
+        // A tenant's set has its own copies and what holds for everybody; the digest says which one a file is.
+        const scopes = [...new Set([tenant, EVERYBODY])];
+        for (let at = 0; at < files.length; at += FILES_AT_ONCE) {
+          await nextTurn();
+          const some = files.slice(at, at + FILES_AT_ONCE);
+          const rows = await db
             .selectFrom('policy_versions')
-            .select('body')
-            .where('tenant', 'in', [tenant, EVERYBODY])
-            .where('name', '=', file.name)
-            .where('version', '=', file.version)
-            .where('body_sha256', '=', file.body_sha256)
-            .executeTakeFirstOrThrow();
-          read[file.name.slice(0, -'.json'.length)] = JSON.parse(body) as Json;
+            .selectAll()
+            // Each by the index: the tenants named beside them all would have every version of every policy read.
+            .where((eb) =>
+              eb.or(
+                some.map(({ name, version: of, body_sha256 }) =>
+                  eb.and([eb('tenant', 'in', scopes), eb.and({ name, version: of, body_sha256 })]),
+                ),
+              ),
+            )
+            .execute();
+          const found = new Map(rows.map((one) => [placeOf({ ...one, version: Number(one.version) }), one]));
+          for (const file of some) {
+            const one = found.get(placeOf(file));
+            if (!one) throw edited(`version ${file.version} of ${file.name} is gone`);
+            const { body } = versionOf(one);
+            if (file.content_type === 'json') read[file.name.slice(0, -'.json'.length)] = JSON.parse(body) as Json;
+          }
         }
-        return { ...row, files, data: read };
+        return { ...past, files, data: read };
       }),
     module: (sources) =>
       asked(async () => {
@@ -165,78 +257,106 @@ export async function openPolicyStore(target: StoreTarget): Promise<PolicyStore>
           .selectAll()
           .where('sources_sha256', '=', sources)
           .executeTakeFirst();
-        return found ?? null;
+        if (!found) return null;
+        const { mac: _mac, ...module } = found;
+        const fault = sealing.fault('policy_modules', found);
+        if (fault !== null) throw edited(`the module of ${sources}: ${fault}`);
+        if (sha256Hex(module.wasm) !== module.wasm_sha256)
+          throw edited(`the module of ${sources} is not what was compiled`);
+        return module;
       }),
     async write({ expected, at, changes, sets, modules }) {
       try {
         await asked(() =>
           db.transaction().execute(async (transaction) => {
             // The first statement writes, so that of two changes at once one waits for the other and then finds itself overtaken.
-            const moved = await transaction
-              .updateTable('policy_state')
-              .set({ generation: expected + 1 })
-              .where('id', '=', 1)
-              .where('generation', '=', expected)
-              .executeTakeFirst();
+            const moved = await states.lock(transaction).where('generation', '=', expected).executeTakeFirst();
             if (moved.numUpdatedRows !== 1n) throw new Overtaken();
+            const state = await states.read(transaction);
+            const setMacs = new Map(state.setMacs);
+            const policyMacs = await states.policyMacs(transaction);
+            // Somebody who put one back since the plan was made does not have it sealed by this change.
+            if (!states.has(state, policyMacs))
+              throw edited('policies were deleted or put back while they were changed');
             for (const [
               ordinal,
               { policy, body, reason, actor_sub, actor_idp, event_kind, row },
             ] of changes.entries()) {
+              // Of hundreds at once each waits for calls.
+              await nextTurn();
               const { tenant, name, content_type, current_version: version, body_sha256 } = policy;
               const active = policy.active ? 1 : 0;
-              const now = {
+              const now = sealing.withMac('policies', {
+                tenant,
+                name,
                 content_type,
                 active,
                 current_version: version,
                 body_sha256,
                 header: JSON.stringify(policy.header),
                 deleted_at: policy.deleted_at,
+                created_at: policy.created_at,
                 updated_at: policy.updated_at,
-              };
+              });
+              policyMacs.set(policyKey(tenant, name), now.mac);
               await transaction
                 .insertInto('policies')
-                .values({ tenant, name, created_at: policy.created_at, ...now })
+                .values(now)
                 .onConflict((conflict) => conflict.columns(['tenant', 'name']).doUpdateSet(now))
                 .execute();
               const by = { reason, actor_sub, actor_idp, event_kind };
+              const made = { tenant, name, version, body, body_sha256, active, ...by, created_at: at };
               await transaction
                 .insertInto('policy_versions')
-                .values({ tenant, name, version, body, body_sha256, active, ...by, chain_seq: null, created_at: at })
+                .values({ ...sealing.withMac('policy_versions', made), chain_seq: null })
                 .execute();
               await transaction
                 .insertInto('policy_outbox')
                 .values({ generation: expected + 1, ordinal, tenant, name, version, content: JSON.stringify(row) })
                 .execute();
             }
-            for (const module of modules)
+            for (const module of modules) {
+              // In the place of one that was edited.
+              const sealed = sealing.withMac('policy_modules', { ...module, wasm: Buffer.from(module.wasm) });
               await transaction
                 .insertInto('policy_modules')
-                .values({ ...module, wasm: Buffer.from(module.wasm) })
-                .onConflict((conflict) => conflict.column('sources_sha256').doNothing())
+                .values(sealed)
+                .onConflict((conflict) => conflict.column('sources_sha256').doUpdateSet(sealed))
                 .execute();
+            }
             for (const { tenant, set } of sets) {
               if (set === null) {
+                setMacs.delete(tenant);
                 await transaction.deleteFrom('policy_sets').where('tenant', '=', tenant).execute();
+                // That there was a change is kept as of any other: a table of before that is put back is told by it.
+                const none = {
+                  tenant,
+                  version: `${at.slice(0, 10)}.${expected + 1}`,
+                  sources_sha256: null,
+                  files: '[]',
+                };
+                await transaction
+                  .insertInto('policy_past_sets')
+                  .values(sealing.withMac('policy_past_sets', none))
+                  .execute();
                 continue;
               }
               const { version, sources_sha256 } = set;
-              const stored = {
-                version,
-                sources_sha256,
-                files: JSON.stringify(set.files),
-                data: JSON.stringify(set.data),
-              };
+              const kept = { tenant, version, sources_sha256, files: JSON.stringify(set.files) };
+              const stored = sealing.withMac('policy_sets', { ...kept, data: JSON.stringify(set.data) });
+              setMacs.set(tenant, stored.mac);
               await transaction
                 .insertInto('policy_sets')
-                .values({ tenant, ...stored })
+                .values(stored)
                 .onConflict((conflict) => conflict.column('tenant').doUpdateSet(stored))
                 .execute();
               await transaction
                 .insertInto('policy_past_sets')
-                .values({ tenant, version, sources_sha256, files: stored.files })
+                .values(sealing.withMac('policy_past_sets', kept))
                 .execute();
             }
+            const policies_sha256 = policiesDigest(policyMacs);
+            await states.write(transaction, { generation: expected + 1, setMacs, policies_sha256 });
           }),
         );
         return true;
@@ -249,11 +369,9 @@ export async function openPolicyStore(target: StoreTarget): Promise<PolicyStore>
       asked(() =>
         db.transaction().execute(async (transaction) => {
           // Writes first, so that of two at once one waits for the other; the number also makes plans of before void.
-          await transaction
-            .updateTable('policy_state')
-            .set(({ eb }) => ({ generation: eb('generation', '+', 1) }))
-            .where('id', '=', 1)
-            .execute();
+          await states.lock(transaction).execute();
+          const state = await states.read(transaction);
+          await states.write(transaction, { ...state, generation: state.generation + 1 });
           const known = await transaction
             .selectFrom('policy_tenant_operations')
             .selectAll()
@@ -329,6 +447,7 @@ export async function openPolicyStore(target: StoreTarget): Promise<PolicyStore>
             .execute();
         }),
       ),
+    ...suggestionStore(db as unknown as Kysely<SuggestionTables>, asked),
     ready: () =>
       asked(async () => {
         if (sqlite) await assertWritable(sqlite);

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import type { AddedRules } from '../../domain/policy/added-rules.js';
 import type { RuleText } from '../../domain/policy/explain/hints.js';
 import type { RecordedCall } from '../../domain/policy/judged-again.js';
+import type { Compared, InCommon } from '../../domain/policy/mining/evidence.js';
 import type { LabJudgement } from '../../domain/policy/lab.js';
 import type { PolicySet } from '../../domain/policy/policy-set.js';
 import type { RecordedVerdict } from '../../contracts/policy-studies.js';
@@ -23,7 +24,7 @@ export function createStudies(floor: Pick<PolicySet, 'material'>) {
     work: 'policy study',
     code: 'policy_unavailable',
     script: compiledScript(new URL('./study-thread.js', import.meta.url)),
-    material: floor.material,
+    material: () => floor.material,
     limitMs: STUDY_LIMIT_MS,
     threads: lanes,
   });
@@ -57,6 +58,8 @@ export function createStudies(floor: Pick<PolicySet, 'material'>) {
             { study: 'lab', calls, before: before && before.material, after: after && after.material },
             `${WHO}/${lane}`,
           ),
+    /** What people's decisions about one tool have in common. */
+    compared: (calls: Compared): Promise<InCommon> => ask({ study: 'compare', calls }),
     close: () => threads.close(),
   };
 }

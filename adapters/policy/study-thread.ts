@@ -8,6 +8,7 @@ import { type Explanation, explained } from '../../domain/policy/explain/explain
 import type { RuleText } from '../../domain/policy/explain/hints.js';
 import { judgedAgain, type RecordedCall } from '../../domain/policy/judged-again.js';
 import { judgedInLab, type LabJudgement } from '../../domain/policy/lab.js';
+import { type Compared, comparedCalls, type InCommon } from '../../domain/policy/mining/evidence.js';
 import { createPolicySet, type PolicyMaterial, type TimedJudgement } from '../../domain/policy/policy-set.js';
 import type { Comparison } from '../../domain/replay/comparisons.js';
 import { unlimited } from '../../domain/in-place.js';
@@ -32,12 +33,17 @@ export interface LabQuestion {
   readonly before: AddedMaterial | null;
   readonly after: AddedMaterial | null;
 }
-export type StudyQuestion = AgainQuestion | WhyQuestion | LabQuestion;
+export interface CompareQuestion {
+  readonly study: 'compare';
+  readonly calls: Compared;
+}
+export type StudyQuestion = AgainQuestion | WhyQuestion | LabQuestion | CompareQuestion;
 
 export interface StudyAnswers {
   readonly again: readonly Comparison[];
   readonly why: Explanation;
   readonly lab: readonly LabJudgement[];
+  readonly compare: InCommon;
 }
 export type StudyAnswer = StudyAnswers[keyof StudyAnswers];
 
@@ -57,8 +63,9 @@ async function start(material: PolicyMaterial): Promise<void> {
     return rules;
   };
   const now = (): number => performance.now();
-  answerInThread(async (question: StudyQuestion): Promise<StudyAnswer> => {
+  const answer = async (question: StudyQuestion): Promise<StudyAnswer> => {
     const { study } = question;
+    if (study === 'compare') return comparedCalls(question.calls);
     if (study === 'lab') {
       const sets = [rulesOf(question.before), rulesOf(question.after)];
       return judgedInLab(question.calls, (input) => {
@@ -71,6 +78,7 @@ async function start(material: PolicyMaterial): Promise<void> {
     if (study === 'again') return judgedAgain(question.recorded, judge);
     const until = performance.now() + WHY_MS;
     return explained(question.call, judge, question.texts, { goOn: () => performance.now() < until });
-  });
+  };
+  await answerInThread(answer, () => floor.ready());
 }
 void start(workerData as PolicyMaterial);

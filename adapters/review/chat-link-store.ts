@@ -1,4 +1,4 @@
-import type { ChatLink } from '../../contracts/chat-link.js';
+import { chat, type ChatLink } from '../../contracts/chat-link.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
 import type { ChatLinkStore, TenantLink } from '../../domain/review/chat-links.js';
@@ -6,6 +6,8 @@ import { CLICK_LIFE_MS } from '../../domain/review/chat-signature.js';
 import type { Store } from '../store/database.js';
 import { askOrUnavailable } from '../store/jobs.js';
 import { statement } from '../store/statement.js';
+import type { Ready } from '../store/write-together.js';
+import { untilUnchanged } from './faults.js';
 
 interface StoredLink {
   readonly tenant: string;
@@ -25,17 +27,27 @@ const BY = {
   slack: statement<StoredLink>(`select ${COLUMNS} from chat_links where slack_user_id = ?`),
   teams: statement<StoredLink>(`select ${COLUMNS} from chat_links where teams_user_id = ?`),
 };
-const UPSERT = statement(
+const INSERT = statement(
   `insert into chat_links (tenant, oidc_sub, slack_user_id, teams_user_id, linked_ms, mac) values (?, ?, ?, ?, ?, ?)
-     on conflict (tenant, oidc_sub) do update set slack_user_id = excluded.slack_user_id,
-       teams_user_id = excluded.teams_user_id, linked_ms = excluded.linked_ms, mac = excluded.mac`,
+     on conflict (tenant, oidc_sub) do nothing`,
 );
+const IN_PLACE_OF = 'where tenant = ? and oidc_sub = ? and mac = ?';
+const UPDATE = statement(
+  `update chat_links set slack_user_id = ?, teams_user_id = ?, linked_ms = ?, mac = ? ${IN_PLACE_OF}`,
+);
+const DROP_READ = statement(`delete from chat_links ${IN_PLACE_OF}`);
 const DROP = statement(`delete from chat_links where tenant = ? and oidc_sub = ?`);
 const VERIFIED = statement(`update chat_links set verified_ms = ? where tenant = ? and oidc_sub = ?`);
 const ACCEPT = statement(`insert into chat_clicks (digest, at_ms) values (?, ?) on conflict (digest) do nothing`);
 const RELEASE = statement(`delete from chat_clicks where digest = ?`);
 /** A click is of the last five minutes by its own time, and that may be as far ahead. */
 const FORGET = statement(`delete from chat_clicks where at_ms < ?`);
+
+/** Takes a person's links away, as part of another write. */
+export const unlink = ({ tenant, oidc_sub }: Pick<StoredLink, 'tenant' | 'oidc_sub'>): Ready => ({
+  of: DROP,
+  values: [tenant, oidc_sub],
+});
 
 /**
  * Links of people to their accounts in chats. A MAC covers each, because a link lets whoever has the account decide: one that was put into
@@ -61,48 +73,60 @@ export function chatLinkStoreOver<Tables>(
       return false;
     }
   };
-  const find = async (tenant: string, sub: string): Promise<StoredLink | null> =>
-    (await ask(ONE, tenant, sub)).rows.find(holds) ?? null;
+  const stored = async (tenant: string, sub: string): Promise<StoredLink | undefined> =>
+    (await ask(ONE, tenant, sub)).rows[0];
+  const found = (row: StoredLink | undefined): StoredLink | null => (row && holds(row) ? row : null);
 
-  async function write(row: Omit<StoredLink, 'mac' | 'verified_ms'>): Promise<ChatLink> {
-    const { tenant, oidc_sub, slack_user_id, teams_user_id, linked_ms } = row;
-    for (const [chat, id] of [
-      ['slack', slack_user_id],
-      ['teams', teams_user_id],
-    ] as const)
-      if (
-        id !== null &&
-        (await ask(BY[chat], id)).rows.some((other) => other.tenant === tenant && other.oidc_sub !== oidc_sub)
-      )
+  async function assertFree({ tenant, oidc_sub, ...accounts }: Omit<StoredLink, 'mac'>) {
+    for (const of of chat.options) {
+      const id = accounts[`${of}_user_id`];
+      if (id === null) continue;
+      const { rows } = await ask(BY[of], id);
+      if (rows.some((other) => other.tenant === tenant && other.oidc_sub !== oidc_sub))
         throw new GateError('channel_already_linked');
+    }
+  }
+
+  /** False where another row than the one that was read is there by now: with what that says, an account that was taken away would be back. */
+  async function put(row: Omit<StoredLink, 'mac'>, read: StoredLink | undefined): Promise<boolean> {
+    const { tenant, oidc_sub, slack_user_id, teams_user_id } = row;
+    const linked_ms = Number(row.linked_ms);
     const mac = keys.authenticate(messageOf(row), MAC_USE);
-    await ask(UPSERT, tenant, oidc_sub, slack_user_id, teams_user_id, Number(linked_ms), mac);
-    return shown((await find(tenant, oidc_sub)) ?? { ...row, verified_ms: null });
+    const { changes } = read
+      ? await ask(UPDATE, slack_user_id, teams_user_id, linked_ms, mac, tenant, oidc_sub, read.mac)
+      : await ask(INSERT, tenant, oidc_sub, slack_user_id, teams_user_id, linked_ms, mac);
+    return changes === 1;
   }
 
   return {
     async get(tenant, sub) {
-      const row = await find(tenant, sub);
+      const row = found(await stored(tenant, sub));
       return row && shown(row);
     },
-    async upsert(tenant, { oidc_sub, slack_user_id, teams_user_id }) {
-      const known = await find(tenant, oidc_sub);
-      return write({
-        tenant,
-        oidc_sub,
-        slack_user_id: slack_user_id ?? known?.slack_user_id ?? null,
-        teams_user_id: teams_user_id ?? known?.teams_user_id ?? null,
-        linked_ms: clock(),
-      });
-    },
-    async clear(tenant, sub, chat) {
-      const known = await find(tenant, sub);
-      if (known === null || known[`${chat}_user_id`] === null) return false;
-      const rest = { ...known, [`${chat}_user_id`]: null };
-      if (rest.slack_user_id === null && rest.teams_user_id === null) await ask(DROP, tenant, sub);
-      else await write(rest);
-      return true;
-    },
+    upsert: (tenant, { oidc_sub, slack_user_id, teams_user_id }) =>
+      untilUnchanged('link', async () => {
+        const read = await stored(tenant, oidc_sub);
+        const known = found(read);
+        const row = {
+          tenant,
+          oidc_sub,
+          slack_user_id: slack_user_id ?? known?.slack_user_id ?? null,
+          teams_user_id: teams_user_id ?? known?.teams_user_id ?? null,
+          linked_ms: clock(),
+          verified_ms: read?.verified_ms ?? null,
+        };
+        await assertFree(row);
+        return (await put(row, read)) ? { done: shown(row) } : null;
+      }),
+    clear: (tenant, sub, of) =>
+      untilUnchanged('link', async () => {
+        const known = found(await stored(tenant, sub));
+        if (known === null || known[`${of}_user_id`] === null) return { done: false };
+        const rest = { ...known, [`${of}_user_id`]: null };
+        const isLast = rest.slack_user_id === null && rest.teams_user_id === null;
+        const isDone = isLast ? (await ask(DROP_READ, tenant, sub, known.mac)).changes === 1 : await put(rest, known);
+        return isDone ? { done: true } : null;
+      }),
     async linksOf(chat, userId) {
       const { rows } = await ask(BY[chat], userId);
       return rows.filter(holds).map((row): TenantLink => ({ ...shown(row), tenant: row.tenant }));

@@ -118,6 +118,7 @@ describe.each(STORES)('a store that is put back: %s', (kind) => {
       disposition_key_id: expect.stringMatching(/^sha256:[0-9a-f]{16}$/),
       disposition_sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
       tenants_behind: 1,
+      people_behind: 0,
       payloads_purged: 0,
       rows_deleted: 2,
       rows_held: 1,
@@ -323,6 +324,172 @@ describe.each(STORES)('a store that is put back: %s', (kind) => {
       await upToDate(store);
       expect(dispositions().read()).toMatchObject({ tenants: [{ left_in: 1, left_done: true }] });
       expect(await upToDate()).toMatchObject({ rows_deleted: 1 });
+    });
+  });
+
+  describe('with people who have a passkey alone', () => {
+    const bob = { tenant: 'acme', subject: 'webauthn:bob' };
+    /** Somebody who was invited and has his passkey, and his account of a chat. */
+    async function joins(of: WholeReviews, credential_id: string, person = bob) {
+      const token_sha256 = `${credential_id}-token`.padEnd(64, '0');
+      await of.passkeys.allowRecovery(
+        { ...person, token_sha256, expires_ms: T0 + DAY_MS },
+        { as: 'approver', at_ms: now },
+      );
+      const id_sha256 = credential_id.padEnd(64, '0');
+      const ceremony = { ...person, id_sha256, challenge_sha256: id_sha256, created_ms: T0, expires_ms: T0 + DAY_MS };
+      await of.passkeys.begin({ ...ceremony, purpose: 'recover' });
+      const passkey = { ...person, credential_id, public_key: 'AA', counter: 0, created_ms: T0, key_sha256: id_sha256 };
+      expect(await of.passkeys.complete(id_sha256, passkey, 'recover')).toBe(true);
+      await of.chatLinks.upsert(person.tenant, { oidc_sub: person.subject, slack_user_id: `U-${credential_id}` });
+    }
+    const stands = async (of: WholeReviews, { tenant, subject } = bob) => ({
+      approves: (await of.passkeys.approvers(tenant)).includes(subject),
+      passkeys: (await of.passkeys.of(tenant, subject)).map(({ credential_id }) => credential_id),
+      linked: (await of.chatLinks.get(tenant, subject)) !== null,
+    });
+    const NOTHING = { approves: false, passkeys: [], linked: false };
+
+    it('gives nobody back who was taken out since: no passkey, no account of a chat, no vote; others keep theirs', async () => {
+      const others = [
+        { tenant: 'acme', subject: 'webauthn:cy' },
+        { tenant: 'globex', subject: 'webauthn:bob' },
+      ];
+      for (const each of [store, copy]) {
+        await joins(each, 'first');
+        for (const [at, other] of others.entries()) await joins(each, `other${at}`, other);
+      }
+      await store.passkeys.remove(bob);
+      expect(await stands(copy)).toEqual({ approves: true, passkeys: ['first'], linked: true });
+      const receipt = await upToDate();
+      expect(receipt).toMatchObject({ people_behind: 1, tenants_behind: 0 });
+      expect(JSON.stringify(receipt)).not.toContain('bob');
+      expect(await stands(copy)).toEqual(NOTHING);
+      for (const other of others) expect(await stands(copy, other)).toMatchObject({ approves: true, linked: true });
+      expect(await upToDate()).toMatchObject({ people_behind: 0 });
+    });
+
+    it('gives back no invitation of somebody who was taken out before he used it', async () => {
+      const invitation = { ...bob, token_sha256: 'a'.repeat(64), expires_ms: T0 + DAY_MS };
+      for (const each of [store, copy]) await each.passkeys.allowRecovery(invitation, { as: 'approver', at_ms: now });
+      await store.passkeys.remove(bob);
+      expect(await copy.passkeys.recoverable({ ...invitation, now })).toBe(true);
+      await upToDate();
+      expect(await copy.passkeys.recoverable({ ...invitation, now })).toBe(false);
+    });
+
+    it('takes nothing from whoever has the name later, in the store and in every copy, also one that never knew the first', async () => {
+      for (const each of [store, copy]) await joins(each, 'first');
+      await store.passkeys.remove(bob);
+      await joins(store, 'second');
+      await upToDate(store);
+      expect(await stands(store)).toEqual({ approves: true, passkeys: ['second'], linked: true });
+      await upToDate();
+      await joins(copy, 'third');
+      await upToDate();
+      expect(await stands(copy)).toEqual({ approves: true, passkeys: ['third'], linked: true });
+      const eve = { tenant: 'acme', subject: 'webauthn:eve' };
+      for (const key of ['eve1', 'eve2']) {
+        await joins(store, key, eve);
+        await store.passkeys.remove(eve);
+      }
+      await upToDate();
+      await joins(copy, 'eve3', eve);
+      await upToDate();
+      expect(await stands(copy, eve)).toEqual({ approves: true, passkeys: ['eve3'], linked: true });
+    });
+
+    it('gives nobody back by another copy in which more was done with his passkeys than in the one that he was taken out of', async () => {
+      for (const each of [store, copy]) await joins(each, 'first');
+      for (const token of ['a', 'b', 'c'])
+        await copy.passkeys.allowRecovery({ ...bob, token_sha256: token.repeat(64), expires_ms: T0 + DAY_MS });
+      await store.passkeys.remove(bob);
+      await upToDate();
+      expect(await stands(copy)).toEqual(NOTHING);
+      // And back again, with whoever has the name by then in one of them.
+      await joins(copy, 'second');
+      await upToDate(store);
+      expect(await stands(store)).toEqual(NOTHING);
+      await upToDate();
+      expect(await stands(copy)).toMatchObject({ approves: true, passkeys: ['second'] });
+      await joins(store, 'third');
+      await store.passkeys.remove(bob);
+      await upToDate();
+      expect(await stands(copy)).toEqual(NOTHING);
+      expect(dispositions().read()).toMatchObject({ people: [{ ...bob, left: 2 }] });
+    });
+
+    it('takes nobody out by a copy that is tried out, in which more was done with the passkeys of whoever had the name before', async () => {
+      for (const each of [store, copy]) await joins(each, 'first');
+      for (const token of ['a', 'b', 'c'])
+        await copy.passkeys.allowRecovery({ ...bob, token_sha256: token.repeat(64), expires_ms: T0 + DAY_MS });
+      await store.passkeys.remove(bob);
+      await joins(store, 'second');
+      expect(await upToDate(store)).toMatchObject({ people_behind: 0 });
+      expect(await upToDate()).toMatchObject({ people_behind: 1 });
+      const generationOf = async () => {
+        const [stored] = await (places[0] as TestLedgerPlace).sql(
+          `select generation from passkey_standings where subject = 'webauthn:bob'`,
+        );
+        return Number(stored?.['generation']);
+      };
+      const [said] = dispositions().read()?.people ?? [];
+      expect(said).toMatchObject({ ...bob, left: 1 });
+      expect(await generationOf()).toBeLessThan(said?.generation ?? 0);
+
+      expect(await upToDate(store)).toMatchObject({ people_behind: 0 });
+      expect(await stands(store)).toEqual({ approves: true, passkeys: ['second'], linked: true });
+      // He goes on from the generation that the file says, and stays who he is at every start.
+      expect(await generationOf()).toBe(said?.generation);
+      expect(await upToDate(store)).toMatchObject({ people_behind: 0 });
+      expect(await generationOf()).toBe(said?.generation);
+      expect(await stands(copy)).toEqual(NOTHING);
+    });
+
+    it('goes by the generation where a file of an earlier Gate says no count: who has the earlier one is taken out', async () => {
+      await joins(copy, 'first');
+      await copy.passkeys.remove(bob);
+      await joins(copy, 'second');
+      const said = tenantDispositions.parse(dispositions().read());
+      const ofEarlierGate = (generation: number) =>
+        bringUpToDate(copy, { ...dispositions(), read: () => ({ ...said, people: [{ ...bob, generation }] }) }, clock);
+      expect(await ofEarlierGate(3)).toMatchObject({ people_behind: 0 });
+      expect(await stands(copy)).toMatchObject({ approves: true, passkeys: ['second'] });
+      expect(await ofEarlierGate(9)).toMatchObject({ people_behind: 1 });
+      expect(await stands(copy)).toEqual(NOTHING);
+    });
+
+    it('knows of a name that somebody has again that one of it was taken out, also where the file was begun anew', async () => {
+      for (const each of [store, copy]) await joins(each, 'first');
+      await store.passkeys.remove(bob);
+      await joins(store, 'second');
+      writeFileSync(file, '');
+      await upToDate(store);
+      expect(await stands(store)).toMatchObject({ approves: true, passkeys: ['second'] });
+      await upToDate();
+      expect(await stands(copy)).toEqual(NOTHING);
+    });
+
+    it('takes nobody out while that cannot be recorded', async () => {
+      await joins(store, 'first');
+      const latest = readFileSync(file, 'utf8');
+      rmSync(file);
+      await expect(store.passkeys.remove(bob)).rejects.toMatchObject({ code: 'store_unavailable' });
+      expect(await stands(store)).toMatchObject({ approves: true });
+      writeFileSync(file, latest);
+      expect(await store.passkeys.remove(bob)).toBe(true);
+      expect(await stands(store)).toEqual(NOTHING);
+    });
+
+    it('learns from the store who was taken out where the file is one of an earlier Gate or was begun anew, and keeps it as tenants leave', async () => {
+      for (const each of [store, copy]) await joins(each, 'first');
+      await store.passkeys.remove(bob);
+      writeFileSync(file, '');
+      await upToDate(store);
+      await offboard('globex');
+      expect(dispositions().read()).toMatchObject({ people: [bob], tenants: [{ tenant: 'globex' }] });
+      await upToDate();
+      expect(await stands(copy)).toEqual(NOTHING);
     });
   });
 

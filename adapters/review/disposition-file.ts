@@ -2,6 +2,8 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 import {
   DISPOSITIONS_CONTRACT,
   type KnownDisposition,
+  leftOf,
+  type TakenOut,
   type TenantDisposition,
   tenantDispositions,
   type TenantDispositions,
@@ -20,7 +22,7 @@ export interface DispositionFileOptions {
 }
 
 /**
- * Which tenants have left, in a file beside the store and in no copy of it (docs/architecture/reviews.md#restored-stores). An HMAC-SHA-256
+ * Which tenants have left, and who was taken out, in a file beside the store and in no copy of it (docs/architecture/reviews.md#restored-stores). An HMAC-SHA-256
  * (RFC 2104) covers it. One process writes it.
  */
 export function dispositionFile({ file, key, clock = Date.now }: DispositionFileOptions): Dispositions {
@@ -46,13 +48,14 @@ export function dispositionFile({ file, key, clock = Date.now }: DispositionFile
     return read.data;
   }
 
-  function write(tenants: readonly KnownDisposition[]): TenantDispositions {
+  function write(tenants: readonly KnownDisposition[], people: readonly TakenOut[]): TenantDispositions {
     const body = {
       contract: DISPOSITIONS_CONTRACT,
       generation: tenants.reduce((sum, { generation }) => sum + generation, 0),
       key_id,
       updated_at: new Date(clock()).toISOString(),
       tenants: tenants.toSorted((one, other) => (one.tenant < other.tenant ? -1 : 1)),
+      people: [...people],
     } as const satisfies Omit<TenantDispositions, 'hmac'>;
     const written: TenantDispositions = { ...body, hmac: macOf(body).toString('hex') };
     replaceFile(file, `${JSON.stringify(written, null, 2)}\n`, PRIVATE_FILE);
@@ -76,15 +79,31 @@ export function dispositionFile({ file, key, clock = Date.now }: DispositionFile
 
   return {
     read,
-    check: () => void write(begun().tenants),
-    begin: (standing) => write(standing.map((one) => known(one))),
+    check() {
+      const { tenants, people = [] } = begun();
+      write(tenants, people);
+    },
+    begin: (standing) =>
+      write(
+        standing.map((one) => known(one)),
+        [],
+      ),
+    recordTakenOut(person) {
+      const { tenants, people = [] } = begun();
+      const isSame = ({ tenant, subject }: TakenOut) => tenant === person.tenant && subject === person.subject;
+      const said = people.find(isSame);
+      const generation = Math.max(person.generation, said?.generation ?? 1);
+      const left = Math.max(leftOf(person), said?.left ?? 1);
+      if (said?.generation === generation && said.left === left) return;
+      write(tenants, [...people.filter((one) => !isSame(one)), { ...person, generation, left }]);
+    },
     record(one, done = false) {
-      const { tenants } = begun();
+      const { tenants, people = [] } = begun();
       const before = tenants.find(({ tenant }) => tenant === one.tenant);
       const isOvertaken = before !== undefined && before.generation > one.generation;
       if (isOvertaken && !(done && before.left_in === one.generation)) return;
       const next = isOvertaken ? { ...before, left_done: true } : known(one, before, done);
-      write([...tenants.filter(({ tenant }) => tenant !== one.tenant), next]);
+      write([...tenants.filter(({ tenant }) => tenant !== one.tenant), next], people);
     },
   };
 }

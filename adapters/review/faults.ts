@@ -17,14 +17,14 @@ export async function asked<Result>(query: () => Promise<Result>): Promise<Resul
 
 /** Tries a few times; `attempt` returns `null` where somebody else changed the row first, and begins with a new look at it. */
 export async function untilUnchanged<Result>(
-  what: 'withdrawn' | 'written' | 'settled',
+  what: 'review' | 'link',
   attempt: () => Promise<{ readonly done: Result } | null>,
 ): Promise<Result> {
   for (let attempts = 0; attempts < ATTEMPTS; attempts += 1) {
     const found = await attempt();
     if (found) return found.done;
   }
-  throw new GateError('store_unavailable', `the review changes faster than it can be ${what}`);
+  throw new GateError('store_unavailable', `the ${what} changes faster than it can be written`);
 }
 
 /** `already_decided` with the row's state (docs/architecture/reviews.md#decisions). */

@@ -1,23 +1,19 @@
 import type { Kysely } from 'kysely';
 import { type LegalHoldReceipt, legalHoldReceipt, type LegalHoldRequest } from '../../contracts/legal-hold.js';
 import { canonicalDigest, canonicalJson } from '../../domain/crypto/digest.js';
-import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
 import type { HeldBy } from '../../domain/review/ports.js';
 import { type LegalHold, legalHoldOf, overdue } from '../../domain/review/retention.js';
 import type { StoredReview } from '../../domain/review/sealed-review.js';
+import type { HoldOperation, holdRecords } from './hold-records.js';
 import type { reviewRetention, RetentionOptions } from './retention.js';
 import type { ReviewTables } from './tables.js';
 
-const MAC_FORM = 'gate.legal-hold/1';
-const MAC_USE = 'legal-hold';
 const ATTEMPTS = 5;
-
-type Operation = ReviewTables['review_holds'];
 
 export interface LegalHoldsOptions<Row extends StoredReview> extends Pick<RetentionOptions<Row>, 'rowOf' | 'change'> {
   readonly db: Kysely<ReviewTables>;
-  readonly keys: KeyRing;
+  readonly records: ReturnType<typeof holdRecords>;
   readonly clock: () => number;
   readonly asked: <Result>(query: () => Promise<Result>) => Promise<Result>;
   readonly retention: Pick<ReturnType<typeof reviewRetention<Row>>, 'deleteOverdue' | 'cleaned'>;
@@ -25,30 +21,17 @@ export interface LegalHoldsOptions<Row extends StoredReview> extends Pick<Retent
 
 /** Legal holds on rows (docs/how-to/run-retention.md). Each operation is kept with its receipt, for good. */
 export function legalHolds<Row extends StoredReview>(options: LegalHoldsOptions<Row>) {
-  const { db, keys, clock, asked, rowOf, change, retention } = options;
-
-  const authenticated = (operation: Omit<Operation, 'mac'>): string => {
-    const { operation_id, tenant, pending_id, request, receipt } = operation;
-    return JSON.stringify([MAC_FORM, operation_id, tenant, pending_id, request, receipt]);
-  };
-
-  function isOwn(done: Operation): boolean {
-    try {
-      return keys.authentic(done.mac, authenticated(done), MAC_USE);
-    } catch (cause) {
-      throw new GateError('payload_unavailable', 'the key of this receipt is not here', { cause });
-    }
-  }
+  const { db, records, clock, asked, rowOf, change, retention } = options;
 
   /** The receipt of an operation that was done already; `null` when none has this id. */
-  async function receiptOf(wanted: Pick<Operation, 'operation_id' | 'pending_id' | 'request'>, tenant?: string) {
+  async function receiptOf(wanted: Pick<HoldOperation, 'operation_id' | 'pending_id' | 'request'>, tenant?: string) {
     const done = await asked(() =>
       db.selectFrom('review_holds').selectAll().where('operation_id', '=', wanted.operation_id).executeTakeFirst(),
     );
     if (!done) return null;
     const same = done.pending_id === wanted.pending_id && done.request === wanted.request;
     if (!same || (tenant !== undefined && done.tenant !== tenant)) throw new GateError('operation_conflict');
-    if (!isOwn(done)) throw new GateError('review_tampered');
+    if (!records.isOwn(done)) throw new GateError('review_tampered');
     return legalHoldReceipt.parse(JSON.parse(done.receipt));
   }
 
@@ -59,17 +42,29 @@ export function legalHolds<Row extends StoredReview>(options: LegalHoldsOptions<
     if (held === null && action === 'release') throw new GateError('hold_conflict', 'the row is under no hold');
   }
 
+  /**
+   * The hold that a row is under, and whose row it is. Of a tampered row its operations say so; where it says that it is under one that no
+   * operation put there, whoever releases any ends that.
+   */
+  async function standing(row: Row, { hold_id }: LegalHoldRequest): Promise<{ held: LegalHold | null; of: string }> {
+    if (row.status !== 'tampered') return { held: legalHoldOf(row), of: row.tenant };
+    const own = await records.heldBy(row.id);
+    if (own) return { held: own.hold, of: own.tenant };
+    return { held: row.hold === null ? null : { hold_id, by: '', since: '' }, of: row.tenant };
+  }
+
   async function attempt(id: string, tenant: string | undefined, request: LegalHoldRequest, by: HeldBy) {
     const { operation_id, action, hold_id, authority_reason_sha256 } = request;
     const told = canonicalJson({ action, hold_id, authority_reason_sha256 });
     const known = await receiptOf({ operation_id, pending_id: id, request: told }, tenant);
     if (known) return known;
     const row = await rowOf(id);
-    const held = row && legalHoldOf(row);
+    const { held, of = null } = row ? await standing(row, request) : { held: null };
     // Of a withdrawn row nothing is shown, but its hold can be released.
-    if (!row || (tenant !== undefined && row.tenant !== tenant) || (row.withdrawn_at !== null && held === null))
+    if (!row || (tenant !== undefined && of !== tenant) || (row.withdrawn_at !== null && held === null))
       throw new GateError('not_found');
-    if (row.status === 'tampered') throw new GateError('review_tampered');
+    // What is left of a row that is not Gate's own can be let go, and nothing else.
+    if (row.status === 'tampered' && (action === 'apply' || held === null)) throw new GateError('review_tampered');
     assertFits(held, request);
     const now = clock();
     const late = overdue(row, now) !== null;
@@ -85,13 +80,12 @@ export function legalHolds<Row extends StoredReview>(options: LegalHoldsOptions<
     const receipt: LegalHoldReceipt = { ...said, receipt_sha256: canonicalDigest(said) };
     const operation = {
       operation_id,
-      tenant: row.tenant,
+      tenant: of ?? row.tenant,
       pending_id: id,
       request: told,
       receipt: canonicalJson(receipt),
     };
-    const stored = { ...operation, mac: keys.authenticate(authenticated(operation), MAC_USE) };
-    const also = [db.insertInto('review_holds').values(stored)];
+    const also = [db.insertInto('review_holds').values(records.sealed(operation))];
     const hold: LegalHold | null =
       action === 'apply' ? (held ?? { hold_id, by: by(row.tenant), since: said.updated_at }) : null;
     const to = { hold: hold && JSON.stringify(hold) };

@@ -1,4 +1,5 @@
-import type { ListedReview, ReviewStatus } from '../../contracts/review.js';
+import { sql } from 'kysely';
+import type { ListedReview } from '../../contracts/review.js';
 import { GateError } from '../../domain/errors.js';
 import type { ListReviews, ReviewLists } from '../../domain/review/ports.js';
 import { FORSAKEN_AFTER_MS, NO_CONTENT, view } from '../../domain/review/review-view.js';
@@ -6,6 +7,7 @@ import { LISTED_COLUMNS } from '../../domain/review/sealed-review.js';
 import { asked } from './faults.js';
 import type { ReviewRows } from './rows.js';
 import { reviewStats } from './stats.js';
+import { STORED_AS, type StoredRange } from './stored-statuses.js';
 import { reviewSummaries } from './summaries.js';
 import { waitingAnywhere } from './waiting.js';
 
@@ -21,7 +23,7 @@ export function reviewLists(rows: ReviewRows): ReviewLists {
       return {
         rows: shown.map((row): ListedReview => {
           const content = { ...NO_CONTENT, report: views.reportOf(row) };
-          return { ...view(row, content, now, 'summary'), payload_summary: true };
+          return Object.assign(view(row, content, now, 'summary'), { payload_summary: true as const });
         }),
         next_before: shown.length < found.length ? (shown.at(-1)?.id ?? null) : null,
       };
@@ -52,7 +54,7 @@ async function page(
     throw new GateError('invalid_request', 'before: names no row of this list');
 
   /** One range of an index, read in order and no further than the page. */
-  const range = (of: string, written: ReviewStatus, waits?: boolean) => {
+  const range = (of: string, { status: written, and, waits }: StoredRange) => {
     let rows = db
       .selectFrom('reviews')
       .select(['id', 'created_ms'])
@@ -60,6 +62,7 @@ async function page(
       .where('status', '=', written)
       .where('withdrawn_at', 'is', null);
     if (waits !== undefined) rows = rows.where('deadline_ms', waits ? '>' : '<=', forsaken);
+    if (and !== null) rows = rows.where(sql<boolean>`${sql.raw(and)}`);
     if (agent_id !== undefined) rows = rows.where('agent_id', '=', agent_id);
     if (cursor)
       rows = rows.where(({ eb, refTuple, tuple }) =>
@@ -68,12 +71,7 @@ async function page(
     const ordered = rows.orderBy('created_ms', direction).orderBy('id', direction).limit(most);
     return db.selectFrom(ordered.as('range')).select('id');
   };
-  const ranges = tenants.flatMap((of) =>
-    statuses.flatMap((one) => {
-      if (one === 'pending') return [range(of, 'pending', true), range(of, 'tampered', true)];
-      return one === 'expired' ? [range(of, 'expired'), range(of, 'pending', false)] : [range(of, one)];
-    }),
-  );
+  const ranges = tenants.flatMap((of) => statuses.flatMap((one) => STORED_AS[one].map((each) => range(of, each))));
   const [first, ...others] = ranges;
   if (!first) return [];
   const ids = others.reduce((all, next) => all.unionAll(next), first);

@@ -1,5 +1,5 @@
 import type { NewReview } from '../../contracts/review.js';
-import { canonicalDigest, sha256Hex } from '../../domain/crypto/digest.js';
+import { canonicalDigest, digestOf } from '../../domain/crypto/digest.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { minimizePayload } from '../../domain/review/minimize.js';
 import { type QuorumRule, requiredApprovers } from '../../domain/review/quorum.js';
@@ -22,7 +22,7 @@ export type NewRow = Row & { readonly data_key: Uint8Array };
 
 /** The stored form of a new review. Its `created_at` is the workflow's, so that row and timer share one deadline. */
 export function newRow(review: NewReview, { sealing, keys, clock, quorum, escalateShare }: NewRowOptions): NewRow {
-  const digest = `sha256:${sha256Hex(canonicalOr400('request_payload', review.request_payload))}`;
+  const digest = digestOf(canonicalOr400('request_payload', review.request_payload));
   // Sealed as received, not in canonical form, so that the approver sees the arguments in the agent's order.
   const payload = JSON.stringify(review.request_payload);
   const id = reviewIdOf(review.correlation_id);

@@ -3,7 +3,7 @@ import { GateError } from '../../domain/errors.js';
 import { createKeyedQueue } from '../../domain/keyed-queue.js';
 import type { ReviewParking } from '../../domain/review/ports.js';
 import type { QuorumRule } from '../../domain/review/quorum.js';
-import { retentionDates } from '../../domain/review/retention.js';
+import { datesOfEnd } from '../../domain/review/retention.js';
 import { reviewIdOf } from '../../domain/review/sealed-review.js';
 import { mayMove } from '../../domain/review/transitions.js';
 import type { StoreKind } from '../store/database.js';
@@ -13,7 +13,7 @@ import { NEXT_CHANGE } from './changes.js';
 import { alreadyDecided, asked, untilUnchanged } from './faults.js';
 import { type NewRow, newRow } from './new-row.js';
 import type { ReviewRows } from './rows.js';
-import { keepKey, STORED_COLUMNS } from './stored-row.js';
+import { keepKey, type Row, STORED_COLUMNS } from './stored-row.js';
 
 const inserting = (kind: StoreKind) =>
   statement(
@@ -22,6 +22,10 @@ const inserting = (kind: StoreKind) =>
        on conflict do nothing`,
   );
 const insertReview = { sqlite: inserting('sqlite'), postgres: inserting('postgres') };
+
+/** Whether two rows are of the same call. */
+const isSame = (one: Row, other: Row): boolean =>
+  (['original_payload_digest', 'agent_id', 'tenant'] as const).every((field) => one[field] === other[field]);
 
 export interface ParkingOptions {
   readonly quorum: QuorumRule;
@@ -59,24 +63,23 @@ export function reviewParking(rows: ReviewRows, { quorum, escalateShare, assertO
     const there = await stored('id', row.id);
     const first = there && (await check.held(there));
     if (first && first.withdrawn_at !== null && Number(first.created_ms) < Number(row.created_ms)) {
+      // What was told of the row is about its call; and what a legal hold keeps is not written over.
+      if (!isSame(first, row)) throw new GateError('pending_conflict');
+      if (first.hold !== null) throw new GateError('review_held');
       // Whoever holds the row holds what it becomes.
-      if (await change(first, { ...columns, hold: first.hold }, { key: data_key }))
-        return { row: views.shown(row, content), created: true };
+      if (await change(first, columns, { key: data_key })) return { row: views.shown(row, content), created: true };
     }
     if (row.attempt_ms !== null) await belongsTo(row);
     const now = await stored('id', row.id);
     const standing = now && (await check.held(now));
     if (!standing || standing.withdrawn_at !== null)
       throw new GateError('not_pending', 'This review was withdrawn; its call was answered 503.');
-    const same = (['original_payload_digest', 'agent_id', 'tenant'] as const).every(
-      (field) => standing[field] === row[field],
-    );
-    if (!same) throw new GateError('pending_conflict');
+    if (!isSame(standing, row)) throw new GateError('pending_conflict');
     return { row: views.anyway(standing), created: false };
   }
 
   const withdraw: ReviewParking['withdraw'] = (correlationId, attemptMs) =>
-    untilUnchanged('withdrawn', async () => {
+    untilUnchanged('review', async () => {
       const over = { done: undefined };
       const row = await stored('id', reviewIdOf(correlationId));
       // A row that Gate did not write is shown as tampered and cannot be decided. It stays for the investigation.
@@ -86,7 +89,7 @@ export function reviewParking(rows: ReviewRows, { quorum, escalateShare, assertO
       if (!mayMove(known.status, null)) throw alreadyDecided(views.anyway(known));
       if (attemptMs !== undefined && known.attempt_ms !== null && Number(known.attempt_ms) > attemptMs) return over;
       const now = rows.clock();
-      const withdrawn = { withdrawn_at: new Date(now).toISOString(), ...retentionDates(known, now) };
+      const withdrawn = { withdrawn_at: new Date(now).toISOString(), ...datesOfEnd(known, now) };
       const gone = { ...withdrawn, payload: null, sandbox_report: null };
       const changed = known.hold === null ? change(known, gone, { key: null }) : change(known, withdrawn);
       return (await changed) ? over : null;

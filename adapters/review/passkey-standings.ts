@@ -20,6 +20,10 @@ interface Counts {
   readonly recovery_sha256: string | null;
   /** Of somebody who has no token beside the passkey; `null` for everybody else. */
   readonly role: PasskeyRole | null;
+  /** Since when the name is this person's, where somebody had it before who was taken out; `null` otherwise. */
+  readonly since_ms: number | null;
+  /** How often somebody of this name was taken out before. */
+  readonly left: number;
 }
 
 /** Whose passkeys they are. */
@@ -42,6 +46,8 @@ export interface Standing extends Counts {
 type Written = Parameters<typeof writeTogether>[1][number];
 interface Change {
   readonly counts: Counts;
+  /** The least that the next row has. */
+  readonly generation?: number;
   /** Stored with it. */
   readonly beside: readonly Written[];
 }
@@ -95,10 +101,10 @@ export function passkeyStandings({ store, keys, asked, alone }: PasskeyStandings
   }
 
   /** The next row in place of the one that was read; it changes nothing where another one is there by now. */
-  function next(person: Person, { generation, stored }: Standing, made: Counts): Written {
+  function next(person: Person, { stored }: Standing, made: Counts, generation: number): Written {
     const counts = JSON.stringify(made);
-    const mac = keys.authenticate(textOf(person, generation + 1, counts), USE);
-    const row = { ...person, generation: generation + 1, counts, mac };
+    const mac = keys.authenticate(textOf(person, generation, counts), USE);
+    const row = { ...person, generation, counts, mac };
     return stored === null
       ? db
           .insertInto('passkey_standings')
@@ -129,6 +135,19 @@ export function passkeyStandings({ store, keys, asked, alone }: PasskeyStandings
       return rows.map(({ subject }) => ({ tenant, subject }));
     },
 
+    /** Everybody who ever had a role by a passkey alone, of all tenants. */
+    async everybody(): Promise<readonly Person[]> {
+      return asked(() =>
+        db
+          .selectFrom('passkey_standings')
+          .select(['tenant', 'subject'])
+          .where('subject', 'like', `${passkeyPerson('')}%`)
+          .orderBy('tenant')
+          .orderBy('subject')
+          .execute(),
+      );
+    },
+
     /** A row of somebody who has none; storing it beside a change fails where there is one by then. */
     first(person: Person, counts: Counts): Written {
       const text = JSON.stringify(counts);
@@ -142,8 +161,10 @@ export function passkeyStandings({ store, keys, asked, alone }: PasskeyStandings
         const now = await of(person);
         const made = await change(now);
         if (made === null) return false;
-        if (!(await asked(() => writeTogether(store, [next(person, now, made.counts), ...made.beside])))) continue;
-        seen.set(keyOf(person), now.generation + 1);
+        const generation = Math.max(now.generation + 1, made.generation ?? 0);
+        const row = next(person, now, made.counts, generation);
+        if (!(await asked(() => writeTogether(store, [row, ...made.beside])))) continue;
+        seen.set(keyOf(person), generation);
         return true;
       }
       throw new GateError('store_unavailable', 'the passkeys of this person are being changed elsewhere');
@@ -151,12 +172,19 @@ export function passkeyStandings({ store, keys, asked, alone }: PasskeyStandings
   };
 }
 
-const NOTHING = { credentials: [], recovery_sha256: null, role: null, passkeys: [] };
+const NOTHING = { credentials: [], recovery_sha256: null, role: null, since_ms: null, left: 0, passkeys: [] };
 
-/** Rows of an earlier Gate name no role. */
+/** Rows of an earlier Gate name no role, not since when the name is this person's, and not how often one of the name was taken out. */
 function countsOf(text: string): Counts {
-  const { role, ...counts } = JSON.parse(text) as Omit<Counts, 'role'> & { readonly role?: string };
-  return { ...counts, role: PASSKEY_ROLES.find((known) => known === role) ?? null };
+  const read = JSON.parse(text) as Omit<Counts, 'role' | 'since_ms' | 'left'> & {
+    readonly role?: string;
+    readonly since_ms?: number | null;
+    readonly left?: number;
+  };
+  const role = PASSKEY_ROLES.find((known) => known === read.role) ?? null;
+  const { since_ms = null } = read;
+  const isGone = read.registered && role === null && read.credentials.length === 0;
+  return { ...read, role, since_ms, left: read.left ?? (since_ms !== null || isGone ? 1 : 0) };
 }
 
 const keyOf = ({ tenant, subject }: Person): string => JSON.stringify([tenant, subject]);

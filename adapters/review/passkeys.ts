@@ -7,16 +7,21 @@ import {
   type Recovery,
   type StoredPasskey,
 } from '../../domain/review/passkeys.js';
-import { passkeyStandings, type PasskeyStandingsOptions } from './passkey-standings.js';
+import type { Dispositions } from '../../domain/review/ports.js';
+import { leftOf } from '../../contracts/tenant-dispositions.js';
+import { unlink } from './chat-link-store.js';
+import { passkeyStandings, type PasskeyStandingsOptions, type Person, type Standing } from './passkey-standings.js';
 import type { ReviewTables } from './tables.js';
 
 const MAC_FORM = 'gate.passkey/1';
 const CEREMONY_FORM = 'gate.passkey-ceremony/1';
 const RECOVERY_FORM = 'gate.passkey-recovery/1';
 const MAC_USE = 'passkey';
-const NOBODY = { registered: false, credentials: [], recovery_sha256: null, role: null };
+const NOBODY = { registered: false, credentials: [], recovery_sha256: null, role: null, since_ms: null, left: 0 };
 /** Whose row says that somebody was the first administrator. No tenant has an empty name. */
 const FOUNDED = { tenant: '', subject: 'system:first-administrator' };
+/** Attempts of a ceremony that cannot be finished any more. */
+const ENDED = 1_000_000;
 /** Why nothing of a person's counts. */
 const NOT_WHOLE =
   'what the store says of the passkeys of this person is not what Gate wrote last: another operator allows to replace them';
@@ -26,12 +31,23 @@ const NOT_WHOLE =
  * his own under another name. Which rows count, and not those of earlier, stands in a row of its own (`passkey-standings.ts`). The counter is
  * outside the MAC, because it changes with every use.
  */
-export function passkeyStore(options: PasskeyStandingsOptions): PasskeyStore {
-  const { store, keys, asked } = options;
+export function passkeyStore(
+  options: PasskeyStandingsOptions & { readonly dispositions?: Pick<Dispositions, 'recordTakenOut'> | undefined },
+): PasskeyStore {
+  const { store, keys, asked, dispositions } = options;
   const { db } = store;
   const standings = passkeyStandings(options);
   const authenticated = ({ credential_id, tenant, subject, public_key, created_ms }: Omit<Stored, 'counter' | 'mac'>) =>
     JSON.stringify([MAC_FORM, credential_id, tenant, subject, public_key, Number(created_ms)]);
+
+  /** Everything of somebody but his standing, in the write that takes that. */
+  const taking = ({ tenant, subject }: Person) => [
+    db.deleteFrom('passkeys').where('tenant', '=', tenant).where('subject', '=', subject),
+    db.deleteFrom('passkey_ceremonies').where('tenant', '=', tenant).where('subject', '=', subject),
+    db.deleteFrom('passkey_recoveries').where('tenant', '=', tenant).where('subject', '=', subject),
+    // An account of his would decide for whoever has the name next.
+    unlink({ tenant, oidc_sub: subject }),
+  ];
 
   return {
     async begin(ceremony) {
@@ -56,6 +72,26 @@ export function passkeyStore(options: PasskeyStandingsOptions): PasskeyStore {
           .execute(),
       );
       return rows.map(({ created_ms }) => Number(created_ms));
+    },
+
+    async keepNewest({ tenant, subject, purpose }, most) {
+      const newest = db
+        .selectFrom('passkey_ceremonies')
+        .select('id_sha256')
+        .where('tenant', '=', tenant)
+        .where('subject', '=', subject)
+        .where('purpose', '=', purpose)
+        .orderBy('created_ms', 'desc')
+        .limit(most);
+      await asked(() =>
+        db
+          .deleteFrom('passkey_ceremonies')
+          .where('tenant', '=', tenant)
+          .where('subject', '=', subject)
+          .where('purpose', '=', purpose)
+          .where('id_sha256', 'not in', newest)
+          .execute(),
+      );
     },
 
     async attempt(id_sha256, { tenant, subject, now, most }) {
@@ -95,7 +131,7 @@ export function passkeyStore(options: PasskeyStandingsOptions): PasskeyStore {
       const founds = purpose === 'found';
       return standings.change(
         { tenant, subject },
-        async ({ whole, registered, credentials, recovery_sha256, role }) => {
+        async ({ whole, registered, credentials, recovery_sha256, role, since_ms, left }) => {
           if (founds && (registered || (await standings.of(FOUNDED)).registered))
             throw new GateError('recovery_refused', 'somebody is the first administrator already');
           // Begun before the first was made, it would be the second, and nobody's session asked for it.
@@ -106,6 +142,7 @@ export function passkeyStore(options: PasskeyStandingsOptions): PasskeyStore {
               .selectFrom('passkey_ceremonies')
               .select('id_sha256')
               .where('id_sha256', '=', id_sha256)
+              .where('attempts', '<', ENDED)
               .executeTakeFirst(),
           );
           if (!begun) return null;
@@ -125,8 +162,10 @@ export function passkeyStore(options: PasskeyStandingsOptions): PasskeyStore {
             counts: {
               registered: true,
               credentials: [...kept, credential_id],
-              recovery_sha256,
+              recovery_sha256: replaces ? null : recovery_sha256,
               role: founds ? 'admin' : role,
+              since_ms,
+              left,
             },
             beside: [
               // First of the rest: where somebody else was faster it fails, and with it everything.
@@ -136,6 +175,7 @@ export function passkeyStore(options: PasskeyStandingsOptions): PasskeyStore {
                     // Also what a session that was stolen with the lost passkey began.
                     db.deleteFrom('passkey_ceremonies').where('tenant', '=', tenant).where('subject', '=', subject),
                     db.deleteFrom('passkeys').where('tenant', '=', tenant).where('subject', '=', subject),
+                    db.deleteFrom('passkey_recoveries').where('tenant', '=', tenant).where('subject', '=', subject),
                   ]
                 : [db.deleteFrom('passkey_ceremonies').where('id_sha256', '=', id_sha256)]),
               db.insertInto('passkeys').values({ ...passkey, mac }),
@@ -145,15 +185,30 @@ export function passkeyStore(options: PasskeyStandingsOptions): PasskeyStore {
       );
     },
 
-    async allowRecovery(recovery, as) {
+    async allowRecovery(recovery, invited) {
       const { tenant, subject, token_sha256 } = recovery;
       const row = { ...recovery, attempts: 0, mac: keys.authenticate(recoveryText(recovery), MAC_USE) };
-      return standings.change({ tenant, subject }, async ({ registered, credentials, role }) => {
+      return standings.change({ tenant, subject }, async ({ registered, credentials, role, since_ms, left }) => {
         // Who has a passkey is invited by nobody: the token would give somebody else his name.
-        if (as !== undefined && credentials.length > 0) return null;
+        if (invited !== undefined && credentials.length > 0) return null;
         return {
-          counts: { registered, credentials, recovery_sha256: token_sha256, role: as ?? role },
+          counts: {
+            registered,
+            credentials,
+            recovery_sha256: token_sha256,
+            role: invited?.as ?? role,
+            // Who had the name and has no passkey any more was taken out.
+            since_ms: invited !== undefined && registered ? invited.at_ms : since_ms,
+            left,
+          },
           beside: [
+            // What an earlier token began would use this one up. It counts on among what the person began.
+            db
+              .updateTable('passkey_ceremonies')
+              .set({ attempts: ENDED })
+              .where('tenant', '=', tenant)
+              .where('subject', '=', subject)
+              .where('purpose', '=', 'recover'),
             db
               .insertInto('passkey_recoveries')
               .values(row)
@@ -163,50 +218,59 @@ export function passkeyStore(options: PasskeyStandingsOptions): PasskeyStore {
       });
     },
 
-    remove: ({ tenant, subject }) =>
-      standings.change({ tenant, subject }, ({ stored }) =>
-        Promise.resolve(
-          stored === null
-            ? null
-            : {
-                counts: { ...NOBODY, registered: true },
-                beside: [
-                  db.deleteFrom('passkeys').where('tenant', '=', tenant).where('subject', '=', subject),
-                  db.deleteFrom('passkey_ceremonies').where('tenant', '=', tenant).where('subject', '=', subject),
-                  db.deleteFrom('passkey_recoveries').where('tenant', '=', tenant).where('subject', '=', subject),
-                ],
-              },
-        ),
-      ),
+    remove: (person) =>
+      standings.change(person, async ({ stored, generation, left: before }) => {
+        if (stored === null) return null;
+        const left = before + 1;
+        await asked(async () =>
+          dispositions?.recordTakenOut({ ...personOf(person), generation: generation + 1, left }),
+        );
+        return { counts: { ...NOBODY, registered: true, left }, beside: taking(person) };
+      }),
 
-    async recover({ tenant, subject, token_sha256, now, most }) {
+    async takenOut() {
+      const people = await standings.everybody();
+      const stand = await Promise.all(people.map((person) => standings.of(person)));
+      return people.flatMap((person, at) => {
+        const { whole, role, credentials, generation, left } = stand[at] as Standing;
+        if (!whole || left === 0) return [];
+        // Of a name that somebody has again, a copy may hold the same person with an earlier generation.
+        const isGone = role === null && credentials.length === 0;
+        return [{ ...person, generation: isGone ? generation : 1, left }];
+      });
+    },
+
+    async standTakenOut({ tenant, subject, generation, ...said }) {
+      const [person, left] = [{ tenant, subject }, leftOf(said)];
+      let isTaken = false;
+      await standings.change(person, async (now) => {
+        const { whole, stored, generation: _, passkeys: __, ...counts } = now;
+        const isBehind = (stored ?? 0) < generation;
+        // Copies count their generations each for itself: they tell who came later only where the file says nothing else.
+        const isEarlier = counts.left < left || (said.left === undefined && isBehind);
+        isTaken = !whole || stored === null || isEarlier;
+        // Also of somebody whom this copy does not know yet: whoever has the name next is a later one.
+        if (isTaken) return { counts: { ...NOBODY, registered: true, left }, generation, beside: taking(person) };
+        return isBehind ? { counts, generation, beside: [] } : null;
+      });
+      return isTaken;
+    },
+
+    async recoverable({ tenant, subject, token_sha256, now }) {
       const own = { tenant, subject };
-      const { numUpdatedRows } = await asked(() =>
+      const { recovery_sha256 } = await standings.of(own);
+      const found = await asked(() =>
         db
-          .updateTable('passkey_recoveries')
-          .set({ attempts: sql<number>`attempts + 1` })
+          .selectFrom('passkey_recoveries')
+          .select(['expires_ms', 'mac'])
           .where('tenant', '=', tenant)
           .where('subject', '=', subject)
+          .where('token_sha256', '=', token_sha256)
           .where('expires_ms', '>', now)
-          .where('attempts', '<', most)
           .executeTakeFirst(),
       );
-      if (numUpdatedRows !== 1n) return false;
-      const ofToken = db
-        .selectFrom('passkey_recoveries')
-        .select(['expires_ms', 'mac'])
-        .where('tenant', '=', tenant)
-        .where('subject', '=', subject)
-        .where('token_sha256', '=', token_sha256);
-      return standings.change(own, async ({ registered, credentials, recovery_sha256, role }) => {
-        const found = await asked(() => ofToken.executeTakeFirst());
-        const text = recoveryText({ ...own, token_sha256, expires_ms: Number(found?.expires_ms) });
-        if (!found || recovery_sha256 !== token_sha256 || !keys.authentic(found.mac, text, MAC_USE)) return null;
-        return {
-          counts: { registered, credentials, recovery_sha256: null, role },
-          beside: [db.deleteFrom('passkey_recoveries').where('tenant', '=', tenant).where('subject', '=', subject)],
-        };
-      });
+      const text = recoveryText({ ...own, token_sha256, expires_ms: Number(found?.expires_ms) });
+      return found !== undefined && recovery_sha256 === token_sha256 && keys.authentic(found.mac, text, MAC_USE);
     },
 
     async registered(tenant, subject) {
@@ -221,11 +285,16 @@ export function passkeyStore(options: PasskeyStandingsOptions): PasskeyStore {
       return (await standings.of({ tenant, subject })).role;
     },
 
-    async approvers(tenant) {
+    async approvers(tenant, at_ms) {
       const people = await standings.withRole(tenant);
       const stand = await Promise.all(people.map((person) => standings.of(person)));
       return people
-        .filter((_, at) => stand[at]?.role !== null && (stand[at]?.passkeys.length ?? 0) > 0)
+        .filter((_, at) => {
+          const { role = null, since_ms = null, passkeys = [] } = stand[at] ?? {};
+          if (role === null || passkeys.length === 0) return false;
+          // What was voted or linked before may be of whoever had the name before.
+          return since_ms === null || at_ms === undefined || since_ms <= at_ms;
+        })
         .map(({ subject }) => subject);
     },
 
@@ -258,6 +327,8 @@ export function passkeyStore(options: PasskeyStandingsOptions): PasskeyStore {
     },
   };
 }
+
+const personOf = ({ tenant, subject }: Person): Person => ({ tenant, subject });
 
 type Stored = Omit<ReviewTables['passkeys'], 'key_sha256'>;
 

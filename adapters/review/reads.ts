@@ -3,6 +3,7 @@ import type { ReviewReads } from '../../domain/review/ports.js';
 import { NO_CONTENT, view } from '../../domain/review/review-view.js';
 import type { ReviewRows } from './rows.js';
 import { sinceLast } from './since-last.js';
+import type { Row } from './stored-row.js';
 
 /** Single rows. */
 export function reviewReads({ ask, clock, stored, rowOf, check, views }: ReviewRows): ReviewReads {
@@ -10,16 +11,18 @@ export function reviewReads({ ask, clock, stored, rowOf, check, views }: ReviewR
     column: 'id' | 'correlation_id',
     value: string,
     tenant: string | undefined,
+    shown: (row: Row) => PendingRequest = views.whole,
   ): Promise<PendingRequest | null> {
     const row = await stored(column, value.toLowerCase());
     if (!row || (tenant !== undefined && row.tenant !== tenant)) return null;
     const held = await check.held(row);
-    return held.withdrawn_at === null ? views.whole(held) : null;
+    return held.withdrawn_at === null ? shown(held) : null;
   }
 
   return {
     get: (id, tenant) => read('id', id, tenant),
     byCorrelation: (correlationId, tenant) => read('correlation_id', correlationId, tenant),
+    anyway: (correlationId, tenant) => read('correlation_id', correlationId, tenant, views.anyway),
     sinceLast: sinceLast({
       ask,
       async opened(id, form) {

@@ -345,6 +345,36 @@ describe.each(PLACES)('what is past its date: %s', (name, newPlace) => {
     expect(await deletions()).toMatchObject([{ state: 'pending' }, { state: 'withdrawn', pending_id: idOf(2) }]);
   });
 
+  it('of a change that is settled only after its request went is the digest: no key that stays seals its values', async () => {
+    await store.createOnce(reviewOf(1));
+    now = T0 + 600_000 + 7 * DAY_MS;
+    expect(await store.sweep()).toEqual({ purged: 1, deleted: 0, failed: 0 });
+    const row = await store.settle(settlementOf(1, { modification }));
+    expect(row).toMatchObject({ modification_diff: null, reviewed_payload_digest: modification.reviewed_digest });
+    expect(JSON.parse(String((await rowOf(1))?.['settled']))).toMatchObject({
+      modification: { reviewed_digest: modification.reviewed_digest },
+    });
+    expect((await rowOf(1))?.['settled']).not.toContain('sealed_diff');
+    expect(await keyOf(1)).toBeUndefined();
+    expect(await store.settle(settlementOf(1, { modification }))).toEqual(row);
+    const other = { ...modification, reviewed_digest: `sha256:${'1'.repeat(64)}` };
+    await expect(store.settle(settlementOf(1, { modification: other }))).rejects.toMatchObject({
+      code: 'already_decided',
+    });
+  });
+
+  it.each([
+    ['withdrawn', { status: 'denied', decided_by: 'system:withdrawn-by-agent' }],
+    ['aborted', { status: 'aborted', decided_by: 'system:reconciliation' }],
+    ['denied', { status: 'denied', decided_by: 'operator:ana' }],
+  ] as const)('is recorded under the word that is told of its end: %s', async (state, end) => {
+    await store.createOnce(reviewOf(1));
+    await store.settle(settlementOf(1, { ...end, principal: null }));
+    now = T0 + 31 * DAY_MS;
+    await store.sweep();
+    expect(await deletions()).toMatchObject([{ state, disposition: 'row_deleted' }]);
+  });
+
   it('goes whole or not at all: a sweep that fails between key, row and record leaves all three, and the next one goes on', async () => {
     await store.createOnce(reviewOf(1));
     await store.settle(settlementOf(1));
@@ -540,10 +570,77 @@ describe.each(PLACES)('what is past its date: %s', (name, newPlace) => {
       await store.createOnce(reviewOf(2));
       await hold(request('apply'), 'acme', 2);
       await store.withdraw(correlation(2));
-      expect((await rowOf(2))?.['payload']).not.toBeNull();
+      const held = await rowOf(2);
+      expect(held?.['payload']).not.toBeNull();
+      // The same call, which begins again, writes nothing over it.
+      const again = reviewOf(2, { created_at: new Date(T0 + 1_000).toISOString() });
+      await expect(store.createOnce(again)).rejects.toMatchObject({ code: 'review_held', status: 409 });
+      expect(await rowOf(2)).toEqual(held);
       await hold(request('release', { operation_id: uuid(2) }), 'acme', 2);
       expect(await rowOf(2)).toMatchObject({ payload: null });
       expect(await keyOf(2)).toBeUndefined();
+    });
+
+    it.each([
+      ['settled', () => store.settle(settlementOf(2, { status: 'expired', decided_by: 'system:ttl-sweep' }))],
+      ['withdrawn', () => store.withdraw(correlation(2))],
+    ] as const)(
+      'goes with its tenant when the hold is released, also where it is %s after the tenant left',
+      async (_, end) => {
+        await store.createOnce(reviewOf(2));
+        await hold(request('apply'), 'acme', 2);
+        const left = await store.erase({ tenant: 'acme', waiting: true }, 'tenant_offboard', Number.MAX_SAFE_INTEGER);
+        expect(left).toMatchObject({ held: 1, complete: true });
+        now += 1_000;
+        await end();
+        const released = await hold(request('release', { operation_id: uuid(2) }), 'acme', 2);
+        expect(released).toMatchObject({ deletion_disposition: 'deleted' });
+        expect(await rowOf(2)).toBeUndefined();
+        expect(await keyOf(2)).toBeUndefined();
+      },
+    );
+
+    it.each([
+      ['damaged', { risk_summary: 'x' }],
+      ['said to be under none', { hold: null }],
+    ] as const)('stays where its row is %s, until the hold is released by whose it is', async (_, damage) => {
+      await hold(request('apply'));
+      await edited(() => place.put('reviews', 'id', idOf(1), { ...damage, tenant: 'rival' }));
+      now = T0 + 400 * DAY_MS;
+      // It was found only now; the next date is thirty days on.
+      await store.sweep();
+      await expect(store.get(idOf(1))).rejects.toMatchObject({ code: 'review_tampered' });
+      now = T0 + 800 * DAY_MS;
+      expect(await store.sweep()).toEqual({ purged: 0, deleted: 0, failed: 0 });
+      const release = request('release', { operation_id: uuid(2) });
+      await expect(hold(release, 'rival')).rejects.toMatchObject({ code: 'not_found' });
+      const other = request('release', { operation_id: uuid(3), hold_id: uuid(101) });
+      await expect(hold(other)).rejects.toMatchObject({ code: 'hold_conflict' });
+      const again = request('apply', { operation_id: uuid(4) });
+      await expect(hold(again)).rejects.toMatchObject({ code: 'review_tampered' });
+      expect(await hold(release)).toMatchObject({ state: 'released', deletion_disposition: 'deleted' });
+      expect(await rowOf(1)).toBeUndefined();
+      expect(await keyOf(1)).toBeUndefined();
+    });
+
+    it('is put on no row by whoever writes the store, nor again once it was released', async () => {
+      await store.createOnce(reviewOf(2));
+      await store.settle(settlementOf(2));
+      await hold(request('apply'), 'acme', 2);
+      now += 1;
+      await hold(request('release', { operation_id: uuid(2) }), 'acme', 2);
+      const forged = { hold: JSON.stringify({ hold_id: uuid(100), by: 'operator:dev', since: 'x' }) };
+      await edited(async () => {
+        await place.put('reviews', 'id', idOf(1), { hold: '{}' });
+        await place.put('reviews', 'id', idOf(2), forged);
+      });
+      for (const n of [1, 2]) await expect(store.get(idOf(n))).rejects.toMatchObject({ code: 'review_tampered' });
+      await expect(hold(request('release', { operation_id: uuid(3) }))).rejects.toMatchObject({
+        code: 'review_tampered',
+      });
+      now += 30 * DAY_MS;
+      expect(await store.sweep()).toEqual({ purged: 0, deleted: 2, failed: 0 });
+      expect(await keyOf(1)).toBeUndefined();
     });
 
     it('is not lifted by whoever writes the store, and answers with no receipt that somebody wrote', async () => {

@@ -11,10 +11,14 @@ import {
   type Tombstone,
 } from '../../domain/review/retention.js';
 import { storedSettlement, type StoredReview } from '../../domain/review/sealed-review.js';
+import type { LastEnd } from '../../domain/notification/notice.js';
+import { statusTold } from '../../domain/review/transitions.js';
 import { canonicalJson } from '../../domain/crypto/digest.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type { Store } from '../store/database.js';
 import { emptyLog } from '../store/overwriting.js';
+import type { Written } from '../store/write-together.js';
+import type { NoticesKept } from '../notification/notice-store.js';
 import { type Ask, type Statement, statement, type Value } from '../store/statement.js';
 import type { ReviewTables } from './tables.js';
 
@@ -32,6 +36,7 @@ const due = (column: 'payload_expires_ms' | 'metadata_expires_ms', condition: st
     where ${condition} and ${column} <= ? and (${column}, id) > (?, ?) order by ${column}, id limit ${PASS_ROWS}`);
 const PAYLOADS_DUE = due('payload_expires_ms', 'payload is not null and hold is null');
 const ROWS_DUE = due('metadata_expires_ms', 'payload is null and hold is null');
+const LAST_NOTICES_OVER = statement(`delete from review_last_notices where until_ms <= ?`);
 /** Of one tenant, and of one namespace where it is given. */
 const ROWS_OF = statement<Due>(
   `select id, created_ms as at from reviews where tenant = ? and (cast(? as text) is null or state_namespace = ?)
@@ -53,7 +58,9 @@ export interface RetentionOptions<Known extends Row> {
   /** Changes the row, takes its key away where `key` is `null`, and stores the rest with it or not at all. */
   readonly change: (row: Known, to: Partial<StoredReview>, more: RowChange) => Promise<boolean>;
   /** Deletes the row and its key, and stores the rest with that or not at all. */
-  readonly remove: (row: Known, also: readonly Compilable[]) => Promise<boolean>;
+  readonly remove: (row: Known, also: readonly Written[]) => Promise<boolean>;
+  /** What tells people that the call ended, to be stored with the deletion of its row. */
+  readonly lastNotices: NoticesKept['last'];
 }
 export interface RowChange {
   /** Another key for the row, or none any more; unchanged when absent. */
@@ -74,6 +81,7 @@ export function reviewRetention<Known extends Row>({
   rowOf,
   change,
   remove,
+  lastNotices,
 }: RetentionOptions<Known>) {
   /** Whether bytes may be left in the log beside the file. Also after a start: an earlier process may have ended before it was emptied. */
   let unclean = store.sqlite !== null;
@@ -104,7 +112,9 @@ export function reviewRetention<Known extends Row>({
     const disposition = what === 'row' ? 'row_deleted' : 'payload_purged';
     const trigger = by ?? (what === 'row' ? 'metadata_deadline' : 'payload_deadline');
     const also = [recorded(deletionOf(row, { id: randomUUID(), at_ms, trigger, disposition })), ...(more.also ?? [])];
-    if (what === 'row') return (await remove(row, also)) && erased(disposition);
+    // A row under a hold whose tenant left goes at the release, perhaps before people were told how its call ended.
+    if (what === 'row')
+      return (await remove(row, [...also, ...(await lastNotices(row.id, endOf(row)))])) && erased(disposition);
     const purged: Tombstone = { contract: 'hil-payload-purged/v1', purged_at: new Date(at_ms).toISOString(), trigger };
     const to = {
       payload: null,
@@ -163,6 +173,7 @@ export function reviewRetention<Known extends Row>({
     const now = clock();
     await each(([at, id]) => ask(ROWS_DUE, now, at, id), [0, ''], remove);
     await each(([at, id]) => ask(PAYLOADS_DUE, now, at, id), [0, ''], remove);
+    await ask(LAST_NOTICES_OVER, now);
     await cleaned();
     return swept;
   }
@@ -180,8 +191,8 @@ export function reviewRetention<Known extends Row>({
     const eraseOne = async (id: string): Promise<void> => {
       const row = await rowOf(id);
       const at_ms = clock();
-      const waits = row?.status === 'pending' && row.withdrawn_at === null && at_ms < Number(row.deadline_ms);
-      if (!row || (waits && !waiting)) return;
+      const isOpen = row?.status === 'pending' && row.withdrawn_at === null;
+      if (!row || (isOpen && !waiting && at_ms < Number(row.deadline_ms))) return;
       if (row.hold !== null) {
         const dates = { payload_expires_ms: at_ms, metadata_expires_ms: at_ms };
         const marked =
@@ -191,7 +202,9 @@ export function reviewRetention<Known extends Row>({
         return;
       }
       const deletion = deletionOf(row, { id: randomUUID(), at_ms, trigger, disposition: 'row_deleted' });
-      if ((await remove(row, [recorded(deletion)])) && erased('row_deleted')) done.deleted += 1;
+      // What is open in a copy of the store that was put back: how it ended was told before, and is not known here.
+      const last = isOpen && waiting ? [] : await lastNotices(row.id, endOf(row));
+      if ((await remove(row, [recorded(deletion), ...last])) && erased('row_deleted')) done.deleted += 1;
       else done.complete = false;
     };
     for (let after: Place = [0, '']; ; ) {
@@ -212,6 +225,16 @@ export function reviewRetention<Known extends Row>({
   }
 
   return { sweep, deleteOverdue, cleaned, erase };
+}
+
+/** How a row ended, in the words of its messages. Nobody decided what is over and has no settlement. */
+function endOf({ status, settled, withdrawn_at }: Row): LastEnd {
+  const nobody = { decided_at: null, decided_by: null, decided_via: null };
+  if (status === 'tampered') return { ...nobody, status };
+  if (withdrawn_at !== null) return { ...nobody, status: 'withdrawn' };
+  if (settled === null) return { ...nobody, status: 'expired' };
+  const { decided_at, decided_by, decided_via, ...how } = storedSettlement(settled);
+  return { decided_at, decided_by, decided_via, status: statusTold({ ...how, decided_by }) };
 }
 
 /** A settlement without the values that an approver gave; their digest stays. */

@@ -515,15 +515,19 @@ describe.each(STORES)('the review store on %s', (kind) => {
       await expect(store.settle(settled())).rejects.toMatchObject({ code: 'not_pending', status: 409 });
     });
 
-    it('lets the same call start again later, also with other bytes', async () => {
+    it('lets the same call start again later, and no other one under its id', async () => {
       await store.createOnce(newReview());
       await store.withdraw(correlation(1));
-      const later = newReview({ created_at: '2026-11-02T10:01:00Z', request_payload: { other: true } });
+      const later = newReview({ created_at: '2026-11-02T10:01:00Z' });
+      const conflict = { code: 'pending_conflict', status: 409 };
+      for (const other of [{ request_payload: { other: true } }, { agent_id: 'other' }])
+        await expect(store.createOnce({ ...later, ...other })).rejects.toMatchObject(conflict);
+      expect(await store.byCorrelation(correlation(1))).toBeNull();
       const { row, created } = await store.createOnce(later);
       expect(created).toBe(true);
       expect(row).toMatchObject({ status: 'pending', created_at: '2026-11-02T10:01:00.000Z' });
       expect(await store.get(row.id)).toEqual(row);
-      expect(row.request_payload).toEqual({ other: true });
+      expect(row.request_payload).toEqual(later.request_payload);
     });
 
     it('is not for an attempt that began before the one which opened the row last', async () => {

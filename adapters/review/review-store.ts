@@ -9,7 +9,7 @@ import { ONE_APPROVER, type QuorumRule } from '../../domain/review/quorum.js';
 import type { Dispositions, OpenedReviews, ReviewLimits, ReviewRetention, Reviews } from '../../domain/review/ports.js';
 import type { RuleDecision } from '../../domain/review/rule-decision.js';
 import { chatLinkStoreOver } from './chat-link-store.js';
-import { noticeStoreOver } from '../notification/notice-store.js';
+import { noticeStoreOver, type NoticesKept } from '../notification/notice-store.js';
 import { sealReviews } from './seal-reviews.js';
 import { changeSealOver } from './change-seal.js';
 import { reviewChanges } from './changes.js';
@@ -40,8 +40,8 @@ export interface ReviewStoreOptions {
   readonly perAgent?: ReviewLimits;
   /** For a store that this process alone writes: `forget` is to be called when it undid what stood. */
   readonly alone?: (forget: () => void) => void;
-  /** Where it is written down, outside the store, which tenants have left. */
-  readonly dispositions?: Pick<Dispositions, 'check' | 'record'> | undefined;
+  /** Where it is written down, outside the store, which tenants have left and who was taken out. */
+  readonly dispositions?: Pick<Dispositions, 'check' | 'record' | 'recordTakenOut'> | undefined;
 }
 
 /**
@@ -75,6 +75,7 @@ export function reviewStoreOver(
   if (store.sqlite) overwriteDeleted(store.sqlite);
   const rows = reviewRows({ store, keys, clock, perAgent, alone });
   const { ask, check, views } = rows;
+  const { notices, last } = noticeStoreOver(store, { keys, clock });
   const tenants = tenantStatesOver({ store, ask, keys, clock, dispositions });
   return {
     reads: reviewReads(rows),
@@ -87,12 +88,12 @@ export function reviewStoreOver(
       changes: () => reviewChanges({ ask, kind: store.kind, clock, listed: check.listedOf, reportOf: views.reportOf }),
       onChange: rows.onChange,
     },
-    retention: retentionOver(rows),
+    retention: retentionOver(rows, last),
     alarms: { onTampered: check.onTampered },
     tenants: tenants.states,
-    passkeys: passkeyStore({ store, keys, asked, alone }),
+    passkeys: passkeyStore({ store, keys, asked, alone, dispositions }),
     changeSeal: changeSealOver(rows),
-    notices: noticeStoreOver(store, { keys, clock }),
+    notices,
     chatLinks: chatLinkStoreOver(store, { keys, clock }),
     vouchings: vouchingStoreOver(store, { keys }),
 
@@ -110,11 +111,14 @@ const COUNT_OPERATOR_ROWS = statement<{ count: number | string }>(
   `select count(*) as "count" from reviews where tenant = ? and state_namespace <> 'demo' and withdrawn_at is null`,
 );
 
-function retentionOver({ store, ask, keys, clock, rowOf, change, remove }: ReviewRows): ReviewRetention {
-  const retention = reviewRetention({ store, ask, clock, rowOf, change, remove });
+function retentionOver(
+  { store, ask, holds, clock, rowOf, change, remove }: ReviewRows,
+  lastNotices: NoticesKept['last'],
+): ReviewRetention {
+  const retention = reviewRetention({ store, ask, clock, rowOf, change, remove, lastNotices });
   return {
     sweep: () => asked(retention.sweep),
-    hold: legalHolds({ db: store.db, keys, clock, asked, rowOf, change, retention }),
+    hold: legalHolds({ db: store.db, records: holds, clock, asked, rowOf, change, retention }),
     erase: (of, trigger, untilMs) => asked(() => retention.erase(of, trigger, untilMs)),
     async operatorRows(tenant) {
       const { rows } = await ask(COUNT_OPERATOR_ROWS, tenant);

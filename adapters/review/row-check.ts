@@ -12,7 +12,8 @@ import { roomFor } from '../../domain/room-for.js';
 import type { Store } from '../store/database.js';
 import { nextChange } from './changes.js';
 import { asked } from './faults.js';
-import type { Listed } from './stored-row.js';
+import type { holdRecords } from './hold-records.js';
+import { type Listed, REPORT_COLUMNS } from './stored-row.js';
 import type { ReviewTables } from './tables.js';
 
 /** Row versions remembered per process. */
@@ -21,13 +22,15 @@ const SEEN_REVIEWS = 10_000;
 export interface RowCheckOptions {
   readonly store: Store<ReviewTables>;
   readonly sealing: ReturnType<typeof reviewSealing>;
+  /** The hold of a row by the operations on it. */
+  readonly heldBy: ReturnType<typeof holdRecords>['heldBy'];
   readonly clock: () => number;
   /** Called after a row was closed. */
   readonly changed: () => void;
 }
 
 /** Tells rows that Gate wrote from others, and closes those. It remembers the versions it has seen: an older one that is put back is found. */
-export function rowCheck({ store, sealing, clock, changed }: RowCheckOptions) {
+export function rowCheck({ store, sealing, heldBy, clock, changed }: RowCheckOptions) {
   const { db } = store;
   const seen = new LRUCache<string, number>(roomFor(SEEN_REVIEWS));
   const listeners: Parameters<ReviewAlarms['onTampered']>[0][] = [];
@@ -56,7 +59,15 @@ export function rowCheck({ store, sealing, clock, changed }: RowCheckOptions) {
     );
     if (!again) return { ...row, status: 'tampered' };
     if (faultIn(again) === null) return remembered({ ...row, ...again });
-    const to = { status: 'tampered' as const, withdrawn_at: null, purged: null, ...tamperedDates(clock()) };
+    // Whoever wrote the row neither lifts a legal hold nor puts one there.
+    const held = await heldBy(row.id);
+    const to = {
+      status: 'tampered' as const,
+      withdrawn_at: null,
+      purged: null,
+      hold: held && JSON.stringify(held.hold),
+      ...tamperedDates(clock()),
+    };
     const closed = sealing.changed(again, to, seen.get(row.id));
     const told = { ...closed, change_seq: nextChange(store.kind) };
     await asked(() => db.updateTable('reviews').set(told).where('id', '=', row.id).execute());
@@ -72,21 +83,25 @@ export function rowCheck({ store, sealing, clock, changed }: RowCheckOptions) {
       throw error;
     });
 
-  const unchecked = async (ids: readonly string[]): Promise<Listed[]> =>
+  /** As whoever last wrote them left them. */
+  const unchecked = async <Column extends (typeof LISTED_COLUMNS)[number]>(
+    ids: readonly string[],
+    columns: readonly Column[],
+  ) =>
     ids.length === 0
       ? []
       : asked(() =>
           db
             .selectFrom('reviews')
             .leftJoin('review_keys', 'review_id', 'id')
-            .select([...LISTED_COLUMNS, 'wrapped as data_key'])
+            .select([...columns, 'wrapped as data_key'])
             .where('id', 'in', [...ids])
             .execute(),
         );
 
   return {
-    /** The rows of these ids, as whoever last wrote them left them. */
-    unchecked,
+    /** What holds the sandbox's reports of these rows, as whoever last wrote them left it. */
+    reportsOf: (ids: readonly string[]) => unchecked(ids, REPORT_COLUMNS),
     checked,
     checkedForList,
     remembered,
@@ -98,7 +113,7 @@ export function rowCheck({ store, sealing, clock, changed }: RowCheckOptions) {
     },
     /** The rows of these ids, for lists, in this order. One that is gone is left out. */
     async listedOf(ids: readonly string[]): Promise<Listed[]> {
-      const byId = new Map((await unchecked(ids)).map((row) => [row.id, row]));
+      const byId = new Map((await unchecked(ids, LISTED_COLUMNS)).map((row) => [row.id, row]));
       return Promise.all(ids.flatMap((id) => byId.get(id) ?? []).map(checkedForList));
     },
     /** A row that was deleted has no version any more. */

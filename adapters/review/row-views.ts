@@ -1,3 +1,4 @@
+import { LRUCache } from 'lru-cache';
 import type { JsonObject } from '../../contracts/json.js';
 import type { PendingRequest } from '../../contracts/review.js';
 import type { SandboxReport } from '../../contracts/sandbox.js';
@@ -5,10 +6,27 @@ import { canonicalDigest, canonicalJson } from '../../domain/crypto/digest.js';
 import { GateError } from '../../domain/errors.js';
 import { type Annotations, type Content, view } from '../../domain/review/review-view.js';
 import { type reviewSealing, storedSettlement } from '../../domain/review/sealed-review.js';
-import type { Listed, Row } from './stored-row.js';
+import { statusStored } from '../../domain/review/transitions.js';
+import type { Row, WithReport } from './stored-row.js';
+
+/** What was opened of a row's report, and what of. */
+interface OpenedReport extends Pick<WithReport, 'annotations' | 'sandbox_report' | 'data_key'> {
+  readonly report: SandboxReport | null;
+}
+/** Lists are asked for again and again: what was opened of reports stays for a minute, up to about 16 MiB of them. */
+const REPORTS = { maxSize: 16 * 2 ** 20, ttl: 60_000 };
+const sizeOf = ({ sandbox_report }: OpenedReport): number => 500 + 4 * (sandbox_report?.length ?? 0);
+const isEqual = (one: Uint8Array | null, other: Uint8Array | null): boolean =>
+  one === null || other === null ? one === other : Buffer.compare(one, other) === 0;
+const isSame = (one: OpenedReport, other: Omit<OpenedReport, 'report'>): boolean =>
+  one.annotations === other.annotations &&
+  isEqual(one.sandbox_report, other.sandbox_report) &&
+  isEqual(one.data_key, other.data_key);
 
 /** What rows that were checked show, opened with their keys. */
 export function rowViews(sealing: ReturnType<typeof reviewSealing>, clock: () => number) {
+  const reports = new LRUCache<string, OpenedReport>({ ...REPORTS, sizeCalculation: sizeOf });
+
   /** The request; `null` once it went at its date. */
   function opened(row: Row): JsonObject | null {
     let payload: JsonObject;
@@ -25,10 +43,17 @@ export function rowViews(sealing: ReturnType<typeof reviewSealing>, clock: () =>
   }
 
   /** What the sandbox said, if the row is Gate's own and the report the row's. */
-  function reportOf(row: Listed): SandboxReport | null {
+  function reportOf(
+    row: Pick<WithReport, 'id' | 'status' | 'annotations' | 'sandbox_report' | 'data_key'>,
+  ): SandboxReport | null {
     if (row.status === 'tampered' || row.sandbox_report === null) return null;
+    const known = reports.get(row.id);
+    if (known && isSame(known, row)) return known.report;
     const { sandbox_report_digest: digest = null } = JSON.parse(row.annotations) as Annotations;
-    return digest === null ? null : sealing.openReport(row.sandbox_report, row, digest);
+    const report = digest === null ? null : sealing.openReport(row.sandbox_report, row, digest);
+    const { annotations, sandbox_report, data_key } = row;
+    reports.set(row.id, { annotations, sandbox_report, data_key, report });
+    return report;
   }
 
   const contentOf = (row: Row, payload: JsonObject | null): Content => ({
@@ -59,6 +84,7 @@ export function rowViews(sealing: ReturnType<typeof reviewSealing>, clock: () =>
       const { reviewed_digest } = modification ?? {};
       return canonicalJson({
         ...settled,
+        status: statusStored(settled),
         ...(modification && { modification: { reviewed_digest, diff } }),
       } as JsonObject);
     },

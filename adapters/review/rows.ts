@@ -1,4 +1,3 @@
-import type { Compilable } from 'kysely';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
 import type { ReviewLimits } from '../../domain/review/ports.js';
@@ -6,10 +5,11 @@ import { reviewSealing, type StoredReview } from '../../domain/review/sealed-rev
 import type { Store } from '../store/database.js';
 import { askOf } from '../store/jobs.js';
 import type { Ask } from '../store/statement.js';
-import { writeTogether } from '../store/write-together.js';
+import { type Written, writeTogether } from '../store/write-together.js';
 import { nextChange } from './changes.js';
 import { asked } from './faults.js';
 import type { RowChange } from './retention.js';
+import { holdRecords } from './hold-records.js';
 import { rowCheck } from './row-check.js';
 import { rowViews } from './row-views.js';
 import { keepKey, type Row, selectBy } from './stored-row.js';
@@ -38,7 +38,8 @@ export function reviewRows({ store, keys, clock, perAgent, alone }: ReviewRowsOp
   const changed = () => {
     for (const watcher of watchers) watcher();
   };
-  const check = rowCheck({ store, sealing, clock, changed });
+  const holds = holdRecords({ db, keys });
+  const check = rowCheck({ store, sealing, heldBy: holds.heldBy, clock, changed });
   alone?.(check.forgetAll);
   const room = perAgent && waitingRoom({ ask: askSafely, clock, limits: perAgent, alone });
 
@@ -52,6 +53,7 @@ export function reviewRows({ store, keys, clock, perAgent, alone }: ReviewRowsOp
     clock,
     keys,
     sealing,
+    holds,
     room,
     check,
     views: rowViews(sealing, clock),
@@ -103,7 +105,7 @@ export function reviewRows({ store, keys, clock, perAgent, alone }: ReviewRowsOp
     },
 
     /** Deletes the row if it is still the one that was read. */
-    async remove(row: Row, also: readonly Compilable[]): Promise<boolean> {
+    async remove(row: Row, also: readonly Written[]): Promise<boolean> {
       const deletion = db.deleteFrom('reviews').where('id', '=', row.id).where('version', '=', row.version);
       if (!(await asked(() => writeTogether(store, [deletion, forgetKey(row.id), ...also])))) return false;
       room?.changed(row);

@@ -1,11 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Json } from '../../contracts/json.js';
-import type { PendingRequest, SettledReview } from '../../contracts/review.js';
+import type { Modification, PendingRequest, SettledReview } from '../../contracts/review.js';
 import { GateError } from '../../domain/errors.js';
 import type { ReviewSettling } from '../../domain/review/ports.js';
-import { retentionDates } from '../../domain/review/retention.js';
+import { datesOfEnd } from '../../domain/review/retention.js';
+import { storedSettlement } from '../../domain/review/sealed-review.js';
 import type { Annotations } from '../../domain/review/review-view.js';
-import { mayMove } from '../../domain/review/transitions.js';
+import { mayMove, statusStored } from '../../domain/review/transitions.js';
 import { alreadyDecided, canonicalOr400, untilUnchanged } from './faults.js';
 import type { ReviewRows } from './rows.js';
 import type { Row } from './stored-row.js';
@@ -19,7 +20,7 @@ export function reviewSettling({ stored, change, check, views, sealing }: Review
 
   /** Adds to what a pending row shows; `add` returns `null` where it is there already. `null` for a row that is gone. */
   const annotatePending = (id: string, add: (told: Annotations) => Partial<Annotations> | null) =>
-    untilUnchanged<{ row: PendingRequest; changed: boolean } | null>('written', async () => {
+    untilUnchanged<{ row: PendingRequest; changed: boolean } | null>('review', async () => {
       const row = await stored('id', id);
       if (!row) return { done: null };
       const known = await check.held(row);
@@ -31,32 +32,41 @@ export function reviewSettling({ stored, change, check, views, sealing }: Review
       return (await change(known, to)) ? { done: { row: views.anyway({ ...known, ...to }), changed: true } } : null;
     });
 
+  /** What is kept of a change of the call: its values are sealed like the call, and go with it. */
+  function changeOf(known: Row, { diff, reviewed_digest }: Modification): Json {
+    const sealed_diff = sealing.sealDiff(diff, known);
+    return sealed_diff === null ? { reviewed_digest } : { reviewed_digest, sealed_diff };
+  }
+
   /** What a settlement makes of the row. */
   const settledRow = (known: Row, settled: SettledReview) => ({
     status: settled.status,
-    settled:
-      settled.modification === undefined
-        ? textOf(settled)
-        : textOf(settled, {
-            reviewed_digest: settled.modification.reviewed_digest,
-            // The changed values are sealed like the call.
-            sealed_diff: sealing.sealDiff(settled.modification.diff, known),
-          }),
-    ...retentionDates(known, Date.parse(settled.decided_at)),
+    settled: textOf(settled, settled.modification && changeOf(known, settled.modification)),
+    ...datesOfEnd(known, Date.parse(settled.decided_at)),
     decided_ms: Date.parse(settled.decided_at),
     decided_by: settled.decided_by.slice(0, MAX_INDEXED),
     modified: settled.modification === undefined ? null : 1,
   });
 
+  /** Whether the row was settled so before. Of a change whose values have gone there is only the digest of what it made. */
+  function isSame(known: Row, settled: SettledReview): boolean {
+    const { modification } = storedSettlement(known.settled ?? '{}');
+    const isGone = modification?.diff === undefined && modification?.sealed_diff === undefined;
+    const told = settled.modification;
+    const text = textOf(settled, told && isGone ? { reviewed_digest: told.reviewed_digest, diff: null } : told);
+    return views.settledText(known) === text;
+  }
+
   return {
-    async settle(settled) {
-      const text = textOf(settled, settled.modification);
-      return untilUnchanged('settled', async () => {
+    async settle(given) {
+      // A worker of an earlier Gate says of a call that it closed that it expired.
+      const settled = { ...given, status: statusStored(given) };
+      return untilUnchanged('review', async () => {
         const row = await stored('id', settled.pending_id);
         if (!row) throw new GateError('not_found');
         const known = await check.held(row);
         if (known.withdrawn_at !== null) throw new GateError('not_pending');
-        if (known.settled !== null && views.settledText(known) === text) return { done: views.anyway(known) };
+        if (known.settled !== null && isSame(known, settled)) return { done: views.anyway(known) };
         if (!mayMove(known.status, settled.status)) throw alreadyDecided(views.anyway(known));
         const to = settledRow(known, settled);
         return (await change(known, to)) ? { done: views.anyway({ ...known, ...to }) } : null;

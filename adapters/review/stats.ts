@@ -1,89 +1,137 @@
 import type { ApprovalStats } from '../../contracts/review.js';
 import type { StatsQuery } from '../../domain/review/ports.js';
 import { FORSAKEN_AFTER_MS } from '../../domain/review/review-view.js';
-import { type Ask, type Statement, statement, type Value } from '../store/statement.js';
+import { addedTook, TOOK_WITHIN, tookAt, type TookClasses } from '../../domain/review/took.js';
+import { WITHDRAWN_BY_AGENT } from '../../domain/review/transitions.js';
+import { type Ask, type Statement, statement } from '../store/statement.js';
 import { oldestWaiting, waitingCount } from './waiting.js';
 
 /** Approvers in an answer, those with most decisions first. */
 const APPROVERS = 100;
 
 type Count = number | string;
-interface Took {
-  readonly decided: Count;
-  readonly median: Count | null;
-  readonly p95: Count | null;
-}
-interface Approver {
+const COUNTERS = ['approved', 'modified', 'denied', 'modified_denied', 'expired', 'aborted'] as const;
+type Counters = Record<(typeof COUNTERS)[number], number>;
+
+interface Kept extends Record<keyof Counters, Count> {
   readonly decided_by: string;
-  readonly decided: Count;
-  readonly approved: Count;
-  readonly denied: Count;
-  readonly modified: Count;
-  readonly modified_denied: Count;
-  readonly median: Count | null;
+  readonly took: string | TookClasses;
+}
+interface Sum {
+  readonly counts: Counters;
+  readonly took: Map<string, number>;
 }
 
-/** How decisions of a window went. All is computed by the database; what comes back is bounded, however many decisions there were. */
+/**
+ * How decisions of a window went. The database keeps the counts (`migrations/hil-decision-counts.ts`); what is read is at most one row of each
+ * decider for each of some ninety spans, however many decisions there were.
+ */
 export function reviewStats({ ask, clock }: { readonly ask: Ask; readonly clock: () => number }) {
   return async (query: StatsQuery): Promise<ApprovalStats> => {
     const tenants = [...new Set(query.tenants)];
     const now = clock();
     const since = now - WINDOW_MS[query.window];
-    const asked = <Row>(of: (tenants: string) => Statement<Row>, ...more: Value[]) =>
-      ask(prepared(of, tenants.length), ...tenants, since, ...more);
-    const [counted, forsaken, took, approvers, waiting, oldestMs] = await Promise.all([
-      asked(COUNTED),
-      asked(FORSAKEN, now - FORSAKEN_AFTER_MS),
-      asked(TOOK),
-      asked(BY_APPROVER, APPROVERS),
+    const [kept, forsaken, waiting, oldestMs] = await Promise.all([
+      ask(prepared(KEPT, tenants.length), ...spansFrom(since).flatMap((span) => [...tenants, ...span])),
+      ask(prepared(FORSAKEN, tenants.length), ...tenants, since, now - FORSAKEN_AFTER_MS),
       waitingCount(ask, tenants, now),
       oldestWaiting(ask, tenants, now),
     ]);
-    const by = Object.fromEntries(counted.rows.map(({ status, count }) => [status, Number(count)]));
-    const [approved = 0, denied = 0, expired = 0] = [by['approved'], by['denied'], by['expired']];
-    const modifiedAs = (status: string) => Number(counted.rows.find((row) => row.status === status)?.modified ?? 0);
-    const modified = modifiedAs('approved');
-    const [times] = took.rows;
+    const deciders = new Map<string, Sum>();
+    let withdrawn = 0;
+    for (const row of kept.rows) {
+      // Stored as denials, and nobody's: they are no part of how much people deny.
+      if (row.decided_by === WITHDRAWN_BY_AGENT) {
+        withdrawn += Number(row.denied);
+        continue;
+      }
+      const known = deciders.get(row.decided_by) ?? emptySum();
+      deciders.set(row.decided_by, known);
+      add(known, row);
+    }
+    const all = emptySum();
+    for (const { counts, took } of deciders.values()) add(all, { ...counts, took: Object.fromEntries(took) });
+    const { approved, modified, denied, modified_denied, expired, aborted } = all.counts;
+    const decided = approved + modified + denied;
     return {
       window: query.window,
       pending_count: waiting,
       oldest_pending_secs: oldestMs === null ? null : secondsOf(Math.max(0, now - oldestMs)),
-      total_decided: approved + denied,
-      approved: approved - modified,
+      total_decided: decided,
+      approved,
       modified,
       denied,
-      modified_then_denied: modifiedAs('denied'),
+      modified_then_denied: modified_denied,
       expired: expired + Number(forsaken.rows[0]?.count ?? 0),
-      deny_rate: rateOf(denied, approved + denied),
-      median_time_to_decide_secs: secondsOf(times?.median),
-      p95_time_to_decide_secs: secondsOf(times?.p95),
-      by_approver: approvers.rows.map((row) => ({
-        decided_by: row.decided_by,
-        count: Number(row.decided),
-        approved: Number(row.approved),
-        denied: Number(row.denied),
-        modified: Number(row.modified),
-        modified_then_denied: Number(row.modified_denied),
-        deny_rate: rateOf(Number(row.denied), Number(row.decided)),
-        median_secs: secondsOf(row.median),
-      })),
+      aborted,
+      withdrawn,
+      deny_rate: rateOf(denied, decided),
+      median_time_to_decide_secs: secondsOf(tookAt(all.took, 50)),
+      p95_time_to_decide_secs: secondsOf(tookAt(all.took, 95)),
+      times_within: TOOK_WITHIN,
+      by_approver: [...deciders]
+        .filter(([name]) => isPerson(name))
+        .map(([name, sum]) => approverOf(name, sum))
+        .toSorted((a, b) => b.count - a.count || (a.decided_by < b.decided_by ? -1 : 1))
+        .slice(0, APPROVERS),
     };
   };
 }
 
-const WINDOW_MS = { '1h': 3_600_000, '6h': 21_600_000, '24h': 86_400_000, '7d': 604_800_000 } as const;
+/** A changed call is somebody's change, whatever came of it, and its denial is by policy. */
+function approverOf(decided_by: string, { counts, took }: Sum): ApprovalStats['by_approver'][number] {
+  const denied = counts.denied - counts.modified_denied;
+  const modified = counts.modified + counts.modified_denied;
+  const count = counts.approved + denied + modified;
+  return {
+    decided_by,
+    count,
+    approved: counts.approved,
+    denied,
+    modified,
+    modified_then_denied: counts.modified_denied,
+    deny_rate: rateOf(denied, count),
+    median_secs: secondsOf(tookAt(took, 50)),
+  };
+}
 
-const secondsOf = (ms: Count | null | undefined): number | null => (ms == null ? null : Number(ms) / 1_000);
+const emptySum = (): Sum => ({
+  counts: { approved: 0, modified: 0, denied: 0, modified_denied: 0, expired: 0, aborted: 0 },
+  took: new Map(),
+});
+
+function add({ counts, took }: Sum, row: Omit<Kept, 'decided_by'>): void {
+  for (const name of COUNTERS) counts[name] += Number(row[name]);
+  addedTook(took, typeof row.took === 'string' ? (JSON.parse(row.took) as TookClasses) : row.took);
+}
+
+/** Not what Gate decided by itself, nor a row of which nothing says who did. */
+const isPerson = (decidedBy: string): boolean => decidedBy !== '' && !decidedBy.startsWith('system:');
+
+const WINDOW_MS = { '1h': 3_600_000, '6h': 21_600_000, '24h': 86_400_000, '7d': 604_800_000 } as const;
+const [MINUTE_MS, HOUR_MS, DAY_MS] = [60_000, 3_600_000, 86_400_000];
+
+/** From the first whole minute of a window: its minutes up to a whole hour, its hours up to a whole day, and the days. */
+function spansFrom(sinceMs: number): (readonly [spanMs: number, fromMs: number, toMs: number])[] {
+  const next = (ms: number, spanMs: number) => Math.ceil(ms / spanMs) * spanMs;
+  const minute = (Math.floor(sinceMs / MINUTE_MS) + 1) * MINUTE_MS;
+  const hour = next(minute, HOUR_MS);
+  const day = next(hour, DAY_MS);
+  return [
+    [MINUTE_MS, minute, hour],
+    [HOUR_MS, hour, day],
+    [DAY_MS, day, Number.MAX_SAFE_INTEGER],
+  ];
+}
+
+const secondsOf = (ms: number | null): number | null => (ms === null ? null : ms / 1_000);
 const rateOf = (part: number, whole: number): number | null => (whole === 0 ? null : part / whole);
 
-const decidedIn = (tenants: string): string =>
-  `from reviews where tenant in (${tenants}) and decided_ms > ? and withdrawn_at is null`;
-/** By people. A clock that was set back does not make a decision earlier than its question. */
-const BY_PEOPLE = `and status in ('approved', 'denied') and decided_by not like 'system:%'`;
-const TOOK_MS = `case when decided_ms > created_ms then decided_ms - created_ms else 0 end as took`;
-
-const COUNTED = (tenants: string): Statement<{ status: string; count: Count; modified: Count }> =>
-  statement(`select status, count(*) as "count", count(modified) as modified ${decidedIn(tenants)} group by status`);
+const KEPT = (tenants: string): Statement<Kept> => {
+  const span = `select decided_by, ${COUNTERS.join(', ')}, took from review_decisions
+    where tenant in (${tenants}) and span_ms = ? and start_ms >= ? and start_ms < ?`;
+  return statement([span, span, span].join(' union all '));
+};
 
 /**
  * Nobody closed them, and they are shown as expired at their deadline. `tenant || ''` keeps SQLite from an index in which it would read all
@@ -93,28 +141,6 @@ const FORSAKEN = (tenants: string): Statement<{ count: Count }> =>
   statement(
     `select count(*) as "count" from reviews where tenant || '' in (${tenants}) and deadline_ms > ? and deadline_ms <= ?
        and status = 'pending' and withdrawn_at is null`,
-  );
-
-/** Nearest rank: the value at place ceil(p·n) of n in order. */
-const TOOK = (tenants: string): Statement<Took> =>
-  statement(
-    `select max(n) as decided, max(case when place = (n + 1) / 2 then took end) as median,
-       max(case when place = (95 * n + 99) / 100 then took end) as p95
-     from (select took, row_number() over (order by took) as place, count(*) over () as n
-       from (select ${TOOK_MS} ${decidedIn(tenants)} ${BY_PEOPLE}) as decided) as placed`,
-  );
-
-const BY_APPROVER = (tenants: string): Statement<Approver> =>
-  statement(
-    `select decided_by, max(n) as decided,
-       sum(case when status = 'approved' and modified is null then 1 else 0 end) as approved,
-       sum(case when status = 'denied' and modified is null then 1 else 0 end) as denied,
-       count(modified) as modified, sum(case when status = 'denied' then modified else 0 end) as modified_denied,
-       max(case when place = (n + 1) / 2 then took end) as median
-     from (select decided_by, status, modified, took, row_number() over (partition by decided_by order by took) as place,
-         count(*) over (partition by decided_by) as n
-       from (select decided_by, status, modified, ${TOOK_MS} ${decidedIn(tenants)} ${BY_PEOPLE}) as decided) as placed
-     group by decided_by order by max(n) desc, decided_by limit ?`,
   );
 
 const made = new Map<unknown, Map<number, Statement<unknown>>>();

@@ -10,8 +10,24 @@ import type { Ready } from '../store/write-together.js';
 
 /** A row with the key of its request. */
 export type Row = Selectable<StoredReview> & WithDataKey;
-/** A row without its request, with what opens the line of its report. */
+/** A row without its request. */
 export type Listed = ReviewHead & Pick<Row, 'sandbox_report' | 'data_key'>;
+
+/** What opens the line of a report, and what says whether it is shown. */
+export const REPORT_COLUMNS = [
+  'id',
+  'status',
+  'annotations',
+  'sandbox_report',
+  'approval_tier',
+  'deadline_ms',
+  'settled',
+  'payload_expires_ms',
+  'metadata_expires_ms',
+  'purged',
+] as const satisfies (keyof Listed)[];
+/** A row without its request, with what opens the line of its report. */
+export type WithReport = Pick<Listed, (typeof REPORT_COLUMNS)[number] | 'data_key'>;
 
 export const STORED_COLUMNS = [...LISTED_COLUMNS, 'payload', 'attempt_ms'] as const satisfies (keyof StoredReview)[];
 

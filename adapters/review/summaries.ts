@@ -1,37 +1,49 @@
 import { toolOf } from '../../contracts/call-methods.js';
 import type { JsonObject } from '../../contracts/json.js';
-import type { ReviewOrder, ReviewStatus } from '../../contracts/review.js';
+import type { ReviewOrder, RiskTier } from '../../contracts/review.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { cursorOf, type Place, placeOf } from '../../domain/review/cursor.js';
 import type { SummariesQuery, SummaryPage } from '../../domain/review/ports.js';
-import { type Annotations, FORSAKEN_AFTER_MS, NO_CONTENT, view } from '../../domain/review/review-view.js';
+import { type Annotations, FORSAKEN_AFTER_MS, isKept, shortView } from '../../domain/review/review-view.js';
 import type { StoredReview } from '../../domain/review/sealed-review.js';
-import { summaryOf } from '../../domain/review/summary.js';
+import { predictedIn, summaryOf } from '../../domain/review/summary.js';
 import { type Ask, type Statement, statement } from '../store/statement.js';
 import type { rowCheck } from './row-check.js';
 import type { rowViews } from './row-views.js';
-import type { Listed } from './stored-row.js';
+import type { Listed, WithReport } from './stored-row.js';
+import { STORED_AS, type StoredRange } from './stored-statuses.js';
 import { waitingCount } from './waiting.js';
 
-/** What a filter looks at. */
-type Looked = Pick<
-  StoredReview,
-  | 'id'
-  | 'correlation_id'
-  | 'created_ms'
-  | 'deadline_ms'
-  | 'status'
-  | 'agent_id'
-  | 'method'
-  | 'minimized_payload'
-  | 'risk_summary'
-  | 'annotations'
->;
+/** Of each row that a page looks at. The index has them. */
+const PLACED = ['id', 'created_ms', 'deadline_ms', 'status'] as const satisfies (keyof StoredReview)[];
+/** Looked at besides where rows of one severity are asked for. */
+const RATED = [...PLACED, 'annotations'] as const satisfies (keyof StoredReview)[];
+/** Looked at besides where rows with a text are. */
+const SEARCHED = [
+  ...RATED,
+  'correlation_id',
+  'agent_id',
+  'method',
+  'minimized_payload',
+  'risk_summary',
+] as const satisfies (keyof StoredReview)[];
+type Placed = Pick<StoredReview, (typeof PLACED)[number]>;
+type Rated = Pick<StoredReview, (typeof RATED)[number]>;
+type Searched = Pick<StoredReview, (typeof SEARCHED)[number]>;
 
-/** Rows that are read at a time where a filter may drop most of them. */
-const STEP = 500;
+/** Whether a list has a row. */
+type Verdict = boolean | 'by its prediction';
+/** A row that a page looked at, and what came of it. */
+interface Looked extends Place {
+  readonly verdict: Verdict;
+}
+
+/** Rows that are read first where a filter may drop most of them, and then as many again as were looked at: each reading has a price. */
+const STEP = 125;
 /** Rows that one page looks at: what a page takes does not grow with the table, however few rows match. */
 export const LOOKED_AT = 2_000;
+/** Reports of the sandbox that a page opens: that costs more than all else of a search (`npm run bench -- review-lists`). */
+export const OPENED = 125;
 
 export interface SummariesOptions {
   readonly ask: Ask;
@@ -41,7 +53,7 @@ export interface SummariesOptions {
    * The rows of these ids. Of `listedOf` a row that Gate did not write is shown as `tampered`, a withdrawn one is among them, and one that is
    * gone is left out.
    */
-  readonly check: Pick<ReturnType<typeof rowCheck>, 'listedOf' | 'unchecked'>;
+  readonly check: Pick<ReturnType<typeof rowCheck>, 'listedOf' | 'reportsOf'>;
   readonly reportOf: ReturnType<typeof rowViews>['reportOf'];
 }
 
@@ -50,109 +62,128 @@ export interface SummariesOptions {
  * the rows that a page shows, and of those that a search looks at in vain elsewhere.
  */
 export function reviewSummaries({ ask, keys, clock, check, reportOf }: SummariesOptions) {
-  const short = (row: Listed, now: number) =>
-    summaryOf(view(row, { ...NO_CONTENT, report: reportOf(row) }, now, 'summary'));
+  const short = (row: Listed, now: number) => summaryOf(shortView(row, reportOf(row), now));
   return async (query: SummariesQuery): Promise<SummaryPage> => {
     const { status, limit, sort, q, risk_tier, cursor } = query;
     const tenants = [...new Set(query.tenants)].toSorted();
     const list = [tenants, status, sort, q ?? null, risk_tier ?? null];
     const now = clock();
-    const [wants, from] = [wanted(query, now), cursor === undefined ? null : placeOf(keys, list, cursor)];
+    const [filter, from] = [filterOf(query, now), cursor === undefined ? null : placeOf(keys, list, cursor)];
     const found: string[] = [];
-    let [place, looked, more] = [from, 0, true];
-    while (more && found.length <= limit && looked < LOOKED_AT) {
-      const step = q === undefined && risk_tier === undefined && looked === 0 ? limit + 1 : STEP;
-      const rows = await pageAfter(place, step);
-      more = rows.length === step;
+    let [place, looked, opened, more] = [from, 0, 0, true];
+    while (more && found.length <= limit && looked < LOOKED_AT && opened < OPENED) {
+      const whole = q === undefined && risk_tier === undefined && looked === 0;
+      const step = whole ? limit + 1 : Math.min(Math.max(STEP, looked), LOOKED_AT - looked);
+      const read = await pageAfter(place, step);
+      const sealed = read.filter(({ verdict }) => verdict === 'by its prediction');
+      // As far as the first one that is too many to be opened.
+      const [tooMany] = sealed.slice(OPENED - opened);
+      const rows = tooMany ? read.slice(0, read.indexOf(tooMany)) : read;
+      more = read.length === step || tooMany !== undefined;
       looked += rows.length;
-      const verdicts = new Map(rows.map((row) => [row.id, wants(row)]));
-      const predicted = await predictedSo(rows.filter(({ id }) => verdicts.get(id) === 'by its prediction'));
+      const predicted = await predictedSo(sealed.slice(0, OPENED - opened));
+      opened += Math.min(sealed.length, OPENED - opened);
       for (const row of rows) {
-        if (verdicts.get(row.id) !== true && !predicted.has(row.id)) {
-          place = placeAt(row);
-          continue;
+        if (row.verdict === true || predicted.has(row.id)) {
+          found.push(row.id);
+          if (found.length > limit) break;
         }
-        found.push(row.id);
-        if (found.length > limit) break;
-        place = placeAt(row);
+        place = row;
       }
     }
     const shown = (await check.listedOf(found.slice(0, limit))).filter(({ withdrawn_at }) => withdrawn_at === null);
     return {
       items: shown.map((row) => short(row, now)),
       next_cursor: place !== null && (more || found.length > limit) ? cursorOf(keys, list, place) : null,
+      searched_to:
+        place !== null && more && found.length <= limit ? new Date(Number(place.created_ms)).toISOString() : null,
       pending_count: await waitingCount(ask, tenants, now),
     };
 
     /** Those of which the sandbox predicts what is looked for; what does not open is found by nothing. */
-    async function predictedSo(rows: readonly Looked[]): Promise<ReadonlySet<string>> {
+    async function predictedSo(rows: readonly Place[]): Promise<ReadonlySet<string>> {
       const text = q?.toLowerCase() ?? '';
-      const opened = await check.unchecked(rows.map(({ id }) => id));
-      return new Set(opened.flatMap((row) => (predictionIn(row).toLowerCase().includes(text) ? [row.id] : [])));
+      const sealed = await check.reportsOf(rows.map(({ id }) => id));
+      return new Set(sealed.flatMap((row) => (predictionIn(row).toLowerCase().includes(text) ? [row.id] : [])));
     }
 
-    function predictionIn(row: Listed): string {
-      if (row.sandbox_report === null) return '';
+    /** As the list shows it. */
+    function predictionIn(row: WithReport): string {
       try {
-        return short(row, now).predicted ?? '';
+        return isKept(row, now) ? (predictedIn(reportOf(row)) ?? '') : '';
       } catch {
         return '';
       }
     }
 
     async function pageAfter(after: Place | null, step: number): Promise<Looked[]> {
-      const ranges = tenants.flatMap((tenant) => WRITTEN[status].map((written) => [tenant, written] as const));
-      const asked = pageStatement(sort, ranges.length, after !== null);
-      const values = ranges.flatMap((range) => [...range, ...(after ? [after.created_ms, after.id] : []), step]);
-      return (await ask(asked, ...values, step)).rows;
+      const ranges = tenants.flatMap((tenant) => STORED_AS[status].map((stored) => ({ tenant, ...stored })));
+      const values = ranges.flatMap(({ tenant, status: stored }) => [
+        tenant,
+        stored,
+        ...(after ? [after.created_ms, after.id] : []),
+        step,
+      ]);
+      const { columns, verdictOn } = filter;
+      const { rows } = await ask(pageStatement(columns, sort, ranges, after !== null), ...values, step);
+      return rows.map((row) => ({ id: row.id, created_ms: Number(row.created_ms), verdict: verdictOn(row) }));
     }
   };
 }
 
-/** The stored statuses among which rows of a shown status are (docs/architecture/reviews.md#deadline). */
-const WRITTEN = {
-  pending: ['pending', 'tampered'],
-  approved: ['approved'],
-  denied: ['denied'],
-  expired: ['expired', 'pending'],
-} as const satisfies Record<SummariesQuery['status'], readonly ReviewStatus[]>;
-
 /** The beginning of an id, as lists show it or longer. */
 const ID_BEGINS = /^[0-9a-f]{8}[0-9a-f-]{0,28}$/;
 
-const placeAt = ({ created_ms, id }: Looked): Place => ({ created_ms: Number(created_ms), id });
-
-/** Case is folded here and not by the store: SQLite knows that of ASCII only. */
-function wanted({ status, q, risk_tier }: SummariesQuery, now: number): (row: Looked) => boolean | 'by its prediction' {
-  const text = q?.toLowerCase();
-  const begins = ID_BEGINS.exec(text?.trim() ?? '')?.[0];
-  return (row) => {
-    const forsaken = row.status === 'pending' && Number(row.deadline_ms) <= now - FORSAKEN_AFTER_MS;
-    if (row.status === 'pending' && forsaken !== (status === 'expired')) return false;
-    if (text === undefined && risk_tier === undefined) return true;
-    // Nothing of a row that Gate did not write is shown, so nothing of it is found.
-    if (row.status === 'tampered') return false;
-    if (risk_tier !== undefined && tierOf(row) !== risk_tier) return false;
-    const found =
-      text === undefined ||
-      [row.agent_id, row.method, row.risk_summary].some((field) => field.toLowerCase().includes(text)) ||
-      toolIn(row).toLowerCase().includes(text) ||
-      (begins !== undefined && [row.id, row.correlation_id].some((id) => id.startsWith(begins)));
-    return found || 'by its prediction';
-  };
+interface Filter {
+  /** Read of each row; the others are not there. */
+  readonly columns: readonly (keyof Searched)[];
+  readonly verdictOn: (row: Searched) => Verdict;
 }
 
-/** The tool that the row is shown with. */
-function toolIn({ minimized_payload, method }: Looked): string {
+/** Case is folded here and not by the store: SQLite knows that of ASCII only. */
+function filterOf({ status, q, risk_tier }: SummariesQuery, now: number): Filter {
+  const text = q?.toLowerCase();
+  const begins = ID_BEGINS.exec(text?.trim() ?? '')?.[0];
+  const isOfStatus = (row: Placed): boolean =>
+    row.status !== 'pending' || Number(row.deadline_ms) <= now - FORSAKEN_AFTER_MS === (status === 'expired');
+  // Nothing of a row that Gate did not write is shown, so nothing of it is found.
+  const isOfTier = (row: Rated): boolean =>
+    row.status !== 'tampered' && (risk_tier === undefined || isRated(row, risk_tier));
+  if (text !== undefined)
+    return {
+      columns: SEARCHED,
+      verdictOn: (row) => {
+        if (!isOfStatus(row) || !isOfTier(row)) return false;
+        const found =
+          [row.agent_id, row.method, row.risk_summary].some((field) => field.toLowerCase().includes(text)) ||
+          isOfTool(row, text) ||
+          (begins !== undefined && [row.id, row.correlation_id].some((id) => id.startsWith(begins)));
+        return found || (tierOf(row) !== 'unscored' && 'by its prediction');
+      },
+    };
+  return risk_tier === undefined
+    ? { columns: PLACED, verdictOn: isOfStatus }
+    : { columns: RATED, verdictOn: (row) => isOfStatus(row) && isOfTier(row) };
+}
+
+/** Whether the sandbox predicts this severity. Most rows say without being parsed that it does not. */
+const isRated = (row: Rated, tier: RiskTier): boolean =>
+  (tier === 'unscored' || row.annotations.includes(`"severity":"${tier}"`)) && tierOf(row) === tier;
+
+/** Whether the tool that the row is shown with has this text in its name. Most rows say without being parsed that it has not. */
+function isOfTool({ minimized_payload, method }: Searched, text: string): boolean {
+  if (!minimized_payload.includes('\\') && !minimized_payload.toLowerCase().includes(text)) return false;
   try {
-    return toolOf({ request_payload: JSON.parse(minimized_payload) as JsonObject, method });
+    return toolOf({ request_payload: JSON.parse(minimized_payload) as JsonObject, method })
+      .toLowerCase()
+      .includes(text);
   } catch {
-    return '';
+    return false;
   }
 }
 
 /** The severity that the sandbox predicts. Rows are not verified here: the annotations of one that somebody edited may be anything. */
-function tierOf({ annotations }: Looked): string | null {
+function tierOf({ annotations }: Rated): string | null {
   try {
     return (JSON.parse(annotations) as Annotations).sandbox_report?.severity ?? 'unscored';
   } catch {
@@ -160,19 +191,24 @@ function tierOf({ annotations }: Looked): string | null {
   }
 }
 
-const statements = new Map<string, Statement<Looked>>();
+const statements = new Map<string, Statement<Searched>>();
 
-/** One range of the index `reviews_listed` per tenant and stored status, each read from the place on, and merged. */
-function pageStatement(sort: ReviewOrder, ranges: number, after: boolean): Statement<Looked> {
-  const key = `${sort} ${ranges} ${after}`;
+/** One range of an index per tenant and stored status, each read from the place on, and merged. */
+function pageStatement(
+  columns: Filter['columns'],
+  sort: ReviewOrder,
+  ranges: readonly StoredRange[],
+  after: boolean,
+): Statement<Searched> {
+  const key = `${columns.length} ${sort} ${after} ${ranges.map(({ and }) => and ?? '').join(';')}`;
   const known = statements.get(key);
   if (known) return known;
   const [behind, direction] = sort === 'newest' ? ['<', 'desc'] : ['>', 'asc'];
   const ordered = `order by created_ms ${direction}, id ${direction} limit ?`;
-  const range = `select id, correlation_id, created_ms, deadline_ms, status, agent_id, method, minimized_payload, risk_summary, annotations from reviews
-    where tenant = ? and status = ? and withdrawn_at is null${after ? ` and (created_ms, id) ${behind} (?, ?)` : ''} ${ordered}`;
-  const all = Array.from({ length: ranges }, (_, index) => `select * from (${range}) as range_${index}`);
-  const made = statement<Looked>(`${all.join(' union all ')} ${ordered}`);
+  const range = (and: string | null) => `select ${columns.join(', ')} from reviews
+    where tenant = ? and status = ?${and === null ? '' : ` and ${and}`} and withdrawn_at is null${after ? ` and (created_ms, id) ${behind} (?, ?)` : ''} ${ordered}`;
+  const all = ranges.map(({ and }, index) => `select * from (${range(and)}) as range_${index}`);
+  const made = statement<Searched>(`${all.join(' union all ')} ${ordered}`);
   statements.set(key, made);
   return made;
 }

@@ -187,6 +187,21 @@ describe.each([
       reviews: [...REVIEW_AUTHENTICATED, ...REVIEW_NOT_AUTHENTICATED],
       review_keys: ['review_id', 'wrapped'],
       review_counts: ['hour', 'shard', 'tenant', 'waiting'],
+      // Counts decide nothing: whoever edits them changes statistics.
+      review_decisions: [
+        'aborted',
+        'approved',
+        'decided_by',
+        'denied',
+        'expired',
+        'modified',
+        'modified_denied',
+        'shard',
+        'span_ms',
+        'start_ms',
+        'tenant',
+        'took',
+      ],
       review_holds: ['mac', 'operation_id', 'pending_id', 'receipt', 'request', 'tenant'],
       hil_deletion_audit: [
         'at_ms',
@@ -215,6 +230,7 @@ describe.each([
         'delivered_ms',
         'error',
       ],
+      review_last_notices: ['notification_id', 'channel', 'notice', 'handle', 'mac', 'attempts', 'due_ms', 'until_ms'],
       // A link has a MAC of its own.
       chat_links: ['linked_ms', 'mac', 'oidc_sub', 'slack_user_id', 'teams_user_id', 'tenant', 'verified_ms'],
       chat_clicks: ['at_ms', 'digest'],
@@ -260,7 +276,12 @@ describe.each([
     expect(Object.keys(tables['reviews'] ?? {}).sort()).toEqual([...known.reviews].sort());
   });
 
-  it.each(['pending', 'settled'] as const)('finds any change of any column of a %s review', async (state) => {
+  it.each([
+    ['pending', 'that it has yet to read'],
+    ['settled', 'that it has yet to read'],
+    ['pending', 'that it has just shown'],
+    ['settled', 'that it has just shown'],
+  ] as const)('finds any change of any column of a %s review %s', async (state, when) => {
     const types = (await place.columns())['reviews'] ?? {};
     const edits: { id: string; column: string; value: unknown }[] = [];
     for (const column of [...REVIEW_AUTHENTICATED, 'mac']) {
@@ -280,9 +301,14 @@ describe.each([
         edits.push({ id: await made(state), column, value: null });
     }
     const good = await made(state);
-    await edited(async () => {
+    const edit = async () => {
       for (const { id, column, value } of edits) await put(id, { [column]: value });
-    });
+    };
+    if (when === 'that it has just shown') {
+      for (const { id } of edits) expect(await store.get(id)).toMatchObject({ id });
+      await store.ready();
+      await edit();
+    } else await edited(edit);
     for (const { id, column } of edits) {
       await expect(store.get(id).then((row) => [column, row?.status])).rejects.toMatchObject(refused);
       await expect(store.settle(settlementOf(id))).rejects.toMatchObject(refused);
@@ -366,7 +392,7 @@ describe.each([
       ).toBe(false);
     };
     const known = async () => (await passkeys.of(dev.tenant, dev.subject)).map(({ credential_id }) => credential_id);
-    const recover = (token_sha256: string) => passkeys.recover({ ...dev, token_sha256, now: T0, most: 10 });
+    const recover = (token_sha256: string) => passkeys.recoverable({ ...dev, token_sha256, now: T0 });
     const rowsOf = async (table: string) => {
       await store.ready();
       return (await place.all(`select * from ${table}`))[0] ?? {};
@@ -376,7 +402,7 @@ describe.each([
     await passkeys.allowRecovery({ ...dev, token_sha256: 'token', expires_ms: T0 + 9_000 });
     const token = await rowsOf('passkey_recoveries');
     expect(await recover('other')).toBe(false);
-    expect([await recover('token'), await recover('token')]).toEqual([true, false]);
+    expect(await recover('token')).toBe(true);
     await register('two', true);
     await register('three', false);
     const insert = (table: string, row: Record<string, unknown>) => {

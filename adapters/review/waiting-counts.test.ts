@@ -13,6 +13,7 @@ import { type EditedStore, editedPostgres, editedSqlite, stopEditedPostgres } fr
 import { seededRandom } from '../../test/support/random.js';
 import { openReviewStore, type WholeReviews } from '../../test/support/whole-reviews.js';
 import { openStore, type StoreTarget } from '../store/database.js';
+import type { ReviewTables } from './tables.js';
 
 const KEYS = parseKeyRing(`test:${'0123456789abcdef'.repeat(4)}`);
 const T0 = Date.parse('2026-11-23T08:00:00.000Z');
@@ -48,6 +49,42 @@ const settlementOf = (n: number, status: SettledReview['status'], atMs: number):
   principal: null,
 });
 
+const SPANS_MS = [60_000, HOUR_MS, DAY_MS];
+const ENDS = ['approved', 'modified', 'denied', 'modified_denied', 'expired', 'aborted'] as const;
+interface Ends {
+  readonly counts: Record<(typeof ENDS)[number], number>;
+  readonly took: Record<string, number>;
+}
+const sumAt = (sums: Map<string, Ends>, of: readonly unknown[]): Ends => {
+  const key = of.map(String).join(' ');
+  const sum = sums.get(key) ?? {
+    counts: { approved: 0, modified: 0, denied: 0, modified_denied: 0, expired: 0, aborted: 0 },
+    took: {},
+  };
+  sums.set(key, sum);
+  return sum;
+};
+/** What one row adds to the counts of a span, said again without SQL. */
+function endsOf(row: Record<string, unknown>, span: number, sums: Map<string, Ends>): void {
+  const [status, by] = [String(row['status']), typeof row['decided_by'] === 'string' ? row['decided_by'] : ''];
+  const byGate = by === 'system:reconciliation' || by === 'system:tamper-check';
+  const changed = row['modified'] !== null;
+  if (!['approved', 'denied', 'expired', 'aborted'].includes(status)) return;
+  const at = Number(row['decided_ms']);
+  const { counts, took } = sumAt(sums, [row['tenant'], span, Math.floor(at / span) * span, by]);
+  if (status === 'approved') counts[changed ? 'modified' : 'approved'] += 1;
+  if (status === 'denied') counts.denied += 1;
+  if (status === 'denied' && changed) counts.modified_denied += 1;
+  if (status === 'expired') counts[byGate ? 'aborted' : 'expired'] += 1;
+  if (status === 'aborted') counts.aborted += 1;
+  if (by === '' || by.startsWith('system:') || (status !== 'approved' && status !== 'denied')) return;
+  const ms = Math.max(0, at - Number(row['created_ms']));
+  const digits = Number(String(ms).slice(0, 3));
+  const step = digits < 100 ? 1 : digits < 200 ? 5 : digits < 500 ? 10 : 20;
+  const name = `${digits - (digits % step)}e${Math.max(0, String(ms).length - 3)}`;
+  took[name] = (took[name] ?? 0) + 1;
+}
+
 interface Place extends EditedStore {
   readonly target: StoreTarget;
   remove(): Promise<void>;
@@ -79,6 +116,29 @@ describe.each(PLACES)('how many reviews wait is kept by the store: %s', (_name, 
   });
 
   const number = (value: unknown): number => Number(value);
+  /** How reviews ended, as it is kept, and as the rows say it. */
+  const decisionsCompared = async () => {
+    const counted = new Map<string, Ends>();
+    for (const row of await place.all(`select * from reviews where decided_ms is not null and withdrawn_at is null`))
+      for (const span of SPANS_MS) endsOf(row, span, counted);
+    const kept = new Map<string, Ends>();
+    for (const row of await place.all('select * from review_decisions')) {
+      expect(
+        number(row['approved']) +
+          number(row['modified']) +
+          number(row['denied']) +
+          number(row['expired']) +
+          number(row['aborted']),
+      ).toBeGreaterThan(0);
+      const sum = sumAt(kept, [row['tenant'], row['span_ms'], row['start_ms'], row['decided_by']]);
+      for (const name of ENDS) sum.counts[name] += number(row[name]);
+      const took = typeof row['took'] === 'string' ? JSON.parse(row['took']) : row['took'];
+      for (const [name, n] of Object.entries(took as Record<string, number>))
+        sum.took[name] = (sum.took[name] ?? 0) + n;
+    }
+    expect(Object.fromEntries(kept)).toEqual(Object.fromEntries(counted));
+    return counted.size;
+  };
   /** What a count of the rows themselves says, and what Gate says without one. */
   const compared = async () => {
     const waiting = `status = 'pending' and withdrawn_at is null`;
@@ -95,6 +155,7 @@ describe.each(PLACES)('how many reviews wait is kept by the store: %s', (_name, 
       rows.map(({ tenant, hour, count }) => [tenant, number(hour), number(count)]);
     expect(numbers(kept)).toEqual(numbers(counted));
     expect(await place.all('select * from review_counts where waiting <= 0')).toEqual([]);
+    await decisionsCompared();
     for (const tenant of TENANTS) {
       const one = real.find((row) => row['tenant'] === tenant);
       const page = await store.summaries({ tenants: [tenant], status: 'approved', limit: 1, sort: 'newest' });
@@ -157,6 +218,12 @@ describe.each(PLACES)('how many reviews wait is kept by the store: %s', (_name, 
       // Somebody who writes to the store behind Gate.
       () => edit({ status: random.pick<ReviewStatus>(['pending', 'tampered', 'approved']) }),
       () => edit({ tenant: random.pick(TENANTS) }),
+      () =>
+        edit({ status: random.pick(['expired', 'aborted', 'denied']), decided_ms: now, decided_by: 'operator:eve' }),
+      () => edit({ decided_ms: random.pick([null, now + 90_000, now + 3 * DAY_MS]) }),
+      () => edit({ decided_by: random.pick([null, 'operator:ada', 'system:reconciliation']) }),
+      () => edit({ modified: random.pick([null, 1]) }),
+      () => edit({ created_ms: now - Math.floor(1.5 ** (40 * random.next())) }),
       () => edit({ deadline_ms: now + Math.floor(random.next() * DAY_MS) }),
       () => edit({ withdrawn_at: random.pick([null, new Date(now).toISOString()]) }),
     ];
@@ -215,9 +282,33 @@ describe.each(PLACES)('how many reviews wait is kept by the store: %s', (_name, 
     expect(await compared()).toBe(90);
   }, 60_000);
 
+  it('a decision that is rolled back was never counted', async () => {
+    for (const n of [1, 2]) await store.createOnce(reviewOf(n));
+    await store.settle(settlementOf(1, 'denied', now));
+    const before = await place.all('select * from review_decisions order by span_ms');
+    const opened = await openStore<ReviewTables>(place.target, hilMigrations);
+    const asked = opened.db.transaction().execute(async (transaction) => {
+      await transaction
+        .updateTable('reviews')
+        .set({ status: 'approved', decided_ms: now, decided_by: 'operator:dev' })
+        .execute();
+      const sum = await transaction
+        .selectFrom('review_decisions' as never)
+        .select('approved' as never)
+        .execute();
+      expect(sum).toHaveLength(3);
+      throw new Error('undone');
+    });
+    await expect(asked).rejects.toThrow('undone');
+    await opened.close();
+    expect(await place.all('select * from review_decisions order by span_ms')).toEqual(before);
+    await compared();
+  });
+
   it('refuses no decision because a count is gone', async () => {
     await store.createOnce(reviewOf(1));
     await place.all('delete from review_counts');
+    await place.all('delete from review_decisions');
     expect(await store.settle(settlementOf(1, 'denied', now))).toMatchObject({ status: 'denied' });
     expect(await compared()).toBe(0);
   });
@@ -228,9 +319,14 @@ describe.each(PLACES)('how many reviews wait is kept by the store: %s', (_name, 
     await store.withdraw(correlation(2));
     await store.close();
     const opened = await openStore(place.target, hilMigrations);
-    await opened.db.schema.dropTable('review_counts').execute();
-    for (let again = 0; again < 2; again += 1)
-      await opened.db.transaction().execute(async (transaction) => hilMigrations['0019-counts']?.up(transaction));
+    for (const [table, migration] of [
+      ['review_counts', '0019-counts'],
+      ['review_decisions', '0024-decision-counts'],
+    ] as const) {
+      await opened.db.schema.dropTable(table).execute();
+      for (let again = 0; again < 2; again += 1)
+        await opened.db.transaction().execute(async (transaction) => hilMigrations[migration]?.up(transaction));
+    }
     await opened.close();
     store = await open();
     expect(await compared()).toBe(2);

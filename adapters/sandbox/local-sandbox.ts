@@ -36,7 +36,7 @@ export function createLocalSandbox(
     work: 'sandbox analysis',
     code: 'sandbox_unavailable',
     script: compiledScript(new URL('./sandbox-thread.js', import.meta.url)),
-    material: null,
+    material: () => null,
     threads: 1,
     limitMs,
     ...limits,

@@ -12,7 +12,7 @@ export interface Ready {
   readonly of: Statement;
   readonly values: readonly Value[];
 }
-type Written = Compilable | Ready;
+export type Written = Compilable | Ready;
 
 type Prepared = ReturnType<DatabaseSyncInstance['prepare']>;
 const known = new WeakMap<DatabaseSyncInstance, Map<Statement, Prepared>>();

@@ -7,9 +7,15 @@ import type { ErrorCodeName } from '../../contracts/error-codes.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { createFairQueue } from '../../domain/fair-queue.js';
 
-/** The time from asking to the answer, including waiting and starting a thread. Shorter than the time that a workflow gives the step. */
+/**
+ * The time from asking to the answer, including waiting and starting a thread. Shorter than the time that a workflow gives the step. A thread
+ * works as long on one request: one that was handed a request late goes on after that is refused, and is not replaced by one that is cold.
+ */
 const LIMIT_MS = 4_000;
-/** A thread that is not ready by then is terminated. Longer than any request waits, so the next request benefits from the start. */
+/**
+ * A thread that is not ready by then is terminated. Longer than any request waits, so the next request benefits from the start. Nothing that an
+ * agent wrote is worked on before.
+ */
 const START_MS = 30_000;
 /** The part of the limit that a request may always use a thread, even while other agents wait. */
 const SHARE_WHILE_OTHERS_WAIT = 1 / 3;
@@ -28,6 +34,9 @@ const MEMORY_MB = 512;
 /**
  * Threads of one kind that serve agents in turns. One request of each agent is in progress at a time, and no agent waits for more than one
  * request of another. A request that cannot be answered in time is refused with the kind's code and has no result; asking again is safe.
+ *
+ * A thread is slow until it has worked once. So it is ready only then (`answerInThread`), and is ended only for a request that it has itself
+ * worked on for its time: were it ended for the time that the request waited, a slow machine would end every thread that it starts.
  */
 export interface Threads<Question, Answer> {
   /** `agent` identifies the agent that asks, including its tenant. */
@@ -41,6 +50,8 @@ export interface Threads<Question, Answer> {
 export interface ThreadLimits {
   readonly threads?: number;
   readonly limitMs?: number;
+  /** How long a thread may take until it is ready. */
+  readonly startMs?: number;
   /** The minimum time that a thread works on one request while other agents wait. */
   readonly turnMs?: number;
   /** How long an agent waits before a request that has had its minimum time is ended in its favour. */
@@ -53,8 +64,13 @@ export interface ThreadKind extends ThreadLimits {
   /** The work in one word, for messages: "inspection". */
   readonly work: string;
   readonly code: ErrorCodeName;
+  /** Of what cannot be handed to a thread, which no later time changes: it is nested too deeply. */
+  readonly unreadable?: ErrorCodeName;
   readonly script: URL;
-  readonly material: unknown;
+  /** What a thread is started with. `careful` after one that never was ready: what it can do without is left out. */
+  readonly material: (careful: boolean) => unknown;
+  /** Whom an agent belongs to. All agents of one leave a thread and half of the queue to others. */
+  readonly groupOf?: (agent: string) => string;
 }
 
 /** The messages of a thread: `ready` once, then one of these for each question. */
@@ -84,16 +100,38 @@ export function compiledScript(beside: URL): URL {
 
 interface Turn<Question, Answer> {
   readonly asked: Asked<Question, Answer>;
+  readonly sinceMs: number;
   readonly timer: NodeJS.Timeout;
   /** The agent's last request was ended in favour of others, so this one gets the whole limit. */
   readonly whole: boolean;
   /** The request has had its minimum time. */
   over: boolean;
+  /** Ends the thread of a request that was refused meanwhile. */
+  last: NodeJS.Timeout | undefined;
 }
 
-/** The thread's side of `ask`: answers one question at a time. */
-export function answerInThread<Question, Answer>(answer: (question: Question) => Answer | Promise<Answer>): void {
+/**
+ * A limit that has passed may be found before the answer that came in time is read, where something held the event loop. By now that is read: a
+ * whole turn of the loop has gone by.
+ */
+const onceRead = (then: () => void): void => {
+  setImmediate(() => setImmediate(then));
+};
+
+/**
+ * The thread's side of `ask`: answers one question at a time. The thread is ready after `ordinary`, some work of its kind, whose first time takes
+ * long. What comes of that is of no matter.
+ */
+export async function answerInThread<Question, Answer>(
+  answer: (question: Question) => Answer | Promise<Answer>,
+  ordinary: () => unknown,
+): Promise<void> {
   if (isMainThread) return;
+  try {
+    await ordinary();
+  } catch {
+    // Each question has an answer or an error of its own.
+  }
   parentPort?.on('message', (question: Question) => {
     void (async (): Promise<ThreadAnswer<Answer>> => ({ answer: await answer(question) }))()
       .catch((error: unknown) => ({
@@ -107,10 +145,13 @@ export function answerInThread<Question, Answer>(answer: (question: Question) =>
 export function createThreads<Question, Answer>({
   work,
   code,
+  unreadable = code,
   script,
   material,
+  groupOf,
   threads = Math.max(1, Math.min(4, availableParallelism() - 1)),
   limitMs = LIMIT_MS,
+  startMs = START_MS,
   turnMs = Math.ceil(limitMs * SHARE_WHILE_OTHERS_WAIT),
   patienceMs = Math.ceil(limitMs * PATIENCE),
   longestQueue = LONGEST_QUEUE,
@@ -119,23 +160,26 @@ export function createThreads<Question, Answer>({
   const starting = new Map<Worker, NodeJS.Timeout>();
   const idle: Worker[] = [];
   const busy = new Map<Worker, Turn<Question, Answer>>();
-  const waiting = createFairQueue<One>();
+  const waiting = createFairQueue<One>(groupOf && { of: groupOf, most: Math.max(1, threads - 1) });
   const remembered = { max: REMEMBERED_AGENTS, ttl: IN_VAIN_MS };
   /** Agents whose last request was ended in favour of others, and agents that have since used the whole limit in vain. */
   const cutShort = new LRUCache<string, true>(remembered);
   const inVain = new LRUCache<string, true>(remembered);
   let patience: NodeJS.Timeout | undefined;
+  /** A turn of the event loop goes by before a thread is ended. */
+  let making = false;
+  let careful = false;
   let closed = false;
   const refusal = (message: string): ThreadAnswer<Answer> => ({ refused: { code, message } });
 
   function start(): void {
     const worker = new Worker(script, {
-      workerData: material,
+      workerData: material(careful),
       resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB },
     });
     // An idle thread does not keep the process alive.
     worker.unref();
-    const late = setTimeout(() => void worker.terminate(), START_MS);
+    const late = setTimeout(() => onceRead(() => void (starting.get(worker) === late && worker.terminate())), startMs);
     late.unref();
     starting.set(worker, late);
     worker.on('message', (said: ThreadAnswer<Answer> | 'ready') => {
@@ -162,7 +206,14 @@ export function createThreads<Question, Answer>({
     }, turnMs);
     timer.unref();
     const whole = cutShort.delete(asked.agent) && !inVain.has(asked.agent);
-    const turn = { asked, timer, whole, over: false };
+    const turn: Turn<Question, Answer> = {
+      asked,
+      sinceMs: performance.now(),
+      timer,
+      whole,
+      over: false,
+      last: undefined,
+    };
     busy.set(worker, turn);
   }
 
@@ -170,14 +221,43 @@ export function createThreads<Question, Answer>({
     const turn = busy.get(worker);
     if (turn === undefined) return undefined;
     clearTimeout(turn.timer);
+    clearTimeout(turn.last);
     busy.delete(worker);
     waiting.done(turn.asked.agent);
     return turn.asked;
   }
 
+  /** Ends the thread in its turn, unless that is over. */
+  function end(worker: Worker, turn: Turn<Question, Answer>): void {
+    if (busy.get(worker) !== turn) return;
+    turnEnded(worker);
+    void worker.terminate();
+    next();
+  }
+
+  /**
+   * Refuses what has no answer in time. Its thread may have been handed it just before, and goes on until it has worked on it for the limit itself:
+   * its agent has no other meanwhile, and another that waits has it ended as ever. One that is still starting is kept for the next request.
+   */
+  function giveUp(asked: One): void {
+    const [worker, turn] = [...busy].find(([, { asked: one }]) => one === asked) ?? [];
+    asked.settle(
+      refusal(`${work} took longer than ${limitMs} ms and was given up; the request was not looked at to its end`),
+    );
+    if (worker === undefined || turn === undefined) waiting.remove(asked.agent, asked);
+    else {
+      if (turn.whole) inVain.set(asked.agent, true);
+      const leftMs = turn.sinceMs + limitMs - performance.now();
+      turn.last = setTimeout(() => onceRead(() => end(worker, turn)), Math.max(0, Math.ceil(leftMs)));
+      turn.last.unref();
+    }
+    next();
+  }
+
   /** Handles a thread that has ended. A failed start refuses one waiting request; the next start serves the next request. */
   function lost(worker: Worker, why: string): void {
     if (started(worker)) {
+      careful = true;
       const taken = waiting.take();
       if (taken !== undefined) waiting.done(taken.who);
       taken?.item.settle(refusal(why));
@@ -192,10 +272,32 @@ export function createThreads<Question, Answer>({
     while (waiting.ready > 0 && idle.length > 0) {
       const [asked, worker] = [waiting.take()?.item as One, idle.pop() as Worker];
       turnOf(worker, asked);
-      worker.postMessage(asked.question);
+      try {
+        worker.postMessage(asked.question);
+      } catch (error) {
+        // What is nested too deeply cannot be copied; nobody else's request ends for it.
+        idle.push(worker);
+        const message = `the request cannot be handed to a thread: ${errorText(error)}`;
+        turnEnded(worker)?.settle({ refused: { code: unreadable, message } });
+      }
     }
     while (!closed && starting.size < waiting.ready && starting.size + busy.size < threads) start();
     makeRoom();
+  }
+
+  /** A turn that is to end for an agent that waits for a thread and for whom none is starting, and that agent's request. */
+  function turnToEnd():
+    | { readonly worker: Worker; readonly turn: Turn<Question, Answer>; readonly inMs: number }
+    | undefined {
+    const anyone = waiting.ready > starting.size ? waiting.next : undefined;
+    const [found] = [...busy]
+      .filter(([, turn]) => turn.over && (!turn.whole || turn.last))
+      .flatMap(([worker, turn]) => {
+        const waiter = anyone ?? (groupOf && waiting.heldBack(groupOf(turn.asked.agent)));
+        return waiter ? [{ worker, turn, inMs: waiter.sinceMs + patienceMs - performance.now() }] : [];
+      })
+      .toSorted((one, other) => one.inMs - other.inMs);
+    return found;
   }
 
   /**
@@ -203,25 +305,28 @@ export function createThreads<Question, Answer>({
    * An agent whose request was ended gets the whole limit the next time, so large requests of two agents do not keep ending each other.
    */
   function makeRoom(): void {
-    if (waiting.ready <= starting.size) return;
-    const worker = [...busy].find(([, turn]) => turn.over && !turn.whole)?.[0];
-    if (worker === undefined) return;
-    const leftMs = (waiting.next?.sinceMs ?? 0) + patienceMs - performance.now();
+    const found = turnToEnd();
+    if (found === undefined || making) return;
     clearTimeout(patience);
-    if (leftMs > 0) {
-      patience = setTimeout(makeRoom, Math.ceil(leftMs));
+    if (found.inMs > 0) {
+      patience = setTimeout(makeRoom, Math.ceil(found.inMs));
       patience.unref();
       return;
     }
-    const asked = turnEnded(worker);
-    if (asked) cutShort.set(asked.agent, true);
-    asked?.settle(
-      refusal(
-        `${work} took longer than ${turnMs} ms while other agents waited and was ended; the request was not looked at to its end`,
-      ),
-    );
-    void worker.terminate();
-    next();
+    making = true;
+    onceRead(() => {
+      making = false;
+      const due = turnToEnd();
+      if (due === undefined || due.inMs > 0) return makeRoom();
+      const { worker, turn } = due;
+      if (turn.last === undefined) cutShort.set(turn.asked.agent, true);
+      turn.asked.settle(
+        refusal(
+          `${work} took longer than ${turnMs} ms while other agents waited and was ended; the request was not looked at to its end`,
+        ),
+      );
+      end(worker, turn);
+    });
   }
 
   const answerOf = (question: Question, agent: string): Promise<ThreadAnswer<Answer>> =>
@@ -236,28 +341,25 @@ export function createThreads<Question, Answer>({
         return resolve(
           refusal(`${longestQueue * FULL_QUEUES} large requests wait for ${work} already; try again later`),
         );
+      if (groupOf && waiting.waitingIn(groupOf(agent)) >= (longestQueue * FULL_QUEUES) / 2)
+        return resolve(
+          refusal(
+            `${(longestQueue * FULL_QUEUES) / 2} requests of this tenant wait for ${work} already; try again later`,
+          ),
+        );
+      let open = true;
       const asked: One = {
         agent,
         sinceMs: performance.now(),
         question,
         settle(answer) {
+          open = false;
           clearTimeout(timer);
           resolve(answer);
         },
       };
-      // One time limit for everything. Terminates the thread that works on the request; a thread that is still starting is kept for the
-      // next request.
-      const timer = setTimeout(() => {
-        const [worker, turn] = [...busy].find(([, { asked: one }]) => one === asked) ?? [];
-        if (worker === undefined) waiting.remove(agent, asked);
-        else turnEnded(worker);
-        if (turn?.whole) inVain.set(agent, true);
-        asked.settle(
-          refusal(`${work} took longer than ${limitMs} ms and was ended; the request was not looked at to its end`),
-        );
-        void worker?.terminate();
-        next();
-      }, limitMs);
+      // One time limit for everything.
+      const timer = setTimeout(() => onceRead(() => void (open && giveUp(asked))), limitMs);
       waiting.add(agent, asked);
       next();
     });

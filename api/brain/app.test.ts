@@ -35,6 +35,7 @@ const ordinary = {
   correlation_id: correlation,
 };
 
+const nothingIsScanned = () => Promise.reject(new Error('nothing is scanned here'));
 let personas: Personas;
 let registry: Registry;
 let service: Service;
@@ -43,7 +44,12 @@ const start = (inspector: ReadyInspector): void => {
   registry = new Registry();
   service = createBrainService({
     inspector,
-    scanner: { scanResponse: () => Promise.reject(new Error('nothing is scanned here')) },
+    scanner: {
+      scanResponse: nothingIsScanned,
+      scanRequest: nothingIsScanned,
+      scanDefinitions: nothingIsScanned,
+      scanToolName: nothingIsScanned,
+    },
     registry,
     logger: pino({ level: 'silent' }),
     trustDomain: 'gate.local',

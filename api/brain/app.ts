@@ -2,17 +2,21 @@ import type { FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { ReadyInspector } from '../../domain/inspection/port.js';
-import type { ResponseScanner } from '../../domain/responses/port.js';
+import type { RequestScanner, ResponseScanner } from '../../domain/responses/port.js';
+import type { DefinitionScanner } from '../../domain/tool-definitions/ports.js';
 import type { ReadinessChecks } from '../plugins/health.js';
 import type { Caller } from '../plugins/app.js';
 import { createService, type Service, type TlsMaterial } from '../plugins/service.js';
-import { observedInspector } from './metrics.js';
+import { observedInspector, observedScanner } from './metrics.js';
 import { inspectRoutes } from './routes/inspect.js';
+import { modelSnapshotRoutes } from './routes/model-snapshot.js';
+import { scanDefinitionsRoutes } from './routes/scan-definitions.js';
+import { scanRequestRoutes } from './routes/scan-request.js';
 import { scanResponseRoutes } from './routes/scan-response.js';
 
 export interface BrainServiceOptions {
   readonly inspector: ReadyInspector;
-  readonly scanner: ResponseScanner;
+  readonly scanner: ResponseScanner & RequestScanner & DefinitionScanner;
   readonly logger: Logger;
   readonly registry: Registry;
   readonly trustDomain: string;
@@ -21,7 +25,7 @@ export interface BrainServiceOptions {
   readonly readiness?: ReadinessChecks;
 }
 
-/** Brain scores one request, and looks at one answer. It keeps only a verdict cache and writes no row. */
+/** Brain scores one request, and looks at what tools answer and at what is told of them. It keeps only a verdict cache and writes no row. */
 export function createBrainService(options: BrainServiceOptions): Service {
   const service = createService({
     name: 'brain',
@@ -34,6 +38,10 @@ export function createBrainService(options: BrainServiceOptions): Service {
     ...(options.resolveCaller && { resolveCaller: options.resolveCaller }),
   });
   inspectRoutes(service.app, observedInspector(options.inspector, options.registry));
-  scanResponseRoutes(service.app, options.scanner);
+  modelSnapshotRoutes(service.app, options.inspector);
+  const scanner = observedScanner(options.scanner, options.registry);
+  scanResponseRoutes(service.app, scanner);
+  scanRequestRoutes(service.app, scanner);
+  scanDefinitionsRoutes(service.app, scanner);
   return service;
 }

@@ -1,8 +1,10 @@
 import type { BRAIN_SETTINGS } from '../../config/brain.js';
+import type { BrainModels } from '../../config/brain-models.js';
 import type { Config } from '../../config/env.js';
 import { inspectLargeInThreads } from '../../adapters/inspection/inspection-threads.js';
-import { scanResponses } from '../../adapters/inspection/response-threads.js';
-import { createInspector } from '../../domain/inspection/inspector.js';
+import { scanInThreads } from '../../adapters/inspection/scan-threads.js';
+import { createInspector, readByRulesAlone } from '../../domain/inspection/inspector.js';
+import type { HeuristicLevel } from '../../domain/inspection/texts.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
 import { needed } from '../plugins/start.js';
 import { createBrainService } from './app.js';
@@ -17,22 +19,27 @@ interface Settings {
 const LIMIT_APART_MS = 1_800;
 
 export async function open({ config: { own }, ...parts }: Opening<Settings>): Promise<Opened<BrainPort>> {
-  const { injectionLevel: level, personasDir } = own;
+  const { injectionLevel: level, personasDir, maskedParams, models: file, requireQualified: report } = own;
   const personas = await needed('personas', loadPersonas(personasDir ? { directory: personasDir } : {}));
-  const inspector = inspectLargeInThreads(createInspector({ level, personas }), {
+  const byRules = createInspector({ level, personas, maskedParams });
+  const withModels = file === undefined ? null : await judgingWithModels(file, { report, level }, parts);
+  const inPlace = withModels === null ? byRules : createInspector({ level, personas, maskedParams, ...withModels });
+  const inspector = inspectLargeInThreads(inPlace, {
     level,
     personas,
+    maskedParams,
+    ...(withModels && { ofLarge: readByRulesAlone }),
     ...(!parts.together && { limitMs: LIMIT_APART_MS }),
   });
-  const scanner = scanResponses({ level });
+  const scanner = scanInThreads({ level });
   parts.onStop('threads', 'the threads that inspect', async () => {
     await Promise.all([inspector.close(), scanner.close()]);
   });
   return {
-    port: { ...inspector, scanResponse: (request) => scanner.scanResponse(request) },
-    // A harmless request that no store sees. It compiles the detectors and loads what they load once.
+    port: { ...scanner, ...inspector },
+    // A harmless request that no store sees. It compiles the detectors and loads what they load once; no model is asked for it.
     start: () =>
-      inspector.inspect({
+      byRules.inspect({
         agent_id: 'warm-up',
         method: 'tools/call',
         params: { name: 'list_files' },
@@ -45,4 +52,23 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
       scanner.warm();
     },
   };
+}
+
+/** Loaded only where a file of models is set. */
+async function judgingWithModels(
+  file: BrainModels,
+  { report, level }: { readonly report: string | undefined; readonly level: HeuristicLevel },
+  { registry, onStop }: Pick<Opening<Settings>, 'registry' | 'onStop'>,
+) {
+  const [{ openModels }, { modelLanes }, { modelMetrics }] = await Promise.all([
+    import('./models.js'),
+    import('../../domain/models/model-lanes.js'),
+    import('./metrics.js'),
+  ]);
+  const qualifiedAt =
+    report === undefined ? null : (await import('./qualified.js')).qualifiedAt(report, file.routing, level);
+  const metrics = modelMetrics(registry);
+  const { models, close } = await openModels(file, { env: process.env, metrics });
+  onStop('neighbours', 'the connections to models', close);
+  return { provider: modelLanes(models, file.routing), onSaved: metrics.saved, qualifiedAt };
 }

@@ -1,5 +1,6 @@
 import type { Inspector } from '../../domain/inspection/port.js';
-import type { ResponseScanner } from '../../domain/responses/port.js';
+import type { RequestScanner, ResponseScanner } from '../../domain/responses/port.js';
+import type { DefinitionScanner } from '../../domain/tool-definitions/ports.js';
 
 /** What other services use Brain through. */
-export type BrainPort = Inspector & ResponseScanner;
+export type BrainPort = Inspector & ResponseScanner & RequestScanner & DefinitionScanner;

@@ -1,4 +1,5 @@
 import { BRAIN_SETTINGS } from '../../config/brain.js';
+import { inspectionTimeoutFault, qualificationFault } from '../../config/brain-models.js';
 import { declareService } from '../plugins/declaration.js';
 
 export const BRAIN = declareService({
@@ -7,12 +8,22 @@ export const BRAIN = declareService({
   prefix: 'GATE_BRAIN',
   calledBy: 'services',
   settings: { own: BRAIN_SETTINGS },
+  faults: ({ own }) => [inspectionTimeoutFault(own), qualificationFault(own)],
   stores: [],
   neighbours: [],
   async metrics(registry) {
-    const { observedInspector } = await import('./metrics.js');
-    observedInspector({ inspect: () => Promise.reject(new Error('unused')) }, registry);
+    const { modelMetrics, observedInspector, observedScanner } = await import('./metrics.js');
+    const unused = () => Promise.reject(new Error('unused'));
+    observedInspector({ inspect: unused }, registry);
+    observedScanner(
+      { scanResponse: unused, scanRequest: unused, scanDefinitions: unused, scanToolName: unused },
+      registry,
+    );
+    modelMetrics(registry);
   },
-  remote: async () => ({ connect: (await import('../../activities/clients/brain-client.js')).createBrainClient }),
+  remote: async () => ({
+    limitsItself: true,
+    connect: (await import('../../activities/clients/brain-client.js')).createBrainClient,
+  }),
   open: () => import('./open.js'),
 });

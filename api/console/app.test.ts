@@ -5,6 +5,7 @@ import { ACTIONS, PAGES } from '../../console/routes.js';
 import { ROLES } from '../../console/roles.js';
 import type { NewReview, PendingRequest } from '../../contracts/review.js';
 import type { SandboxReport } from '../../contracts/sandbox.js';
+import { createLinkCodes } from '../../domain/review/link-code.js';
 import {
   CONSOLE_OPERATORS,
   CONSOLE_ORIGIN,
@@ -12,6 +13,7 @@ import {
   openConsole,
   type TestBrowser,
 } from '../../test/support/console-over-hil.js';
+import { MINED_FACTS } from '../../test/support/mined-facts.js';
 import { fixture as openedFor } from '../../test/support/fixture.js';
 import { OPERATOR } from '../../test/support/hil.js';
 
@@ -43,7 +45,63 @@ const listOf = (text: string) => [...text.matchAll(/data-row="([^"]+)"/g)].map((
 const unescaped = (text = '') => text.replaceAll('&amp;', '&');
 const statusOf = async (row: PendingRequest) => (await fixture.hil.reviews.get(row.id))?.status;
 const pathFor = (path: string, row: { id: string; correlation_id: string }) =>
-  path.replace(':id', row.id).replace(':cid', row.correlation_id);
+  path.replace(':id', row.id).replace(':cid', row.correlation_id).replace(':version', '1');
+
+const SUGGESTED = {
+  tenant: 'acme',
+  tool: 'a_tool',
+  rule_name: 'mined_a_tool.rego',
+  state: 'proposed',
+  state_why: null,
+  one_liner: 'a rule',
+  next_step: 'a command',
+  rego_body: '',
+  body_sha256: 'a',
+  proposed_at: '2026-11-02T10:00:00.000Z',
+  ...MINED_FACTS,
+};
+/** A policy engine that has every policy, every template and a suggestion, and takes each change. */
+const hasPolicies = (id: string) => (path: string, method: string) => {
+  const facts = {
+    name: 'a.rego',
+    content_type: 'rego',
+    domain: 'finance',
+    severity: 'high',
+    frameworks: [],
+    tags: [],
+    tier: 'deny',
+    tool_surface: [],
+    summary: 'a rule',
+  };
+  const version = { version: 1, current_version: 1, body_sha256: 'a', active: true };
+  const stored = { ...version, name: 'a.rego', body: '', reason: 'r', actor_sub: 'a', actor_idp: 'b', chain_seq: 1 };
+  const changed = { ...version, name: 'a.rego', event_kind: 'policy.updated' };
+  const answer = (): object => {
+    if (path === '/policies/validate') return { ok: true };
+    if (path === '/policies/suggestions') return { suggestions: [{ ...SUGGESTED, id }] };
+    if (path.startsWith('/policies/templates/') && method === 'GET')
+      return { ...facts, body: '', body_sha256: 'a', parameters: null, installed: false };
+    if (path.endsWith('/versions/1') && method === 'GET')
+      return { ...stored, event_kind: 'policy.created', created_at: '2026-11-02T10:00:00.000Z' };
+    if (method !== 'GET') return changed;
+    return {
+      ...facts,
+      ...version,
+      protected: false,
+      as_shipped: false,
+      package: null,
+      bytes: 0,
+      rules: [],
+      tenant: null,
+      deleted_at: null,
+      created_at: null,
+      updated_at: null,
+      current_body: '',
+      current_body_sha256: 'a',
+    };
+  };
+  return { status: method === 'POST' && path === '/policies' ? 201 : 200, body: answer() };
+};
 
 describe('a session', () => {
   it('survives a restart of the console', async () => {
@@ -244,7 +302,7 @@ const UNNAMED: readonly (readonly [string, Record<string, string | undefined>, s
 ];
 
 /** Forms about a person's own sessions ask no other service, and whoever is signed in may send them. */
-const isOwn = (path: string): boolean => /^\/(?:device|me)\//.test(path);
+const isOwn = (path: string): boolean => /^\/(?:device\/|me\/end$)/.test(path);
 
 describe.each(ACTIONS.map((action) => [action.path, action] as const))('the form %s', (path, { role }) => {
   let row: PendingRequest;
@@ -255,13 +313,16 @@ describe.each(ACTIONS.map((action) => [action.path, action] as const))('the form
   // Of one console, since the refusals leave nothing there: each test has a call, a session and a code of its own.
   sharedHere();
   let parked = 0;
+  const linkCodes = createLinkCodes({ sessionKey: Buffer.alloc(32, 7), clock: () => fixture.hil.now });
   beforeEach(async () => {
     row = await fixture.hil.park(++parked);
+    await fixture.hil.reviews.chatLinks.upsert('acme', { oidc_sub: 'mine', slack_user_id: `W${parked}` });
     const cookie = (await fixture.browser()).cookie;
     other = (await fixture.sessions.of(cookie))?.id ?? '';
     browser = await fixture.browser();
     code = (await fixture.sessions.grants.begin('192.0.2.7'))?.userCode ?? '';
     address = pathFor(path, row);
+    fixture.policies = hasPolicies(row.id);
     fixture.away.clear();
     fixture.reached.length = 0;
   });
@@ -287,8 +348,15 @@ describe.each(ACTIONS.map((action) => [action.path, action] as const))('the form
       severity: 'death',
       status: 'closed',
       name: 'mine',
+      policy_name: 'a.rego',
+      body: '# a rule',
+      version: '1',
+      current: '1',
+      reason: 'a reason',
       query: 'agent=a',
       user_code: code,
+      code: linkCodes.codeOf('slack', `U${parked}`),
+      chat: 'slack',
       session: other,
     });
 
@@ -349,7 +417,7 @@ describe.each(ACTIONS.map((action) => [action.path, action] as const))('the form
   });
 
   it('shows a problem, and decides nothing, while the services are away', async () => {
-    fixture.away.add('hil').add('ledger');
+    fixture.away.add('hil').add('ledger').add('policy');
     const { status, text } = await browser.post(address, fields());
     if (isOwn(path)) expect([200, 303]).toContain(status);
     else if (!KEPT_HERE.includes(path)) expect(text).toContain('console_neighbour_away');

@@ -7,7 +7,7 @@ import { ACTIONS, PAGES } from '../../console/routes.js';
 import { isAtLeast, type Role } from '../../console/roles.js';
 import type { AboutConsole, Part, Person, Visit } from '../../console/visit.js';
 import { GateError } from '../../domain/errors.js';
-import type { PasskeyRequired } from '../../domain/review/passkeys.js';
+import { everybodySigns, holdersSign, type PasskeyRequired } from '../../domain/review/passkeys.js';
 import type { SavedSearches } from '../../adapters/console/saved-searches.js';
 import type { SessionStore } from '../../adapters/console/session-store.js';
 import type { AddressRules } from '../pages/allowed-address.js';
@@ -35,7 +35,8 @@ import { relayPasskeys } from './passkeys.js';
 import { peopleOf, whoIs } from './people.js';
 import { regulatoryBundles } from './regulatory.js';
 import { relayReviewEvents } from './review-events.js';
-import { ASK_LIMITS, type NeighboursOver, servicesFor } from './services-over-http.js';
+import { ASK_LIMITS } from './ask-limits.js';
+import { type NeighboursOver, servicesFor } from './services-over-http.js';
 import { signInAgain } from './sign-in-again.js';
 import type { SignInMode } from './sign-in/mode.js';
 
@@ -98,6 +99,8 @@ export function createConsoleService(options: ConsoleOptions): Service {
     pages,
     standing,
     entered: (request) => people.enteredOf(request),
+    stands: (request) => people.standsFor(request),
+    drainMs: (limits ?? ASK_LIMITS).drainMs,
     signInAgain: signInAgain({ own: () => own, pages, actions }),
   });
   const service = createService({
@@ -223,21 +226,32 @@ export function createConsoleService(options: ConsoleOptions): Service {
   }
 
   const sessionsOf = ownSessions({ sessions, signIn, metrics, clock });
-  const visitOf = (request: FastifyRequest, entered: Entered): Visit => ({
-    person: entered.person,
-    csrf: entered.session.csrf,
-    nowMs: clock(),
-    params: request.params as Record<string, string>,
-    query: firstOf(request.query as Record<string, string | string[]>),
-    passkeyFor: (tier) =>
-      options.passkeyRequired === 'all' || (options.passkeyRequired === 'strict' && tier === 'strict'),
-    has,
-    services: services(entered),
-    sessions: sessionsOf(entered.session, request),
-    stands: () => standsFor(request),
-    about: options.about,
-    may: actions,
-  });
+  /** Whether this person signs whatever he approves, because he has a passkey. Where the review service does not say, he is asked to. */
+  const signsAll = async (entered: Entered): Promise<boolean> => {
+    if (!holdersSign(options.passkeyRequired)) return false;
+    try {
+      return (await services(entered).hil.passkeys()).length > 0;
+    } catch (error) {
+      return !(error instanceof GateError && error.status < 500);
+    }
+  };
+  const visitOf = async (request: FastifyRequest, entered: Entered): Promise<Visit> => {
+    const signs = await signsAll(entered);
+    return {
+      person: entered.person,
+      csrf: entered.session.csrf,
+      nowMs: clock(),
+      params: request.params as Record<string, string>,
+      query: firstOf(request.query as Record<string, string | string[]>),
+      passkeyFor: (tier) => signs || everybodySigns(options.passkeyRequired, tier),
+      has,
+      services: services(entered),
+      sessions: sessionsOf(entered.session, request),
+      stands: () => standsFor(request),
+      about: options.about,
+      may: actions,
+    };
+  };
   servePages(app, { pages, actions, entered: enteredOf, assertForm: own.assertForm, assertRole, visitOf, send, large });
   return service;
 }

@@ -50,7 +50,8 @@ export function chainHealth(ledger: Promise<Over>, clock: () => number): ChainWa
     return known;
   };
   const health = async (): Promise<ChainHealth | 'walking'> => {
-    if (known !== null && clock() - Date.parse(known.checked_at) < FRESH_MS) return known;
+    // A chain without rows is walked in no time, and says nothing of the rows that come.
+    if (known !== null && known.length > 0 && clock() - Date.parse(known.checked_at) < FRESH_MS) return known;
     if (walking === null) {
       walking = walk().finally(() => {
         walking = null;

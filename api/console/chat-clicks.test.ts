@@ -1,16 +1,24 @@
 import { createHmac } from 'node:crypto';
-import { describe, expect, it } from '@jest/globals';
+import { beforeEach, describe, expect, it } from '@jest/globals';
 import { CONSOLE_HOST, type ConsoleFixture, openConsole } from '../../test/support/console-over-hil.js';
 import { fixture as openedFor } from '../../test/support/fixture.js';
+import { eventually } from '../../test/support/waiting.js';
 import { OPERATOR } from '../../test/support/hil.js';
 
 const SLACK = 'slack-signing-secret-0123456789';
 const TEAMS = Buffer.from('teams-signing-secret-0123456789');
 
+const told: Record<string, unknown>[] = [];
+const answerSlack = (_url: string, message: object): Promise<void> =>
+  Promise.resolve(void told.push(message as Record<string, unknown>));
+beforeEach(() => void told.splice(0));
+
 let fixture: ConsoleFixture;
 openedFor(
   async () =>
-    (fixture = await openConsole(undefined, { hilOptions: { chats: { slackSecret: SLACK, teamsSecret: TEAMS } } })),
+    (fixture = await openConsole(undefined, {
+      hilOptions: { chats: { slackSecret: SLACK, answerSlack, teamsSecret: TEAMS } },
+    })),
   () => fixture.close(),
 );
 
@@ -31,13 +39,14 @@ const send = async (path: string, payload: string | Buffer, { from = '192.0.2.7'
     headers: Object.fromEntries(given) as Record<string, string>,
     payload,
   });
-  return { status: statusCode, body: JSON.parse(body) as Record<string, unknown>, headers: answered };
+  return { status: statusCode, body: JSON.parse(body || '{}') as Record<string, unknown>, headers: answered };
 };
 /** As Slack sends it, signed over the bytes of the form. */
 const slack = (id: string, { secret = SLACK, ...sent }: Sent & { readonly secret?: string } = {}) => {
   const click = {
     type: 'block_actions',
     user: { id: 'U1', name: 'Zoë & co' },
+    response_url: 'https://hooks.slack.com/actions/T1/1/x',
     actions: [{ action_id: `approve:${id}` }],
   };
   const body = `payload=${encodeURIComponent(JSON.stringify(click)).replaceAll('%20', '+')}&x=%2B`;
@@ -69,13 +78,12 @@ const linked = () =>
 const rowOf = ({ id }: { readonly id: string }) => fixture.hil.reviews.get(id);
 
 describe('a click in a chat, sent to the console', () => {
-  it('of Slack decides as the person whose account it is, and is answered with the card', async () => {
+  it('of Slack decides as the person whose account it is, and Slack is sent the card', async () => {
     await linked();
     const row = await fixture.hil.park(1);
-    expect(await slack(row.id)).toMatchObject({
-      status: 200,
-      body: { replace_original: true, text: 'Gate: A call was approved' },
-    });
+    expect(await slack(row.id)).toMatchObject({ status: 200, body: {} });
+    await eventually('Slack is told', () => told.length > 0);
+    expect(told).toMatchObject([{ replace_original: true, text: 'Gate: A call was approved' }]);
     expect(await rowOf(row)).toMatchObject({
       status: 'approved',
       decided_by: 'operator:dev',
@@ -106,7 +114,7 @@ describe('a click in a chat, sent to the console', () => {
 
   it('is answered as the review service answers', async () => {
     const row = await fixture.hil.park(1);
-    expect(await slack(row.id)).toMatchObject({ status: 404, body: { error: 'identity_not_linked' } });
+    expect(await teams(row.id)).toMatchObject({ status: 404, body: { error: 'identity_not_linked' } });
     fixture.away.add('hil');
     expect(await slack(row.id)).toMatchObject({ status: 503, body: { error: 'console_neighbour_away' } });
   });
@@ -137,7 +145,9 @@ describe('a click in a chat, sent to the console', () => {
       'x-gate-tenant-scope': 'acme',
       'x-gate-operator': OPERATOR,
     };
-    expect(await slack(row.id, { headers })).toMatchObject({ status: 404, body: { error: 'identity_not_linked' } });
+    expect(await slack(row.id, { headers })).toMatchObject({ status: 200, body: {} });
+    await eventually('Slack is told', () => told.length > 0);
+    expect(told).toMatchObject([{ text: expect.stringContaining('identity_not_linked') }]);
     expect(await rowOf(row)).toMatchObject({ status: 'pending' });
   });
 
@@ -146,5 +156,46 @@ describe('a click in a chat, sent to the console', () => {
     for (let at = 0; at < 120; at += 1) expect((await slack('none', flood)).status).toBe(401);
     expect(await slack('none')).toMatchObject({ status: 429, body: { error: 'rate_limited' } });
     expect((await slack('none', { from: '192.0.2.8' })).status).toBe(200);
+  });
+});
+
+describe('the page You', () => {
+  const codeOf = (): string => /The code: (\S+) /.exec(String(told.at(-1)?.['text']))?.[1] ?? '';
+
+  it('takes the code of a click, shows whose account decides as the person, and unlinks it', async () => {
+    const browser = await fixture.browser();
+    const row = await fixture.hil.park(1);
+    await slack(row.id);
+    await eventually('Slack is told', () => told.length > 0);
+    expect((await browser.get('/me')).text).toContain('No account of a chat decides as you.');
+    const wrong = await browser.post('/me/link-chat', { code: `${codeOf()}x` });
+    expect([wrong.status, wrong.text]).toEqual([403, expect.stringContaining('link_code_invalid')]);
+    expect(await browser.post('/me/link-chat', { code: ` ${codeOf()} ` })).toMatchObject({ status: 303 });
+    expect((await browser.get('/me')).text).toMatch(/Slack<\/th><td>.*U1.*Unlink/);
+    told.splice(0);
+    const again = await fixture.hil.park(2);
+    await slack(again.id);
+    await eventually('it is decided', async () => (await rowOf(again))?.status === 'approved');
+    expect(await rowOf(again)).toMatchObject({ decided_by: 'operator:dev' });
+    expect(await browser.post('/me/unlink-chat', { chat: 'slack' })).toMatchObject({ status: 303 });
+    expect((await browser.get('/me')).text).toContain('No account of a chat decides as you.');
+  });
+
+  it('lets an administrator unlink the account of somebody else, by the typed name', async () => {
+    const admin = await fixture.browser();
+    await fixture.hil.reviews.chatLinks.upsert('acme', { oidc_sub: 'ada', slack_user_id: 'U2' });
+    await fixture.hil.reviews.chatLinks.upsert('globex', { oidc_sub: 'glx', slack_user_id: 'U3' });
+    expect((await admin.get('/me')).text).toContain('action="/me/unlink-chat-of"');
+    const unlink = { name: ' operator:ada ', chat: 'slack' };
+    expect(await admin.post('/me/unlink-chat-of', unlink)).toMatchObject({ status: 303 });
+    expect(await fixture.hil.reviews.chatLinks.get('acme', 'ada')).toBeNull();
+    const none = await admin.post('/me/unlink-chat-of', unlink);
+    expect([none.status, none.text]).toEqual([404, expect.stringContaining('No account of Slack decides as')]);
+    // Somebody of another tenant is nobody here.
+    expect((await admin.post('/me/unlink-chat-of', { name: 'glx', chat: 'slack' })).status).toBe(404);
+    expect(await fixture.hil.reviews.chatLinks.get('globex', 'glx')).toMatchObject({ slack_user_id: 'U3' });
+    const approver = await fixture.browser({ role: 'approver' });
+    expect((await approver.get('/me')).text).not.toContain('/me/unlink-chat-of');
+    expect((await approver.post('/me/unlink-chat-of', unlink)).status).toBe(403);
   });
 });

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { render } from 'preact-render-to-string';
 import { Document, Problem } from '../../console/ui/document.js';
@@ -8,6 +9,7 @@ import type { ServiceApp } from '../plugins/service.js';
 import type { Assets } from './assets.js';
 import type { Entered, EnteredOf } from './entered.js';
 import { formOf } from './form.js';
+import { UNREAD, watched } from './watched.js';
 
 /** `leave` is where the form for signing out leads in the end. */
 export const headersWith = (leave: string | undefined) => ({
@@ -28,12 +30,18 @@ export function documents({
   pages,
   standing,
   entered,
+  stands,
+  drainMs,
   signInAgain,
 }: {
   readonly assets: Assets;
   readonly pages: readonly Page[];
   readonly standing: readonly string[];
   readonly entered: EnteredOf;
+  /** Whether the session of a request still stands; to look is no use of it. */
+  readonly stands: (request: FastifyRequest) => Promise<boolean>;
+  /** How long a page that is still being sent waits for its reader. */
+  readonly drainMs: number;
   /** Where somebody signs in who was on a page of the console. */
   readonly signInAgain: (request: FastifyRequest) => string;
 }): { readonly send: Send; readonly answers: (to: ServiceApp) => void } {
@@ -50,10 +58,19 @@ export function documents({
       />,
     );
     if (shown.keptForBack) void reply.header('Cache-Control', 'private, no-cache');
+    void reply.code(shown.status ?? status).type('text/html; charset=utf-8');
+    const whole = `<!doctype html>${page}`;
+    if (shown.later === undefined) return reply.send(whole);
+    const ended = new AbortController();
+    reply.raw.on('close', () => ended.abort());
+    const { taken } = watched(reply, ended, { stands: () => stands(reply.request), drainMs });
+    ended.signal.addEventListener('abort', () => {
+      // What is left at any other end is still sent.
+      if (ended.signal.reason === UNREAD) reply.raw.destroy();
+    });
     return reply
-      .code(shown.status ?? status)
-      .type('text/html; charset=utf-8')
-      .send(`<!doctype html>${page}`);
+      .header('x-accel-buffering', 'no')
+      .send(Readable.from(bitByBit(whole, shown.later, ended, taken), { objectMode: false }));
   };
   return {
     send,
@@ -92,5 +109,54 @@ export function documents({
     },
   };
 }
+
+/** Parts of a page are handed on in pieces of so many bytes, so that it is seen that a slow reader takes some. */
+const PIECE = 16_384;
+
+/**
+ * A page whose end is still being found out. A reader who leaves, or takes nothing, ends that, and so does the end of his session, which the
+ * page says.
+ */
+async function* bitByBit(
+  page: string,
+  later: NonNullable<Shown['later']>,
+  ended: AbortController,
+  taken: () => void,
+): AsyncGenerator<Uint8Array> {
+  const isOver = new Promise<null>((resolve) => ended.signal.addEventListener('abort', () => resolve(null)));
+  const parts = later(ended.signal)[Symbol.asyncIterator]();
+  // What anybody wrote is escaped, so the last one is the page's own.
+  const end = page.lastIndexOf('</main>');
+  async function* texts(): AsyncGenerator<string> {
+    yield page.slice(0, end);
+    for (;;) {
+      const part = await Promise.race([isOver, parts.next()]);
+      if (part === null) yield render(<NotSignedIn />);
+      if (part === null || part.done) break;
+      yield render(part.value);
+    }
+    yield page.slice(end);
+  }
+  try {
+    for await (const text of texts()) {
+      const bytes = Buffer.from(text);
+      for (let from = 0; from < bytes.length; from += PIECE) {
+        yield bytes.subarray(from, from + PIECE);
+        taken();
+      }
+    }
+  } finally {
+    ended.abort();
+  }
+}
+
+const NotSignedIn = () => (
+  <section class="lab">
+    <p class="notice bad" role="alert">
+      This ended before its result, as you are not signed in any more, or your role was taken away, or nobody can say
+      whether you still have it (<code>unauthenticated</code>). <a href="/login">Sign in</a>
+    </p>
+  </section>
+);
 
 const wantsPage = ({ headers }: FastifyRequest): boolean => headers.accept?.includes('text/html') ?? false;

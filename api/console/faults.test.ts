@@ -13,12 +13,20 @@ import {
 import { testRow } from '../../test/support/ledger.js';
 import { ledgerService, type TestLedgerService } from '../../test/support/ledger-service.js';
 import { eventually } from '../../test/support/waiting.js';
-import { ASK_LIMITS } from './services-over-http.js';
+import { ASK_LIMITS } from './ask-limits.js';
 
 /** What goes wrong around the console: a service that refuses connections, and one that takes what is asked and says nothing. */
 const FAULTS = ['away', 'hanging'] as const;
 /** Silence is noticed soon here, but not so soon that the other services are taken for silent on a busy machine. */
-const SHORT = { readMs: 1_000, reportMs: 1_000, decideMs: 1_000, healthMs: 1_000, quietMs: 1_000, drainMs: 30_000 };
+const SHORT = {
+  readMs: 1_000,
+  reportMs: 1_000,
+  suggestionsMs: 1_000,
+  decideMs: 1_000,
+  healthMs: 1_000,
+  quietMs: 1_000,
+  drainMs: 30_000,
+};
 const REQUEST = '00000000-0000-4000-8000-0000000000aa';
 
 let limits: { -readonly [Limit in keyof typeof ASK_LIMITS]: number };

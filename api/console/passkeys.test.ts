@@ -106,6 +106,23 @@ describe('a passkey at the console', () => {
     for (const { headers } of [begun, ended]) expect(String(headers['set-cookie'] ?? '')).not.toContain('gate_hil');
   });
 
+  it('is asked for by the page of a call once its person has one, where whoever has one signs', async () => {
+    await fixture.close();
+    fixture = await openConsole(undefined, {
+      consoleUrl: CONSOLE_ORIGIN,
+      hilOptions: { passkeyRequired: 'registered' },
+    });
+    browser = await fixture.browser();
+    row = await fixture.hil.park(1);
+    const page = async () => (await browser.get(`/hil/${row.id}`)).text;
+    expect(await page()).not.toContain('data-challenge');
+    const begun = await ask('/auth/register/start', { display_name: 'Dev' });
+    const { challenge } = begun.body['publicKey'] as { challenge: string };
+    const device = softwareAuthenticator({ rpId: 'localhost', origin: CONSOLE_ORIGIN });
+    expect(await ask('/auth/register/finish', device.create(challenge))).toMatchObject({ status: 200 });
+    expect(await page()).toContain(`data-challenge="/hil/${row.id}/approval-challenge"`);
+  });
+
   it('signs nothing of another tenant’s call', async () => {
     const stranger = await fixture.browser({ subject: 'operator:glx', tenant: 'globex' });
     const asked = await ask(`/hil/${row.id}/approval-challenge`, { decision: 'approve' }, {}, stranger);

@@ -3,7 +3,7 @@ import { Writable } from 'node:stream';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { CONSOLE_HOST, type ConsoleFixture, openConsole } from '../../test/support/console-over-hil.js';
-import { ASK_LIMITS } from './services-over-http.js';
+import { ASK_LIMITS } from './ask-limits.js';
 import { eventually } from '../../test/support/waiting.js';
 
 /** More than the places of one session. */

@@ -1,5 +1,7 @@
 import { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
+import { STREAM_HOLDER_HEADER } from '../../contracts/ledger.js';
+import { sha256Hex } from '../../domain/crypto/digest.js';
 import { GateError } from '../../domain/errors.js';
 import { within } from '../../domain/within.js';
 import type { ServiceApp } from '../plugins/app.js';
@@ -7,7 +9,8 @@ import type { Over } from '../plugins/declaration.js';
 import { tenantHeader } from './tenant-scope.js';
 import type { Entered } from './entered.js';
 import { whoIs } from './people.js';
-import { ASK_LIMITS, type AskLimits } from './services-over-http.js';
+import { ASK_LIMITS, type AskLimits } from './ask-limits.js';
+import { UNREAD, watched } from './watched.js';
 
 /** Who asks, by whatever session names him. */
 type Asking = Pick<Entered, 'person' | 'proof'> & { readonly session: { readonly id: string } };
@@ -26,16 +29,12 @@ export interface RelayOptions {
   readonly from: (tenant: string | null) => string;
 }
 
-/** Why a stream is cut that nobody seems to read. */
-const UNREAD = new Error('nobody reads it');
 /** Why a stream ends whose place a newer one has. */
 const DISPLACED = new Error('a newer stream has its place');
 /** Open streams of one kind: of one session a few pages, and of a person fewer than the service that tells them gives him. */
 const PLACES = { session: 8, person: 12 } as const;
 /** When a page whose place another one took may come again. If it came at once, pages in excess would take places from each other all the time. */
 const DISPLACED_AGAIN_MS = 30_000;
-/** How often an open stream looks whether its session still stands, and whether anybody reads it. */
-const SESSION_EVERY_MS = 2_000;
 
 /** `GET /stream/hil`: changes of the person's reviews. */
 export const relayReviewEvents = (
@@ -88,32 +87,13 @@ export function relay(
       const [oldest] = streams;
       if (streams.size > most) oldest?.abort(DISPLACED);
     }
-    let readAtMs = performance.now();
-    let isLooking = false;
-    const watch = setInterval(() => {
-      if (reply.raw.writableLength === 0) readAtMs = performance.now();
-      else if (performance.now() - readAtMs > limits.drainMs) ended.abort(UNREAD);
-      if (isLooking) return;
-      isLooking = true;
-      within(SESSION_EVERY_MS, stands(request), () => new Error('the sessions do not answer'))
-        .then(
-          (still) => {
-            if (!still) ended.abort();
-          },
-          () => ended.abort(),
-        )
-        .finally(() => {
-          isLooking = false;
-        })
-        .catch(() => undefined);
-    }, SESSION_EVERY_MS);
+    watched(reply, ended, { stands: () => stands(request), drainMs: limits.drainMs });
     ended.signal.addEventListener('abort', () => {
       for (const [whose] of shares) {
         const streams = open.get(whose);
         streams?.delete(ended);
         if (streams?.size === 0) open.delete(whose);
       }
-      clearInterval(watch);
       const isLeft = ended.signal.reason === UNREAD || ended.signal.reason === DISPLACED;
       // What is left at any other end is still sent.
       if (isLeft && reply.raw.writableLength > 0) reply.raw.destroy();
@@ -127,6 +107,8 @@ export function relay(
         headers: {
           ...(proves && who.proof),
           ...tenantHeader(who.person.tenant),
+          // Whoever is not proved to the service is only counted there.
+          ...(!proves && { [STREAM_HOLDER_HEADER]: sha256Hex(whoIs(who.person)) }),
           ...(typeof since === 'string' && since !== '' && { 'last-event-id': since }),
         },
         signal: ended.signal,

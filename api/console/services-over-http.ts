@@ -3,6 +3,7 @@ import { z } from 'zod';
 import type { ServiceHealth, Services } from '../../console/services.js';
 import type { Person } from '../../console/visit.js';
 import { BATCH_METHOD } from '../../contracts/call-methods.js';
+import { chatLink, chatLinkRemoved, linkOwnerOf } from '../../contracts/chat-link.js';
 import { ownPasskeys } from '../../contracts/approval.js';
 import { verifiedDecisionLink } from '../../contracts/decision-link.js';
 import type { SavedSearches } from '../../adapters/console/saved-searches.js';
@@ -12,7 +13,8 @@ import { lifecycleReceipt } from '../../contracts/erasure.js';
 import { tenantReviews } from '../../contracts/tenant-reviews.js';
 import { exportPass, exportRecord } from '../../contracts/ledger-export.js';
 import { ledgerEntry } from '../../contracts/ledger.js';
-import { policyDecision, policyFile, policyList } from '../../contracts/policy.js';
+import { policyDecision } from '../../contracts/policy.js';
+import { nameInPath } from '../../domain/name-in-path.js';
 import { inclusionProof } from '../../contracts/ledger-proof.js';
 import {
   agentActivity,
@@ -24,7 +26,7 @@ import {
 } from '../../contracts/ledger-reports.js';
 import { jsonObject } from '../../contracts/json.js';
 import { orchestratorStanding, pendingRequest, pendingSummary } from '../../contracts/review.js';
-import { createServiceClient } from '../../activities/clients/service-client.js';
+import { createServiceClient, type Question } from '../../activities/clients/service-client.js';
 import { errorText, GateError } from '../../domain/errors.js';
 import { endOf } from '../../domain/evidence/ended.js';
 import { within } from '../../domain/within.js';
@@ -33,36 +35,12 @@ import { addressAt } from './address-at.js';
 import type { ChainWatch } from './chain-health.js';
 import type { ReadinessChecks } from '../plugins/health.js';
 import type { OneAtATime } from './one-at-a-time.js';
+import { policiesOver } from './policies.js';
 import type { RegulatoryBundles } from './regulatory.js';
+import { ASK_LIMITS, type AskLimits } from './ask-limits.js';
 import type { keptAnswers } from './kept.js';
 import type { ReviewProof } from './sign-in/mode.js';
 import { tenantHeader, tenantQuery } from './tenant-scope.js';
-
-/** How long somebody waits for a service, milliseconds. */
-export interface AskLimits {
-  /** Before a page shows the rest. */
-  readonly readMs: number;
-  /** A report reads many rows. */
-  readonly reportMs: number;
-  /** A decision waits for its turn and then for its call; HIL gives up first, and says what it knows. */
-  readonly decideMs: number;
-  /** An export copies up to a file of rows, and a register walks the whole chain first. */
-  readonly exportMs: number;
-  readonly healthMs: number;
-  /** An open stream says something every 15 s, be it that nothing came. */
-  readonly quietMs: number;
-  /** How long what a stream has to say may wait for whoever reads it. */
-  readonly drainMs: number;
-}
-export const ASK_LIMITS: AskLimits = {
-  readMs: 5_000,
-  reportMs: 20_000,
-  decideMs: 45_000,
-  exportMs: 120_000,
-  healthMs: 1_500,
-  quietMs: 60_000,
-  drainMs: 30_000,
-};
 
 export interface NeighboursOver {
   /** Whether the review service has a workflow engine behind it. */
@@ -101,6 +79,8 @@ export interface Reached extends NeighboursOver {
 const queuePage = z.object({
   items: z.array(pendingSummary),
   next_cursor: z.string().nullable(),
+  // An older review service does not say it.
+  searched_to: z.string().nullable().default(null),
   pending_count: z.number().int(),
 });
 const rows = z.array(ledgerEntry);
@@ -121,7 +101,7 @@ export async function tellStanding(hil: Promise<Over>, proof: ReviewProof, tenan
  * it; the tenant of every question is the person's.
  */
 export function servicesFor(
-  { tenant, subject }: Person,
+  { tenant, subject, mode }: Person,
   proof: ReviewProof,
   {
     hil,
@@ -152,7 +132,7 @@ export function servicesFor(
     const asked = over.then((at) => ({ url: at.url, ask: createServiceClient(name, at, away) }));
     return async <Type extends z.ZodType | null>(
       type: Type,
-      question: { method: 'GET' | 'POST'; path: string; headers?: Record<string, string>; body?: object },
+      question: Pick<Question, 'method' | 'path' | 'headers' | 'body'>,
       timeoutMs = limits.readMs,
     ) => {
       // A service that is being started is one that does not answer.
@@ -190,6 +170,7 @@ export function servicesFor(
       throw error;
     }
   };
+  const links = `/identities/${encodeURIComponent(linkOwnerOf(subject))}`;
   const callRows = (id: string) => askLedger(rows, get(`/audit/correlation/${encodeURIComponent(id)}`, ofTenant));
   const standingOf = async (name: string, check: () => Promise<string>): Promise<ServiceHealth> => {
     const began = performance.now();
@@ -201,6 +182,11 @@ export function servicesFor(
       return told(false, errorText(error));
     }
   };
+  const readinessOf = (name: string): Promise<ServiceHealth> =>
+    standingOf(name, async () => {
+      await { ...seen, ...readiness }[name]?.();
+      return 'answers';
+    });
   /** The review service has a connection to the engine; the console has none. */
   const engine = async (): Promise<string> => {
     const { available, reason } = await askHil(orchestratorStanding, get('/orchestrator'), limits.healthMs).catch(
@@ -250,6 +236,22 @@ export function servicesFor(
         }),
       tenant: () => askHil(tenantReviews, get(`/admin/tenants/${encodeURIComponent(ownTenant())}/lifecycle`)),
       passkeys: async () => (await askHil(ownPasskeys, get('/auth/passkeys'))).passkeys,
+      chatLink: () => unlessUnknown(askHil(chatLink, get(links))),
+      linkChat: (code) =>
+        askHil(chatLink, {
+          method: 'POST',
+          path: '/identities/upsert',
+          body: { oidc_sub: linkOwnerOf(subject), link_code: code },
+        }),
+      async unlinkChat(chat) {
+        await askHil(z.object({ cleared: z.boolean() }), { method: 'DELETE', path: `${links}/${chat}` });
+      },
+      unlinkChatOf: (name, chat) =>
+        askHil(chatLinkRemoved, {
+          method: 'POST',
+          path: '/identities/removals',
+          body: { oidc_sub: linkOwnerOf(name), chat },
+        }),
       verifyLink: (token) =>
         askHil(verifiedDecisionLink, { method: 'POST', path: '/decision-link/verify', body: { token } }),
     },
@@ -272,12 +274,11 @@ export function servicesFor(
         return entry && (tenant === null || entry['tenant'] === tenant) ? proof : null;
       },
       hunt: (query) => askLedger(hunt, get('/audit/hunt', { ...ofTenant, ...query }), limits.reportMs),
-      narrative: (agent, window) =>
-        askLedger(
-          narrative,
-          get(`/audit/agents/${encodeURIComponent(agent)}/narrative`, { ...ofTenant, window }),
-          limits.reportMs,
-        ),
+      narrative: (agent, window) => {
+        const { part, query: agent_id } = nameInPath(agent);
+        const question = get(`/audit/agents/${part}/narrative`, { ...ofTenant, ...(agent_id && { agent_id }), window });
+        return askLedger(narrative, question, limits.reportMs);
+      },
       activity: (since_hours, limit) =>
         kept([tenant ?? '', 'activity', since_hours, limit], () =>
           askLedger(
@@ -369,18 +370,23 @@ export function servicesFor(
         now: await askPolicy(policyDecision, { method: 'POST', path: '/evaluate', body: input }),
       };
     },
-    policy: {
-      list: () => askPolicy(policyList, get('/policies')),
-      file: (name) => unlessUnknown(askPolicy(policyFile, get(`/policies/${encodeURIComponent(name)}`))),
-    },
+    policy: policiesOver(policy, {
+      ask: askPolicy,
+      askToChange: asking(
+        'the policy engine, which may have made the change: look at the versions before you send it again. It',
+        policy,
+      ),
+      get: (path, query = {}) => get(path, { ...ofTenant, ...query }),
+      unlessUnknown,
+      // The way of signing in is who says that it is this person.
+      by: (reason) => ({ reason, actor_sub: subject, actor_idp: mode }),
+      headers: tenantHeader(tenant),
+      health: () => readinessOf('policy engine'),
+      limits,
+    }),
     health: () =>
       Promise.all([
-        ...Object.entries({ ...seen, ...readiness }).map(([name, check]) =>
-          standingOf(name, async () => {
-            await check();
-            return 'answers';
-          }),
-        ),
+        ...Object.keys({ ...seen, ...readiness }).map(readinessOf),
         ...(hasEngine ? [standingOf('workflow engine', engine)] : []),
       ]),
   };

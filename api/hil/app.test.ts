@@ -333,6 +333,18 @@ describe('POST /pending', () => {
       });
     });
 
+    it('is answered also where its request does not open any more: how it stands is known without it', async () => {
+      const { body } = await asked();
+      const editor = new DatabaseSync(join(directory, 'hil.db'));
+      editor.exec('update reviews set payload = null');
+      editor.close();
+      ends = 'over';
+      expect(await asked()).toMatchObject({
+        status: 200,
+        body: { id: body['id'], status: 'pending', retention: { payload_availability: 'unavailable' } },
+      });
+    });
+
     it('is asked for by the simulator, for its one tenant, in its own name: 201, then 200 with the same row', async () => {
       const first = await asked();
       expect(first).toMatchObject({
@@ -1287,7 +1299,7 @@ describe('POST /decide/{id}', () => {
 
     it('of a call that was closed as tampered: 409 call_tampered, at once and ever after, and no word of a deadline', async () => {
       const row = await park();
-      const settled = { ...first(row), status: 'expired' as const, decided_by: 'system:tamper-check' };
+      const settled = { ...first(row), status: 'aborted' as const, decided_by: 'system:tamper-check' };
       answering(() => ({ outcome: 'refused', code: 'call_tampered', settled }));
       const told = await decide(row.id);
       expect(told).toMatchObject({
@@ -1295,7 +1307,7 @@ describe('POST /decide/{id}', () => {
         body: {
           error: 'call_tampered',
           reason: expect.stringContaining('not what Gate wrote'),
-          status: 'expired',
+          status: 'aborted',
           decided_by: 'system:tamper-check',
         },
       });

@@ -4,11 +4,13 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { AgentOwner, Operator } from '../../config/hil.js';
 import { errorText, GateError } from '../../domain/errors.js';
+import type { JsonObject } from '../../contracts/json.js';
 import { parseStrictJson } from '../../domain/mcp/strict-json.js';
 import type { NotificationMode } from '../../contracts/notification.js';
 import { placesOf } from '../../domain/notification/lines.js';
 import { createNotifier, type Notifier } from '../../domain/notification/notifier.js';
 import { createAskForReview } from '../../domain/review/asked-review.js';
+import { createLinkCodes } from '../../domain/review/link-code.js';
 import { createDecisionLinks } from '../../domain/review/decision-link.js';
 import type { QuorumRule } from '../../domain/review/quorum.js';
 import { createDecisionTurns, DECISION_TURNS } from '../../domain/review/decision-turns.js';
@@ -85,7 +87,13 @@ export interface HilOptions {
   /** Whom it tells of rows that wait; nobody when absent. */
   readonly notifications?: { readonly mode: NotificationMode; readonly notifier: Notifier } | undefined;
   /** What chats sign clicks with. Without its secret no click of a chat is accepted. */
-  readonly chats?: { readonly slackSecret?: string | undefined; readonly teamsSecret?: Uint8Array | undefined };
+  readonly chats?: {
+    readonly slackSecret?: string | undefined;
+    readonly slackApiUrl?: string | undefined;
+    /** Sends what a click of Slack came to; told to nobody when absent. */
+    readonly answerSlack?: ((url: string, message: JsonObject) => Promise<void>) | undefined;
+    readonly teamsSecret?: Uint8Array | undefined;
+  };
   readonly logger: Logger;
   readonly registry: Registry;
   readonly trustDomain: string;
@@ -186,6 +194,12 @@ export function createHilService(options: HilOptions): Service {
     turns.close();
     done();
   });
+  const everybodyOf = async (tenant: string, asked_ms?: number): Promise<readonly string[]> => [
+    ...operatorsOf(tenant),
+    ...(await people.approversOf(tenant)),
+    ...(await passkeys.approversOf(tenant, asked_ms)),
+  ];
+  const codes = createLinkCodes({ sessionKey: options.sessionKey, clock });
   const decide = createDecisions({
     reviews,
     sender,
@@ -193,11 +207,7 @@ export function createHilService(options: HilOptions): Service {
     decisionKey,
     clock,
     decisionLifeMs,
-    approvers: async (tenant) => [
-      ...operatorsOf(tenant),
-      ...(await people.approversOf(tenant)),
-      ...(await passkeys.approversOf(tenant)),
-    ],
+    approvers: everybodyOf,
     owners: ownersOf(options.agentOwners ?? []),
     observe: reviewMetrics(registry, reviews, clock),
     quorum: options.quorum,
@@ -221,13 +231,16 @@ export function createHilService(options: HilOptions): Service {
       scopeOf,
       clock,
     });
-    identityRoutes(scope, { links: reviews.chatLinks, scopeOf });
+    identityRoutes(scope, { links: reviews.chatLinks, codes, scopeOf });
     chatWebhookRoutes(scope, {
       reviews,
       links: reviews.chatLinks,
+      codes,
       decide,
-      mayApprove,
+      approversOf: everybodyOf,
       slackSecret: options.chats?.slackSecret,
+      slackApiUrl: options.chats?.slackApiUrl ?? 'https://slack.com/api',
+      answerSlack: options.chats?.answerSlack ?? (() => Promise.resolve()),
       teamsSecret: options.chats?.teamsSecret,
       places: placesOf(options.consoleUrl, options.sessionKey),
       clock,

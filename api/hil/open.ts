@@ -1,6 +1,7 @@
 import type { Config } from '../../config/env.js';
 import type { HIL_SETTINGS } from '../../config/hil.js';
 import type { NotificationConfig } from '../../config/notifications.js';
+import { slackAnswers } from '../../adapters/notification/http-channels.js';
 import { channelsOf } from '../../adapters/notification/channels.js';
 import type { Channel } from '../../domain/notification/ports.js';
 import { placesOf } from '../../domain/notification/lines.js';
@@ -54,7 +55,7 @@ export async function open({
   parts.onStop('stores', 'the review store', () => reviews.close());
   if (dispositions) {
     const receipt = await needed('GATE_HIL_DISPOSITIONS_FILE', bringUpToDate(reviews, dispositions, Date.now));
-    parts.logger.info({ receipt }, 'the review store is at what was decided about tenants');
+    parts.logger.info({ receipt }, 'the review store is at what was decided about tenants and people');
   }
   const retention = startRetention(reviews.retention, own.retentionSweepSeconds * 1000, parts.logger);
   parts.onStop('sweeps', 'the retention of reviews', () => retention.stop());
@@ -109,7 +110,12 @@ export async function open({
             ...channelReadiness(told, notifier.kinds.length),
           },
           notifications: { mode: told.notificationMode, notifier },
-          chats: { slackSecret: told.slackSigningSecret, teamsSecret: told.teamsSigningSecret },
+          chats: {
+            slackSecret: told.slackSigningSecret,
+            slackApiUrl: told.slackApiUrl,
+            answerSlack: slackAnswers(told.notificationTimeoutSeconds * 1000),
+            teamsSecret: told.teamsSigningSecret,
+          },
           operators: own.operators,
           decideToken: own.decideToken,
           bootstrapToken: own.bootstrapToken,

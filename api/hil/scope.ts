@@ -214,6 +214,9 @@ export const ownersOf =
 /** How an operator is named as a decider. */
 export const subjectOf = ({ name }: Pick<Operator, 'name'>): string => `operator:${name}`;
 
+/** Who decides by a link of this owner. */
+export const subjectOfLink = (owner: string): string => (owner.includes(':') ? owner : subjectOf({ name: owner }));
+
 /** The tenants whose operators are fewer than a review needs. */
 export function tooFewFor(required: number, operators: readonly Operator[]): { tenant: string; operators: number }[] {
   const counts = new Map<string, number>();

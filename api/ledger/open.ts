@@ -42,6 +42,10 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
       ledger: { append: writer.append, held: reader.held, byCorrelation: reader.byCorrelation },
       egress: egressSource(ledger),
       replay: { replayPage: (query) => evidence.reports.replayPage(query) },
+      decisions: {
+        decidedPage: (query) => evidence.reports.decidedPage(query),
+        verify: (options) => ledger.verifier.verify(options),
+      },
     },
     ready: () => writer.ready(),
     listener: () => listenerOf(createLedgerService({ ...parts, ledger, evidence }), own),

@@ -1,5 +1,6 @@
 import type { HeldRows, Ledger } from '../../contracts/ledger.js';
 import type { EgressSource } from '../../contracts/ledger-egress.js';
+import type { DecisionSource } from '../../contracts/decided-calls.js';
 import type { ReplaySource } from '../../contracts/replay-rows.js';
 import type { LedgerReader } from '../../domain/ledger/ports.js';
 
@@ -10,4 +11,6 @@ export interface LedgerPort {
   readonly egress: EgressSource;
   /** Recorded evaluations, to be judged again. */
   readonly replay: ReplaySource;
+  /** What people decided, and whether the chain verifies that says it. */
+  readonly decisions: DecisionSource;
 }

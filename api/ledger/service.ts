@@ -28,7 +28,7 @@ export const LEDGER = declareService({
     return {
       connect(reach) {
         const client = createLedgerClient(reach);
-        return { ledger: client, egress: client, replay: client };
+        return { ledger: client, egress: client, replay: client, decisions: client };
       },
       answers: ({ ledger }) => ledger.byCorrelation(NO_CALL),
     };

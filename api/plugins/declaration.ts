@@ -107,6 +107,8 @@ export const declareService = <
 
 /** A service as used from another process. */
 export interface Remote<Port> {
+  /** Each of its questions has a time limit of its own, which may be longer than that of a service's. */
+  readonly limitsItself?: boolean;
   connect(reach: Reach): Port;
   /** A harmless question that shows whether the service works. Without it, `GET /health` over mutual TLS. */
   answers?(port: Port, reach: Reach): Promise<unknown>;

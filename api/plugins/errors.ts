@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
 import type { ConnectionError, FastifyReply, FastifyRequest } from 'fastify';
 import { hasZodFastifySchemaValidationErrors } from 'fastify-type-provider-zod';
 import { ERROR_CODES } from '../../contracts/error-codes.js';
@@ -72,22 +73,32 @@ export const answerUnreadable =
         : error.code === 'ERR_HTTP_REQUEST_TIMEOUT'
           ? new GateError('request_timeout')
           : new GateError('invalid_request', 'this is not an HTTP request');
-    const correlationId = randomUUID();
-    const body = JSON.stringify(errorBody(refused, correlationId));
-    const head = {
-      ...headers,
-      'X-Gate-Correlation-Id': correlationId,
-      'Content-Type': 'application/json',
-      'Content-Length': Buffer.byteLength(body),
-      Connection: 'close',
-    };
-    // Whoever does not read the answer closes nothing, and would keep the connection.
-    const last = setTimeout(() => socket.destroy(), LAST_WORDS_MS);
-    last.unref();
-    socket.once('close', () => clearTimeout(last));
-    const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`);
-    socket.end(`HTTP/1.1 ${refused.status} ${STATUS_CODES[refused.status]}\r\n${lines.join('')}\r\n${body}`);
+    answerOnSocket(refused, socket, errorBody, headers);
   };
+
+/** Answers where there is no request that could be answered, and closes the connection. */
+export function answerOnSocket(
+  refused: GateError,
+  socket: Duplex,
+  errorBody: ErrorBody,
+  headers: Readonly<Record<string, string>>,
+): void {
+  const correlationId = randomUUID();
+  const body = JSON.stringify(errorBody(refused, correlationId));
+  const head = {
+    ...headers,
+    'X-Gate-Correlation-Id': correlationId,
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(body),
+    Connection: 'close',
+  };
+  // Whoever does not read the answer closes nothing, and would keep the connection.
+  const last = setTimeout(() => socket.destroy(), LAST_WORDS_MS);
+  last.unref();
+  socket.once('close', () => clearTimeout(last));
+  const lines = Object.entries(head).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.end(`HTTP/1.1 ${refused.status} ${STATUS_CODES[refused.status]}\r\n${lines.join('')}\r\n${body}`);
+}
 
 /** Answers, in the service's usual form, a path for which the router looks up no route. */
 export const answerUnroutable =

@@ -12,7 +12,7 @@ export function overInProcess(app: ServiceApp): Over {
   const fetch: Over['fetch'] = Object.assign(
     async (...[url, { method, headers, body, signal }]: Parameters<Over['fetch']>) => {
       const asked = app.inject({
-        method: method as 'GET' | 'POST' | 'DELETE',
+        method: method as 'GET' | 'POST' | 'PUT' | 'DELETE',
         url: pathOf(url),
         ...(headers && { headers }),
         ...(body !== undefined && { payload: body }),
@@ -25,8 +25,14 @@ export function overInProcess(app: ServiceApp): Over {
       };
     },
     {
-      async stream(...[url, { headers, signal }]: Parameters<Over['fetch']['stream']>) {
-        const answer = await app.inject({ method: 'GET', url: pathOf(url), headers, payloadAsStream: true });
+      async stream(...[url, { method = 'GET', headers, body: payload, signal }]: Parameters<Over['fetch']['stream']>) {
+        const answer = await app.inject({
+          method,
+          url: pathOf(url),
+          headers,
+          ...(payload !== undefined && { payload }),
+          payloadAsStream: true,
+        });
         const body = answer.stream();
         // As a connection that ends: the service sees the end of its reader.
         const leave = () => answer.raw.res.destroy();

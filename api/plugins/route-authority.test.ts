@@ -30,7 +30,7 @@ import { type ToolPinTables, toolPinStoreOver } from '../../adapters/tools/pin-s
 import { toolPinning } from '../../domain/tool-definitions/pinning.js';
 import { pinRoutes } from '../proxy/routes/pins.js';
 import { uncertainRoutes } from '../proxy/routes/uncertain.js';
-import { scanResponse } from '../../domain/responses/scan-response.js';
+import { scanInThreads } from '../../adapters/inspection/scan-threads.js';
 import { toolRoutes } from '../proxy/routes/tools.js';
 import { createHilService } from '../hil/app.js';
 import { createLedgerService } from '../ledger/app.js';
@@ -149,10 +149,12 @@ beforeAll(async () => {
     ...common(),
     policies: await loadPolicySet({ directory: shippedPolicyDirectory() }),
   });
+  const scanner = scanInThreads();
+  closing.push(() => scanner.close());
   running.brain = createBrainService({
     ...common(),
     inspector: createInspector({ personas: await loadPersonas() }),
-    scanner: { scanResponse: async (request) => scanResponse(request) },
+    scanner,
   });
   // Only the operators' routes of the proxy; its other routes are for agents.
   const calls = await openStore<ToolClassTables & ToolPinTables>({ file: join(folder, 'calls.db') }, callMigrations, {

@@ -148,11 +148,30 @@ describe('what is no whole HTTP request is answered like everything else, and th
       431,
       'request_headers_too_large',
     ],
+    [
+      'more headers than Node keeps, of which the last would be read by nobody',
+      `GET /none HTTP/1.1\r\nHost: gate\r\n${'a:\r\n'.repeat(1_900)}Connection: close\r\n\r\n`,
+      431,
+      'request_headers_too_large',
+    ],
+    ['no Host', 'GET /none HTTP/1.1\r\nConnection: close\r\n\r\n', 400, 'invalid_request'],
+    [
+      'an expectation that nobody meets',
+      'POST /echo HTTP/1.1\r\nHost: gate\r\nExpect: 200-ok\r\nConnection: close\r\nContent-Length: 0\r\n\r\n',
+      400,
+      'invalid_request',
+    ],
+    [
+      'what is asked of a forward proxy',
+      'CONNECT bank:443 HTTP/1.1\r\nHost: bank:443\r\n\r\n',
+      405,
+      'method_not_allowed',
+    ],
   ])('%s', async (_what, text, status, error) => {
     const { head, body } = await sent(text);
     expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
-    expect(head).toMatch(/X-Gate-Correlation-Id: [0-9a-f-]{36}/);
-    expect(head).toMatch(/X-Gate-Mode: enforce/);
+    expect(head).toMatch(/X-Gate-Correlation-Id: [0-9a-f-]{36}/i);
+    expect(head).toMatch(/X-Gate-Mode: enforce/i);
     expect(body).toMatchObject({ error });
   });
 

@@ -4,17 +4,26 @@ import Fastify, { type FastifyInstance, type FastifyRequest, LogController } fro
 import { serializerCompiler, validatorCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
+import { GateError } from '../../domain/errors.js';
 import { parseSpiffe, spiffeOfCertificate } from '../../domain/identity/spiffe.js';
 import { isAmong } from '../../domain/limits/counted-address.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type { Caller, ServiceApp } from './app.js';
 import { enforceRouteAuthority, type GovernedService } from './caller-authority.js';
-import { answerErrors, answerUnreadable, answerUnroutable, type ErrorBody, plainErrorBody } from './errors.js';
+import {
+  answerErrors,
+  answerOnSocket,
+  answerUnreadable,
+  answerUnroutable,
+  type ErrorBody,
+  plainErrorBody,
+} from './errors.js';
 import { healthApp, type ReadinessChecks, type ReadinessDetails } from './health.js';
 import { noteRoutes, openApiOf } from './openapi.js';
 import { connectionIsOf, holdConnections } from './held-connections.js';
 import { connectionMetrics } from './connection-metrics.js';
 import { paceConnections } from './paced-connections.js';
+import { closeStalled } from './stalled-connections.js';
 import { ownCompilersOnly } from './own-compilers.js';
 
 export type { Caller, ServiceApp };
@@ -43,6 +52,8 @@ export interface ServiceOptions {
   readonly bodyLimit?: number;
   /** Milliseconds within which a whole request must arrive. Default: 30,000. */
   readonly requestLimitMs?: number;
+  /** Milliseconds in which somebody must take a byte of an answer that waits for him. Default: 300,000. */
+  readonly stalledLimitMs?: number;
   /** Connections that are open at a time. Default: 10,000. */
   readonly mostConnections?: number;
   /** Added to every answer, including refusals of the HTTP parser. */
@@ -79,10 +90,12 @@ export interface Service {
 /** A whole request must arrive within this time, so that slow senders do not hold connections forever. */
 const REQUEST_LIMIT_MS = 30_000;
 const HANDSHAKE_LIMIT_MS = 10_000;
+/** Long enough for who takes a thousand bytes in a second: his side tells of room only after some hundred thousand. */
+const STALLED_LIMIT_MS = 300_000;
 /** Its headers within this, so that nobody holds a connection on which he asks nothing. */
 const HEADERS_LIMIT_MS = 10_000;
-/** Connections of a listener whose callers each keep some open. */
-const MOST_CONNECTIONS = 10_000;
+/** Connections of a listener whose callers each keep some open: ten thousand idle streams of agents, and room for calls beside them. */
+const MOST_CONNECTIONS = 12_000;
 /** How often it is logged that there are as many as may be. */
 const FULL_LOG_MS = 10_000;
 
@@ -97,6 +110,8 @@ export function createService(options: ServiceOptions): Service {
     headersTimeout: Math.min(requestLimitMs, HEADERS_LIMIT_MS),
     // How often Node checks; its default of 30 s would double the limit.
     connectionsCheckingInterval: Math.min(requestLimitMs, 2_000),
+    // Refused below, in the service's own form.
+    requireHostHeader: false,
   };
   const app = Fastify({
     loggerInstance: options.logger.child({ service: options.name }),
@@ -125,8 +140,9 @@ export function createService(options: ServiceOptions): Service {
     }),
   }).withTypeProvider<ZodTypeProvider>() as unknown as ServiceApp;
   if (tls) paceConnections(app.server);
+  readWhole(app, errorBody, headers);
   const most = options.mostConnections ?? MOST_CONNECTIONS;
-  const full = connectionMetrics(options.registry);
+  const { full, stalled } = connectionMetrics(options.registry);
   let fullLoggedMs = Number.NEGATIVE_INFINITY;
   const connections = holdConnections(app.server, {
     most,
@@ -140,8 +156,18 @@ export function createService(options: ServiceOptions): Service {
       );
     },
   });
+  const stalls = closeStalled(app.server, {
+    limitMs: options.stalledLimitMs ?? STALLED_LIMIT_MS,
+    onClosed() {
+      stalled.inc({ service: options.name });
+      app.log.warn(
+        { event: 'connection_stalled' },
+        'a connection was closed whose other side took nothing of its answer',
+      );
+    },
+  });
   const routes = noteRoutes(app);
-  app.setValidatorCompiler(validatorCompiler);
+  app.setValidatorCompiler(boundedValidator);
   app.setSerializerCompiler(serializerCompiler);
   app.decorateRequest('caller', null);
   app.decorateRequest('correlationId', '');
@@ -153,7 +179,7 @@ export function createService(options: ServiceOptions): Service {
     const offered = request.caller?.kind === 'service' ? request.headers['x-gate-correlation-id'] : undefined;
     request.correlationId = typeof offered === 'string' && CORRELATION_ID.test(offered) ? offered : randomUUID();
     void reply.headers(headers).header('X-Gate-Correlation-Id', request.correlationId);
-    done();
+    done(unreadableHead(request));
   });
   // A token is read after the certificate.
   app.addHook('preHandler', (request, _reply, done) => {
@@ -164,6 +190,7 @@ export function createService(options: ServiceOptions): Service {
   let closing = false;
   app.addHook('preClose', (done) => {
     closing = true;
+    stalls.stop();
     done();
   });
   app.addHook('onSend', (_request, reply, payload, done) => {
@@ -201,6 +228,46 @@ export function createService(options: ServiceOptions): Service {
     },
   };
 }
+
+/**
+ * Node drops, without a word, headers behind the thousandth: what they would have refused is then done. Their bytes are limited anyway, so all
+ * are read, and too many are refused. What Node refuses by itself with no body, an expectation and CONNECT, is answered like everything else.
+ */
+function readWhole(app: ServiceApp, errorBody: ErrorBody, headers: Readonly<Record<string, string>>): void {
+  app.server.maxHeadersCount = 0;
+  app.server.on('checkExpectation', (request, reply) => app.server.emit('request', request, reply));
+  app.server.on('connect', (_request, socket) =>
+    answerOnSocket(new GateError('method_not_allowed', 'Gate is no forward proxy'), socket, errorBody, headers),
+  );
+}
+
+/** More than any client or proxy sends. */
+const MOST_HEADERS = 200;
+
+/** Why a request is refused by its headers alone, whatever it asks for. */
+function unreadableHead({ raw }: FastifyRequest): GateError | undefined {
+  if (raw.rawHeaders.length > 2 * MOST_HEADERS)
+    return new GateError('request_headers_too_large', `more than ${MOST_HEADERS} headers`);
+  if (raw.headers.host === undefined && raw.httpVersion === '1.1')
+    return new GateError('invalid_request', 'there is no Host header');
+  const { expect } = raw.headers;
+  return expect === undefined || expect.toLowerCase() === '100-continue'
+    ? undefined
+    : new GateError('invalid_request', 'no expectation but 100-continue is met');
+}
+
+/** What is nested deeper than a schema can be asked about is no fault of the service. */
+const boundedValidator: typeof validatorCompiler = (route) => {
+  const validate = validatorCompiler(route);
+  return (value) => {
+    try {
+      return validate(value) as ReturnType<typeof validate>;
+    } catch (error) {
+      if (!(error instanceof RangeError)) throw error;
+      return { error: new GateError('invalid_request', 'the request is nested too deeply', { cause: error }) };
+    }
+  };
+};
 
 function noteCaller(request: FastifyRequest): void {
   if (request.caller !== null) connectionIsOf(request, request.caller.spiffe ?? request.caller.callerId);

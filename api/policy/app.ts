@@ -6,7 +6,7 @@ import type { PolicySet } from '../../domain/policy/policy-set.js';
 import type { ReadinessChecks } from '../plugins/health.js';
 import type { Caller } from '../plugins/app.js';
 import { createService, type Service, type TlsMaterial } from '../plugins/service.js';
-import type { PolicyManagement } from './management.js';
+import { EVALUATION_LIMIT_MS, type PolicyManagement } from './management.js';
 import { policyMetrics } from './metrics.js';
 import { policyChangeRoutes } from './routes/changes.js';
 import { evaluateRoutes } from './routes/evaluate.js';
@@ -14,6 +14,7 @@ import { evaluateEgressRoutes } from './routes/evaluate-egress.js';
 import { policyRoutes } from './routes/policies.js';
 import { policyTenantRoutes } from './routes/tenants.js';
 import { policyTemplateRoutes } from './routes/templates.js';
+import { policySuggestionRoutes } from './routes/suggestions.js';
 import { policyStudyRoutes } from './routes/studies.js';
 import { policyTrialRoutes } from './routes/trials.js';
 
@@ -31,9 +32,6 @@ export interface PolicyServiceOptions {
   /** Starts a thread for the first large input when the port is bound. */
   readonly warm?: boolean;
 }
-
-/** Less than the two seconds that a worker waits for the policy engine. */
-const EVALUATION_LIMIT_MS = 1_800;
 
 /** The policy engine: deterministic rules over one input, for the console and the proxy. */
 export function createPolicyService(options: PolicyServiceOptions): Service {
@@ -72,5 +70,6 @@ export function createPolicyService(options: PolicyServiceOptions): Service {
   policyTemplateRoutes(service.app, management);
   policyTenantRoutes(service.app, management);
   policyStudyRoutes(service.app, policies, management);
+  policySuggestionRoutes(service.app, policies, management);
   return service;
 }

@@ -1,14 +1,19 @@
+import { performance } from 'node:perf_hooks';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { JsonObject } from '../../contracts/json.js';
 import type { Ledger } from '../../contracts/ledger.js';
+import type { DecisionSource } from '../../contracts/decided-calls.js';
 import type { ReplaySource } from '../../contracts/replay-rows.js';
 import { createLivePolicies, type LivePolicies } from '../../adapters/policy/live-policies.js';
 import { createStudies, type Studies } from '../../adapters/policy/studies.js';
 import { createLocalEvaluator, type LocalEvaluator } from '../../adapters/policy/local-evaluator.js';
 import type { PolicyCompiler } from '../../domain/policy/compiler.js';
 import { createPolicyLibrary, type PolicyLibrary } from '../../domain/policy/library.js';
-import type { PolicyStore } from '../../domain/policy/library-ports.js';
+import { EVERYBODY, type PolicyStore } from '../../domain/policy/library-ports.js';
+import { createSuggestions, type Suggestions } from '../../domain/policy/mining/suggestions.js';
 import { createPolicyOutbox, type PolicyOutbox } from '../../domain/policy/outbox.js';
 import { ORDINARY, type PolicySet } from '../../domain/policy/policy-set.js';
+import { isEdited } from '../../domain/policy/sealed-policies.js';
 import { createTenantPolicies, type TenantPolicies } from '../../domain/policy/tenants.js';
 import type { TemplateCatalogue } from '../../domain/policy/templates.js';
 import { GateError } from '../../domain/errors.js';
@@ -30,14 +35,24 @@ export interface PolicyManagement {
   readonly studies: Studies;
   /** Calls that were judged before, to try rules on; null where nobody gives them. */
   readonly recorded: ReplaySource | null;
+  /** What people decided, and what was mined from it; null where nobody gives it. */
+  readonly mining: { readonly decisions: DecisionSource; readonly suggestions: Suggestions } | null;
   /** Watches the store and sends rows from now on. */
   begin(): void;
   close(): Promise<void>;
 }
 
+/** Less than the two seconds that a worker waits for the policy engine. */
+export const EVALUATION_LIMIT_MS = 1_800;
+/** What an ordinary call may take by rules that somebody puts in force: the rest is for large ones, and for other machines. */
+const ORDINARY_MS = EVALUATION_LIMIT_MS / 2;
+/** A busy machine makes any rule slow now and then: it is timed again for so many times that. */
+const TIMED_FOR = 5;
 /** A trial has the whole of one turn of a thread, and the start of one on a busy machine. */
 const TRIAL_LIMIT_MS = 30_000;
 const PROVER = 'gate/policies';
+/** Rules that are stored do not wait longer to be in force. */
+const REHEARSAL_MS = 5_000;
 
 /** Rejects where what is stored cannot be loaded: a process that starts has nothing older to judge by. */
 export async function openManagement({
@@ -47,8 +62,10 @@ export async function openManagement({
   compiler,
   ledger,
   recorded = null,
+  decisions = null,
   log,
   clock = Date.now,
+  ordinaryMs = ORDINARY_MS,
   watchMs,
   lookMs,
 }: {
@@ -58,21 +75,43 @@ export async function openManagement({
   readonly compiler: PolicyCompiler;
   readonly ledger: Ledger;
   readonly recorded?: ReplaySource | null;
+  readonly decisions?: DecisionSource | null;
   readonly log: Log;
   readonly clock?: () => number;
+  readonly ordinaryMs?: number;
   readonly watchMs?: number;
   readonly lookMs?: number;
 }): Promise<PolicyManagement> {
+  const trials = createLocalEvaluator(floor, undefined, { limitMs: TRIAL_LIMIT_MS, threads: 1 });
   const live = createLivePolicies({
     floor,
     store,
+    rehearse: (rules) =>
+      Promise.race([trials.judgeAll([ORDINARY], rules, PROVER), pause(REHEARSAL_MS, null, { ref: false })]),
     onFault: (reason) =>
       reason === null
         ? log.warn({}, 'the newest policies are in force')
-        : log.error({ reason }, 'policies cannot be loaded; those of before stay in force'),
+        : log.error({ reason }, 'stored policies are not all in force, or cannot be changed'),
     ...(watchMs !== undefined && { watchMs }),
   });
-  await live.start();
+  try {
+    await live.start();
+    const shipped = new Set(floor.files.map(({ name }) => name));
+    // What keeps policies from being changed is told by `live`, and ends no start.
+    const { policies } = await store.catalogue().catch((error: unknown) => {
+      if (isEdited(error)) return { policies: [] };
+      throw error;
+    });
+    const both = policies.filter(({ name, deleted_at: at }) => at === null && shipped.has(name));
+    if (both.length > 0)
+      log.warn(
+        { policies: [...new Set(both.map(({ name }) => name))] },
+        'rules that ship by now have the names of stored policies, which hold beside them until they are switched off or deleted',
+      );
+  } catch (error) {
+    await trials.close();
+    throw error;
+  }
   const outbox = createPolicyOutbox({
     store,
     ledger,
@@ -82,21 +121,37 @@ export async function openManagement({
         : log.warn({ reason }, 'rows of policy changes wait for the ledger'),
     ...(lookMs !== undefined && { lookMs }),
   });
-  const trials = createLocalEvaluator(floor, undefined, { limitMs: TRIAL_LIMIT_MS, threads: 1 });
   const studies = createStudies(floor);
+  let timings = 0;
   const library = createPolicyLibrary({
     store,
     compiler,
     templates,
     floor: { files: floor.files, data: floor.material.data.gate as unknown as JsonObject },
     clock,
-    async prove({ wasm }, data) {
-      const rules = await live.tried(wasm, data);
-      const [judged] = await trials.judgeAll([ORDINARY], rules, PROVER);
-      if (!judged || judged.failed)
-        throw new GateError(
+    async prove({ wasm }, { tenant, data, files }, takesAway) {
+      const rules = await live.tried(wasm, data, files);
+      const refused = (why: string) =>
+        new GateError(
           'policy_invalid',
-          `an ordinary call cannot be judged: ${judged?.decision.reasons.join('; ')}`,
+          `an ordinary call${tenant === EVERYBODY ? '' : ` of the tenant ${tenant}`} ${why}`,
+        );
+      // The first one also compiles the rules and reads their documents, which no call does.
+      const { judgement: judged } = await trials.timed(ORDINARY, rules, PROVER);
+      if (judged.failed) throw refused(`cannot be judged: ${judged.decision.reasons.join('; ')}`);
+      // What is slow already can be switched off one by one.
+      if (takesAway) return;
+      const until = performance.now() + TIMED_FOR * ordinaryMs;
+      let least: number;
+      do {
+        timings += 1;
+        // What rules watch is kept by the tool's name: this is the first call of one.
+        const { ms } = await trials.timed({ ...ORDINARY, tool_type: `query_database_${timings}` }, rules, PROVER);
+        least = Math.round(ms);
+      } while (least > ordinaryMs && performance.now() < until);
+      if (least > ordinaryMs)
+        throw refused(
+          `takes ${least} ms by these rules and may take ${ordinaryMs}: after ${EVALUATION_LIMIT_MS} ms every call would be refused`,
         );
     },
     async changed() {
@@ -105,6 +160,7 @@ export async function openManagement({
       // The change is stored whatever comes of this; where it cannot be loaded here, the readiness says so, and the watch tries again.
       await live.refresh().catch(() => undefined);
     },
+    distrusted: () => live.verify().catch(() => undefined),
   });
   return {
     library,
@@ -123,6 +179,7 @@ export async function openManagement({
     tenants: createTenantPolicies({ store, library, clock }),
     studies,
     recorded,
+    mining: decisions && { decisions, suggestions: createSuggestions({ store, library, decisions, clock }) },
     begin() {
       live.begin();
       outbox.begin();

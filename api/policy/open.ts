@@ -20,9 +20,18 @@ interface Settings {
 export async function open({ config: { own }, ...parts }: Opening<Settings>): Promise<Opened<PolicyPort>> {
   const policies = await needed('policies', loadPolicySet({ directory: own.directory ?? shippedPolicyDirectory() }));
   // For services in this process. The HTTP service creates its own evaluator, which its metrics observe.
-  const store = await needed('the store of policies', openPolicyStore(parts.storeTarget('policies')));
+  const store = await needed(
+    'the store of policies',
+    openPolicyStore(parts.storeTarget('policies'), own.storeKeys, {
+      onAdopted: (rows) =>
+        parts.logger.warn(
+          { rows },
+          'policies of an earlier Gate were sealed as they are; this happens once for a store',
+        ),
+    }),
+  );
   parts.onStop('stores', 'the store of policies', () => store.close());
-  const { ledger, replay } = await parts.neighbour(LEDGER);
+  const { ledger, replay, decisions } = await parts.neighbour(LEDGER);
   const management = await needed(
     'the policies of operators',
     openManagement({
@@ -31,6 +40,7 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
       templates: openTemplates(),
       ledger,
       recorded: replay,
+      decisions,
       compiler: opaCompiler({
         find: parts.opa,
         directory: shippedPolicyDirectory(),
@@ -48,7 +58,8 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
       evaluateEgress: async (question) => policies.egress(question),
       tools: policies,
     },
-    // A harmless evaluation, which compiles the rules. Without a limit: what is slow on a busy machine ends no start.
+    // A harmless evaluation, which compiles the rules that ship. Without a limit: what is slow on a busy machine ends no start. Rules that
+    // operators added may take any time, and are evaluated in threads.
     start: async () =>
       policies.judge({
         tool_type: 'list_files',

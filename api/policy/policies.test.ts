@@ -1,10 +1,15 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { DatabaseSync } from '@photostructure/sqlite';
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import { Registry } from 'prom-client';
+import type { Json } from '../../contracts/json.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { opaCompiler } from '../../adapters/policy/opa-compiler.js';
 import { loadPolicySet } from '../../adapters/policy/load-policy-set.js';
@@ -13,17 +18,23 @@ import { openPolicyStore } from '../../adapters/policy/policy-store.js';
 import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
 import type { StoreTarget } from '../../adapters/store/database.js';
 import { canonicalJson, sha256Hex } from '../../domain/crypto/digest.js';
+import type { DecidedCall, DecisionSource } from '../../contracts/decided-calls.js';
+import type { MinedSuggestion, MineLine } from '../../contracts/policy-mining.js';
 import type { LabLine } from '../../contracts/policy-studies.js';
 import type { ReplayPage, ReplayQuery, ReplayRow, ReplaySource } from '../../contracts/replay-rows.js';
 import { GateError } from '../../domain/errors.js';
-import type { PolicyStore } from '../../domain/policy/library-ports.js';
+import { EVERYBODY, type KeptSuggestion, type PolicyStore } from '../../domain/policy/library-ports.js';
+import type { PolicySet } from '../../domain/policy/policy-set.js';
 import { findOpa } from '../../stack/programs/find-program.js';
 import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
+import { MINED_FACTS } from '../../test/support/mined-facts.js';
+import { POLICY_KEYS } from '../../test/support/policy-keys.js';
 import { eventually } from '../../test/support/waiting.js';
 import type { Service } from '../plugins/service.js';
 import { createPolicyService } from './app.js';
 import { openManagement, type PolicyManagement } from './management.js';
 
+const CHANGER = fileURLToPath(new URL('../../dist/test/support/policy-changer.js', import.meta.url));
 const directory = shippedPolicyDirectory();
 const floor = await loadPolicySet({ directory });
 const compiler = opaCompiler({
@@ -68,6 +79,11 @@ interface Said {
   readonly differences: number;
   readonly difference: { readonly at: string; readonly recorded: string; readonly now: string } | null;
 }
+interface Changed {
+  readonly version: number;
+  readonly current_version: number;
+  readonly body_sha256: string;
+}
 interface Replica {
   readonly store: PolicyStore;
   readonly management: PolicyManagement;
@@ -88,17 +104,26 @@ async function replica(
   target: StoreTarget,
   over: Partial<PolicyStore> = {},
   recorded: ReplaySource | null = null,
+  decisions: DecisionSource | null = null,
+  {
+    judging = floor,
+    log = pino({ level: 'silent' }),
+    ordinaryMs,
+  }: { judging?: PolicySet; log?: Logger; ordinaryMs?: number } = {},
 ): Promise<Replica> {
-  const opened = await openPolicyStore(target);
+  const opened = await openPolicyStore(target, POLICY_KEYS);
   const store: PolicyStore = { ...opened, ...over };
   const management = await openManagement({
-    floor,
+    floor: judging,
     store,
     templates: openTemplates(),
     compiler,
     ledger: {
       append: async (given) => {
         if (ledgerFault) throw ledgerFault;
+        const differs = (row: NewLedgerRow): boolean =>
+          rows.some((known) => known.id === row.id && canonicalJson(known as Json) !== canonicalJson(row as Json));
+        if (given.some(differs)) throw new GateError('ledger_entry_conflict', 'other content under the id of an entry');
         rows.push(...given);
         return given.map(({ id }) => ({
           status: 'created',
@@ -110,14 +135,16 @@ async function replica(
       },
     },
     recorded,
-    log: pino({ level: 'silent' }),
+    decisions,
+    log,
+    ...(ordinaryMs !== undefined && { ordinaryMs }),
     watchMs: 20,
     lookMs: 20,
   });
   management.begin();
   let callerId = 'service-console';
   const service = createPolicyService({
-    policies: floor,
+    policies: judging,
     management,
     registry: new Registry(),
     logger: pino({ level: 'silent' }),
@@ -236,13 +263,20 @@ describe.each(['SQLite', 'Postgres'] as const)('policies of operators, on %s', (
       reason: 'ticket 12',
       actor_sub: 'ada',
     });
-    expect(
-      (await gate.ask('POST', '/policies', { name: 'no_lists.rego', content_type: 'rego', body, ...by })).body.error,
-    ).toBe('policy_exists');
     const names = async (query = '') =>
       (await gate.ask('GET', `/policies${query}`)).body.policies.map((one) => one.name);
     expect(await names()).not.toContain('no_lists.rego');
     expect(await names('?include_deleted=true')).toContain('no_lists.rego');
+    // The name may come back, behind what it was.
+    const again = { name: 'no_lists.rego', content_type: 'rego', body, ...by };
+    expect(await gate.ask('POST', '/policies', again)).toMatchObject({
+      status: 201,
+      body: { version: 7, event_kind: 'policy.created' },
+    });
+    expect((await gate.judge('list_files')).reasons).toEqual(['Violation: no lists']);
+    expect((await gate.ask('POST', '/policies', again)).body.error).toBe('policy_exists');
+    await eventually('a row of each change', () => rows.length === 7);
+    expect(rows.at(-1)?.policy_decision).toMatchObject({ version: 7, prev_sha256: sha256Hex(body) });
   });
 
   it('leave a row in the ledger for each change, in order, also after the ledger was away', async () => {
@@ -410,6 +444,177 @@ describe.each(['SQLite', 'Postgres'] as const)('policies of operators, on %s', (
     expect(await gate.judge('x')).toEqual(before);
   });
 
+  it('are proved one by one: what would deny every call is refused whatever was proved before, and refuses nothing after it', async () => {
+    const gate = await replica(places()[kind]);
+    const post = (name: string, body: string) =>
+      gate.ask('POST', '/policies', { name, content_type: 'rego', body, ...by });
+    // No text: a refusal without a reason, of every call.
+    const trap = rego('deny contains m if { some x in [1]; m := 7; x == 1 }');
+    expect((await post('first_trap.rego', trap)).body.error).toBe('policy_invalid');
+    expect((await post('good.rego', denies('x'))).status).toBe(201);
+    expect((await post('second_trap.rego', trap)).body.error).toBe('policy_invalid');
+    expect((await post('better.rego', denies('y'))).status).toBe(201);
+    expect(await gate.judge('list_files')).toMatchObject({ allow: true });
+  });
+
+  it('are not changed in the place of another text that stands under the same version', async () => {
+    const gate = await replica(places()[kind]);
+    const asked = { name: 'x.rego', content_type: 'rego', body: denies('x'), ...by };
+    expect((await gate.ask('POST', '/policies', asked)).status).toBe(201);
+    // A tenant's copy that is gone leaves the text for everybody in its place, which may have the same version.
+    const at2 = { expected_current_version: 1, ...by };
+    expect(await gate.ask('PUT', '/policies/x.rego', { body: denies('x2'), ...at2 })).toMatchObject({ status: 200 });
+    const own = await gate.ask('PUT', '/policies/x.rego?tenant=acme', {
+      body: denies('own'),
+      ...by,
+      expected_current_version: 2,
+    });
+    const copy = {
+      expected_current_version: (own.body as unknown as Changed).version,
+      expected_body_sha256: (own.body as unknown as Changed).body_sha256,
+    };
+    expect(own.status).toBe(200);
+    await gate.ask('PUT', '/policies/x.rego', { body: denies('x'), ...by, expected_current_version: 2 });
+    await gate.ask('DELETE', '/policies/x.rego?tenant=acme', { ...copy, ...by });
+    const shared = (await gate.ask('GET', '/policies/x.rego?tenant=acme')).body as unknown as Changed;
+    expect(
+      await gate.ask('PUT', '/policies/x.rego?tenant=acme', {
+        body: denies('late'),
+        ...by,
+        ...copy,
+        expected_current_version: shared.current_version,
+      }),
+    ).toMatchObject({
+      status: 409,
+      body: { error: 'version_conflict', reason: expect.stringContaining('another text') },
+    });
+  });
+
+  it('are changed several at once in one step: a check that moves to another file lets no call pass meanwhile', async () => {
+    const gate = await replica(places()[kind]);
+    const create = (name: string, body: string) => ({ what: 'create', name, content_type: 'rego', body });
+    const apply = (...changes: object[]) => gate.ask('POST', '/policies/apply', { changes, ...by });
+    expect((await apply(create('a.rego', denies('x')))).status).toBe(200);
+    await gate.ask('POST', '/policies', {
+      name: 'off.rego',
+      content_type: 'rego',
+      body: denies('off'),
+      ...by,
+      active: false,
+    });
+    await eventually('their rows', () => rows.length === 2);
+    const before = await gate.store.catalogue();
+    const on = { expected_current_version: 1 };
+    const moving = apply(
+      { what: 'delete', name: 'a.rego', ...on, expected_body_sha256: sha256Hex(denies('x')) },
+      { what: 'update', name: 'off.rego', body: denies('on'), ...on },
+      // On what the change before it leaves, as if it were stored.
+      {
+        what: 'activate',
+        name: 'off.rego',
+        expected_current_version: 2,
+        expected_body_sha256: sha256Hex(denies('on')),
+      },
+      create('b.rego', denies('x')),
+    );
+    let moved = false;
+    const judged: string[][] = [];
+    void moving.finally(() => (moved = true));
+    while (!moved) judged.push((await gate.judge('x')).reasons);
+    expect(await moving).toMatchObject({
+      status: 200,
+      body: {
+        results: [
+          { name: 'a.rego', version: 2, event_kind: 'policy.deleted' },
+          { name: 'off.rego', version: 2, event_kind: 'policy.updated', active: false },
+          { name: 'off.rego', version: 3, event_kind: 'policy.activated', active: true },
+          { name: 'b.rego', version: 1, event_kind: 'policy.created' },
+        ],
+      },
+    });
+    expect(judged.length).toBeGreaterThan(0);
+    expect(judged).toEqual(judged.map(() => ['Violation: x']));
+    expect((await gate.judge('on')).reasons).toEqual(['Violation: on']);
+    expect((await gate.store.catalogue()).generation).toBe(before.generation + 1);
+    await eventually('a row of each', () => rows.length === 6);
+    expect(
+      rows.slice(2).map(({ event_kind, policy_decision: said }) => [event_kind, said?.['name'], said?.['version']]),
+    ).toEqual([
+      ['policy.deleted', 'a.rego', 2],
+      ['policy.updated', 'off.rego', 2],
+      ['policy.activated', 'off.rego', 3],
+      ['policy.created', 'b.rego', 1],
+    ]);
+  });
+
+  it('are changed several at once or not at all: where one is refused, nothing is changed', async () => {
+    const gate = await replica(places()[kind]);
+    const create = (name: string, body: string) => ({ what: 'create', name, content_type: 'rego', body });
+    const apply = (...changes: object[]) => gate.ask('POST', '/policies/apply', { changes, ...by });
+    expect((await apply(create('a.rego', denies('x')))).status).toBe(200);
+    const before = await gate.store.catalogue();
+    const on = { name: 'a.rego', expected_current_version: 1 };
+    for (const [refused, error, why] of [
+      [
+        { what: 'update', ...on, body: denies('y'), expected_current_version: 2 },
+        'version_conflict',
+        'a.rego has version 1',
+      ],
+      [{ what: 'deactivate', ...on, expected_body_sha256: '0'.repeat(64) }, 'version_conflict', 'another text'],
+      [{ what: 'delete', name: 'none.rego', expected_current_version: 1 }, 'not_found', 'none.rego'],
+      [create('a.rego', denies('y')), 'policy_exists', 'a.rego'],
+      [create('first.rego', denies('y')), 'policy_exists', 'first.rego'],
+      [create('money.rego', denies('y')), 'policy_protected', 'money.rego'],
+      [create('bad.rego', rego('deny contains nope(1) if true')), 'policy_invalid', 'bad.rego:5'],
+      [{ what: 'create', name: 'own.json', content_type: 'json', body: '{"a":' }, 'policy_invalid', 'own.json: '],
+      // Each by itself is right.
+      [create('cap.rego', rego('cap := 2')), 'policy_invalid', 'cap is defined in cap.rego as well'],
+      [
+        create('trap.rego', rego('deny contains m if { some x in [1]; m := 7; x == 1 }')),
+        'policy_invalid',
+        'ordinary call',
+      ],
+    ] as const)
+      expect([refused, await apply(create('first.rego', rego('cap := 1')), refused)]).toEqual([
+        refused,
+        expect.objectContaining({ body: expect.objectContaining({ error, reason: expect.stringContaining(why) }) }),
+      ]);
+    for (const none of [[], [{ what: 'rollback', ...on }]])
+      expect((await apply(...none)).body.error).toBe('invalid_request');
+    expect(await gate.store.catalogue()).toEqual(before);
+    expect((await gate.judge('x')).reasons).toEqual(['Violation: x']);
+  });
+
+  it('are deleted of a tenant only where the text comes back that was looked at, also where nothing was to come back', async () => {
+    const gate = await replica(places()[kind]);
+    const file = { name: 'a.rego', content_type: 'rego' };
+    const shared = denies('x');
+    await gate.ask('POST', '/policies', { ...file, body: shared, ...by });
+    const copied = { body: denies('y'), expected_current_version: 1, ...by };
+    expect((await gate.ask('PUT', '/policies/a.rego?tenant=acme', copied)).body).toMatchObject({ version: 2 });
+    const without = (expected_back_sha256?: string | null) =>
+      gate.ask('POST', '/policies/apply?tenant=acme', {
+        changes: [{ what: 'delete', name: 'a.rego', expected_current_version: 2, expected_back_sha256 }],
+        ...by,
+      });
+    const before = await gate.store.catalogue();
+    for (const other of [null, '0'.repeat(64)])
+      expect(await without(other)).toMatchObject({
+        status: 409,
+        body: { error: 'version_conflict', reason: expect.stringContaining(sha256Hex(shared).slice(0, 12)) },
+      });
+    expect(await gate.store.catalogue()).toEqual(before);
+    const off = { expected_current_version: 1, ...by };
+    await gate.ask('POST', '/policies/a.rego/deactivate', off);
+    expect((await without(sha256Hex(shared))).body).toMatchObject({
+      error: 'version_conflict',
+      reason: expect.stringContaining('nothing for everybody'),
+    });
+    await gate.ask('POST', '/policies/a.rego/activate', { ...off, expected_current_version: 2 });
+    expect((await without(sha256Hex(shared))).status).toBe(200);
+    expect((await gate.judge('x', { tenant: 'acme' })).reasons).toEqual(['Violation: x']);
+  });
+
   it('are one set of two processes: of two changes at once one is refused, and each process comes to the newest', async () => {
     const place = places()[kind];
     const [one, other] = [await replica(place), await replica(place)];
@@ -445,7 +650,7 @@ describe.each(['SQLite', 'Postgres'] as const)('policies of operators, on %s', (
     const place = places()[kind];
     const one = await replica(place);
     await one.ask('POST', '/policies', { name: 'a.rego', content_type: 'rego', body: denies('a'), ...by });
-    const opened = await openPolicyStore(place);
+    const opened = await openPolicyStore(place, POLICY_KEYS);
     let broken = false;
     const other = await replica(place, {
       module: async (sources) => {
@@ -470,7 +675,7 @@ describe.each(['SQLite', 'Postgres'] as const)('policies of operators, on %s', (
     const gate = await replica(place);
     await gate.ask('POST', '/policies', { name: 'a.rego', content_type: 'rego', body: denies('a'), ...by });
     // Ended after the change was stored, before it was put in force or its row was sent.
-    const stored = await openPolicyStore(place);
+    const stored = await openPolicyStore(place, POLICY_KEYS);
     ledgerFault = new Error('ended');
     const dead = await replica(place, { sets: () => Promise.reject(new Error('ended')) }).catch(
       (error: unknown) => error,
@@ -488,6 +693,63 @@ describe.each(['SQLite', 'Postgres'] as const)('policies of operators, on %s', (
     );
     await stored.close();
   });
+
+  it.each([
+    ['a change', false],
+    ['several changes at once', true],
+  ])(
+    'are one version that every process comes to, wherever a process is killed at %s',
+    async (_, several) => {
+      const STEPS = ['compiled', 'storing', 'stored', 'loading', 'row_sent', 'watching'] as const;
+      const unstored = new Set<string>(['compiled', 'storing']);
+      const at = Object.fromEntries(STEPS.map((step) => [step, places()[kind]]));
+      const [before, after] = [denies('a', 'before'), denies('a', 'after')];
+      const child = spawn(process.execPath, [CHANGER, JSON.stringify({ places: at, before, after, several })], {
+        stdio: ['ignore', 'ignore', 'pipe'],
+      });
+      let said = '';
+      child.stderr.setEncoding('utf8').on('data', (text: string) => (said += text));
+      const [, signal] = (await once(child, 'close')) as [number | null, string | null];
+      expect({ signal, said }).toEqual({ signal: 'SIGKILL', said: '' });
+      for (const step of STEPS) {
+        rows = [];
+        const place = at[step] as StoreTarget;
+        // Two processes where it is on the edge: a change that just was not, and one that just was, stored.
+        const gates = [await replica(place), ...(step.startsWith('stor') ? [await replica(place)] : [])];
+        const one = gates[0] as Replica;
+        const { policies } = await one.store.catalogue();
+        const versions = await one.store.versions(EVERYBODY, 'a.rego');
+        const stands = unstored.has(step) ? 1 : 2;
+        expect([step, policies[0]?.current_version, versions.map(({ version }) => version)]).toEqual([
+          step,
+          stands,
+          stands === 1 ? [1] : [2, 1],
+        ]);
+        // What comes with it stands where it does.
+        const names = stands === 2 && several ? ['a.rego', 'b.rego'] : ['a.rego'];
+        expect([step, policies.map(({ name }) => name)]).toEqual([step, names]);
+        const judged = await Promise.all(gates.map((gate) => gate.judge('a')));
+        const why = `Violation: ${stands === 1 ? 'before' : 'after'}`;
+        expect([step, judged.every(({ reasons }) => reasons.includes(why))]).toEqual([step, true]);
+        expect(new Set(judged.map(({ policy_bundle: { hash_sha256: hash } }) => hash)).size).toBe(1);
+        // Whoever did not hear of it asks again, and is told.
+        const again = await one.ask('PUT', '/policies/a.rego', { body: after, expected_current_version: 1, ...by });
+        expect([step, again.status]).toEqual([step, stands === 1 ? 200 : 409]);
+        await eventually('all have the newest, and its row is in the ledger', async () => {
+          const now = await Promise.all(gates.map((gate) => gate.judge('a')));
+          const [newest] = await one.store.versions(EVERYBODY, 'a.rego');
+          return now.every(({ reasons }) => reasons.includes('Violation: after')) && newest?.chain_seq !== null;
+        });
+        // Where the process had sent it already, it has the same id.
+        const ofA = rows.filter(({ policy_decision: change }) => change?.['name'] === 'a.rego');
+        expect(ofA.map(({ policy_decision: change }) => change?.['version'])).toEqual(ofA.map(() => 2));
+        expect(new Set(ofA.map(({ id }) => id)).size).toBeLessThan(2);
+        await eventually('nothing waits for the ledger', async () => (await one.store.undelivered(1)).length === 0);
+        await Promise.all(open.splice(0).map((gate) => gate.close()));
+      }
+    },
+    120_000,
+  );
 });
 
 describe('a tenant', () => {
@@ -504,10 +766,13 @@ describe('a tenant', () => {
       expected_current_version: 1,
       ...by,
     });
-    expect(put.body).toMatchObject({ version: 1 });
+    // Its versions go on behind the one for everybody: who had read that overwrites no copy that came in between.
+    expect(put.body).toMatchObject({ version: 2 });
+    const late = { body: denies('list_files', 'late'), expected_current_version: 1, ...by };
+    expect((await gate.ask('PUT', '/policies/a.rego?tenant=acme', late)).body.error).toBe('version_conflict');
     const reasons = async (tenant: string) => (await gate.judge('list_files', { tenant })).reasons;
     expect([await reasons('acme'), await reasons('other')]).toEqual([['Violation: acme'], ['Violation: all']]);
-    await gate.ask('POST', '/policies/a.rego/deactivate?tenant=acme', { expected_current_version: 1, ...by });
+    await gate.ask('POST', '/policies/a.rego/deactivate?tenant=acme', { expected_current_version: 2, ...by });
     expect([await reasons('acme'), await reasons('other')]).toEqual([[], ['Violation: all']]);
     await gate.ask('PUT', '/policies/a.rego', {
       body: denies('list_files', 'new'),
@@ -517,6 +782,18 @@ describe('a tenant', () => {
     expect([await reasons('acme'), await reasons('other')]).toEqual([[], ['Violation: new']]);
     for (const tool of ['delete_file', 'wire_transfer'])
       expect((await gate.judge(tool, { tenant: 'acme' })).allow).toBe(false);
+    // However a copy comes about, no version of it is one of those that it stands in the place of.
+    const own = { name: 'a.rego', content_type: 'rego', body: denies('list_files', 'own'), ...by };
+    expect((await gate.ask('POST', '/policies?tenant=beta', own)).body).toMatchObject({ version: 3 });
+    await gate.ask('POST', '/policies/tenant/gamma/provision');
+    expect((await gate.ask('GET', '/policies/a.rego/versions?tenant=gamma')).body.versions).toMatchObject([
+      { version: 3 },
+    ]);
+    const stale = { expected_current_version: 2, ...by };
+    for (const tenant of ['beta', 'gamma'])
+      expect((await gate.ask('POST', `/policies/a.rego/deactivate?tenant=${tenant}`, stale)).body.error).toBe(
+        'version_conflict',
+      );
     expect(
       (await gate.ask('POST', '/policies/money.rego/deactivate?tenant=acme', { expected_current_version: 1, ...by }))
         .body.error,
@@ -533,7 +810,7 @@ describe.each(['SQLite', 'Postgres'] as const)('a tenant that comes and goes, on
     const provision = () => gate.ask('POST', '/policies/tenant/0a1b2c3d/provision');
     expect((await provision()).body).toEqual({ tenant: '0a1b2c3d', policies: 1, created: 1 });
     expect((await provision()).body).toEqual({ tenant: '0a1b2c3d', policies: 1, created: 0 });
-    // The copy stands although it has the version and the text of the other.
+    // The copy stands although it has the text of the other.
     await gate.ask('PUT', '/policies/a.rego', { body: denies('get_user'), expected_current_version: 1, ...by });
     const denied = async (tool: string, tenant: string) => !(await gate.judge(tool, { tenant })).allow;
     expect([await denied('list_files', '0a1b2c3d'), await denied('get_user', '0a1b2c3d')]).toEqual([true, false]);
@@ -544,7 +821,7 @@ describe.each(['SQLite', 'Postgres'] as const)('a tenant that comes and goes, on
     expect([await denied('list_files', '0a1b2c3d'), await denied('get_user', '0a1b2c3d')]).toEqual([false, true]);
     // What it writes again goes on behind the copy that was deleted.
     const again = { body: denies('own'), expected_current_version: 2, ...by };
-    expect((await gate.ask('PUT', '/policies/a.rego?tenant=0a1b2c3d', again)).body).toMatchObject({ version: 3 });
+    expect((await gate.ask('PUT', '/policies/a.rego?tenant=0a1b2c3d', again)).body).toMatchObject({ version: 4 });
     expect([await denied('own', '0a1b2c3d'), await denied('get_user', '0a1b2c3d')]).toEqual([true, false]);
     await withdraw();
     expect((await provision()).body).toMatchObject({ created: 1 });
@@ -589,7 +866,244 @@ describe.each(['SQLite', 'Postgres'] as const)('a tenant that comes and goes, on
   });
 });
 
+describe('a release whose rules have the name of an operator\u2019s policy', () => {
+  it('leaves that policy in force, says so at its start, and lets it be switched off, on and deleted, and not rewritten', async () => {
+    const place = places().SQLite;
+    const before: PolicySet = { ...floor, files: floor.files.filter(({ name }) => name !== 'money.rego') };
+    const old = await replica(place, {}, null, null, { judging: before });
+    const policy = { name: 'money.rego', content_type: 'rego', body: denies('list_files', 'ours'), ...by };
+    expect((await old.ask('POST', '/policies', policy)).status).toBe(201);
+    await open.pop()?.close();
+
+    const lines: string[] = [];
+    const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
+    const gate = await replica(place, {}, null, null, { log });
+    expect(JSON.parse(lines[0] ?? '')).toMatchObject({
+      policies: ['money.rego'],
+      msg: expect.stringContaining('until they are switched off or deleted'),
+    });
+    expect((await gate.judge('list_files')).reasons).toEqual(['Violation: ours']);
+    // Its text, state and versions are to be read under the name as long as it is there.
+    expect((await gate.ask('GET', '/policies/money.rego')).body).toMatchObject({ protected: false, active: true });
+    const on = { expected_current_version: 1, ...by };
+    for (const [method, path, body] of [
+      ['POST', '/policies', policy],
+      ['PUT', '/policies/money.rego', { body: denies('x'), ...on }],
+      ['POST', '/policies/money.rego/rollback/1', by],
+    ] as const)
+      expect((await gate.ask(method, path, body)).body.error).toBe('policy_protected');
+    const change = async (method: 'POST' | 'DELETE', what: string, version: number) =>
+      (await gate.ask(method, `/policies/money.rego${what}`, { expected_current_version: version, ...by })).body;
+    expect(await change('POST', '/deactivate', 1)).toMatchObject({ version: 2, active: false });
+    expect((await gate.judge('list_files')).allow).toBe(true);
+    expect(await change('POST', '/activate', 2)).toMatchObject({ version: 3, active: true });
+    expect((await gate.judge('list_files')).reasons).toEqual(['Violation: ours']);
+    expect(await change('DELETE', '', 3)).toMatchObject({ version: 4, active: false });
+    expect((await gate.judge('list_files')).allow).toBe(true);
+    expect((await gate.ask('GET', '/policies/money.rego')).body).toMatchObject({ protected: true });
+    expect(await change('DELETE', '', 4)).toMatchObject({ error: 'policy_protected' });
+  });
+});
+
+describe('a change for everybody', () => {
+  it('that cannot stand beside the policies of a tenant says which tenant', async () => {
+    const { ask } = await replica(places().SQLite);
+    const made = (name: string, most: number, scope = '') =>
+      ask('POST', `/policies${scope}`, { name, content_type: 'rego', body: rego(`most := ${most}`), ...by });
+    expect((await made('own.rego', 5, '?tenant=shop')).status).toBe(201);
+    expect(await made('team.rego', 7)).toMatchObject({
+      status: 400,
+      body: {
+        error: 'policy_invalid',
+        reason: expect.stringMatching(/^beside the policies of shop: most is defined in own\.rego as well/),
+      },
+    });
+    expect((await made('team.rego', 7, '?tenant=bank')).status).toBe(201);
+  });
+});
+
+describe('a document that a rule in force reads', () => {
+  const READS = rego('deny contains "Violation: ceiling" if input.arguments.amount > data.gate.ceilings.most');
+  const GONE =
+    'ceiling.rego: line 5 reads data.gate.ceilings, and there is no document ceilings.json: what needs it never holds';
+
+  it('is warned of by whatever takes it away or puts the rule there without it, and by nothing else', async () => {
+    const gate = await replica(places().SQLite);
+    const said = async (method: 'POST' | 'PUT' | 'DELETE', path: string, asked: object) => {
+      const { status, body } = await gate.ask(method, path, { ...asked, ...by });
+      return [status, (body as unknown as { warnings?: string[] }).warnings ?? []];
+    };
+    const make = (name: string, body: string, more: object = {}) =>
+      said('POST', '/policies', { name, content_type: name.endsWith('.json') ? 'json' : 'rego', body, ...more });
+    const on = (version: number) => ({ expected_current_version: version });
+    const lab = (change: object) => gate.management.library.missing(EVERYBODY, { files: [], without: [], ...change });
+    expect(await make('ceilings.json', '{"most": 10}')).toEqual([201, []]);
+    expect(await make('ceiling.rego', READS)).toEqual([201, []]);
+
+    // As a plan is told of it before.
+    expect(await lab({ without: ['ceilings.json'] })).toEqual([GONE]);
+    expect(await lab({ without: ['ceilings.json', 'ceiling.rego'] })).toEqual([]);
+    expect(await said('POST', '/policies/ceilings.json/deactivate', on(1))).toEqual([200, [GONE]]);
+    // What was so before is told where the rule itself is changed.
+    expect(await make('other.rego', denies('x'))).toEqual([201, []]);
+    expect(await said('POST', '/policies/ceiling.rego/deactivate', on(1))).toEqual([200, []]);
+    expect(await said('POST', '/policies/ceiling.rego/activate', on(2))).toEqual([200, [GONE]]);
+    expect(await said('POST', '/policies/ceiling.rego/rollback/1', {})).toEqual([200, [GONE]]);
+    expect(await said('POST', '/policies/ceilings.json/activate', on(2))).toEqual([200, []]);
+    // A tenant that has rules of its own hears of what it reads alone.
+    expect(
+      await said('PUT', '/policies/other.rego?tenant=acme', { body: READS.replaceAll('ceiling', 'limit'), ...on(1) }),
+    ).toEqual([200, [expect.stringContaining('other.rego: line 5 reads data.gate.limits')]]);
+    expect(await said('DELETE', '/policies/ceilings.json', on(3))).toEqual([200, [GONE]]);
+    expect(
+      await said('POST', '/policies/apply', {
+        changes: [
+          { what: 'delete', name: 'ceiling.rego', ...on(4) },
+          { what: 'create', name: 'b.rego', content_type: 'rego', body: READS },
+        ],
+      }),
+    ).toEqual([200, [GONE.replace('ceiling.rego', 'b.rego')]]);
+  });
+
+  it('is looked for in the tree of a text alone, however it is read', async () => {
+    const gate = await replica(places().SQLite);
+    const make = async (name: string, body: string) =>
+      (
+        (await gate.ask('POST', '/policies', { name, content_type: 'rego', body, ...by })).body as unknown as {
+          warnings?: string[];
+        }
+      ).warnings;
+    expect(
+      await make('told.rego', rego('# Not data.gate.nothing.', denies('t').split('\n\n')[2] ?? '')),
+    ).toBeUndefined();
+    expect(
+      await make(
+        'bracket.rego',
+        rego('deny contains "Violation: b" if input.arguments.n > data["gate"]["limits"].most'),
+      ),
+    ).toEqual([expect.stringContaining('bracket.rego: line 5 reads data.gate.limits')]);
+    expect(
+      await make(
+        'imported.rego',
+        'package gate.authz\n\nimport rego.v1\nimport data.gate.bounds\n\ndeny contains "Violation: i" if input.arguments.n > bounds.most\n',
+      ),
+    ).toEqual([expect.stringContaining('imported.rego: line 4 reads data.gate.bounds')]);
+    // The defaults of a template, and what ships.
+    expect(
+      await make('own.rego', rego('deny contains "Violation: o" if input.arguments.n > data.gate.velocity.limit')),
+    ).toBeUndefined();
+  });
+});
+
+describe('rules that are too slow for every call', () => {
+  it('are not put in force, and can be switched off one by one where they were before', async () => {
+    const place = places().SQLite;
+    const before = await replica(place);
+    const made = (gate: Replica, name: string, tenant = '') =>
+      gate.ask('POST', `/policies${tenant && `?tenant=${tenant}`}`, {
+        name: `${name}.rego`,
+        content_type: 'rego',
+        body: denies(name),
+        ...by,
+      });
+    for (const name of ['a', 'b']) expect((await made(before, name)).status).toBe(201);
+    await open.pop()?.close();
+
+    // Where an ordinary call may take no time at all, any rule is too slow.
+    const gate = await replica(place, {}, null, null, { ordinaryMs: -1 });
+    expect(await made(gate, 'c')).toMatchObject({
+      status: 400,
+      body: {
+        error: 'policy_invalid',
+        reason: expect.stringMatching(/^an ordinary call takes \d+ ms by these rules/),
+      },
+    });
+    expect((await made(gate, 'c', 'bank')).body).toMatchObject({
+      reason: expect.stringMatching(/^an ordinary call of the tenant bank takes/),
+    });
+    expect((await gate.judge('c')).reasons).toEqual([]);
+    for (const name of ['a', 'b']) {
+      expect((await gate.judge(name)).reasons).toEqual([`Violation: ${name}`]);
+      const asked = { expected_current_version: 1, ...by };
+      expect((await gate.ask('POST', `/policies/${name}.rego/deactivate`, asked)).status).toBe(200);
+      expect((await gate.judge(name)).reasons).toEqual([]);
+    }
+  });
+});
+
+describe('a rule whose cost an agent sets', () => {
+  it('ends with its call, and delays nobody else, also after another change of its tenant', async () => {
+    const { ask, judge } = await replica(places().SQLite);
+    const made = (name: string, body: string) =>
+      ask('POST', '/policies?tenant=bank', { name, content_type: 'rego', body, ...by });
+    const paidThrice = rego(`deny contains "Violation: the batch pays one account three times" if {
+      some i, a in input.arguments.lines
+      some j, b in input.arguments.lines
+      some k, c in input.arguments.lines
+      i < j
+      j < k
+      a == b
+      b == c
+    }`);
+    expect((await made('thrice.rego', paidThrice)).status).toBe(201);
+    expect((await judge('acme_pay', { tenant: 'bank', arguments: { lines: [7, 7, 7] } })).reasons).toEqual([
+      'Violation: the batch pays one account three times',
+    ]);
+    const batch = call('acme_pay', {
+      tenant: 'bank',
+      arguments: { lines: Array.from({ length: 700 }, (_, line) => line) },
+    });
+    const blocked = monitorEventLoopDelay({ resolution: 5 });
+    for (const round of ['first', 'second']) {
+      blocked.reset();
+      blocked.enable();
+      const ended = ask('POST', '/evaluate', batch);
+      let waits = true;
+      void ended.finally(() => (waits = false));
+      expect((await ask('POST', '/evaluate', call('acme_other', { tenant: 'shop' }))).status).toBe(200);
+      expect(waits).toBe(true);
+      expect(await ended).toMatchObject({ status: 503, body: { error: 'policy_unavailable' } });
+      blocked.disable();
+      // In place it took more than a minute.
+      expect(blocked.max / 1e6).toBeLessThan(1_500);
+      expect((await made(`${round}.rego`, denies(round))).status).toBe(201);
+    }
+    expect((await judge('acme_pay', { tenant: 'bank', arguments: { lines: [1, 2] } })).reasons).toEqual([]);
+  });
+
+  it('leaves threads to the calls of a tenant that has rules of its own too', async () => {
+    const { ask, judge } = await replica(places().SQLite);
+    const forever = rego(`deny contains "Violation: never said" if {
+      some a in input.arguments.lines
+      some b in input.arguments.lines
+      some c in input.arguments.lines
+      a + b + c < 0
+    }`);
+    for (const [tenant, body] of [
+      ['bank', forever],
+      ['shop', denies('acme_other')],
+    ] as const)
+      await ask('POST', `/policies?tenant=${tenant}`, { name: 'own.rego', content_type: 'rego', body, ...by });
+    await judge('acme_other', { tenant: 'shop' });
+    const lines = Array.from({ length: 700 }, (_, line) => line);
+    const flood = Array.from({ length: 12 }, (_, agent) =>
+      ask('POST', '/evaluate', call('acme_pay', { tenant: 'bank', agent_id: `bank/${agent}`, arguments: { lines } })),
+    );
+    expect(await judge('acme_other', { tenant: 'shop' })).toMatchObject({ reasons: ['Violation: acme_other'] });
+    // A fast machine comes to the bound of memory before the one of time: then the call is denied.
+    for (const { status, body } of await Promise.all(flood))
+      expect(status === 503 ? body.error : body.reasons[0]).toMatch(
+        /^(?:policy_unavailable$|policy evaluation failed)/,
+      );
+  });
+});
+
 describe('an editor of the store', () => {
+  const readiness = async (gate: Replica) => {
+    const reply = await gate.service.health.inject('/readyz');
+    return [reply.statusCode, reply.json().details.policies];
+  };
+
   it('has no row appended that is of no policy change', async () => {
     const place = places().SQLite as { file: string };
     const gate = await replica(place);
@@ -603,6 +1117,267 @@ describe('an editor of the store', () => {
       JSON.stringify((await gate.service.health.inject('/readyz')).json()).includes('no row of a policy change'),
     );
     expect(rows).toEqual([]);
+  });
+
+  it('who swaps the module with its digest has it judge nothing', async () => {
+    const place = places().SQLite as { file: string };
+    const gate = await replica(place);
+    await gate.ask('POST', '/policies', { name: 'a.rego', content_type: 'rego', body: denies('a'), ...by });
+    await open.pop()?.close();
+    const other = await compiler.compile([{ name: 'a.rego', body: denies('never') }]);
+    if (other.fault) throw new Error(other.fault.message);
+    const file = new DatabaseSync(place.file);
+    file.prepare('update policy_modules set wasm = ?, wasm_sha256 = ?').run(other.wasm, sha256Hex(other.wasm));
+    file.close();
+    await expect(replica(place)).rejects.toMatchObject({
+      code: 'policy_tampered',
+      message: expect.stringMatching(/^edited in the store: the module of .*: its mac does not hold$/),
+    });
+  });
+
+  it('who says that another set is in force leaves that of before there, and is told of by the readiness', async () => {
+    const place = places().SQLite as { file: string };
+    const gate = await replica(place);
+    await gate.ask('POST', '/policies', { name: 'a.rego', content_type: 'rego', body: denies('a'), ...by });
+    const file = new DatabaseSync(place.file);
+    file.exec("delete from policy_sets; update policy_state set generation = generation + 1, set_macs = '[]'");
+    await eventually('it is seen', async () => {
+      const { checks, details } = (await gate.service.health.inject('/readyz')).json();
+      return (
+        checks.policies === 'failed' &&
+        JSON.stringify(details).includes('the state of the policies: its mac does not hold')
+      );
+    });
+    expect((await gate.judge('a')).reasons).toEqual(['Violation: a']);
+    const change = { body: denies('b'), expected_current_version: 1, ...by };
+    expect(await gate.ask('PUT', '/policies/a.rego', change)).toMatchObject({
+      status: 409,
+      body: { error: 'policy_tampered' },
+    });
+    await open.pop()?.close();
+    await expect(replica(place)).rejects.toMatchObject({ code: 'policy_tampered' });
+    file.close();
+  });
+
+  it.each([
+    ['the state and the sets', ['policy_state', 'policy_sets']],
+    [
+      'the whole store',
+      ['policy_state', 'policy_sets', 'policies', 'policy_versions', 'policy_past_sets', 'policy_modules'],
+    ],
+  ])('who puts back %s has no process go back to the rules of then', async (what, tables) => {
+    const place = places().SQLite as { file: string };
+    const gate = await replica(place);
+    const body = (tool: string) => ({ body: denies(tool), expected_current_version: 1, ...by });
+    await gate.ask('POST', '/policies', { name: 'a.rego', content_type: 'rego', body: denies('a'), ...by });
+    const file = new DatabaseSync(place.file);
+    for (const table of tables) file.exec(`create table earlier_${table} as select * from ${table}`);
+    expect((await gate.ask('PUT', '/policies/a.rego', body('b'))).status).toBe(200);
+    for (const table of tables)
+      file.exec(`begin; delete from ${table}; insert into ${table} select * from earlier_${table}; commit`);
+    await eventually('it is seen', async () => {
+      const { checks, details } = (await gate.service.health.inject('/readyz')).json();
+      return checks.policies === 'failed' && JSON.stringify(details).includes('the store was put back to generation 1');
+    });
+    expect((await gate.judge('b')).reasons).toEqual(['Violation: b']);
+    expect((await gate.judge('a')).reasons).toEqual([]);
+    await open.pop()?.close();
+    file.close();
+    if (what === 'the whole store') expect((await (await replica(place)).judge('a')).reasons).toEqual(['Violation: a']);
+    else await expect(replica(place)).rejects.toThrow('the set 2');
+  });
+
+  it('who puts a policy back to an earlier version changes nothing that judges, and nothing is planned on it', async () => {
+    const place = places().SQLite as { file: string };
+    const gate = await replica(place);
+    await gate.ask('POST', '/policies', {
+      name: 'a.rego',
+      content_type: 'rego',
+      body: denies('a'),
+      active: false,
+      ...by,
+    });
+    const file = new DatabaseSync(place.file);
+    file.exec('create table earlier as select * from policies');
+    await gate.ask('POST', '/policies/a.rego/activate', { expected_current_version: 1, ...by });
+    await open.pop()?.close();
+    file.exec('delete from policies; insert into policies select * from earlier; drop table earlier');
+    file.close();
+    const next = await replica(place);
+    expect((await next.judge('a')).reasons).toEqual(['Violation: a']);
+    const back = 'edited in the store: the policy a.rego for everybody was put back to version 1 of 2';
+    expect((await next.service.health.inject('/readyz')).json().details.policies).toBe(
+      `no policy can be changed: ${back}`,
+    );
+    const other = { name: 'b.rego', content_type: 'rego', body: denies('b'), ...by };
+    expect(await next.ask('POST', '/policies', other)).toMatchObject({
+      status: 409,
+      body: { error: 'policy_tampered', reason: expect.stringContaining(back) },
+    });
+  });
+
+  it('of one text keeps nobody from the list, which names it, and another text takes its place', async () => {
+    const place = places().SQLite as { file: string };
+    const gate = await replica(place);
+    const document = (name: string) => ({ name, content_type: 'json', body: '{}', ...by });
+    for (const name of ['a.json', 'b.json']) await gate.ask('POST', '/policies', document(name));
+    const file = new DatabaseSync(place.file);
+    file.exec("update policy_versions set reason = 'other' where name = 'a.json'");
+    const why = 'edited in the store: version 1 of a.json for everybody: its mac does not hold';
+    const listed = async (query: string) => {
+      const { status, body } = await gate.ask('GET', `/policies${query}`);
+      const kept = (body.policies as { name: string; tampered?: string; bytes: number }[]).filter(({ name }) =>
+        ['a.json', 'b.json'].includes(name),
+      );
+      return [status, kept.map(({ name, tampered, bytes }) => [name, tampered, bytes])];
+    };
+    for (const query of ['', '?tenant=acme'])
+      expect(await listed(query)).toEqual([
+        200,
+        [
+          ['a.json', why, 0],
+          ['b.json', undefined, 2],
+        ],
+      ]);
+    const change = { body: '{"max":1}', expected_current_version: 1, ...by };
+    const refusal = { status: 409, body: { error: 'policy_tampered', reason: expect.stringContaining(why) } };
+    expect(await gate.ask('GET', '/policies/a.json')).toMatchObject(refusal);
+    const off = { expected_current_version: 1, ...by };
+    expect(await gate.ask('POST', '/policies/a.json/deactivate', off)).toMatchObject(refusal);
+    expect(await gate.ask('PUT', '/policies/a.json', { ...change, body: '{}' })).toMatchObject({ status: 200 });
+    expect(await listed('')).toEqual([
+      200,
+      [
+        ['a.json', undefined, 2],
+        ['b.json', undefined, 2],
+      ],
+    ]);
+    expect(await readiness(gate)).toEqual([200, 3]);
+    // Whoever is refused for an edit finds it in the readiness at once.
+    file.exec("update policies set active = 0 where name = 'b.json'");
+    file.close();
+    expect((await gate.ask('PUT', '/policies/b.json', change)).body.error).toBe('policy_tampered');
+    expect((await readiness(gate))[1]).toContain('no policy can be changed: edited in the store: the policy b.json');
+  });
+
+  it.each([
+    "update policy_modules set wasm = x'00'",
+    `update policy_modules set wasm = x'00', wasm_sha256 = '${sha256Hex(Uint8Array.of(0))}'`,
+    'delete from policy_modules',
+  ])('of a module has no past verdict derived from it, and whoever asks is told: %s', async (edit) => {
+    const place = places().SQLite as { file: string };
+    const gate = await replica(place);
+    await gate.ask('POST', '/policies', { name: 'a.rego', content_type: 'rego', body: denies('a'), ...by });
+    const { forensic_event: event, ...then } = await gate.judge('a');
+    const on = { expected_current_version: 1, ...by };
+    await gate.ask('PUT', '/policies/a.rego', { body: denies('b'), ...on });
+    const file = new DatabaseSync(place.file);
+    file.exec(edit);
+    file.close();
+    for (const question of ['replay', 'explain'])
+      expect(
+        await gate.ask('POST', `/policies/${question}`, { input: call('a'), decision: { ...then, event } }),
+      ).toMatchObject({
+        status: 409,
+        body: { error: 'policy_tampered', reason: expect.stringContaining('edited in the store') },
+      });
+  });
+
+  it.each([
+    `update policy_sets set data = '{"limit":{"max":1000}}'`,
+    `update policy_versions set body = '{"max":1000}' where name = 'limit.json'`,
+  ])('has no process start on data that its versions do not say: %s', async (edit) => {
+    const place = places().SQLite as { file: string };
+    const gate = await replica(place);
+    await gate.ask('POST', '/policies', { name: 'limit.json', content_type: 'json', body: '{"max":10}', ...by });
+    await gate.ask('POST', '/policies', { name: 'a.rego', content_type: 'rego', body: denies('a'), ...by });
+    await open.pop()?.close();
+    const file = new DatabaseSync(place.file);
+    file.exec(edit);
+    file.close();
+    await expect(replica(place)).rejects.toThrow('edited in the store');
+  });
+
+  /** A tenant with rules and a document of its own, and another that has what holds for everybody. */
+  async function twoTenants(place: StoreTarget): Promise<Replica> {
+    const gate = await replica(place);
+    const make = (name: string, body: string, query = '') =>
+      gate.ask('POST', `/policies${query}`, {
+        name,
+        content_type: name.endsWith('.json') ? 'json' : 'rego',
+        body,
+        ...by,
+      });
+    expect((await make('a.rego', denies('a'))).status).toBe(201);
+    expect((await make('own.rego', denies('own'), '?tenant=acme')).status).toBe(201);
+    expect((await make('limit.json', '{"max":10}', '?tenant=acme')).status).toBe(201);
+    return gate;
+  }
+  const reasonsOf = async (gate: Replica, tool: string, tenant: string) => (await gate.judge(tool, { tenant })).reasons;
+  const EDITS = [
+    `update policy_sets set data = '{"limit":{"max":1000}}' where tenant = 'acme'`,
+    `update policy_sets set files = '[' where tenant = 'acme'`,
+    `update policy_versions set body = '{"max":1000}' where tenant = 'acme' and name = 'limit.json'`,
+  ];
+
+  it.each(EDITS)(
+    'of one tenant\u2019s rules keeps nobody else from being served, and that tenant is denied: %s',
+    async (edit) => {
+      const place = places().SQLite as { file: string };
+      await twoTenants(place);
+      await open.pop()?.close();
+      const file = new DatabaseSync(place.file);
+      file.exec(edit);
+      file.close();
+      const gate = await replica(place);
+      expect(await reasonsOf(gate, 'list_files', 'acme')).toEqual([
+        'policy evaluation failed: the stored policies of the tenant acme were edited past Gate',
+      ]);
+      expect(await reasonsOf(gate, 'a', 'shop')).toEqual(['Violation: a']);
+      expect(await readiness(gate)).toEqual([
+        200,
+        expect.stringMatching(/^of the tenant acme: edited in the store: .*; its calls are denied$/),
+      ]);
+      const trial = { candidate_rego: denies('x'), candidate_name: 'x.rego', inputs: [call('a')] };
+      expect((await gate.ask('POST', '/policies/evaluate-batch?tenant=acme', trial)).body.error).toBe(
+        'policy_tampered',
+      );
+      // What changes for the others is in force for them, and no edited text is put in force with it.
+      const change = { body: denies('b'), expected_current_version: 1, ...by };
+      const changed = await gate.ask('PUT', '/policies/a.rego', change);
+      if (changed.status !== 200) {
+        expect(changed.body).toMatchObject({
+          error: 'policy_tampered',
+          reason: expect.stringContaining('version 1 of limit.json for acme: its mac does not hold'),
+        });
+        const own = { body: '{"max":10}', expected_current_version: 1, ...by };
+        expect((await gate.ask('PUT', '/policies/limit.json?tenant=acme', own)).status).toBe(200);
+        expect(await reasonsOf(gate, 'own', 'acme')).toEqual(['Violation: own']);
+        expect((await gate.ask('PUT', '/policies/a.rego', change)).status).toBe(200);
+      }
+      expect(await reasonsOf(gate, 'b', 'shop')).toEqual(['Violation: b']);
+    },
+  );
+
+  it('of one tenant\u2019s rules leaves those of before in force where a process has them, until they are whole again', async () => {
+    const place = places().SQLite as { file: string };
+    const gate = await twoTenants(place);
+    const file = new DatabaseSync(place.file);
+    file.exec("update policy_sets set version = 'x', files = '[]' where tenant = 'acme'");
+    const elsewhere = { name: 'b.rego', content_type: 'rego', body: denies('b'), ...by };
+    await gate.ask('POST', '/policies?tenant=shop', elsewhere);
+    await eventually('it is seen', async () => String((await readiness(gate))[1]).includes('acme'));
+    expect(await readiness(gate)).toEqual([200, expect.stringContaining('its rules of before stay in force')]);
+    expect(await reasonsOf(gate, 'own', 'acme')).toEqual(['Violation: own']);
+    const other = await gate.ask('PUT', '/policies/own.rego?tenant=acme', {
+      body: denies('more'),
+      expected_current_version: 1,
+      ...by,
+    });
+    expect(other.status).toBe(200);
+    expect(await reasonsOf(gate, 'more', 'acme')).toEqual(['Violation: more']);
+    expect(await readiness(gate)).toEqual([200, expect.any(Number)]);
+    file.close();
   });
 });
 
@@ -650,6 +1425,20 @@ describe('data, domains and trials', () => {
       ok: true,
       formatted: denies('a'),
       warnings: [expect.stringContaining('unusual')],
+    });
+    // Reads that are not there: a typing error, of which only the document that is in force says so.
+    await gate.ask('POST', '/policies', { name: 'ceilings.json', content_type: 'json', body: '{"most": 1}', ...by });
+    const over = (mount: string) => rego(`deny contains "Violation: much" if input.arguments.amount > ${mount}.most`);
+    for (const mount of ['data.gate.ceilings', 'data.gate.pii_egress', 'data.gate.money_arguments', 'input.x'])
+      expect(await said('a.rego', 'rego', over(mount))).toEqual({ ok: true });
+    for (const mount of ['data.gate.ceilngs', 'data.gate["ceilngs"]'])
+      expect(await said('a.rego', 'rego', over(mount))).toMatchObject({
+        ok: true,
+        warnings: ['line 5 reads data.gate.ceilngs, and there is no document ceilngs.json: what needs it never holds'],
+      });
+    const imported = over('limits').replace('import rego.v1', 'import data.gate.limits\nimport rego.v1');
+    expect(await said('a.rego', 'rego', imported)).toMatchObject({
+      warnings: [expect.stringContaining('gate.limits')],
     });
     expect(await said('a.rego', 'rego', rego('allow if true'))).toMatchObject({
       ok: false,
@@ -749,11 +1538,22 @@ describe('templates', () => {
       body_sha256: sha256Hex(own),
     });
     expect((await gate.judge('send_email', letter)).reasons).toEqual([expect.stringContaining('pii_egress')]);
+    // Deleted, it comes back as it ships, behind its versions; its document too.
     await gate.ask('DELETE', '/policies/pii_egress.rego', { expected_current_version: 4, ...by });
-    expect(await gate.ask('POST', `${PII}/install`, by)).toMatchObject({
-      status: 409,
-      body: { error: 'policy_exists' },
+    await gate.ask('DELETE', '/policies/pii_egress.json', { expected_current_version: 2, ...by });
+    expect((await gate.judge('send_email', letter)).allow).toBe(true);
+    // What was deleted for everybody is in no tenant's way.
+    expect(await gate.ask('POST', `${PII}/install?tenant=acme`, { ...by, parameters: {} })).toMatchObject({
+      status: 200,
     });
+    expect((await gate.judge('send_email', { ...letter, tenant: 'acme' })).allow).toBe(false);
+    expect(await gate.ask('POST', `${PII}/install`, { ...by, parameters: inside })).toMatchObject({
+      status: 200,
+      body: { version: 6, body_sha256: sha256Hex(shown.body), event_kind: 'policy.installed_from_template' },
+    });
+    expect((await gate.ask('GET', '/policies/pii_egress.json')).body).toMatchObject({ current_version: 4 });
+    expect((await gate.judge('send_email', outside)).allow).toBe(false);
+    expect((await gate.judge('send_email', letter)).allow).toBe(true);
   });
 
   it('have parameters that their schema refuses with the place, whoever writes them; nothing is stored then', async () => {
@@ -820,6 +1620,51 @@ describe('templates', () => {
   });
 });
 
+describe('a store that was put back', () => {
+  const document = (name: string, body: object) => ({ name, content_type: 'json', body: JSON.stringify(body), ...by });
+  const second = (gate: Replica, at: number) =>
+    gate.ask('PUT', '/policies/a.json', { body: JSON.stringify({ at }), expected_current_version: 1, ...by });
+
+  it('has its changes told in the ledger, also under the number of a version that the ledger has from before', async () => {
+    const file = join(folder, 'put-back.db');
+    const before = await replica({ file });
+    await before.ask('POST', '/policies', document('a.json', {}));
+    await eventually('the row', () => rows.length === 1);
+    const store = new DatabaseSync(file);
+    store.exec(`vacuum into '${file}.backup'`);
+    store.close();
+    await second(before, 1);
+    await eventually('the row', () => rows.length === 2);
+    await open.pop()?.close();
+
+    const after = await replica({ file: `${file}.backup` });
+    await second(after, 2);
+    await after.ask('POST', '/policies', document('b.json', {}));
+    await eventually('the rows', () => rows.length === 4);
+    expect(rows.map(({ policy_decision: of }) => [of?.['name'], of?.['version']])).toEqual([
+      ['a.json', 1],
+      ['a.json', 2],
+      ['a.json', 2],
+      ['b.json', 1],
+    ]);
+    expect(new Set(rows.map(({ id }) => id)).size).toBe(4);
+  });
+
+  it('sends what waits under the id that it was stored with, which an earlier Gate made in another way', async () => {
+    const file = join(folder, 'earlier-rows.db');
+    const gate = await replica({ file });
+    ledgerFault = new Error('away');
+    await gate.ask('POST', '/policies', document('a.json', {}));
+    const earlier = '6f0c2a51-0000-4000-8000-000000000001';
+    const store = new DatabaseSync(file);
+    store.exec(`update policy_outbox set content = json_set(content, '$.id', '${earlier}')`);
+    store.close();
+    ledgerFault = null;
+    await eventually('the row', () => rows.length === 1);
+    expect(rows).toMatchObject([{ id: earlier, policy_decision: { name: 'a.json', version: 1 } }]);
+  });
+});
+
 describe('a store from before sets were kept', () => {
   it('has the sets that were in force when it was opened, and says of older ones that they are gone', async () => {
     const file = join(folder, 'earlier.db');
@@ -830,7 +1675,10 @@ describe('a store from before sets were kept', () => {
     const second = await gate.judge('a');
     await open.pop()?.close();
     const store = new DatabaseSync(file);
-    store.exec("drop table policy_past_sets; delete from kysely_migration where name = '0002-past-sets'");
+    for (const table of ['policy_state', 'policies', 'policy_versions', 'policy_modules', 'policy_sets'])
+      store.exec(`update ${table} set mac = null`);
+    store.exec('drop table policy_past_sets; drop table policy_seal');
+    store.exec("delete from kysely_migration where name in ('0002-past-sets', '0005-macs')");
     store.close();
     const again = await replica({ file });
     await again.ask('DELETE', '/policies/a.rego', { expected_current_version: 2, ...by });
@@ -928,6 +1776,7 @@ describe('a lab over recorded traffic', () => {
         expired: { green: 0, yellow: 0, red: 0 },
       },
       rows_left: 40,
+      warnings: [],
     });
     expect(result?.rows).toHaveLength(62);
     expect(result?.rows[0]).toMatchObject({
@@ -1022,5 +1871,234 @@ describe('a lab over recorded traffic', () => {
     release();
     leaving[1]?.abort();
     await Promise.all(two);
+  }, 60_000);
+});
+
+describe('rules that people\u2019s approvals suggest', () => {
+  const TOOL = 'file_ticket';
+  /** Somebody's decision of a call: two agents, three people, a working week. */
+  const decision = (seq: number, decided: DecidedCall['decided'], args: object, over: object = {}): DecidedCall => {
+    const agent = seq % 2 === 0 ? 'acme/desk' : 'acme/mail';
+    return {
+      seq,
+      at: `2026-11-${String(10 + (seq % 5)).padStart(2, '0')}T09:00:00.000Z`,
+      correlation_id: `00000000-0000-4000-8000-${String(seq).padStart(12, '0')}`,
+      agent_id: agent.slice('acme/'.length),
+      tool: TOOL,
+      decided,
+      people: [`operator:${['ana', 'bo', 'cem'][seq % 3]}`],
+      input: call(TOOL, { agent_id: agent, method: 'tools/call', upstream: 'desk', arguments: args, ...over }) as never,
+    };
+  };
+  const approvals = (first: number, count: number) =>
+    Array.from({ length: count }, (_, at) =>
+      decision(first + at, 'approved', { queue: 'billing', priority: 1 + (Math.floor(at / 6) % 3) }),
+    );
+  const source = (rows: DecidedCall[], over: Partial<DecisionSource> = {}): DecisionSource => ({
+    async decidedPage({ after = 0, limit, tool, tenant, from, to }) {
+      const page = rows
+        .filter((row) => row.seq > after && (tool ?? row.tool) === row.tool && tenant === 'acme')
+        .filter(({ at }) => (from ?? '') <= at && (to === undefined || at < to))
+        .slice(0, Math.min(limit, 15));
+      return { rows: page, next: page.at(-1)?.seq ?? null };
+    },
+    verify: async () => ({ valid: true, entries_checked: rows.length, first_invalid_seq: null }),
+    ...over,
+  });
+  const mine = async (gate: Replica, body: object = {}, query = '?tenant=acme') => {
+    const payload = { since: '2026-11-01T00:00:00Z', until: '2026-11-30T00:00:00Z', ...body };
+    const reply = await gate.service.app.inject({ method: 'POST', url: `/policies/mine${query}`, payload });
+    if (reply.statusCode !== 200) return { error: (JSON.parse(reply.body) as Said).error, result: null };
+    const last = JSON.parse(reply.body.trim().split('\n').at(-1) as string) as MineLine;
+    return { error: 'error' in last ? last.error.code : null, result: 'result' in last ? last.result : null };
+  };
+  const suggestions = async (gate: Replica) => {
+    const { body } = await gate.ask('GET', '/policies/suggestions?tenant=acme');
+    return (body as unknown as { suggestions: MinedSuggestion[] }).suggestions;
+  };
+  const judged = (gate: Replica, args: object, more: object = {}) =>
+    gate.judge(TOOL, {
+      tenant: 'acme',
+      agent_id: 'acme/desk',
+      method: 'tools/call',
+      upstream: 'desk',
+      arguments: args,
+      ...more,
+    });
+  const CLASSED = { tool_classes: { [TOOL]: { class: 'change' } } };
+  it.each([
+    ['SQLite', () => ({ file: join(folder, 'kept.db') })],
+    ['Postgres', () => ({ url: postgres.url, schema: 'kept' })],
+  ] as const)('are kept until a newer one or a denial takes their place, on %s', async (_, target) => {
+    const store = await openPolicyStore(target(), POLICY_KEYS);
+    const kept = (id: string, more: Partial<KeptSuggestion> = {}): KeptSuggestion => ({
+      id,
+      tenant: 'acme',
+      tool: TOOL,
+      rule_name: `mined_${id}.rego`,
+      body: 'package gate.authz',
+      body_sha256: 'f'.repeat(64),
+      facts: MINED_FACTS,
+      withdrawn_why: null,
+      checked_seq: 5,
+      created_at: '2026-11-30T00:00:00Z',
+      ...more,
+    });
+    const of = async (tenant = 'acme') =>
+      (await store.suggestions(tenant)).map(({ id, withdrawn_why, checked_seq }) => [id, withdrawn_why, checked_seq]);
+    const newer = kept('b', { created_at: '2026-11-30T00:00:01Z' });
+    await store.keepSuggestions('acme', [kept('a'), newer], []);
+    await store.keepSuggestions('other', [kept('c', { tenant: 'other' })], ['a']);
+    expect(await store.suggestions('acme')).toEqual([newer, kept('a')]);
+    await store.withdrawSuggestion('acme', 'a', 'row 7');
+    await store.withdrawSuggestion('acme', 'a', 'row 8');
+    await store.withdrawSuggestion('acme', 'c', 'row 8');
+    await store.checkedSuggestions('acme', ['b', 'c'], 9);
+    await store.checkedSuggestions('acme', ['b'], 4);
+    expect(await of()).toEqual([
+      ['b', null, 9],
+      ['a', 'row 7', 5],
+    ]);
+    expect(await of('other')).toEqual([['c', null, 5]]);
+    // Found again: what was withdrawn stays so, and is not overtaken either.
+    await store.keepSuggestions('acme', [kept('a', { checked_seq: 12 })], ['a', 'b']);
+    expect(await of()).toEqual([['a', 'row 7', 5]]);
+    await store.close();
+  });
+
+  it('are told with what speaks for them, put in force by a person, and withdrawn by one denial', async () => {
+    const people = [
+      ...approvals(1, 30),
+      decision(31, 'approved', { queue: 'billing', priority: 9 }),
+      decision(32, 'denied', { queue: 'payroll', priority: 1 }),
+      decision(33, 'changed', { queue: 'billing', priority: 9 }),
+      ...Array.from({ length: 25 }, (_, at) =>
+        decision(40 + at, 'approved', { amount: 5 }, { tool_type: 'wire_transfer' }),
+      ).map((row) => ({ ...row, tool: 'wire_transfer' })),
+    ];
+    const gate = await replica({ file: join(folder, 'mined.db') }, {}, null, source(people));
+    const { result } = await mine(gate);
+    expect(result).toMatchObject({ approvals: 56, denials: 1, changed: 1, candidates_dropped: 0 });
+    const [found] = (result?.candidates ?? []) as [MinedSuggestion];
+    expect(found).toMatchObject({
+      tool: TOOL,
+      state: 'proposed',
+      one_liner: 'file_ticket of 2 agents: would have passed 30 of 31 approvals and 0 of 2 denials',
+      evidence: {
+        approvals: { passed: 30, of: 31 },
+        denials: { passed: 0, of: 2 },
+        class_alone: { approvals: 31, denials: 2 },
+        days: 5,
+        approvers: 3,
+        agents: 2,
+      },
+      parts: [
+        {
+          upstream: 'desk',
+          agents: ['acme/desk', 'acme/mail'],
+          approvals: 30,
+          arguments: [
+            { pointer: '/priority', is: { one_of: [1, 2, 3] } },
+            { pointer: '/queue', is: { equals: 'billing' } },
+          ],
+        },
+      ],
+      examples: { waits: [{ correlation_id: people[30]?.correlation_id }], denied: [{}, {}] },
+    });
+    // What the rules that ship ask a person about, no rule that is added makes unnecessary.
+    expect(result?.left).toMatchObject([{ tool: 'wire_transfer', why: 'rules_ask', approvals: 25 }]);
+    expect(result?.candidates).toHaveLength(1);
+    // Nothing is in force.
+    expect(await suggestions(gate)).toEqual([found]);
+    expect(await judged(gate, { queue: 'payroll', priority: 1 }, CLASSED)).toMatchObject({ allow: true });
+
+    const install = (id: string) => gate.ask('POST', `/policies/suggestions/${id}/install?tenant=acme`, by);
+    expect(await install(found.id)).toMatchObject({
+      status: 200,
+      body: { name: found.rule_name, event_kind: 'policy.created', active: true },
+    });
+    expect(await suggestions(gate)).toMatchObject([{ id: found.id, state: 'installed' }]);
+    // It lets nothing run by itself; with the class, what people approved, and nothing else.
+    expect(await judged(gate, { queue: 'billing', priority: 2 })).toMatchObject({ allow: false, reasons: [] });
+    expect(await judged(gate, { queue: 'billing', priority: 2 }, CLASSED)).toMatchObject({ allow: true });
+    for (const [args, more] of [
+      [{ queue: 'payroll', priority: 2 }, {}],
+      [{ queue: 'billing', priority: 4 }, {}],
+      [{ queue: 'billing', priority: 2.5 }, {}],
+      [{ queue: 'billing', priority: '2' }, {}],
+      [{ queue: 'billing', priority: 2, note: 'x' }, {}],
+      [{ queue: 'billing' }, {}],
+      [{ queue: 'billing', priority: 2 }, { agent_id: 'acme/other' }],
+      [{ queue: 'billing', priority: 2 }, { upstream: 'elsewhere' }],
+    ] as const)
+      expect(await judged(gate, args, { ...CLASSED, ...more })).toMatchObject({ allow: false, reasons: [] });
+
+    // Somebody denies a call of its kind, of whatever agent.
+    people.push(decision(90, 'denied', { queue: 'billing', priority: 2 }, { agent_id: 'acme/third' }));
+    expect(await suggestions(gate)).toMatchObject([
+      { state: 'withdrawn', state_why: expect.stringContaining('00000000-0000-4000-8000-000000000090') },
+    ]);
+    expect((await install(found.id)).body.error).toBe('suggestion_withdrawn');
+    // Mined anew, nothing that was withdrawn comes back.
+    expect((await mine(gate)).result?.candidates).toEqual([]);
+  }, 60_000);
+
+  it.each([
+    ['its definition changed', { class: 'change', suspended: 'definition_changed' }],
+    ['an operator left the tool to people', { class: 'strict' }],
+  ])(
+    'are withdrawn once %s, by an approval too',
+    async (_why, fact) => {
+      const people = approvals(1, 30);
+      const gate = await replica({ file: join(folder, `mined-${fact.class}.db`) }, {}, null, source(people));
+      const [found] = ((await mine(gate)).result?.candidates ?? []) as [MinedSuggestion];
+      people.push(decision(90, 'approved', { queue: 'payroll' }, { tool_classes: { [TOOL]: fact } }));
+      expect(await suggestions(gate)).toMatchObject([
+        { id: found.id, state: 'withdrawn', state_why: expect.stringContaining('the tool changed since') },
+      ]);
+      const { body } = await gate.ask('POST', `/policies/suggestions/${found.id}/install?tenant=acme`, by);
+      expect(body.error).toBe('suggestion_withdrawn');
+    },
+    60_000,
+  );
+
+  it('are not given, kept or installed where the ledger cannot be trusted or asked', async () => {
+    const people = approvals(1, 30);
+    let [valid, away] = [true, false];
+    const ledger = source(people, {
+      verify: async () =>
+        away
+          ? Promise.reject(new GateError('ledger_store_unavailable', 'away'))
+          : { valid, entries_checked: 1, first_invalid_seq: valid ? null : 1 },
+    });
+    const gate = await replica({ file: join(folder, 'mined2.db') }, {}, null, ledger);
+    valid = false;
+    expect(await mine(gate)).toMatchObject({ error: 'chain_verification_incomplete', result: null });
+    expect(await suggestions(gate)).toEqual([]);
+    valid = true;
+    const [found] = ((await mine(gate)).result?.candidates ?? []) as [MinedSuggestion];
+    for (const [code, set] of [
+      ['ledger_store_unavailable', () => (away = true)],
+      ['chain_verification_incomplete', () => ([valid, away] = [false, false])],
+    ] as const) {
+      set();
+      expect(await suggestions(gate)).toMatchObject([{ id: found.id, state: 'unchecked' }]);
+      const { body } = await gate.ask('POST', `/policies/suggestions/${found.id}/install?tenant=acme`, by);
+      expect(body.error).toBe(code);
+    }
+    const { body } = await gate.ask('GET', '/policies?tenant=acme');
+    expect(body.policies.some(({ name }) => name === found.rule_name)).toBe(false);
+  }, 60_000);
+
+  it('are of one tenant, and refused where they cannot be', async () => {
+    const gate = await replica({ file: join(folder, 'mined3.db') }, {}, null, source(approvals(1, 30)));
+    expect((await mine(gate, {}, '')).error).toBe('invalid_request');
+    expect((await mine(gate, { since: 'yesterday' })).error).toBe('invalid_window');
+    expect((await mine(gate, {}, '?tenant=other')).result).toMatchObject({ candidates: [], left: [] });
+    const [found] = ((await mine(gate, { max_candidates: 1 })).result?.candidates ?? []) as [MinedSuggestion];
+    const { body } = await gate.ask('POST', `/policies/suggestions/${found.id}/install?tenant=other`, by);
+    expect(body.error).toBe('not_found');
+    const none = await replica({ file: join(folder, 'mined4.db') });
+    expect((await mine(none)).error).toBe('store_unavailable');
   }, 60_000);
 });

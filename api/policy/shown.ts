@@ -1,7 +1,7 @@
 import type { PolicyRow } from '../../contracts/policy.js';
 import type { PolicyVersion } from '../../contracts/policy-library.js';
 import { readPolicyFiles, shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
-import { EVERYBODY, type StoredPolicy } from '../../domain/policy/library-ports.js';
+import { type CurrentText, EVERYBODY, type StoredPolicy } from '../../domain/policy/library-ports.js';
 import type { PolicyFile } from '../../domain/policy/policy-files.js';
 import { headerOf } from '../../domain/policy/policy-header.js';
 import type { PolicySet } from '../../domain/policy/policy-set.js';
@@ -49,11 +49,16 @@ export async function floorRows({ files }: Pick<PolicySet, 'files'>): Promise<re
   );
 }
 
-export async function storedRow({ header, tenant, ...policy }: StoredPolicy, body: string): Promise<PolicyRow> {
+/** Without a text where somebody edited it in the store. */
+export async function storedRow(
+  { header, tenant, ...policy }: StoredPolicy,
+  { body, tampered }: Pick<CurrentText, 'body' | 'tampered'>,
+): Promise<PolicyRow> {
   return {
     ...policy,
     ...listsOf(header),
-    ...(await factsOf(policy.content_type, body)),
+    ...(await factsOf(policy.content_type, body ?? '')),
+    ...(tampered !== null && { tampered }),
     protected: false,
     as_shipped: false,
     tenant: tenant === EVERYBODY ? null : tenant,

@@ -180,7 +180,7 @@ export function createProxyService(options: ProxyOptions): Service {
     registerManual(scope as unknown as Service['app']);
     registerKeySet(scope as unknown as Service['app'], options.signer);
     registerResourceMetadata(scope as unknown as Service['app'], byToken?.tokens.rules);
-    registerPending(scope as unknown as Service['app'], { ...options, limits });
+    registerPending(scope as unknown as Service['app'], { ...options, limits, assertStands: authorizer.assertStands });
     registerAuthorizations(scope as unknown as Service['app'], { limits, authorizer });
     registerExecutionReceipts(scope as unknown as Service['app'], { ...options, limits });
     done();

@@ -1,5 +1,6 @@
 import type { Json } from '../../contracts/json.js';
 import { GateError } from '../../domain/errors.js';
+import { isHeard, type LeastLevel } from '../../domain/mcp/log-levels.js';
 import type { Caller } from '../plugins/app.js';
 import { type Answer, errorAnswer } from './answers.js';
 import type { CallHandler, SettledOptions } from './calls.js';
@@ -22,6 +23,8 @@ export interface CallEventsOptions {
   /** Names the place to go on from; absent for clients that know no such events. */
   readonly place?: string;
   readonly progressToken?: string | number;
+  /** From which level on the client hears log messages: without a progress token it is told in one that its call waits. Absent where it is not. */
+  readonly leastLevel?: () => Promise<LeastLevel>;
   /** What the upstream says, where this process sends the call. */
   readonly talk?: Conversation;
   /** The client is asked to open where it is decided about its call, while that waits; absent where it cannot be asked that. */
@@ -34,6 +37,8 @@ export interface CallEventsOptions {
   readonly asGateError: (error: unknown) => GateError;
 }
 
+/** Of the log message that a call waits. */
+const WAITS_LEVEL = 'warning';
 const NEVER_BEGAN = 'no call of this agent under this id: it never began, and nothing was executed';
 const HEARD = Symbol('heard');
 
@@ -55,16 +60,16 @@ export async function* callEvents(options: CallEventsOptions): AsyncGenerator<st
     return text;
   };
   let beats = 0;
-  const sign = () =>
-    progressToken === undefined
-      ? KEEP_ALIVE
-      : eventText(
-          progressText(
-            progressToken,
-            (beats += 1),
-            `call ${correlationId} ${waits ? 'waits for a person' : 'is under way'}`,
-          ),
-        );
+  let logged = false;
+  const sign = async () => {
+    const words = `call ${correlationId} ${waits ? 'waits for a person' : 'is under way'}`;
+    if (progressToken !== undefined) return eventText(progressText(progressToken, (beats += 1), words));
+    // Who was asked to open the page knows that it waits.
+    if (!options.leastLevel || !waits || logged || asked) return KEEP_ALIVE;
+    logged = true;
+    if (!isHeard(WAITS_LEVEL, await options.leastLevel().catch(() => null))) return KEEP_ALIVE;
+    return eventText(logText(correlationId, words));
+  };
   const messageOf = (answer: Answer) => eventText(rpcAnswer(form, answer).body?.toString('utf8') ?? '', place);
   const unknownAt = Date.now() + options.unknownAfterMs;
   let onDisk = options.onDisk();
@@ -82,7 +87,7 @@ export async function* callEvents(options: CallEventsOptions): AsyncGenerator<st
     let work = options.first?.then((answer) => (answer.status === 202 ? null : answer)) ?? look();
     work.catch(() => undefined);
     while (!signal.aborted) {
-      for (const said of talk?.take() ?? []) yield eventText(said);
+      for (const said of (await talk?.take()) ?? []) yield eventText(said);
       const toOpen = await ask();
       if (toOpen !== null) yield eventText(toOpen);
       const next = talk ? Promise.race([work, talk.heard().then((): typeof HEARD => HEARD)]) : work;
@@ -91,7 +96,7 @@ export async function* callEvents(options: CallEventsOptions): AsyncGenerator<st
       if (got?.value) {
         const answer = got.value;
         await onDisk(correlationId);
-        for (const said of talk?.take() ?? []) yield eventText(said);
+        for (const said of (await talk?.take()) ?? []) yield eventText(said);
         if (asked) yield eventText(openedText(correlationId));
         yield messageOf(answer);
         return;
@@ -101,8 +106,10 @@ export async function* callEvents(options: CallEventsOptions): AsyncGenerator<st
         waits = true;
         work = look();
         work.catch(() => undefined);
+        const page = await ask();
+        if (page !== null) yield eventText(page);
       }
-      yield sign();
+      yield await sign();
     }
   } catch (error) {
     if (!signal.aborted) yield messageOf(errorAnswer(options.asGateError(error), correlationId));
@@ -112,6 +119,16 @@ export async function* callEvents(options: CallEventsOptions): AsyncGenerator<st
 }
 
 const isToolCall = (method: string): boolean => method === 'tools/call' || method === 'call_tool';
+
+const logText = (correlationId: string, words: string): string => {
+  const message = `${words}. Its answer comes here; whoever stops waiting finds it at GET /pending/${correlationId}.`;
+  const data = { message, correlation_id: correlationId };
+  return JSON.stringify({
+    jsonrpc: '2.0',
+    method: 'notifications/message',
+    params: { level: WAITS_LEVEL, logger: 'gate', data },
+  });
+};
 
 const progressText = (progressToken: string | number, progress: number, message: string): string =>
   JSON.stringify({

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { GateError } from '../../domain/errors.js';
+import type { LeastLevel } from '../../domain/mcp/log-levels.js';
 import type { CallTalks } from '../../domain/pipeline/call-talks.js';
 import type { Answer } from './answers.js';
 import { callEvents } from './call-events.js';
@@ -34,6 +35,8 @@ export interface ClientCall {
   readonly place?: string;
   /** Under which its client answers what it is asked; absent where it can be asked nothing. */
   readonly session?: string;
+  /** From which level on its client hears log messages. */
+  readonly leastLevel: () => Promise<LeastLevel>;
   /** Under which its client wants to hear of its progress. */
   readonly progressToken?: string | number | undefined;
   /** Its client can be asked to open where it is decided about the call. */
@@ -53,12 +56,14 @@ export function createCallStreams(options: CallStreamsOptions) {
     correlationId,
     session,
     progressToken,
+    leastLevel,
     signal,
   }: {
     readonly caller: AgentCaller;
     readonly correlationId: string;
     readonly session: string | null;
     readonly progressToken: string | number | undefined;
+    readonly leastLevel: () => Promise<LeastLevel>;
     readonly signal: AbortSignal;
   }) {
     if (!options.talks) return null;
@@ -67,6 +72,7 @@ export function createCallStreams(options: CallStreamsOptions) {
       progressToken,
       answers,
       onAsked: (method, given) => controls.handedOn(caller, method, correlationId, given),
+      leastLevel,
       signal,
     });
     return { talk, stop: options.talks.listen(correlationId, talk) };
@@ -74,12 +80,19 @@ export function createCallStreams(options: CallStreamsOptions) {
 
   /** The answer itself where it comes soon; otherwise a stream, so that no client times out without knowing its call. */
   async function answered(request: FastifyRequest, asked: ClientCall): Promise<Answer | Streamed> {
-    const { call, form, place, session, progressToken, opens } = asked;
+    const { call, form, place, session, leastLevel, progressToken, opens } = asked;
     const { caller } = call;
     const { correlationId } = request;
     if (!takesStream(request)) return rpcAnswer(form, await handler.handle(call, correlationId));
     const gone = new AbortController();
-    const heard = talkOf({ caller, correlationId, session: session ?? null, progressToken, signal: gone.signal });
+    const heard = talkOf({
+      caller,
+      correlationId,
+      session: session ?? null,
+      progressToken,
+      leastLevel,
+      signal: gone.signal,
+    });
     const talk = heard?.talk;
     const ended = () => {
       heard?.stop();
@@ -91,7 +104,7 @@ export function createCallStreams(options: CallStreamsOptions) {
     let held: ReturnType<EventStreams['begin']>;
     try {
       const soon = await within(talk ? Promise.race([first, talk.heard().then(() => null)]) : first, SOON_MS);
-      if (soon?.value && soon.value.status !== 202 && !talk?.waiting()) {
+      if (soon?.value && soon.value.status !== 202 && !(await talk?.waiting())) {
         ended();
         return rpcAnswer(form, soon.value);
       }
@@ -115,6 +128,8 @@ export function createCallStreams(options: CallStreamsOptions) {
         ...(talk && { talk }),
         ...(place !== undefined && { place }),
         ...(progressToken !== undefined && { progressToken }),
+        // One without a session is told by its task, or waits on its open request.
+        ...(session !== undefined && { leastLevel }),
         ...(opens && { opens }),
       }),
     };
@@ -131,7 +146,7 @@ const nothing = (): void => undefined;
 export async function* announcements(talk: Conversation, signal: AbortSignal): AsyncGenerator<string> {
   yield KEEP_ALIVE;
   while (!signal.aborted) {
-    for (const said of talk.take()) yield eventText(said);
+    for (const said of await talk.take()) yield eventText(said);
     const heard = await within(talk.heard(), HEARTBEAT_MS, signal);
     if (!heard && !signal.aborted) yield KEEP_ALIVE;
   }

@@ -39,6 +39,8 @@ export interface CallHandlerOptions {
   readonly velocity: { readonly limit: number; readonly windowMs: number };
   readonly callDeadlineMs: number;
   readonly upstreamTimeoutMs: number;
+  /** How long Brain may take where models judge; they do not without it. */
+  readonly inspectionTimeoutMs?: number | undefined;
   readonly ttlSecs: Readonly<Record<ApprovalTier, number>>;
   readonly maxInFlight: number;
   /** How many calls are judged at once; without it as many as are under way. */
@@ -289,6 +291,7 @@ export function createCallHandler(options: CallHandlerOptions) {
         not_after_ms: receivedMs + options.callDeadlineMs,
         ttl_secs: options.ttlSecs,
         upstream_timeout_ms: options.upstreamTimeoutMs,
+        ...(options.inspectionTimeoutMs !== undefined && { inspection_timeout_ms: options.inspectionTimeoutMs }),
         has_callback: request.callbackUrl !== null,
         ...(caller.namespace && { state_namespace: caller.namespace }),
         ...(caller.client_can && { client_can: caller.client_can }),

@@ -1,5 +1,5 @@
 import { setTimeout as after } from 'node:timers/promises';
-import type { JsonObject } from '../../contracts/json.js';
+import type { Json, JsonObject } from '../../contracts/json.js';
 import { GateError } from '../../domain/errors.js';
 import type { McpRequest } from '../../domain/mcp/envelope.js';
 import type { Listener } from '../../domain/pipeline/call-talks.js';
@@ -46,6 +46,8 @@ export function createControls(options: ControlOptions) {
       { method, body }: { readonly method: string; readonly body: JsonObject },
       correlationId: string,
     ): Promise<ControlReply> {
+      // The level is of the agent's session, which filters by it: the session with the upstream is shared, and hears everything.
+      if (method === 'logging/setLevel') return emptyReply(body['id'] ?? null);
       const note = (answered: boolean) => options.controlLog.note({ caller, method, correlationId, answered });
       const asking = options.upstream.control(caller, body, { timeoutMs: options.upstreamTimeoutMs });
       const reply = await asking.catch((error: unknown) => {
@@ -68,4 +70,11 @@ export function createControls(options: ControlOptions) {
       options.controlLog.note({ caller, method, correlationId, answered }),
   };
 }
+/** What Gate answers where it has nothing to say but that it did as asked. */
+export const emptyReply = (id: Json): ControlReply => ({
+  status: 200,
+  text: JSON.stringify({ jsonrpc: '2.0', id, result: {} }),
+  failed: false,
+});
+
 export type Controls = ReturnType<typeof createControls>;

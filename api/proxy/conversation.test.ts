@@ -1,15 +1,24 @@
 import { describe, expect, it } from '@jest/globals';
+import type { LeastLevel } from '../../domain/mcp/log-levels.js';
 import { type Conversation, clientAnswerIn, createClientAnswers, createConversation } from './conversation.js';
 
-function conversation(session: string | null = 's', progressToken: string | undefined = 'token') {
+function conversation(
+  session: string | null = 's',
+  leastLevel: () => Promise<LeastLevel> = async () => null,
+  progressToken = 'token',
+) {
   const answers = createClientAnswers();
   const gone = new AbortController();
   const asked: [string, boolean][] = [];
   const onAsked = (...one: [string, boolean]) => void asked.push(one);
-  const talk = createConversation({ session, progressToken, answers, onAsked, signal: gone.signal });
+  const talk = createConversation({ session, progressToken, answers, onAsked, leastLevel, signal: gone.signal });
   return { answers, gone, asked, talk };
 }
-const idOf = (talk: Conversation): string => (JSON.parse(talk.take()[0] as string) as { id: string }).id;
+const idOf = async (talk: Conversation): Promise<string> =>
+  (JSON.parse((await talk.take())[0] as string) as { id: string }).id;
+const log = (level: string) => ['notifications/message', JSON.stringify({ level })] as const;
+const said = async (talk: Conversation) =>
+  (await talk.take()).map((text) => (JSON.parse(text) as { params: { level?: string } }).params.level ?? 'progress');
 
 describe('what an upstream says while a call is under way', () => {
   it('is told under the token of the client, in order, with the upstream’s own text', async () => {
@@ -18,17 +27,17 @@ describe('what an upstream says while a call is under way', () => {
     talk.told('notifications/progress', '{"progressToken":"gate-id","progress":1.10}');
     talk.told('notifications/message', '{"level":"info","data":12345678901234567890,"_meta":{"gate/modified":1}}');
     await heard;
-    expect(talk.take()).toEqual([
+    expect(await talk.take()).toEqual([
       '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"token","progress":1.10}}',
       '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":12345678901234567890,"_meta":{}}}',
     ]);
-    expect([talk.waiting(), talk.take()]).toEqual([false, []]);
+    expect([await talk.waiting(), await talk.take()]).toEqual([false, []]);
   });
 
   it('is asked under an id of Gate, and answered by this session alone, once', async () => {
     const { talk, answers, asked } = conversation();
     const answer = talk.asked('elicitation/create', '{"message":"m"}', 1_000);
-    const id = idOf(talk);
+    const id = await idOf(talk);
     expect(answers.give('another', id, ['result', '{"a":1}'])).toBe(false);
     expect(answers.give('s', id, ['result', '{"action":"accept"}'])).toBe(true);
     expect(await answer).toEqual(['result', '{"action":"accept"}']);
@@ -47,12 +56,79 @@ describe('what an upstream says while a call is under way', () => {
     await expect(conversation(null).talk.asked('sampling/createMessage', '{}', 1)).rejects.toThrow('cannot be asked');
   });
 
-  it('keeps a thousand messages for a slow client, and hands on none of more than 64 KiB', () => {
+  it('keeps a thousand messages for a slow client, and hands on none of more than 64 KiB', async () => {
     const { talk } = conversation();
     talk.told('notifications/message', `{"data":"${'x'.repeat(65_536)}"}`);
-    expect(talk.waiting()).toBe(false);
-    for (let count = 0; count < 1_100; count += 1) talk.told('notifications/message', '{}');
-    expect(talk.take()).toHaveLength(1_000);
+    expect(await talk.waiting()).toBe(false);
+    for (let count = 0; count < 1_100; count += 1) talk.told('notifications/progress', '{}');
+    expect(await talk.take()).toHaveLength(1_000);
+  });
+
+  it('leaves places for what is asked beside a flood of log messages', async () => {
+    const { talk, gone } = conversation();
+    for (let count = 0; count < 1_100; count += 1) talk.told(...log('info'));
+    const asking = talk.asked('elicitation/create', '{}', 1_000);
+    asking.catch(() => undefined);
+    const taken = await talk.take();
+    gone.abort();
+    expect([taken.length, taken.at(-1)]).toEqual([801, expect.stringContaining('elicitation/create')]);
+  });
+
+  it('has those log messages alone that its client hears, and everything in its order', async () => {
+    const { talk } = conversation('s', async () => 'warning');
+    talk.told('notifications/progress', '{}');
+    for (const level of ['info', 'error', 'no level', 'debug']) talk.told(...log(level));
+    talk.told('notifications/progress', '{}');
+    talk.told(...log('warning'));
+    expect(await said(talk)).toEqual(['progress', 'error', 'progress', 'warning']);
+  });
+
+  it('wakes nobody for a log message that its client does not hear', async () => {
+    const { talk } = conversation('s', async () => 'error');
+    let woken = false;
+    void talk.heard().then(() => (woken = true));
+    talk.told(...log('warning'));
+    expect([await talk.waiting(), woken]).toEqual([false, false]);
+    talk.told(...log('error'));
+    expect([await talk.waiting(), woken]).toEqual([true, true]);
+  });
+
+  it('keeps the gravest of a flood of log messages, and what is no log message, while it is not known what its client hears', async () => {
+    const { talk, gone } = conversation('s', async () => 'error');
+    for (let count = 0; count < 1_100; count += 1) talk.told(...log('debug'));
+    for (const level of ['info', 'error', 'emergency']) talk.told(...log(level));
+    for (let count = 0; count < 900; count += 1) talk.told('notifications/progress', '{}');
+    const asking = talk.asked('elicitation/create', '{}', 60_000);
+    asking.catch(() => undefined);
+    const told = await said(talk);
+    gone.abort();
+    expect(told.slice(0, 3)).toEqual(['error', 'emergency', 'progress']);
+    expect(told).toHaveLength(2 + 900 + 1);
+  });
+
+  it('waits no longer than a second for what its client hears', async () => {
+    const { talk } = conversation('s', () => new Promise(() => undefined));
+    for (const level of ['debug', 'error']) talk.told(...log(level));
+    expect(await said(talk)).toEqual(['error']);
+  });
+
+  it('heeds the level that its client sets meanwhile, and tells from info on where nobody knows it', async () => {
+    let least: LeastLevel | Error = 'error';
+    const { talk } = conversation('s', async () => {
+      if (least instanceof Error) throw least;
+      return least;
+    });
+    const heard = async () => {
+      for (const level of ['debug', 'error']) talk.told(...log(level));
+      return said(talk);
+    };
+    expect(await heard()).toEqual(['error']);
+    least = 'debug';
+    expect(await heard()).toEqual(['debug', 'error']);
+    least = 'off';
+    expect(await heard()).toEqual([]);
+    least = new Error('the store is away');
+    expect(await heard()).toEqual(['error']);
   });
 });
 

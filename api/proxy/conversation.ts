@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Json } from '../../contracts/json.js';
 import { errorText } from '../../domain/errors.js';
+import { isHeard, isMilder, type LeastLevel, levelIn, type LogLevel } from '../../domain/mcp/log-levels.js';
 import { membersOf, objectText } from '../../domain/mcp/reply.js';
 import { parseStrictJson, StrictJsonError } from '../../domain/mcp/strict-json.js';
 import type { ClientAnswer, Listener } from '../../domain/pipeline/call-talks.js';
@@ -9,7 +10,11 @@ import { within } from './event-streams.js';
 
 /** More is not handed on while its client reads slowly: a flood would fill memory. */
 const MAX_QUEUED = 1_000;
+/** So many of them may stand before a log message that is kept: a flood of these leaves places for everything else. */
+const MAX_BEFORE_LOGS = 800;
 const MAX_TEXT = 65_536;
+/** How long a message waits until it is known which ones its client hears. */
+const LEVEL_LIMIT_MS = 1_000;
 
 /** What clients answer to the requests that Gate handed on, by session and the id that Gate gave the request. */
 export function createClientAnswers() {
@@ -57,9 +62,10 @@ export function clientAnswerIn(text: string): { readonly id: string; readonly an
 export interface Conversation extends Listener {
   /** Resolves once there is something to take. */
   heard(): Promise<void>;
-  waiting(): boolean;
+  /** Whether there is, of what was said until now. */
+  waiting(): Promise<boolean>;
   /** The messages since the last time, oldest first. */
-  take(): string[];
+  take(): Promise<string[]>;
 }
 
 /** What an upstream says of one call, as messages for the client that asked for it. */
@@ -68,6 +74,7 @@ export function createConversation({
   progressToken,
   answers,
   onAsked,
+  leastLevel,
   signal,
 }: {
   /** Under which the client answers; `null` where it can be asked nothing. */
@@ -75,17 +82,56 @@ export function createConversation({
   readonly progressToken: Json | undefined;
   readonly answers: ClientAnswers;
   readonly onAsked: (method: string, answered: boolean) => void;
+  /** From which level on the client hears log messages; asked for when there is one, because it may change meanwhile. */
+  readonly leastLevel: () => Promise<LeastLevel>;
   /** Fires when the client is gone. */
   readonly signal: AbortSignal;
 }): Conversation {
   let queued: string[] = [];
   let wake: () => void = () => undefined;
   let heard: Promise<void> | null = null;
-  const say = (message: string): boolean => {
-    if (signal.aborted || message.length > MAX_TEXT || queued.length >= MAX_QUEUED) return false;
+  const queue = (message: string): void => {
     queued.push(withoutClaim(message));
     wake();
     heard = null;
+  };
+  /** What was said since a log message whose level is being compared, in its order. `level` is of log messages alone. */
+  let held: { readonly message: string; readonly level?: LogLevel | null }[] = [];
+  /** How many of them are log messages of each level. */
+  const heldLogs = new Map<LogLevel | null, number>();
+  const countHeld = (level: LogLevel | null, by: number) => heldLogs.set(level, (heldLogs.get(level) ?? 0) + by);
+  let comparing: Promise<void> | null = null;
+  const compare = async (): Promise<void> => {
+    // A client whose level nobody knows, or not soon, hears what one hears that never set it.
+    const least = (await within(leastLevel(), LEVEL_LIMIT_MS, signal).catch(() => null))?.value ?? null;
+    for (const { message, level } of held) if (level === undefined || isHeard(level, least)) queue(message);
+    held = [];
+    heldLogs.clear();
+    comparing = null;
+  };
+  /** Takes the mildest log message out that nobody decided on yet, if it is milder than this one. */
+  const makeRoom = (level?: LogLevel | null): boolean => {
+    let mildest: LogLevel | null | undefined;
+    for (const [one, count] of heldLogs)
+      if (count > 0 && (mildest === undefined || isMilder(one, mildest))) mildest = one;
+    if (mildest === undefined || (level !== undefined && !isMilder(mildest, level))) return false;
+    held.splice(
+      held.findIndex((one) => one.level === mildest),
+      1,
+    );
+    countHeld(mildest, -1);
+    return true;
+  };
+  const say = (message: string, level?: LogLevel | null): boolean => {
+    const places = level === undefined ? MAX_QUEUED : MAX_BEFORE_LOGS;
+    if (signal.aborted || message.length > MAX_TEXT) return false;
+    if (queued.length + held.length >= places && !makeRoom(level)) return false;
+    if (level === undefined && !comparing) queue(message);
+    else {
+      held.push({ message, ...(level !== undefined && { level }) });
+      if (level !== undefined) countHeld(level, 1);
+    }
+    if (held.length > 0) comparing ??= compare();
     return true;
   };
   return {
@@ -96,7 +142,8 @@ export function createConversation({
         method === 'notifications/progress' && progressToken !== undefined
           ? objectText(new Map(membersOf(params) ?? []).set('progressToken', JSON.stringify(progressToken)))
           : params;
-      say(`{"jsonrpc":"2.0","method":${JSON.stringify(method)},"params":${named}}`);
+      const message = `{"jsonrpc":"2.0","method":${JSON.stringify(method)},"params":${named}}`;
+      say(message, method === 'notifications/message' ? levelIn(params) : undefined);
     },
     async asked(method, params, timeoutMs) {
       if (session === null) throw new Error('the client cannot be asked in its revision of MCP');
@@ -118,8 +165,12 @@ export function createConversation({
       if (queued.length > 0) return Promise.resolve();
       return (heard ??= new Promise((resolve) => (wake = resolve)));
     },
-    waiting: () => queued.length > 0,
-    take() {
+    async waiting() {
+      await comparing;
+      return queued.length > 0;
+    },
+    async take() {
+      await comparing;
       const taken = queued;
       queued = [];
       return taken;

@@ -2,13 +2,14 @@ import { randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import { BATCH_METHOD } from '../../contracts/call-methods.js';
 import { type ClientCapability, SERVER_EXECUTION_CONTRACT } from '../../contracts/call.js';
-import type { Json, JsonObject } from '../../contracts/json.js';
+import type { JsonObject } from '../../contracts/json.js';
 import { canonicalDigest, uuidFromDigest } from '../../domain/crypto/digest.js';
 import { GateError } from '../../domain/errors.js';
 import { type McpRequest, readObject, requestIdIn } from '../../domain/mcp/envelope.js';
 import { RESUMABLE_FROM } from '../../domain/mcp/protocol-versions.js';
 import { keyedRequest } from '../../domain/mcp/idempotency-key.js';
-import type { McpSessions } from '../../domain/mcp/session.js';
+import type { LogLevel } from '../../domain/mcp/log-levels.js';
+import type { McpSession, McpSessions } from '../../domain/mcp/session.js';
 import {
   checkStateless,
   claimsRevision,
@@ -16,6 +17,7 @@ import {
   discoveredFrom,
   ENDED_METHODS,
   finishedFor,
+  leastLevelOf,
   STATELESS_TASK_METHODS,
 } from '../../domain/mcp/stateless.js';
 import { LISTEN_METHOD } from '../../domain/mcp/subscriptions.js';
@@ -25,6 +27,7 @@ import {
   TASK_METHODS,
   type TaskStore,
   underId,
+  withLogging,
   withTasks,
   withTaskSupport,
 } from '../../domain/mcp/tasks.js';
@@ -35,7 +38,7 @@ import { placeIn, placeOf } from './call-events.js';
 import { announcements, createCallStreams } from './call-streams.js';
 import { type CallHandler, correlationIdOf, type ToolCallRequest } from './calls.js';
 import { capabilitiesIn, checkVersion, ended, isMarked, readRequest, withoutTasks } from './client-requests.js';
-import type { ControlReply, ControlRequest, Controls } from './controls.js';
+import { type ControlRequest, type Controls, emptyReply } from './controls.js';
 import { clientAnswerIn, createClientAnswers, createConversation } from './conversation.js';
 import { type DecisionPage, decisionPage } from './decision-page.js';
 import type { EventStreams } from './event-streams.js';
@@ -105,6 +108,7 @@ export function createMcpClients(options: McpClientsOptions) {
     streams,
     events,
     talkOf,
+    logLevel: sessions.logLevel,
     consoleOf,
     opensOf,
     now,
@@ -151,6 +155,7 @@ export function createMcpClients(options: McpClientsOptions) {
           progressToken: undefined,
           answers,
           onAsked: (method, given) => controls.handedOn(caller, method, correlationId, given),
+          leastLevel: () => sessions.logLevel(session),
           signal: held.signal,
         });
         controls.listen(asking(caller, session.can), talk, held.signal);
@@ -186,7 +191,8 @@ export function createMcpClients(options: McpClientsOptions) {
     const { result } = JSON.parse(reply.text) as { result?: { protocolVersion?: unknown } };
     const version = result?.protocolVersion;
     const session = typeof version === 'string' ? sessions.open(caller, version, { can, opensUrls }) : null;
-    const text = typeof version === 'string' && servesTasks(version) ? withTasks(reply.text) : reply.text;
+    const told = withLogging(reply.text);
+    const text = typeof version === 'string' && servesTasks(version) ? withTasks(told) : told;
     return answerTo({ ...reply, text }, session === null ? {} : { 'Mcp-Session-Id': session });
   }
 
@@ -222,7 +228,7 @@ export function createMcpClients(options: McpClientsOptions) {
     const mcp = tasksServed && !isOfAnother ? asked : withoutTasks(asked);
     if (!(mcp instanceof GateError) && TASK_METHODS.has(mcp.method))
       return askOfTask(request, { caller: agent, session, mcp: mcp as ControlRequest, form: request.rpc });
-    const called = await calledBy(request, agent, mcp, { form: request.rpc, tasksServed });
+    const called = await calledBy(request, agent, mcp, { form: request.rpc, tasksServed, session });
     if (!('call' in called)) return called;
     const { mcp: known, form: admitted } = called.call;
     const keyed = keyedRequest(known.body);
@@ -247,6 +253,7 @@ export function createMcpClients(options: McpClientsOptions) {
       session: session.id,
       progressToken: progressTokenOf(known.body),
       ...(resumable && { place: placeOf(request.correlationId, form.id) }),
+      leastLevel: () => sessions.logLevel(session),
       ...(session.opensUrls && { opens: opensOf(request, agent) }),
     });
   }
@@ -300,7 +307,13 @@ export function createMcpClients(options: McpClientsOptions) {
     const finished = { ...admitted, finish };
     if (admitted.tool && declaresTasks(known.body))
       return statelessTasks.answered(asker, call, request.correlationId, finished);
-    return answered(request, { call, form: finished, progressToken: progressTokenOf(known.body) });
+    const least = leastLevelOf(known.body);
+    return answered(request, {
+      call,
+      form: finished,
+      progressToken: progressTokenOf(known.body),
+      leastLevel: async () => least,
+    });
   }
 
   /** What is no call is answered here. */
@@ -308,7 +321,11 @@ export function createMcpClients(options: McpClientsOptions) {
     request: FastifyRequest,
     caller: AgentCaller,
     mcp: McpRequest | GateError,
-    { form, tasksServed }: { readonly form: RpcForm; readonly tasksServed: boolean },
+    {
+      form,
+      tasksServed,
+      session,
+    }: { readonly form: RpcForm; readonly tasksServed: boolean; readonly session?: McpSession },
   ): Promise<Answer | { readonly call: { readonly mcp: McpRequest & { kind: 'tool' }; readonly form: RpcForm } }> {
     if (mcp instanceof GateError) throw mcp;
     if (mcp.method === BATCH_METHOD)
@@ -321,7 +338,9 @@ export function createMcpClients(options: McpClientsOptions) {
     await controls.admit(caller, mcp.method, request.correlationId);
     if (mcp.notification) return ACCEPTED;
     // The session is Gate's: whether it stands is not for the upstream to say.
-    if (mcp.method === 'ping') return rpcAnswer(form, answerTo(pong(form.id)));
+    if (mcp.method === 'ping') return rpcAnswer(form, answerTo(emptyReply(form.id)));
+    if (mcp.method === 'logging/setLevel' && session)
+      await sessions.setLogLevel(session, (mcp.body['params'] as { level: LogLevel }).level);
     const reply = await controls.forward(caller, mcp, request.correlationId);
     const told =
       reply && tasksServed && mcp.method === 'tools/list' ? { ...reply, text: withTaskSupport(reply.text) } : reply;
@@ -341,9 +360,3 @@ export function createMcpClients(options: McpClientsOptions) {
 }
 
 const ACCEPTED: Answer = { status: 202, headers: {}, body: null };
-
-const pong = (id: Json): ControlReply => ({
-  status: 200,
-  text: JSON.stringify({ jsonrpc: '2.0', id, result: {} }),
-  failed: false,
-});

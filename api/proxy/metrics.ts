@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
+import type { Taint } from '../../contracts/policy.js';
 import type { NamedStanding } from '../../domain/pipeline/upstream.js';
 import type { CallRecord } from '../../domain/call-record/record.js';
 
@@ -39,6 +40,12 @@ export function proxyMetrics(registry: Registry) {
     labelNames: ['layer'],
     registers,
   });
+  const lost = new Counter({
+    name: 'gate_proxy_taint_lost_total',
+    help: 'Calls with a value that may be from an answer which was not kept whole, by why it was not.',
+    labelNames: ['why'],
+    registers,
+  });
   const seconds = new Histogram({
     name: 'gate_proxy_request_seconds',
     help: 'Time from request to answer.',
@@ -59,6 +66,8 @@ export function proxyMetrics(registry: Registry) {
       // Only observe mode lets a call continue without both answers.
       if (evidence.inspection_failure !== null && call.mode === 'observe') unavailable.inc({ layer: 'brain' });
       if (evidence.policy_failure) unavailable.inc({ layer: 'policy' });
+      const unknown = ((evidence.facts?.taint ?? []) as readonly Taint[]).find(({ tool }) => tool === '');
+      if (unknown) lost.inc({ why: unknown.lost ?? 'unknown' });
       if (!verdict?.would) return;
       (verdict.would === 'deny' ? wouldDeny : wouldPend).inc({
         tool: toolLabel(call.tool),

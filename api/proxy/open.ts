@@ -18,6 +18,7 @@ import { toolWatchLog, watchToolDefinitions } from '../../domain/tool-definition
 import { createCallRunner } from '../../workers/call-runner.js';
 import { engineAnswers } from '../../workers/readiness.js';
 import { principalOf, scopeReader } from '../hil/scope.js';
+import { BRAIN } from '../brain/service.js';
 import { HIL } from '../hil/service.js';
 import { LEDGER } from '../ledger/service.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
@@ -39,6 +40,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
   const verifyDecision = await decisionVerifier(own.decisionPublicKeyFile);
   const { ledger } = await parts.neighbour(LEDGER);
   const reviews = await parts.neighbour(HIL);
+  const brain = await parts.neighbour(BRAIN);
   const policies = await parts.neighbour(POLICY_ENGINE);
   const { calls, pins, classes, mcpSessions: sessions, mcpTasks: tasks } = await shared.callStores();
   if (!parts.together)
@@ -62,6 +64,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
     onFault: (error) => logger.error({ reason: errorText(error) }, 'the classes of the tools cannot be read'),
   });
   const rows = createLedgerActivities({ calls, ledger });
+  const inspectionSecs = own.inspectionTimeoutSecs ?? 0;
   const readScope = scopeReader({ operators: config.operators.operators ?? [] });
   const allowlist = parseCallbackAllowlist(own.callbackAllowlist);
   if (own.verboseVerdicts)
@@ -87,14 +90,16 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       verifyDecision,
       definitions: createReviewGuard(upstream, pins, toolsName),
       ...(own.quarantineDefinitions && {
-        quarantine: createQuarantine(upstream, { pins, ledger, ...toolWatchLog(logger) }),
+        quarantine: createQuarantine(upstream, { pins, ledger, scanner: brain, ...toolWatchLog(logger) }),
       }),
       runner: createCallRunner(engine, engine.settings.taskQueue, { park: engine.settings.park }),
       upstream: watchToolDefinitions(withJudgedTalk(upstream, observed), {
         pins,
         ledger,
+        scanner: brain,
         block: own.blockPoisonedDefinitions,
         quarantine: own.quarantineDefinitions,
+        egress: observed ? null : policies,
         ...toolWatchLog(logger),
       }),
       tools: {
@@ -115,7 +120,8 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       mode: own.mode,
       ...(own.publicUrl !== undefined && { publicUrl: own.publicUrl }),
       velocity: { limit: own.velocityLimit, windowMs: own.velocityWindowSecs * 1000 },
-      callDeadlineMs: own.callDeadlineSecs * 1000,
+      callDeadlineMs: (own.callDeadlineSecs + inspectionSecs) * 1000,
+      ...(inspectionSecs > 0 && { inspectionTimeoutMs: inspectionSecs * 1000 }),
       upstreamTimeoutMs: own.upstreamTimeoutSecs * 1000,
       ttlSecs: { auto: own.ttlAutoSecs, standard: own.ttlStandardSecs, strict: own.ttlStrictSecs },
       maxInFlight: own.maxInFlight,
@@ -135,7 +141,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
         hil: parts.readinessOf(HIL),
       },
     });
-  const drainMs = (own.upstreamTimeoutSecs + own.callDeadlineSecs + WRITING_DOWN_SECS) * 1000;
+  const drainMs = (own.upstreamTimeoutSecs + own.callDeadlineSecs + inspectionSecs + WRITING_DOWN_SECS) * 1000;
   return { port: null, listener: () => listenerOf(service(), own, { drainMs }) };
 }
 

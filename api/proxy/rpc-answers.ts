@@ -64,6 +64,7 @@ const RPC_CODES: Partial<Record<ErrorCodeName, number>> = {
   store_unavailable: -32_603,
 };
 const SERVER_ERROR = -32_000;
+const INVALID_PARAMS = -32_602;
 /** Where a refused tool call has Gate's whole envelope (`_meta` of the Model Context Protocol). */
 const VERDICT_META = 'gate/verdict';
 
@@ -111,7 +112,13 @@ function messageOf({ id, tool, admitted }: RpcForm, given: JsonObject): JsonObje
         _meta: { [VERDICT_META]: body },
       },
     };
-  const named = code !== null && Object.hasOwn(RPC_CODES, code) ? RPC_CODES[code as ErrorCodeName] : undefined;
+  // JSON-RPC tells a request that is none from a parameter that is none.
+  const isParameter = code === 'invalid_mcp' && given['field'] !== undefined;
+  const named = isParameter
+    ? INVALID_PARAMS
+    : code !== null && Object.hasOwn(RPC_CODES, code)
+      ? RPC_CODES[code as ErrorCodeName]
+      : undefined;
   return {
     jsonrpc: '2.0',
     id,

@@ -4,6 +4,7 @@ import { PROXY_SETTINGS } from '../../config/proxy.js';
 import { CALL_STORE_SETTINGS } from '../../config/shared.js';
 import { upstreamsFault } from '../../config/upstreams.js';
 import { UPSTREAM_SETTINGS } from '../../config/worker.js';
+import { BRAIN } from '../brain/service.js';
 import { HIL } from '../hil/service.js';
 import { LEDGER } from '../ledger/service.js';
 import { declareService } from '../plugins/declaration.js';
@@ -24,7 +25,7 @@ export const PROXY = declareService({
   faults: ({ own, upstream }) => [...accessTokenFaults('GATE_PROXY', own), upstreamsFault(upstream)],
   engine: true,
   stores: ['calls'],
-  neighbours: [LEDGER, HIL, POLICY_ENGINE, WORKER],
+  neighbours: [LEDGER, HIL, BRAIN, POLICY_ENGINE, WORKER],
   dispensable: true,
   async metrics(registry) {
     const metrics = (await import('./metrics.js')).proxyMetrics(registry);

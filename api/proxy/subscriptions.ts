@@ -90,6 +90,8 @@ export function createSubscriptions({ controls, streams, answers, tasks, statele
       progressToken: undefined,
       answers,
       onAsked: () => undefined,
+      // Log messages are of requests in this revision, and this one is none that anything is done for.
+      leastLevel: async () => 'off',
       signal: held.signal,
     });
     const told = (method: string, params: string): void => talk.told(method, stamped(params, id));
@@ -126,7 +128,7 @@ async function* events(
   yield eventText(acknowledged(filter, id));
   const hearsAnything = Object.keys(filter).length > 0;
   while (hearsAnything && !signal.aborted) {
-    for (const said of talk.take()) yield eventText(said);
+    for (const said of await talk.take()) yield eventText(said);
     const heard = await within(talk.heard(), HEARTBEAT_MS, signal);
     if (!heard && !signal.aborted) yield KEEP_ALIVE;
   }

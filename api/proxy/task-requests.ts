@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { ASK_AGAIN, GateError } from '../../domain/errors.js';
+import type { LeastLevel } from '../../domain/mcp/log-levels.js';
 import type { McpSession } from '../../domain/mcp/session.js';
 import { isOver } from '../../domain/probes/due.js';
 import { aboutTask, resultOfTask } from '../../domain/mcp/tasks.js';
@@ -39,9 +40,12 @@ export interface TaskRequestsOptions {
       readonly correlationId: string;
       readonly session: string;
       readonly progressToken: string | number | undefined;
+      readonly leastLevel: () => Promise<LeastLevel>;
       readonly signal: AbortSignal;
     },
   ) => { readonly talk: Conversation; readonly stop: () => void } | null;
+  /** From which level on the clients of a session hear log messages. */
+  readonly logLevel: (session: McpSession) => Promise<LeastLevel>;
   readonly consoleOf: (request: FastifyRequest) => string | undefined;
   readonly opensOf: (request: FastifyRequest, caller: AgentCaller, about: JsonObject) => DecisionPage;
   readonly now: () => number;
@@ -86,6 +90,7 @@ export function createTaskRequests({ tasks, handler, controls, streams, ...optio
       correlationId: taskId,
       session: session.id,
       progressToken,
+      leastLevel: () => options.logLevel(session),
       signal: held.signal,
     });
     return {

@@ -32,6 +32,19 @@ const tasksOver = (found: CallRecord) =>
   });
 const told = (found: CallRecord) => tasksOver(found).get({ caller: CALLER, consoleUrl: undefined }, 'c');
 
+describe('the task of a call that is in progress', () => {
+  it.each([
+    ['decided', 'is being judged'],
+    ['allowed', 'is at its tool'],
+    ['intended', 'is at its tool'],
+  ])('says of one that is %s: %s', async (state, statusMessage) => {
+    expect(await told({ ...record(state, {}), outcome: null } as never)).toMatchObject({
+      status: 'working',
+      statusMessage,
+    });
+  });
+});
+
 describe('the task of a call whose outcome was lost', () => {
   const by = (who: 'probe' | 'person') => ({ reconciled: { by: who, at: '', decided_by: 'x', reason: 'x' } });
   const RAN = { stage: 'completed', status_code: 200 };
@@ -81,6 +94,7 @@ describe('tasks/result', () => {
       } as never,
       events: () => (async function* () {})(),
       talkOf: () => null,
+      logLevel: async () => null,
       consoleOf: () => undefined,
       opensOf: () => ({}) as never,
       now: () => 0,

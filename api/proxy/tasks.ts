@@ -180,7 +180,7 @@ function statusOf(record: CallRecord | null): TaskStatus {
 }
 
 function messageOf(record: CallRecord | null, consoleUrl: string | undefined): string | null {
-  if (record === null) return 'is being judged';
+  if (record === null || record.state === 'decided') return 'is being judged';
   if (record.state === 'parked') {
     const page = decisionPage(consoleUrl, record);
     const until = new Date(record.deadline_ms ?? 0).toISOString();

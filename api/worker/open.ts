@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import type { Registry } from 'prom-client';
 import { createCallbackSender } from '../../activities/clients/callback-sender.js';
 import { createProbeUrl } from '../../activities/clients/probe-url.js';
+import { loadTraitsReader } from '../../adapters/inspection/traits-reader.js';
 import { insist } from '../../activities/insisting.js';
 import { createEgressActivities, type EgressActivities } from '../../activities/egress.js';
 import { type EGRESS_SETTINGS, sinksOf } from '../../config/egress.js';
@@ -23,6 +24,7 @@ import { unlessAborted } from '../../domain/unless-aborted.js';
 import { checkedProbes } from '../../domain/probes/named.js';
 import { createResponseJudge, unjudgedLog } from '../../domain/responses/judge.js';
 import { operatorsClasses } from '../../domain/tool-classes/tool-classes.js';
+import { createNameWatch, nameWatchLog } from '../../domain/tool-definitions/name-watch.js';
 import { createQuarantine } from '../../domain/tool-definitions/quarantine.js';
 import { createReviewGuard } from '../../domain/tool-definitions/review-guard.js';
 import { toolWatchLog } from '../../domain/tool-definitions/watch.js';
@@ -70,17 +72,27 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
   const bundling = bundleWorkflows();
   bundling.catch(() => undefined);
   const verifyDecision = await decisionVerifier(own.decisionPublicKeyFile);
-  const [brain, policies, reviews, sandbox, { ledger, egress }, { calls, pins, classes }, upstream, engine] =
-    await Promise.all([
-      parts.neighbour(BRAIN),
-      parts.neighbour(POLICY_ENGINE),
-      parts.neighbour(HIL),
-      parts.neighbour(SANDBOX),
-      parts.neighbour(LEDGER),
-      shared.callStores(),
-      shared.upstream(),
-      shared.engine(),
-    ]);
+  const [
+    brain,
+    policies,
+    reviews,
+    sandbox,
+    { ledger, egress },
+    { calls, pins, classes },
+    upstream,
+    engine,
+    readTraits,
+  ] = await Promise.all([
+    parts.neighbour(BRAIN),
+    parts.neighbour(POLICY_ENGINE),
+    parts.neighbour(HIL),
+    parts.neighbour(SANDBOX),
+    parts.neighbour(LEDGER),
+    shared.callStores(),
+    shared.upstream(),
+    shared.engine(),
+    loadTraitsReader(),
+  ]);
   const connection = await engine.native();
   const { namespace, taskQueue, payloadKeys: keys } = engine.settings;
   const names = config.probes.probes && (await toolNames(parts));
@@ -99,6 +111,7 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
     activities: createActivities({
       calls,
       inspector: brain,
+      readTraits,
       policies,
       tools: operatorsClasses({
         store: classes,
@@ -119,9 +132,10 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
         dataTools: config.responses.egressScanTools,
         onUnjudged: unjudgedLog(logger),
       }),
+      names: createNameWatch({ pins, scanner: brain, onDegraded: nameWatchLog(logger) }),
       definitions: createReviewGuard(upstream, pins, shared.toolsName),
       ...(limits.quarantineDefinitions && {
-        quarantine: createQuarantine(upstream, { pins, ledger, ...toolWatchLog(logger) }),
+        quarantine: createQuarantine(upstream, { pins, ledger, scanner: brain, ...toolWatchLog(logger) }),
       }),
       deliver: callbackDelivery(limits, own),
       probes: probes && {

@@ -1,14 +1,34 @@
+import { OPENED, RENEWED } from './heard.js';
+
 const SHOWN_MS = 1_200;
 
-/** A click on an id copies it. */
+/** A click on an id copies it, and so do the keys of a button. */
 export function copyOnClick(): void {
-  document.addEventListener('click', (event) => {
-    const found = event.target instanceof Element ? event.target.closest<HTMLElement>('[data-copy]') : null;
-    const text = found?.dataset['copy'];
-    if (!found || text === undefined || found.closest('a')) return;
-    void navigator.clipboard?.writeText(text).then(() => {
-      found.classList.add('copied');
-      setTimeout(() => found.classList.remove('copied'), SHOWN_MS);
-    });
+  document.addEventListener('click', (event) => copy(event.target));
+  document.addEventListener('keydown', (event) => {
+    if ((event.key === 'Enter' || event.key === ' ') && copy(event.target)) event.preventDefault();
   });
+  for (const came of [OPENED, RENEWED]) document.addEventListener(came, reachable);
+  reachable();
+}
+
+/** Within a link the link is reached, which leads to where the id stands by itself. */
+function reachable(): void {
+  for (const id of document.querySelectorAll<HTMLElement>('[data-copy]')) {
+    if (id.closest('a')) continue;
+    id.tabIndex = 0;
+    id.setAttribute('role', 'button');
+  }
+}
+
+/** Copies the id that was hit; `false` where none was. */
+function copy(target: EventTarget | null): boolean {
+  const found = target instanceof Element ? target.closest<HTMLElement>('[data-copy]') : null;
+  const text = found?.dataset['copy'];
+  if (!found || text === undefined || found.closest('a')) return false;
+  void navigator.clipboard?.writeText(text).then(() => {
+    found.classList.add('copied');
+    setTimeout(() => found.classList.remove('copied'), SHOWN_MS);
+  });
+  return true;
 }

@@ -1,4 +1,4 @@
-import { ENDED } from './heard.js';
+import { ENDED, RENEWED } from './heard.js';
 
 export const TYPED_STAYS =
   'The call you look at was decided or ended meanwhile: load the page to see how. What you typed is still here.';
@@ -24,6 +24,7 @@ export function renewed(root: HTMLElement, fresh: Document): 'open' | 'over' | '
   const freshId = next.querySelector<HTMLElement>('[data-review]')?.dataset['review'];
   if (id === freshId && next.querySelector('.decide') && shown.querySelector('.decide')) {
     freshen(shown, next);
+    document.dispatchEvent(new Event(RENEWED));
     return 'open';
   }
   // A page that only lost its service keeps what it shows.
@@ -37,6 +38,7 @@ export function renewed(root: HTMLElement, fresh: Document): 'open' | 'over' | '
   shown.replaceWith(next);
   const self = fresh.querySelector<HTMLElement>('[data-live]')?.dataset['self'];
   if (self !== undefined) root.dataset['self'] = self;
+  document.dispatchEvent(new Event(RENEWED));
   return 'over';
 }
 

@@ -4,6 +4,7 @@ import { OPENED, STAYED } from './heard.js';
 import { leave, openCall, stay, whatIsAwaited } from './opening.js';
 import { askToApprove } from './question.js';
 import { isOnItsWay, tellOnItsWay } from './sending.js';
+import { typing } from './typing.js';
 
 const HELP: readonly (readonly [string, string])[] = [
   ['j, k', 'next, previous call'],
@@ -18,12 +19,6 @@ const HELP: readonly (readonly [string, string])[] = [
 const AFTER_G_MS = 1_500;
 /** Where the browser keeps that somebody switched the keys off: who speaks to a computer, or has a key that sticks, hits one unmeant. */
 const KEPT = 'gate.keys';
-
-const typing = (target: EventTarget | null): boolean =>
-  target instanceof HTMLElement &&
-  // Nobody types into a box that was just ticked.
-  !target.matches('input[type="checkbox"]') &&
-  (target.isContentEditable || /^(?:INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
 const areOff = (): boolean => {
   try {

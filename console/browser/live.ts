@@ -1,11 +1,13 @@
 import { type Came, follow, pageAgain } from './follow.js';
 import { ENDED_MEANWHILE, renewed, say, TYPED_STAYS } from './detail.js';
-import { CAME, OPENED } from './heard.js';
+import { CAME, ENDED, OPENED } from './heard.js';
 import { whatIsAwaited } from './opening.js';
 import { markTicked } from './ticked.js';
 
 const TICKED = '[data-row] input[type="checkbox"]:checked';
 const AGAIN_MS = 400;
+/** How often another call, or the same one anew, came or was seen to be decided: an answer that was on its way then is older. */
+let moves = 0;
 
 /**
  * Follows the stream that the page names. The list is asked for again when something changed, never more often than a person can read. The
@@ -17,12 +19,14 @@ export function liveList(): void {
   const address = root?.dataset['live'];
   if (!root || !address) return;
   document.addEventListener(OPENED, () => {
+    moves += 1;
     const said = document.querySelector('[data-live-status]')?.textContent;
     if (said === TYPED_STAYS || said === ENDED_MEANWHILE) say('');
   });
+  document.addEventListener(ENDED, () => void (moves += 1));
   follow({
     address,
-    events: ['created', 'updated', 'decided', 'expired', 'withdrawn', 'reset'],
+    events: ['created', 'updated', 'decided', 'expired', 'aborted', 'withdrawn', 'reset'],
     everyMs: AGAIN_MS,
     ask: () => refresh(root),
     say,
@@ -31,13 +35,13 @@ export function liveList(): void {
 
 /** Asks for the page again and puts what changed in its place. */
 async function refresh(root: HTMLElement): Promise<Came> {
-  let address: string;
+  let before: number;
   let fresh: Awaited<ReturnType<typeof pageAgain>>;
   do {
-    address = root.dataset['self'] ?? location.href;
-    fresh = await pageAgain(address, say);
-    // Another call was opened meanwhile: the list that came has the one chosen that was left.
-  } while (address !== (root.dataset['self'] ?? location.href));
+    before = moves;
+    fresh = await pageAgain(root.dataset['self'] ?? location.href, say);
+    // The list that came has the call chosen that was left, or says of one that it waits which does not any more.
+  } while (before !== moves);
   if (typeof fresh === 'string') return fresh;
   // Where more was loaded, a fresh first page would take away what somebody scrolled to.
   const more = document.querySelector('[data-rows="more"]') !== null;

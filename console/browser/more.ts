@@ -7,6 +7,9 @@ import { CAME } from './heard.js';
  */
 const MOST_LISTS = 100;
 const BEFORE_THE_END = '800px';
+/** Pages of a search that brought nothing, one after the other, after which only a click searches on: each is work for the review service. */
+const MOST_IN_VAIN = 10;
+let inVain = 0;
 
 /** Loads the next page of the list when its end is near. Without this the link at the end does so. */
 export function moreRows(): void {
@@ -42,12 +45,15 @@ async function next(link: HTMLAnchorElement): Promise<void> {
   const come = fresh.querySelector('[data-rows]');
   const after = fresh.querySelector('[data-next]');
   if (!come || !after) return link.removeAttribute('rel');
+  const brought = come.querySelectorAll('[data-row]').length;
   const chosen = rows.querySelector('a[aria-current]') !== null;
   for (let list = come.firstElementChild; list; list = come.firstElementChild) {
     // The page that was asked for has chosen its own first row.
     if (chosen) list.querySelector('a[aria-current]')?.removeAttribute('aria-current');
     rows.append(list);
   }
+  inVain = brought > 0 ? 0 : inVain + 1;
+  if (inVain >= MOST_IN_VAIN) after.querySelector('a')?.removeAttribute('rel');
   end.replaceWith(after);
   (rows as HTMLElement).dataset['rows'] = 'more';
   for (const list of [...rows.children].slice(0, Math.max(0, rows.children.length - MOST_LISTS)))

@@ -1,3 +1,4 @@
+import { tellsWhoSignedIn } from './anew.js';
 import { choose, OPENS_WITHIN_MS, placeOf, taken } from './ahead.js';
 import { say } from './detail.js';
 import { callPart } from './follow.js';
@@ -82,6 +83,7 @@ export async function openCall(href: string, back?: Kept): Promise<void> {
   if (typeof came !== 'string' && shows(root, came.page, href, back, isSure)) return;
   const away = typeof came === 'string' ? null : came.page.querySelector('.detail > .notice.bad');
   if (isOnItsWay()) return stay();
+  if (came === 'someone else') tellsWhoSignedIn();
   if (came !== 'away' && !away) return go();
   stay();
   say(away?.textContent ?? NOT_COME);

@@ -44,6 +44,7 @@ export function passkeysOfMine(): void {
     const made = await startRegistration({ optionsJSON: publicKey });
     await ask('/auth/register/finish', csrf, made);
     showKey(root, made.response.publicKey);
+    await hadAnew(root).catch(() => undefined);
     return 'Registered. Keep the public key below: whoever checks your decisions without Gate needs it, and it is shown nowhere later.';
   };
   const does: Readonly<Record<string, () => Promise<string>>> = {
@@ -152,6 +153,14 @@ export function enterByPasskey(): void {
       'Registered. Keep the public key below: whoever checks your decisions without Gate needs it, and it is shown nowhere later.';
     showKey(page, made.response.publicKey);
   });
+}
+
+/** Which passkeys there are, and what they sign, as the page says it now; what is shown once stays on this one. */
+async function hadAnew(root: HTMLElement): Promise<void> {
+  const answer = await fetch(location.pathname, { headers: { accept: 'text/html' } });
+  const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
+  const now = page.querySelector('[data-passkeys-had]');
+  if (answer.ok && now) root.querySelector('[data-passkeys-had]')?.replaceWith(document.importNode(now, true));
 }
 
 function showKey(root: HTMLElement, der: string | undefined): void {

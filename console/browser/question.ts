@@ -1,7 +1,42 @@
-import { ENDED_MEANWHILE, say } from './detail.js';
+import { ENDED_MEANWHILE } from './detail.js';
 import { buttonThatCloses, dialogOf } from './dialogs.js';
 import { ENDED } from './heard.js';
+import { whatIsAwaited } from './opening.js';
+import { isOnItsWay } from './sending.js';
 import { readToTheEnd } from './stays.js';
+import { typing } from './typing.js';
+
+/** The shown call, where its button was pressed before all of it was seen. */
+let pressedTooSoon: Element | null = null;
+
+/**
+ * The button stands below the arguments, where a jump to the end leads as well. So it approves only what was on screen, as the key does: before,
+ * it scrolls on, and after that it asks, so that nobody approves by the press that was meant to read on. Without scripts every press approves:
+ * nothing knows what was on screen.
+ */
+export function approvesWhatWasRead(): void {
+  document.addEventListener(
+    'submit',
+    (event) => {
+      const { submitter } = event;
+      if (!(submitter instanceof HTMLButtonElement) || submitter.dataset['decide'] !== 'a') return;
+      const call = submitter.closest('[data-review]');
+      const isRead = readToTheEnd();
+      if (isRead && pressedTooSoon !== call) return;
+      event.preventDefault();
+      event.stopImmediatePropagation();
+      if (isRead) return askToApprove();
+      pressedTooSoon = call;
+    },
+    { capture: true },
+  );
+}
+
+/** What was pressed or typed after the key is what is meant: another call is awaited then, a form is on its way, or there is a reason to deny. */
+function askOnceDrawn(): void {
+  const isElsewhere = document.querySelector('dialog[open]') !== null || typing(document.activeElement);
+  if (whatIsAwaited() === null && !isOnItsWay() && !isElsewhere) askToApprove();
+}
 
 /**
  * Asks whether to approve the shown call. What was not on screen is not approved: where the end of the arguments was not, the page scrolls there,
@@ -10,7 +45,7 @@ import { readToTheEnd } from './stays.js';
 export function askToApprove(): void {
   const button = document.querySelector<HTMLButtonElement>('button[data-decide="a"]');
   if (!button || button.disabled) return;
-  if (!readToTheEnd()) return say('Read the arguments to their end: then a asks.');
+  if (!readToTheEnd(askOnceDrawn)) return;
   const what = document.querySelector('[data-review] h2')?.textContent ?? '';
   const dialog = dialogOf(`Approve? ${what}`);
   const asks = document.createElement('div');
@@ -24,6 +59,7 @@ export function askToApprove(): void {
   yes.textContent = button.textContent;
   yes.addEventListener('click', () => {
     dialog.close();
+    pressedTooSoon = null;
     button.form?.requestSubmit(button);
   });
   const no = buttonThatCloses(dialog, 'Not now');

@@ -1,4 +1,5 @@
 import { OPENS_WITHIN_MS } from './ahead.js';
+import { tellsWhoSignedIn } from './anew.js';
 import { ENDED_MEANWHILE, renewed, say, TYPED_STAYS } from './detail.js';
 import { callPart } from './follow.js';
 import { beginsItsWay, endsItsWay, isOnItsWay, tellOnItsWay } from './sending.js';
@@ -34,9 +35,11 @@ export function makeSure(root: HTMLElement, href: string, tag: string): void {
   };
   const ask = async (): Promise<Stands> => {
     const came = await callPart(href, tag, { signal: AbortSignal.timeout(OPENS_WITHIN_MS) });
-    if (root.dataset['self'] !== self) return known('left');
+    // Another one is shown, or the same one was opened again, of which this answer may be older.
+    if (root.dataset['self'] !== self || unsure !== one) return known('left');
     if (came === 'away') return notKnown(NO_ANSWER);
     if (came === 'someone else') {
+      tellsWhoSignedIn();
       location.reload();
       return known('over');
     }

@@ -1,4 +1,5 @@
 import { type Came, follow, pageAgain } from './follow.js';
+import { RENEWED } from './heard.js';
 
 const AGAIN_MS = 1_000;
 
@@ -30,7 +31,10 @@ export function tail(): void {
     pause.setAttribute('aria-pressed', String(isPaused));
   };
   const put = () => {
-    if (fresh) shown()?.replaceWith(fresh);
+    if (fresh) {
+      shown()?.replaceWith(fresh);
+      document.dispatchEvent(new Event(RENEWED));
+    }
     fresh = null;
     badge.hidden = true;
   };

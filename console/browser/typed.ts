@@ -1,3 +1,4 @@
+import { person } from './anew.js';
 import { OPENED } from './heard.js';
 
 const REASON = '[data-review] .decide input[name="reason"]';
@@ -7,7 +8,7 @@ const KEPT = 'gate.typed';
 const MOST = 50;
 
 /**
- * Keeps the reason that was typed for a call while another one is looked at, for that call alone and in this tab alone, until it is sent or
+ * Keeps the reason that was typed for a call while another one is looked at, for that call, that person and this tab alone, until it is sent or
  * somebody signs out.
  */
 export function typedStays(): void {
@@ -38,10 +39,16 @@ function put(call: string, reason: string): void {
 }
 
 type Reasons = readonly (readonly [call: string, reason: string])[];
+interface Kept {
+  /** Who typed them: nobody else gives them as his own. */
+  readonly by: string;
+  readonly reasons: Reasons;
+}
 
 function kept(): Reasons {
   try {
-    return JSON.parse(sessionStorage.getItem(KEPT) ?? '[]') as Reasons;
+    const all = JSON.parse(sessionStorage.getItem(KEPT) ?? 'null') as Kept | null;
+    return all?.by === person() ? all.reasons : [];
   } catch {
     return [];
   }
@@ -50,7 +57,7 @@ function kept(): Reasons {
 function keep(reasons: Reasons): void {
   try {
     if (reasons.length === 0) sessionStorage.removeItem(KEPT);
-    else sessionStorage.setItem(KEPT, JSON.stringify(reasons.slice(-MOST)));
+    else sessionStorage.setItem(KEPT, JSON.stringify({ by: person(), reasons: reasons.slice(-MOST) } satisfies Kept));
   } catch {
     // A browser that keeps nothing.
   }

@@ -26,6 +26,13 @@ const Walked = ({ chain, nowMs }: { readonly chain: ChainHealth; readonly nowMs:
         says; <code>npx gate verify</code> says more.
       </p>
     );
+  if (length === 0)
+    return (
+      <p class="dim">
+        The ledger had no row when it was walked, <Time iso={checked_at} nowMs={nowMs} />. What came since is walked
+        when the page is loaded again.
+      </p>
+    );
   return (
     <p class="dim">
       The chain holds: {length} rows, walked <Time iso={checked_at} nowMs={nowMs} />

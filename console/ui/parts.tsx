@@ -8,7 +8,7 @@ export const Foreign = ({ text }: { readonly text: string }) => <bdi class="fore
 
 /** The same over several lines. */
 export const ForeignBlock = ({ text, label }: { readonly text: string; readonly label: string }) => (
-  <pre class="foreign" tabIndex={0} aria-label={label}>
+  <pre class="foreign" tabIndex={0} aria-label={oneLine(label)}>
     {printable(text)}
   </pre>
 );
@@ -98,7 +98,7 @@ export function Table({
   );
   if (label === undefined) return table;
   return (
-    <div class="scrolls" tabIndex={0} role="region" aria-label={label}>
+    <div class="scrolls" tabIndex={0} role="region" aria-label={oneLine(label)}>
       {table}
     </div>
   );

@@ -2,7 +2,8 @@ import type { Form } from '../visit.js';
 import { ForeignBlock } from './parts.js';
 
 /** The fields of forms in which people write, as opposed to what a page put there. */
-const WRITTEN = /^(?:title|note|agent|call|reason|documentation|value\.\d{1,4})$/;
+const WRITTEN =
+  /^(?:title|note|agent|call|reason|documentation|body|policy_name|parameter\.[a-z0-9_]{1,64}|value\.\d{1,4})$/;
 const LABELS: Readonly<Record<string, string>> = {
   title: 'Title',
   note: 'Note',
@@ -10,6 +11,8 @@ const LABELS: Readonly<Record<string, string>> = {
   call: 'Calls',
   reason: 'Reason',
   documentation: 'Documentation',
+  body: 'Text',
+  policy_name: 'Name',
 };
 
 /** What somebody wrote into a form, for a page on which the form cannot stand again, so that it can be copied. */

@@ -1,6 +1,6 @@
 import { type KeyObject, verify } from 'node:crypto';
 import type { Json, JsonObject } from '../../contracts/json.js';
-import { canonicalDigest, canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
+import { canonicalDigest, canonicalJson, uuidFromDigest } from '../crypto/digest.js';
 import { APPROVED_CLAIM_LIMIT_MS } from '../pipeline/pipeline.js';
 import type { Signature } from '../identity/signer.js';
 import type { CallRecord, StagedRequest } from './record.js';
@@ -54,9 +54,7 @@ export function authorizationOf(record: CallRecord, { body }: StagedRequest): Js
       : { subject: 'system:policy-brain', tenant: call.tenant, method: 'policy-brain', credential: null },
     policy_bundle: (evidence.decision?.policy_bundle ?? null) as Json,
     brain_version: inspection?.evidence.brain_version ?? null,
-    brain_evidence_sha256: inspection
-      ? `sha256:${sha256Hex(canonicalJson(JSON.parse(JSON.stringify(inspection.evidence)) as Json))}`
-      : null,
+    brain_evidence_sha256: inspection ? canonicalDigest(JSON.parse(JSON.stringify(inspection.evidence)) as Json) : null,
   };
 }
 

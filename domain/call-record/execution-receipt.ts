@@ -2,7 +2,7 @@ import { createPublicKey, type KeyObject, verify, type X509Certificate } from 'n
 import type { ExecutionReceipt } from '../../contracts/execution-receipt.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
-import { canonicalJson, sha256Hex } from '../crypto/digest.js';
+import { canonicalJson, digestOf } from '../crypto/digest.js';
 import type { PublicJwk, Signature } from '../identity/signer.js';
 import { fittingRow } from '../ledger/fitting-row.js';
 import type { CallRecord } from './record.js';
@@ -79,7 +79,7 @@ export function receiptRow(receipt: ExecutionReceipt, { evidence }: CallRecord, 
     payload_sha256: receipt.payload_sha256,
     result_sha256: receipt.result_sha256,
     effect_id: receipt.effect_id,
-    receipt_sha256: `sha256:${sha256Hex(receiptText(receipt))}`,
+    receipt_sha256: digestOf(receiptText(receipt)),
     workload_signature: receipt.workload_signature,
     identity_signature: { ...counter },
   };

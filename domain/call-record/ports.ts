@@ -1,5 +1,7 @@
 import type { CallInput, CallState, ReachedRecord } from '../../contracts/call.js';
-import type { AgentHistory } from '../../contracts/policy.js';
+import type { AgentHistory, Taint } from '../../contracts/policy.js';
+import type { AnsweredCall, FlowCall, FlowOwner } from '../information-flow/flow.js';
+import type { AgentsProfiles } from '../inspection/behaviour/profile.js';
 import type {
   CallRecord,
   KeptInspection,
@@ -54,8 +56,23 @@ export interface MovePatch {
   readonly before_ms?: number;
   /** The caller asked to be told how its review ended. */
   readonly callback?: boolean;
+  /** What the answer brought in, stored with it. */
+  readonly flow?: KeptFlow | undefined;
   /** The version of this record that the host has seen. An older record was put back by somebody and is closed as tampered. */
   readonly version?: number;
+}
+
+/** What is kept of an answer's values, sealed, and how many there are. */
+export interface KeptFlow {
+  readonly sealed: Uint8Array;
+  readonly digests: number;
+}
+/** What the answers of tools brought to an agent (docs/architecture/information-flow.md). */
+export interface CallFlow {
+  /** What untrusted answers brought into the arguments of these calls of one request. */
+  taint(owner: FlowOwner, calls: readonly FlowCall[]): Promise<readonly Taint[]>;
+  /** What is to be stored with an answer, before its agent gets it; `null` where it holds nothing that counts. */
+  kept(owner: FlowOwner, answered: AnsweredCall): KeptFlow | null;
 }
 
 /** What remains to be done when a review has ended: settle its row in HIL, tell the caller. When an outcome is unknown: probe for it. */
@@ -126,6 +143,12 @@ export interface CallStore {
    * steps came since, the newest step of each sensitive tool.
    */
   history(tenant: string, agent: string, sinceMs: number): Promise<AgentHistory>;
+  readonly flow: CallFlow;
+  /**
+   * What is remembered of this agent's calls of these tools. Only calls that ran teach it, and each does so in the transaction that counts it;
+   * where two processes teach one profile at once, it keeps one of the calls. A profile that Gate did not write counts as none.
+   */
+  profiles(tenant: string, agent: string, tools: readonly string[]): Promise<AgentsProfiles>;
   /** Every row of the record is in the ledger, as of the given `updated_ms`. A later transition makes rows due again. */
   rowsAppended(correlationId: string, updatedMs: number): Promise<void>;
   /** What reconciliation could not do, by call and duty. */

@@ -1,6 +1,6 @@
 import { SERVER_EXECUTION_CONTRACT, type CallInput } from '../../contracts/call.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
-import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
+import { canonicalDigest, canonicalJson, digestOf, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
 import { ledgerRowId } from './rows.js';
 
 export const executionId = (correlationId: string): string => uuidFromDigest('gate.execution', correlationId);
@@ -18,8 +18,7 @@ function receiptOf(
   status: number,
 ): JsonObject {
   const text = result.toString('utf8');
-  const digestOf = (body: JsonObject) => `sha256:${sha256Hex(canonicalJson(body))}`;
-  const submittedSha256 = digestOf(submitted);
+  const submittedSha256 = canonicalDigest(submitted);
   return {
     contract: SERVER_EXECUTION_CONTRACT,
     stage: 'execution.completed',
@@ -30,9 +29,9 @@ function receiptOf(
     method: call.method,
     tool_name: call.tool,
     submitted_request_sha256: submittedSha256,
-    effective_request_sha256: effective === submitted ? submittedSha256 : digestOf(effective),
+    effective_request_sha256: effective === submitted ? submittedSha256 : canonicalDigest(effective),
     response_status: status,
-    result_sha256: `sha256:${sha256Hex(result)}`,
+    result_sha256: digestOf(result),
     result: canonicalOr(text),
     outbox_event_id: ledgerRowId(call.correlation_id, 'upstream.outcome'),
   };

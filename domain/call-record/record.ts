@@ -1,12 +1,14 @@
 import type { ApprovalStatement } from '../../contracts/approval.js';
 import type { CallInput, CallState, CallSummary, Tier } from '../../contracts/call.js';
 import type { JsonObject } from '../../contracts/json.js';
+import type { CallTraits } from '../inspection/behaviour/traits.js';
 import type { InspectionResponse } from '../../contracts/inspection.js';
 import type { ApprovalTier, PolicyDecision, PolicyInput } from '../../contracts/policy.js';
 import type { Approval, DecisionPrincipal, SignedDecision } from '../../contracts/review.js';
 import type { UnknownCause } from '../pipeline/upstream.js';
 import type { Verdict } from '../pipeline/verdict.js';
 import type { RecordedInspection } from '../responses/judge.js';
+import type { RecordedLookalike } from '../tool-definitions/name-watch.js';
 import type { RecordedVote } from '../review/quorum.js';
 
 /** Why the verdict is what it is: everything that a ledger row or a replay needs. Stored sealed. */
@@ -28,7 +30,11 @@ export interface VerdictEvidence {
   readonly sibling_tools?: readonly string[];
   /** What became of the calls of a batch that Gate runs, in their order, as far as they came. */
   readonly steps?: readonly RecordedStep[];
+  /** What each call of the request does, in order: once it ran, its agent's profile learns it. Absent in older records. */
+  readonly observed?: readonly CallTraits[];
   readonly callback_url: string | null;
+  /** Called names that no list has and that are taken for one that a list has. Absent where there are none, and in older records. */
+  readonly lookalikes?: readonly RecordedLookalike[];
   /** Set where the tool had a probe when the call was judged: a lost outcome may still be found out. */
   readonly probed?: true;
   /**
@@ -199,6 +205,8 @@ export interface StagedRequest {
 /** The result of an inspection, and the digest of the question. It answers only that question. */
 export interface KeptInspection {
   readonly asked_sha256: string;
+  /** When the request that it was made for was received, epoch milliseconds; absent where an earlier Gate kept it. */
+  readonly received_ms?: number;
   readonly inspection: InspectionResponse;
 }
 

@@ -1,7 +1,16 @@
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { RecordedInspection } from '../responses/judge.js';
 
-const SIGNALS: Readonly<Record<RecordedInspection['released'], readonly [done: string, would: string]>> = {
+type EgressSignal =
+  | 'egress_suspicious'
+  | 'egress_marked'
+  | 'egress_sanitized'
+  | 'egress_violation'
+  | 'egress_stream_exfil'
+  | 'would_mark_egress'
+  | 'would_sanitize_egress'
+  | 'would_deny_egress';
+const SIGNALS: Readonly<Record<RecordedInspection['released'], readonly [done: EgressSignal, would: EgressSignal]>> = {
   as_is: ['egress_suspicious', 'egress_suspicious'],
   marked: ['egress_marked', 'would_mark_egress'],
   sanitized: ['egress_sanitized', 'would_sanitize_egress'],
@@ -22,13 +31,15 @@ export function responseRow(inspected: RecordedInspection, releasedSha256: strin
     released_sha256: releasedSha256,
     scanner_version,
     policy_bundle: policy_bundle as Json,
-    ...(talk && { talk: { withheld: talk.withheld, found: [...talk.found] } }),
+    ...(talk && { talk: { withheld: talk.withheld, found: [...talk.found], ...(talk.secrets && { secrets: true }) } }),
   };
   const [done, wouldBe] = SIGNALS[would ?? released];
+  // Where the answer itself passed, what was kept of the messages before it is worth more than that something was found.
+  const signal: EgressSignal = would ? wouldBe : released === 'as_is' && talk?.secrets ? 'egress_stream_exfil' : done;
   return {
     authorized: (would ?? released) !== 'withheld',
     reasoning: `egress: ${reason}`,
-    signal: would ? wouldBe : done,
+    signal,
     said,
   };
 }

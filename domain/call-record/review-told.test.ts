@@ -17,6 +17,11 @@ describe('how a review ended, as polls and callbacks tell it', () => {
     expect(told(state, decided)).toEqual({ status, decision });
   });
 
+  it('of a call that its agent took back: withdrawn, and nobody denied it', () => {
+    const decision = { status: 'denied', decided_by: 'system:withdrawn-by-agent' } as RecordedDecision;
+    expect(reviewTold({ state: 'denied', decision })).toEqual({ status: 'withdrawn', decision: null });
+  });
+
   it.each(['aborted', 'tampered'] as const)(
     'of a call that was closed as %s: never expired, and never an allow, also where somebody had approved it',
     (state) => {

@@ -1,17 +1,19 @@
+import { statusTold } from '../review/transitions.js';
 import type { CallRecord } from './record.js';
 
 export interface ReviewTold {
-  /** `aborted`: closed by Gate itself, be it after somebody approved. */
-  readonly status: 'pending' | 'approved' | 'denied' | 'expired' | 'aborted';
+  /** `aborted`: closed by Gate itself, be it after somebody approved. `withdrawn`: taken back by its agent. */
+  readonly status: 'pending' | 'approved' | 'denied' | 'expired' | 'aborted' | 'withdrawn';
   /** What the agent may rest on; never an allow of a call that was closed. */
   readonly decision: 'allow' | 'deny' | null;
 }
 
-const DECISION = { approved: 'allow', denied: 'deny', expired: null } as const;
+const DECISION = { approved: 'allow', denied: 'deny', expired: null, aborted: null, withdrawn: null } as const;
 
 /** How the review of a parked call ended, in the words that polls and callbacks share (docs/architecture/requests-and-answers.md#polling). */
 export function reviewTold({ state, decision }: Pick<CallRecord, 'state' | 'decision'>): ReviewTold {
   if (state === 'aborted' || state === 'tampered') return { status: 'aborted', decision: null };
   if (decision === null) return { status: 'pending', decision: null };
-  return { status: decision.status, decision: DECISION[decision.status] };
+  const status = statusTold(decision);
+  return { status, decision: DECISION[status] };
 }

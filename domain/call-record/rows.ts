@@ -124,11 +124,13 @@ export function rowsOf(
             reasons: [...verdict.reasons],
             review_reasons: [...verdict.review_reasons],
             policy_bundle: bundle,
+            ...(evidence.lookalikes && { lookalikes: asJson(evidence.lookalikes) }),
           },
-          sidecar(request?.body),
+          { ...sidecar(request?.body), ...(evidence.lookalikes && { signal: 'tool_name_lookalike' }) },
         ),
       );
     const { inspection } = evidence;
+    const paidMicros = inspection ? inspection.cost_micros : 0;
     if (!held.has('brain.inspection'))
       rows.push(
         inspection
@@ -142,9 +144,9 @@ export function rowsOf(
                 degraded: inspection.degraded ?? [],
               },
               {
-                cost_micros: inspection.cost_micros,
+                cost_micros: paidMicros,
                 brain_scores: brainScores(inspection),
-                ...evidenceSidecar(asJson(inspection.evidence)),
+                ...evidenceSidecar(asJson(keptEvidence(inspection))),
               },
             )
           : row('brain.inspection', false, `inspection unavailable: ${evidence.inspection_failure ?? 'unknown'}`, {
@@ -436,6 +438,10 @@ function sidecar(value: Json | undefined): Extra {
   const text = sidecarText(value);
   return { payload_sha256: sidecarSha256(text), payload_canonical_json: text };
 }
+
+/** What a verdict was based on; where Brain says them, with the masked parameters, which are purged with it. */
+const keptEvidence = ({ evidence, masked_params }: InspectionResponse) =>
+  masked_params === undefined ? evidence : { ...evidence, masked_params };
 
 function evidenceSidecar(value: Json): Extra {
   const text = sidecarText(value);

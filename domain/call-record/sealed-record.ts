@@ -305,9 +305,9 @@ export function recordSealing(keys: KeyRing) {
         version: Number(was.version) + 1,
         updated_ms: Math.max(at, Number(was.updated_ms) + 1),
         rows_due_ms: at,
-        // Whatever ends the wait, the review row must be settled and the caller told.
-        ...(was.state === 'parked' &&
-          state !== 'parked' && { review_due_ms: at, ...(patch.callback && { callback_due_ms: at }) }),
+        // Whatever ends the wait, the review row must be settled and the caller told; again where he was told of an approval that is void.
+        ...(was.state === 'parked' && state !== 'parked' && { review_due_ms: at }),
+        ...(patch.callback && tellsCaller(was.state as CallState, state) && { callback_due_ms: at }),
         ...(was.state !== 'uncertain' && state === 'uncertain' && { probe_due_ms: at }),
         ...(was.state === 'uncertain' && state !== 'uncertain' && { probe_due_ms: null }),
         ...(patch.pending_id !== undefined && { pending_id: patch.pending_id }),
@@ -412,6 +412,10 @@ export function recordSealing(keys: KeyRing) {
     },
   };
 }
+
+/** Whether a move is the end of a review, or makes an approval void. */
+const tellsCaller = (was: CallState, state: CallState): boolean =>
+  (was === 'parked' && state !== 'parked') || (was === 'approved' && state === 'aborted');
 
 /** The context of each sealed value of a record, besides the record's id. */
 const KINDS = { verdict: 'record/verdict', decision: 'record/decision', outcome: 'record/outcome' } as const;

@@ -66,8 +66,11 @@ function written(value: unknown): string | null {
   return `{${text}}`;
 }
 
-/** The digest that binds a request, a payload or an action: `sha256:` followed by the hex digest of the canonical bytes. */
-export const canonicalDigest = (value: Json): string => `sha256:${sha256Hex(canonicalJson(value))}`;
+/** `sha256:` followed by the hex digest. */
+export const digestOf = (bytes: string | Uint8Array): string => `sha256:${sha256Hex(bytes)}`;
+
+/** The digest that binds a request, a payload or an action: that of the canonical bytes. */
+export const canonicalDigest = (value: Json): string => digestOf(canonicalJson(value));
 
 /**
  * A UUID computed from its parts: SHA-256 over the parts, each preceded by its length, shaped as version 4 (RFC 9562) because callers

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, hash, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /**
  * Encryption at rest with AES-256-GCM (NIST SP 800-38D) and key ids. The first key seals and every key opens, so a key is rotated by adding
@@ -17,6 +17,11 @@ export interface KeyRing {
   authenticate(message: string, use: string): string;
   /** Whether a key of this ring made the tag for this message. Throws when the ring lacks the key that the tag names. */
   authentic(tag: string, message: string, use: string): boolean;
+  /**
+   * Makes digests by which equal texts are found again and nothing is read: SHA-256 in base64 over a key derived for this use, and the text.
+   * Cut it, so that nobody can go on from it. `null` where the ring lacks the key.
+   */
+  digesting(use: string, keyId: string): ((text: string) => string) | null;
 }
 
 /** Parses `id:64hex[,id:64hex…]`, where ids match `[A-Za-z0-9._-]{1,32}`. The error says what is wrong and never contains a key. */
@@ -107,6 +112,12 @@ export function keyRing(keys: ReadonlyMap<string, Buffer>): KeyRing {
         .update(message)
         .digest();
       return timingSafeEqual(expected, Buffer.from(hex, 'hex'));
+    },
+    digesting(use, id) {
+      const key = keys.get(id);
+      if (!key) return null;
+      const prefix = keyFor(id, key, use).toString('hex');
+      return (text) => hash('sha256', prefix + text, 'base64');
     },
   };
   material.set(ring, keys);

@@ -31,6 +31,12 @@ export function rowContent<Column extends string>(columns: readonly Column[], nu
         if (changed[column.name] !== undefined) content[column.name] = hashed(column, changed[column.name]);
       return content;
     },
+    /** The same of a row itself, without its content in between. */
+    messageOf(form: string, row: Readonly<Record<Column, unknown>>): string {
+      const parts: (string | number | null)[] = [form];
+      for (const column of known) parts.push(hashed(column, row[column.name]));
+      return JSON.stringify(parts);
+    },
     /** What is authenticated; `form` names the table and the number of this form. */
     message(form: string, content: RowContent<Column>): string {
       const parts: (string | number | null)[] = [form];

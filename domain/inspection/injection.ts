@@ -1,5 +1,7 @@
 import { digitsAsLetters, skeletonWords, skeletonsOf } from './skeleton.js';
 import { type Detection, type InjectionDetector, nothingFound, type PriorCall } from './lanes.js';
+import { createScorer, SURE_FROM, SUSPECT_FROM } from './injection-classifier.js';
+import type { InjectionModel } from './injection-model.js';
 import { ordersInOtherLanguages } from './injection-languages.js';
 import type { InspectedTexts } from './texts.js';
 import { composed } from '../expressions/linear.js';
@@ -325,8 +327,38 @@ export const strongestOf = (a: Detection, b: Detection): Detection => {
   return a.confidence >= b.confidence ? a : b;
 };
 
+/** What the classifier says of the texts of a request. Names of tools and arguments are for the grammar. */
+function readsAsOrder({ texts }: InspectedTexts, model?: InjectionModel): number {
+  const score = createScorer(model);
+  return Math.max(
+    ...texts.filter(({ role }) => role === 'value').map(({ text }) => score(text)),
+    Number.NEGATIVE_INFINITY,
+  );
+}
+
+const READS_AS_ORDER = 'reads_as_order';
+
+/**
+ * The grammar's finding and the classifier's score together. A score over the first threshold is a suspicion. One over the second is worth a
+ * denial, or one more piece of evidence beside the grammar's; in a text about attacks it is a suspicion too.
+ */
+function withScore(grammar: Detection, score: number, reported: boolean): Detection {
+  if (!(score >= SUSPECT_FROM)) return grammar;
+  const found = [...grammar.found, READS_AS_ORDER];
+  const sure = score >= SURE_FROM && !reported;
+  const pieces = grammar.detected ? CONFIDENCE.indexOf(grammar.confidence as (typeof CONFIDENCE)[number]) : 0;
+  const evidence = grammar.detected ? pieces + (sure ? 1 : 0) : sure ? 2 : 1;
+  return { detected: true, confidence: atMost(CONFIDENCE, evidence), found };
+}
+
+/** Grammar and classifier over one request. */
+export function detectInjectionByBoth(tool: string, texts: InspectedTexts, model?: InjectionModel): Detection {
+  const score = readsAsOrder(texts, model);
+  return withScore(detectInjection(tool, texts), score, score >= SURE_FROM && isReported(texts));
+}
+
 export const offlineInjection: InjectionDetector = {
-  model: 'gate-offline:injection-1',
+  model: 'gate-offline:injection-2',
   detect: ({ tool, texts, prior }) =>
-    strongestOf(detectInjection(tool, texts), detectInjectionAcrossCalls(prior, tool)),
+    strongestOf(detectInjectionByBoth(tool, texts), detectInjectionAcrossCalls(prior, tool)),
 };

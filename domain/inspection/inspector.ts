@@ -6,7 +6,7 @@ import { DRIFT_THRESHOLD } from './drift-threshold.js';
 import { offlineEmbedding } from './embedding.js';
 import { detectInjectionAcrossCalls, offlineInjection, strongestOf } from './injection.js';
 import { offlineClassifier } from './intent.js';
-import type { Lane } from './lane-table.js';
+import { type Lane, MASKING } from './lane-table.js';
 import type {
   ContentDetector,
   Detection,
@@ -15,7 +15,9 @@ import type {
   IntentSignal,
   LaneInput,
   PriorCall,
+  Shown,
 } from './lanes.js';
+import { maskedParams } from './masked-params.js';
 import { offlineMaliciousCode } from './malicious-code.js';
 import { offlineCompromisedPackage } from './packages.js';
 import { type Drift, type Persona, personaDrift, type Personas } from './personas.js';
@@ -26,7 +28,7 @@ import { createVerdictCache, type VerdictCache } from './verdict-cache.js';
 import { foreignText } from '../text.js';
 
 /** Part of every cache key and of the evidence. Any change to what a lane finds needs a new version; brain-version.test.ts notices. */
-export const BRAIN_VERSION = 'gate-brain/7';
+export const BRAIN_VERSION = 'gate-brain/8';
 
 /** The default: rules only, without network, deterministic. */
 export const offlineProvider: InspectionProvider = {
@@ -44,9 +46,18 @@ export interface InspectorOptions {
   readonly provider?: InspectionProvider;
   readonly cache?: VerdictCache;
   readonly level?: HeuristicLevel;
+  /** Says the masked parameters with each verdict that is not from the cache. */
+  readonly maskedParams?: boolean;
   /** Milliseconds; used for expiry in the default cache. */
   readonly clock?: () => number;
+  /** Told at each cached verdict what it cost when it was made. */
+  readonly onSaved?: (micros: number) => void;
+  /** With models: when their report was made; `null` where none was asked for. */
+  readonly qualifiedAt?: string | null;
 }
+
+/** A lane, or the step before all of them. */
+type Degraded = Lane | typeof MASKING;
 
 /** The results of the independent lanes for one request; no lane saw another's result. */
 interface Signals {
@@ -55,7 +66,11 @@ interface Signals {
   readonly injection: Detection;
   readonly maliciousCode: Detection;
   readonly compromisedPackage: Detection;
-  readonly degraded: readonly Lane[];
+  readonly degraded: readonly Degraded[];
+  /** What a model was to read and did not, by lane. */
+  readonly unread: readonly Lane[];
+  /** Paid in vain, for answers that were of no use. */
+  readonly lostMicros: number;
 }
 
 /**
@@ -67,10 +82,18 @@ export function createInspector(options: InspectorOptions): ReadyInspector {
   const { personas, provider = offlineProvider, level = 'standard' } = options;
   const cache = options.cache ?? createVerdictCache(options.clock);
   const models = modelsOf(provider);
+  const snapshot = {
+    brain_version: BRAIN_VERSION,
+    mock_mode: provider.deterministic,
+    provider_models: models,
+    embedding_model: `${provider.embedding.provider}:${provider.embedding.model}`,
+    injection_heuristic_level: level,
+  };
   const judgedWith = canonicalJson({
     models,
     embedding: [provider.embedding.provider, provider.embedding.model, provider.embedding.dimensions],
     prompts: { ...provider.promptSha256 },
+    ...(provider.routingSha256 !== undefined && { routing: provider.routingSha256 }),
     brain_version: BRAIN_VERSION,
     level,
   });
@@ -82,30 +105,41 @@ export function createInspector(options: InspectorOptions): ReadyInspector {
       const persona = personas.find(request.tenant, request.agent_id);
       const key = cacheKey(request, persona, judgedWith);
       const cached = cache.get(key);
-      if (cached !== undefined) return withHistory(cached, prior, tool);
+      if (cached !== undefined) {
+        options.onSaved?.(cached.cost_micros);
+        return withHistory(cached, prior, tool);
+      }
 
       const texts = inspectTexts(request.params, level);
       const input: LaneInput = { method: request.method, tool, params: request.params, texts };
-      const signals = await ask(provider, input, prior, persona);
+      const shown = shownOf(provider, input, request.tenant ?? null);
+      const signals = await ask(provider, input, shown, prior, persona);
       const verdict = responseTo(signals, sequenceEscalation(prior, tool), {
-        brain_version: BRAIN_VERSION,
-        mock_mode: provider.deterministic,
-        provider_models: models,
+        ...snapshot,
         prompt_sha256: { ...provider.promptSha256 },
-        embedding_model: `${provider.embedding.provider}:${provider.embedding.model}`,
         drift_threshold: DRIFT_THRESHOLD,
-        injection_heuristic_level: level,
-        normalized_input_sha256: sha256Hex(texts.plain),
+        // With models, of what they were shown; never of what was withheld from them.
+        ...(shown !== 'withheld' && {
+          normalized_input_sha256: sha256Hex(
+            shown === null ? texts.plain : canonicalJson([shown.method, shown.tool, shown.params]),
+          ),
+        }),
         cache_served: false,
       });
       if (verdict.authorized && isStable(signals.degraded, persona)) cache.set(key, verdict);
-      return verdict;
+      const masked = options.maskedParams ? maskedParams(request.params) : undefined;
+      return masked === undefined ? verdict : { ...verdict, masked_params: masked };
     },
+    snapshot: () => snapshot,
     async ready() {
       const named = [...Object.values(models), provider.embedding.model];
       if (named.includes('')) throw new Error('a lane is configured without a model');
       if (provider.deterministic) await answers(provider, level);
-      return [...new Set(named)].join(', ');
+      const { qualifiedAt } = options;
+      return [
+        ...new Set(named),
+        ...(qualifiedAt === undefined ? [] : [qualifiedAt === null ? 'not qualified' : `qualified ${qualifiedAt}`]),
+      ].join(', ');
     },
   };
 }
@@ -115,7 +149,7 @@ const ORDINARY = { method: 'tools/call', tool: 'list_files', params: { name: 'li
 
 async function answers(provider: InspectionProvider, level: HeuristicLevel): Promise<void> {
   const input = { ...ORDINARY, texts: inspectTexts(ORDINARY.params, level) };
-  const { degraded } = await ask(provider, input, [], null);
+  const { degraded } = await ask(provider, input, null, [], null);
   const failing = degraded.filter((lane) => lane !== 'persona_drift');
   if (failing.length > 0) throw new Error(`does not answer: ${failing.join(', ')}`);
   const { length } = await provider.embedding.embed(ORDINARY);
@@ -123,17 +157,39 @@ async function answers(provider: InspectionProvider, level: HeuristicLevel): Pro
     throw new Error(`the embedding has ${length} dimensions instead of ${provider.embedding.dimensions}`);
 }
 
+/**
+ * What models may see: `null` where no lane has one, `withheld` where nothing may be shown because it cannot be told what to leave out.
+ */
+function shownOf(
+  { mask }: InspectionProvider,
+  { method, tool, params }: LaneInput,
+  tenant: string | null,
+): Shown | null | 'withheld' {
+  if (mask === undefined) return null;
+  try {
+    return mask.show({ method, tool, params, tenant });
+  } catch {
+    return 'withheld';
+  }
+}
+
 /** A verdict in which a fallback took part is not cached. Having no persona is no fallback, because the key includes it. */
-const isStable = (degraded: readonly Lane[], persona: Persona | null): boolean =>
+const isStable = (degraded: readonly Degraded[], persona: Persona | null): boolean =>
   degraded.every((lane) => lane === 'persona_drift' && persona === null);
 
 async function ask(
-  provider: InspectionProvider,
-  input: LaneInput,
+  configured: InspectionProvider,
+  request: LaneInput,
+  shown: Shown | null | 'withheld',
   prior: readonly PriorCall[],
   persona: Persona | null,
 ): Promise<Signals> {
-  const degraded: Lane[] = [];
+  const withheld = shown === 'withheld';
+  const provider = withheld ? offlineProvider : configured;
+  const input: LaneInput = shown === null || withheld ? request : { ...request, shown };
+  const degraded: Degraded[] = withheld ? [MASKING, 'intent', ...MAY_HAVE_MODELS] : [];
+  const unread: Lane[] = withheld ? ['intent'] : [];
+  let lostMicros = 0;
   const orOffline = async (
     name: Lane,
     lane: () => Detection | Promise<Detection>,
@@ -141,9 +197,11 @@ async function ask(
   ) => {
     try {
       return await lane();
-    } catch {
+    } catch (error) {
       // The answer names the failed lane and the service counts it; the rules answer instead.
       degraded.push(name);
+      if (shown !== null) unread.push(name);
+      lostMicros += costOfFailure(error);
       return offline();
     }
   };
@@ -167,8 +225,16 @@ async function ask(
     content('compromised_package', provider.compromisedPackage, offlineCompromisedPackage),
   ]);
   if (!drift.available) degraded.push('persona_drift');
-  return { intent, drift, injection, maliciousCode, compromisedPackage, degraded };
+  return { intent, drift, injection, maliciousCode, compromisedPackage, degraded, unread, lostMicros };
 }
+
+/** The lanes that may have models and go on without them. */
+const MAY_HAVE_MODELS = ['injection', 'malicious_code', 'compromised_package'] as const;
+
+const costOfFailure = (error: unknown): number => {
+  const { costMicros } = Object(error) as { readonly costMicros?: unknown };
+  return typeof costMicros === 'number' ? costMicros : 0;
+};
 
 async function classify(
   provider: InspectionProvider,
@@ -190,7 +256,11 @@ async function classify(
 
 /** Any single signal refuses. The first one in this order gives the reason. */
 function responseTo(signals: Signals, sequence: number, evidence: InspectionResponse['evidence']): InspectionResponse {
-  const { intent, drift, injection, maliciousCode, compromisedPackage, degraded } = signals;
+  const { intent, drift, injection, maliciousCode, compromisedPackage, degraded, unread, lostMicros } = signals;
+  const lanes = [intent, injection, maliciousCode, compromisedPackage];
+  const suspected = new Set(lanes.flatMap((lane) => lane.suspicions ?? []));
+  // A model was to read it and did not, so a person does.
+  const suspicions = [...suspected, ...unread.map((lane) => `not_read_by_a_model:${lane}`)];
   const injected = isConfident(injection);
   const refusals: Readonly<Record<Lane, string | null>> = {
     injection: injected ? `prompt injection detected: ${injection.found.join(', ')}` : null,
@@ -218,11 +288,40 @@ function responseTo(signals: Signals, sequence: number, evidence: InspectionResp
     compromised_package_confidence: compromisedPackage.confidence,
     sequence_escalation_score: sequence,
     drift_available: drift.available,
-    ...(intent.suspicions && intent.suspicions.length > 0 && { intent_suspicions: [...intent.suspicions] }),
+    ...(suspicions.length > 0 && { intent_suspicions: suspicions }),
     ...(degraded.length > 0 && { degraded: [...degraded] }),
-    cost_micros: 0,
-    evidence,
+    cost_micros: lostMicros + lanes.reduce((sum, { costMicros = 0 }) => sum + costMicros, 0),
+    evidence: { ...evidence, ...answeredBy({ intent, injection, maliciousCode, compromisedPackage }) },
   };
+}
+
+/** A verdict of the rules on a request that is too large to be shown to a model: a person reads it instead. */
+export const readByRulesAlone = (verdict: InspectionResponse): InspectionResponse => ({
+  ...verdict,
+  intent_suspicions: [...(verdict.intent_suspicions ?? []), 'not_read_by_a_model:too_large'],
+  degraded: [...new Set([...(verdict.degraded ?? []), 'intent', ...MAY_HAVE_MODELS])],
+});
+
+/** Which model gave the answer of a lane; absent where none did. */
+function answeredBy({
+  intent,
+  injection,
+  maliciousCode,
+  compromisedPackage,
+}: Pick<Signals, 'intent' | 'injection' | 'maliciousCode' | 'compromisedPackage'>): Pick<
+  InspectionResponse['evidence'],
+  'answered_by'
+> {
+  const all: Readonly<Partial<Record<Lane, { readonly answeredBy?: string }>>> = {
+    intent,
+    injection,
+    malicious_code: maliciousCode,
+    compromised_package: compromisedPackage,
+  };
+  const answered = Object.entries(all).flatMap(([lane, said]) =>
+    said.answeredBy === undefined ? [] : [[lane, said.answeredBy] as const],
+  );
+  return answered.length === 0 ? {} : { answered_by: Object.fromEntries(answered) };
 }
 
 const SEQUENCE_REASON = 'BLOCK: sequence_escalation (a far-reaching tool after a window of reads)';
@@ -259,7 +358,7 @@ function withHistory(cached: InspectionResponse, prior: readonly PriorCall[], to
 }
 
 /** From this confidence on a finding denies. Below it, it is a suspicion that policy hands to a person. */
-const CONFIDENT = 0.85;
+export const CONFIDENT = 0.85;
 const isConfident = ({ detected, confidence }: Detection): boolean => detected && confidence >= CONFIDENT;
 
 const injectionFields = (injection: Detection) => ({
@@ -270,7 +369,8 @@ const injectionFields = (injection: Detection) => ({
 
 const modelsOf = (provider: InspectionProvider): Record<string, string> => ({
   classifier_fast: provider.classifier.model,
-  classifier_deep: provider.classifier.model,
+  classifier_deep: provider.classifier.deepModel ?? provider.classifier.model,
+  ...(provider.mask && { pii: provider.mask.model }),
   injection: provider.injection.model,
   malicious_code: provider.maliciousCode.model,
   compromised_package: provider.compromisedPackage.model,

@@ -89,13 +89,14 @@ describe('the table of the lanes', () => {
       degraded: true,
       cost_micros: true,
       evidence: true,
+      masked_params: true,
     };
     // @ts-expect-error a lane's own field is not one that belongs to none
     const wrong: FieldOfNoLane = 'injection_detected';
     expect(ofNone).not.toHaveProperty(wrong);
     const owned = laneFields().map(([name]) => name);
     expect(owned).toEqual([...new Set(owned)]);
-    const optional = ['injection_suspicions', 'intent_suspicions', 'degraded'];
+    const optional = ['behaviour', 'injection_suspicions', 'intent_suspicions', 'degraded', 'masked_params'];
     expect([...owned, ...Object.keys(ofNone)].toSorted()).toEqual(
       [...new Set([...Object.keys(inspectionOf(true)), ...optional])].toSorted(),
     );

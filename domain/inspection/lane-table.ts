@@ -1,4 +1,4 @@
-import type { InspectionResponse } from '../../contracts/inspection.js';
+import type { Behaviour, InspectionResponse } from '../../contracts/inspection.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { PolicyInput } from '../../contracts/policy.js';
 import { intentScore } from '../pipeline/verdict.js';
@@ -33,6 +33,12 @@ export const united = (lists: readonly (readonly string[] | undefined)[]): strin
   const all = [...new Set(lists.flatMap((list) => list ?? []))];
   return all.length > 0 ? all : undefined;
 };
+const driftOf = ({ available, score_bp, reasons }: Behaviour): NonNullable<PolicyInput['drift']> => ({
+  available,
+  score: score_bp / 10_000,
+  reasons: reasons.map(({ text }) => text),
+  kinds: [...new Set(reasons.map(({ kind }) => kind))],
+});
 const nothing = (): Partial<PolicyInput> => ({});
 
 /**
@@ -44,9 +50,13 @@ export const LANES = {
     fields: {
       persona_drift_score: { fold: highest, row: 'score' },
       drift_available: { fold: every, row: 'score' },
+      behaviour: { fold: ofTheWorst, row: 'finding' },
     },
     fallsBack: true,
-    policy: (said) => ({ persona_drift_score: said?.drift_available ? said.persona_drift_score : 0 }),
+    policy: (said) => ({
+      persona_drift_score: said?.drift_available ? said.persona_drift_score : 0,
+      ...(said?.behaviour && { drift: driftOf(said.behaviour) }),
+    }),
     detail: (said) => ({ score: said.persona_drift_score }),
   },
   injection: {
@@ -91,13 +101,16 @@ export const LANES = {
       intent_category: { fold: ofTheWorst, row: 'none' },
       intent_suspicions: { fold: united, row: 'none' },
     },
-    fallsBack: false,
+    fallsBack: true,
     policy: (said) => ({ intent_suspicions: said?.intent_suspicions ?? [] }),
     detail: (said) => ({ score: intentScore(said) }),
   },
 } as const satisfies Readonly<Record<string, LaneRules>>;
 
 export type Lane = keyof typeof LANES;
+
+/** Named in `degraded` beside the lanes: nothing could be shown to models, because it could not be told what to leave out. */
+export const MASKING = 'pii_masking';
 type FieldOfALane = { [Name in Lane]: keyof (typeof LANES)[Name]['fields'] }[Lane];
 /** Fields of an inspection that belong to no lane. Who folds several inspections states each of them. */
 export type FieldOfNoLane = Exclude<keyof InspectionResponse, FieldOfALane>;

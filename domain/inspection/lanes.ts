@@ -9,6 +9,24 @@ export interface LaneInput {
   readonly tool: string;
   readonly params: JsonObject;
   readonly texts: InspectedTexts;
+  /** What a model may see of it; only where lanes ask models. */
+  readonly shown?: Shown;
+}
+
+/** A request without secrets and personal data, as far as rules find them. */
+export interface Shown {
+  readonly method: string;
+  readonly tool: string;
+  readonly params: JsonObject;
+  /** Whose budget pays for the models. */
+  readonly tenant: string | null;
+}
+
+/** What a lane's answer cost in millionths of a dollar, and which model gave it; neither where rules alone answered. */
+export interface Spent {
+  readonly costMicros?: number;
+  /** `alias:model`. */
+  readonly answeredBy?: string;
 }
 
 /** A recent call, by its shape only. */
@@ -17,7 +35,7 @@ export interface PriorCall {
   readonly tool: string;
 }
 
-export interface IntentSignal {
+export interface IntentSignal extends Spent {
   readonly authorized: boolean;
   readonly category: IntentCategory;
   readonly reason: string;
@@ -25,10 +43,12 @@ export interface IntentSignal {
   readonly suspicions?: readonly string[];
 }
 /** `found` names classes of findings, never the text that matched. */
-export interface Detection {
+export interface Detection extends Spent {
   readonly detected: boolean;
   readonly confidence: number;
   readonly found: readonly string[];
+  /** Nothing that refuses the call, and enough for a person to read it. */
+  readonly suspicions?: readonly string[];
 }
 
 type MaybePromise<T> = T | Promise<T>;
@@ -36,6 +56,8 @@ type MaybePromise<T> = T | Promise<T>;
 /** Sees the persona's own text and the request, but not the other signals. If it throws, there is no verdict (503). */
 export interface IntentClassifier {
   readonly model: string;
+  /** Who is asked about far-reaching calls, where that is somebody else. */
+  readonly deepModel?: string;
   classify(input: LaneInput & { readonly persona: string | null }): MaybePromise<IntentSignal>;
 }
 /** Sees the request and the shapes of recent calls. If it throws, the deterministic detector answers instead (`degraded`). */
@@ -75,6 +97,19 @@ export interface InspectionProvider {
   readonly compromisedPackage: ContentDetector;
   /** SHA-256 of each system prompt, by lane; empty without models. */
   readonly promptSha256: Readonly<Record<string, string>>;
+  /** SHA-256 of the file that names the models. */
+  readonly routingSha256?: string;
+  /**
+   * Takes out what no model may see. If it throws, nothing is shown to any model, and the rules answer in every lane
+   * (`degraded`: pii_masking).
+   */
+  readonly mask?: ShowToModels;
+}
+
+export interface ShowToModels {
+  /** Names the rules by which it masks. */
+  readonly model: string;
+  show(request: Shown): Shown;
 }
 
 export const nothingFound: Detection = { detected: false, confidence: 0, found: [] };

@@ -1,8 +1,9 @@
-import type { InspectRequest, InspectionResponse } from '../../contracts/inspection.js';
+import type { InspectRequest, InspectionResponse, ModelSnapshot } from '../../contracts/inspection.js';
 
 /** Brain as the pipeline sees it. Throws when there is no verdict; the pipeline then continues with policy alone. */
 export interface Inspector {
-  inspect(request: InspectRequest): Promise<InspectionResponse>;
+  /** `timeoutMs`: how long somebody waits for the answer; without it a time of the inspector's own. */
+  inspect(request: InspectRequest, limit?: { readonly timeoutMs: number }): Promise<InspectionResponse>;
   /**
    * Inspects the calls of one request, in order; size and time limits apply to all of them together. Absent when each call is inspected by
    * itself.
@@ -17,4 +18,6 @@ export interface ReadyInspector extends Inspector {
    * because each call costs money; their configuration is checked instead.
    */
   ready(): Promise<string>;
+  /** What judges, as the evidence of a verdict names it. */
+  snapshot(): ModelSnapshot;
 }

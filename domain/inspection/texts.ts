@@ -1,9 +1,10 @@
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { errorText } from '../errors.js';
+import { type DecodingBounds, deciphered } from './ciphers.js';
 import { decodeEscapes, reversed } from './escapes.js';
 import { type Skeletons, skeletonsOf, type Span } from './skeleton.js';
 
-/** `strict` also decodes one level of base64; the price is that random-looking data is judged too. */
+/** `strict` decodes base64, hex and ROT13 twice and sixteen times as much of them. */
 export type HeuristicLevel = 'standard' | 'strict';
 
 /** One text of a request: a string value or an object key, or text decoded from one. */
@@ -12,9 +13,9 @@ export interface RequestText {
   readonly role: 'key' | 'value';
   /** The nearest object key above it, as written; items of a list have the key of the list. */
   readonly key: string;
-  /** Decoded from another text (escapes, percent-encoding, JSON in a string, hidden characters, base64). */
+  /** Decoded from another text (escapes, percent-encoding, JSON in a string, hidden characters, base64, hex, ROT13). */
   readonly decoded: boolean;
-  /** Decoded from something people cannot see or read: invisible characters, reversed text, base64. */
+  /** Decoded from something people cannot see or read: invisible characters, reversed text, base64, hex, ROT13. */
   readonly hidden?: boolean;
 }
 
@@ -29,12 +30,28 @@ export interface InspectedTexts extends Skeletons {
 export function inspectTexts(params: JsonObject, level: HeuristicLevel): InspectedTexts {
   const found = stringsOf(params, '');
   const texts: RequestText[] = [];
+  const coded: RequestText[] = [];
   for (const text of found) {
+    const inside = textsInside(text, level);
     texts.push(text);
-    for (const hidden of hiddenTexts(text, level)) texts.push(hidden);
+    for (const hidden of inside.hidden) texts.push(hidden);
+    for (const decoded of inside.coded) coded.push(decoded);
   }
+  // Behind all others: what is written in code stands between no two texts that say something together.
+  for (const decoded of coded) texts.push(decoded);
   return { texts, ...skeletonsOf(texts.map(({ text }) => text)) };
 }
+
+/** One text as it is written, and the texts hidden in it. */
+export function readingsOf(text: string, level: HeuristicLevel): string[] {
+  const source: RequestText = { text, role: 'value', key: '', decoded: false };
+  const { hidden, coded } = textsInside(source, level);
+  return [text, ...hidden.map((one) => one.text), ...coded.map((one) => one.text)];
+}
+
+/** The strings of a text that is JSON; none of any other. */
+export const stringsWithin = (text: string): string[] =>
+  looksLikeJson(text) ? jsonIn(text, '').map((inner) => inner.text) : [];
 
 /** The text that a part of the folded words came from; null when the part spans two texts. */
 export function textAt(inspected: InspectedTexts, part: Span): { text: RequestText; span: Span } | null {
@@ -80,11 +97,28 @@ const HIDES = /[\\%&<\u202e\u202d\u2067]|\udb40|[\ufe00-\ufe0f]/;
 const REVERSED = /[\u202e\u202d\u2067]/;
 const TAG_CHARACTER = /[\u{e0020}-\u{e007e}]/gu;
 const VARIATION_SELECTOR = /[\ufe00-\ufe0f\u{e0100}-\u{e01ef}]/gu;
-const BASE64 = /[a-z0-9+/_-]{16,}={0,2}/gi;
+const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
+/** Longer runs are pictures and archives. */
+const MAX_BASE64 = 2_000_000;
 const SPACE = 0x20;
-function hiddenTexts(source: RequestText, level: HeuristicLevel): RequestText[] {
+/** What of one text is decoded; the rest of a longer one is data. */
+const DECODED: Readonly<Record<HeuristicLevel, DecodingBounds>> = {
+  standard: { most: 65_536, levels: 1 },
+  strict: { most: 1_048_576, levels: 2 },
+};
+
+/** What is hidden in a text, and what is written in code in it or in the strings of its JSON. */
+function textsInside(
+  source: RequestText,
+  level: HeuristicLevel,
+): { readonly hidden: readonly RequestText[]; readonly coded: readonly RequestText[] } {
   const { text } = source;
   const hidden: RequestText[] = [];
+  const coded: RequestText[] = [];
+  const decode = (from: RequestText): void => {
+    for (const said of deciphered(from.text, DECODED[level]))
+      if (said !== '' && said !== from.text) coded.push({ ...from, text: said, decoded: true, hidden: true });
+  };
   const add = (decodedText: string, unseen = false): void => {
     if (decodedText !== '' && decodedText !== text)
       hidden.push({ ...source, text: decodedText, decoded: true, ...(unseen && { hidden: true }) });
@@ -92,6 +126,7 @@ function hiddenTexts(source: RequestText, level: HeuristicLevel): RequestText[] 
   if (looksLikeJson(text)) {
     for (const inner of jsonIn(text, source.key)) {
       hidden.push(inner);
+      if (inner.text !== text) decode(inner);
       if (HIDES.test(inner.text)) hidden.push({ ...inner, text: decodeEscapes(inner.text) });
     }
   }
@@ -109,8 +144,8 @@ function hiddenTexts(source: RequestText, level: HeuristicLevel): RequestText[] 
       true,
     );
   }
-  if (level === 'strict') for (const decoded of base64In(text)) add(decoded, true);
-  return hidden;
+  decode(source);
+  return { hidden, coded };
 }
 
 const looksLikeJson = (text: string): boolean => {
@@ -138,14 +173,13 @@ function smuggled(text: string, pattern: RegExp, byteOf: (point: number) => numb
   return Buffer.from(found.map((one) => byteOf(one.codePointAt(0) as number))).toString('utf8');
 }
 
-/** Base64 runs that decode to readable text; anything else is data. */
-function base64In(text: string): string[] {
-  const decoded: string[] = [];
-  for (const run of text.match(BASE64) ?? []) {
-    const bytes = Buffer.from(run, 'base64');
-    const candidate = bytes.toString('utf8');
-    const readable = candidate.match(/[\p{L}\p{N}\p{P}\p{Zs}\n\r\t]/gu)?.length ?? 0;
-    if (readable >= candidate.length * 0.9) decoded.push(candidate);
+/** The text that base64 stands for; `null` where its bytes are none. */
+export function textInBase64(base64: string): string | null {
+  if (base64.length > MAX_BASE64) return null;
+  try {
+    const text = UTF8.decode(Buffer.from(base64, 'base64'));
+    return text.includes('\0') ? null : text;
+  } catch {
+    return null;
   }
-  return decoded;
 }

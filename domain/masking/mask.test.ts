@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { Json } from '../../contracts/json.js';
+import { maskByRules } from '../models/mask.js';
 import { mask } from './mask.js';
 
 const key = ['-----BEGIN EC PRIVATE', 'KEY-----\nMHcCAQ\n-----END EC PRIVATE', 'KEY-----'].join(' ');
@@ -12,15 +13,106 @@ describe('masking of what people read', () => {
     ['no other long number', 'order 4111111111111112', 'order 4111111111111112'],
     ['an address for mail', 'to ann.b+c@mail.example.org,', 'to [EMAIL],'],
     ['an address of a host', 'from 10.0.200.255:80', 'from [IPV4]:80'],
+    ['no fraction', 'scores 0.4371258226965884, 0.2628576629587913', 'scores 0.4371258226965884, 0.2628576629587913'],
+    ['no time, whatever its check digit', 'from 1764324000003 to 1764324000011', 'from 1764324000003 to 1764324000011'],
     ['no version number', 'v1.2.3 and 1.2.3.456', 'v1.2.3 and 1.2.3.456'],
     ['a private key', `x ${key} y`, 'x [PEM_PRIVATE_KEY] y'],
     ['a private key cut off', `x ${key.slice(0, 40)}`, 'x [PEM_PRIVATE_KEY]'],
     ['an access key', 'id AKIAIOSFODNN7EXAMPLE!', 'id [AWS_ACCESS_KEY_ID]!'],
     ['a web token', 'got eyJhbGciOi.eyJzdWIi.c2ln', 'got [JWT]'],
     ['a bearer token', 'Authorization: Bearer abcdef123456', 'Authorization: Bearer [TOKEN]'],
+    ['a token of a service', 'use ghp_0123456789abcdefghijklmnopqrstuvwxyz.', 'use [API_TOKEN].'],
+    ['an address with a password', 'at postgres://ann:pw@db.example/x now', 'at [DB_URI] now'],
+    ['a card number in digits of another script', 'pay ٤١١١ ١١١١ ١١١١ ١١١١ now', 'pay [CC] now'],
+    [
+      'one in full width, with other blanks and dashes',
+      'no ４１１１\u00a0１１１１\u00a0１１１１\u00a0１１１１.',
+      'no [CC].',
+    ],
+    ['one in digits of mathematics, with what nobody sees', 'no 𝟒𝟏𝟏𝟏\u200b𝟏𝟏𝟏𝟏𝟏𝟏𝟏𝟏𝟏𝟏𝟏𝟏 a', 'no [CC] a'],
+    ['numbers with signs for minus', '536−22−8731, 4111−1111−1111−1111', '[SSN], [CC]'],
+    ['a social security number with other dashes', 'ssn ０78‑05–1120.', 'ssn [SSN].'],
+    [
+      'a secret in JSON inside a text',
+      'body {"dbPassword": "hunter2 x", "a": 1}',
+      'body {"dbPassword": "[SECRET]", "a": 1}',
+    ],
+    ['one in escaped JSON', '{\\"api_key\\":\\"k1x2\\"}', '{\\"api_key\\":\\"[SECRET]\\"}'],
+    ['one behind a flag', 'mysql --password hunter2 -e x', 'mysql --password [SECRET] -e x'],
+    ['cookies', 'Cookie: a=b; sid=c9\r\nHost: x', 'Cookie: [SECRET]\r\nHost: x'],
+    [
+      'the password of an address',
+      'git clone https://ann:pw@git.example/x',
+      'git clone https://ann:[SECRET]@git.example/x',
+    ],
+    [
+      'no word about a secret',
+      'token_type=bearer, password_policy: strict',
+      'token_type=bearer, password_policy: strict',
+    ],
     ['a secret that is assigned', 'DB_PASSWORD=hunter22&x=1', 'DB_PASSWORD=[SECRET]&x=1'],
   ])('finds %s', (_, text, masked) => {
     expect(mask({ note: [text] })).toEqual({ note: [masked] });
+  });
+
+  it.each([
+    ["'password' => 'hunter2x'", "'password' => '[SECRET]'"],
+    ['password := "hunter2x"', 'password := "[SECRET]"'],
+    ['if (password === "hunter2x")', 'if (password === "[SECRET]")'],
+    ['const password: string = "hunter2x";', 'const password: string = "[SECRET]";'],
+    ['password: string | null = "hunter2x"', 'password: string | null = "[SECRET]"'],
+    ['password: str = "hunter2x"', 'password: str = "[SECRET]"'],
+    ['password: Optional[str] = "hunter2x"', 'password: Optional[str] = "[SECRET]"'],
+    ['os.environ["DB_PASSWORD"] = "hunter2x"', 'os.environ["DB_PASSWORD"] = "[SECRET]"'],
+    ['{"password":["hunter2x", "hunter3x"],"a":["b"]}', '{"password":["[SECRET]", "[SECRET]"],"a":["b"]}'],
+    ['db_password            = "hunter2x"', 'db_password            = "[SECRET]"'],
+    ['password：hunter2x', 'password：[SECRET]'],
+    ['password＝hunter2x', 'password＝[SECRET]'],
+    ['cvv: 737', 'cvv: [SECRET]'],
+    ['password=ab;cd-hunter2x', 'password=[SECRET]'],
+    ['Server=db;Password=hunter2x;Database=main', 'Server=db;Password=[SECRET];Database=main'],
+    ['password=ab,hunter2x', 'password=[SECRET]'],
+    ['Authorization: ApiKey VGhpcyBpcyBh', 'Authorization: [SECRET]'],
+    ['Authorization: Gate-V1 VGhpcyBp9yBh', 'Authorization: Gate-V1 [SECRET]'],
+    ['https://ann:p@ssw0rd@host:80/a@b', 'https://ann:[SECRET]@host:80/a@b'],
+    ['token=hunter2x [INFO] connected', 'token=[SECRET] [INFO] connected'],
+    ['token=[INFO]hunter2x', 'token=[SECRET]'],
+    ['token=hunter2x ghp_0123456789abcdefghijklmnopqrstuvwxyz', 'token=[SECRET] [API_TOKEN]'],
+    ['password:\n  hunter2x\nuser: ann', 'password:\n  [SECRET]\nuser: ann'],
+    ['password: |\r\n  hunter2x', 'password: |\r\n  [SECRET]'],
+    ['tokens:\n  - hunter2x', 'tokens:\n  - [SECRET]'],
+    ['password=abc(defgh', 'password=[SECRET]'],
+    ['login(password=hunter2x)', 'login(password=[SECRET])'],
+    ['password=<hunter2x>', 'password=[SECRET]'],
+    ['<b>password:</b> hunter2x<br>', '<b>password:</b> [SECRET]<br>'],
+    ['"password": "ab\\\\hunter2x"', '"password": "[SECRET]"'],
+    ['pass: hunter2x', 'pass: [SECRET]'],
+    ['pin: 4711', 'pin: [SECRET]'],
+  ])('finds what a text assigns, also before models see it: %s', (text, masked) => {
+    expect(mask(text)).toBe(masked);
+    expect(mask(masked)).toBe(masked);
+    const call = { method: 'tools/call', tool: 'a_tool', tenant: null };
+    expect(maskByRules.show({ ...call, params: { text } }).params).toEqual({ text: masked });
+  });
+
+  it.each([
+    'password=',
+    'DB_PASSWORD=\nDB_HOST=db1',
+    '"password":"","user":"ann"',
+    'password: string;',
+    'const token1 = readToken(1);',
+    'token = await read(path.join(home, "a"))',
+    'TOKEN=$TOKEN1 run',
+    'token: ${{ secrets.TOKEN }}',
+    'Token::default()',
+    'pass: 12345',
+    'auth: required',
+    'PWD=/home/app/files',
+    'Forgot your password:\nClick here',
+    'credentials:\n  user: ann',
+    'http://host.example:8080?to=a',
+  ])('finds no secret in %s', (text) => {
+    expect(mask(text)).toBe(text);
   });
 
   it('replaces whole values behind sensitive names, and no others', () => {
@@ -33,6 +125,52 @@ describe('masking of what people read', () => {
       keyboard: 'qwerty',
       pinned: true,
       user_password: '[MASKED]',
+    });
+  });
+
+  it.each([
+    'passwd',
+    'PWD',
+    'dbPassword',
+    'X-Api-Key',
+    'apikey',
+    'APIKEY',
+    'accessToken',
+    'client_secret',
+    'Authorization',
+    'Set-Cookie',
+    'p4ssw0rd',
+    'password2',
+    'pａsswоrd',
+    'pass%77ord',
+    'Passwort',
+    'userpassword',
+  ])('knows the name of a secret: %s', (name) => {
+    expect(mask({ [name]: 'x9' })).toEqual({ [name]: '[MASKED]' });
+    expect(mask({ headers: [{ name, value: 'x9' }] })).toEqual({ headers: [{ name, value: '[MASKED]' }] });
+    expect(
+      mask([
+        [name, 'x9'],
+        ['-x', `--${name}`, 'x9'],
+      ]),
+    ).toEqual([
+      [name, '[MASKED]'],
+      ['-x', `--${name}`, name.match(/^[\w-]+$/) ? '[MASKED]' : 'x9'],
+    ]);
+  });
+
+  it.each(['secretary', 'keyboard', 'pinned', 'author', 'compass', 'tokenizer', 'key', 'monkeys'])(
+    'knows no secret in %s',
+    (name) => {
+      expect(mask({ [name]: 'x9' })).toEqual({ [name]: 'x9' });
+    },
+  );
+
+  it('masks a number that is one, and no other', () => {
+    expect(mask({ card: 4_111_111_111_111_111, at: 1_764_322_800_000, score: 0.4371258226965884 })).toEqual({
+      card: '[CC]',
+      at: 1_764_322_800_000,
+      score: 0.4371258226965884,
     });
   });
 
@@ -51,6 +189,15 @@ describe('masking of what people read', () => {
       '4111111111111111',
       '10.0.0.1',
       'eyJabcd.efgh.i',
+      'ghp_0123456789abcdefghijklmnopqrstuvwxyz',
+      'redis://a:b@c',
+      'https://a:b@c',
+      'Cookie: ',
+      '--token ',
+      '"',
+      '\\',
+      '[',
+      '٤١١١١١١١١١١١١١١١',
       ' ',
     ];
     const text = fc.array(fc.oneof(fc.constantFrom(...parts), fc.string())).map((list) => list.join(''));
@@ -69,6 +216,11 @@ describe('masking of what people read', () => {
       '1 '.repeat(50_000),
       '-----BEGIN '.repeat(10_000),
       'secret_'.repeat(10_000),
+      'token='.repeat(20_000),
+      '"token": "'.repeat(10_000),
+      '--a '.repeat(20_000),
+      '://a:b'.repeat(20_000),
+      '٤ '.repeat(50_000),
     ])
       expect(typeof mask(text)).toBe('string');
   }, 30_000);

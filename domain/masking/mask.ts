@@ -1,21 +1,18 @@
 import type { Json } from '../../contracts/json.js';
+import type { ResponseEntity } from '../../contracts/response-scan.js';
 import { type LinearExpression, linear } from '../expressions/linear.js';
-
-/** Values with these names are replaced completely, whatever they look like. */
-const SENSITIVE_NAME =
-  /(?:^|[_-])(?:password|passwd|passphrase|secret|token|api[_-]?key|private[_-]?key|access[_-]?key|credentials?|authorization|cookie|session[_-]?id|ssn|cvv|pin)(?:[_-]|$)/i;
+import { isIssued, sensitiveDataIn } from '../responses/sensitive-data.js';
+import { assignedSecrets } from './assigned-secrets.js';
+import { isSecretName, secretItems, secretMembers } from './secret-names.js';
 
 const MASKED = '[MASKED]';
 
-const SECRET_NAME = String.raw`(?:[\w-]{0,40}[_-])?(?:password|passwd|secret|token|api[_-]?key|access[_-]?key)`;
-/** At least four characters, quoted or not. A text that starts with `[` is already a sentinel. */
-const SECRET_VALUE = String.raw`(?:["'][^\s"'&,;]|[^\s"'&,;\[])[^\s"'&,;]{3,}["']?`;
-
+type Patterns = readonly (readonly [LinearExpression, string])[];
 /**
  * The patterns to replace in text, in this order: a longer secret before anything that could be found inside it. For the sentinels see
  * docs/architecture/ledger-rows.md#masking.
  */
-const PATTERNS: readonly (readonly [LinearExpression, string])[] = [
+const SECRETS: Patterns = [
   [
     linear('-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----(?s:.*?)(?:-----END [A-Z ]{0,40}PRIVATE KEY-----|$)'),
     '[PEM_PRIVATE_KEY]',
@@ -23,7 +20,9 @@ const PATTERNS: readonly (readonly [LinearExpression, string])[] = [
   [linear(String.raw`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`), '[AWS_ACCESS_KEY_ID]'],
   [linear(String.raw`\beyJ[\w-]{4,}\.[\w-]{4,}\.[\w-]*`), '[JWT]'],
   [linear(String.raw`\b(bearer|basic)\s+[\w.~+/=-]{8,}`, 'i'), '$1 [TOKEN]'],
-  [linear(String.raw`\b(${SECRET_NAME})(\s{0,4}[=:]\s{0,4})${SECRET_VALUE}`, 'i'), '$1$2[SECRET]'],
+];
+/** Behind these come secrets that a text assigns to a name. */
+const PERSONAL: Patterns = [
   [linear(String.raw`[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}`), '[EMAIL]'],
   [linear(String.raw`\b\d{3}-\d{2}-\d{4}\b`), '[SSN]'],
   [linear(String.raw`\b(?:(?:25[0-5]|2[0-4]\d|1?\d?\d)\.){3}(?:25[0-5]|2[0-4]\d|1?\d?\d)\b`), '[IPV4]'],
@@ -35,27 +34,76 @@ const PATTERNS: readonly (readonly [LinearExpression, string])[] = [
  */
 export function mask(value: Json): Json {
   if (typeof value === 'string') return maskText(value);
-  if (Array.isArray(value)) return value.map(mask);
+  if (typeof value === 'number') {
+    if (!Number.isInteger(value)) return value;
+    const text = String(value);
+    const masked = byShape(text, NUMBER_SHAPES);
+    return masked === text ? value : masked;
+  }
+  if (Array.isArray(value)) {
+    const isSecret = secretItems(value);
+    return value.map((item, at) => (isSecret(at) !== undefined ? MASKED : mask(item)));
+  }
   if (typeof value !== 'object' || value === null) return value;
+  const isSecret = secretMembers(value, isSecretName);
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => [
       maskText(name),
-      SENSITIVE_NAME.test(name) && inner !== null ? MASKED : mask(inner),
+      isSecret(name) !== undefined && inner !== null ? MASKED : mask(inner),
     ]),
   );
 }
 
+type Shapes = ReadonlyMap<ResponseEntity, string>;
+/** What the scan of answers knows by its shape, and no pattern here. */
+const SECRET_SHAPES: Shapes = new Map([
+  ['API_TOKEN', '[API_TOKEN]'],
+  ['DB_URI', '[DB_URI]'],
+]);
+/** In digits of other scripts too. */
+const NUMBER_SHAPES: Shapes = new Map([
+  ['CREDIT_CARD', '[CC]'],
+  ['SSN', '[SSN]'],
+]);
+
+/** A card in whatever groups it is written; not the digits behind the point of a fraction. */
+const CARD = /(?<!\d\.)\b\d(?:[ -]?\d){12,18}\b/g;
 function maskText(text: string): string {
-  const masked = PATTERNS.reduce((rest, [pattern, sentinel]) => pattern.replaceAll(rest, sentinel), text);
-  return masked.replace(/\b\d(?:[ -]?\d){12,18}\b/g, (digits) => (isCardNumber(digits) ? '[CC]' : digits));
+  const secrets = replaced(byShape(text, SECRET_SHAPES), SECRETS);
+  const assigned = spliced(
+    secrets,
+    [...assignedSecrets(secrets)].map((place) => ({ ...place, instead: '[SECRET]' })),
+  );
+  const personal = replaced(assigned, PERSONAL).replace(CARD, (card) =>
+    isIssued(card.replaceAll(/\D/g, '')) ? '[CC]' : card,
+  );
+  return byShape(personal, NUMBER_SHAPES);
 }
 
-/** ISO/IEC 7812: the check digit distinguishes a card number from other long numbers. */
-function isCardNumber(text: string): boolean {
-  const digits = text.replaceAll(/\D/g, '').split('').map(Number).toReversed();
-  const sum = digits.reduce((total, digit, index) => {
-    const counted = index % 2 === 0 ? digit : digit * 2;
-    return total + (counted > 9 ? counted - 9 : counted);
-  }, 0);
-  return sum > 0 && sum % 10 === 0;
+const replaced = (text: string, patterns: Patterns): string =>
+  patterns.reduce((rest, [pattern, sentinel]) => pattern.replaceAll(rest, sentinel), text);
+
+function byShape(text: string, shapes: Shapes): string {
+  const found = [...sensitiveDataIn(text)].flatMap(({ type, start, end }) => {
+    const instead = shapes.get(type);
+    return instead === undefined ? [] : [{ start, end, instead }];
+  });
+  return spliced(
+    text,
+    found.toSorted((one, other) => one.start - other.start),
+  );
+}
+
+function spliced(
+  text: string,
+  places: readonly { readonly start: number; readonly end: number; readonly instead: string }[],
+): string {
+  const parts: string[] = [];
+  let at = 0;
+  for (const { start, end, instead } of places) {
+    if (start < at) continue;
+    parts.push(text.slice(at, start), instead);
+    at = end;
+  }
+  return parts.join('') + text.slice(at);
 }

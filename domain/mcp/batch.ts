@@ -14,6 +14,7 @@ import {
   type HistoryEvent,
   type PolicyDecision,
   type PolicyInput,
+  type Taint,
 } from '../../contracts/policy.js';
 
 /** The contract of a batch, and of its answer. */
@@ -171,7 +172,10 @@ export async function judgeSiblings(
     const { sensitive_steps = [], ...history } = histories[index] ?? input.agent_history;
     const steps = [...sensitive_steps, ...kept].slice(-HISTORY_LENGTH);
     const agent_history = { ...history, ...(steps.length > 0 && { sensitive_steps: steps }) };
-    const share = siblings.length > 1 && { request_share: shares[index] };
+    const share = siblings.length > 1 && {
+      request_share: shares[index],
+      ...(input.taint && { taint: ofCall(input.taint, index) }),
+    };
     return evaluate({ ...input, tool_type: tool, agent_history, arguments: given, ...share });
   };
   const decisions = await Promise.all(siblings.map((_, index) => judged(index, [])));
@@ -183,6 +187,8 @@ export async function judgeSiblings(
   }
   return worstDecision(decisions);
 }
+
+const ofCall = (taint: readonly Taint[], index: number): Taint[] => taint.filter(({ call }) => call === index);
 
 /** Each call's share of the request, by the size of its arguments. */
 function sharesOf(siblings: readonly SiblingCall[]): readonly number[] {
@@ -208,6 +214,7 @@ export function worstInspection(found: readonly InspectionResponse[]): Inspectio
     degraded: united(found.map(({ degraded }) => degraded)),
     cost_micros: found.reduce((sum, one) => sum + one.cost_micros, 0),
     evidence: worst.evidence,
+    masked_params: maskedTogether(found),
   };
   const lanes = laneFields().map(([name, { fold }]) => [
     name,
@@ -218,6 +225,12 @@ export function worstInspection(found: readonly InspectionResponse[]): Inspectio
   ]);
   const folded = [...Object.entries(whole), ...lanes].filter(([, value]) => value !== undefined);
   return Object.fromEntries(folded) as InspectionResponse;
+}
+
+/** Of several calls in one request, each one's own. */
+function maskedTogether(found: readonly InspectionResponse[]): JsonObject | undefined {
+  const calls = found.flatMap(({ masked_params: masked }) => (masked ? [masked] : []));
+  return calls.length === found.length ? { calls } : undefined;
 }
 
 const STRICTNESS: readonly ApprovalTier[] = ['auto', 'standard', 'strict'];

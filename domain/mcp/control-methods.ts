@@ -28,7 +28,8 @@ export const CONTROL_METHODS: ReadonlyMap<string, ControlMethod> = new Map([
   ['resources/unsubscribe', method(false, ['uri'])],
   ['prompts/list', method(true, ['cursor'])],
   ['completion/complete', method(true, ['ref', 'argument', 'context'])],
-  ['logging/setLevel', method(false, ['level'])],
+  // The level is of the agent's session with Gate: none of it is sent.
+  ['logging/setLevel', method(false, [], ['level'])],
 ]);
 
 /** The methods that each capability promises. An agent is told of a capability only if Gate supports all of them. */

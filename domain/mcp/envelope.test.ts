@@ -188,6 +188,66 @@ describe('the JSON-RPC envelope', () => {
     },
   );
 
+  it.each(['notifications/made/up', 'notifications/tasks/status'])(
+    'takes %s of an ordinary client, which by JSON-RPC could be told of no refusal',
+    (method) => {
+      const notification = JSON.stringify({ jsonrpc: '2.0', method });
+      expect(parseMcpRequest(notification, { ofClient: true })).toMatchObject({ kind: 'control', notification: true });
+      expect(() => parseMcpRequest(text({ method }), { ofClient: true })).toThrow('does not forward');
+    },
+  );
+
+  describe('what a client adds in `_meta` for others', () => {
+    const asked = (_meta: JsonObject) => text({ method: 'tools/call', params: { name: 'x', _meta } });
+    const ids = { 'claudecode/toolUseId': 'toolu_1', 'vscode.requestId': 'r', callId: 7, other: { deep: ['er'] } };
+
+    it('is left out before anything is judged; what Gate knows stays', () => {
+      const known = { progressToken: 2, traceparent: 't', 'gate/idempotency-key': 'k' };
+      expect(parseMcpRequest(asked({ ...ids, ...known }), { ofClient: true }).body.params).toEqual({
+        name: 'x',
+        _meta: known,
+      });
+      expect(parseMcpRequest(asked(ids), { bound: false }).body.params).toEqual({ name: 'x', _meta: {} });
+    });
+
+    it.each([
+      'Gate/idempotency-key',
+      'GATE/idempotency-key',
+      'gate.idempotency-key',
+      'gate:idempotency-key',
+      'gate_idempotency_key',
+      'gate-idempotency-key',
+      ' gate/idempotency-key',
+      'g\u0430te/idempotency-key',
+      '\uff47\uff41\uff54\uff45/idempotency-key',
+      'ga\u200bte/idempotency-key',
+      `${'\u200b'.repeat(100)}Gate/${'x'.repeat(100)}`,
+    ])('refuses %j of a client in `_meta`: it reads as a member for Gate, which has none of that name', (name) => {
+      const params = { name: 'echo', arguments: {}, _meta: { [name]: 'k' } };
+      const refused = () => parseMcpRequest(text({ method: 'tools/call', params }), { ofClient: true });
+      expect(refused).toThrow(expect.objectContaining({ code: 'unjudged_field' }));
+    });
+
+    it.each(['gateway/trace', 'aggregate.id', 'com.example.gate/x', 'claudecode/toolUseId', 'vscode.requestId'])(
+      'leaves %s of a client out of `_meta`, which is meant for somebody else',
+      (name) => {
+        const params = { name: 'echo', arguments: {}, _meta: { [name]: 'k' } };
+        const { body } = parseMcpRequest(text({ method: 'tools/call', params }), { ofClient: true });
+        expect(body.params).toEqual({ ...params, _meta: {} });
+      },
+    );
+
+    it('is refused where it is meant for Gate, and Gate has none of that name', () => {
+      expect(() => parseMcpRequest(asked({ 'gate/idempotency_key': 'k' }), { ofClient: true })).toThrow(
+        'gate/idempotency_key',
+      );
+    });
+
+    it('is refused under a contract, which covers a request to its last member', () => {
+      expect(refused(asked(ids))).toMatchObject({ code: 'unjudged_field' });
+    });
+  });
+
   it('takes no notification that has an id: it would be a request in disguise', () => {
     for (const method of ['notifications/cancelled', 'initialized'])
       expect(refused(text({ method }))).toMatchObject({ code: 'invalid_mcp', message: /notification/ });

@@ -7,7 +7,8 @@ import { foreignText } from '../text.js';
 import { BATCH_OUT_OF_PLACE, batchFault, isBatchInDisguise } from './batch.js';
 import { CONTROL_METHODS } from './control-methods.js';
 import { idempotencyKeyFault } from './idempotency-key.js';
-import { unjudgedField } from './outgoing.js';
+import { logLevelFault } from './log-levels.js';
+import { unjudgedField, withoutForeignMeta } from './outgoing.js';
 import { READ_METHODS, readFault } from './read-methods.js';
 import { parseStrictJson, StrictJsonError } from './strict-json.js';
 import { TASK_METHODS, taskFault } from './tasks.js';
@@ -42,7 +43,9 @@ const ALIASES: ReadonlyMap<string, string> = new Map([
 const REQUEST = JSONRPCRequestSchema.loose();
 const NOTIFICATION = JSONRPCNotificationSchema.loose();
 
-const invalid = (detail: string) => new GateError('invalid_mcp', `Invalid MCP request: ${detail}`);
+/** `field` where the request is one, and this parameter of it is not. */
+const invalid = (detail: string, field?: string) =>
+  new GateError('invalid_mcp', `Invalid MCP request: ${detail}`, field === undefined ? {} : { fields: { field } });
 
 const unsupported = (method: string) =>
   new GateError('unsupported_method', `Gate does not forward the method ${JSON.stringify(foreignText(method, 64))}`);
@@ -50,16 +53,23 @@ const unsupported = (method: string) =>
 /**
  * Parses the body of `POST /mcp`. A control method comes back under its present name, in the body too, so that later code sees one
  * spelling. A tool call keeps its spelling, because the digest binds it. `ofClient` reads also what only ordinary MCP clients may ask: tasks,
- * and a key under which the call may be sent again. Throws GateError `invalid_mcp` or `unsupported_method` with what
- * is wrong.
+ * a key under which the call may be sent again, and notifications that Gate does not know. `bound` is false where no contract covers the
+ * request to its last member: then what a client adds in `_meta` for others is left out. Throws GateError `invalid_mcp`,
+ * `unjudged_field` or `unsupported_method` with what is wrong.
  */
-export function parseMcpRequest(text: string, { ofClient = false }: { readonly ofClient?: boolean } = {}): McpRequest {
-  const body = readObject(text);
+export function parseMcpRequest(
+  text: string,
+  { ofClient = false, bound = !ofClient }: { readonly ofClient?: boolean; readonly bound?: boolean } = {},
+): McpRequest {
+  const read = readObject(text);
+  const body = bound ? read : withoutForeignMeta(read);
   const { method: given } = body;
   if (typeof given !== 'string' || given === '') throw invalid('`method` must be a non-empty string');
   if (given.length > MAX_METHOD) throw invalid(`\`method\` has more than ${MAX_METHOD} characters`);
   const method = ALIASES.get(given) ?? given;
-  const notification = NOTIFICATIONS.has(method);
+  // One that Gate does not know ends here too: by JSON-RPC it has no answer, not even a refusal.
+  const unknown = ofClient && method.startsWith('notifications/') && body.id === undefined;
+  const notification = unknown || NOTIFICATIONS.has(method);
   if (!notification && method.startsWith('notifications/')) throw unsupported(method);
   if (notification && body.id !== undefined) throw invalid('a notification has no `id`');
   const shape = notification ? NOTIFICATION : REQUEST;
@@ -78,6 +88,8 @@ export function parseMcpRequest(text: string, { ofClient = false }: { readonly o
   if (ofClient) {
     const fault = idempotencyKeyFault(body.params) ?? taskFault(method, body.params);
     if (fault !== null) throw invalid(fault);
+    const level = logLevelFault(method, body.params);
+    if (level !== null) throw invalid(level, 'params.level');
   }
   if (method === BATCH_METHOD) {
     const fault = batchFault(body.params);

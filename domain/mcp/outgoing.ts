@@ -1,6 +1,8 @@
 import { BATCH_METHOD } from '../../contracts/call-methods.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { CONTROL_METHODS } from './control-methods.js';
+import { skeletonWords } from '../inspection/skeleton.js';
+import { plainName } from '../own-names.js';
 import { IDEMPOTENCY_KEY } from './idempotency-key.js';
 import { READ_METHODS, argumentsOfRead } from './read-methods.js';
 import { TASK_METHODS } from './tasks.js';
@@ -23,9 +25,9 @@ const CALL: ReadonlySet<string> = new Set(['name', 'arguments', '_meta']);
 const CLIENTS_CALL: ReadonlySet<string> = new Set([...CALL, 'task']);
 const READS = new Map([...READ_METHODS].map(([method, members]) => [method, new Set([...members, '_meta'])]));
 /**
- * `_meta` is addressed to the receiver of the request, and that is Gate. Clients that want progress send a token with every call. Gate
- * accepts the token although it reports no progress. It is not forwarded. The digest covers it, and the stored request of a call that waits has
- * it (`request_payload`); what is shown to the operator are the tool and its arguments, which are all that runs.
+ * `_meta` is addressed to the receiver of the request, and that is Gate. What Gate knows of it is covered by the digest and stored with the
+ * request of a call that waits (`request_payload`). None of it is forwarded; what is shown to the operator are the tool and its arguments, which
+ * are all that runs.
  */
 const META: ReadonlySet<string> = new Set([
   'progressToken',
@@ -39,6 +41,12 @@ const META: ReadonlySet<string> = new Set([
   'baggage',
 ]);
 const CLIENTS_META: ReadonlySet<string> = new Set([...META, IDEMPOTENCY_KEY]);
+
+/** More of a member's name is not looked at to see for whom it is meant. */
+const NAMES_RECEIVER = 64;
+/** Whether a member of `_meta` is meant for Gate, in whatever letters and with whatever behind the name: `gate/x`, `Gate.x`, `gate:x`, `ɡate/x`. */
+const isForGate = (name: string): boolean =>
+  skeletonWords(plainName(name).slice(0, NAMES_RECEIVER)).startsWith(' gate ');
 
 const isObject = (value: Json | undefined): value is JsonObject =>
   value !== null && typeof value === 'object' && !Array.isArray(value);
@@ -64,6 +72,19 @@ export function unjudgedField({ method, params, ...body }: JsonObject, ofClient 
   if (within !== undefined) return `params.${within}`;
   const about = outside(ofClient ? CLIENTS_META : META, params['_meta']);
   return about === undefined ? null : `params._meta.${about}`;
+}
+
+/**
+ * A request without the members of `_meta` that Gate does not know. Clients add ids of their own to each call (`claudecode/toolUseId`,
+ * `vscode.requestId`), which whoever does not know them is to ignore (MCP, `basic`, `_meta`): so they are no part of what is judged, stored or
+ * sent. One that is meant for Gate stays, and is refused if there is none of that name: who misspells a key must not believe that it holds.
+ */
+export function withoutForeignMeta(body: JsonObject): JsonObject {
+  const { params } = body;
+  const meta = isObject(params) ? params['_meta'] : undefined;
+  if (!isObject(params) || !isObject(meta)) return body;
+  const known = Object.entries(meta).filter(([name]) => CLIENTS_META.has(name) || isForGate(name));
+  return { ...body, params: { ...params, _meta: Object.fromEntries(known) } };
 }
 
 /** The only part of a judged request that may be sent. The spelling of the method and the caller's id stay here. */

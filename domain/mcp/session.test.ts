@@ -1,16 +1,26 @@
 import { describe, expect, it } from '@jest/globals';
 import { keyRing } from '../crypto/key-ring.js';
+import type { LogLevel } from './log-levels.js';
 import { mcpSessions } from './session.js';
 
 const DAY_MS = 86_400_000;
 const KEY = Buffer.alloc(32, 7);
 const ONE = { tenant: 'acme', spiffe: 'spiffe://gate.local/tenant/acme/agent/one/instance/a' };
 
-function proxy({ key = KEY, ended = new Map<string, number>(), clock = { ms: 1_000_000 } } = {}) {
+function proxy({
+  key = KEY,
+  ended = new Map<string, number>(),
+  levels = new Map<string, LogLevel>(),
+  clock = { ms: 1_000_000 },
+} = {}) {
   const store = {
     ended: async (id: string) => ended.has(id),
     async end(id: string, untilMs: number) {
       ended.set(id, untilMs);
+    },
+    logLevel: async (id: string) => levels.get(id) ?? null,
+    async setLogLevel(id: string, level: LogLevel) {
+      levels.set(id, level);
     },
   };
   return { sessions: mcpSessions({ keys: keyRing(new Map([['k', key]])), store, now: () => clock.ms }), ended, clock };
@@ -82,5 +92,43 @@ describe('an MCP session, sealed in its id', () => {
 
   it('is not opened in a revision without sessions', () => {
     expect(proxy().sessions.open(ONE, '2026-07-28')).toBeNull();
+  });
+});
+
+describe('the level of a session’s log messages', () => {
+  it('is its own, holds at once where it was set, and within a second in every other replica', async () => {
+    const [levels, clock] = [new Map<string, LogLevel>(), { ms: 1_000_000 }];
+    const [here, there] = [proxy({ levels, clock }), proxy({ levels, clock })];
+    const [one, two] = [await here.sessions.find(opened(here), ONE), await here.sessions.find(opened(here), ONE)];
+    const heard = () =>
+      Promise.all([
+        here.sessions.logLevel(one),
+        there.sessions.logLevel(one),
+        here.sessions.logLevel(two),
+        there.sessions.logLevel(two),
+      ]);
+    expect(await heard()).toEqual([null, null, null, null]);
+    await here.sessions.setLogLevel(one, 'error');
+    expect((await heard())[0]).toBe('error');
+    clock.ms += 1_000;
+    expect(await heard()).toEqual(['error', 'error', null, null]);
+    await there.sessions.setLogLevel(one, 'debug');
+    clock.ms -= 60_000;
+    expect(await heard()).toEqual(['debug', 'debug', null, null]);
+  });
+
+  it('is asked for again where the store did not say it', async () => {
+    let isAway = true;
+    const store = {
+      ended: async () => false,
+      end: async () => undefined,
+      logLevel: () => (isAway ? Promise.reject(new Error('away')) : Promise.resolve('error' as const)),
+      setLogLevel: async () => undefined,
+    };
+    const sessions = mcpSessions({ keys: keyRing(new Map([['k', KEY]])), store, now: () => 1_000_000 });
+    const session = await sessions.find(sessions.open(ONE, '2025-06-18') as string, ONE);
+    await expect(sessions.logLevel(session)).rejects.toThrow('away');
+    isAway = false;
+    expect(await sessions.logLevel(session)).toBe('error');
   });
 });

@@ -1,6 +1,7 @@
 import type { JsonObject } from '../../contracts/json.js';
 import { GateError } from '../errors.js';
 import { foreignText } from '../text.js';
+import { isLogLevel, type LeastLevel } from './log-levels.js';
 import { SESSION_VERSIONS } from './protocol-versions.js';
 import { membersOf, objectText } from './reply.js';
 
@@ -8,6 +9,7 @@ import { membersOf, objectText } from './reply.js';
 export const STATELESS_VERSION = '2026-07-28';
 const VERSION_KEY = 'io.modelcontextprotocol/protocolVersion';
 const CAPABILITIES_KEY = 'io.modelcontextprotocol/clientCapabilities';
+const LOG_LEVEL_KEY = 'io.modelcontextprotocol/logLevel';
 
 /** The headers that repeat what the body says, so that what stands between can route by them. */
 export interface StatelessHeaders {
@@ -44,6 +46,12 @@ export function declaresTasks(body: JsonObject): boolean {
   const can = metaOf(body)[CAPABILITIES_KEY];
   const extensions = isObject(can) ? can['extensions'] : undefined;
   return isObject(extensions) && isObject(extensions[TASKS_EXTENSION]);
+}
+
+/** From which level on the client of this request hears log messages about it: none where it does not say. */
+export function leastLevelOf(body: JsonObject): LeastLevel {
+  const said = metaOf(body)[LOG_LEVEL_KEY];
+  return isLogLevel(said) ? said : 'off';
 }
 
 /** Whether a request is to be read as one of the revision without sessions: its body claims a revision, or its header names this one. */
@@ -83,6 +91,8 @@ export function checkStateless(body: JsonObject, headers: StatelessHeaders): boo
   if (headers.version === undefined) throw mismatch('MCP-Protocol-Version is missing');
   if (headers.method === undefined) throw mismatch('Mcp-Method is missing');
   checkName(body, headers.name);
+  if (meta[LOG_LEVEL_KEY] !== undefined && !isLogLevel(meta[LOG_LEVEL_KEY]))
+    throw invalid(`params._meta["${LOG_LEVEL_KEY}"] is no level of log messages`);
   return true;
 }
 

@@ -1,6 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import { itemsOf } from './reply.js';
-import { asksForTask, resultOfTask, servesTasks, taskFault, underId, withTasks, withTaskSupport } from './tasks.js';
+import {
+  asksForTask,
+  resultOfTask,
+  servesTasks,
+  taskFault,
+  underId,
+  withLogging,
+  withTasks,
+  withTaskSupport,
+} from './tasks.js';
 
 const answer = (result: string) => `{"jsonrpc":"2.0","id":1,"result":${result}}`;
 
@@ -21,6 +30,15 @@ describe('tasks of MCP', () => {
     });
     for (const without of [answer('{"capabilities":{"prompts":{}}}'), '{"jsonrpc":"2.0","id":1,"error":{}}', 'none'])
       expect(withTasks(without)).toBe(without);
+  });
+
+  it('stand beside log messages, of which the upstream’s own word is kept', () => {
+    const introduced = (text: string) => JSON.parse(withLogging(answer(`{"capabilities":${text}}`))) as object;
+    expect(introduced('{"tools":{}}')).toMatchObject({ result: { capabilities: { tools: {}, logging: {} } } });
+    expect(introduced('{"tools":{},"logging":{"x":1}}')).toMatchObject({
+      result: { capabilities: { logging: { x: 1 } } },
+    });
+    expect(withLogging(answer('{"capabilities":{}}'))).toBe(answer('{"capabilities":{}}'));
   });
 
   it('are offered for every tool, whatever its upstream says, and nothing else of a list changes by a character', () => {

@@ -81,13 +81,18 @@ const isTaskMember = (name: string, value: Json | undefined): boolean =>
   (name === 'ttl' || name === 'pollInterval') && (value === null || (typeof value === 'number' && value >= 0));
 
 /** The answer to `initialize` with the capability, where the upstream has tools. */
-export function withTasks(introduction: string): string {
+export const withTasks = (introduction: string): string =>
+  withCapability(introduction, 'tasks', JSON.stringify({ list: {}, cancel: {}, requests: { tools: { call: {} } } }));
+
+/** The same with log messages, because Gate itself tells in one that a call waits. What the upstream says of them stays. */
+export const withLogging = (introduction: string): string => withCapability(introduction, 'logging', '{}');
+
+function withCapability(introduction: string, name: string, text: string): string {
   const message = membersOf(introduction);
   const result = membersOf(message?.get('result') ?? '');
   const capabilities = membersOf(result?.get('capabilities') ?? '');
-  if (!message || !result || !capabilities?.has('tools')) return introduction;
-  const tasks = JSON.stringify({ list: {}, cancel: {}, requests: { tools: { call: {} } } });
-  const served = objectText(new Map(capabilities).set('tasks', tasks));
+  if (!message || !result || !capabilities?.has('tools') || capabilities.has(name)) return introduction;
+  const served = objectText(new Map(capabilities).set(name, text));
   return objectText(new Map(message).set('result', objectText(new Map(result).set('capabilities', served))));
 }
 

@@ -26,11 +26,12 @@ export function withMoneyForms(leaves: readonly Leaf[]): readonly Leaf[] {
 }
 const AMOUNT = nameOf('amount');
 
-function together(units: string, nanos: string): string {
+function together(units: string, nanos: string): string | number {
   const fraction = nanos
     .replace(/^[+-]/, '')
     .padStart(9, '0')
     .replace(/0{1,9}$/, '');
   const sign = nanos.startsWith('-') && /^[+-]?0{1,32}$/.test(units) ? '-' : '';
-  return `${sign}${units}${fraction === '' ? '' : `.${fraction}`}`;
+  const text = `${sign}${units}${fraction === '' ? '' : `.${fraction}`}`;
+  return String(Number(text)) === text ? Number(text) : text;
 }

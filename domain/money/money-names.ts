@@ -20,6 +20,8 @@ export interface NameSays {
   readonly asset: 'asset' | 'symbol' | null;
   /** The code of a currency among its words: `BTC` of `amount_btc`. */
   readonly code: string | null;
+  /** The smaller unit that amounts below it are in: hundredths (`amount_cents`), or whatever the currency has (`amount_minor`). */
+  readonly minor: 'cents' | 'minor' | null;
   /** Text beside a payment: `memo`. */
   readonly note: boolean;
   /** An end of a span. One alone may be what is paid; a lowest and a highest amount side by side are looked for. */
@@ -48,6 +50,7 @@ const SYMBOLS = words('symbol ticker');
 const NOTES = words('memo note notes comment comments remark remarks description message reference subject metadata');
 /** Codes that are words of other names too. */
 const NO_CODES = words('all top cup mad pen gel cop sos sol ada try');
+const CENTS = words('cent cents centime centimes centavo centavos pence pennies rappen');
 const WHOLES = words('units major integer whole');
 const TRADES = words('vendor vendors merchant merchants supplier suppliers counterparty counterparties');
 const ORIGINS = words('from source src base origin');
@@ -112,6 +115,7 @@ export function createNameReader(lists: MoneyNames): NameReader {
       currency,
       asset: holds(all, ASSETS) || all.includes('currency') ? 'asset' : holds(all, SYMBOLS) ? 'symbol' : null,
       code: all.find((word) => isCurrency(word) && !NO_CODES.has(word))?.toUpperCase() ?? null,
+      minor: holds(all, CENTS) ? 'cents' : all.includes('minor') ? 'minor' : null,
       note: holds(all, NOTES),
       bound,
       detail,

@@ -17,24 +17,24 @@ const ALL = words('all everything full entire whole max maximum rest remaining r
 const CHINESE_NUMBER = /[〇零一二三四五六七八九十百千万億亿兆]/u;
 
 const DATE =
-  /^(?:\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.]\d{4})(?:[t ][\d:.]{1,18})?\s?(?:z|utc|[+-]\d\d:?\d\d)?$/;
+  /^(?:(?:19|20)\d\d[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](?:19|20)\d\d)(?:[t ][\d:.]{1,18})?\s?(?:z|utc|[+-]\d\d:?\d\d)?$/;
 const TIME = /^(?:\d{1,2}:\d\d(?::\d\d)?|now(?:[+-]\d{1,6}[a-z])?(?:\/[a-z])?|today|tomorrow|yesterday)$/;
-/** A point of time, and nothing else: an end of a span. */
+/** A point of time, and nothing else: an end of a span or a detail. Somebody may be named so all the same. */
 export const isDate = (value: unknown): boolean => {
   if (typeof value !== 'string' || value.length > 64) return false;
   const text = value.trim().toLowerCase();
   return DATE.test(text) || TIME.test(text);
 };
 
-/** So much of a thing. Money in short letters too, so that beside somebody who is paid it counts as any text does. */
 const MEASURE = /^\d{1,9}(?:[.,]\d{1,9})?\s?(?:g|kg|mg|ml|cl|dl|l|oz|lb|lbs|mm|cm|km|kcal|tsp|tbsp|cup|cups)$/;
+
+/** So much of a thing. Money in short letters too, so that beside somebody who is paid it counts as any text does. */
+export const isMeasure = (value: unknown): boolean => typeof value === 'string' && MEASURE.test(folded(value));
 
 /** Whether a value under the name of an amount is one: a number in any script, in words, with anything beside it, or all there is. */
 export function saysAmount(value: string | number | boolean): boolean {
   if (typeof value !== 'string') return typeof value === 'number';
-  if (isDate(value)) return false;
   const text = folded(value);
-  if (MEASURE.test(text)) return false;
   if (/\p{N}/u.test(clipped(value, READ)) || CHINESE_NUMBER.test(text)) return true;
   const said = text.split(/[^\p{L}]+/u);
   return said.some((word) => NUMBERS.has(word) || ALL.has(word) || ENDINGS.some((ending) => word.endsWith(ending)));
@@ -59,9 +59,10 @@ const OF_MONEY = words('dollar dollars euro euros pound pounds francs franken ye
 
 /**
  * How large an amount is as far as its digits tell, so that the largest of many is shown. What cannot be read counts as the largest: several
- * numbers, a word that is on no list, what is longer than is read.
+ * numbers, a word that is on no list, what is longer than is read. Three digits behind a point or comma are thousands to some readers, and a
+ * fraction to others.
  */
-export function magnitudeOf(text: string): number {
+export function magnitudeOf(text: string, three: 'thousands' | 'fraction' = 'thousands'): number {
   const whole = folded(text);
   const [found, ...others] = whole.matchAll(
     /([.,]?\d[\d.,'_ ]{0,60})(e[+-]?\d{1,3})?\s?([^\p{L}\d]{0,8})(\p{L}{0,16})/gu,
@@ -79,8 +80,7 @@ export function magnitudeOf(text: string): number {
   if (!beside.every((word) => isCurrency(word) || OF_MONEY.has(word))) return Number.POSITIVE_INFINITY;
   const digits = number.replaceAll(/['_ ]/g, '').replace(/[.,]$/, '');
   const last = Math.max(digits.lastIndexOf('.'), digits.lastIndexOf(','));
-  // "1.000" and "1,000" are thousands; "1.50" is not.
-  const isFraction = last >= 0 && digits.length - last - 1 !== 3;
+  const isFraction = last >= 0 && (three === 'fraction' || digits.length - last - 1 !== 3);
   const before = (isFraction ? digits.slice(0, last) : digits).replaceAll(/[.,]/g, '');
   const fraction = isFraction ? digits.slice(last + 1) : '0';
   return Number(`${before === '' ? '0' : before}.${fraction}${exponent}`) * (factor ?? 1);

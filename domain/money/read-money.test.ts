@@ -67,6 +67,13 @@ describe('money in the arguments', () => {
     ['as a lowest amount below an amount', { amount: { min: 90_000 }, payee: 'x' }],
     ['in words that are on no list', { amount: 'nineti thousend', payee: 'x' }],
     ['as so much of a thing for somebody who is paid', { amount: '100g', payee: 'x' }],
+    ['with somebody who is named like a day', { amount: 90_000, payee: 'today' }],
+    ['with somebody who is named like a date', { amount: 5, payee: { name: '2026-01-01' } }],
+    ['to somebody who is named like a time', { amount: 5, to: '10:30' }],
+    ['that begins like a date', { amount: '9000-10-10', payee: 'x' }],
+    ['that is a date to the letter', { amount: '2000-10-10', payee: 'x' }],
+    ['of a price in grams', { price: '9000g', to: 'evil' }],
+    ['in grams, to somebody', { amount: '9000g', to: 'evil' }],
     ['to a contact', { amount: 5, contact: 'x' }],
     ['to a handle', { amount: 5, handle: '@x' }],
     ['to a user that is the target', { amount: 5, target_user: 'x' }],
@@ -111,6 +118,9 @@ describe('money in the arguments', () => {
     ['somebody alone', { to: 'vendor' }],
     ['a value of no currency to somebody', { value: 5, to: 'vendor' }],
     ['an amount in a span of time', { amount: 5, from: '2026-01-01', to: '2026-02-01' }],
+    ['an amount since a day', { amount: 5, start_date: '2026-01-01', to: '2026-02-01' }],
+    ['so much of a thing in another measure', { amount: '200g', to: 'oz' }],
+    ['payments to somebody before a day', { payee: 'x', payment_before: '2026-01-01', payment_date: '2026-01-01' }],
     ['an amount up to now', { amount: 5, from: 'now-1h', to: 'now' }],
     ['other names that hold the letters', { summary: 1, to: 'x' }],
     ['no number', { amount: 'large', to: 'x' }],
@@ -200,12 +210,27 @@ describe('money in the arguments', () => {
 
   it('of a payment is also the ends of spans, and how often', () => {
     const args = { amount: 1, min_amount: 3, max_amount: 5, currency: 'EUR', count: 9, times: 1, payee: 'x' };
-    expect(read(readArguments(args), 'send_money', true).amounts).toEqual([
-      { amount: '1', currency: 'EUR', label: null, times: 1 },
-      { amount: '3', currency: 'EUR', label: 'at least', times: 1 },
-      { amount: '5', currency: 'EUR', label: 'at most', times: 1 },
-      { amount: '9', currency: null, label: 'count', times: 1 },
+    expect(read(readArguments(args), 'send_money', 'pays').amounts).toEqual([
+      { amount: '1', currency: 'EUR', label: null, minor: null, times: 1, isNumber: true },
+      { amount: '3', currency: 'EUR', label: 'at least', minor: null, times: 1, isNumber: true },
+      { amount: '5', currency: 'EUR', label: 'at most', minor: null, times: 1, isNumber: true },
+      { amount: '9', currency: null, label: 'count', minor: null, times: 1, isNumber: true },
     ]);
+  });
+
+  it('is the ends of a span too where nothing says that the tool only looks', () => {
+    const args = readArguments({ payee: 'x', max_amount: 90_000, min_amount: 0 });
+    expect(read(args, 'create_mandate', 'other').amounts.map(({ amount }) => amount)).toEqual(['90000', '0']);
+    expect(read(args, 'list_mandates', 'looks').amounts).toEqual([]);
+  });
+
+  it('says how often wherever an amount is told, and the rules hear of amounts alone', () => {
+    const args = { payee: 'x', amount: 10, repeat: 900 };
+    expect(read(readArguments(args), 'process_order', 'other').amounts).toMatchObject([
+      { amount: '10', label: null },
+      { amount: '900', label: 'count' },
+    ]);
+    expect(of(args).amounts).toEqual([{ amount: '10', currency: null }]);
   });
 
   it('tells somebody that an object describes in one text', () => {
@@ -221,13 +246,24 @@ describe('money in the arguments', () => {
     expect([amounts.length, payees[0]?.length, more]).toEqual([12, 256, true]);
   });
 
+  it('is in the smaller unit where a name says so, as it is written', () => {
+    const args = { amount_cents: 5, fee: { minor: { value: 7 } }, amount: 9, minority: 1, payee: 'x' };
+    const { amounts } = read(readArguments(args), 'send_money', 'pays');
+    expect(amounts.map(({ amount, minor }) => [amount, minor])).toEqual([
+      ['5', 'cents'],
+      ['7', 'minor'],
+      ['9', null],
+    ]);
+    expect(facts(args, 'x').amounts.map(({ amount }) => amount)).toEqual(['5', '7', '9']);
+  });
+
   it('counts how often an amount stands there', () => {
     const transfers = [
       { amount: 1, to: 'a' },
       { amount: 1, to: 'b' },
     ];
-    expect(read(readArguments({ transfers }), 'x', false).amounts).toEqual([
-      { amount: '1', currency: null, label: null, times: 2 },
+    expect(read(readArguments({ transfers }), 'x', 'other').amounts).toEqual([
+      { amount: '1', currency: null, label: null, minor: null, times: 2, isNumber: true },
     ]);
   });
 
@@ -267,5 +303,9 @@ describe('how large an amount is', () => {
     [`1${' '.repeat(300)}000000`, Number.POSITIVE_INFINITY],
   ])('%s', (text, size) => {
     expect(magnitudeOf(text)).toBe(size);
+  });
+
+  it('depends on the reader where three digits stand behind a point', () => {
+    expect([magnitudeOf('9.999', 'fraction'), magnitudeOf('9.999', 'thousands')]).toEqual([9.999, 9_999]);
   });
 });

@@ -1,3 +1,4 @@
+import { holdsName, holdsValue } from '../argument-names.js';
 import type { MoneyInArguments } from '../../contracts/policy.js';
 import {
   type ArgumentName,
@@ -13,7 +14,7 @@ import { clipped, shortened, words } from '../text.js';
 import { type CurrencyNamed, currenciesIn, currencyNamed } from './currencies.js';
 import { withMoneyForms } from './money-forms.js';
 import type { NameReader, NameSays } from './money-names.js';
-import { isCurrency, isDate, looksLikeMoney, saysAmount } from './money-values.js';
+import { isCurrency, isDate, isMeasure, looksLikeMoney, saysAmount } from './money-values.js';
 
 export interface Amount {
   readonly amount: string;
@@ -21,8 +22,12 @@ export interface Amount {
   readonly currency: string | null;
   /** What it is, where it is not by itself what is paid: an end of a span, or how often. */
   readonly label: 'at least' | 'at most' | 'count' | null;
+  /** It is in this smaller unit, by its names. The amount is as written. */
+  readonly minor: NameSays['minor'];
   /** How often it stands there. */
   readonly times: number;
+  /** It is a number, which is as large as it says. Of a text, readers differ in what its points and commas mean. */
+  readonly isNumber: boolean;
 }
 
 /** The money in the arguments of one call: each amount and each payee once, in the order in which they stand. */
@@ -32,19 +37,17 @@ export interface MoneyFound {
 }
 
 /**
- * Reads how much the arguments name, and for whom, at every level and in JSON that is packed in texts. `isPayment` says of the tool that it
- * pays: then every amount and everybody counts, also names that mean other things elsewhere. Takes linear time.
+ * Reads how much the arguments name, and for whom, at every level and in JSON that is packed in texts. Of a tool that `pays` every amount and
+ * everybody counts, also names that mean other things elsewhere; of one that only `looks`, a lowest and a highest amount are a span that is looked
+ * for. Takes linear time.
  */
 export type MoneyReader = (
   read: ReadArguments,
   tool: string,
-  isPayment: boolean,
+  does: 'pays' | 'looks' | 'other',
   checkpoint?: Checkpoint,
 ) => MoneyFound;
 
-/** Names of a member that holds the value, in an object whose other member has the name: `{"name": "amount", "value": 5}`. */
-const VALUE_NAMES = words('value val content values data');
-const NAME_NAMES = words('name key field label id param parameter argument property');
 /** Tools that look for a way to a place, at a price. */
 const TRAVELS = words(
   'flight flights fare fares train trains bus buses ferry ferries cruise cruises trip trips travel route routes ride rides hotel hotels itinerary',
@@ -61,6 +64,7 @@ interface Said {
   readonly amount: NameSays['amount'] | 'text';
   /** The code of a currency in the names that lead to it. */
   readonly code: string | null;
+  readonly minor: NameSays['minor'];
   readonly payee: NameSays['payee'];
   /** Searches are told such somebody too. */
   readonly trades: boolean;
@@ -71,7 +75,8 @@ interface Said {
 }
 
 export function createMoneyReader(readName: NameReader): MoneyReader {
-  return ({ leaves, groups }, tool, isPayment, checkpoint = unlimited) => {
+  return ({ leaves, groups }, tool, does, checkpoint = unlimited) => {
+    const isPayment = does === 'pays';
     const pairs = new Map<Group, ArgumentName>();
     for (const [at, group] of groups.entries()) {
       if (at % LEAVES_PER_CHECKPOINT === 0) checkpoint();
@@ -83,17 +88,23 @@ export function createMoneyReader(readName: NameReader): MoneyReader {
     const add = (leaf: Leaf, names: readonly NameSays[]): void => {
       const currency = currencyNamed(leaf, names);
       if (currency) currencies.push(currency);
-      const one = saidOf(leaf, names);
+      const one = isDate(leaf.value) ? saidOfDate(leaf, names, readName) : saidOf(leaf, names);
       if (one) said.push(one);
     };
     for (const [at, leaf] of withMoneyForms(leaves).entries()) {
       if (at % LEAVES_PER_CHECKPOINT === 0) checkpoint();
       for (const field of fieldsOf(leaf)) add(field, field.names.map(readName));
-      add(leaf, namesOf(leaf, pairs).map(readName));
+      const names = namesOf(leaf, pairs);
+      add(leaf, withoutValue(names.map(readName), names));
     }
     const asks = (known: ReadonlySet<string>): boolean =>
       !isPayment && toolTokens(tool).some((word) => known.has(word));
-    return weighed(said, currencies, { isPayment, isTravel: asks(TRAVELS), isRate: asks(RATES) });
+    return weighed(said, currencies, {
+      isPayment,
+      looks: does === 'looks',
+      isTravel: asks(TRAVELS),
+      isRate: asks(RATES),
+    });
   };
 }
 
@@ -102,18 +113,27 @@ function namesOf({ names, group }: Leaf, pairs: ReadonlyMap<Group, ArgumentName>
   if (pairs.size === 0) return names;
   let [here, at] = [group, names.length - 1];
   for (let level = 0; here !== null && at >= 0 && level < OUTER_LEVELS; level += 1) {
-    const paired = VALUE_NAMES.has(names[at]?.plain ?? '') ? pairs.get(here) : undefined;
+    const paired = holdsValue(names[at]?.plain ?? '') ? pairs.get(here) : undefined;
     if (paired) return [...names.slice(0, at), paired, ...names.slice(at + 1)];
     [here, at] = [here.outer, at - 1];
   }
   return names;
 }
 
+/** `{"payee": {"value": "DE1"}}` names the same payee as `{"payee": "DE1"}`. */
+function withoutValue(says: readonly NameSays[], names: readonly ArgumentName[]): readonly NameSays[] {
+  const at = names.findLastIndex(({ plain }) => !holdsValue(plain));
+  const [own, last] = [says[at], says.at(-1)];
+  return at < says.length - 1 && last?.payee === null && own?.payee != null && own.amount === null
+    ? says.slice(0, at + 1)
+    : says;
+}
+
 const saysSomething = ({ amount, payee, currency }: NameSays): boolean => amount !== null || payee !== null || currency;
 
 function pairOf({ members }: Group): ArgumentName | undefined {
-  if (!members.some(([name]) => VALUE_NAMES.has(name.toLowerCase()))) return undefined;
-  const named = members.find(([name, value]) => NAME_NAMES.has(name.toLowerCase()) && typeof value === 'string');
+  if (!members.some(([name]) => holdsValue(name))) return undefined;
+  const named = members.find(([name, value]) => holdsName(name) && typeof value === 'string');
   return named ? nameOf(named[1] as string) : undefined;
 }
 
@@ -133,7 +153,7 @@ function fieldsOf(leaf: Leaf): readonly Leaf[] {
 function saidOf(leaf: Leaf, names: readonly NameSays[]): Said | null {
   const says = names.at(-1);
   const { value } = leaf;
-  if (says === undefined || typeof value === 'boolean' || isDate(value)) return null;
+  if (says === undefined || typeof value === 'boolean') return null;
   const asAmount = amountOf(says, names);
   const amount = saysHowMuch(value, says, asAmount) ? asAmount : saysText(leaf, names) ? 'text' : null;
   const below = amount !== null || isAside(says) ? -1 : payeeAbove(names);
@@ -147,17 +167,50 @@ function saidOf(leaf: Leaf, names: readonly NameSays[]): Said | null {
     says,
     amount,
     code,
+    minor: minorOf(names),
     payee: isPayee ? payee : null,
     trades: says.payee === null ? names[below]?.trades === true : says.trades,
     describes: isPayee && below >= 0 ? described(leaf, below + 1, says.payee === null) : null,
     instead: undefined,
   };
 }
-const NOTHING = { amount: null, code: null, payee: null, trades: false, describes: null, instead: undefined };
+const minorOf = (names: readonly NameSays[]): NameSays['minor'] =>
+  names.findLast((one) => one.minor !== null)?.minor ?? null;
+/**
+ * A date, or a word for one: as a detail, or as an end of a span, it says nothing of money. Whoever is named so by the name of a payee is one, and
+ * so is an amount that begins like a date.
+ */
+function saidOfDate(leaf: Leaf, names: readonly NameSays[], readName: NameReader): Said | null {
+  const says = names.at(-1);
+  if (says === undefined || isAside(says)) return null;
+  const said = saidOf(leaf, names);
+  if (said?.payee === 'direction' && (says.payee === null || endsSpan(leaf, readName))) return null;
+  // Below a payee it is mostly since when.
+  return said?.payee != null && says.payee === null ? { ...said, instead: said.describes } : said;
+}
+
+const SPAN_MEMBERS = 64;
+/** `{"from": "2026-01-01", "to": "2026-02-01"}` */
+const endsSpan = ({ group }: Leaf, readName: NameReader): boolean =>
+  group !== null &&
+  group.members.slice(0, SPAN_MEMBERS).some(([name, value]) => {
+    const says = isDate(value) ? readName(nameOf(name)) : null;
+    return says !== null && says.payee === null && (says.origin || says.detail || says.bound === 'lowest');
+  });
+
+const NOTHING = {
+  amount: null,
+  code: null,
+  minor: null,
+  payee: null,
+  trades: false,
+  describes: null,
+  instead: undefined,
+};
 
 /** Text under the name of an amount that is neither a number nor the currency of one. */
 function saysText({ value, name }: Leaf, names: readonly NameSays[]): boolean {
-  const says = VALUE_NAMES.has(name) && names.length > 1 ? names.at(-2) : names.at(-1);
+  const says = holdsValue(name) && names.length > 1 ? names.at(-2) : names.at(-1);
   return (
     typeof value === 'string' &&
     says?.amount === 'amount' &&
@@ -177,7 +230,9 @@ function detailOf(leaf: Leaf, says: NameSays, names: readonly NameSays[]): Said 
   const { amount, payee } = names[above] ?? { amount: null, payee: null };
   const isCode = typeof value === 'string' && (isCurrency(value) || CODE.test(value.trim()));
   if (amount === 'amount' || amount === 'price')
-    return saysAmount(value) ? { ...NOTHING, leaf, says, amount, instead: described(leaf, above + 1, true) } : null;
+    return saysAmount(value) && !isMeasure(value)
+      ? { ...NOTHING, leaf, says, amount, minor: minorOf(names), instead: described(leaf, above + 1, true) }
+      : null;
   const who = payee ?? says.payeeBehind;
   if (who === null || isCode || String(value).trim() === '') return null;
   const around = payee === null ? null : described(leaf, above + 1, true);
@@ -200,8 +255,9 @@ function amountOf(says: NameSays, names: readonly NameSays[]): NameSays['amount'
 
 function saysHowMuch(value: string | number, { bound }: NameSays, amount: NameSays['amount']): boolean {
   if (amount === null) return false;
-  if (amount === 'times') return bound === null && looksLikeMoney(value) && Number(value) !== 1;
-  return amount === 'amount' ? saysAmount(value) : bound === null && looksLikeMoney(value);
+  if (amount === 'amount') return saysAmount(value) && !isMeasure(value);
+  if (bound !== null || !looksLikeMoney(value)) return false;
+  return amount === 'price' || (!isMeasure(value) && (amount === 'count' || Number(value) !== 1));
 }
 
 /** The object of so many names around a value. A name that says whom by itself belongs to it right in it alone. */
@@ -217,6 +273,7 @@ function described({ group }: Leaf, depth: number, isDeep: boolean): Group | nul
 /** What the tool is about, by its name. */
 interface About {
   readonly isPayment: boolean;
+  readonly looks: boolean;
   readonly isTravel: boolean;
   readonly isRate: boolean;
 }
@@ -246,7 +303,7 @@ function withoutDetails(said: readonly Said[]): readonly Said[] {
 function weighed(
   all: readonly Said[],
   currencies: readonly CurrencyNamed[],
-  { isPayment, isTravel, isRate }: About,
+  { isPayment, looks, isTravel, isRate }: About,
 ): MoneyFound {
   const said = withoutDetails(all);
   const currencyOf = currenciesIn(currencies);
@@ -264,23 +321,32 @@ function weighed(
   const isOutright = isPayment || payees.some(({ payee }) => payee === 'payee');
   const isPaid = payees.some(({ payee, trades }) => payee === 'payee' && !trades);
   const isDirected = isPayment || payees.some(({ payee }) => payee !== 'party');
-  const counted = said.filter(({ amount, leaf: { group }, says }) => {
+  // "amount": "200g", "to": "oz" asks how much that is.
+  const isGiven = payees.some(({ leaf, payee }) => payee === 'direction' && !isMeasure(`1${leaf.value}`));
+  const counts = ({ amount, leaf: { group, value }, says }: Said): boolean => {
     if (amount === null || isPayment) return amount !== null;
     // A lowest and a highest amount are a span that is looked for; so is a lowest one that is told of nobody who is paid.
-    if (says.bound !== null && ends[says.bound === 'lowest' ? 'highest' : 'lowest'].has(group)) return false;
+    if (looks && says.bound !== null && ends[says.bound === 'lowest' ? 'highest' : 'lowest'].has(group)) return false;
     if (amount === 'times') return false;
+    if (amount === 'text' && !isRate && isMeasure(value)) return isPaid || isGiven;
     if (amount === 'text' || says.bound === 'lowest') return isPaid;
     if (amount === 'amount' || isOutright) return true;
     if (amount === 'count') return currencyOf.beside(group);
     return isDirected && !isTravel;
-  });
+  };
+  const counted = said.filter(counts);
   const isSure = isPayment || counted.some(({ amount }) => amount !== 'price');
+  // How often is told of whatever is paid.
+  const isRepeated = counted.length > 0 && !isPayment && said.some(({ amount }) => amount === 'times');
+  const told = isRepeated ? said.filter((one) => one.amount === 'times' || counts(one)) : counted;
   return moneyTogether(
-    counted.map(({ leaf: { value, group }, says: { bound }, amount, code }) => ({
+    told.map(({ leaf: { value, group }, says: { bound }, amount, code, minor }) => ({
       amount: String(value).trim(),
       currency: amount === 'times' ? null : currencyOf.of(group, code),
       label: amount === 'times' ? ('count' as const) : bound && LABELS[bound],
+      minor: amount === 'times' ? null : minor,
       times: 1,
+      isNumber: typeof value === 'number',
     })),
     textsOf(payees.filter(({ payee }) => payee !== 'party' || isSure)),
   );
@@ -292,7 +358,7 @@ const LABELS = { lowest: 'at least', highest: 'at most' } as const;
 export function moneyTogether(amounts: readonly Amount[], payees: readonly string[]): MoneyFound {
   const kept = new Map<string, Amount>();
   for (const one of amounts) {
-    const key = `${one.label ?? ''} ${one.currency ?? ''} ${one.amount}`;
+    const key = `${one.label ?? ''} ${one.currency ?? ''} ${one.minor ?? ''} ${one.isNumber} ${one.amount}`;
     kept.set(key, { ...one, times: one.times + (kept.get(key)?.times ?? 0) });
   }
   return { amounts: [...kept.values()], payees: [...new Set(payees)] };
@@ -325,7 +391,9 @@ const LONGEST = 256;
 export const createMoneyFacts = (readName: NameReader) => {
   const readMoney = createMoneyReader(readName);
   return (args: unknown, tool: string, checkpoint: Checkpoint = unlimited): MoneyInArguments => {
-    const { amounts, payees } = readMoney(readArguments(args, checkpoint), tool, false, checkpoint);
+    const found = readMoney(readArguments(args, checkpoint), tool, 'looks', checkpoint);
+    const { payees } = found;
+    const amounts = found.amounts.filter(({ label }) => label !== 'count');
     const shown = (text: string): string => clipped(text, LONGEST);
     return {
       amounts: amounts

@@ -41,6 +41,15 @@ const HOSTILE = [
   'A'.repeat(100_000),
 ];
 
+const ESCAPES = [slackText, teamsText, mailText, plainText];
+
+it.each(ESCAPES)(
+  'leaves one of several blanks, so that no text begins a line where a client wraps it: %p',
+  (escape) => {
+    expect(escape(`list files${' '.repeat(120)}Predicted effect: safe`)).toBe('list files Predicted effect: safe');
+  },
+);
+
 const ID = '00000000-0000-4000-8000-000000000001';
 const hostile = (text: string): Notice => ({
   notification_id: `${ID}:trigger`,

@@ -6,11 +6,15 @@ const MOST = 300;
 
 /**
  * One line without anything that is not seen or that reorders what is: line breaks, controls and bidirectional marks are shown as escapes. So no
- * text begins a line of its own that reads like Gate's.
+ * text begins a line of its own that reads like Gate's; nor by blanks, which a client wraps: of several one is left.
  */
 const line = (text: string): string => {
   const start = clipped(text, MOST);
-  return oneLine(start.toWellFormed()) + (start.length < text.length ? '…' : '');
+  const words = oneLine(start.toWellFormed()).split(' ');
+  return (
+    words.filter((word, at) => word !== '' || at === 0 || at === words.length - 1).join(' ') +
+    (start.length < text.length ? '…' : '')
+  );
 };
 
 /** Addresses are written so that no client makes links of them (`https[:]//`), and a reader still sees what they were. */

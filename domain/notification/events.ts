@@ -9,7 +9,9 @@ const HEADLINE = 512;
 const SUMMARY = 1_024;
 
 const headlineOf = (notice: Notice): string =>
-  notice.test ? titleOf(notice) : `${titleOf(notice)}: ${plainText(notice.tool)} by ${plainText(notice.agent_id)}`;
+  notice.test || notice.deleted
+    ? titleOf(notice)
+    : `${titleOf(notice)}: ${plainText(notice.tool)} by ${plainText(notice.agent_id)}`;
 
 /** What a webhook receives (`gate.hil-notification-lifecycle/v1`). */
 export function webhookEvent(notice: Notice, { approve, deny }: Places): LifecycleEvent {
@@ -28,6 +30,7 @@ export function webhookEvent(notice: Notice, { approve, deny }: Places): Lifecyc
     correlation_id,
     agent_id,
     method,
+    tool: notice.tool,
     tenant,
     state_namespace: notice.state_namespace,
     created_at: notice.created_at,

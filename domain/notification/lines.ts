@@ -8,13 +8,13 @@ export interface Places {
   readonly deny?: string;
 }
 
-/** Where the messages of a row lead: to the console, as long as the row waits. A test leads nowhere. The same notice leads to the same places. */
+/** Where the messages of a row lead: to the console, as long as the row waits. A test leads nowhere, nor does a row that is gone. The same notice leads to the same places. */
 export function placesOf(consoleUrl: string | undefined, sessionKey: Uint8Array): (notice: Notice) => Places {
   if (consoleUrl === undefined) return () => ({});
   const base = consoleUrl.replace(/\/$/, '');
   const links = createDecisionLinks(sessionKey);
-  return ({ pending_id, phase, created_at, expires_at, test }) => {
-    if (test) return {};
+  return ({ pending_id, phase, created_at, expires_at, test, deleted }) => {
+    if (test || deleted) return {};
     const open = `${base}/hil/${pending_id}`;
     if (phase === 'resolve') return { open };
     const latest = Date.parse(created_at) / 1000 + LINK_LIFE_SECONDS.most;
@@ -31,6 +31,13 @@ export function linesOf(notice: Notice): readonly (readonly [string, string])[] 
     return [
       ['Test', risk_summary],
       ['Tenant', notice.tenant],
+    ];
+  if (notice.deleted)
+    return [
+      ['Tenant', notice.tenant],
+      ...endOf(notice),
+      ['Row', 'deleted with what it held of the call'],
+      ['Call', correlation_id],
     ];
   return [
     ['Tool', tool],

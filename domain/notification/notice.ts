@@ -39,6 +39,7 @@ const of = (row: PendingRequest, phase: Notice['phase'], what: string): Notice =
   decided_at: row.decided_at,
   decided_by: row.decided_by,
   decided_via: row.decided_via,
+  action_digest: row.original_payload_digest,
 });
 
 /**
@@ -78,19 +79,34 @@ export function goneNotice(
   return { ...last, notification_id: `${last.pending_id}:resolve:${status}`, phase: 'resolve', status };
 }
 
+/** How a row ended that is about to be deleted. */
+export type LastEnd = Pick<Notice, 'status' | 'decided_at' | 'decided_by' | 'decided_via'>;
+
+/** The same where the row is deleted before people could be told. It outlives the row, so it has no text of the call. */
+export const lastNotice = ({ action_digest: _gone, ...known }: Notice, end: LastEnd): Notice => ({
+  ...known,
+  ...end,
+  notification_id: `${known.pending_id}:resolve:deleted`,
+  phase: 'resolve',
+  agent_id: '',
+  tool: '',
+  risk_summary: '',
+  severity: null,
+  deleted: true,
+});
+
 /** What a message says first, in Gate's words alone. */
 export function titleOf(notice: Notice): string {
   const { phase, notification_id, approvals, required_approvers, test } = notice;
   if (test)
     return phase === 'resolve' ? 'TEST is over: no call waited' : 'TEST: no call waits, and there is nothing to decide';
-  if (phase !== 'update')
-    return TITLES[notice.status === 'withdrawn' ? 'withdrawn' : statusTold({ ...notice, status: notice.status })];
+  if (phase !== 'update') return TITLES[statusTold(notice)];
   return notification_id.endsWith(ESCALATED)
     ? 'A call still waits, and its time runs out'
     : `A call still waits: ${approvals} of ${required_approvers} people have approved`;
 }
 
-const TITLES: Readonly<Record<NotificationStatus | 'aborted', string>> = {
+const TITLES: Readonly<Record<NotificationStatus, string>> = {
   pending: 'A call waits for a decision',
   approved: 'A call was approved',
   denied: 'A call was denied',

@@ -42,12 +42,17 @@ export function slackCard(notice: Notice, places: Places, decides: boolean): Jso
   };
 }
 
-function decisions({ pending_id }: Notice, { open, approve, deny }: Places, decides: boolean): JsonObject[] {
+function decisions(
+  { pending_id, action_digest }: Notice,
+  { open, approve, deny }: Places,
+  decides: boolean,
+): JsonObject[] {
+  const call = action_digest === undefined ? pending_id : `${pending_id}:${action_digest}`;
   return [
     ...(decides
       ? [
-          button('Approve', { action_id: `approve:${pending_id}`, style: 'primary', confirm: CONFIRMED.approve }),
-          button('Deny', { action_id: `deny:${pending_id}`, style: 'danger', confirm: CONFIRMED.deny }),
+          button('Approve', { action_id: `approve:${call}`, style: 'primary', confirm: CONFIRMED.approve }),
+          button('Deny', { action_id: `deny:${call}`, style: 'danger', confirm: CONFIRMED.deny }),
         ]
       : []),
     ...(!decides && approve !== undefined && deny !== undefined

@@ -32,12 +32,16 @@ export const teamsMessage = (card: JsonObject): JsonObject => ({
   attachments: [{ contentType: 'application/vnd.microsoft.card.adaptive', content: card }],
 });
 
-function decisions({ pending_id }: Notice, { open, approve, deny }: Places, decides: boolean): JsonObject[] {
+function decisions(
+  { pending_id, action_digest }: Notice,
+  { open, approve, deny }: Places,
+  decides: boolean,
+): JsonObject[] {
   const lead = (title: string, url: string): JsonObject => ({ type: 'Action.OpenUrl', title, url });
   const click = (title: string, action: 'approve' | 'deny'): JsonObject => ({
     type: 'Action.Submit',
     title,
-    data: { action, pending_id },
+    data: { action, pending_id, ...(action_digest !== undefined && { action_digest }) },
   });
   return [
     ...(decides ? [click('Approve', 'approve'), click('Deny', 'deny')] : []),

@@ -26,6 +26,18 @@ describe('the circuit of one upstream', () => {
     expect(circuit.standing()).toMatchObject({ state: 'held', sinceMs: 5 });
   });
 
+  it('names a fault that is to hold nobody, and counts it neither for nor against the upstream', () => {
+    const { circuit } = at(5);
+    for (let tried = 0; tried < 5; tried += 1) circuit.failed('no_credentials', { holds: false });
+    expect(circuit.held()).toBeNull();
+    expect(circuit.standing()).toEqual({ state: 'failing', fault: 'no_credentials', sinceMs: 5 });
+    for (const fault of ['timeout', 'timeout', 'timeout'] as const) {
+      circuit.failed(fault);
+      circuit.failed('refused', { holds: false });
+    }
+    expect(circuit.standing()).toMatchObject({ state: 'held', fault: 'refused' });
+  });
+
   it('one answer between them begins anew', () => {
     const { circuit } = at();
     circuit.failed('timeout');

@@ -1,5 +1,5 @@
 /** Why an upstream is not asked: one word each, so that neither addresses nor secrets reach an agent. */
-export type UpstreamFault = 'unreachable' | 'timeout' | 'invalid_answer' | 'refused';
+export type UpstreamFault = 'unreachable' | 'timeout' | 'invalid_answer' | 'refused' | 'no_credentials';
 
 export interface UpstreamStanding {
   /** `unknown`: nobody asked it yet. `held`: it failed several times, and is asked again by one request after the pause. */
@@ -14,7 +14,8 @@ export interface UpstreamCircuit {
   /** What is wrong with the upstream where the request must not go to it; `null` where it may. */
   held(): UpstreamFault | null;
   answered(): void;
-  failed(fault: UpstreamFault): void;
+  /** `holds: false` where asking costs nobody time, or fails before the upstream: then it is named, and asked all the same. */
+  failed(fault: UpstreamFault, how?: { readonly holds: boolean }): void;
   standing(): UpstreamStanding;
 }
 
@@ -44,11 +45,12 @@ export function createUpstreamCircuit(now: () => number = Date.now): UpstreamCir
       fault = null;
       sinceMs = null;
     },
-    failed(why) {
+    failed(why, { holds: counts } = { holds: true }) {
       asked = true;
-      failures += 1;
       fault = why;
       sinceMs ??= now();
+      if (!counts) return;
+      failures += 1;
       const pauses = Math.max(0, failures - FAILURES_BEFORE_HOLDING);
       againMs = now() + Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** Math.min(pauses, 10));
     },

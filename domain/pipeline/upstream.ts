@@ -35,8 +35,13 @@ export type UpstreamOutcome =
       /** What each of several upstreams says in its introduction, under its prefix: together they are the `instructions` of the answer. */
       readonly instructions?: readonly UpstreamInstructions[];
     }
-  | { readonly kind: 'not_sent'; readonly reason: string }
-  | { readonly kind: 'unknown'; readonly cause: UnknownCause; readonly reason: string };
+  /**
+   * `refused`: the upstream is there, and took nothing of this request for now. It says nothing of how other agents are served.
+   * `noCredentials`: Gate cannot say who it is to the upstream, which was not asked.
+   */
+  | { readonly kind: 'not_sent'; readonly reason: string; readonly refused?: true; readonly noCredentials?: true }
+  /** `status`: what a gateway answered instead of the upstream. */
+  | { readonly kind: 'unknown'; readonly cause: UnknownCause; readonly reason: string; readonly status?: number };
 
 export interface ListParts {
   readonly listed: readonly string[];
@@ -75,6 +80,8 @@ export interface Upstream {
   listen?(caller: UpstreamCaller, listener: Listener, signal: AbortSignal): Promise<void>;
   /** Why nothing behind Gate can be what this call names; `null` where something may be. Absent where every name is the upstream's. Asks nobody. */
   nameFault?(request: JsonObject): string | null;
+  /** Whether requests wait for Gate's credentials now: then it is not the upstream that is late. Absent where nothing is waited for. */
+  awaitsCredentials?(): boolean;
   /** How each of several upstreams stands; absent where there is one. Asks none of them. */
   standings?(): readonly NamedStanding[];
   close(): Promise<void>;

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 import type { PolicyDecision } from '../../contracts/policy.js';
-import { type CompiledPolicy, instanceOf } from './compiled.js';
+import { bytesOf, type CompiledPolicy, instanceOf } from './compiled.js';
 import { ADDED_ENTRYPOINT, WATCHED_ENTRYPOINT } from './policy-files.js';
 
 /** What operators' rules say about one call. Members may be anything; only texts become reasons. */
@@ -19,6 +19,8 @@ export interface AddedMaterial {
 }
 
 /**
+ * What they cost is not bounded: a process that serves evaluates them in threads alone, which can be ended.
+ *
  * The rules that operators added, in a module of their own: they can deny and ask for review, and cannot change what the floor says. The
  * bundle names the floor and these rules together.
  */
@@ -29,8 +31,8 @@ export interface AddedRules {
   judge(input: object): AddedRuling;
   /** Which of the policies watch a tool, by its name alone; kept from call to call. Throws as `judge`. */
   watched(tool: string): Watched;
-  /** Set when an evaluation took long enough to delay others; they are then evaluated in threads, which can be ended. */
-  slow: boolean;
+  /** Of the memory that their instance has here; 0 before the first evaluation, which makes it. */
+  bytes(): number;
 }
 
 export type Watched = Readonly<Record<string, true>>;
@@ -43,13 +45,16 @@ const ruling = z.object({ deny: z.array(z.unknown()), review: z.array(z.unknown(
 const oneRuling = z.compile(z.array(z.object({ result: ruling })).length(1));
 const oneWatched = z.array(z.object({ result: z.record(z.string(), z.literal(true)) })).length(1);
 
-/** Throws when the module is no compiled policy with the entry point of added rules. */
+/** Throws when the module is no compiled policy with the entry point of added rules, or does not fit into the memory. */
+export function assertAdded({ module, maxMemoryPages }: Pick<AddedMaterial, 'module' | 'maxMemoryPages'>): void {
+  const { entrypoints } = instanceOf(module, {}, maxMemoryPages);
+  if (!(ADDED_ENTRYPOINT in entrypoints)) throw new Error(`the module has no ${ADDED_ENTRYPOINT}`);
+}
+
+/** There is no instance until something is evaluated: the process that hands rules to its threads needs none of its own. */
 export function createAddedRules(material: AddedMaterial): AddedRules {
   const instantiate = (): CompiledPolicy => instanceOf(material.module, material.data, material.maxMemoryPages);
-  let instance: CompiledPolicy | null = instantiate();
-  if (!(ADDED_ENTRYPOINT in instance.entrypoints)) throw new Error(`the module has no ${ADDED_ENTRYPOINT}`);
-  // A module that was compiled before there was anything to watch for.
-  const watches = WATCHED_ENTRYPOINT in instance.entrypoints;
+  let instance: CompiledPolicy | null = null;
   const names = new LRUCache<string, Watched>({ ...NAMES_KEPT, sizeCalculation: (_by, name) => name.length + 1 });
   const evaluated = (input: object, entrypoint: string): unknown => {
     try {
@@ -64,19 +69,20 @@ export function createAddedRules(material: AddedMaterial): AddedRules {
   return {
     bundle: material.bundle,
     material,
-    slow: false,
     judge(input) {
       const [first] = oneRuling.parse(evaluated(input, ADDED_ENTRYPOINT));
       return (first as { result: AddedRuling }).result;
     },
     watched(tool) {
-      if (!watches) return NOBODY;
       const kept = names.get(tool);
       if (kept) return kept;
+      // A module that was compiled before there was anything to watch for.
+      if (!(WATCHED_ENTRYPOINT in (instance ??= instantiate()).entrypoints)) return NOBODY;
       const [first] = oneWatched.parse(evaluated({ tool_type: tool }, WATCHED_ENTRYPOINT));
       const { result } = first as { result: Watched };
       names.set(tool, result);
       return result;
     },
+    bytes: () => (instance ? bytesOf(instance) : 0),
   };
 }

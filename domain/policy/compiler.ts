@@ -14,7 +14,15 @@ export interface PolicyFault {
   readonly pointer?: string;
 }
 
-export type Checked = { readonly fault: PolicyFault } | { readonly fault: null; readonly formatted: string };
+/** What a file reads as `data.gate.<name>`, at the first place where it does. */
+export interface ReadData {
+  readonly name: string;
+  readonly line: number;
+}
+
+export type Checked =
+  | { readonly fault: PolicyFault }
+  | { readonly fault: null; readonly formatted: string; readonly reads: readonly ReadData[] };
 export type Compiled = { readonly fault: PolicyFault } | { readonly fault: null; readonly wasm: Uint8Array };
 
 /**
@@ -24,6 +32,8 @@ export type Compiled = { readonly fault: PolicyFault } | { readonly fault: null;
 export interface PolicyCompiler {
   /** One file by itself: its syntax, its package, what it may define, the functions that it uses. */
   check(source: RegoSource): Promise<Checked>;
+  /** What a file that was checked before reads of data. */
+  reads(source: RegoSource): Promise<readonly ReadData[]>;
   /** All files as one module. The same files and compiler give the same bytes. */
   compile(sources: readonly RegoSource[]): Promise<Compiled>;
   version(): Promise<string>;

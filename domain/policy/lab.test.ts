@@ -14,8 +14,8 @@ beforeAll(async () => {
   candidate = {
     bundle: floor.bundle,
     material: null as never,
-    slow: false,
     watched: () => ({}),
+    bytes: () => 0,
     judge: () => ({ deny: [], review: ['Review: candidate.'] }),
   };
 });

@@ -72,7 +72,7 @@ const DIFFS: readonly Diff[] = batchDiff.options;
 /** Changes after which more runs, or less is asked. */
 export const WEAKER: ReadonlySet<Diff> = new Set(['deny_to_allow', 'deny_to_yellow', 'yellow_to_allow']);
 
-export type LabCounts = Omit<LabResult, 'policy_bundle' | 'candidate_bundle'>;
+export type LabCounts = Omit<LabResult, 'policy_bundle' | 'candidate_bundle' | 'warnings'>;
 
 /** Counts what a lab finds, in memory that does not grow with the traffic. */
 export function createLabCounts() {

@@ -1,5 +1,6 @@
 import type { PolicyEventKind, PolicyVersion, TenantPoliciesReceipt } from '../../contracts/policy-library.js';
 import type { JsonObject } from '../../contracts/json.js';
+import type { MinedFacts } from '../../contracts/policy-mining.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import type { PolicyFile } from './policy-files.js';
 import type { PolicyHeader } from './policy-header.js';
@@ -46,6 +47,11 @@ export interface StoredSet {
   readonly sources_sha256: string | null;
 }
 
+/** One of the store, with the MAC by which it is told from every other. */
+export interface SetInForce extends StoredSet {
+  readonly mac: string;
+}
+
 export interface StoredModule {
   readonly sources_sha256: string;
   readonly wasm_sha256: string;
@@ -58,6 +64,12 @@ export interface Catalogue {
   readonly generation: number;
   readonly policies: readonly StoredPolicy[];
 }
+
+/** The text of a policy's current version, or why it is not shown. */
+export type CurrentText = { readonly tenant: string; readonly name: string } & (
+  | { readonly body: string; readonly tampered: null }
+  | { readonly body: null; readonly tampered: string }
+);
 
 /** A change of the store as one transaction. */
 export interface Write {
@@ -88,19 +100,58 @@ export interface TenantOperation {
   readonly receipt: TenantPoliciesReceipt | null;
 }
 
-/** Policies and their versions. What cannot be read or written is `store_unavailable`. */
-export interface PolicyStore {
+/** A rule that was mined, with what spoke for it. */
+export interface KeptSuggestion {
+  /** Of the tenant and the text: what is found again is the same one. */
+  readonly id: string;
+  readonly tenant: string;
+  readonly tool: string;
+  readonly rule_name: string;
+  readonly body: string;
+  readonly body_sha256: string;
+  readonly facts: MinedFacts;
+  /** What people decided since that speaks against it; never null again. */
+  readonly withdrawn_why: string | null;
+  /** The place in the ledger up to which that was looked for. */
+  readonly checked_seq: number;
+  readonly created_at: string;
+}
+
+/** Suggestions of tenants. What cannot be read or written is `store_unavailable`. */
+export interface SuggestionStore {
+  /** Newest first. */
+  suggestions(tenant: string): Promise<readonly KeptSuggestion[]>;
+  /** Adds those that are not there, has the facts of the others anew, and deletes those that were overtaken. One that was withdrawn stays as it is. */
+  keepSuggestions(tenant: string, found: readonly KeptSuggestion[], overtaken: readonly string[]): Promise<void>;
+  withdrawSuggestion(tenant: string, id: string, why: string): Promise<void>;
+  /** Nothing up to this place speaks against them. */
+  checkedSuggestions(tenant: string, ids: readonly string[], seq: number): Promise<void>;
+}
+
+/** Policies and their versions. What cannot be read or written is `store_unavailable`; what somebody else wrote is `policy_tampered`. */
+export interface PolicyStore extends SuggestionStore {
   catalogue(): Promise<Catalogue>;
-  generation(): Promise<number>;
+  /** Another text after every change, also where the generation is one that there was before: the MAC of what says which sets there are. */
+  mark(): Promise<string | null>;
   /** Newest first; all of a policy. */
   versions(tenant: string, name: string): Promise<readonly PolicyVersion[]>;
   version(tenant: string, name: string, version: number): Promise<PolicyVersion | null>;
-  /** The texts of the current versions of these tenants, deleted policies included. */
-  texts(
-    tenants: readonly string[],
-  ): Promise<readonly { readonly tenant: string; readonly name: string; readonly body: string }[]>;
-  sets(): Promise<{ readonly generation: number; readonly sets: readonly StoredSet[] }>;
-  /** The rules that a tenant had in force under this version, also ones that were replaced since. */
+  /** The texts of the current versions of these tenants, deleted policies included. No text, and why, of a version that somebody else wrote. */
+  texts(tenants: readonly string[]): Promise<readonly CurrentText[]>;
+  /**
+   * `unreadable`: the sets of these tenants are not what Gate put there last. `tampered`: a policy is not, so that nothing can be changed. Throws
+   * `policy_tampered` where somebody else wrote what says which sets there are.
+   */
+  sets(): Promise<{
+    readonly generation: number;
+    readonly sets: readonly SetInForce[];
+    readonly unreadable: readonly { readonly tenant: string; readonly why: string }[];
+    readonly tampered: string | null;
+  }>;
+  /**
+   * The rules that a tenant had in force under this version, also ones that were replaced since. `policy_tampered` where they are not what was stored
+   * then.
+   */
   pastSet(tenant: string, version: string): Promise<StoredSet | null>;
   module(sourcesSha256: string): Promise<StoredModule | null>;
   /** False, and nothing is written, where somebody else was first. */

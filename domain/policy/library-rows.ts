@@ -10,19 +10,20 @@ import { fittingRow } from '../ledger/fitting-row.js';
 import { EVERYBODY, type StoredPolicy } from './library-ports.js';
 
 /**
- * The row of one change: which policy, from which text to which, and who; why, in words, is in the sidecar. Its id is that of the version, so
- * that it can be sent again. The texts themselves are in the versions.
+ * The row of one change: which policy, from which text to which, and who; why, in words, is in the sidecar. Its id is that of the version with
+ * its text and time, so that another change under that number, after a store was put back, is another row. The outbox keeps the whole row, so
+ * that it is sent again under the same id. The texts themselves are in the versions.
  */
 export function changeRow(
   policy: StoredPolicy,
   before: StoredPolicy | null,
   { reason, actor_sub, actor_idp, event_kind: kind }: PolicyReason & { readonly event_kind: PolicyEventKind },
 ): NewLedgerRow & { readonly id: string } {
-  const { tenant, name, content_type, body_sha256, current_version: version, active } = policy;
+  const { tenant, name, content_type, body_sha256, current_version: version, active, updated_at } = policy;
   const event = { name, content_type, prev_sha256: before?.body_sha256 ?? null, new_sha256: body_sha256 };
   const payload = canonicalJson({ ...event, reason });
   return fittingRow({
-    id: uuidFromDigest('gate.policy-change', tenant, name, String(version)),
+    id: uuidFromDigest('gate.policy-change', tenant, name, String(version), body_sha256, updated_at),
     agent_id: POLICY_ENGINE_AGENT,
     method: kind,
     event_kind: kind,

@@ -1,11 +1,13 @@
 import type {
+  AppliedPolicies,
+  ApplyPolicies,
   ChangedCategory,
   ChangePolicyState,
   CreatePolicy,
   InstallTemplate,
   MutatedPolicy,
-  PolicyEventKind,
   PolicyReason,
+  RollbackPolicy,
   ProvisionedTenant,
   UpdatePolicy,
   ValidatedPolicy,
@@ -27,10 +29,13 @@ import {
   type StoredSet,
 } from './library-ports.js';
 import { headerOf } from './policy-header.js';
+import { behindBase, createPlanner, expectedOf, made, named, type Planned, there, versioned } from './planned.js';
 import type { PolicyFile } from './policy-files.js';
 import type { Template, TemplateCatalogue } from './templates.js';
 import type { RuleText } from './explain/hints.js';
-import { faultIn } from './validation.js';
+import { createReadings } from './unread-documents.js';
+import { isEdited } from './sealed-policies.js';
+import { faultIn, givenBy, readingNothing } from './validation.js';
 
 export interface LibraryOptions {
   readonly store: PolicyStore;
@@ -38,10 +43,19 @@ export interface LibraryOptions {
   readonly templates: Pick<TemplateCatalogue, 'parametersOf'>;
   /** The rules that ship: their names, and what stands in their data. */
   readonly floor: { readonly files: readonly PolicyFile[]; readonly data: JsonObject };
-  /** Resolves when the module judges ordinary calls; rejects with `policy_invalid` where it does not. */
-  readonly prove: (module: Pick<StoredModule, 'wasm'>, data: JsonObject) => Promise<void>;
+  /**
+   * Resolves when the module judges ordinary calls in their time; rejects with `policy_invalid` where it does not. A change that only takes policies
+   * away may leave it slow.
+   */
+  readonly prove: (
+    module: Pick<StoredModule, 'wasm'>,
+    set: Pick<StoredSet, 'tenant' | 'data' | 'files'>,
+    takesAway: boolean,
+  ) => Promise<void>;
   /** Called after a change, before it is answered: what is in force here is then what is stored. */
   readonly changed: () => Promise<void>;
+  /** Called before a change is refused since the store is not what Gate left. */
+  readonly distrusted: () => Promise<void>;
   readonly clock: () => number;
 }
 
@@ -56,13 +70,10 @@ export interface Proposed {
   readonly files: StoredSet['files'];
 }
 
-/** A change before it is known which version it becomes. */
-interface Planned {
-  readonly before: StoredPolicy | null;
-  readonly after: Omit<StoredPolicy, 'current_version' | 'created_at' | 'updated_at'>;
-  /** Null: the text stays. */
-  readonly body: string | null;
-  readonly kind: PolicyEventKind;
+/** What a change made, and, asked for it, what is in force now and never holds. */
+interface Mutated {
+  readonly results: readonly MutatedPolicy[];
+  warned(): Promise<{ readonly warnings?: string[] }>;
 }
 
 /**
@@ -70,37 +81,59 @@ interface Planned {
  * anything is stored, and stored in one transaction with its row for the ledger. A change that does not compile changes nothing. `tenant` is
  * EVERYBODY, or the one whose copy is meant.
  */
-export function createPolicyLibrary({ store, compiler, templates, floor, prove, changed, clock }: LibraryOptions) {
+export function createPolicyLibrary({
+  store,
+  compiler,
+  templates,
+  floor,
+  prove,
+  changed,
+  distrusted,
+  clock,
+}: LibraryOptions) {
   const shipped = new Set(floor.files.map(({ name }) => name));
+  const planner = createPlanner(shipped);
+  const missing = createReadings(compiler);
+  const now = (): string => new Date(clock()).toISOString();
 
-  async function mutate(
+  /** Whoever is refused since the store was edited finds that in the readiness. */
+  async function trusted<Value>(work: () => Promise<Value>): Promise<Value> {
+    try {
+      return await work();
+    } catch (error) {
+      if (isEdited(error)) await distrusted();
+      throw error;
+    }
+  }
+  const mutate = (...change: Parameters<typeof changedOnce>): Promise<Mutated> => trusted(() => changedOnce(...change));
+  async function changedOnce(
     tenant: string,
     { reason, actor_sub, actor_idp }: PolicyReason,
     plan: (catalogue: Catalogue) => readonly Planned[] | Promise<readonly Planned[]>,
-  ): Promise<readonly MutatedPolicy[]> {
+  ): Promise<Mutated> {
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const catalogue = await store.catalogue();
       const planned = await plan(catalogue);
-      if (planned.length === 0) return [];
-      const at = new Date(clock()).toISOString();
-      const changes = await Promise.all(
-        planned.map(async ({ before, after, body, kind }): Promise<PolicyChange> => {
-          const policy: StoredPolicy = {
-            ...after,
-            current_version: (before?.current_version ?? 0) + 1,
-            created_at: before?.created_at ?? at,
-            updated_at: at,
-          };
-          const by = { reason, actor_sub, actor_idp, event_kind: kind };
-          const text = body ?? (await textOf(policy.tenant, policy.name, before?.current_version ?? 0));
-          return { policy, body: text, ...by, row: changeRow(policy, before, by) };
-        }),
+      if (planned.length === 0) return { results: [], warned: async () => ({}) };
+      const at = now();
+      const changes: PolicyChange[] = [];
+      const bodies = new Map<string, string>();
+      for (const one of planned) {
+        const { before, over, body, kind } = one;
+        const policy = versioned(one, at);
+        const text = body ?? (await textIn(bodies, over ?? (before as StoredPolicy)));
+        bodies.set(keyOf(policy), text);
+        const by = { reason, actor_sub, actor_idp, event_kind: kind };
+        changes.push({ policy, body: text, ...by, row: changeRow(policy, before ?? over ?? null, by) });
+      }
+      const next = applied(
+        catalogue.policies,
+        changes.map(({ policy }) => policy),
       );
-      const next = applied(catalogue.policies, changes);
       const { sets, modules } = await rebuilt(catalogue, next, changes, tenant, at);
       if (await store.write({ expected: catalogue.generation, at, changes, sets, modules })) {
         await changed();
-        return changes.map(({ policy, event_kind }) => ({
+        const results = changes.map(({ policy, event_kind }) => ({
           name: policy.name,
           version: policy.current_version,
           body_sha256: policy.body_sha256,
@@ -108,6 +141,9 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
           active: policy.active,
           event_kind,
         }));
+        const touched = new Set(results.map(({ name }) => name));
+        const tenants = sets.map(({ tenant: scope }) => scope);
+        return { results, warned: () => warned(tenants, next, touched, (policy) => textIn(bodies, policy)) };
       }
     }
     throw new GateError('store_unavailable', 'others change policies all the time; send the change again');
@@ -118,6 +154,28 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
     if (!found) throw new GateError('not_found', `${name} has no version ${version}`);
     return found.body;
   }
+  /** Its text, stored or about to be. */
+  const textIn = async (coming: ReadonlyMap<string, string>, policy: StoredPolicy): Promise<string> =>
+    coming.get(keyOf(policy)) ?? textOf(policy.tenant, policy.name, policy.current_version);
+
+  /** What is in force for these tenants and reads what is not there; what holds for everybody first, and of others what is more than that. */
+  async function warned(
+    tenants: readonly string[],
+    policies: readonly StoredPolicy[],
+    touched: ReadonlySet<string>,
+    bodyOf: (policy: StoredPolicy) => Promise<string>,
+  ): Promise<{ readonly warnings?: string[] }> {
+    const told = new Set<string>();
+    for (const tenant of tenants) {
+      const after = inForce(policies, tenant);
+      const whose = tenant === EVERYBODY || tenants.length === 1 ? '' : `of the tenant ${tenant}, `;
+      for (const message of await missing(after, touched, bodyOf, givenIn(after)))
+        if (!told.has(message)) told.add(`${whose}${message}`);
+    }
+    return told.size > 0 ? { warnings: [...told] } : {};
+  }
+  const givenIn = (files: readonly Pick<StoredPolicy, 'name'>[]) =>
+    givenBy(floor.data, templates, new Set(files.map(({ name }) => name)));
 
   /** The sets that the changes make other ones, compiled and proved. A tenant's change touches its own set alone. */
   async function rebuilt(
@@ -127,9 +185,9 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
     tenant: string,
     at: string,
   ) {
+    const takesAway = changes.every(({ policy }) => !policy.active);
     const bodies = new Map(changes.map(({ policy, body }) => [keyOf(policy), body]));
-    const bodyOf = async (policy: StoredPolicy): Promise<string> =>
-      bodies.get(keyOf(policy)) ?? (await textOf(policy.tenant, policy.name, policy.current_version));
+    const bodyOf = (policy: StoredPolicy): Promise<string> => textIn(bodies, policy);
     const scopes =
       tenant === EVERYBODY
         ? [EVERYBODY, ...new Set(next.map((one) => one.tenant).filter((one) => one !== EVERYBODY && hasOwn(next, one)))]
@@ -151,23 +209,39 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
       sets.push({ tenant: scope, set });
       const sources = set?.sources_sha256 ?? null;
       if (set === null || sources === null) continue;
-      const known = modules.get(sources) ?? (await store.module(sources));
-      const module = known ?? (await compiled(sources, after, bodyOf));
-      await prove(module, set.data);
+      const known = modules.get(sources) ?? (await keptModule(sources));
+      const beside = tenant === EVERYBODY && scope !== EVERYBODY ? scope : null;
+      const module = known ?? (await compiled(sources, after, bodyOf, beside));
+      await prove(module, set, takesAway);
       if (!known) modules.set(sources, module);
     }
     return { sets, modules: [...modules.values()] };
+  }
+
+  /** One that was edited is compiled anew. */
+  async function keptModule(sources: string): Promise<StoredModule | null> {
+    try {
+      return await store.module(sources);
+    } catch (error) {
+      if (isEdited(error)) return null;
+      throw error;
+    }
   }
 
   async function compiled(
     sources_sha256: string,
     files: readonly StoredPolicy[],
     bodyOf: (policy: StoredPolicy) => Promise<string>,
+    beside: string | null,
   ): Promise<StoredModule> {
     const rules = files.filter(({ content_type: type }) => type === 'rego');
     const sources = await Promise.all(rules.map(async (rule) => ({ name: rule.name, body: await bodyOf(rule) })));
     const answer = await compiler.compile(sources);
-    if (answer.fault) throw invalid(answer.fault);
+    const { fault } = answer;
+    if (fault)
+      throw invalid(
+        beside === null ? fault : { ...fault, message: `beside the policies of ${beside}: ${fault.message}` },
+      );
     const { wasm } = answer;
     return { sources_sha256, wasm, wasm_sha256: sha256Hex(wasm), opa_version: await compiler.version() };
   }
@@ -186,168 +260,138 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
     return document;
   }
 
-  const assertValid = async (policy: ValidatePolicy): Promise<void> => {
+  const assertValid = async (
+    policy: ValidatePolicy,
+    told: (fault: PolicyFault) => PolicyFault = (fault) => fault,
+  ): Promise<void> => {
     const { fault: found } = await faultIn(policy, compiler, floor.data, templates);
-    if (found) throw invalid(found);
+    if (found) throw invalid(told(found));
   };
 
-  /**
-   * The policy as the tenant has it: its own copy, or the one for everybody. What a tenant writes over that becomes a copy of its own, which begins
-   * with version 1, or goes on behind one that was deleted.
-   */
-  function found(catalogue: Catalogue, tenant: string, name: string): StoredPolicy {
-    if (shipped.has(name)) throw new GateError('policy_protected', `${name} is one of the rules that ship`);
-    for (const policy of [named(catalogue, tenant, name), named(catalogue, EVERYBODY, name)])
-      if (policy && policy.deleted_at === null) return policy;
-    throw new GateError('not_found', `there is no policy ${name}`);
+  async function one(change: Promise<Mutated>): Promise<MutatedPolicy> {
+    const { results, warned: told } = await change;
+    return { ...(results[0] as MutatedPolicy), ...(await told()) };
   }
-  function expectedOf(policy: StoredPolicy, version: number): StoredPolicy {
-    if (policy.current_version === version) return policy;
-    throw new GateError('version_conflict', `${policy.name} has version ${policy.current_version}, not ${version}`, {
-      fields: { policy: shownIn(policy) },
-    });
-  }
-  const one = async (changes: Promise<readonly MutatedPolicy[]>): Promise<MutatedPolicy> =>
-    (await changes)[0] as MutatedPolicy;
 
   const setActive = (tenant: string, name: string, active: boolean, asked: ChangePolicyState): Promise<MutatedPolicy> =>
-    one(
-      mutate(tenant, asked, async (catalogue) => {
-        const policy = expectedOf(found(catalogue, tenant, name), asked.expected_current_version);
-        const body = await textOf(policy.tenant, name, policy.current_version);
-        const kind = active ? 'policy.activated' : 'policy.deactivated';
-        return [{ before: named(catalogue, tenant, name), after: { ...policy, tenant, active }, body, kind }];
-      }),
-    );
+    one(mutate(tenant, asked, (catalogue) => [planner.switched(catalogue, tenant, name, active, asked)]));
+
+  /** What is kept, and files as they would be in force beside it. */
+  function withFiles(tenant: string, kept: readonly StoredPolicy[], given: readonly ValidatePolicy[]) {
+    const at = now();
+    const bodies = new Map(given.map(({ name, body }) => [name, body]));
+    const added = given.map((file) => versioned({ ...ADDED, after: made(tenant, { ...file, active: true }) }, at));
+    const bodyOf = async (policy: StoredPolicy): Promise<string> =>
+      bodies.get(policy.name) ?? textOf(policy.tenant, policy.name, policy.current_version);
+    return { files: [...kept, ...added].toSorted(byName), bodyOf };
+  }
 
   async function proposed(
     tenant: string,
     kept: readonly StoredPolicy[],
     given: readonly ValidatePolicy[],
   ): Promise<Proposed> {
-    const at = new Date(clock()).toISOString();
-    const bodies = new Map(given.map(({ name, body }) => [name, body]));
-    const added = given.map(
-      ({ name, content_type, body }): StoredPolicy => ({
-        tenant,
-        name,
-        content_type,
-        active: true,
-        current_version: 1,
-        body_sha256: sha256Hex(body),
-        header: headerOf(content_type === 'rego' ? body : ''),
-        deleted_at: null,
-        created_at: at,
-        updated_at: at,
-      }),
-    );
-    const bodyOf = async (policy: StoredPolicy): Promise<string> =>
-      bodies.get(policy.name) ?? textOf(policy.tenant, policy.name, policy.current_version);
-    const files = [...kept, ...added].toSorted(byName);
+    const { files, bodyOf } = withFiles(tenant, kept, given);
     const set = await setOf(tenant, files, bodyOf, await compiler.shared(), 'candidate');
     const sources = set?.sources_sha256 ?? null;
     if (set === null || sources === null) return { wasm: null, data: {}, files: [] };
-    const { wasm } = (await store.module(sources)) ?? (await compiled(sources, files, bodyOf));
+    const { wasm } = (await keptModule(sources)) ?? (await compiled(sources, files, bodyOf, null));
     return { wasm, data: set.data, files: set.files };
   }
 
   return {
     async validate(asked: ValidatePolicy): Promise<ValidatedPolicy> {
-      const { fault: found, formatted } = await faultIn(asked, compiler, floor.data, templates);
-      const warnings = USUAL_NAME.test(asked.name)
+      const { fault: found, formatted, reads = [] } = await faultIn(asked, compiler, floor.data, templates);
+      const unusual = USUAL_NAME.test(asked.name)
         ? []
         : [`${asked.name} is an unusual name: use lower-case letters, digits and _`];
+      const documents = reads.length > 0 ? inForce((await store.catalogue()).policies, EVERYBODY) : [];
+      const warnings = [...unusual, ...(await readingNothing(reads, givenIn(documents)))];
       const warned = warnings.length > 0 && { warnings };
       if (found) return { ok: false, error: placed(found), ...warned };
       return { ok: true, ...(formatted !== undefined && formatted !== asked.body && { formatted }), ...warned };
     },
 
     async create(tenant: string, asked: CreatePolicy): Promise<MutatedPolicy> {
-      const { name, content_type, body, active } = asked;
       await assertValid(asked);
-      return one(
-        mutate(tenant, asked, (catalogue) => {
-          if (shipped.has(name)) throw new GateError('policy_protected', `${name} is one of the rules that ship`);
-          const before = named(catalogue, tenant, name);
-          if (before)
-            throw new GateError(
-              'policy_exists',
-              `${name} is taken${before.deleted_at === null ? '' : ': it was deleted'}`,
-            );
-          const after = made(tenant, { name, content_type, body, active });
-          return [{ before: null, after, body, kind: 'policy.created' }];
-        }),
-      );
+      return one(mutate(tenant, asked, (catalogue) => [planner.created(catalogue, tenant, asked)]));
     },
 
     async update(tenant: string, name: string, asked: UpdatePolicy): Promise<MutatedPolicy> {
-      const { body } = asked;
-      const policy = found(await store.catalogue(), tenant, name);
-      await assertValid({ name, content_type: policy.content_type, body });
-      return one(
-        mutate(tenant, asked, (catalogue) => {
-          const now = expectedOf(found(catalogue, tenant, name), asked.expected_current_version);
-          const header = headerOf(now.content_type === 'rego' ? body : '');
-          const after = { ...now, tenant, body_sha256: sha256Hex(body), header };
-          return [{ before: named(catalogue, tenant, name), after, body, kind: 'policy.updated' }];
-        }),
-      );
+      const { after } = planner.updated(await trusted(() => store.catalogue()), tenant, name, asked);
+      await assertValid({ name, content_type: after.content_type, body: asked.body });
+      return one(mutate(tenant, asked, (catalogue) => [planner.updated(catalogue, tenant, name, asked)]));
     },
 
     activate: (tenant: string, name: string, asked: ChangePolicyState) => setActive(tenant, name, true, asked),
     deactivate: (tenant: string, name: string, asked: ChangePolicyState) => setActive(tenant, name, false, asked),
 
     remove: (tenant: string, name: string, asked: ChangePolicyState): Promise<MutatedPolicy> =>
-      one(
-        mutate(tenant, asked, (catalogue) => {
-          const policy = expectedOf(found(catalogue, tenant, name), asked.expected_current_version);
-          // Without its own copy a tenant would delete what holds for everybody.
-          if (policy.tenant !== tenant) throw new GateError('not_found', `this tenant has no ${name} of its own`);
-          const after = { ...policy, active: false, deleted_at: new Date(clock()).toISOString() };
-          return [{ before: policy, after, body: null, kind: 'policy.deleted' }];
-        }),
-      ),
+      one(mutate(tenant, asked, (catalogue) => [planner.removed(catalogue, tenant, name, asked, now())])),
+
+    /**
+     * Several changes as one: each is planned on what those before it leave, all that they put in force is proved together, and they are stored
+     * and in force in one step. Where one is refused, nothing is changed.
+     */
+    async apply(tenant: string, { changes: asked, ...by }: ApplyPolicies): Promise<AppliedPolicies> {
+      // What is refused for its version needs no compiler.
+      for (const { after, body } of planner.inOrder(await trusted(() => store.catalogue()), tenant, asked, now())) {
+        const { name, content_type } = after;
+        if (body !== null) await assertValid({ name, content_type, body }, (found) => ofFile(name, found));
+      }
+      const made = await mutate(tenant, by, (stored) => planner.inOrder(stored, tenant, asked, now()));
+      return { results: [...made.results], ...(await made.warned()) };
+    },
 
     /** A new version with the text of an old one; whether it is in force stays as it is. */
-    async rollback(tenant: string, name: string, version: number, asked: PolicyReason): Promise<MutatedPolicy> {
+    async rollback(tenant: string, name: string, version: number, asked: RollbackPolicy): Promise<MutatedPolicy> {
+      planner.assertNotShipped(name);
       return one(
         mutate(tenant, asked, async (catalogue) => {
-          const policy = found(catalogue, tenant, name);
+          const policy = planner.found(catalogue, tenant, name);
+          const { expected_current_version = policy.current_version } = asked;
+          expectedOf(policy, { ...asked, expected_current_version });
           const body = await textOf(policy.tenant, name, version);
           // The functions that a rule may use are those of this Gate, not of the one that stored it.
           await assertValid({ name, content_type: policy.content_type, body });
           const header = headerOf(policy.content_type === 'rego' ? body : '');
           const after = { ...policy, tenant, body_sha256: sha256Hex(body), header };
-          return [{ before: named(catalogue, tenant, name), after, body, kind: 'policy.updated' }];
+          return [{ before: named(catalogue, tenant, name), over: policy, after, body, kind: 'policy.updated' }];
         }),
       );
     },
 
     /**
-     * Puts a template in force, its parameters with it. A policy of its name that was switched off is switched on with the text that it has.
-     * Refused where there is one in force, and where one was deleted.
+     * Puts a template in force, its parameters with it. A policy of its name that was switched off is switched on with the text that it has; one that
+     * was deleted comes back with that of the template. Refused where there is one in force.
      */
     async install(tenant: string, { facts, body }: Template, asked: InstallTemplate): Promise<MutatedPolicy> {
       const { name } = facts;
       const { parameters, ...by } = asked;
       const document = parameters && (await documentOf(name, parameters));
-      const changes = await mutate(tenant, by, (catalogue) => {
-        const own = named(catalogue, tenant, name);
-        const now = own ?? named(catalogue, EVERYBODY, name);
-        if (now?.active) throw new GateError('policy_exists', `${name} is in force already`);
+      const { results, warned: told } = await mutate(tenant, by, (catalogue) => {
+        const before = named(catalogue, tenant, name);
+        const own = before?.deleted_at === null ? before : null;
+        if ((own ?? there(catalogue, EVERYBODY, name))?.active)
+          throw new GateError('policy_exists', `${name} is in force already`);
         const kind = 'policy.installed_from_template' as const;
         const rule: Planned = own
-          ? { before: undeleted(own), after: { ...own, active: true }, body: null, kind }
-          : { before: null, after: made(tenant, { name, content_type: 'rego', body, active: true }), body, kind };
-        if (now) undeleted(now);
+          ? { before: own, after: { ...own, active: true }, body: null, kind }
+          : {
+              before,
+              ...behindBase(catalogue, tenant, name),
+              after: made(tenant, { name, content_type: 'rego', body, active: true }),
+              body,
+              kind,
+            };
         return document ? [documentChange(catalogue, tenant, document), rule] : [rule];
       });
-      return changes.find((change) => change.name === name) as MutatedPolicy;
+      return { ...(results.find((change) => change.name === name) as MutatedPolicy), ...(await told()) };
     },
 
     /** The whole catalogue, into a store that never held a policy; otherwise nothing. */
-    seed: (all: readonly Template[], active: boolean): Promise<readonly MutatedPolicy[]> =>
-      mutate(EVERYBODY, BOOTSTRAP, ({ generation, policies }) =>
+    async seed(all: readonly Template[], active: boolean): Promise<void> {
+      await mutate(EVERYBODY, BOOTSTRAP, ({ generation, policies }) =>
         generation > 0 || policies.length > 0
           ? []
           : all.map(({ facts: { name }, body }) => ({
@@ -356,21 +400,19 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
               body,
               kind: 'policy.created',
             })),
-      ),
+      );
+    },
 
     /** What is in force for everybody becomes copies of the tenant, once; a tenant that has copies keeps those. */
     async provision(tenant: string, asked: PolicyReason): Promise<ProvisionedTenant> {
       let had = 0;
-      const created = await mutate(tenant, asked, async (catalogue) => {
+      const { results: created } = await mutate(tenant, asked, (catalogue) => {
         had = ownOnes(catalogue.policies, tenant).length;
         if (had > 0) return [];
-        return Promise.all(
-          inForce(catalogue.policies, EVERYBODY).map(async (policy): Promise<Planned> => {
-            const body = await textOf(EVERYBODY, policy.name, policy.current_version);
-            const before = named(catalogue, tenant, policy.name);
-            return { before, after: { ...policy, tenant }, body, kind: 'policy.created' };
-          }),
-        );
+        return inForce(catalogue.policies, EVERYBODY).map((policy) => {
+          const before = named(catalogue, tenant, policy.name);
+          return { before, over: policy, after: { ...policy, tenant }, body: null, kind: 'policy.created' };
+        });
       });
       return { tenant, policies: had + created.length, created: created.length };
     },
@@ -381,9 +423,9 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
       asked: PolicyReason,
       stillWanted: () => Promise<void> = async () => undefined,
     ): Promise<WithdrawnTenant> {
-      const removed = await mutate(tenant, asked, async ({ policies }) => {
+      const { results: removed } = await mutate(tenant, asked, async ({ policies }) => {
         await stillWanted();
-        const deleted_at = new Date(clock()).toISOString();
+        const deleted_at = now();
         return ownOnes(policies, tenant).map((policy) => ({
           before: policy,
           after: { ...policy, active: false, deleted_at },
@@ -397,7 +439,7 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
     /** All policies of a domain at once. Those that are there already, and the rules that ship, stay as they are. */
     async setCategory(tenant: string, domain: string, active: boolean, asked: PolicyReason): Promise<ChangedCategory> {
       let skipped = 0;
-      const results = await mutate(tenant, asked, ({ policies }) => {
+      const { results, warned: told } = await mutate(tenant, asked, ({ policies }) => {
         const own = policies.filter(
           (policy) => policy.tenant === tenant && policy.deleted_at === null && policy.header.domain === domain,
         );
@@ -406,7 +448,7 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
         const kind = active ? 'policy.activated' : 'policy.deactivated';
         return other.map((policy) => ({ before: policy, after: { ...policy, active }, body: null, kind }));
       });
-      return { changed: results.length, skipped, results: [...results] };
+      return { changed: results.length, skipped, results: [...results], ...(await told()) };
     },
 
     /** The texts of files of a set, each of the tenant or for everybody, as its digest says. */
@@ -437,7 +479,7 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
       await assertValid({ name, content_type: 'rego', body });
       const document = parameters && (await documentOf(name, parameters));
       const catalogue = await store.catalogue();
-      if (instead !== null) found(catalogue, tenant, instead);
+      if (instead !== null) planner.found(catalogue, tenant, instead);
       const kept = inForce(catalogue.policies, tenant).filter((policy) => policy.name !== instead);
       if (shipped.has(name) || kept.some((policy) => policy.name === name))
         throw new GateError('policy_exists', `${name} is in force already; use the mode replace`);
@@ -459,25 +501,44 @@ export function createPolicyLibrary({ store, compiler, templates, floor, prove, 
       const { policies } = await store.catalogue();
       const twice = files.find(({ name }, at) => files.findIndex((file) => file.name === name) !== at);
       if (twice) throw new GateError('invalid_request', `${twice.name} is given twice`);
-      const now = inForce(policies, tenant);
       for (const file of files) {
-        if (shipped.has(file.name))
-          throw new GateError('policy_protected', `${file.name} is one of the rules that ship`);
+        planner.assertNotShipped(file.name);
         // What is in force was checked when it came.
-        if (!now.some(({ name, body_sha256 }) => name === file.name && body_sha256 === sha256Hex(file.body)))
+        if (
+          !inForce(policies, tenant).some(
+            ({ name, body_sha256 }) => name === file.name && body_sha256 === sha256Hex(file.body),
+          )
+        )
           await assertValid(file);
       }
-      const replaced = new Set([...without, ...files.map(({ name }) => name)]);
-      return proposed(
-        tenant,
-        now.filter(({ name }) => !replaced.has(name)),
-        files,
-      );
+      return proposed(tenant, inForceWithout(policies, tenant, namesIn(files, without)), files);
+    },
+
+    /** What would be in force then and never hold, since nothing has what it reads; of these files and names alone. */
+    async missing(
+      tenant: string,
+      { files, without }: { readonly files: readonly ValidatePolicy[]; readonly without: readonly string[] },
+    ): Promise<readonly string[]> {
+      const { policies } = await store.catalogue();
+      const touched = namesIn(files, without);
+      const after = withFiles(tenant, inForceWithout(policies, tenant, touched), files);
+      return missing(after.files, touched, after.bodyOf, givenIn(after.files));
     },
   };
 }
 
 export type PolicyLibrary = ReturnType<typeof createPolicyLibrary>;
+
+const namesIn = (files: readonly ValidatePolicy[], without: readonly string[]): ReadonlySet<string> =>
+  new Set([...without, ...files.map(({ name }) => name)]);
+const inForceWithout = (
+  policies: readonly StoredPolicy[],
+  tenant: string,
+  names: ReadonlySet<string>,
+): readonly StoredPolicy[] => inForce(policies, tenant).filter(({ name }) => !names.has(name));
+
+/** A file that nothing is known of. */
+const ADDED = { before: null, body: null, kind: 'policy.created' } as const;
 
 /** Who seeds. */
 const BOOTSTRAP: PolicyReason = {
@@ -486,34 +547,16 @@ const BOOTSTRAP: PolicyReason = {
   actor_idp: 'system',
 };
 
-/** A policy that was not there before. */
-const made = (
-  tenant: string,
-  { name, content_type, body, active }: Pick<CreatePolicy, 'name' | 'content_type' | 'body' | 'active'>,
-): Planned['after'] => ({
-  tenant,
-  name,
-  content_type,
-  active,
-  body_sha256: sha256Hex(body),
-  header: headerOf(content_type === 'rego' ? body : ''),
-  deleted_at: null,
-});
-
 /** A document of parameters, new or over what the tenant has. */
 function documentChange(
   catalogue: Catalogue,
   tenant: string,
   { name, body }: { readonly name: string; readonly body: string },
 ): Planned {
-  const own = named(catalogue, tenant, name);
+  const before = named(catalogue, tenant, name);
   const after = made(tenant, { name, content_type: 'json', body, active: true });
-  return { before: own && undeleted(own), after, body, kind: own ? 'policy.updated' : 'policy.created' };
-}
-
-function undeleted(policy: StoredPolicy): StoredPolicy {
-  if (policy.deleted_at === null) return policy;
-  throw new GateError('policy_exists', `${policy.name} is taken: it was deleted`);
+  const kind = before?.deleted_at === null ? 'policy.updated' : 'policy.created';
+  return { before, ...behindBase(catalogue, tenant, name), after, body, kind };
 }
 
 const ownOnes = (policies: readonly StoredPolicy[], tenant: string): readonly StoredPolicy[] =>
@@ -523,22 +566,19 @@ const hasOwn = (policies: readonly StoredPolicy[], tenant: string): boolean => o
 const keyOf = ({ tenant, name, current_version }: StoredPolicy): string =>
   JSON.stringify([tenant, name, current_version]);
 const byName = (one: StoredPolicy, other: StoredPolicy): number => (one.name < other.name ? -1 : 1);
-const named = ({ policies }: Catalogue, tenant: string, name: string): StoredPolicy | null =>
-  policies.find((policy) => policy.tenant === tenant && policy.name === name) ?? null;
-
-function applied(policies: readonly StoredPolicy[], changes: readonly PolicyChange[]): readonly StoredPolicy[] {
+function applied(policies: readonly StoredPolicy[], changed: readonly StoredPolicy[]): readonly StoredPolicy[] {
   const placeOf = ({ tenant, name }: StoredPolicy): string => JSON.stringify([tenant, name]);
   const next = new Map(policies.map((policy) => [placeOf(policy), policy]));
-  for (const { policy } of changes) next.set(placeOf(policy), policy);
+  for (const policy of changed) next.set(placeOf(policy), policy);
   return [...next.values()];
 }
 
 /** What is in force for a tenant: its own copies, and what holds for everybody where it has none. A copy that is switched off hides the other. */
 export function inForce(policies: readonly StoredPolicy[], tenant: string): readonly StoredPolicy[] {
-  const there = policies.filter(({ deleted_at: at }) => at === null);
-  const own = there.filter((policy) => policy.tenant === tenant && tenant !== EVERYBODY);
+  const present = policies.filter(({ deleted_at: at }) => at === null);
+  const own = present.filter((policy) => policy.tenant === tenant && tenant !== EVERYBODY);
   const copied = new Set(own.map(({ name }) => name));
-  const shared = there.filter((policy) => policy.tenant === EVERYBODY && !copied.has(policy.name));
+  const shared = present.filter((policy) => policy.tenant === EVERYBODY && !copied.has(policy.name));
   return [...own, ...shared].filter(({ active }) => active).toSorted(byName);
 }
 
@@ -549,7 +589,16 @@ const fileOf = ({ name, content_type, current_version: version, body_sha256 }: S
   body_sha256,
 });
 const sameFiles = (one: readonly StoredPolicy[], other: readonly StoredPolicy[]): boolean =>
-  canonicalDigest(one.map(fileOf)) === canonicalDigest(other.map(fileOf));
+  one.length === other.length &&
+  one.every((policy, at) => {
+    const { name, content_type: type, current_version: version, body_sha256: digest } = other[at] as StoredPolicy;
+    return (
+      policy.name === name &&
+      policy.content_type === type &&
+      policy.current_version === version &&
+      policy.body_sha256 === digest
+    );
+  });
 
 async function setOf(
   tenant: string,
@@ -571,6 +620,13 @@ async function setOf(
   return { tenant, version, files: files.map(fileOf), data, sources_sha256: canonicalDigest(sources) };
 }
 
+/** A fault of one file among several: it says of which. */
+const ofFile = (name: string, { message, file, ...fault }: PolicyFault): PolicyFault => ({
+  ...fault,
+  message: file === null ? `${name}: ${message}` : message,
+  file: file ?? name,
+});
+
 /** A fault as answers tell it. */
 export const placed = ({ message, line, column, pointer }: PolicyFault) => ({
   message,
@@ -589,11 +645,3 @@ export const invalid = (found: PolicyFault): GateError => {
     fields: { ...placed(found), ...(file !== null && { file }) },
   });
 };
-
-/** A policy without its text, for an answer that refuses a change of it. */
-const shownIn = ({ header, tenant, ...policy }: StoredPolicy): JsonObject => ({
-  ...policy,
-  ...(header as unknown as JsonObject),
-  tenant: tenant === EVERYBODY ? null : tenant,
-  protected: false,
-});

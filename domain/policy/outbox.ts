@@ -9,7 +9,7 @@ const LONGEST_PAUSE_MS = 30_000;
 
 /**
  * Brings the rows of changes into the ledger, in their order, for as long as it takes. Two processes may do it at once, and a row may be sent
- * again: its id is its version's. A refused row waits with all behind it, since the chain must not tell of them in another order.
+ * again: its id is stored with it. A refused row waits with all behind it, since the chain must not tell of them in another order.
  */
 export function createPolicyOutbox({
   store,

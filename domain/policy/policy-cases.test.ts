@@ -5,9 +5,11 @@ import * as opaWasm from '@open-policy-agent/opa-wasm';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { type PolicyInput, type ToolClass, toolClass } from '../../contracts/policy.js';
+import { createNameReadings, type NameReader } from '../name-readings.js';
 import { policyData } from './policy-data.js';
 import type { ArgumentReaders, PolicySet } from './policy-set.js';
 import { readActs } from './read-acts.js';
+import { readEnvironments } from './read-environments.js';
 import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
 import { loadPolicySet } from '../../adapters/policy/load-policy-set.js';
 import { ENTRYPOINT } from './policy-files.js';
@@ -44,6 +46,8 @@ let policies: PolicySet;
 /** The rules alone, without the engine's facts about names. */
 let rules: opaWasm.LoadedPolicy;
 let readers: ArgumentReaders;
+let environmentNames: readonly string[];
+let readingsOf: NameReader;
 /** Every reason that some case produced. */
 const said = new Set<string>();
 beforeAll(async () => {
@@ -53,15 +57,18 @@ beforeAll(async () => {
   const data = policyData.parse(JSON.parse(readFileSync(join(directory, 'data.json'), 'utf8')));
   rules.setData(data);
   readers = await readersOf(data);
+  readingsOf = createNameReadings(data.gate);
+  environmentNames = data.gate.production_writes.environment_arguments;
 });
 /** Deny and review reasons by the rules alone, sorted. */
-const ruled = (input: PolicyInput): unknown => {
+const ruled = (input: PolicyInput) => {
   const [{ result }] = rules.evaluate(
     {
       ...input,
       sql: readers.readSql(input.arguments),
       shell: readers.readShell(input.arguments),
       money: readers.readMoney(input.arguments, input.tool_type),
+      environments: readEnvironments(input.arguments, environmentNames),
       acts: readActs(input.arguments, input.tool_type),
     },
     ENTRYPOINT,
@@ -96,15 +103,20 @@ describe.each(files)('policies/cases/%s', (file) => {
       expect(failed).toBe(false);
       for (const text of texts) said.add(text);
       expect(decision.allow).toBe(tier === 'green');
-      expect(ruled(call as PolicyInput)).toMatchObject({
-        allow: decision.allow,
-        deny: decision.reasons,
-        review: decision.review_reasons,
-        retention_class: decision.retention_class,
-        approval_tier: decision.approval_tier,
-        unknown_tool: unknownTool,
-        budget_exceeded: budgetExceeded,
-      });
+      // A name that hides another one is read as that one too by the engine alone, and then more rules may speak.
+      const alone = ruled(call as PolicyInput);
+      if (readingsOf(String(whole.tool_type)).length > 1)
+        expect(decision.reasons).toEqual(expect.arrayContaining(alone.deny));
+      else
+        expect(alone).toMatchObject({
+          allow: decision.allow,
+          deny: decision.reasons,
+          review: decision.review_reasons,
+          retention_class: decision.retention_class,
+          approval_tier: decision.approval_tier,
+          unknown_tool: unknownTool,
+          budget_exceeded: budgetExceeded,
+        });
       expect(decision.reasons.every((text) => text.startsWith('Violation: '))).toBe(true);
       expect(decision.review_reasons.every((text) => text.startsWith('Review: '))).toBe(true);
     },
@@ -156,16 +168,7 @@ describe('what a name says, kept from call to call', () => {
     ts_ms: 1_794_996_000_000,
     replica: 'a',
   }));
-  const names = [
-    'send_email',
-    'delete_file',
-    'wireTransfer',
-    'prod_write',
-    '__proto__',
-    'toString',
-    'dеlete_file',
-    'x',
-  ];
+  const names = ['send_email', 'delete_file', 'wireTransfer', 'prod_write', '__proto__', 'toString', 'x'];
 
   it.each(names)('is what the rules read in it: %s', (tool_type) => {
     const call = { ...ORDINARY_CALL, tool_type, agent_history: { last_tool: 'read_secret', recent_sequence } };
@@ -197,10 +200,11 @@ describe('the cases', () => {
     expect(writtenReasons.length).toBeGreaterThan(25);
     const silent = writtenReasons.filter(({ reason }) => ![...said].some((text) => text.startsWith(reason)));
     // These apply only when Gate itself is broken: the engine checks input and data before it asks the rules, and reads SQL, shell
-    // commands and money itself.
+    // commands, money and environments itself.
     expect(silent.map(({ name, reason }) => `${name}: ${reason}`)).toEqual([
       'governance.rego: Violation: the policy input is incomplete: tool_type, agent_history and intent_score are required.',
       'governance.rego: Violation: the policy data is incomplete; check data.json.',
+      'production_writes.rego: Review: the arguments were not read for environments.',
       'shell.rego: Review: the arguments were not read for shell commands.',
       'sql.rego: Review: the arguments were not read for SQL.',
       'tool_class.rego: Review: the arguments were not read for money.',

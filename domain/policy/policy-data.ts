@@ -61,6 +61,15 @@ export const policyData = z.strictObject({
       negations: words,
     }),
     deployment: z.strictObject({ tools: entries }),
+    // Rules of an earlier Gate say nothing of it.
+    information_flow: z
+      .strictObject({
+        outbound_tools: entries,
+        paying_tools: entries,
+        fetching_tools: entries,
+        destination_arguments: entries,
+      })
+      .optional(),
     kill_chain: z.strictObject({
       window_ms: z.number().int().min(0),
       sensitive_read_tools: entries,

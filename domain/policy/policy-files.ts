@@ -41,10 +41,14 @@ export interface PolicyFile {
   readonly body: string;
 }
 
-/** The hash of the active set, including data: `sha256:` over the canonical JSON of one row per file. */
-export const bundleHash = (
-  files: readonly Pick<PolicyFile, 'name' | 'content_type' | 'version' | 'body_sha256'>[],
-): string =>
-  canonicalDigest(
-    files.map(({ name, content_type, version, body_sha256 }) => ({ name, content_type, version, body_sha256 })),
-  );
+type HashedFile = Pick<PolicyFile, 'name' | 'content_type' | 'version' | 'body_sha256'>;
+
+const hashedRows = (files: readonly HashedFile[]) =>
+  files.map(({ name, content_type, version, body_sha256 }) => ({ name, content_type, version, body_sha256 }));
+
+/** The hash of the rules that ship, including data: `sha256:` over the canonical JSON of one row per file. */
+export const bundleHash = (files: readonly HashedFile[]): string => canonicalDigest(hashedRows(files));
+
+/** The same with rules of operators: it also covers the bytes of the module that judges. */
+export const addedBundleHash = (files: readonly HashedFile[], wasmSha256: string): string =>
+  canonicalDigest({ files: hashedRows(files), wasm_sha256: wasmSha256 });

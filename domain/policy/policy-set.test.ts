@@ -230,8 +230,8 @@ describe('several sets of added rules, beside the rules that ship', () => {
   const added = (judge: AddedRules['judge'], hash: string): AddedRules => ({
     bundle: { ...policies.bundle, hash_sha256: hash },
     material: null as never,
-    slow: false,
     watched: () => ({}),
+    bytes: () => 0,
     judge,
   });
   it('are each what they are alone, and one that fails denies for itself', () => {

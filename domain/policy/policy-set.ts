@@ -13,17 +13,19 @@ import { type EgressDecision, type EgressQuestion, egressAction } from '../../co
 import type { ToolRule } from '../../contracts/tools.js';
 import { knownText } from '../crypto/digest.js';
 import { errorText, GateError } from '../errors.js';
+import { createNameReadings } from '../name-readings.js';
 import { type Checkpoint, TookTooLong, unlimited } from '../in-place.js';
 import type { createMoneyFacts } from '../money/read-money.js';
 import { Allowance } from '../shell/allowance.js';
 import type { ShellReader } from '../shell/read-shell.js';
 import type { SqlReader } from '../sql/read-sql.js';
 import { foreignText } from '../text.js';
-import type { AddedRules, AddedRuling } from './added-rules.js';
+import type { AddedRules, AddedRuling, Watched } from './added-rules.js';
 import { type CompiledPolicy, instanceOf } from './compiled.js';
 import type { PolicyData } from './policy-data.js';
 import { bundleHash, EGRESS_ENTRYPOINT, ENTRYPOINT, type PolicyFile, TOOL_ENTRYPOINT } from './policy-files.js';
 import { readActs } from './read-acts.js';
+import { readEnvironments } from './read-environments.js';
 import { readFields } from './read-fields.js';
 
 /** A decision, with what the engine counts about it. */
@@ -67,6 +69,8 @@ export interface PolicySet {
    * `added` rules can only add reasons to deny or to ask.
    */
   judge(input: PolicyInput, checkpoint?: Checkpoint, added?: AddedRules | null): Judgement;
+  /** Denies an input by none of the rules, for a reason of whoever judges. Throws for an invalid input, as `judge`. */
+  denied(input: PolicyInput, reason: string): Judgement;
   /** As `judge`, by each of these sets beside the rules of this one, which speak once; `ms` is what it would have taken by itself. */
   judgeEach(
     input: PolicyInput,
@@ -140,6 +144,23 @@ const shallowInput = z.compile(policyInput.extend({ arguments: z.record(z.string
 
 /** The traits of a tool's name (policies/gate/authz/tool_name.rego). */
 type NameSays = Readonly<Record<string, true>>;
+/** A name with what it may mean, itself first. */
+interface ReadName {
+  readonly says: NameSays;
+  readonly readings: readonly string[];
+}
+/** Traits by which a call passes: they count where every reading of the name has them. Any other counts where one reading has it. */
+const PASSING = /^(?:readable|plainly_reads|unknown|carries_.{1,64})$/;
+function saidTogether(readings: readonly NameSays[]): NameSays {
+  const [first = {}, ...others] = readings;
+  if (others.length === 0) return first;
+  const traits = new Set(readings.flatMap((says) => Object.keys(says)));
+  return Object.fromEntries(
+    [...traits]
+      .filter((trait) => !PASSING.test(trait) || readings.every((says) => says[trait]))
+      .map((trait) => [trait, true as const]),
+  );
+}
 const oneName = z.array(z.object({ result: z.record(z.string(), z.literal(true)) })).length(1);
 
 /** The shape of `data.gate.entrypoint.egress`. */
@@ -180,34 +201,49 @@ export function createPolicySet({
   };
 
   // What a name says depends only on the name and the data, and a set's data never changes, so the rules' answer is cached.
-  const names = new LRUCache<string, NameSays>({ ...NAMES_KEPT, sizeCalculation: (_says, name) => name.length + 1 });
-  const readName = (rules: CompiledPolicy, name: string): NameSays => {
+  const names = new LRUCache<string, ReadName>({
+    ...NAMES_KEPT,
+    sizeCalculation: ({ readings }) => readings.reduce((all, one) => all + one.length + 1, 0),
+  });
+  const readingsOf = createNameReadings(parts.data.gate);
+  const readName = (rules: CompiledPolicy, name: string): ReadName => {
     const kept = names.get(name);
     if (kept !== undefined) return kept;
-    const [first] = oneName.parse(rules.evaluate({ tool_type: name }, TOOL_ENTRYPOINT));
-    const { result } = first as { result: NameSays };
-    names.set(name, result);
-    return result;
+    const readings = readingsOf(name);
+    const says = saidTogether(
+      readings.map((tool_type) => {
+        const [first] = oneName.parse(rules.evaluate({ tool_type }, TOOL_ENTRYPOINT));
+        return (first as { result: NameSays }).result;
+      }),
+    );
+    const read = { says, readings };
+    names.set(name, read);
+    return read;
   };
   /** The input as the rules get it. The engine sets these fields itself and overwrites a caller's fields of the same names. */
   const withOwnFacts = (rules: CompiledPolicy, input: PolicyInput, checkpoint: Checkpoint) => {
     const says: Record<string, NameSays> = Object.create(null) as Record<string, NameSays>;
-    says[input.tool_type] = readName(rules, input.tool_type);
+    says[input.tool_type] = readName(rules, input.tool_type).says;
     const { recent_sequence, sensitive_steps = [] } = input.agent_history;
-    for (const { tool } of [...recent_sequence, ...sensitive_steps]) says[tool] ??= readName(rules, tool);
+    for (const { tool } of [...recent_sequence, ...sensitive_steps]) says[tool] ??= readName(rules, tool).says;
     return {
       ...input,
       names_say: says,
       sql: readSql(input.arguments, input.request_share, checkpoint),
       shell: readShell(input.arguments, new Allowance(input.arguments, checkpoint)),
       money: readMoney(input.arguments, input.tool_type, checkpoint),
+      // Asked of tools alone that write where it matters.
+      environments: says[input.tool_type]?.['writes_database']
+        ? readEnvironments(input.arguments, parts.data.gate.production_writes.environment_arguments, checkpoint)
+        : [],
       // Asked of tools alone that run by their names.
       acts: says[input.tool_type]?.['plainly_reads'] ? readActs(input.arguments, input.tool_type) : [],
     };
   };
 
-  // There is no time limit, because a running evaluation cannot be interrupted from its own thread. The size of the input and the memory
-  // limit bound it instead; the rules have no recursion, and their expressions run in linear time (RE2).
+  // There is no time limit, because a running evaluation cannot be interrupted from its own thread. The rules of this set have no recursion,
+  // and their expressions run in linear time (RE2); the size of the input and the memory limit bound them. Nothing bounds added rules: who
+  // serves evaluates them in threads, which can be ended.
   const judgeEach = (
     input: PolicyInput,
     sets: readonly (AddedRules | null)[],
@@ -235,10 +271,11 @@ export function createPolicySet({
       const sensitive = prepared.names_say[checked.tool_type]?.['sensitive'] ? [checked.tool_type] : [];
       // Found in the arguments where somebody may ask for it: the rules that ship do not.
       let found: ReturnType<typeof readFields> | null = null;
+      const { readings } = readName(instance, checked.tool_type);
       const inputOf = (added: AddedRules): object =>
         asBytes({
           ...prepared,
-          watched_by: added.watched(checked.tool_type),
+          watched_by: Object.assign({}, ...readings.map((name) => added.watched(name))) as Watched,
           found_in_arguments: (found ??= readFields(checked.arguments, checkpoint)),
         });
       floor = { ruling: result, inputOf, sensitive };
@@ -289,6 +326,7 @@ export function createPolicySet({
     ready,
     judge,
     judgeEach,
+    denied: (input, reason) => failedClosed(reason, checkedInput(input), bundle),
     evaluate: (input) => judge(input).decision,
     egress(question) {
       try {
@@ -307,7 +345,7 @@ export function createPolicySet({
       const said = Object.hasOwn(shipped, upstream) ? shipped[upstream] : undefined;
       if (said && Object.hasOwn(said, tool)) return { class: said[tool] as ToolClass, source: 'shipped' };
       instance ??= instantiate();
-      return readName(instance, tool)['plainly_reads'] ? { class: 'read', source: 'name' } : null;
+      return readName(instance, tool).says['plainly_reads'] ? { class: 'read', source: 'name' } : null;
     },
     ruleOn(tool) {
       if (tool === '') return null;

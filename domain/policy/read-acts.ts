@@ -1,4 +1,4 @@
-import { NAMES_ARGUMENTS, NAMES_VERB, names, plain } from '../argument-names.js';
+import { NAMES_ARGUMENTS, NAMES_VERB, names, ownName, plain } from '../argument-names.js';
 import { eachText, lowered } from '../argument-texts.js';
 import { ACTION_WORDS } from '../sql/vocabulary.js';
 import { graphAct } from './cypher.js';
@@ -19,7 +19,7 @@ export function readActs(argumentsOfCall: unknown, tool = ''): readonly string[]
     text(text, path, isName) {
       const low = lowered(path);
       const last = low.at(-1) ?? '';
-      const called = plain(path.at(-1) ?? '');
+      const called = plain(ownName(path));
       const isFilter = readsRecords || low.some((name) => FILTERS.has(name));
       if (isName) {
         if (isOperator(text, low)) acts.add('an operator that writes or runs code');
@@ -41,7 +41,7 @@ export function readActs(argumentsOfCall: unknown, tool = ''): readonly string[]
     },
     list(items, path) {
       if (items.some((item) => item.includes('mutation')) && holdsMutation(items.join(' '))) acts.add('a mutation');
-      if (!NAMES_ARGUMENTS.has(plain(path.at(-1) ?? ''))) return;
+      if (!NAMES_ARGUMENTS.has(plain(ownName(path)))) return;
       if (actingFirst(items)) acts.add('an action');
       if (writesFile(items)) acts.add('a file to write');
     },

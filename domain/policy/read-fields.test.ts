@@ -38,6 +38,12 @@ describe('values of arguments are found by their names', () => {
     );
   });
 
+  it('with every value of a name that stands twice in a text, and in a text that only some reader takes for JSON', () => {
+    expect(fieldsOf({ body: '{"target_env": "prod", "target_env": "dev"}' })['targetenv']).toEqual(['prod', 'dev']);
+    expect(fieldsOf({ body: '{"target_env": "prod",}' })['targetenv']).toEqual(['prod']);
+    expect(fieldsOf({ body: '{"id": 1}\n{"target_env": "prod"}' })['targetenv']).toEqual(['prod']);
+  });
+
   it('leaves text that is no JSON, and JSON in more than three texts, as it is', () => {
     const packed = (times: number): string =>
       times === 0 ? '{"deep": 1}' : JSON.stringify({ body: packed(times - 1) });

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { Checkpoint } from '../in-place.js';
+import { unpacked } from '../packed-text.js';
 
 /** How many of the names on the way to a value find it, the nearest ones: a tool's argument is no deeper below its name. */
 const NAMES = 4;
@@ -32,6 +33,7 @@ export function readFields(given: JsonObject | undefined, checkpoint: Checkpoint
     return known;
   };
   let left = PACKED_CHARACTERS;
+  const opened = Array.from({ length: PACKED }, () => new Set<string>());
   let read = 0;
   const note = (names: readonly string[], value: Json): void => {
     for (const name of names.length === 0 ? [''] : names) {
@@ -54,22 +56,16 @@ export function readFields(given: JsonObject | undefined, checkpoint: Checkpoint
         waiting.push({ value: member, names: [...names.slice(1 - NAMES), nameOf(key)], packed });
     else {
       note(names, value);
-      if (typeof value !== 'string' || packed >= PACKED || value.length > left || !/^[ \t\r\n]*[[{]/.test(value))
-        continue;
+      if (typeof value !== 'string' || packed >= PACKED || value.length > left) continue;
+      // What a text says in two ways holds the same texts twice.
+      if (opened[packed]?.has(value)) continue;
+      opened[packed]?.add(value);
       left -= value.length;
-      const document = unpacked(value);
-      if (document !== undefined) waiting.push({ value: document, names: [], packed: packed + 1 });
+      for (const document of unpacked(value)?.documents ?? [])
+        waiting.push({ value: document as Json, names: [], packed: packed + 1 });
     }
   }
   const fields = Object.create(null) as Record<string, Json[]>;
   for (const [name, values] of found) fields[name] = [...values];
   return fields;
-}
-
-function unpacked(text: string): Json | undefined {
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
 }

@@ -1,5 +1,5 @@
 import type { ValidatePolicy } from '../../contracts/policy-library.js';
-import type { PolicyCompiler, PolicyFault } from './compiler.js';
+import type { PolicyCompiler, PolicyFault, ReadData } from './compiler.js';
 import { parameterFault } from './parameters.js';
 import type { TemplateCatalogue } from './templates.js';
 
@@ -16,7 +16,7 @@ export async function faultIn(
   compiler: Pick<PolicyCompiler, 'check'>,
   floorData: object,
   templates: Pick<TemplateCatalogue, 'parametersOf'>,
-): Promise<{ readonly fault: PolicyFault | null; readonly formatted?: string }> {
+): Promise<{ readonly fault: PolicyFault | null; readonly formatted?: string; readonly reads?: readonly ReadData[] }> {
   if (!name.endsWith(`.${type}`)) return { fault: fault(`the name of a ${type} policy ends with .${type}`) };
   if (type === 'rego') return compiler.check({ name, body });
   const mount = name.slice(0, -'.json'.length);
@@ -33,6 +33,29 @@ export async function faultIn(
   if (typeof value !== 'object' || value === null) return { fault: fault('a document is an object or a list') };
   const schema = await templates.parametersOf(mount);
   return { fault: schema && parameterFault(schema, value) };
+}
+
+/** Whether something has the name `data.gate.<name>`: the data that ship, a template with its defaults, or one of these documents. */
+export const givenBy =
+  (floorData: object, templates: Pick<TemplateCatalogue, 'parametersOf'>, documents: ReadonlySet<string>) =>
+  async (name: string): Promise<boolean> =>
+    Object.hasOwn(floorData, name) ||
+    SHIPPED_RULES.has(name) ||
+    documents.has(`${name}.json`) ||
+    (await templates.parametersOf(name)) !== null;
+
+/** What a rule reads and nobody gives: what needs it never holds, which no check of the rule by itself can tell. */
+export async function readingNothing(
+  reads: readonly ReadData[],
+  isGiven: (name: string) => Promise<boolean>,
+): Promise<readonly string[]> {
+  const unknown: string[] = [];
+  for (const { name, line } of reads)
+    if (!(await isGiven(name)))
+      unknown.push(
+        `line ${line} reads data.gate.${name}, and there is no document ${name}.json: what needs it never holds`,
+      );
+  return unknown;
 }
 
 const fault = (message: string): PolicyFault => ({ message, file: null, line: null, column: null });

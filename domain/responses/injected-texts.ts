@@ -1,6 +1,8 @@
-import { detectInjection } from '../inspection/injection.js';
+import { detectInjection, detectInjectionByBoth } from '../inspection/injection.js';
+import { createScorer, SUSPECT_FROM } from '../inspection/injection-classifier.js';
 import type { Detection } from '../inspection/lanes.js';
-import { type HeuristicLevel, inspectTexts } from '../inspection/texts.js';
+import { base64In } from '../inspection/ciphers.js';
+import { type HeuristicLevel, inspectTexts, readingsOf, stringsWithin, textInBase64 } from '../inspection/texts.js';
 import { isPart, type JsonString } from './json-strings.js';
 
 /** A string that instructs a model, alone or together with its neighbours, and how certain that is. */
@@ -21,18 +23,19 @@ export interface InjectedTexts {
 const SHORTEST_PHRASE = 8;
 /** Instructions that are spread over several strings are looked for this often. */
 const MAX_ROWS = 8;
-const MAX_BASE64 = 2_000_000;
 
 /**
- * Strings that instruct a model. First each by itself; then what is left is read as one text, whole and as a model reads its parts, and the
+ * Strings that instruct a model. First each by itself, by grammar and classifier; then what is left is read as one text, whole and as a model reads its parts, and the
  * shortest row of strings that makes it one is found by halving: at most a fixed number of readings of the whole.
  */
 export function injectedTexts(strings: readonly JsonString[], level: HeuristicLevel): InjectedTexts {
   const reads = (some: readonly JsonString[]): Detection =>
-    detectInjection('', inspectTexts({ texts: some.map(readAs) }, level));
+    detectInjection('', inspectTexts({ texts: [...some.map(asWritten), ...some.flatMap(inCode)] }, level));
   const parts = strings.filter(isPart);
   const wholes = [reads(strings), ...(parts.length > 1 ? [reads(parts)] : [])];
-  if (!wholes.some(({ detected }) => detected)) return { texts: [], found: [], elsewhere: false, confidence: 0 };
+  const ordered = readAsOrders(strings, level);
+  if (ordered.size === 0 && !wholes.some(({ detected }) => detected))
+    return { texts: [], found: [], elsewhere: false, confidence: 0 };
 
   const texts: InjectedText[] = [];
   const found = new Set(wholes.flatMap((whole) => whole.found));
@@ -42,8 +45,10 @@ export function injectedTexts(strings: readonly JsonString[], level: HeuristicLe
     left.delete(string);
   };
   for (const string of strings) {
-    if (readAs(string).length < SHORTEST_PHRASE) continue;
-    const alone = reads([string]);
+    if (string.value.length < SHORTEST_PHRASE) continue;
+    const alone = ordered.has(string)
+      ? detectInjectionByBoth('', inspectTexts({ texts: [...readAs(string)] }, level))
+      : reads([string]);
     if (!alone.detected) continue;
     for (const rule of alone.found) found.add(rule);
     take(string, alone.confidence);
@@ -67,6 +72,20 @@ export function injectedTexts(strings: readonly JsonString[], level: HeuristicLe
   };
 }
 
+/** The strings that the classifier takes for orders, each by itself. */
+function readAsOrders(strings: readonly JsonString[], level: HeuristicLevel): ReadonlySet<JsonString> {
+  const score = createScorer();
+  return new Set(
+    strings.filter(
+      (string) =>
+        string.role === 'value' &&
+        readAs(string)
+          .flatMap((text) => readingsOf(text, level))
+          .some((text) => score(text) >= SUSPECT_FROM),
+    ),
+  );
+}
+
 /** The shortest beginning that is found, without the strings before which it is found as well. */
 function shortestRow(strings: readonly JsonString[], detected: (some: readonly JsonString[]) => boolean) {
   const end = firstThat(strings.length, (count) => detected(strings.slice(0, count)));
@@ -86,15 +105,15 @@ function firstThat(most: number, holds: (count: number) => boolean): number {
   return low;
 }
 
-/** What a model reads of a string: a resource's bytes as the text that they are. */
-const readAs = ({ value, key, role }: JsonString): string =>
-  key === 'blob' && role === 'value' && value.length <= MAX_BASE64 ? (textInBase64(value) ?? value) : value;
+/** What a model reads of a string, with a resource's bytes as the text that they are. */
+const asWritten = ({ value, key, role }: JsonString): string =>
+  (key === 'blob' && role === 'value' ? textInBase64(value) : null) ?? value;
 
-function textInBase64(value: string): string | null {
-  try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(value, 'base64'));
-    return text.includes('\0') ? null : text;
-  } catch {
-    return null;
-  }
-}
+/**
+ * What base64 in a string says, or in the strings of JSON that it holds: models decode it unasked. That is no hidden writing: mails and files
+ * are given so.
+ */
+const inCode = ({ value, key, role }: JsonString): readonly string[] =>
+  key === 'blob' && role === 'value' ? [] : [value, ...stringsWithin(value)].flatMap((text) => base64In(text));
+
+const readAs = (string: JsonString): readonly string[] => [asWritten(string), ...inCode(string)];

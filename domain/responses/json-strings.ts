@@ -43,6 +43,40 @@ export function stringsOf(text: string): readonly JsonString[] {
   return found;
 }
 
+/** A number of a JSON text, as it is written, and where it stands. */
+export interface JsonNumber {
+  readonly start: number;
+  readonly end: number;
+  readonly value: string;
+}
+const NUMBER_BEGINS = /[-0-9]/;
+const OF_NUMBER = /[-+.0-9eE]/;
+
+/** Every number of a text that is JSON and was read into these strings, but not the request's own id. Linear. */
+export function numbersOf(text: string, strings: readonly JsonString[]): readonly JsonNumber[] {
+  const [first] = strings;
+  if (first && first.start === 0) return [];
+  const found: JsonNumber[] = [];
+  let depth = 0;
+  let key = '';
+  for (let at = 0; at < text.length; at += 1) {
+    const character = text[at] as string;
+    if (character === '{' || character === '[') depth += 1;
+    else if (character === '}' || character === ']') depth -= 1;
+    else if (character === '"') {
+      const end = endOfString(text, at);
+      if (depth === 1 && text[afterSpace(text, end)] === ':') key = text.slice(at + 1, end - 1);
+      at = end - 1;
+    } else if (NUMBER_BEGINS.test(character)) {
+      let end = at;
+      while (end < text.length && OF_NUMBER.test(text[end] as string)) end += 1;
+      if (!(depth === 1 && OF_THE_ENVELOPE.has(key))) found.push({ start: at, end, value: text.slice(at, end) });
+      at = end - 1;
+    }
+  }
+  return found;
+}
+
 /** Where each unit of a string's value stands in its text; the last one is the end. */
 export function placesOf(text: string, { start, end, value }: JsonString): (index: number) => number {
   if (end - start === value.length) return (index) => start + index;

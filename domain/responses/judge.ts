@@ -82,9 +82,11 @@ export function createResponseJudge({
   onUnjudged,
 }: ResponseJudgeOptions): ResponseJudge {
   const tools = new Set(dataTools);
+  const isSearched = ({ tool, method }: RespondedCall): boolean =>
+    tools.has('*') || tools.has(tool) || tools.has(method);
   const scan = (call: RespondedCall, text: string): Promise<ScanResult> => {
     const lanes: ResponseLane[] = ['injection'];
-    if (tools.has('*') || tools.has(call.tool) || tools.has(call.method)) lanes.push('data');
+    if (isSearched(call)) lanes.push('data');
     return scanner.scanResponse({
       correlation_id: call.correlation_id,
       agent_id: call.agent,
@@ -138,7 +140,7 @@ export function createResponseJudge({
   const isObserved = (call: RespondedCall): boolean => mode === 'observe' || call.mode === 'observe';
 
   return {
-    listening: (call, listener) => judgedTalk(listener, isObserved(call)),
+    listening: (call, listener) => judgedTalk(listener, isObserved(call), { data: isSearched(call) }),
     async judge(call, text, talk = null) {
       try {
         return withTalk(await judged(call, text), text, talk);

@@ -1,13 +1,17 @@
-import { detectInjection } from '../inspection/injection.js';
-import { inspectTexts } from '../inspection/texts.js';
+import { RESPONSE_ENTITIES } from '../../contracts/response-scan.js';
 import type { Listener } from '../pipeline/call-talks.js';
 import type { Upstream } from '../pipeline/upstream.js';
-import { stringsOf } from './json-strings.js';
+import { edgesOf, instructionsIn } from './edges.js';
+import { type JsonString, stringsOf } from './json-strings.js';
+import { isSecret, sensitiveDataIn } from './sensitive-data.js';
 
 /** What an upstream said meanwhile and was not handed on, or, in observe mode, would not have been. */
 export interface RecordedTalk {
   readonly withheld: number;
+  /** Names of rules, and classes of secrets. */
   readonly found: readonly string[];
+  /** A secret was kept from the agent. */
+  readonly secrets?: true;
 }
 
 export interface JudgedTalk {
@@ -21,18 +25,32 @@ const LONGEST = 65_536;
 const TOO_LONG = 'too_long';
 
 /**
- * A listener that hears nothing with instructions to a model in it: progress, log messages, and what a client is asked (a form, a sample of
- * its model) reach an agent before the answer does. No policy is asked, because the messages of a stream keep their order and wait for
- * nobody. The upstream is told that its question was refused.
+ * A listener that hears nothing with instructions to a model in it, and with `data` no secrets: progress, log messages, and what a client is
+ * asked (a form, a sample of its model) reach an agent before the answer does. What stands across the edge of two messages is found at the
+ * second one. No policy is asked, because the messages of a stream keep their order and wait for nobody. The upstream is told that its
+ * question was refused.
  */
-export function judgedTalk(listener: Listener, observed: boolean): JudgedTalk {
+export function judgedTalk(
+  listener: Listener,
+  observed: boolean,
+  { data = false }: { readonly data?: boolean } = {},
+): JudgedTalk {
   const found = new Set<string>();
+  const edges = edgesOf({ data });
   let withheld = 0;
+  let secrets = false;
   const passes = (params: string): boolean => {
-    const rules = params.length > LONGEST ? [TOO_LONG] : instructionsIn(params);
-    if (rules.length === 0) return true;
+    const strings = params.length > LONGEST ? [] : stringsOf(params);
+    const leaks = data ? [...new Set(secretsIn(strings))] : [];
+    const alone = params.length > LONGEST ? [TOO_LONG] : instructionsIn(strings.map(({ value }) => value));
+    const rules = [...alone, ...leaks, ...(alone.length + leaks.length === 0 ? edges.across(strings) : [])];
+    if (rules.length === 0) {
+      edges.add(strings);
+      return true;
+    }
     withheld += 1;
     for (const rule of rules) found.add(rule);
+    secrets ||= rules.some((rule) => SECRETS.has(rule));
     return observed;
   };
   return {
@@ -42,20 +60,22 @@ export function judgedTalk(listener: Listener, observed: boolean): JudgedTalk {
         if (passes(params)) listener.told(method, params);
       },
       async asked(method, params, timeoutMs) {
-        if (!passes(params)) throw new Error('egress_blocked: what was to be asked holds instructions to a model');
+        if (!passes(params))
+          throw new Error('egress_blocked: what was to be asked holds instructions to a model or a secret');
         return listener.asked(method, params, timeoutMs);
       },
     },
-    heard: () => (withheld === 0 ? null : { withheld, found: [...found].toSorted() }),
+    heard: () =>
+      withheld === 0
+        ? null
+        : { withheld, found: [...found].toSorted(), ...(secrets && !observed && { secrets: true as const }) },
   };
 }
 
-function instructionsIn(params: string): readonly string[] {
-  const { detected, found } = detectInjection(
-    '',
-    inspectTexts({ texts: stringsOf(params).map(({ value }) => value) }, 'standard'),
-  );
-  return detected ? found : [];
+const SECRETS: ReadonlySet<string> = new Set(RESPONSE_ENTITIES.filter(isSecret));
+
+function* secretsIn(strings: readonly JsonString[]): Generator<string> {
+  for (const { value } of strings) for (const { type } of sensitiveDataIn(value)) if (isSecret(type)) yield type;
 }
 
 /** The upstream, with what it says outside of calls judged in the same way. */

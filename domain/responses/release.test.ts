@@ -1,4 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
+import { CallToolResultSchema, ReadResourceResultSchema } from '@modelcontextprotocol/sdk/types.js';
+import type { JsonObject } from '../../contracts/json.js';
 import type { EgressAction } from '../../contracts/response-scan.js';
 import { released } from './release.js';
 import { scanResponse } from './scan-response.js';
@@ -32,6 +34,14 @@ describe('an answer as policy lets it out', () => {
     const text = answer('\u00e9 "536-22-8731"\n', 'left').replace('1.1', '12345678901234567890.10');
     const out = release(text, { SSN: 'sanitize' });
     expect(out).toEqual({ kind: 'sanitized', text: text.replace('536-22-8731', '[REDACTED:SSN]') });
+  });
+
+  it('has a text for a number that is taken out, or was to be marked', () => {
+    const text = answer('left').replace('1.1', '[4111111111111111]');
+    for (const action of ['sanitize', 'mark'] as const)
+      expect(release(text, { CREDIT_CARD: action })).toMatchObject({
+        text: text.replace('4111111111111111', '"[REDACTED:CREDIT_CARD]"'),
+      });
   });
 
   it('loses a whole string that instructs a model', () => {
@@ -78,5 +88,68 @@ describe('an answer as policy lets it out', () => {
     const out = release(answer(`${ORDER} 536-22-8731`), { PROMPT_INJECTION: 'mark', SSN: 'sanitize' });
     const [only] = out.kind === 'sanitized' ? textsOf(out.text) : [];
     expect(only).toMatch(/^\[Gate .*Ignore all previous.*\[REDACTED:SSN\] \[Gate [0-9a-f]{12}: it ends here\.\]$/);
+  });
+});
+
+describe('bytes that hold what is to be taken out', () => {
+  const bytes = Buffer.from(ORDER).toString('base64');
+  const GONE = '[REDACTED:PROMPT_INJECTION] The bytes that stood here are withheld.';
+  const givenOf = (result: JsonObject, actions: Record<string, EgressAction> = { PROMPT_INJECTION: 'sanitize' }) => {
+    const out = release(JSON.stringify({ jsonrpc: '2.0', id: 7, result }), actions);
+    return out.kind === 'sanitized' || out.kind === 'marked'
+      ? (JSON.parse(out.text) as { result: unknown }).result
+      : out;
+  };
+  const fine = { type: 'text', text: 'fine' };
+
+  it.each(['image', 'audio'])('are an %s: a block of text stands in its place, which a client takes', (type) => {
+    const given = givenOf({
+      content: [fine, { type, mimeType: `${type}/x`, data: ORDER, annotations: { audience: ['user'] } }, fine],
+    });
+    expect(given).toEqual({ content: [fine, { type: 'text', text: GONE }, fine] });
+    expect(CallToolResultSchema.safeParse(given).success).toBe(true);
+  });
+
+  it.each<EgressAction>(['sanitize', 'mark'])('are a resource: it has a text instead of them (%s)', (action) => {
+    const resource = { uri: 'file:///a', mimeType: 'application/octet-stream' };
+    const read = givenOf({ contents: [{ ...resource, blob: bytes }] }, { PROMPT_INJECTION: action });
+    expect(read).toEqual({ contents: [{ ...resource, text: GONE }] });
+    expect(ReadResourceResultSchema.safeParse(read).success).toBe(true);
+    const embedded = givenOf(
+      { content: [{ type: 'resource', resource: { ...resource, blob: bytes } }] },
+      { PROMPT_INJECTION: action },
+    );
+    expect(embedded).toEqual({ content: [{ type: 'resource', resource: { ...resource, text: GONE } }] });
+    expect(CallToolResultSchema.safeParse(embedded).success).toBe(true);
+  });
+
+  it('stand beside a text of their resource, which stays', () => {
+    expect(givenOf({ contents: [{ uri: 'a', text: 'fine', blob: bytes }] })).toEqual({
+      contents: [{ uri: 'a', text: 'fine', blob: '' }],
+    });
+  });
+
+  it('take nothing of the same block with them into an answer', () => {
+    const out = givenOf({
+      contents: [
+        { uri: 'a', _meta: { note: ORDER }, blob: bytes },
+        { type: 'image', data: ORDER, alt: ORDER },
+      ],
+    });
+    expect(out).toEqual({
+      contents: [
+        { uri: 'a', _meta: { note: '[REDACTED:PROMPT_INJECTION]' }, text: GONE },
+        { type: 'text', text: GONE },
+      ],
+    });
+  });
+
+  it('are a text like any other where they are no bytes of MCP', () => {
+    expect(givenOf({ structuredContent: { data: ORDER, of: { data: [ORDER], blob: ORDER } } })).toEqual({
+      structuredContent: {
+        data: '[REDACTED:PROMPT_INJECTION]',
+        of: { data: ['[REDACTED:PROMPT_INJECTION]'], blob: '[REDACTED:PROMPT_INJECTION]' },
+      },
+    });
   });
 });

@@ -8,6 +8,7 @@ import {
 import { sha256Hex } from '../crypto/digest.js';
 import { afterSpace } from '../mcp/reply.js';
 import { type JsonString, stringsOf } from './json-strings.js';
+import { bytesWithheld, type Edit } from './withheld-bytes.js';
 
 /** What is done with an answer. `withheld` says why. */
 export type Release =
@@ -28,7 +29,11 @@ export const worstAction = (types: readonly string[], asked: Asked): EgressActio
  * An answer as policy lets it out. `scan` is of this very text, with spans in UTF-16 units. Where something would have to be taken out or
  * marked that has no place, the answer is withheld as a whole.
  */
-export function released(text: string, scan: ScanResult, asked: Asked): Release {
+export function released(
+  text: string,
+  scan: Pick<ScanResult, 'detected_entities' | 'spans' | 'unlocated'>,
+  asked: Asked,
+): Release {
   const types = scan.detected_entities;
   const worst = worstAction(types, asked);
   if (worst === 'allow') return { kind: 'as_is' };
@@ -39,28 +44,27 @@ export function released(text: string, scan: ScanResult, asked: Asked): Release 
     return { kind: 'withheld', why: `it holds ${lost.join(', ')} in a way that cannot be taken out of it` };
 
   const strings = stringsOf(text);
+  const acted = scan.spans
+    .map((span) => ({ span, action: actionOn(span.entity_type, asked), string: around(strings, span) }))
+    .filter(({ action }) => action !== 'allow');
+  const bytes = bytesWithheld(text, strings, acted);
+  const spansTo = (done: EgressAction): EntitySpan[] =>
+    acted.filter(({ string, action }) => action === done && !(string && bytes.has(string))).map(({ span }) => span);
   const edits = [
-    ...united(scan.spans.filter(({ entity_type }) => actionOn(entity_type, asked) === 'sanitize')).map(redaction),
-    ...marks(
-      text,
-      strings,
-      scan.spans.filter(({ entity_type }) => actionOn(entity_type, asked) === 'mark'),
-    ),
+    ...[...bytes.values()].flat(),
+    ...united(spansTo('sanitize')).map((span) => redaction(span, around(strings, span) === undefined)),
+    // A number has no room for a mark.
+    ...acted.flatMap(({ span, action, string }) => (action === 'mark' && !string ? [redaction(span, true)] : [])),
+    ...marks(text, strings, spansTo('mark')),
   ];
   return { kind: worst === 'sanitize' ? 'sanitized' : 'marked', text: edited(text, edits) };
 }
 
-/** Another text in place of a part. */
-interface Edit {
-  readonly start: number;
-  readonly end: number;
-  readonly text: string;
-}
-
-const redaction = ({ entity_type, start, end }: EntitySpan): Edit => ({
+/** A number of JSON becomes a string. */
+const redaction = ({ entity_type, start, end }: EntitySpan, isNumber: boolean): Edit => ({
   start,
   end,
-  text: `[REDACTED:${entity_type}]`,
+  text: isNumber ? `"[REDACTED:${entity_type}]"` : `[REDACTED:${entity_type}]`,
 });
 
 /** Spans that overlap become one, under the name of the first. Sorted by their beginning. */

@@ -1,4 +1,6 @@
 import {
+  type ArgumentScanRequest,
+  type ArgumentScanResult,
   type EntitySpan,
   RESPONSE_ENTITIES,
   type ResponseEntity,
@@ -7,11 +9,15 @@ import {
 } from '../../contracts/response-scan.js';
 import type { HeuristicLevel } from '../inspection/texts.js';
 import { injectedTexts } from './injected-texts.js';
-import { placesOf, stringsOf } from './json-strings.js';
+import { numbersOf, placesOf, stringsOf } from './json-strings.js';
+import { sensitiveDataIn } from './sensitive-data.js';
 import { secretsByString } from './secrets-by-string.js';
 
 /** In every result. Any change to what is found needs a new one. */
-export const SCANNER_VERSION = 'gate-responses/2';
+export const SCANNER_VERSION = 'gate-responses/5';
+
+/** What may be a card as a number of JSON; a fraction is none. */
+const MAY_BE_CARD = /^-?\d{13,19}(?:\.0{1,19})?$/;
 
 /** From this confidence on a text is taken for an instruction; below it may be one that somebody writes about. */
 const CONFIDENT = 0.85;
@@ -49,12 +55,19 @@ export function scanResponse(
     if (injected.elsewhere) unlocated.add(injectionOf(injected.confidence));
     ({ found, confidence } = injected);
   }
-  if (lanes.includes('data'))
+  if (lanes.includes('data')) {
+    // Of a number nothing is left but the whole.
+    for (const { start, end, value } of numbersOf(text, strings))
+      if (MAY_BE_CARD.test(value))
+        for (const { type } of sensitiveDataIn(value)) spans.push({ entity_type: type, start, end });
     for (const [string, occurrences] of secretsByString(strings)) {
       const places = placesOf(text, string);
-      for (const { type, start, end } of occurrences)
+      for (const { type, ...found } of occurrences) {
+        const { start, end } = wholeCharacters(string.value, found);
         spans.push({ entity_type: type, start: places(start), end: places(end) });
+      }
     }
+  }
   spans.sort((one, other) => one.start - other.start || other.end - one.end);
   const types = new Set([...spans.map(({ entity_type }) => entity_type), ...unlocated]);
   const detected = RESPONSE_ENTITIES.filter((type) => types.has(type));
@@ -72,8 +85,22 @@ export function scanResponse(
   };
 }
 
-const injectionOf = (confidence: number): ResponseEntity =>
+/** The secrets and personal data of arguments, and where they stand. Never a verdict. */
+export function scanArguments({ request_body, span_unit }: ArgumentScanRequest): ArgumentScanResult {
+  const { detected_entities, spans } = scanResponse({ response_body: request_body, lanes: ['data'], span_unit });
+  return { detected_entities, spans, span_unit };
+}
+
+export const injectionOf = (confidence: number): ResponseEntity =>
   confidence >= CONFIDENT ? 'PROMPT_INJECTION' : 'SUSPECTED_INJECTION';
+
+const isHigh = (text: string, at: number): boolean => (text.charCodeAt(at) & 0xfc00) === 0xd800;
+const isLow = (text: string, at: number): boolean => (text.charCodeAt(at) & 0xfc00) === 0xdc00;
+/** A place that begins and ends with a character, not in the middle of one that has two units. */
+const wholeCharacters = (text: string, { start, end }: { readonly start: number; readonly end: number }) => ({
+  start: isLow(text, start) && isHigh(text, start - 1) ? start - 1 : start,
+  end: isLow(text, end) && isHigh(text, end - 1) ? end + 1 : end,
+});
 
 /** The same spans, counted in bytes of UTF-8. One pass over the text. */
 function inBytes(text: string, spans: readonly EntitySpan[]): EntitySpan[] {

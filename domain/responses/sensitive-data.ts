@@ -1,4 +1,5 @@
 import type { ResponseEntity } from '../../contracts/response-scan.js';
+import { plainNumbers } from '../digits.js';
 
 /** A secret or a piece of personal data in a text, in UTF-16 units. */
 export interface Occurrence {
@@ -6,6 +7,9 @@ export interface Occurrence {
   readonly start: number;
   readonly end: number;
 }
+/** What is worth withholding where nobody asks policy: everything but addresses of mail. */
+const NO_SECRETS: ReadonlySet<ResponseEntity> = new Set(['PROMPT_INJECTION', 'SUSPECTED_INJECTION', 'EMAIL']);
+export const isSecret = (type: ResponseEntity): boolean => !NO_SECRETS.has(type);
 type Find = (text: string) => Generator<readonly [start: number, end: number]>;
 
 const AWS_KEY = /\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/g;
@@ -16,22 +20,17 @@ const ADDRESS_WITH_PASSWORD =
   /\b(?:postgres|postgresql|mysql|mariadb|mongodb|mongodb\+srv|redis|rediss|amqp|amqps|mssql|sqlserver):\/\/[^\s/@:"'<>]{0,128}:[^\s/@"'<>]{1,256}@[^\s/"'<>]{1,256}/gi;
 const ADDRESS_GOES_ON = /[^\s"'<>]/;
 const SSN = /\b(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}\b/g;
-const CARD = /\b\d(?:[ -]?\d){12,18}\b/g;
 const KEY_BEGINS = '-----BEGIN ';
 const KEY_ENDS = '-----END ';
 const KEY_LABEL = /^[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/;
 const LABEL_LENGTH = 80;
 
 /** The matches of a bounded expression, each with what goes on behind it. */
-const matching = (
-  expression: RegExp,
-  goesOn: RegExp | null = null,
-  fits: (match: string) => boolean = () => true,
-): Find =>
+const matching = (expression: RegExp, goesOn: RegExp | null = null): Find =>
   function* (text) {
     let from = 0;
     for (const { 0: match, index } of text.matchAll(expression)) {
-      if (index < from || !fits(match)) continue;
+      if (index < from) continue;
       let end = index + match.length;
       while (goesOn && end < text.length && goesOn.test(text[end] as string)) end += 1;
       from = end;
@@ -77,10 +76,10 @@ const CARD_NUMBER =
   /^(?:4\d{12}(?:\d{3})?(?:\d{3})?|(?:5[1-5]|2[2-7])\d{14}|3[47]\d{13}|3[068]\d{12}|35\d{14}|6(?:011|4\d\d|5\d\d)\d{12})$/;
 /** How they are written: without a gap, or in groups as on the card. */
 const WRITTEN = /^(?:\d{13,19}|\d{4}([ -])\d{4}\1\d{4}\1\d{1,7}|\d{4}([ -])\d{6}\2\d{4,5})$/;
+const isCardNumber = (match: string): boolean => WRITTEN.test(match) && isIssued(match.replaceAll(/[ -]/g, ''));
 /** The check digit of ISO/IEC 7812-1, under the number of an issuer. */
-function isCardNumber(match: string): boolean {
-  const digits = match.replaceAll(/[ -]/g, '');
-  if (!WRITTEN.test(match) || !CARD_NUMBER.test(digits) || new Set(digits).size < 2) return false;
+export function isIssued(digits: string): boolean {
+  if (!CARD_NUMBER.test(digits) || new Set(digits).size < 2) return false;
   let sum = 0;
   for (let index = 0; index < digits.length; index += 1) {
     const digit = Number(digits[digits.length - 1 - index]);
@@ -90,15 +89,47 @@ function isCardNumber(match: string): boolean {
   return sum % 10 === 0;
 }
 
+const GROUP = /\d+/g;
+const MOST_DIGITS = 19;
+/** What joins two groups of digits. */
+const GAP = /[ -]/;
+const OF_A_WORD = /\w/;
+
+/** Numbers of cards: whole groups of digits, also beside other numbers. Not the digits behind the point of a fraction. */
+const cardNumbers: Find = function* (text) {
+  /** Where the groups begin that may begin a card and are joined to what is read. */
+  let begins: number[] = [];
+  let last = -1;
+  let from = 0;
+  for (const { 0: group, index } of text.matchAll(GROUP)) {
+    const end = index + group.length;
+    const isJoined = index === last + 1 && GAP.test(text[last] ?? '');
+    last = end;
+    if (!isJoined) begins = [];
+    const before = text[index - 1] ?? '';
+    const isFraction = before === '.' && /\d/.test(text[index - 2] ?? '');
+    if (!isFraction && !OF_A_WORD.test(before)) begins.push(index);
+    begins = begins.filter((begin) => begin >= from && end - begin < 2 * MOST_DIGITS);
+    if (OF_A_WORD.test(text[end] ?? '')) continue;
+    const start = begins.find((begin) => isCardNumber(text.slice(begin, end)));
+    if (start === undefined) continue;
+    from = end;
+    yield [start, end];
+  }
+};
+
 /** Each kind, with characters without which a text has none. */
 const KINDS: readonly (readonly [ResponseEntity, needs: string, Find])[] = [
   ['AWS_ACCESS_KEY', 'IA', matching(AWS_KEY)],
   ['PRIVATE_KEY', KEY_BEGINS, privateKeys],
   ['API_TOKEN', '', matching(TOKEN, TOKEN_GOES_ON)],
   ['DB_URI', '://', matching(ADDRESS_WITH_PASSWORD, ADDRESS_GOES_ON)],
-  ['SSN', '-', matching(SSN)],
-  ['CREDIT_CARD', '', matching(CARD, null, isCardNumber)],
   ['EMAIL', '@', mailAddresses],
+];
+/** Kinds that people read in digits of any script, with any dash or blank between them. */
+const NUMBERS: typeof KINDS = [
+  ['SSN', '-', matching(SSN)],
+  ['CREDIT_CARD', '', cardNumbers],
 ];
 
 /**
@@ -106,7 +137,14 @@ const KINDS: readonly (readonly [ResponseEntity, needs: string, Find])[] = [
  * address of a street has no such shape and is not found.
  */
 export function* sensitiveDataIn(text: string): Generator<Occurrence> {
-  for (const [type, needs, find] of KINDS) {
+  yield* foundIn(text, KINDS);
+  const plain = plainNumbers(text);
+  if (plain === null) return yield* foundIn(text, NUMBERS);
+  for (const { type, start, end } of foundIn(plain.text, NUMBERS)) yield { type, ...plain.placeOf(start, end) };
+}
+
+function* foundIn(text: string, kinds: typeof KINDS): Generator<Occurrence> {
+  for (const [type, needs, find] of kinds) {
     if (needs !== '' && !text.includes(needs)) continue;
     for (const [start, end] of find(text)) yield { type, start, end };
   }

@@ -132,25 +132,38 @@ function hides(each: LedgerEntry, { tenant }: LedgerEntry): string | null {
   return null;
 }
 
-/** Why the rows tell another call, or another change of it, than the statement; `null` for one of an earlier Gate, which tells neither. */
+/**
+ * Why the rows tell another call, or another change of it, than the statement. One of an earlier Gate does not name the call: then what ran must
+ * be what the rows of the verdict and of the decision say.
+ */
 function toldOtherwise(
   statement: ApprovalStatement,
   {
     decided,
+    verdict,
     asked,
     rows,
-  }: { readonly decided: LedgerEntry; readonly asked: Json; readonly rows: readonly LedgerEntry[] },
+  }: {
+    readonly decided: LedgerEntry;
+    readonly verdict: LedgerEntry;
+    readonly asked: Json;
+    readonly rows: readonly LedgerEntry[];
+  },
 ): string | null {
-  const { agent_id, tool, tool_params_sha256: params } = statement;
+  const agent_id = statement.agent_id ?? verdict.agent_id;
+  const tool = statement.tool ?? verdict.tool_name ?? undefined;
+  const params = statement.tool_params_sha256 ?? decided.tool_params_sha256 ?? undefined;
   for (const each of rows.filter(({ correlation_id }) => correlation_id === decided.correlation_id)) {
     const why = hides(each, decided);
     if (why) return why;
   }
   const own = rows.filter((each) => tellsOfCall(each) && belongsTo(each, decided) === null);
-  if (agent_id !== undefined && own.some((each) => each.agent_id !== agent_id))
-    return "it was signed for another agent's call";
+  if (own.some((each) => each.agent_id !== agent_id)) return "it was signed for another agent's call";
   if (tool !== undefined && own.some((each) => (each.tool_name ?? tool) !== tool))
     return 'it was signed for another tool';
+  const isOtherThanJudged = verdict.tool_params_sha256 !== null && verdict.tool_params_sha256 !== params;
+  if (statement.decision === 'approve' && params !== undefined && isOtherThanJudged)
+    return 'the rows say that another request ran than the one that was judged';
   const ran = own.filter((each) => each === decided || OF_WHAT_RUNS.has(eventOf(each)));
   for (const each of ran) {
     const why = entryFault(each);
@@ -222,7 +235,10 @@ function otherThan({ statement }: PasskeyApproval, row: LedgerEntry, rows: reado
     if (row_digest !== undefined && statement.row_digest !== row_digest)
       return 'it was signed for a row that showed the call in another way';
   }
-  const why = toldOtherwise(statement, { decided: row, asked, rows });
+  const namesCall = [statement.agent_id, statement.tool, statement.tool_params_sha256].every((of) => of !== undefined);
+  if (!namesCall && shown.some(({ row_digest }) => row_digest !== undefined))
+    return 'what was signed does not name the call, as the rows of this Gate do';
+  const why = toldOtherwise(statement, { decided: row, verdict, asked, rows });
   if (why) return why;
   const bundle = verdict.policy_decision?.policy_bundle;
   const rules = bundle !== null && typeof bundle === 'object' && !Array.isArray(bundle) ? bundle.hash_sha256 : null;

@@ -88,7 +88,7 @@ export function createAskForReview({
 
   async function opened(...[review, asker]: Parameters<AskForReview>): ReturnType<AskForReview> {
     await reviews.parking.assertOpen(review.tenant);
-    const there = await reviews.reads.byCorrelation(review.correlation_id, review.tenant);
+    const there = await reviews.reads.anyway(review.correlation_id, review.tenant);
     // What would be refused begins no run.
     await reviews.parking.assertTakes(review, there !== null);
     if (there && !isOf(there, review)) throw new GateError('pending_conflict');
@@ -105,7 +105,7 @@ export function createAskForReview({
       if (created && !unknown) await reviews.parking.withdraw(review.correlation_id).catch(() => undefined);
       throw error;
     }
-    const row = await reviews.reads.byCorrelation(review.correlation_id, review.tenant);
+    const row = await reviews.reads.anyway(review.correlation_id, review.tenant);
     if (!row || !isOf(row, review)) throw new GateError('pending_conflict');
     return { row, created };
   }

@@ -63,8 +63,8 @@ export interface DecisionsOptions {
   readonly clock: () => number;
   /** How long a signed decision may take to reach its workflow. */
   readonly decisionLifeMs: number;
-  /** Who may approve for the tenant now: an earlier approval counts only of these. */
-  readonly approvers: (tenant: string) => readonly string[] | Promise<readonly string[]>;
+  /** Who may approve for the tenant now, a call that was asked for then: an earlier approval counts only of these. */
+  readonly approvers: (tenant: string, asked_ms?: number) => readonly string[] | Promise<readonly string[]>;
   /** The people for whom the agent of a row acts: they do not approve its calls. Nobody when absent. */
   readonly owners?: (of: Pick<PendingRequest, 'tenant' | 'agent_id'>) => readonly string[];
   readonly observe: (decision: Decision['decision'], result: DecisionResult) => void;
@@ -101,7 +101,7 @@ export function createDecisions({
   /** Who may approve the call of this row now. */
   const approversOf = async (row: PendingRequest): Promise<string[]> => {
     const own = owners(row);
-    return (await operators(row.tenant)).filter((subject) => !own.includes(subject));
+    return (await operators(row.tenant, Date.parse(row.created_at))).filter((subject) => !own.includes(subject));
   };
   const standingOf = async (row: PendingRequest): Promise<Approval[]> => {
     const now = await approversOf(row);
@@ -144,7 +144,8 @@ export function createDecisions({
   async function proved(row: PendingRequest, decision: DecisionBy): Promise<PasskeyApproval | null> {
     const { passkey, principal } = decision;
     if (passkey === undefined) {
-      if (decision.decision !== 'deny' && passkeys?.required(row) === true) throw new GateError('passkey_required');
+      if (decision.decision !== 'deny' && (await passkeys?.required(row, principal)) === true)
+        throw new GateError('passkey_required');
       return null;
     }
     if (!passkeys) throw new GateError('passkeys_not_set_up', 'this edition has no passkeys: decide without one');
@@ -206,6 +207,8 @@ export function createDecisions({
     // The simulator decides with an operator's token, and would be that person a second time.
     if (given.decision === 'approve' && (row.required_approvers ?? 1) > 1 && given.principal.method === WORKLOAD)
       throw new GateError('capability_denied', 'a workload is not one of the people whom this call needs');
+    // What cannot be changed at all needs no passkey.
+    modificationOf(row, given);
     const approval = await proved(row, given);
     const decision = approval === null ? given : { ...given, principal: withPasskey(given.principal, approval) };
     const signed = await sign(row, decision, now, approval);

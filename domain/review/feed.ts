@@ -22,7 +22,8 @@ export interface ReviewChanges {
 /** How a row's last change appears to whoever follows. Of a settled row, only what came of its call changes. */
 export function changeOf({ withdrawn_at, version }: ReviewHead, row: PendingRequest): ReviewChangeType {
   if (withdrawn_at !== null) return 'withdrawn';
-  if (isSettled(row.status) && row.incident_summary == null) return row.status === 'expired' ? 'expired' : 'decided';
+  if (isSettled(row.status) && row.incident_summary == null)
+    return row.status === 'approved' || row.status === 'denied' ? 'decided' : row.status;
   return Number(version) === 1 ? 'created' : 'updated';
 }
 

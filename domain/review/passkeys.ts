@@ -7,6 +7,7 @@ import type {
   RegistrationJson,
 } from '../../contracts/approval.js';
 import type { JsonObject } from '../../contracts/json.js';
+import type { TakenOut } from '../../contracts/tenant-dispositions.js';
 import type { DecisionPrincipal, PendingRequest } from '../../contracts/review.js';
 import { sha256Hex } from '../crypto/digest.js';
 import { errorText, GateError } from '../errors.js';
@@ -20,9 +21,15 @@ import { createPasskeySessions, type PasskeySession, SESSION_LIFE_MS } from './p
 const webauthn = () => import('@simplewebauthn/server');
 const helpers = () => import('@simplewebauthn/server/helpers');
 
-/** Which calls are approved only with a passkey. */
-export const PASSKEY_REQUIRED = ['none', 'strict', 'all'] as const;
+/** Which calls are approved only with a passkey: by everybody, or by whoever has one. */
+export const PASSKEY_REQUIRED = ['none', 'registered', 'strict', 'strict-and-registered', 'all'] as const;
 export type PasskeyRequired = (typeof PASSKEY_REQUIRED)[number];
+/** Whether everybody signs the approval of a call of this tier. */
+export const everybodySigns = (required: PasskeyRequired, tier: string | null): boolean =>
+  required === 'all' || (tier === 'strict' && (required === 'strict' || required === 'strict-and-registered'));
+/** Whether whoever ever registered a passkey signs every approval. */
+export const holdersSign = (required: PasskeyRequired): boolean =>
+  required === 'registered' || required === 'strict-and-registered';
 
 export interface RelyingParty {
   readonly id: string;
@@ -82,6 +89,8 @@ export interface PasskeyStore {
   begin(ceremony: Ceremony): Promise<void>;
   /** When this person's ceremonies of a purpose began that are still under way. Forgets those whose time is over. */
   begun(of: Pick<Ceremony, 'tenant' | 'subject' | 'purpose'>, now: number): Promise<readonly number[]>;
+  /** Forgets a person's ceremonies of a purpose but the newest. */
+  keepNewest(of: Pick<Ceremony, 'tenant' | 'subject' | 'purpose'>, most: number): Promise<void>;
   /** Counts an attempt to finish; `null` where no ceremony of this person, or without a subject of anybody, can be finished. */
   attempt(
     idSha256: string,
@@ -96,20 +105,30 @@ export interface PasskeyStore {
    * a second one who would be the first administrator.
    */
   complete(idSha256: string, passkey: NewPasskey, purpose: RegistrationPurpose): Promise<boolean>;
-  /** In place of an earlier one of the same person. With `as` it invites: false then for somebody who has a passkey. */
-  allowRecovery(recovery: Recovery, as?: PasskeyRole): Promise<boolean>;
-  /** Takes somebody's passkeys and role. False for nobody. */
+  /**
+   * In place of an earlier one of the same person, and of what was begun with that. With `invited` it invites: false then for somebody who has
+   * a passkey.
+   */
+  allowRecovery(recovery: Recovery, invited?: { readonly as: PasskeyRole; readonly at_ms: number }): Promise<boolean>;
+  /** Takes somebody's passkeys, role and accounts in chats. False for nobody. Nothing is taken while it cannot be recorded outside the store. */
   remove(of: Approver): Promise<boolean>;
-  /** Uses the token up. False where it is not the person's, is over, or others were tried too often. */
-  recover(asked: Omit<Recovery, 'expires_ms'> & { readonly now: number; readonly most: number }): Promise<boolean>;
+  /** The names of which somebody was taken out, also where somebody has the name again. */
+  takenOut(): Promise<readonly TakenOut[]>;
+  /** Takes over that somebody was taken out. False where the store knows it, or knows who has the name since. */
+  standTakenOut(person: TakenOut): Promise<boolean>;
+  /** Whether the token is the person's, and not over; the passkey that is registered with it uses it up. */
+  recoverable(asked: Omit<Recovery, 'expires_ms'> & { readonly now: number }): Promise<boolean>;
   /** Whether the person ever had a passkey; also where the store says nothing any more that Gate wrote last. */
   registered(tenant: string, subject: string): Promise<boolean>;
   /** Whether there ever was a first administrator. */
   founded(): Promise<boolean>;
   /** Of somebody who has no token; `null` for everybody else, and where the row is not what Gate wrote last. */
   roleOf(tenant: string, subject: string): Promise<PasskeyRole | null>;
-  /** Who has a role of his own and a passkey. */
-  approvers(tenant: string): Promise<readonly string[]>;
+  /**
+   * Who has a role of his own and a passkey. With the time at which a call was asked for, or an account linked, nobody who has the name only
+   * since then: an earlier vote or account of that name is not his.
+   */
+  approvers(tenant: string, at_ms?: number): Promise<readonly string[]>;
   /** A person's passkeys. A row that Gate did not write, or that was put back, is none. */
   of(tenant: string, subject: string): Promise<readonly StoredPasskey[]>;
   /** Compare-and-set of the counter. */
@@ -144,7 +163,7 @@ export interface Passkeys {
     who: { readonly tenant: string; readonly subject: string | null },
     made: RegistrationJson,
   ): Promise<{ readonly credential_id: string; readonly subject: string }>;
-  /** Begins a login. For a name without passkeys the answer looks alike. `rate_limited`, `passkeys_not_set_up`. */
+  /** Begins a login. For a name without passkeys the answer looks alike. `passkeys_not_set_up`. */
   startLogin(who: Approver): Promise<{ readonly ceremony: string; readonly publicKey: JsonObject }>;
   /** The session of the person who began the login. `ceremony_not_found`, `passkey_refused` (it may be tried again). */
   finishLogin(
@@ -162,8 +181,8 @@ export interface Passkeys {
   session(value: string | null, tenant: string): Promise<PasskeySession | null>;
   /** The same of somebody who has nothing but a passkey, with the role. */
   holder(value: string | null, tenant: string): Promise<PasskeyHolder | null>;
-  /** Who may approve with nothing but a passkey. */
-  approversOf(tenant: string): Promise<readonly string[]>;
+  /** Who may approve with nothing but a passkey; with a time, without whoever has the name of somebody earlier only since then. */
+  approversOf(tenant: string, at_ms?: number): Promise<readonly string[]>;
   /** A token with which somebody who has no passkey registers one, and approves from then on. `person_known`, `passkeys_not_set_up`. */
   invite(subject: string, tenant: string): Promise<{ readonly token: string; readonly expires_at: string }>;
   /** Ends what somebody may do by a passkey alone. `own_request`, `not_found`. */
@@ -180,7 +199,8 @@ export interface Passkeys {
   requestFor(who: Approver, statement: ApprovalStatement): Promise<JsonObject>;
   /** The proof that one of the approver's passkeys signed the statement. `passkey_refused` with the reason. */
   prove(who: Approver, statement: ApprovalStatement, assertion: AssertionJson): Promise<PasskeyApproval>;
-  required(row: Pick<PendingRequest, 'approval_tier'>): boolean;
+  /** Whether this person approves the call with a signature alone. Who has a passkey no longer is asked for one all the same. */
+  required(row: Pick<PendingRequest, 'approval_tier'>, who: Approver): Promise<boolean>;
 }
 
 export interface PasskeysOptions {
@@ -199,13 +219,16 @@ export interface PasskeysOptions {
 /** How long a ceremony may take, how often it may be tried, and how many of one purpose a person may begin. */
 export const CEREMONY = { lifeMs: 300_000, attempts: 10, windowMs: 60_000, starts: 5, open: 8 } as const;
 
-/** Logins of one name that anybody may begin who reaches the console, which limits them by address: nobody's are to keep its owner out. */
-const OPEN_LOGINS = { starts: 60, open: 300 } as const;
+/**
+ * Logins of one name that are open at a time. Others may begin them, whom the console limits by address, so that none is refused: a further one
+ * ends the oldest.
+ */
+export const OPEN_LOGINS = 300;
 
-/** How long a token of recovery holds, and how many wrong ones end it. */
-export const RECOVERY = { lifeMs: 900_000, attempts: 10 } as const;
+/** How long a token of recovery holds. It has 256 random bits, so nobody counts wrong ones: that would let others end it. */
+export const RECOVERY = { lifeMs: 900_000 } as const;
 
-/** How long an invitation holds. Wrong tokens count as for a recovery. */
+/** How long an invitation holds. */
 export const INVITATION = { lifeMs: 86_400_000 } as const;
 
 /** Algorithms and curves as COSE numbers them (RFC 9053). */
@@ -227,10 +250,11 @@ export function createPasskeys(options: PasskeysOptions): Passkeys {
 
   async function allow(who: Approver, lifeMs: number, as?: PasskeyRole) {
     const token = randomBytes(32).toString('base64url');
-    const expires_ms = clock() + lifeMs;
+    const at_ms = clock();
+    const expires_ms = at_ms + lifeMs;
     const { tenant, subject } = who;
-    if (!(await store.allowRecovery({ tenant, subject, token_sha256: sha256Hex(token), expires_ms }, as)))
-      throw new GateError('person_known');
+    const recovery = { tenant, subject, token_sha256: sha256Hex(token), expires_ms };
+    if (!(await store.allowRecovery(recovery, as && { as, at_ms }))) throw new GateError('person_known');
     return { token, expires_at: new Date(expires_ms).toISOString() };
   }
 
@@ -244,9 +268,8 @@ export function createPasskeys(options: PasskeysOptions): Passkeys {
     const now = clock();
     const begun = await store.begun({ tenant, subject, purpose }, now);
     const recent = begun.filter((ms) => ms > now - CEREMONY.windowMs);
-    const most = isPasskeyPerson(subject) && purpose === 'login' ? OPEN_LOGINS : CEREMONY;
-    if (recent.length >= most.starts || begun.length >= most.open) {
-      const [held, life] = begun.length >= most.open ? [begun, CEREMONY.lifeMs] : [recent, CEREMONY.windowMs];
+    if (recent.length >= CEREMONY.starts || begun.length >= CEREMONY.open) {
+      const [held, life] = begun.length >= CEREMONY.open ? [begun, CEREMONY.lifeMs] : [recent, CEREMONY.windowMs];
       const retry_after_secs = Math.max(1, Math.ceil((Math.min(...held) + life - now) / 1000));
       throw new GateError('rate_limited', undefined, { fields: { retry_after_secs } });
     }
@@ -325,15 +348,19 @@ export function createPasskeys(options: PasskeysOptions): Passkeys {
             : 'first';
       // An operator's token registers the first passkey only: who has stolen it must not get one beside that of its owner.
       if (purpose === 'add') await sessionOf(session, who);
-      // Before the token of recovery is used up: a refused start costs nobody his.
       await refuseTooMany(who, purpose);
       if (purpose === 'found' && (await store.founded())) throw new GateError('recovery_refused');
-      if (recovery !== undefined && purpose === 'recover') {
-        const token_sha256 = sha256Hex(recovery);
-        if (!(await store.recover({ tenant, subject, token_sha256, now: clock(), most: RECOVERY.attempts })))
-          throw new GateError('recovery_refused');
-      }
+      const isRefused = async (): Promise<boolean> =>
+        recovery !== undefined &&
+        purpose === 'recover' &&
+        !(await store.recoverable({ tenant, subject, token_sha256: sha256Hex(recovery), now: clock() }));
+      if (await isRefused()) throw new GateError('recovery_refused');
       const { ceremony, challenge } = await begin(who, purpose);
+      // Where the token was used up meanwhile, this would be a second use of it.
+      if (await isRefused()) {
+        await store.end(sha256Hex(ceremony));
+        throw new GateError('recovery_refused');
+      }
       // A recovery ends what was begun before it, so what this session begins now must not be after it.
       if (purpose === 'add')
         await sessionOf(session, who).catch(async (over: unknown) => {
@@ -395,8 +422,10 @@ export function createPasskeys(options: PasskeysOptions): Passkeys {
 
     async startLogin(who) {
       const rp = party();
-      await refuseTooMany(who, 'login');
+      // Also forgets those whose time is over.
+      await store.begun({ ...who, purpose: 'login' }, clock());
       const { ceremony, challenge } = await begin(who, 'login');
+      await store.keepNewest({ ...who, purpose: 'login' }, OPEN_LOGINS);
       const known = await store.of(who.tenant, who.subject);
       const ids = known.length > 0 ? known.map(({ credential_id }) => credential_id) : [decoyOf(who)];
       return { ceremony, publicKey: requestOptions(rp, challenge.toString('base64url'), ids) };
@@ -428,7 +457,7 @@ export function createPasskeys(options: PasskeysOptions): Passkeys {
       return role === null ? null : { ...found, role };
     },
 
-    approversOf: (tenant) => store.approvers(tenant),
+    approversOf: (tenant, at_ms) => store.approvers(tenant, at_ms),
 
     async invite(subject, tenant) {
       party();
@@ -482,7 +511,8 @@ export function createPasskeys(options: PasskeysOptions): Passkeys {
       return approval;
     },
 
-    required: ({ approval_tier }) => required === 'all' || (required === 'strict' && approval_tier === 'strict'),
+    required: async ({ approval_tier }, { tenant, subject }) =>
+      everybodySigns(required, approval_tier) || (holdersSign(required) && (await store.registered(tenant, subject))),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { CallInput } from '../../contracts/call.js';
-import type { TenantDisposition, TenantDispositions } from '../../contracts/tenant-dispositions.js';
+import type { TakenOut, TenantDisposition, TenantDispositions } from '../../contracts/tenant-dispositions.js';
 import type {
   Approval,
   ApprovalStats,
@@ -35,7 +35,7 @@ import type { DecisionRefusal } from './transitions.js';
 export interface Reviews {
   /**
    * Returns the row of this correlation id, created if it does not exist. `pending_conflict`: it exists with another payload, agent or
-   * tenant; `review_tampered`.
+   * tenant; `review_held`: it was withdrawn, and a legal hold keeps it; `review_tampered`.
    */
   createOnce(review: NewReview): Promise<PendingRequest>;
   /** The row of this correlation id; `null` for none, a withdrawn one, and one of another tenant. */
@@ -162,6 +162,8 @@ export interface SummaryPage {
   readonly items: PendingSummary[];
   /** `null` at the end. A page may have fewer items than asked for, or none, and still not be the last. */
   readonly next_cursor: string | null;
+  /** When the last row was asked for that was looked at, where a page ends before it is full and before the list ends. */
+  readonly searched_to: string | null;
   /** How many rows of these tenants wait, whatever the filter. */
   readonly pending_count: number;
 }
@@ -179,6 +181,8 @@ export interface ReviewReads {
    */
   get(id: string, tenant?: string): Promise<PendingRequest | null>;
   byCorrelation(correlationId: string, tenant?: string): Promise<PendingRequest | null>;
+  /** The same, also where the request does not decrypt: how the row stands is known without it (`payload_availability`). */
+  anyway(correlationId: string, tenant: string): Promise<PendingRequest | null>;
   /**
    * What a row that was read has other than the last call of the same agent and tool before it; `null` where none of the agent's last 200 calls
    * that waited is of that tool. As much of that row is told as of any other; what costs too much to compare is not compared.
@@ -191,7 +195,7 @@ export interface ReviewParking {
   /**
    * Returns the row of this correlation id, created if it does not exist (docs/architecture/reviews.md#one-row-per-call). With the same
    * payload, agent and tenant the first row is returned unchanged, whatever its status; otherwise `pending_conflict`. A withdrawn row is
-   * replaced by a later create; an earlier or equal one is a late attempt of the withdrawn call and is `not_pending`. `invalid_request` for
+   * replaced by a later create; an earlier or equal one is a late attempt of the withdrawn call and is `not_pending`; under a legal hold it is `review_held`. `invalid_request` for
    * text that no store can hold; `tenant_offboarded`; `review_backlog_full` when one agent has too many rows or bytes waiting.
    */
   createOnce(review: NewReview): Promise<{ row: PendingRequest; created: boolean }>;
@@ -396,7 +400,7 @@ export interface TenantStates {
   stand(disposition: TenantDisposition): Promise<void>;
 }
 
-/** What was decided about tenants, outside the store: a copy of the store that is put back is behind it. */
+/** What was decided about tenants and people, outside the store: a copy of the store that is put back is behind it. */
 export interface Dispositions {
   /** `null` where one is to be begun. Throws, with the reason, where it is missing or not what Gate wrote. */
   read(): TenantDispositions | null;
@@ -408,6 +412,8 @@ export interface Dispositions {
    * next one, or at the next start. That a departure is `done` is written before the store: nothing is left then that a start could delete.
    */
   record(disposition: TenantDisposition, done?: boolean): void;
+  /** Written before the store: a removal that did not get further is finished by the next start. */
+  recordTakenOut(person: TakenOut): void;
 }
 
 export interface ReviewLimits {

@@ -5,11 +5,11 @@ import type { Dispositions, OpenedReviews, ReviewRetention } from './ports.js';
 
 /**
  * Brings a store to what was decided since it was copied, before anything of it is served (docs/architecture/reviews.md#restored-stores):
- * rows of tenants that have left are deleted, also those that waited, and what is past its date. Ended in the middle, it begins again.
+ * rows of tenants that have left are deleted, also those that waited, and what is past its date; who was taken out is taken out again. Ended in the middle, it begins again.
  * Throws, with the reason, where that cannot be known: the dispositions are missing, forged or older than the store.
  */
 export async function bringUpToDate(
-  reviews: Pick<OpenedReviews, 'tenants' | 'retention'>,
+  reviews: Pick<OpenedReviews, 'tenants' | 'retention' | 'passkeys'>,
   dispositions: Dispositions,
   clock: () => number,
 ): Promise<BackupErasureReceipt> {
@@ -50,6 +50,10 @@ export async function bringUpToDate(
     // Last, so that whoever begins again finds what is left.
     await reviews.tenants.stand(one);
   }
+  let people_behind = 0;
+  for (const person of latest.people ?? []) if (await reviews.passkeys.standTakenOut(person)) people_behind += 1;
+  // Those of a Gate that did not record them, or of a file that was begun anew.
+  for (const person of await reviews.passkeys.takenOut()) dispositions.recordTakenOut(person);
   const swept = await reviews.retention.sweep();
   const { generation, key_id } = latest;
   return {
@@ -58,6 +62,7 @@ export async function bringUpToDate(
     disposition_key_id: key_id,
     disposition_sha256: canonicalDigest(latest as unknown as JsonObject).replace('sha256:', ''),
     tenants_behind,
+    people_behind,
     payloads_purged: swept.purged,
     rows_deleted: rows.deleted + swept.deleted,
     rows_held: rows.held,

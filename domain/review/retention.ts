@@ -1,4 +1,5 @@
-import type { StoredReview } from './sealed-review.js';
+import { type StoredReview, storedSettlement } from './sealed-review.js';
+import { statusTold } from './transitions.js';
 
 /** How long what a review holds is kept (docs/architecture/reviews.md#payload-and-retention). */
 export const RETENTION_POLICY = 'gate.hil-retention/v1';
@@ -17,6 +18,20 @@ export const retentionDates = (row: Tiered, endsMs: number) => ({
   payload_expires_ms: endsMs + (PAYLOAD_LIFE_SECONDS[retentionTier(row)] ?? METADATA_LIFE_SECONDS) * 1000,
   metadata_expires_ms: endsMs + METADATA_LIFE_SECONDS * 1000,
 });
+
+/**
+ * The dates of a row that ends now. Under a legal hold they only become earlier: the row of a tenant that left, or of a demonstration that was
+ * cleaned up, goes when its hold is released, whatever happens to it until then.
+ */
+export function datesOfEnd(row: Tiered & Dated & Pick<StoredReview, 'hold'>, endsMs: number) {
+  const dates = retentionDates(row, endsMs);
+  if (row.hold === null) return dates;
+  const earlier = (date: number | string | null, other: number) => Math.min(Number(date ?? Infinity), other);
+  return {
+    payload_expires_ms: earlier(row.payload_expires_ms, dates.payload_expires_ms),
+    metadata_expires_ms: earlier(row.metadata_expires_ms, dates.metadata_expires_ms),
+  };
+}
 
 /** A row whose words are not Gate's own is kept for an investigation, and no longer than any other. */
 export const tamperedDates = (nowMs: number) => retentionDates({ approval_tier: 'strict' }, nowMs);
@@ -72,7 +87,7 @@ export interface Deletion {
 }
 
 export function deletionOf(
-  row: Tiered & Pick<StoredReview, 'id' | 'tenant' | 'status' | 'withdrawn_at' | 'original_payload_digest'>,
+  row: Tiered & Pick<StoredReview, 'id' | 'tenant' | 'status' | 'settled' | 'withdrawn_at' | 'original_payload_digest'>,
   { id, at_ms, trigger, disposition }: Pick<Deletion, 'id' | 'at_ms' | 'trigger' | 'disposition'>,
 ): Deletion {
   const own = row.status !== 'tampered';
@@ -83,9 +98,19 @@ export function deletionOf(
     tenant: row.tenant,
     trigger,
     disposition,
-    state: own && row.withdrawn_at !== null ? 'withdrawn' : row.status,
+    state: own ? wordOfEnd(row) : row.status,
     retention_policy: RETENTION_POLICY,
     retention_tier: own ? retentionTier(row) : null,
     original_payload_sha256: own ? row.original_payload_digest : null,
   };
 }
+
+/** How a review of Gate's own ended, in the word that is told of it everywhere. */
+const wordOfEnd = ({
+  status,
+  settled,
+  withdrawn_at,
+}: Pick<StoredReview, 'status' | 'settled' | 'withdrawn_at'>): string => {
+  if (withdrawn_at !== null) return 'withdrawn';
+  return settled === null ? status : statusTold(storedSettlement(settled));
+};

@@ -1,7 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Json } from '../../contracts/json.js';
-import { canonicalDigest } from '../crypto/digest.js';
-import { argumentsOf, changesBetween, sinceLastTold } from './since-last.js';
+import type { SinceLastCall } from '../../contracts/review.js';
+import { canonicalDigest, sha256Hex } from '../crypto/digest.js';
+import { orderedJson, sizeTold } from '../shown-json.js';
+import { argumentsOf, changesBetween, changesTold, sinceLastTold } from './since-last.js';
 
 describe('the differences between the arguments of two calls', () => {
   const differ: readonly [Json, Json, readonly string[]][] = [
@@ -35,10 +37,18 @@ describe('the differences between the arguments of two calls', () => {
     const told = changesBetween({ [name]: was }, { [name]: is }).changes;
     expect(JSON.stringify(told).length).toBeLessThan(1_500);
     expect(told[0]).toMatchObject({
-      before: { characters: 100_003, sha256: canonicalDigest(was) },
-      after: { sha256: canonicalDigest(is) },
+      before: { characters: 100_001, sha256: `sha256:${sha256Hex(was)}` },
+      after: { sha256: `sha256:${sha256Hex(is)}` },
     });
     expect(told[0]?.path).toContain(canonicalDigest(`/${name}`));
+  });
+
+  it('of a long text are told with the size and digest that the arguments beside them have', () => {
+    const text = `${'é'.repeat(5_000)}`;
+    const { changes } = changesBetween({ note: 'x' }, { note: text });
+    const [line = ''] = changesTold({ changes, changes_omitted: 0 } as unknown as SinceLastCall);
+    expect(orderedJson({ note: text }, 4_000)).toContain(`(${sizeTold(text)})`);
+    expect(line).toContain(`(${sizeTold(text)})`);
   });
 
   it('are told in lines, first of which call', () => {

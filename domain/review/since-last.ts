@@ -1,6 +1,6 @@
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { ArgumentChange, PendingRequest, ShownValue, SinceLastCall } from '../../contracts/review.js';
-import { canonicalDigest } from '../crypto/digest.js';
+import { canonicalDigest, digestOf } from '../crypto/digest.js';
 import { argumentsOfRead } from '../mcp/read-methods.js';
 import { foreignText } from '../text.js';
 
@@ -11,13 +11,13 @@ const MAX_CHANGES = 16;
 const MAX_VALUE = 160;
 const MAX_PATH = 200;
 
-/** What a tool would get of this request. */
+/** What a tool would get of this request. A tool that is called without arguments gets none, whatever else stands in the call. */
 export function argumentsOf({ method, params = null }: JsonObject): Json {
   const read = argumentsOfRead(method, params);
   if (read) return read;
   const named =
     params !== null && typeof params === 'object' && !Array.isArray(params) ? params['arguments'] : undefined;
-  return named ?? params;
+  return named ?? (method === 'tools/call' ? {} : params);
 }
 
 /**
@@ -63,10 +63,13 @@ const own = (value: JsonObject, name: string): Json | undefined =>
 /** A long value by its beginning and its digest, so that two of them with the same beginning are told apart. */
 function shown(value: Json): ShownValue {
   const json = JSON.stringify(value);
-  return json.length <= MAX_VALUE
-    ? { json }
-    : { json: foreignText(json, MAX_VALUE), characters: json.length, sha256: canonicalDigest(value) };
+  return json.length <= MAX_VALUE ? { json } : { json: foreignText(json, MAX_VALUE), ...sizeOf(value, json) };
 }
+/** Of a text its own, as the arguments beside it are told. */
+const sizeOf = (value: Json, json: string) =>
+  typeof value === 'string'
+    ? { characters: value.length, sha256: digestOf(value) }
+    : { characters: json.length, sha256: canonicalDigest(value) };
 const folded = (path: string, units: number): string =>
   path.length <= units ? path : `${foreignText(path, units)}… ${canonicalDigest(path)}`;
 
@@ -117,4 +120,6 @@ const COMPARED: Readonly<Record<SinceLastCall['arguments'], string>> = {
   too_large: 'too large to be compared here',
 };
 const valueTold = ({ json, characters, sha256 }: ShownValue): string =>
-  sha256 === undefined ? json : `${json}… (${characters} characters, ${sha256})`;
+  sha256 === undefined
+    ? json
+    : `${json}… (${characters?.toLocaleString('en')} characters, ${sha256.replace('sha256:', 'sha256 ')})`;

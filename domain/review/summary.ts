@@ -3,8 +3,26 @@ import type { PendingRequest, PendingSummary } from '../../contracts/review.js';
 import { predictedOf } from '../sandbox/told.js';
 import { deadlineOf } from './transitions.js';
 
+/** What a list says of a prediction; `null` where its report has no such line. */
+export const predictedIn = (report: PendingRequest['sandbox_report']): string | null =>
+  typeof report?.['summary'] === 'string' ? predictedOf({ sandbox_report: report }) : null;
+
+type Made =
+  | 'tool'
+  | 'expires_at'
+  | 'approvals_count'
+  | 'severity'
+  | 'predicted'
+  | 'operation_class'
+  | 'projected_cost_micros';
+/** What of a row a list is made of. */
+export type Summarized = Pick<
+  PendingRequest,
+  Exclude<keyof PendingSummary, Made> | 'request_payload' | 'approvals' | 'sandbox_report'
+> & { readonly projected_cost_micros?: unknown };
+
 /** A row in the form of a list. Nothing of it needs the payload: the tool's name is in the minimized one. */
-export const summaryOf = (row: PendingRequest): PendingSummary => ({
+export const summaryOf = (row: Summarized): PendingSummary => ({
   id: row.id,
   correlation_id: row.correlation_id,
   agent_id: row.agent_id,
@@ -22,9 +40,9 @@ export const summaryOf = (row: PendingRequest): PendingSummary => ({
   escalation_pool: row.escalation_pool ?? null,
   escalated_at: row.escalated_at ?? null,
   severity: row.sandbox_report?.severity ?? null,
-  predicted: typeof row.sandbox_report?.['summary'] === 'string' ? predictedOf(row) : null,
+  predicted: predictedIn(row.sandbox_report),
   operation_class: row.sandbox_report?.operation_class ?? null,
-  projected_cost_micros: typeof row['projected_cost_micros'] === 'number' ? row['projected_cost_micros'] : null,
+  projected_cost_micros: typeof row.projected_cost_micros === 'number' ? row.projected_cost_micros : null,
   decided_at: row.decided_at,
   decided_by: row.decided_by,
   decided_via: row.decided_via,

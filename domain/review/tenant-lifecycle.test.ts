@@ -131,6 +131,24 @@ describe('a tenant that leaves', () => {
       expect((await gate.kinds(id)).filter((kind) => kind === 'hil.denied')).toHaveLength(1);
   });
 
+  it('has calls whose time is over asked what they came to, and nobody is told of an approved one that it expired', async () => {
+    const call = await park('leaving');
+    const row = await gate.reviews.byCorrelation(call.correlation_id);
+    const late = Date.now() + 86_400_000;
+    const asked: string[] = [];
+    const sender: DecisionSender = {
+      decide(decision) {
+        asked.push(decision.pending_id);
+        return Promise.reject(new GateError('orchestrator_unavailable'));
+      },
+    };
+    const { step } = createTenantLifecycle({ ...parts(), sender, clock: () => late });
+    // While its call cannot be asked, nothing of it is deleted.
+    await expect(step(operation('offboard'))).rejects.toMatchObject({ code: 'operation_unfinished' });
+    expect(asked).toEqual([row?.id]);
+    expect(await gate.reviews.byCorrelation(call.correlation_id)).not.toBeNull();
+  });
+
   it('says that it is not finished where there is too much for one request', async () => {
     await park('leaving');
     const asked = operation('offboard');

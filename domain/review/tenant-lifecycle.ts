@@ -48,7 +48,7 @@ export function createTenantLifecycle({
 }: TenantLifecycleOptions): TenantLifecycle {
   const deny = createSystemDenials({ reviews, sender, decisionKey, clock, decisionLifeMs });
 
-  /** What waits and could still be approved, page by page from the oldest. A row that Gate did not write can be decided by nobody. */
+  /** What is open, page by page from the oldest. A row that Gate did not write can be decided by nobody. */
   async function* waiting({ tenant, namespace }: ErasedRows): AsyncGenerator<PendingRequest[]> {
     let before: string | null = null;
     do {
@@ -60,30 +60,31 @@ export function createTenantLifecycle({
         ...(before !== null && { before }),
       });
       yield page.rows.filter(
-        (row) =>
-          row.status === 'pending' &&
-          !isOver(deadlineOf(row), clock()) &&
-          (namespace === undefined || row.state_namespace === namespace),
+        (row) => row.status === 'pending' && (namespace === undefined || row.state_namespace === namespace),
       );
       before = page.next_before;
     } while (before !== null);
   }
 
-  /** Until the time is up, or the engine or a store is away: it would say the same of every row. */
+  /**
+   * Until the time is up, or the engine or a store is away: it would say the same of every row. Whether a row whose time is over was approved
+   * in time its call knows, so that is asked too.
+   */
   async function denySome(ending: Ending, untilMs: number): Promise<void> {
     for await (const rows of waiting(ending))
       for (let first = 0; first < rows.length; first += AT_ONCE) {
         if (clock() >= untilMs) return;
         const some = rows.slice(first, first + AT_ONCE);
         const ended = await Promise.allSettled(some.map((row) => deny(row, ending)));
-        if (ended.every(({ status }) => status === 'rejected')) return;
+        if (ended.every(({ status }) => status === 'rejected')) throw new GateError('operation_unfinished');
       }
   }
   /** Throws `operation_unfinished` unless nothing of these waits any more. */
   async function denyAll(ending: Ending, untilMs: number): Promise<void> {
     await denySome(ending, untilMs);
     // Looked at again: what was stored while the door was being closed is among it.
-    for await (const rows of waiting(ending)) if (rows.length > 0) throw new GateError('operation_unfinished');
+    for await (const rows of waiting(ending))
+      if (rows.some((row) => !isOver(deadlineOf(row), clock()))) throw new GateError('operation_unfinished');
   }
 
   const receiptOf = (

@@ -14,19 +14,24 @@ import {
   statusTold,
   TAMPER_CHECK,
   TTL_SWEEP,
+  WITHDRAWN_BY_AGENT,
 } from './transitions.js';
 
 const created_at = '2026-11-02T10:00:00.000Z';
 const deadline = Date.parse('2026-11-02T10:10:00.000Z');
 const review = { created_at, ttl_seconds: 600 };
 
-describe('how a row ended, as it is told', () => {
+describe('how a row of any Gate ended, as it is told', () => {
   it.each([
     ['expired', TTL_SWEEP, 'expired'],
     ['expired', RECONCILIATION, 'aborted'],
     ['expired', TAMPER_CHECK, 'aborted'],
+    ['aborted', RECONCILIATION, 'aborted'],
     ['approved', 'operator:ana', 'approved'],
-    ['denied', 'system:withdrawn-by-agent', 'denied'],
+    ['denied', WITHDRAWN_BY_AGENT, 'withdrawn'],
+    ['denied', 'system:tenant-offboard', 'denied'],
+    ['denied', 'operator:ana', 'denied'],
+    ['approved', WITHDRAWN_BY_AGENT, 'approved'],
     ['pending', null, 'pending'],
   ] as const)('%s by %s is %s', (status, decided_by, told) => {
     expect(statusTold({ status, decided_by })).toBe(told);
@@ -42,6 +47,7 @@ describe('states and moves of a review', () => {
     ['pending', 'approve', 'approved', 'hil.approved'],
     ['pending', 'deny', 'denied', 'hil.denied'],
     ['pending', 'expire', 'expired', 'hil.expired'],
+    ['pending', 'abort', 'aborted', 'call.aborted'],
     ['pending', 'withdraw', null, null],
   ] as const)('%s --%s--> %s, ledger row %s', (from, event, to, ledger) => {
     expect(REVIEW_MOVES.filter((move) => move.from === from && move.event === event)).toEqual([
@@ -51,11 +57,12 @@ describe('states and moves of a review', () => {
   });
 
   it('has no other move', () => {
-    expect(REVIEW_MOVES).toHaveLength(7);
+    expect(REVIEW_MOVES).toHaveLength(8);
     const states = [null, ...reviewStatus.options];
     const found = states.flatMap((from) => states.filter((to) => mayMove(from, to)).map((to) => `${from} ${to}`));
     expect(found.toSorted()).toEqual([
       'null pending',
+      'pending aborted',
       'pending approved',
       'pending denied',
       'pending expired',
@@ -64,15 +71,15 @@ describe('states and moves of a review', () => {
     ]);
   });
 
-  it('lets nothing happen to a row that is approved, denied or expired', () => {
-    expect(reviewStatus.options.filter(isSettled)).toEqual(['approved', 'denied', 'expired']);
+  it('lets nothing happen to a row that is approved, denied, expired, aborted or withdrawn', () => {
+    expect(reviewStatus.options.filter(isSettled)).toEqual(['approved', 'denied', 'expired', 'aborted', 'withdrawn']);
   });
 
   it('names the same status and ledger row by event and by status', () => {
     for (const [event, status] of Object.entries(SETTLES_AS)) {
       expect(REVIEW_MOVES).toContainEqual({ from: 'pending', event, to: status, ledger: LEDGER_EVENT_OF[status] });
     }
-    expect(REVIEW_MOVES.filter((move) => move.to !== null && isSettled(move.to))).toHaveLength(3);
+    expect(REVIEW_MOVES.filter((move) => move.to !== null && isSettled(move.to))).toHaveLength(4);
   });
 });
 
@@ -101,11 +108,13 @@ describe('the deadline of a review', () => {
   it('does not make a decided row expired', () => {
     expect(whyNotDecidable({ ...review, status: 'approved' }, deadline + 1)).toBe('already_decided');
     expect(whyNotDecidable({ ...review, status: 'denied' }, deadline + 1)).toBe('already_decided');
+    expect(whyNotDecidable({ ...review, status: 'withdrawn' }, deadline + 1)).toBe('already_decided');
     expect(whyNotDecidable({ ...review, status: 'expired' }, 0)).toBe('pending_expired');
   });
 
-  it('has nothing to do with a call that was closed as tampered', () => {
-    expect(whyNotDecidable({ ...review, status: 'expired', decided_by: TAMPER_CHECK }, 0)).toBe('call_tampered');
+  it('has nothing to do with a call that Gate closed', () => {
+    expect(whyNotDecidable({ ...review, status: 'aborted', decided_by: TAMPER_CHECK }, 0)).toBe('call_tampered');
+    expect(whyNotDecidable({ ...review, status: 'aborted', decided_by: RECONCILIATION }, 0)).toBe('pending_aborted');
     expect(whyNotDecidable({ ...review, status: 'expired', decided_by: TTL_SWEEP }, 0)).toBe('pending_expired');
   });
 });

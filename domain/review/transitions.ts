@@ -2,7 +2,7 @@ import type { EventKind } from '../../contracts/event-kinds.js';
 import type { ModificationDiff, ReviewStatus, SettledReview, SignedDecision } from '../../contracts/review.js';
 
 /** What can happen to a review. `withdraw` undoes a create whose call was answered 503; it leaves no row and no trace for operators. */
-export type ReviewEvent = 'create' | 'vote' | 'escalate' | 'approve' | 'deny' | 'expire' | 'withdraw';
+export type ReviewEvent = 'create' | 'vote' | 'escalate' | 'approve' | 'deny' | 'expire' | 'abort' | 'withdraw';
 
 export interface ReviewMove {
   readonly from: ReviewStatus | null;
@@ -23,6 +23,7 @@ export const REVIEW_MOVES = [
   { from: 'pending', event: 'approve', to: 'approved', ledger: 'hil.approved' },
   { from: 'pending', event: 'deny', to: 'denied', ledger: 'hil.denied' },
   { from: 'pending', event: 'expire', to: 'expired', ledger: 'hil.expired' },
+  { from: 'pending', event: 'abort', to: 'aborted', ledger: 'call.aborted' },
   { from: 'pending', event: 'withdraw', to: null, ledger: null },
 ] as const satisfies readonly ReviewMove[];
 
@@ -38,12 +39,12 @@ export const SETTLES_AS = { approve: 'approved', deny: 'denied', expire: 'expire
   SettledStatus
 >;
 
-/** The ledger row for a settled status. */
+/** The ledger row for a status that people, rules or the deadline settled. A call that Gate closed has the row of its own end. */
 export const LEDGER_EVENT_OF = {
   approved: 'hil.approved',
   denied: 'hil.denied',
   expired: 'hil.expired',
-} as const satisfies Record<SettledStatus, EventKind>;
+} as const satisfies Record<Exclude<SettledStatus, 'aborted'>, EventKind>;
 
 /**
  * Whether this decision is a repeat of the one that settled the review: the same decision by the same decider under the same request id,
@@ -65,7 +66,9 @@ export const isDecidedBy = (
   },
 ): boolean =>
   // A changed call may have been refused when it was judged.
-  (sent.decision === 'modify' ? isSettled(settled.status) : settled.status === SETTLES_AS[sent.decision]) &&
+  (sent.decision === 'modify'
+    ? isSettled(settled.status)
+    : statusTold(settled) === statusTold({ status: SETTLES_AS[sent.decision], decided_by: sent.principal.subject })) &&
   isSameChange(settled.modification ?? undefined, sent.modification) &&
   settled.decided_by === sent.principal.subject &&
   (settled.request_id == null ? settled.decided_at === sent.decided_at : settled.request_id === sent.request_id);
@@ -84,7 +87,7 @@ function isSameChange(one: ToldChange | undefined, other: ToldChange | undefined
 }
 
 /** A settled status is final; the first decision stands. A tampered row is not settled. */
-export const isSettled = (status: ReviewStatus): status is SettledStatus =>
+export const isSettled = (status: ReviewStatus): status is SettledStatus | 'withdrawn' =>
   status !== 'tampered' && !REVIEW_MOVES.some((move) => move.from === status);
 
 /** Recorded as the decider of a row that nobody decided (docs/architecture/reviews.md#deadline). */
@@ -102,23 +105,30 @@ export const WITHDRAWN_BY_AGENT = 'system:withdrawn-by-agent';
 /** Recorded as the decider of a row whose call's record is not what Gate wrote. This is independent of its deadline. */
 export const TAMPER_CHECK = 'system:tamper-check';
 
-/**
- * How a row ended, in the words that people and agents are told. A row that nobody decided is stored as `expired`; `aborted` is one whose call
- * Gate closed itself, before its deadline or not (docs/architecture/requests-and-answers.md#polling).
- */
-export const statusTold = ({
-  status,
-  decided_by: by,
-}: {
-  readonly status: ReviewStatus;
+/** Who Gate names as the decider where it closed the call itself, before the deadline or not. */
+export const CLOSED_BY_GATE = [RECONCILIATION, TAMPER_CHECK] as const;
+
+interface Ended<Status> {
+  readonly status: Status;
   readonly decided_by?: string | null;
-}): ReviewStatus | 'aborted' =>
-  status === 'expired' && (by === RECONCILIATION || by === TAMPER_CHECK) ? 'aborted' : status;
+}
+
+/** The status that is stored of a settlement. To a worker of an earlier Gate, a call that Gate closed had `expired`. */
+export const statusStored = <Status extends string>({ status, decided_by: by }: Ended<Status>): Status | 'aborted' =>
+  status === 'expired' && CLOSED_BY_GATE.some((closer) => closer === by) ? 'aborted' : status;
+
+/**
+ * The word for how a review ended, wherever it is told: rows, lists, messages, polls, callbacks. An agent takes its call back by a signed denial
+ * in Gate's name, which is stored as one; nobody denied it.
+ */
+export const statusTold = <Status extends string>(ended: Ended<Status>): Status | 'aborted' | 'withdrawn' =>
+  ended.status === 'denied' && ended.decided_by === WITHDRAWN_BY_AGENT ? 'withdrawn' : statusStored(ended);
 
 /** Why a decision is refused (docs/architecture/reviews.md#decisions). */
 export const DECISION_REFUSALS = [
   'already_decided',
   'pending_expired',
+  'pending_aborted',
   'not_pending',
   'decision_refused',
   'call_tampered',
@@ -162,7 +172,8 @@ export function whyNotDecidable(
   nowMs: number,
 ): Exclude<DecisionRefusal, 'decision_refused'> | null {
   if (review.status === 'tampered') return 'not_pending';
-  if (review.status === 'expired') return review.decided_by === TAMPER_CHECK ? 'call_tampered' : 'pending_expired';
+  if (review.status === 'expired') return 'pending_expired';
+  if (review.status === 'aborted') return review.decided_by === TAMPER_CHECK ? 'call_tampered' : 'pending_aborted';
   if (isSettled(review.status)) return 'already_decided';
   return isOver(deadlineOf(review), nowMs) ? 'pending_expired' : null;
 }

@@ -36,7 +36,7 @@ describe('an agent that withdraws its call', () => {
       state: 'denied',
       decision: { status: 'denied', decided_by: 'system:withdrawn-by-agent' },
     });
-    expect(await rowOf(call)).toMatchObject({ status: 'denied', decision_reason: 'the agent withdrew its call' });
+    expect(await rowOf(call)).toMatchObject({ status: 'withdrawn', decision_reason: 'the agent withdrew its call' });
   });
 
   it('may say so twice: it is one decision', async () => {
@@ -62,6 +62,6 @@ describe('an agent that withdraws its call', () => {
     await expect(withdrawals(away)(its(call))).rejects.toMatchObject({ code: 'orchestrator_unavailable' });
     expect(await rowOf(call)).toMatchObject({ status: 'pending' });
     await withdrawals()(its(call));
-    expect(await rowOf(call)).toMatchObject({ status: 'denied' });
+    expect(await rowOf(call)).toMatchObject({ status: 'withdrawn' });
   });
 });

@@ -47,37 +47,37 @@ describe('sandbox: the adversarial corpus', () => {
   });
 });
 
-describe('sandbox: letters of two scripts in one word', () => {
+describe('sandbox: letters or digits of two scripts in one word', () => {
   it.each([
     [
       'the payee',
       'get_invoice',
       { to: 'v\u0435ndor' },
-      'letters of two scripts in one word, whom the call is for: v\\u{435}ndor',
+      'letters or digits of two scripts in one word, whom the call is for: v\\u{435}ndor',
     ],
     [
       'the payee, behind a hyphen',
       'get_invoice',
       { to: 'vendor-\u0430' },
-      'letters of two scripts in one word, whom the call is for: vendor-\\u{430}',
+      'letters or digits of two scripts in one word, whom the call is for: vendor-\\u{430}',
     ],
     [
       'the payee, as a Roman numeral',
       'get_invoice',
       { to: 'paypa\u217c' },
-      'letters of two scripts in one word, whom the call is for: paypa\\u{217c}',
+      'letters or digits of two scripts in one word, whom the call is for: paypa\\u{217c}',
     ],
     [
       'inside what the payee is',
       'get_invoice',
       { payee: { name: 'v\u0435ndor' } },
-      'letters of two scripts in one word, whom the call is for: v\\u{435}ndor',
+      'letters or digits of two scripts in one word, whom the call is for: v\\u{435}ndor',
     ],
     [
       'an address',
       'get_page',
       { q: 'x@g\u03bfogle.com' },
-      'letters of two scripts in one word, whom the call is for: g\\u{3bf}ogle',
+      'letters or digits of two scripts in one word, whom the call is for: g\\u{3bf}ogle',
     ],
     [
       'the payee, wholly',
@@ -95,13 +95,19 @@ describe('sandbox: letters of two scripts in one word', () => {
       'the number of an account',
       'get_invoice',
       { account: '1\u0417234' },
-      'letters of two scripts in one word, whom the call is for: 1\\u{417}234',
+      'letters or digits of two scripts in one word, whom the call is for: 1\\u{417}234',
+    ],
+    [
+      'the number of an account with an Arabic zero',
+      'get_invoice',
+      { account: '1\u066000' },
+      'letters or digits of two scripts in one word, whom the call is for: 1\\u{660}00',
     ],
     [
       'a name of an argument',
       'get_invoice',
       { 'am\u043eunt': 5, amount: 1 },
-      'letters of two scripts in one word, the name of an argument: am\\u{43e}unt',
+      'letters or digits of two scripts in one word, the name of an argument: am\\u{43e}unt',
     ],
   ])('are risky in %s', (_where, tool, args, reason) => {
     const { severity, reasons } = of(tool, args);
@@ -109,17 +115,24 @@ describe('sandbox: letters of two scripts in one word', () => {
     expect(reasons).toContain(reason);
   });
 
+  it('are a reason in an amount', () => {
+    expect(of('send_money', { amount: '1\u066000', to: 'x' })).toMatchObject({
+      summary: 'move 1\\u{660}00 to `x`',
+      reasons: expect.arrayContaining(['letters or digits of two scripts in one word: 1\\u{660}00']) as unknown,
+    });
+  });
+
   it('are a reason in any other text, which is as grave as it was', () => {
     expect(of('get_invoice', { note: 'SMS\u043a\u0430' })).toMatchObject({
       severity: 'safe',
-      reasons: expect.arrayContaining(['letters of two scripts in one word: SMS\\u{43a}\\u{430}']) as unknown,
+      reasons: expect.arrayContaining(['letters or digits of two scripts in one word: SMS\\u{43a}\\u{430}']) as unknown,
     });
   });
 
   it('make nothing less grave', () => {
     const { severity, reasons } = of('delete_file', { path: 'a', to: 'v\u0435ndor' });
     expect(severity).toBe('destructive');
-    expect(reasons).toContain('letters of two scripts in one word, whom the call is for: v\\u{435}ndor');
+    expect(reasons).toContain('letters or digits of two scripts in one word, whom the call is for: v\\u{435}ndor');
   });
 
   it.each([
@@ -133,11 +146,27 @@ describe('sandbox: letters of two scripts in one word', () => {
   });
 });
 
+describe('sandbox: commands of a database’s client', () => {
+  it.each([
+    ['execute_sql', { sql: 'select 1 \\g |sh' }, 'runs a program'],
+    ['execute_sql', { sql: 'select 1 from dual\n\n!touch x' }, 'runs a program'],
+    ['run_psql', { input: '\\i /srv/x.sql' }, 'reads a file of statements'],
+    ['sqlite_query', { input: 'select 1;\n.shell id' }, 'runs a program'],
+  ])('%s %j may do anything: it %s', (name, args, act) => {
+    expect(of(name, args)).toMatchObject({
+      severity: 'destructive',
+      reasons: expect.arrayContaining([
+        `SQL that cannot be read may do anything: a client command that ${act}`,
+      ]) as unknown,
+    });
+  });
+});
+
 describe('sandbox: a report says', () => {
   it('what a call does to what, in one line', () => {
     expect(of('delete_file', { path: 'accounts.db' })).toEqual({
       contract: 'gate.sandbox-report/v1',
-      analyzer_version: 'gate-sandbox/10',
+      analyzer_version: 'gate-sandbox/12',
       analyzed: true,
       operation_class: 'delete',
       severity: 'destructive',
@@ -243,6 +272,45 @@ describe('sandbox: a report says', () => {
       { summary: 'move several amounts: 1 EUR, 2 EUR, 3 EUR and 3 more, up to 9,000 EUR; to `x`' },
     ],
     [
+      'the largest of many numbers with three digits behind the point',
+      { amounts: [0.5, 0.6, 0.7, 9.999, 9_000], to: 'x' },
+      { summary: 'move several amounts: 0.5, 0.6, 0.7 and 2 more, up to 9000; to `x`' },
+    ],
+    [
+      'the largest of many texts, whichever way they are read',
+      { amounts: ['0.5', '0.6', '0.7', '9.999', '9000'], to: 'x' },
+      { summary: 'move several amounts: 0.5, 0.6, 0.7 and 2 more, up to 9.999, 9000; to `x`' },
+    ],
+    [
+      'the largest of each currency, which are not compared',
+      { amounts: ['1 USD', '2 USD', '3 USD', '100000 JPY', '99999 BTC', '7 JPY'], to: 'x' },
+      {
+        summary: 'move several amounts: 1 USD, 2 USD, 3 USD and 3 more, up to 100000 JPY, 99999 BTC; to `x`',
+        reasons: expect.arrayContaining([
+          'the arguments name amounts of several currencies, which are not compared',
+        ]) as unknown,
+      },
+    ],
+    [
+      'before a file that is written too',
+      { amount: 90_000, payee: 'Evil', path: '/srv/x', callback_url: 'https://a.test/x' },
+      { summary: 'move 90000 to `Evil`', severity: 'risky' },
+    ],
+    [
+      'behind what destroys, as the first reason',
+      { amount: 90_000, payee: 'Evil', command: 'rm -rf /srv' },
+      {
+        severity: 'destructive',
+        summary: 'run rm -rf /srv',
+        reasons: expect.arrayContaining(['moves 90000 to `Evil`']) as unknown,
+      },
+    ],
+    [
+      'of JSON in which a name stands twice',
+      { payload: '{"amount": 90000, "payee": "Evil", "amount": 1, "payee": "Good"}' },
+      { summary: 'move several amounts: 1, 90000; to `Good` and 1 more', targets: ['Good', 'Evil'] },
+    ],
+    [
       'an amount in units and nanos',
       { amount: { units: '90000', nanos: 500_000_000, currency_code: 'USD' }, to: 'x' },
       { summary: 'move 90000.5 USD to `x`', money: { amount: '90000.5', currency: 'USD', payee: 'x' } },
@@ -292,9 +360,54 @@ describe('sandbox: a report says', () => {
       },
     ],
     [
+      'an amount in cents',
+      { amount_cents: 129_900, currency: 'usd', to: 'x' },
+      {
+        summary: 'move 1299.00 usd (129900 cents) to `x`',
+        money: { amount: '1299.00 (129900 cents)', currency: 'usd' },
+      },
+    ],
+    ['cents of no currency', { amount_in_cents: 5, to: 'x' }, { summary: 'move 0.05 (5 cents) to `x`' }],
+    [
+      'an object of cents',
+      { price_cents: { value: '-120' }, currency: 'EUR', to: 'x' },
+      { summary: 'move -1.20 EUR (-120 cents) to `x`' },
+    ],
+    [
+      'a minor unit that the currency has not',
+      { amount_minor: 5_000, currency: 'JPY', to: 'x' },
+      { summary: 'move 5000 JPY to `x`' },
+    ],
+    [
+      'a minor unit of thousandths',
+      { amountMinor: '5000', currency: 'KWD', to: 'x' },
+      { summary: 'move 5.000 KWD (5000 minor units) to `x`' },
+    ],
+    ['a minor unit of no currency', { amount_minor: 5_000, to: 'x' }, { summary: 'move 5000 minor units to `x`' }],
+    [
+      'cents that the currency has not',
+      { amount_cents: 5_000, currency: 'JPY', to: 'x' },
+      { summary: 'move 5000 cents JPY to `x`' },
+    ],
+    [
+      'cents that are no whole number',
+      { amount_cents: 12.5, currency: 'EUR', to: 'x' },
+      { summary: 'move 12.5 cents EUR to `x`' },
+    ],
+    [
+      'the largest of amounts in several units',
+      { amounts: [1, 2, 3, 500], amount_cents: 90_000, currency: 'EUR', to: 'x' },
+      { summary: 'move several amounts: 1 EUR, 2 EUR, 3 EUR and 2 more, up to 900.00 EUR (90000 cents); to `x`' },
+    ],
+    [
       'amounts that cannot be read as the largest',
       { amounts: [1, 2, 3, 100, '9 crore'], to: 'x' },
-      { summary: 'move several amounts: 1, 2, 3 and 2 more, up to 9 crore; to `x`' },
+      { summary: 'move several amounts: 1, 2, 3 and 2 more, up to 100, and not read: 9 crore; to `x`' },
+    ],
+    [
+      'amounts of one currency, of which some cannot be read',
+      { amounts: [1, 2, 3, 9_999_999, 'five'], currency: 'USD', payee: 'x' },
+      { summary: expect.stringMatching(/and 2 more, up to 9,?999,?999 USD, and not read: five USD; to `x`/) },
     ],
   ])('of a payment %s', (_what, args, report) => {
     expect(of('send_money', args)).toMatchObject(report);
@@ -320,7 +433,18 @@ describe('sandbox: a report says', () => {
     );
   });
 
+  it('of a tool that pays by its arguments alone, how often and from a span', () => {
+    expect(of('process_order', { payee: 'x', amount: 10, repeat: 900 }).summary).toBe(
+      'move several amounts: 10, count 900; to `x`',
+    );
+    expect(of('create_mandate', { payee: 'x', max_amount: 90_000, min_amount: 0 }).summary).toBe(
+      'move several amounts: at most 90000, at least 0; to `x`',
+    );
+  });
+
   it.each([
+    ['list_mandates', { payee: 'x', max_amount: 90_000, min_amount: 0 }, 'safe'],
+    ['get_report', { amount: 90_000, payee: 'today' }, 'risky'],
     ['get_balance', { amount: 'USD 100', payee: 'x' }, 'risky'],
     ['search_notes', { payload: '{"amount":100,"payee":"DE1"}' }, 'risky'],
     ['search_notes', { account_number: 'DE1', amount: 100 }, 'risky'],

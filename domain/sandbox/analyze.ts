@@ -20,7 +20,7 @@ import { readSqlActs, takesSql } from './sql.js';
 import { byName, verbOf } from './verbs.js';
 
 /** Changes with every change of what is reported for some call. */
-export const ANALYZER_VERSION = 'gate-sandbox/10';
+export const ANALYZER_VERSION = 'gate-sandbox/12';
 
 /** Characters and values of the parameters beyond which a call is not analysed. */
 export const LARGEST_ANALYZED = 65_536;
@@ -48,11 +48,8 @@ export const createAnalyzer =
     if (payments.length === 0) return reportOf(findings, null);
     // The payments of a batch are told in one line, or the first would hide the others.
     const { money, finding } = together(payments);
-    const paid = payments.map((payment) => payment.finding);
-    const others = findings
-      .map((one) => (one === paid[0] ? finding : one))
-      .filter((one) => !paid.slice(1).includes(one));
-    return reportOf(others, money);
+    const paid = new Set(payments.map((payment) => payment.finding));
+    return reportOf([finding, ...findings.filter((one) => !paid.has(one))], money, finding);
   };
 
 interface NamedCall {
@@ -110,7 +107,7 @@ function analyzeOne(
   // What is fetched from an address to a path is written there.
   const files = readFiles(call, addresses.length > 0 && verb === 'read' ? 'write' : verb, checkpoint);
   const payment = readMoney(call, verb, readers, checkpoint);
-  const findings = [...shell, ...sql, ...addresses, ...files, ...(payment ? [payment.finding] : [])];
+  const findings = [...(payment ? [payment.finding] : []), ...shell, ...sql, ...addresses, ...files];
   const own = byName(call, verb);
   // A name that says more than the arguments counts too; one that only says "run", "send" or nothing is explained by them.
   const worst = findings.reduce<Finding['severity']>((grave, one) => graver(grave, one.severity), 'safe');
@@ -168,11 +165,12 @@ const gravestOf = (findings: readonly Finding[]): Finding =>
 
 const UNDOING: readonly Reversible[] = ['yes', 'unknown', 'no'];
 
-/** All findings as one report. The gravest leads; of equals the first. */
-function reportOf(findings: readonly Finding[], money: Money | null): SandboxReport {
+/** All findings as one report. The gravest leads; of equals the first. Money that moves is told in any case. */
+function reportOf(findings: readonly Finding[], money: Money | null, payment: Finding | null = null): SandboxReport {
   const order = ['destructive', 'risky', 'safe'];
   const sorted = findings.toSorted((one, other) => order.indexOf(one.severity) - order.indexOf(other.severity));
   const lead = sorted[0] as Finding;
+  const told = payment === null || payment === lead ? [] : [summaryOf(payment).replace('move ', 'moves ')];
   const targets = [...new Set(sorted.flatMap((one) => one.targets))];
   const changes = new Map<string, SandboxReport['predicted_changes'][number]>();
   for (const { kind, targets: of } of sorted)
@@ -192,7 +190,7 @@ function reportOf(findings: readonly Finding[], money: Money | null): SandboxRep
       'yes',
     ),
     summary: summaryOf(lead),
-    reasons: few(sorted.flatMap(({ reasons }) => reasons)),
+    reasons: few([...told, ...sorted.flatMap(({ reasons }) => reasons)]),
     targets: few(targets),
     predicted_changes: [...changes.values()],
     scope: {

@@ -2,7 +2,8 @@ import { clipped, shortened } from '../text.js';
 import { oneLine } from '../printable.js';
 import { SANDBOX_BOUNDS, type SandboxReport } from '../../contracts/sandbox.js';
 import type { Checkpoint } from '../in-place.js';
-import { magnitudeOf } from '../money/money-values.js';
+import { inUnits } from '../money/minor-units.js';
+import { isCurrency, magnitudeOf } from '../money/money-values.js';
 import { type Amount, type MoneyFound, moneyTogether } from '../money/read-money.js';
 import type { Finding, ReadCall, Readers } from './finding.js';
 import type { Verb } from './verbs.js';
@@ -17,7 +18,8 @@ export interface Payment {
 
 /** A payment: by the tool's name, or by an amount with somebody to have it, whatever the name says. */
 export function readMoney(call: ReadCall, verb: Verb, { moneyIn }: Readers, checkpoint: Checkpoint): Payment | null {
-  const found = moneyIn(call, call.tool, verb === 'pay', checkpoint);
+  const does = verb === 'pay' ? 'pays' : verb === 'read' ? 'looks' : 'other';
+  const found = moneyIn(call, call.tool, does, checkpoint);
   const moves = found.amounts.length > 0 && found.payees.length > 0;
   return verb === 'pay' || moves ? paymentOf(found) : null;
 }
@@ -49,6 +51,8 @@ function paymentOf(found: MoneyFound): Payment {
   if (payee === undefined) reasons.push('the arguments name nobody who gets it');
   if (amounts.length > 1) reasons.push(`the arguments name ${severalOf(amounts)}`);
   if (payees.length > 1) reasons.push(`the arguments name ${payees.length} who get money`);
+  if (new Set(amounts.map(unitOf).filter((unit) => unit !== '')).size > 1)
+    reasons.push('the arguments name amounts of several currencies, which are not compared');
   if (amounts.some(({ currency }) => currency?.startsWith('several currencies') === true))
     reasons.push('the arguments name several currencies for one amount');
   if (
@@ -91,18 +95,60 @@ const isLong = (text: string, units: number): boolean => lineOf(text, units).len
 const AMOUNT = 48;
 /** As much of a name as the line of the report has. */
 const PAYEE = 120;
-const labelled = ({ amount, label }: Amount): string => (label === null ? amount : `${label} ${amount}`);
-const wholeOf = (one: Amount): string => (one.currency === null ? labelled(one) : `${labelled(one)} ${one.currency}`);
+const UNITS = { cents: 'cents', minor: 'minor units' } as const;
+/** In whole units where that is sure, and as it is written. */
+function amountOf(one: Amount, currency: string): string {
+  const units = inUnits(one);
+  const written = one.minor === null ? one.amount : `${one.amount} ${UNITS[one.minor]}`;
+  const text =
+    units === null || units === one.amount ? `${units ?? written}${currency}` : `${units}${currency} (${written})`;
+  return one.label === null ? text : `${one.label} ${text}`;
+}
+const labelled = (one: Amount): string => amountOf(one, '');
+const wholeOf = (one: Amount): string => amountOf(one, one.currency === null ? '' : ` ${one.currency}`);
 const repeated = ({ times }: Amount, text: string): string => (times > 1 ? `${text} (${times} times)` : text);
 const textOf = (one: Amount): string => repeated(one, shown(wholeOf(one), AMOUNT));
 
 /** How many of several amounts are written out. */
 const SHOWN = 3;
-/** The first few, and the largest of the others. */
+/** The first few, and the largest of the others in each currency. */
 function severalOf(amounts: readonly Amount[]): string {
   const texts = amounts.slice(0, SHOWN).map(textOf).join(', ');
-  const [next, ...others] = amounts.slice(SHOWN);
-  if (next === undefined) return `several amounts: ${texts}`;
-  const largest = others.reduce((most, one) => (magnitudeOf(one.amount) > magnitudeOf(most.amount) ? one : most), next);
-  return `several amounts: ${texts} and ${others.length + 1} more, up to ${textOf(largest)}`;
+  const others = amounts.slice(SHOWN);
+  if (others.length === 0) return `several amounts: ${texts}`;
+  const isRead = (one: Amount): boolean => WAYS.every((way) => Number.isFinite(sizeOf(one, way)));
+  const unread = others.filter((one) => !isRead(one));
+  const largest = largestOf(others.filter(isRead));
+  const upTo = largest.length > 0 ? `, up to ${largest.slice(0, SHOWN).map(textOf).join(', ')}` : '';
+  const rest = largest.length > SHOWN ? ', and amounts of other currencies' : '';
+  const further = unread.length > SHOWN ? ` and ${unread.length - SHOWN} more` : '';
+  const not = unread.length > 0 ? `, and not read: ${unread.slice(0, SHOWN).map(textOf).join(', ')}${further}` : '';
+  return `several amounts: ${texts} and ${others.length} more${upTo}${rest}${not}`;
+}
+
+/** The currency of an amount, also where it stands beside the number in one text. */
+const unitOf = ({ amount, currency, label }: Amount): string =>
+  label === 'count' ? '' : (currency ?? signsIn(amount).join(' ')).toUpperCase();
+const signsIn = (text: string): readonly string[] =>
+  (text.match(/\p{L}{1,16}|\p{Sc}/gu) ?? []).filter((sign) => !/\p{L}/u.test(sign) || isCurrency(sign));
+
+/** A comma or a point stands between thousands, or before a fraction. */
+const WAYS = ['thousands', 'fraction'] as const;
+/** Infinite for what is no number that is read. */
+function sizeOf(one: Amount, way: (typeof WAYS)[number]): number {
+  const units = inUnits(one) ?? one.amount;
+  return one.isNumber ? Math.abs(Number(units)) : magnitudeOf(units, way);
+}
+
+/** The largest of each currency, and of each way to read their texts; the largest numbers first. */
+function largestOf(amounts: readonly Amount[]): readonly Amount[] {
+  const largest = new Map<string, { readonly one: Amount; readonly size: number }>();
+  for (const one of amounts)
+    for (const way of WAYS) {
+      const size = sizeOf(one, way);
+      const kind = `${way} ${unitOf(one)}`;
+      if (size > (largest.get(kind)?.size ?? -1)) largest.set(kind, { one, size });
+    }
+  const sorted = [...largest.values()].toSorted((one, other) => (other.size > one.size ? 1 : -1));
+  return [...new Set(sorted.map(({ one }) => one))];
 }

@@ -8,7 +8,7 @@ const RECIPIENTS = words(
   'email emails mail cc bcc user username account accountid customer vendor supplier merchant company holder url uri host hostname domain channel',
 );
 const SAID = 64;
-const MIXED = 'letters of two scripts in one word';
+const MIXED = 'letters or digits of two scripts in one word';
 
 /**
  * Letters of two scripts in one word, which look like one: a reason, and risky where they name an argument or whom the call is for. Of whom it is

@@ -68,8 +68,11 @@ export class Folders {
   /** `CDPATH=/`: where a shell looks for the folder that it is to enter. */
   search(word: string): void {
     if (!word.startsWith('CDPATH=')) return;
-    const places = word.slice('CDPATH='.length).split(':', MOST);
-    this.#searched = [...new Set([...this.#searched, ...places])].filter((place) => place !== '').slice(0, MOST);
+    const places = word.slice('CDPATH='.length).split(':', MOST + 1);
+    this.#searched = [...new Set([...this.#searched, ...places])].filter((place) => place !== '');
+    if (this.#searched.length <= MOST && places.length <= MOST) return;
+    this.#isLost = true;
+    this.#searched = [];
   }
 
   /** `ln -s /etc e`, `cp -s /etc e`, `mount --bind /etc e` */

@@ -27,6 +27,11 @@ const WAYS: readonly Way[] = [
   ['numbered members', 'list_files', (text) => Object.fromEntries(wordsOf(text).map((word, at) => [`a${at}`, word]))],
 ];
 
+const pairs = (command: unknown, args: unknown) => [
+  { name: 'command', value: command },
+  { name: 'args', value: args },
+];
+
 describe('a command in pieces', () => {
   it('is put together from a program and its arguments in other members', () => {
     const changing = [
@@ -49,6 +54,12 @@ describe('a command in pieces', () => {
       { command: '$(which rm)', args: ['-rf', '/srv'] },
       { command: 'true; kubectl', args: ['delete', 'ns', 'prod'] },
       { command: { timeout: 5, value: 'kubectl' }, args: ['delete', 'ns', 'prod'] },
+      { options: pairs('rm', ['-rf', '/srv']) },
+      { options: pairs('rm', "['-rf', '/srv']") },
+      { options: pairs({ value: 'rm' }, { value: ['-rf', '/srv'] }) },
+      { options: pairs(['rm'], ['["-rf", "/srv"]']) },
+      { options: JSON.stringify(pairs('rm', "\"['-rf', '/srv']\"")) },
+      { options: [{ value: 1 }, ...pairs('kubectl', ['delete', 'ns', 'prod']), 'x'] },
     ];
     expect(verdicts(changing)).toEqual(all(changing, 'yellow'));
     const roots = [
@@ -175,6 +186,13 @@ describe('a command in pieces', () => {
 
   it('is not put together from ordinary members and lists', () => {
     const harmless = [
+      { options: pairs('ls', ['-l', '/srv']) },
+      {
+        fields: [
+          { name: 'rm', value: 'a' },
+          { name: 'size', value: 7 },
+        ],
+      },
       { command: 'ls', args: ['-la', '/etc'] },
       { command: 'git', args: ['status'], cwd: '/etc/nginx' },
       { command: 'git', args: ['log', '--oneline', '-20'] },
@@ -248,6 +266,10 @@ describe('a command in pieces', () => {
       'gh issue create -t "rm -rf is slow" -b "see git push --force"',
       'logger "rm -rf srv failed"',
       "vim -c 'set nu' a",
+      "vim -c 'set nu' -c 'set ts=2 sw=2 et' src/app.ts",
+      "vim -c 'set nonumber|set ff=unix|syntax on' notes.txt",
+      "vim -c 'norm gg' notes.txt",
+      'NODE_OPTIONS="--max-old-space-size=4096 --trace-warnings" node --version',
       "vim -c '%s/lua/x/g | wq!' a",
       "vim -c '%s/a\\|b/c/g|wq' a",
       "vim -c 'w! b' a",

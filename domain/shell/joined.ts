@@ -1,6 +1,7 @@
 import { NAMES_ARGUMENTS, NAMES_FILE_TOO, NAMES_OTHER, NAMES_PROGRAM, NAMES_VERB, plain } from '../argument-names.js';
 import type { Checkpoint } from '../in-place.js';
-import { columnsOf, type Member, numberOf, scalarsIn, unpacked } from '../argument-texts.js';
+import { columnsOf, type Member, numberOf, scalarsIn } from '../argument-texts.js';
+import { unpacked } from '../packed-text.js';
 import { budgetFor } from '../large.js';
 import { commandLine, type NamedProgram, programAlone, programNamed, type StartsCommand } from './named-program.js';
 
@@ -129,8 +130,10 @@ class Look {
   words(value: unknown, depth = 0, found: string[] = []): string[] {
     if (typeof value === 'string' && !this.spend(value.length)) return found;
     const here = opened(value);
-    if (typeof here === 'string') found.push(here);
-    else if (typeof here === 'number' || typeof here === 'boolean') found.push(String(here));
+    if (typeof here === 'string') {
+      found.push(here);
+      for (const document of documentsIn(here)) if (this.enters(depth)) this.words(document, depth + 1, found);
+    } else if (typeof here === 'number' || typeof here === 'boolean') found.push(String(here));
     else if (typeof here === 'object' && here !== null && this.enters(depth))
       for (const [name, item] of Array.isArray(here) ? here.map((item) => ['', item] as const) : Object.entries(here))
         if (kindOf(name) !== 'other') this.words(item, depth + 1, found);
@@ -260,4 +263,10 @@ const kindOf = (name: string): Kind => {
 
 const isObject = (value: unknown): value is object =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
-const opened = (value: unknown): unknown => (typeof value === 'string' ? (unpacked(value) ?? value) : value);
+const documentsIn = (value: unknown): readonly unknown[] =>
+  typeof value === 'string' ? (unpacked(value)?.documents ?? []) : [];
+function opened(value: unknown): unknown {
+  const inside = typeof value === 'string' ? unpacked(value) : undefined;
+  if (inside?.isJson !== true) return value;
+  return inside.documents.length === 1 ? inside.documents[0] : inside.documents;
+}

@@ -50,6 +50,8 @@ const ANSI: Readonly<Record<string, string>> = { n: '\n', t: '\t', r: '\r' };
 const DEEPEST = 32;
 /** Limits the value inserted for a variable that the text itself sets, so that `$a$a$a` cannot grow without bound. */
 const LONGEST_VALUE = 64;
+/** Of what a text gives a variable, that much is kept; the rest only a shell knows. */
+const LONGEST_KEPT = 256;
 const LONGEST_EXPANDED = 1_024;
 
 /** Words kept of a command in which no word matters. Sentences are long and do not start with a program. */
@@ -289,8 +291,8 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
     }
     // With separators of its own, a shell makes other words of the value.
     if (resets || vague.has(called) || (set.has('IFS') && !inQuotes)) unknown(word, called, false, '');
-    if (word.text.length >= LONGEST_EXPANDED) return null;
-    if (allowance.mayInsert(value.length)) word.text += value;
+    if (word.text.length < LONGEST_EXPANDED && allowance.mayInsert(value.length)) word.text += value;
+    else unknown(word, called, false, '');
     return null;
   }
 
@@ -433,8 +435,10 @@ export function readCommands(text: string, mayMatter: (word: string) => boolean,
         equals > 0 && mayAssign(command.words.at(-1)) ? (ASSIGNS.exec(done.text.slice(0, equals + 1)) ?? []) : [];
       if (called !== undefined) {
         const known = variables.get(called);
-        const value = `${how === '+' ? (known ?? '') : ''}${done.text.slice(equals + 1)}`.slice(0, LONGEST_VALUE);
+        const whole = `${how === '+' ? (known ?? '') : ''}${done.text.slice(equals + 1)}`;
+        const value = whole.slice(0, LONGEST_KEPT);
         variables.set(called, value);
+        if (value !== whole) vague.add(called);
         set.add(called);
         // Only a shell knows which assignment reaches a command: one may be in a group, behind `false &&` or before another program.
         if (known !== undefined && known !== value) vague.add(called);

@@ -4,7 +4,7 @@ import { words } from '../text.js';
 import { runsAnother } from './awk.js';
 import { runsBySetting } from './git-settings.js';
 import { runsBySed } from './sed.js';
-import { runsByEditor } from './editor.js';
+import { runsByEditor, writtenByEditor } from './editor.js';
 import { changesVital } from './touches.js';
 
 /**
@@ -1061,7 +1061,15 @@ const PROGRAMS: readonly (readonly [string, Judge])[] = [
         ? RUNS_ANOTHER
         : null,
   ],
-  ['vim vi ex ed nvim view gvim rvim vimdiff', ({ args }) => (runsByEditor(args) ? RUNS_ANOTHER : null)],
+  [
+    'vim vi ex ed nvim view gvim rvim vimdiff',
+    ({ args, paths }) =>
+      runsByEditor(args)
+        ? RUNS_ANOTHER
+        : writtenByEditor(args).some((file) => paths.isVitalFile(file))
+          ? takesOver(WRITES_SYSTEM)
+          : null,
+  ],
   ['less more most', ({ args }) => (args.some((arg) => /^\+.{0,64}?[!|]\s{0,4}\S/s.test(arg)) ? RUNS_ANOTHER : null)],
   ['sed gsed', ({ args }) => (runsBySed(args) ? RUNS_ANOTHER : null)],
   [

@@ -5,6 +5,7 @@ import { Allowance } from './allowance.js';
 import { JoiningBudget, linesOfList, linesOfMembers } from './joined.js';
 import { foldersBeside, linesWritten } from './beside.js';
 import { type Command, FUNCTIONS, namesGiven, readCommands, type Word } from './lexer.js';
+import { fed, readsCommands } from './fed.js';
 import { ENTERS, Folders, MOST_FOLDERS, type View } from './folders.js';
 import { namesEntered, type Paths } from './paths.js';
 import { commandLine } from './named-program.js';
@@ -138,7 +139,7 @@ const readWithin = (text: string, depth: number, allowance: Allowance, isRun = t
   depth >= DEEPEST ? UNREAD : allowance.mayReadAgain(text.length) ? readPlain(text, depth + 1, allowance, isRun) : null;
 
 /** A command contains a blank or something that stands for one. A single word, a path or a number does not. */
-const mayHoldCommand = (text: string): boolean => text.length > 3 && /[\s$;|&`<>{(%\u00a0\u3000]/.test(text);
+const mayHoldCommand = (text: string): boolean => text.length > 3 && /[\s$;|&`<>{(%\u00a0\u3000]|\\[ux]/.test(text);
 
 function readPlain(text: string, depth: number, allowance: Allowance, isRun = false): Found | null {
   const { commands, set } = readCommands(text, mayMatter, allowance);
@@ -683,6 +684,7 @@ function judge(
   )
     worst = worse(worst, DECODED);
   worst = worse(worst, interpreted(call, command, sources, folders, depth, allowance));
+  worst = worse(worst, toldByInput(call, command, sources, depth, allowance));
   worst = worse(worst, scheduled(call, command));
   if (!isWithin)
     for (const inner of commandsWithin(command, call, depth, allowance, isRun))
@@ -891,7 +893,8 @@ const movesGit = (set: string): boolean => {
 const MOVED: ShellReading = { effect: 'takes_over', kind: 'programs taken from another folder' };
 /** Whether programs may be taken from a folder to which anybody writes, or from folders that are none of the system's. */
 function movesPrograms(path: string, isRun: boolean): boolean {
-  const folders = path.split(':', MOST_OF_PATH);
+  const folders = path.split(':', MOST_OF_PATH + 1);
+  if (folders.length > MOST_OF_PATH) return true;
   if (folders.some((folder) => /^\/(?:(?:private\/)?(?:var\/)?tmp|dev\/shm)(?:\/|$)/.test(folder))) return true;
   const [first = ''] = folders;
   if (first === '.' || (first === '' && folders.length > 1)) return true;
@@ -922,14 +925,19 @@ function assigned(
   for (const { name, value, isQuoted } of own) if (!isQuoted) look(name, value);
   const first = all[0]?.text ?? '';
   if (EXPORTERS.has(first) || (call?.prefixed ?? false))
-    for (const { text } of all.slice(1, LONGEST_HEAD)) {
+    for (const { text } of all.slice(1)) {
       const equals = text.indexOf('=');
       if (equals > 0) look(text.slice(0, equals), text.slice(equals + 1));
     }
+  // `git --git-dir=/tmp/x status`, as `GIT_DIR=/tmp/x git status`.
+  if (call?.program === 'git' && gitFolders(call.args).some((folder) => movesSettings('GIT_DIR', folder)))
+    worst = graver(worst, { ...LOADED, form: 'command' });
   return worst;
 }
-/** The words of a command in which variables are set for its program. */
-const LONGEST_HEAD = 16;
+const gitFolders = (args: readonly string[]): readonly string[] =>
+  args.flatMap((arg, at) =>
+    arg === '--git-dir' ? [args[at + 1] ?? ''] : arg.startsWith('--git-dir=') ? [arg.slice('--git-dir='.length)] : [],
+  );
 
 /** Options of programs by which they are told what to run. */
 const RUN_BY_OPTION: Readonly<Record<string, RegExp>> = Object.assign(Object.create(null), {
@@ -1081,6 +1089,39 @@ function interpreted(
   if (inner === null) return worst;
   const entered = folders.map((folder) => `${commandLine(['cd', folder])}; `).join('');
   return worse(worst, readWithin(entered + inner, depth, allowance));
+}
+
+/** Judges what a program is told by its input: `psql <<< 'drop table a'`, `echo flushall | redis-cli`, `ed a <<< '!rm b'`. */
+function toldByInput(
+  { program, args }: Called,
+  command: Command,
+  sources: Sources,
+  depth: number,
+  allowance: Allowance,
+): ShellReading | null {
+  const { reads, redirects } = command;
+  const given = redirects.filter(({ operator }) => operator === '<<<');
+  // A document in the text (`<<EOF`) is not read as what it tells, nor what another command passes on that was given it: `cat <<< x | redis-cli`.
+  const isToldUnread = [...redirects.filter((one) => !given.includes(one)), ...(reads?.redirects ?? [])].some(
+    ({ operator }) => operator.startsWith('<<'),
+  );
+  if ((reads === null && given.length === 0 && !isToldUnread) || !readsCommands(program, args)) return null;
+  const source = reads === null ? 'given' : (sources.get(reads) ?? 'given');
+  let worst: ShellReading | null = source === 'given' ? null : RUNS[source];
+  if (isToldUnread) worst = worse(worst, INSIDE);
+  const texts = [...given.map(({ target }) => target?.text ?? ''), ...(reads === null ? [] : [tells(reads) ?? ''])];
+  for (const text of texts) {
+    if (text.trim() === '') continue;
+    const told = fed(program, args, text);
+    if (told === 'runs another program') worst = worse(worst, INSIDE);
+    else if ('line' in told) worst = worse(worst, readWithin(told.line, depth, allowance));
+    else
+      for (const one of told.args) {
+        allowance.checkpoint();
+        worst = worse(worst, judgeProgram({ program, args: one, command, paths: allowance.paths }));
+      }
+  }
+  return worst;
 }
 
 /** Judges what other commands print and an interpreter runs: `bash <(echo x)`, `eval "$(echo x)"`, `sh -c "$(cat f)"`. */

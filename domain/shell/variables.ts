@@ -1,4 +1,5 @@
 import { words } from '../text.js';
+import { runsByEditor } from './editor.js';
 import { runsBySetting } from './git-settings.js';
 
 /** Variables that make a program load or run what they name. */
@@ -20,6 +21,8 @@ const HOLDS_OPTIONS =
 const NAMES_NOTHING =
   /^(?:\d{1,8}|-[a-zA-EGHJ-Z]{1,8}\d{0,5}|-X(?:mx|ms|mn|ss)\d{1,8}[kKmMgG]?|-XX:[+-]\w{1,64}|-XX:\w{1,64}=[\d.]{1,16}[kKmMgG]?|-XX:(?:HeapDumpPath|ErrorFile)=[\w./%-]{1,256}|-D[\w.-]{1,128}(?:=[\w.-]{0,128})?|--[a-z][a-z-]{1,40}(?:=\d{1,8})?|--(?:unhandled-rejections|dns-result-order|exclude|output-sync|conditions)=[\w.*-]{1,64})$/;
 const MOST_OPTIONS = 64;
+/** What vi and its like run as they begin. */
+const BEGINS_EDITOR = words('VIMINIT GVIMINIT EXINIT');
 
 /** By ssh, with whatever options but those that name a command. */
 const BY_SSH = /^(?:\S{0,64}\/)?ssh(?:\s(?!.{0,256}(?:command|[;&|`$]))|$)/is;
@@ -32,12 +35,14 @@ export function loadsByVariable(name: string, value: string): boolean {
   if (RUN_BY_OTHERS.has(name) || /(?:^|_)(?:PAGER|EDITOR|VISUAL|ASKPASS|BROWSER)$/.test(name))
     return !HARMLESS_RUN.test(value);
   if (name.endsWith('_RSH')) return !BY_SSH.test(value);
-  if (LOADS.has(name)) return /^[\w./~$-]/.test(value);
+  if (LOADS.has(name)) return /[^\s:]/.test(value);
+  if (BEGINS_EDITOR.has(name)) return runsByEditor(['-c', value]);
   if (!HOLDS_OPTIONS.test(name)) return false;
-  return value
-    .trim()
-    .split(/\s{1,16}/, MOST_OPTIONS)
-    .some((option, at) => option !== '' && !NAMES_NOTHING.test(option) && !(at === 0 && isBundle(name, option)));
+  const options = value.trim().split(/\s+/, MOST_OPTIONS + 1);
+  if (options.length > MOST_OPTIONS) return true;
+  return options.some(
+    (option, at) => option !== '' && !NAMES_NOTHING.test(option) && !(at === 0 && isBundle(name, option)),
+  );
 }
 
 /** `MAKEFLAGS=kj4`: letters of the first word need no sign. */

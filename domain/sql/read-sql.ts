@@ -1,9 +1,11 @@
 import type { SqlFinding, SqlInArguments } from '../../contracts/policy.js';
+import { ownName } from '../argument-names.js';
 import { eachText, lowered, namesAmong, scalarsIn } from '../argument-texts.js';
 import { type Checkpoint, unlimited } from '../in-place.js';
 import { decodeEscapes } from '../inspection/escapes.js';
 import { lex, longestRowOfSigns, OTHER_LEXINGS, POSTGRES, type Lexed, type Token } from './lexer.js';
 import { block, buriedShape, fragmentOf, mentionOf, pieces, shapeOf } from './shapes.js';
+import { clientActOf } from './client-commands.js';
 import { createAskedTexts, type SqlArgumentNames } from './asked-texts.js';
 import { EFFECTS, onlyTarget, readStatements, worse, type Reading } from './statements.js';
 import {
@@ -71,6 +73,7 @@ interface Budget {
 export const createSqlReader = ({ parser, names }: SqlReaderOptions): SqlReader => {
   // Arguments that contain only statements. A text there is reported even when it cannot be parsed.
   const strict = new Set([...names.statement_arguments, ...names.sql_arguments]);
+  const pure = new Set(names.sql_arguments);
   const lists = new Set(names.word_arguments);
   // The rules distinguish places by these names only, so otherwise equal findings are kept once.
   const told = namesAmong([...names.sql_arguments, ...names.carriers.flatMap((carrier) => carrier.arguments)]);
@@ -86,13 +89,14 @@ export const createSqlReader = ({ parser, names }: SqlReaderOptions): SqlReader 
     const proven = { read: false, withPlaces: false };
     const optionsAt = (path: readonly string[]): TextOptions => {
       const low = lowered(path);
+      const last = low.at(-1) ?? '';
       return {
         parser,
         budget,
         checkpoint,
-        strict: strict.has(low.at(-1) ?? ''),
+        strict: strict.has(last) || strict.has(ownName(low)),
         within: low.some((name) => strict.has(name)),
-        clause: CLAUSE_ARGUMENTS.has(low.at(-1) ?? ''),
+        clause: CLAUSE_ARGUMENTS.has(last),
       };
     };
     /** Reads a text that only results from decoding or joining. Counts changes, but not what merely looks like a statement. */
@@ -111,7 +115,10 @@ export const createSqlReader = ({ parser, names }: SqlReaderOptions): SqlReader 
       const plain = /[^\0-\x7f]/.test(text) ? text.normalize('NFKC').replaceAll(INVISIBLE, '') : text;
       const findings = (plain === text ? [text] : [text, plain]).map((reading) => readText(reading, options));
       for (const finding of findings) if (finding) keep(finding, path);
-      if (findings.every((finding) => finding?.effect === 'read' && finding.form === 'statement')) {
+      const isRead = findings.every((finding) => finding?.effect === 'read' && finding.form === 'statement');
+      const act = clientActOf(plain, isRead || lowered(path).some((name) => pure.has(name)));
+      if (act) keep({ effect: 'unreadable', kind: act, form: 'mention' }, path);
+      if (isRead) {
         proven.read = true;
         proven.withPlaces ||= findings.every((finding) => finding?.withPlaces);
       } else asked.note(text, path, isName);

@@ -1,5 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { ToolClass } from '../../contracts/policy.js';
+import type { ClassedTool } from '../../contracts/tools.js';
+import { plainReading } from '../name-readings.js';
 import type { ClassSet } from './class-sets.js';
 
 /** Classes that hold a call, from the strictest on. Only they count for names that are spelt otherwise: no spelling lets a call run. */
@@ -11,7 +13,7 @@ const FOLDS_KEPT = 4_096;
 const folds = new LRUCache<string, Fold>({ max: FOLDS_KEPT });
 
 interface Fold {
-  /** The name without case, blanks and separators: `Get_User`, `get-user` and ` getUser` are one. */
+  /** The name decoded, without case, blanks and separators: `Get_User`, `get-user`, ` getUser` and `get%5Fuser` are one. */
   readonly whole: string;
   /** The same behind its last namespace: `x/get_user`, `mcp__x__get_user`. */
   readonly bare: string;
@@ -22,7 +24,7 @@ function foldOf(name: string): Fold {
   if (known) return known;
   if (name.length > LONGEST) return { whole: name, bare: name };
   const plain = (text: string): string => text.toLowerCase().replaceAll(/[^\p{L}\p{N}]/gu, '');
-  const seen = name.normalize('NFKC').trim();
+  const seen = plainReading(name).normalize('NFKC').trim();
   const parts = seen.split(/[/.:\\#@]|__/).filter((part) => plain(part) !== '');
   const fold = { whole: plain(seen), bare: plain(parts.at(-1) ?? '') };
   folds.set(name, fold);
@@ -35,12 +37,10 @@ export function areAlike(one: string, other: string): boolean {
   return a.whole !== '' && (a.whole === b.whole || a.bare === b.whole || a.whole === b.bare);
 }
 
-/** The strictest class that holds calls of a name which is spelt like this one; undefined where there is none. */
-export function strictestAlike(tool: string, classed: ClassSet['tools']): ToolClass | undefined {
-  let strictest = HOLDING.length;
-  for (const [name, { class: said }] of classed) {
-    const rank = HOLDING.indexOf(said);
-    if (rank >= 0 && rank < strictest && name !== tool && areAlike(tool, name)) strictest = rank;
-  }
-  return HOLDING[strictest];
-}
+/** The classed tools whose names are spelt like this one. */
+export const alikeIn = (tool: string, classed: ClassSet['tools']): readonly (readonly [string, ClassedTool])[] =>
+  [...classed].filter(([name]) => name !== tool && areAlike(tool, name));
+
+/** The strictest class that holds calls; undefined where none does. */
+export const strictestOf = (classes: readonly ToolClass[]): ToolClass | undefined =>
+  HOLDING.find((holding) => classes.includes(holding));

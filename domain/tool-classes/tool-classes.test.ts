@@ -174,6 +174,10 @@ describe.each(STORES)('what operators say of tools, on %s', (kind) => {
         'getUser',
         'get.user',
         'x/get_user',
+        'get%5Fuser',
+        'g%65t_user',
+        'get\\u005fuser',
+        'gеt_user',
       ],
       review: ['List-Items', 'mcp__shop__list_items', 'shop:listItems', 'list\u200b_items', 'ｌist_items'],
       strict: ['show_invoice', 'Billing.showInvoice', 'billing/show_invoice'],
@@ -190,6 +194,21 @@ describe.each(STORES)('what operators say of tools, on %s', (kind) => {
       'show_invoices',
     ];
     expect(await gate.of(...other)).toEqual({});
+  });
+
+  it('lets no other spelling run of a tool whose definition changed, unless the agent was shown a tool of that name', async () => {
+    await saw('bot', { get_user: FIRST });
+    await set('get_user', 'read');
+    expect(await gate.of('get_user', 'getUser')).toEqual({ get_user: { class: 'read' } });
+    await saw('bot', { get_user: SECOND });
+    const suspended = { suspended: 'definition_changed' };
+    expect(await gate.of('get_user', 'getUser', 'get%5Fuser')).toEqual({
+      get_user: { class: 'read', ...suspended },
+      getUser: suspended,
+      'get%5Fuser': suspended,
+    });
+    await saw('bot', { get_user: SECOND, getUser: FIRST });
+    expect(await gate.of('getUser')).toEqual({});
   });
 
   it("takes the strictest of several spellings, and an operator's word about the very name before them", async () => {

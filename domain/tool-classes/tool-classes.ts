@@ -12,7 +12,7 @@ import { GateError } from '../errors.js';
 import { fittingRow } from '../ledger/fitting-row.js';
 import { nearestNames } from '../nearest-names.js';
 import type { Operator } from '../operator.js';
-import { areAlike, strictestAlike } from './alike-names.js';
+import { areAlike, alikeIn, strictestOf } from './alike-names.js';
 import { type BoundClasses, type ClassChange, classesIdOf } from './bound-to-ledger.js';
 import type { ToolClasses } from './port.js';
 import type { ListedTools, ToolPinStore } from '../tool-definitions/ports.js';
@@ -41,11 +41,11 @@ export const operatorsClasses = ({
       for (const tool of new Set(tools)) {
         const said = classed.get(tool);
         // An operator's word about this very name stands; for another spelling of it the strictest one that holds calls.
-        const alike = said ? undefined : strictestAlike(tool, classed);
+        const alike = said ? undefined : alikeFact(alikeIn(tool, classed), seen, tool);
         if ([...unsettled].some((name) => name === tool || areAlike(name, tool)))
           facts.push([tool, { suspended: 'unreadable' }]);
         else if (said) facts.push([tool, factOf(said, seen.get(tool))]);
-        else if (alike) facts.push([tool, { class: alike }]);
+        else if (alike) facts.push([tool, alike]);
         else if (!seen.has(tool)) {
           listed ??= await pins.listed(tenant);
           if (isUnlisted(tool, listed)) facts.push([tool, { suspended: 'not_listed' }]);
@@ -65,6 +65,20 @@ const isUnlisted = (tool: string, listed: ListedTools): boolean => listed.comple
 function suspension({ definition_sha256: classed }: ClassedTool, seen: string | undefined): ToolClassFact['suspended'] {
   if (classed === null || seen === classed) return undefined;
   return seen === undefined ? 'definition_not_seen' : 'definition_changed';
+}
+
+/** What the classes of other spellings of a name say of it: the strictest that holds calls, else that one of them waits for an operator. */
+function alikeFact(
+  alike: readonly (readonly [string, ClassedTool])[],
+  seen: ReadonlyMap<string, string>,
+  tool: string,
+): ToolClassFact | undefined {
+  const strictest = strictestOf(alike.map(([, said]) => said.class));
+  if (strictest) return { class: strictest };
+  // What this agent was shown under the very name is a tool of its own.
+  if (seen.has(tool)) return undefined;
+  const suspended = alike.map(([name, said]) => suspension(said, seen.get(name))).find((why) => why !== undefined);
+  return suspended && { suspended };
 }
 
 function factOf(said: ClassedTool, seen: string | undefined): ToolClassFact {

@@ -1,14 +1,12 @@
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { canonicalJson, sha256Hex } from '../crypto/digest.js';
-import { detectInjection } from '../inspection/injection.js';
-import { skeletonsOf } from '../inspection/skeleton.js';
-import { inspectTexts } from '../inspection/texts.js';
 import { exactly } from '../mcp/exact-numbers.js';
 import { ownNameOf } from '../mcp/prefixed-names.js';
 import { itemsOf, membersOf, objectText } from '../mcp/reply.js';
 import { togetherSaid, type UpstreamInstructions } from '../pipeline/upstream.js';
-import { poisonIn } from './poisoning.js';
+import type { DefinitionJudge, ToldPart } from './judged.js';
 import type { PinnedTools } from './ports.js';
+import { LOOKALIKE, readAs, storable } from './tool-names.js';
 
 /** One page of a `tools/list` answer. */
 export interface ToolPage {
@@ -25,8 +23,6 @@ export interface ToolDefinition {
   readonly text: string;
   /** What the tool says of itself; empty when it says nothing. */
   readonly description: string;
-  /** Names of the rules that found instructions to a model in the definition. */
-  readonly injected: readonly string[];
 }
 
 /** Reads the answer to `tools/list`; `null` when it is not one. */
@@ -45,24 +41,15 @@ function definitionOf(value: Json): ToolDefinition | null {
   const tool = objectOf(value);
   const name = tool?.['name'];
   if (!tool || typeof name !== 'string') return null;
-  const shown = storable(name);
-  const injected = [...injectedIn(name, tool), ...(shown === name ? [] : ['unstorable_name'])];
   const { description } = tool;
   return {
-    name: shown,
+    name: storable(name),
     sha256: definitionDigest(tool),
     text: definitionText(tool),
     narrow: narrowDigest(tool),
     description: typeof description === 'string' ? description : '',
-    injected,
   };
 }
-
-const injectedIn = (name: string, value: JsonObject): readonly string[] => {
-  const texts = inspectTexts(value, 'standard');
-  const { detected, found } = detectInjection(name, texts);
-  return [...new Set([...(detected ? found : []), ...poisonIn(name, texts)])];
-};
 
 /** Other text that a model reads: a server's instructions, or a prompt or resource of its lists. */
 export interface ToldText {
@@ -78,60 +65,101 @@ export interface Told {
   readonly rest: string | null;
 }
 
-const LISTS: Readonly<Record<string, string>> = {
+/** Lists other than that of tools, and where they stand in an answer. */
+export const OTHER_LISTS: Readonly<Record<string, string>> = {
   'prompts/list': 'prompts',
   'resources/list': 'resources',
   'resources/templates/list': 'resourceTemplates',
 };
 
 /** What an answer other than a list of tools says to a model; of several upstreams, their introductions one by one. */
-export function toldIn(method: string, answer: string, said: readonly UpstreamInstructions[] = []): Told {
+export async function toldIn(
+  judge: DefinitionJudge['texts'],
+  method: string,
+  answer: string,
+  said: readonly UpstreamInstructions[] = [],
+): Promise<Told> {
   const result = resultOf(answer);
   if (!result) return NOTHING_TOLD;
-  const list = LISTS[method];
-  if (list !== undefined) return toldInList(list, answer, result[list]);
-  const whole = textIn(method, result);
+  const list = OTHER_LISTS[method];
+  if (list !== undefined) return toldInList(judge, list, answer, result[list]);
+  const each = said.map(({ prefix, text }) => ({ name: `${method}/${prefix}`, told: { instructions: text } }));
+  const [whole, ...bad] = await toldTexts(judge, [{ name: method, told: result }, ...each]);
   if (!whole) return NOTHING_TOLD;
-  const bad = said.flatMap(({ prefix, text }) => textIn(`${method}/${prefix}`, { instructions: text }) ?? []);
-  const harmless = said.filter(({ prefix }) => bad.every(({ name }) => name !== `${method}/${prefix}`));
-  const rest = withInstructions(answer, bad.length > 0 ? togetherSaid(harmless) : '');
+  const harmless = said.filter((_, index) => !bad[index]);
+  const poisoned = bad.filter((text) => text !== null);
+  const rest = withInstructions(answer, poisoned.length > 0 ? togetherSaid(harmless) : '');
   const left = resultOf(rest);
-  const isClean = left !== null && textIn(method, left) === null;
-  return { texts: isClean && bad.length > 0 ? bad : [whole], rest: isClean ? rest : null };
+  const isClean = left !== null && (await toldTexts(judge, [{ name: method, told: left }]))[0] === null;
+  return { texts: isClean && poisoned.length > 0 ? poisoned : [whole], rest: isClean ? rest : null };
+}
+
+/** Where a list stands in the answer to its method. */
+export const listIn = (method: string): string | undefined => (method === 'tools/list' ? 'tools' : OTHER_LISTS[method]);
+
+/**
+ * What contains instructions to a model in an answer beside what was asked for: in an error, of any method, and in a list's answer beside its
+ * entries, or in the whole of one that has no list.
+ */
+export async function toldBeside(
+  judge: DefinitionJudge['texts'],
+  method: string,
+  answer: string,
+): Promise<readonly ToldText[]> {
+  const parts = partsOf(answer);
+  const [error, result] = [objectOf(parts?.['error']), objectOf(parts?.['result'])];
+  const list = listIn(method);
+  const isListed = list !== undefined && Array.isArray(result?.[list]);
+  const rest = Object.entries(result ?? {}).filter(([name]) => name !== 'nextCursor' && !(isListed && name === list));
+  const told = [
+    ...(error ? [{ name: `${method}/error`, told: error }] : []),
+    ...(list !== undefined && rest.length > 0 ? [{ name: `${method}/beside`, told: Object.fromEntries(rest) }] : []),
+  ];
+  return (await toldTexts(judge, told)).filter((text) => text !== null);
 }
 
 const NOTHING_TOLD: Told = { texts: [], rest: null };
 
-function textIn(name: string, part: JsonObject): ToldText | null {
-  const injected = injectedIn(name, part);
-  return injected.length === 0 ? null : { name, sha256: definitionDigest(part), injected };
+/** Each of these parts that instructs a model; `null` for the others. */
+async function toldTexts(
+  judge: DefinitionJudge['texts'],
+  parts: readonly ToldPart[],
+): Promise<readonly (ToldText | null)[]> {
+  const found = await judge(parts);
+  return parts.map(({ name, told }, index) => {
+    const injected = found[index] ?? [];
+    return injected.length === 0 ? null : { name, sha256: definitionDigest(told), injected };
+  });
 }
 
-function toldInList(list: string, answer: string, items: Json | undefined): Told {
+async function toldInList(
+  judge: DefinitionJudge['texts'],
+  list: string,
+  answer: string,
+  items: Json | undefined,
+): Promise<Told> {
   if (!Array.isArray(items)) return NOTHING_TOLD;
-  const texts = items.map((item, index) => {
-    const part = objectOf(item);
-    const name = part?.['name'];
-    return part && textIn(`${list}/${typeof name === 'string' ? storable(name) : index}`, part);
+  const parts = items.flatMap((item, index): (ToldPart & { readonly index: number })[] => {
+    const told = objectOf(item);
+    const name = told?.['name'];
+    return told ? [{ name: `${list}/${typeof name === 'string' ? storable(name) : index}`, told, index }] : [];
   });
+  const texts = await toldTexts(judge, parts);
+  const bad = new Set(parts.filter((_, at) => texts[at]).map(({ index }) => index));
   return {
     texts: texts.filter((text) => text !== null),
-    rest: withoutItems(answer, list, (_item, index) => texts[index] !== null),
+    rest: withoutItems(answer, list, (_item, index) => bad.has(index)),
   };
 }
 
 /** An introduction with these instructions, or with none. */
-function withInstructions(answer: string, instructions: string): string {
+export function withInstructions(answer: string, instructions: string): string {
   const members = new Map(membersOf(answer, 'last') ?? []);
   const result = new Map(membersOf(members.get('result') ?? '', 'last') ?? []);
   result.delete('instructions');
   if (instructions !== '') result.set('instructions', JSON.stringify(instructions));
   return objectText(members.set('result', objectText(result)));
 }
-
-/** A name that stores would change must not hide its list, so it is replaced by a form that every store keeps and operators can type. */
-const storable = (text: string): string =>
-  text === '__proto__' ? String.raw`\__proto__` : text.toWellFormed().replaceAll('\0', String.raw`\0`);
 
 /**
  * Digest of everything a list says about a tool, whatever the order of keys: title, description, both schemas, annotations, icons, `_meta`,
@@ -164,7 +192,7 @@ export function heldBack(pinned: PinnedTools, tool: string, seen: string | undef
   const known = pinned.digests.get(tool);
   if (known === seen || pinned.narrow.has(tool)) return null;
   return known === undefined
-    ? 'it was added, or instructs a model, and nobody accepted it'
+    ? 'it was added, instructs a model or has a name that misleads, and nobody accepted it'
     : 'its definition is not the pinned one, and nobody accepted it';
 }
 
@@ -220,6 +248,14 @@ export function driftOf(pinned: PinnedTools, seen: SeenTools, whole: boolean): T
   };
 }
 
+/** What was found of one name. */
+export interface Finding {
+  readonly found: Set<string>;
+  readonly sha256: Set<string>;
+  /** The name of the same list that it is taken for. */
+  readonly like?: string;
+}
+
 /** The collected pages of one list. */
 export interface SeenTools {
   /** The first definition of each name. */
@@ -227,7 +263,7 @@ export interface SeenTools {
   readonly narrow: Map<string, string>;
   /** All definitions of names that came with more than one. */
   readonly twice: Map<string, Set<string>>;
-  readonly injected: Map<string, { readonly found: Set<string>; readonly sha256: Set<string> }>;
+  readonly injected: Map<string, Finding>;
   /** The first name of each that read alike: look-alike letters, case and separators undone. */
   readonly alike: Map<string, string>;
 }
@@ -239,13 +275,11 @@ export const nothingSeen = (): SeenTools => ({
   alike: new Map(),
 });
 
-/** A name that a model or a person takes for another one of the same list. */
-const LOOKALIKE = 'lookalike_name';
-const SEPARATORS = /[\s._:/-]/g;
-
-export function addPage(seen: SeenTools, { tools }: ToolPage): void {
-  for (const { name, sha256, narrow, injected: instructs } of tools) {
-    const read = skeletonsOf([name]).plain.replaceAll(SEPARATORS, '');
+/** Adds a page; `found` is what was found of each of its tools, where they were judged. */
+export function addPage(seen: SeenTools, { tools }: ToolPage, found: readonly (readonly string[])[] = []): void {
+  for (const [at, { name, sha256, narrow }] of tools.entries()) {
+    const instructs = found[at] ?? [];
+    const read = readAs(name);
     const first = seen.alike.get(read) ?? name;
     seen.alike.set(read, first);
     const injected = first === name ? instructs : [...instructs, LOOKALIKE];
@@ -254,7 +288,11 @@ export function addPage(seen: SeenTools, { tools }: ToolPage): void {
     seen.digests.set(name, known);
     if (known !== sha256) seen.twice.set(name, (seen.twice.get(name) ?? new Set([known])).add(sha256));
     if (injected.length === 0) continue;
-    const finding = seen.injected.get(name) ?? { found: new Set(), sha256: new Set() };
+    const finding = seen.injected.get(name) ?? {
+      found: new Set(),
+      sha256: new Set(),
+      ...(first !== name && { like: first }),
+    };
     for (const rule of injected) finding.found.add(rule);
     finding.sha256.add(sha256);
     seen.injected.set(name, finding);
@@ -267,8 +305,8 @@ export function digestsOf({ digests, twice }: SeenTools, name: string): string[]
   return first === undefined ? [] : [...(twice.get(name) ?? [first])].toSorted();
 }
 
-const resultOf = (answer: string): JsonObject | null =>
-  objectOf(objectOf(JSON.parse(exactly(answer)) as Json)?.['result']);
+const partsOf = (answer: string): JsonObject | null => objectOf(JSON.parse(exactly(answer)) as Json);
+const resultOf = (answer: string): JsonObject | null => objectOf(partsOf(answer)?.['result']);
 
 const objectOf = (value: Json | undefined): JsonObject | null =>
   value !== null && typeof value === 'object' && !Array.isArray(value) ? value : null;

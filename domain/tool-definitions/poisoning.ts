@@ -3,11 +3,16 @@ import type { InspectedTexts } from '../inspection/texts.js';
 /**
  * Signs that a definition is written for a model behind its user's back, beside the phrases that the inspector knows everywhere: what it asks
  * for no tool needs, or it rules other tools, or it is kept out of sight (docs/architecture/requests-and-answers.md#tool-definitions). Read word by
- * word, so in time proportional to the text. Returns the names of the rules that found something.
+ * word, so in time proportional to the text. `known` are names that a text may tell of beside its own. Returns the names of the rules that found
+ * something.
  */
-export function poisonIn(name: string, inspected: InspectedTexts): readonly string[] {
+export function poisonIn(
+  name: string,
+  inspected: InspectedTexts,
+  known: ReadonlySet<string> = new Set(),
+): readonly string[] {
   const words = inspected.words.trim().split(' ');
-  const finds = signsIn(words, othersNamedIn(name, inspected));
+  const finds = signsIn(words, othersNamedIn(name, inspected, known));
   const found = new Set<string>();
   const { secrets, context, conceals, first, threatens, rulesOthers } = finds;
   const tags = tagsIn(inspected.plain);
@@ -147,8 +152,8 @@ const CHANGES = setOf(
 );
 
 /** The names of other tools in a definition, as words: what is written like a name, and is neither its own nor one of its members. */
-function othersNamedIn(name: string, { texts }: InspectedTexts): Rows {
-  const own = new Set([name, ...texts.filter(({ role }) => role === 'key').map(({ text }) => text)]);
+function othersNamedIn(name: string, { texts }: InspectedTexts, known: ReadonlySet<string>): Rows {
+  const own = new Set([name, ...known, ...texts.filter(({ role }) => role === 'key').map(({ text }) => text)]);
   const named = texts
     .filter(({ role }) => role === 'value')
     .flatMap(({ text }) => text.split(/[^A-Za-z0-9_]/))

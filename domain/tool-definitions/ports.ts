@@ -1,3 +1,17 @@
+import type {
+  DefinitionScanRequest,
+  DefinitionScanResult,
+  ToolNameScanRequest,
+  ToolNameScanResult,
+} from '../../contracts/definition-scan.js';
+
+/** Brain, for what an upstream tells of its tools. Throws when it cannot say; then nothing is known of what was asked. */
+export interface DefinitionScanner {
+  scanDefinitions(request: DefinitionScanRequest): Promise<DefinitionScanResult>;
+  /** Whether a name that no list has is taken for one that a list has. */
+  scanToolName(request: ToolNameScanRequest): Promise<ToolNameScanResult>;
+}
+
 /** The agent whose list of tools is pinned. */
 export interface PinOwner {
   readonly tenant: string;

@@ -12,6 +12,7 @@ import { togetherSaid, type Upstream } from '../pipeline/upstream.js';
 import { toolPinning } from './pinning.js';
 import type { ToolPinStore } from './ports.js';
 import { createQuarantine, definedToolsOf } from './quarantine.js';
+import { rulesScanner } from '../../test/support/definition-scanner.js';
 import { watchToolDefinitions } from './watch.js';
 
 const OWNER = { tenant: 'acme', agent: 'bot' };
@@ -49,9 +50,12 @@ const watched = (of: Pick<Upstream, 'control'> = upstream) =>
     ledger: ledger as never,
     block,
     quarantine: true,
+    egress: null,
+    scanner: rulesScanner,
     onFault: (error) => {
       throw error;
     },
+    onDegraded: () => undefined,
     onTooLong: () => undefined,
   });
 const nowLists = (...tools: JsonObject[]): void => {
@@ -64,7 +68,14 @@ const list = async (...tools: JsonObject[]): Promise<unknown[]> => {
   return (JSON.parse(reply.text) as { result: { tools: unknown[] } }).result.tools;
 };
 const quarantine = () =>
-  createQuarantine(upstream, { pins, ledger: ledger as never, onFault: () => undefined, onTooLong: () => undefined });
+  createQuarantine(upstream, {
+    pins,
+    ledger: ledger as never,
+    scanner: rulesScanner,
+    onFault: () => undefined,
+    onDegraded: () => undefined,
+    onTooLong: () => undefined,
+  });
 const held = (...names: string[]) => quarantine().held(OWNER, names);
 
 beforeEach(async () => {
@@ -136,6 +147,11 @@ describe('a definition in quarantine', () => {
     ]);
     expect(await held(name)).not.toBeNull();
     expect(JSON.stringify(rows)).toContain('lookalike_name');
+  });
+
+  it('whose name mixes alphabets is held back, whatever it looks like', async () => {
+    expect(await list(tool('get_note'), tool('get_note\u0430'))).toEqual([tool('get_note')]);
+    expect(await held('get_note\u0430')).toMatch(/has a name that misleads/);
   });
 
   it('leaves everything else of the answer as the upstream wrote it', async () => {

@@ -5,8 +5,10 @@ import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
 import { errorText, GateError } from '../errors.js';
 import type { Log } from '../log.js';
 import { fittingRow } from '../ledger/fitting-row.js';
+import { oneLine } from '../printable.js';
 import { CONTROL_METHODS } from '../mcp/control-methods.js';
 import type { Upstream } from '../pipeline/upstream.js';
+import type { EgressPolicy } from '../responses/port.js';
 import {
   addPage,
   digestsOf,
@@ -15,28 +17,40 @@ import {
   isJudged,
   nothingSeen,
   type SeenTools,
+  type ToldText,
+  toldBeside,
   toldIn,
   type ToolPage,
   toolPageOf,
   withoutTools,
 } from './definitions.js';
-import type { PinnedTools, PinOwner, ToolPinStore } from './ports.js';
+import { type DefinitionJudge, definitionJudges } from './judged.js';
+import type { DefinitionScanner, PinnedTools, PinOwner, ToolPinStore } from './ports.js';
+import { releasedAnswer } from './released.js';
+import { MIXED, NAME_RULES } from './tool-names.js';
 
 export interface ToolWatchOptions {
   readonly pins: ToolPinStore;
   readonly ledger: Ledger;
+  /** Brain, which says what instructs a model. */
+  readonly scanner: DefinitionScanner;
   /** Answers 502 instead of forwarding a list that changed or that contains instructions to a model. */
   readonly block: boolean;
   /** Leaves tools out of lists whose definition is not the pinned one, or instructs a model, until an operator accepts them. */
   readonly quarantine?: boolean;
+  /** What policy wants done about what instructs a model; `null` in observe mode, where it is recorded and passes. */
+  readonly egress: EgressPolicy | null;
   /** Called when a list could not be checked. It is then forwarded, unless `block` is set. */
   readonly onFault: (error: unknown) => void;
+  /** Called when Brain did not look: what is small was judged by its rules all the same, what is large is not handed on. */
+  readonly onDegraded: (error: unknown) => void;
   /** Called once per list that has more pages than are collected. */
   readonly onTooLong: (owner: PinOwner, pages: number) => void;
 }
 
 /** Logs what the watch cannot do, with the same messages in every edition. */
-export const toolWatchLog = (logger: Log): Pick<ToolWatchOptions, 'onFault' | 'onTooLong'> => ({
+export const toolWatchLog = (logger: Log): Pick<ToolWatchOptions, 'onFault' | 'onTooLong' | 'onDegraded'> => ({
+  onDegraded: (error) => logger.warn({ reason: errorText(error) }, 'Brain did not look at definitions of tools'),
   onFault: (error) => logger.error({ reason: errorText(error) }, 'a list of tools could not be compared'),
   onTooLong: ({ tenant, agent }, pages) =>
     logger.warn(
@@ -69,7 +83,8 @@ interface Walk {
   untold: readonly NewLedgerRow[];
 }
 
-type Reply = Extract<Awaited<ReturnType<Upstream['control']>>, { kind: 'reply' }>;
+type Answer = Awaited<ReturnType<Upstream['control']>>;
+type Reply = Extract<Answer, { kind: 'reply' }>;
 const SILENT = { poisoned: false, rest: null } as const;
 
 const MAX_WALKS = 1_000;
@@ -84,70 +99,109 @@ const MAX_DETAIL = 100_000;
 /**
  * The upstream with its tool definitions watched (docs/architecture/requests-and-answers.md#tool-definitions). The first list an agent sees
  * is pinned. Later ones are compared, all pages of a list together, and a difference is one ledger row, however often it is seen. Texts
- * that instruct a model are another row. It only detects, unless `block` is set, and never replaces pins.
+ * that instruct a model are another row, and are marked or taken out of what an agent gets, as policy says of results. A difference is only
+ * recorded, unless `block` is set. Pins, which are never replaced here, and digests are of what the upstream wrote.
  */
 export function watchToolDefinitions<Watched extends Pick<Upstream, 'control'>>(
   upstream: Watched,
   options: ToolWatchOptions,
 ): Watched {
   const walks = new LRUCache<string, Walk>({ max: MAX_WALKS });
+  const judgeFor = definitionJudges(options);
   return {
     ...upstream,
     async control(caller, request, limits) {
       const reply = await upstream.control(caller, request, limits);
-      // Failed answers are checked too: they are forwarded, and a reader may find tools in them.
       const method = request['method'] as string;
-      if (!CONTROL_METHODS.get(method)?.readByModel) return reply;
-      let poisoned: boolean;
-      let held: ReadonlySet<string> = new Set();
-      let rest: Reply | null = null;
-      try {
-        const text = reply.kind === 'reply' ? reply.text : null;
-        if (method === 'tools/list')
-          ({ poisoned, held } = await look(
-            caller,
-            request,
-            text === null ? null : toolPageOf(text),
-            reply.kind === 'reply' ? reply : {},
-          ));
-        else ({ poisoned, rest } = reply.kind === 'reply' ? await listen(caller, method, reply) : SILENT);
-      } catch (error) {
-        options.onFault(error);
-        if (options.block || options.quarantine)
-          throw new GateError(
-            'tool_definition_poisoned',
-            'what the upstream tells a model could not be compared with what was pinned',
-            {
-              cause: error,
-            },
-          );
-        return reply;
-      }
-      // One of several upstreams does not keep the others' introductions from an agent.
-      if (rest !== null && (options.block ? rest.instructions !== undefined : options.quarantine)) return rest;
-      if (poisoned && (options.block || (options.quarantine && method !== 'tools/list')))
+      const judge = judgeFor(caller);
+      const left = await leftOf(caller, request, reply, judge);
+      if (options.egress === null || left.reply.kind !== 'reply' || !left.instructs) return left.reply;
+      const { text, instructions: said } = left.reply;
+      const { egress: policy, onFault } = options;
+      const given = await releasedAnswer({ policy, judge, onFault }, caller, { method, text, said });
+      if (given === null)
         throw new GateError(
           'tool_definition_poisoned',
-          'the definitions of the tools changed, or hold instructions to a model; the operator has to look at them and accept them',
+          'what the upstream tells a model holds instructions that cannot be taken out of it',
         );
-      if (held.size > 0 && reply.kind === 'reply') return { ...reply, text: withoutTools(reply.text, held) };
-      return reply;
+      return { ...left.reply, text: given };
     },
   };
+
+  /** What blocking and quarantine leave of an answer, and whether it may hold instructions to a model. */
+  async function leftOf(
+    caller: PinOwner,
+    request: JsonObject,
+    reply: Answer,
+    judge: DefinitionJudge,
+  ): Promise<{ readonly reply: Answer; readonly instructs: boolean }> {
+    const method = request['method'] as string;
+    let poisoned: boolean;
+    let instructs = false;
+    let held: ReadonlySet<string> = new Set();
+    let rest: Reply | null = null;
+    try {
+      // Failed answers are checked too, of every method: they are forwarded, and a reader may find tools in them.
+      const beside =
+        reply.kind === 'reply' && (await isTold(caller, await toldBeside(judge.texts, method, reply.text)));
+      if (!CONTROL_METHODS.get(method)?.readByModel) poisoned = beside;
+      else if (method === 'tools/list') {
+        const page = reply.kind === 'reply' ? toolPageOf(reply.text) : null;
+        const found = page ? await judge.tools(page.tools) : [];
+        instructs = found.some((rules) => rules.length > 0);
+        ({ poisoned, held } = await look(caller, request, page, found, reply.kind === 'reply' ? reply : {}));
+      } else {
+        ({ poisoned, rest } = reply.kind === 'reply' ? await listen(caller, method, reply, judge) : SILENT);
+        // Without its entries it still holds what stands beside them.
+        if (beside) rest = null;
+      }
+      instructs ||= poisoned || beside;
+      poisoned ||= beside;
+    } catch (error) {
+      options.onFault(error);
+      if (options.block || options.quarantine)
+        throw new GateError(
+          'tool_definition_poisoned',
+          'what the upstream tells a model could not be compared with what was pinned',
+          {
+            cause: error,
+          },
+        );
+      // What could not be recorded is judged all the same.
+      return { reply, instructs: true };
+    }
+    // One of several upstreams does not keep the others' introductions from an agent.
+    if (rest !== null && (options.block ? rest.instructions !== undefined : options.quarantine))
+      return { reply: rest, instructs: false };
+    if (poisoned && (options.block || (options.quarantine && method !== 'tools/list')))
+      throw new GateError(
+        'tool_definition_poisoned',
+        'the definitions of the tools changed, hold instructions to a model or have names that mislead; the operator has to look at them and accept them',
+      );
+    const left = held.size > 0 && reply.kind === 'reply' ? { ...reply, text: withoutTools(reply.text, held) } : reply;
+    return { reply: left, instructs };
+  }
 
   /** Whether something other than a tool definition instructs a model; then the answer without it, where it can be left out. */
   async function listen(
     owner: PinOwner,
     method: string,
     reply: Reply,
+    judge: DefinitionJudge,
   ): Promise<{ readonly poisoned: boolean; readonly rest: Reply | null }> {
-    const { texts, rest } = toldIn(method, reply.text, reply.instructions);
+    const { texts, rest } = await toldIn(judge.texts, method, reply.text, reply.instructions);
+    const poisoned = await isTold(owner, texts);
+    return { poisoned, rest: !poisoned || rest === null ? null : { ...reply, text: rest } };
+  }
+
+  /** Whether there is any of these texts; then there is a row of it. */
+  async function isTold(owner: PinOwner, texts: readonly ToldText[]): Promise<boolean> {
     const injected: SeenTools['injected'] = new Map(
       texts.map(({ name, sha256, injected: found }) => [name, { found: new Set(found), sha256: new Set([sha256]) }]),
     );
     const row = injectionRow(owner, injected);
     if (row) await options.ledger.append([row]);
-    return { poisoned: row !== null, rest: row === null || rest === null ? null : { ...reply, text: rest } };
+    return row !== null;
   }
 
   /** Whether something is wrong with what was seen of this list so far, and which tools of this page are held back. */
@@ -155,6 +209,7 @@ export function watchToolDefinitions<Watched extends Pick<Upstream, 'control'>>(
     owner: PinOwner,
     request: JsonObject,
     page: ToolPage | null,
+    found: readonly (readonly string[])[],
     { partial, parts }: Pick<Reply, 'partial' | 'parts'>,
   ): Promise<{ readonly poisoned: boolean; readonly held: ReadonlySet<string> }> {
     const key = `${owner.tenant}/${owner.agent}`;
@@ -179,7 +234,7 @@ export function watchToolDefinitions<Watched extends Pick<Upstream, 'control'>>(
     const within = walk.pages <= MAX_PAGES;
     if (walk.pages === MAX_PAGES + 1) options.onTooLong(owner, MAX_PAGES);
     const { seen } = walk;
-    addPage(seen, page);
+    addPage(seen, page, found);
     if (walk.pages >= MAX_PAGES) walk.seen = nothingSeen();
     const ended = walk.next === null;
     const whole = ended && within && walk.from === null && !walk.partial;
@@ -214,9 +269,8 @@ export function watchToolDefinitions<Watched extends Pick<Upstream, 'control'>>(
       // Compare a first list with the pins it just made, so that listing it again gives the same rows.
       pinned = { ...(await options.pins.read(owner)), complete: false, parts: first.parts };
     }
-    const rows = [driftRow(owner, pinned, seen, whole), injectionRow(owner, seen.injected)].filter(
-      (row) => row !== null,
-    );
+    const drift = driftRow(owner, pinned, seen, whole);
+    const rows = [...(drift ? [drift] : []), ...findingRows(owner, seen.injected)];
     // One row for the whole list. When lists are blocked, no further page may be requested, so append at once.
     const tell = ended || walk.pages >= MAX_PAGES || options.block;
     walk.untold = tell ? [] : rows;
@@ -315,18 +369,47 @@ function widenedRow(
   };
 }
 
-function injectionRow(owner: PinOwner, injected: SeenTools['injected']): NewLedgerRow | null {
+/** What was found of an agent's tools beside differences, by its kind: what instructs a model, and names that mislead. */
+const findingRows = (owner: PinOwner, found: SeenTools['injected']): NewLedgerRow[] =>
+  [injectionRow(owner, found), namesRow(owner, found)].filter((row) => row !== null);
+
+function injectionRow(owner: PinOwner, found: SeenTools['injected']): NewLedgerRow | null {
+  const injected = foundBy(found, (rule) => !NAME_RULES.has(rule));
   if (injected.size === 0) return null;
-  const names = [...injected.keys()].toSorted();
-  const sorted = (of: 'found' | 'sha256') =>
-    Object.fromEntries(names.map((name) => [name, [...(injected.get(name)?.[of] ?? [])].toSorted()]));
   return supplyChainRow(
     owner,
     'tool_definition_injection',
-    `instructions to a model in ${shown(names)}`,
-    { found: sorted('found') },
-    { sha256: sorted('sha256') },
+    `instructions to a model in ${shown([...injected.keys()])}`,
+    ...detailOf(injected),
   );
+}
+
+/** A name shows letters that are not what they look like as escapes, or the row would read like one about the other tool. */
+function namesRow(owner: PinOwner, found: SeenTools['injected']): NewLedgerRow | null {
+  const named = foundBy(found, (rule) => NAME_RULES.has(rule));
+  if (named.size === 0) return null;
+  const said = [...named].map(([name, { found: rules, like }]) => {
+    if (like !== undefined) return `${oneLine(name)} reads like ${oneLine(like)}`;
+    return rules.has(MIXED)
+      ? `${oneLine(name)} mixes alphabets that look alike`
+      : `${oneLine(name)} is a name that stores change`;
+  });
+  return supplyChainRow(owner, 'tool_name_misleading', `misleading names: ${shown(said)}`, ...detailOf(named));
+}
+
+/** The findings of some rules, by name, sorted. */
+const foundBy = (found: SeenTools['injected'], isOfKind: (rule: string) => boolean): SeenTools['injected'] =>
+  new Map(
+    [...found]
+      .map(([name, finding]) => [name, { ...finding, found: new Set([...finding.found].filter(isOfKind)) }] as const)
+      .filter(([, { found: rules }]) => rules.size > 0)
+      .toSorted(([one], [other]) => (one < other ? -1 : 1)),
+  );
+
+function detailOf(found: SeenTools['injected']): [names: JsonObject, definitions: JsonObject] {
+  const sorted = (of: 'found' | 'sha256') =>
+    Object.fromEntries([...found].map(([name, finding]) => [name, [...finding[of]].toSorted()]));
+  return [{ found: sorted('found') }, { sha256: sorted('sha256') }];
 }
 
 /**
@@ -335,7 +418,7 @@ function injectionRow(owner: PinOwner, injected: SeenTools['injected']): NewLedg
  */
 function supplyChainRow(
   { tenant, agent }: PinOwner,
-  signal: 'tool_schema_poisoned' | 'tool_definition_injection',
+  signal: 'tool_schema_poisoned' | 'tool_definition_injection' | 'tool_name_misleading',
   reasoning: string,
   names: JsonObject,
   definitions: JsonObject,

@@ -8,7 +8,7 @@ export const NATIVE_LIBRARY = 'sqlite.node';
 export const THREADS = [
   'adapters/evidence/derived-thread.js',
   'adapters/inspection/inspection-thread.js',
-  'adapters/inspection/response-thread.js',
+  'adapters/inspection/scan-thread.js',
   'adapters/policy/policy-thread.js',
   'adapters/sandbox/sandbox-thread.js',
 ] as const;

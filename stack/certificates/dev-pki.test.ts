@@ -197,10 +197,16 @@ describe('the development secrets', () => {
   it('are made once, all different, for the owner only', async () => {
     const first = await ensureDevelopmentSecrets({ stateDir });
     expect(await ensureDevelopmentSecrets({ stateDir })).toEqual(first);
-    for (const ring of [first.payloadKeys, first.recordKeys, first.hilPayloadKeys, first.ledgerSidecarKeys])
+    for (const ring of [
+      first.payloadKeys,
+      first.recordKeys,
+      first.hilPayloadKeys,
+      first.ledgerSidecarKeys,
+      first.policyStoreKeys,
+    ])
       expect(ring).toMatch(/^dev1:[0-9a-f]{64}$/);
     const texts = Object.values(first).map((value) => (typeof value === 'string' ? value : value.key));
-    expect(new Set(texts).size).toBe(14);
+    expect(new Set(texts).size).toBe(15);
     for (const file of filesUnder(stateDir))
       expect([file, modeOf(join(stateDir, file))]).toEqual([file, file.endsWith('.pub') ? 0o644 : 0o600]);
   });

@@ -238,6 +238,7 @@ export interface DevelopmentSecrets {
   readonly recordKeys: string;
   readonly hilPayloadKeys: string;
   readonly ledgerSidecarKeys: string;
+  readonly policyStoreKeys: string;
   readonly callbackSecret: string;
   /** 64 hex digits: HIL derives links to decisions from it. */
   readonly hilSessionKey: string;
@@ -267,6 +268,7 @@ export async function ensureDevelopmentSecrets(options: { readonly stateDir: str
     recordKeys: ensureKeyRing(join(stateDir, 'secrets', 'record-keys')),
     hilPayloadKeys: ensureKeyRing(join(stateDir, 'secrets', 'hil-payload-keys')),
     ledgerSidecarKeys: ensureKeyRing(join(stateDir, 'secrets', 'ledger-sidecar-keys')),
+    policyStoreKeys: ensureKeyRing(join(stateDir, 'secrets', 'policy-store-keys')),
     callbackSecret: ensureToken(join(stateDir, 'secrets', 'callback-secret')),
     hilSessionKey: ensureSessionKey(join(stateDir, 'secrets', 'hil-session-key')),
     hilDecideToken: ensureToken(join(stateDir, 'secrets', 'hil-decide-token')),

@@ -16,6 +16,7 @@ export const MADE_SETTINGS: readonly MadeSetting[] = [
   { variable: 'GATE_RECORD_KEYS', file: 'record-keys', text: ({ recordKeys }) => recordKeys },
   { variable: 'GATE_HIL_PAYLOAD_KEYS', file: 'hil-payload-keys', text: ({ hilPayloadKeys }) => hilPayloadKeys },
   { variable: 'GATE_LEDGER_SIDECAR_KEYS', file: 'sidecar-keys', text: ({ ledgerSidecarKeys }) => ledgerSidecarKeys },
+  { variable: 'GATE_POLICY_STORE_KEYS', file: 'policy-store-keys', text: ({ policyStoreKeys }) => policyStoreKeys },
   { variable: 'GATE_CALLBACK_SECRET', file: 'callback-secret', text: ({ callbackSecret }) => callbackSecret },
   { variable: 'GATE_HIL_SESSION_KEY', file: 'hil-session-key', text: ({ hilSessionKey }) => hilSessionKey },
   { variable: 'GATE_HIL_DECIDE_TOKEN', file: 'hil-decide-token', text: ({ hilDecideToken }) => hilDecideToken },

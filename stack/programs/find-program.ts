@@ -64,7 +64,7 @@ interface DownloadTools {
 }
 
 const TEMPORAL_VERSION = 'v1.5.1';
-const OPA_VERSION = 'v1.22.0';
+export const OPA_VERSION = 'v1.22.0';
 const CHECK_LIMIT_MS = 20_000;
 const PROGRESS_EVERY_MS = 5_000;
 const BUILD_LIMIT_MS = 30 * 60_000;

@@ -2,11 +2,11 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser, BrowserContextOptions } from 'playwright-core';
 import { loadAnalyzer } from '../../adapters/sandbox/analyzer.js';
 import { readAssets } from '../../api/console/assets.js';
-import { ASK_LIMITS } from '../../api/console/services-over-http.js';
-
+import { ASK_LIMITS } from '../../api/console/ask-limits.js';
 import { chromiumPath, openBrowser } from '../support/browser.js';
 import { type ConsoleFixture, openConsole } from '../support/console-over-hil.js';
 import { needs } from '../support/needs.js';
+import { eventually } from '../support/waiting.js';
 
 const executable = chromiumPath();
 const inBrowser = executable === null ? describe.skip : describe;
@@ -25,9 +25,13 @@ inBrowser(`a decision in a browser${needs('chromium', executable !== null)}`, ()
     await fixture?.close();
   }, 60_000);
 
-  const opened = async (path: string, over: BrowserContextOptions = {}) => {
+  const opened = async (
+    path: string,
+    over: BrowserContextOptions = {},
+    as: Parameters<ConsoleFixture['browser']>[0] = {},
+  ) => {
     const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...over });
-    const { cookie } = await fixture.browser();
+    const { cookie } = await fixture.browser(as);
     await context.addCookies([{ name: 'gate_console_session', value: cookie, url: address }]);
     const page = await context.newPage();
     await page.goto(`${address}${path}`);
@@ -46,6 +50,42 @@ inBrowser(`a decision in a browser${needs('chromium', executable !== null)}`, ()
     await page.context().close();
   }, 60_000);
 
+  it('is not a viewer’s: no button, and no key asks', async () => {
+    const row = await fixture.hil.park(31);
+    const page = await opened(`/hil/${row.id}`, {}, { role: 'viewer' });
+    await page.getByText('Your role, viewer, looks on: an approver decides.').waitFor();
+    for (const name of ['Approve', 'Deny', 'Change…', 'Assign to me', 'Approve ticked'])
+      expect([name, await page.getByRole('button', { name, exact: true }).count()]).toEqual([name, 0]);
+    for (const key of ['a', 'd', 'm', 'Enter']) await page.keyboard.press(key);
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    expect(new URL(page.url()).pathname).toBe(`/hil/${row.id}`);
+    expect((await fixture.hil.reviews.get(row.id, 'acme'))?.status).toBe('pending');
+    await page.context().close();
+  }, 60_000);
+
+  it('copies an id by click and by keyboard', async () => {
+    const row = await fixture.hil.park(32);
+    const page = await opened(`/hil/${row.id}`, { permissions: ['clipboard-read', 'clipboard-write'] });
+    const id = page.locator(`[data-copy="${row.id}"]`).first();
+    const copied = () => page.evaluate('navigator.clipboard.readText()');
+    await id.click();
+    await page.locator('.copied').waitFor();
+    expect(await copied()).toBe(row.id);
+    for (const key of ['Enter', 'Space']) {
+      await page.evaluate("navigator.clipboard.writeText('another text')");
+      await id.focus();
+      await page.keyboard.press(key);
+      await eventually(`${key} copied it`, async () => (await copied()) === row.id);
+      expect(await page.evaluate('scrollY')).toBe(0);
+    }
+    // Also of a call that came anew.
+    await fixture.hil.settle(row);
+    await page.locator('article .tag.approved').waitFor();
+    await id.focus();
+    expect(await page.locator(':focus').getAttribute('role')).toBe('button');
+    await page.context().close();
+  }, 60_000);
+
   it.each([true, false])(
     'goes back through the previews of a change, scripts: %s',
     async (javaScriptEnabled) => {
@@ -53,6 +93,7 @@ inBrowser(`a decision in a browser${needs('chromium', executable !== null)}`, ()
       const page = await opened(`/hil/${row.id}/modify`, { javaScriptEnabled });
       const [heading, amount] = [page.getByRole('heading', { level: 1 }), page.getByLabel('amount')];
       const button = (name: string) => page.getByRole('button', { name });
+      expect(await page.locator(':focus').getAttribute('id')).toBe(await amount.getAttribute('id'));
       await amount.fill('7');
       await button('Look at the change').click();
       await button('Change more').click();

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Browser, Page, Response } from 'playwright-core';
+import { OPENED } from '../../adapters/review/summaries.js';
 import { readAssets } from '../../api/console/assets.js';
 import type { PendingRequest } from '../../contracts/review.js';
+import type { SandboxReport } from '../../contracts/sandbox.js';
 import { chromiumPath, openBrowser } from '../support/browser.js';
 import { type ConsoleFixture, openConsole } from '../support/console-over-hil.js';
 import { needs } from '../support/needs.js';
@@ -10,6 +12,21 @@ import { eventually } from '../support/waiting.js';
 const executable = chromiumPath();
 const inBrowser = executable === null ? describe.skip : describe;
 const PARKED = 1_050;
+const PART = /part=detail/;
+const reportOf = (summary: string): SandboxReport => ({
+  contract: 'gate.sandbox-report/v1',
+  analyzer_version: '1',
+  analyzed: true,
+  operation_class: 'write',
+  severity: 'risky',
+  reversible: 'unknown',
+  summary,
+  reasons: [],
+  targets: [],
+  predicted_changes: [],
+  scope: { targets: 1, wildcards: false, recursive: false },
+  money: null,
+});
 
 inBrowser(`a long queue in a browser${needs('chromium', executable !== null)}`, () => {
   let fixture: ConsoleFixture;
@@ -27,17 +44,25 @@ inBrowser(`a long queue in a browser${needs('chromium', executable !== null)}`, 
   }, 60_000);
 
   let parked = 0;
+  /** What is asked of calls on a page waits for this. */
+  const gates = new WeakMap<Page, Promise<void>>();
 
   const opened = async (
     javaScriptEnabled: boolean,
     path = '/hil',
     hear: (answer: Response) => void = () => undefined,
+    as: Parameters<ConsoleFixture['browser']>[0] = {},
   ) => {
     const context = await browser.newContext({ javaScriptEnabled });
-    const { cookie } = await fixture.browser();
+    const { cookie } = await fixture.browser(as);
     await context.addCookies([{ name: 'gate_console_session', value: cookie, url: address }]);
     const page = await context.newPage();
     page.on('response', hear);
+    // Before the page is there: what it asks while a browser begins to route passes by.
+    await page.route(PART, async (route) => {
+      await gates.get(page);
+      await route.continue();
+    });
     await page.goto(`${address}${path}`);
     return page;
   };
@@ -65,6 +90,25 @@ inBrowser(`a long queue in a browser${needs('chromium', executable !== null)}`, 
     await page.context().close();
   }, 120_000);
 
+  it('a search that stopped before the end says how far it came, and goes on: by itself, and without scripts by a link', async () => {
+    const searched = { tenant: 'globex', sandbox_report: reportOf('move 5 EUR to `other`') };
+    for (let n = 1; n <= OPENED; n += 1) await fixture.hil.park(2_000 + n, searched);
+    const row = await fixture.hil.park(4_000, { ...searched, sandbox_report: reportOf('move 5 EUR to `vendor`') });
+    const glx = { subject: 'operator:glx', tenant: 'globex' };
+    const plain = await opened(false, '/hil?q=vendor', undefined, glx);
+    expect(await plain.locator('[data-next]').innerText()).toMatch(
+      /^None so far: searched as far as what was asked for .*\. Search on$/s,
+    );
+    await plain.getByRole('link', { name: 'Search on' }).click();
+    await plain.locator(`[data-row="${row.id}"]`).waitFor();
+    await plain.context().close();
+    const live = await opened(true, '/hil?q=vendor', undefined, glx);
+    await live.locator(`[data-row="${row.id}"]`).waitFor();
+    await live.goto(`${address}/hil?q=nothing+has+this`);
+    await live.getByText('No more of them: the search is at its end.').waitFor();
+    await live.context().close();
+  }, 60_000);
+
   describe('the calls beside the shown one', () => {
     /** A page that shows the first of these calls and holds those beside it. */
     const holding = async (agent: string, count: number) => {
@@ -73,7 +117,10 @@ inBrowser(`a long queue in a browser${needs('chromium', executable !== null)}`, 
       const asked: string[] = [];
       const page = await opened(true, `/hil?q=${agent}`, (answer) => {
         if (!answer.url().includes('part=detail')) return;
-        asked.push(`${answer.status()} ${new URL(answer.url()).pathname.slice(5)}`);
+        const told = () => void asked.push(`${answer.status()} ${new URL(answer.url()).pathname.slice(5)}`);
+        // Nothing is held of a page that did not come whole, and none comes of a page that is closed meanwhile.
+        if (answer.status() === 304) told();
+        else void answer.finished().then(told, () => undefined);
       });
       await eventually('the next ones are held', () => Promise.resolve(asked.length === Math.min(2, count - 1)));
       const isShown = (row: PendingRequest | undefined) => page.locator(`[data-review="${row?.id}"]`).waitFor();
@@ -82,20 +129,21 @@ inBrowser(`a long queue in a browser${needs('chromium', executable !== null)}`, 
       return { page, rows, asked, posted, isShown };
     };
     /** Holds back what is asked of calls until it is let through. */
-    const held = async (page: Page) => {
+    const held = (page: Page) => {
       let letThrough = () => undefined as void;
-      const may = new Promise<void>((done) => (letThrough = done));
-      await page.route(/part=detail/, async (route) => {
-        await may;
-        await route.continue();
-      });
+      gates.set(page, new Promise<void>((done) => (letThrough = done)));
       return () => letThrough();
     };
+
+    /** Notes whether buttons that decide come back. */
+    const watched = (page: Page) =>
+      page.evaluate(`globalThis.cameBack = 0; new MutationObserver(() => { if (document.querySelector('.decide')) cameBack += 1; })
+        .observe(document.body, { childList: true, subtree: true })`);
 
     it('are held, so that a key shows one at once, with what is asked about it on its way', async () => {
       const { page, rows, asked, isShown } = await holding('ahead', 4);
       expect(asked).toEqual([`200 ${rows[1]?.id}`, `200 ${rows[2]?.id}`]);
-      const letThrough = await held(page);
+      const letThrough = held(page);
       await page.keyboard.press('j');
       await isShown(rows[1]);
       await page.keyboard.press('j');
@@ -114,7 +162,7 @@ inBrowser(`a long queue in a browser${needs('chromium', executable !== null)}`, 
 
     it('are decided once it is known that they are as they were shown', async () => {
       const { page, rows, posted, isShown } = await holding('sure', 2);
-      const letThrough = await held(page);
+      const letThrough = held(page);
       for (const key of ['j', 'd', 'n', 'o', 'Enter']) await page.keyboard.press(key);
       await isShown(rows[1]);
       expect(posted).toEqual([]);
@@ -144,13 +192,81 @@ inBrowser(`a long queue in a browser${needs('chromium', executable !== null)}`, 
       }
     }, 90_000);
 
+    it('do not come back as they were, from a look that is older than they are shown', async () => {
+      const { page, rows, isShown } = await holding('late-look', 3);
+      // So that the answer is a page.
+      await fixture.hil.settle(rows[2] as PendingRequest, { status: 'denied' });
+      let [letThrough, isLooked] = [() => undefined as void, false];
+      const may = new Promise<void>((done) => (letThrough = done));
+      const isOfIt = (url: URL) => url.search.includes('part=detail') && url.pathname.endsWith(rows[1]?.id ?? '');
+      await page.route(
+        isOfIt,
+        async (route) => {
+          const response = await route.fetch();
+          isLooked = true;
+          await may;
+          await route.fulfill({ response });
+        },
+        { times: 1 },
+      );
+      await page.keyboard.press('j');
+      await isShown(rows[1]);
+      await eventually('it was looked at', () => Promise.resolve(isLooked));
+      await page.keyboard.press('k');
+      await isShown(rows[0]);
+      await fixture.hil.settle(rows[1] as PendingRequest);
+      await page.goBack();
+      await isShown(rows[1]);
+      await page.locator('article .tag.approved').waitFor();
+      await watched(page);
+      const late = page.waitForResponse((answer) => isOfIt(new URL(answer.url())));
+      letThrough();
+      await (await late).finished();
+      await page.locator(`[data-row="${rows[1]?.id}"]`).waitFor({ state: 'detached' });
+      expect(await page.evaluate('cameBack')).toBe(0);
+      await page.context().close();
+    }, 60_000);
+
+    it('nor from a list that was asked for before they were decided', async () => {
+      const { page, rows, isShown } = await holding('late-list', 3);
+      const letLook = held(page);
+      await page.keyboard.press('j');
+      await isShown(rows[1]);
+      let [letList, isAsked] = [() => undefined as void, false];
+      const may = new Promise<void>((done) => (letList = done));
+      await page.route(
+        (url) => url.pathname.endsWith(rows[1]?.id ?? '') && !url.search.includes('part='),
+        async (route) => {
+          const response = await route.fetch();
+          isAsked = true;
+          await may;
+          await route.fulfill({ response });
+        },
+        { times: 1 },
+      );
+      await fixture.hil.park(5_000 + parked++, { agent_id: 'late-list' });
+      await eventually('the list was asked for', () => Promise.resolve(isAsked));
+      await fixture.hil.settle(rows[1] as PendingRequest);
+      letLook();
+      await page.locator('article .tag.approved').waitFor();
+      await watched(page);
+      const list = page.waitForResponse(
+        (answer) => answer.url().includes(rows[1]?.id ?? '-') && !answer.url().includes('part='),
+      );
+      letList();
+      await (await list).finished();
+      await page.locator(`[data-row="${rows[1]?.id}"]`).waitFor({ state: 'detached' });
+      expect(await page.evaluate('cameBack')).toBe(0);
+      await page.context().close();
+    }, 60_000);
+
     it('are looked at also where the key that opened them waited for another call', async () => {
       const { page, rows, posted, isShown } = await holding('look-waits', 4);
       const gates = new Map<string, () => void>();
       const closed = new Map(
         [rows[3], rows[2]].map((row) => [row?.id ?? '', new Promise<void>((done) => gates.set(row?.id ?? '', done))]),
       );
-      await page.route(/part=detail/, async (route) => {
+      await page.route(PART, async (route) => {
         await closed.get(new URL(route.request().url()).pathname.slice(5));
         await route.continue();
       });
@@ -169,7 +285,7 @@ inBrowser(`a long queue in a browser${needs('chromium', executable !== null)}`, 
 
     it('are not decided while the review service is away: the page says which, and sends once it is back', async () => {
       const { page, rows, posted, isShown } = await holding('look-away', 2);
-      const letThrough = await held(page);
+      const letThrough = held(page);
       await page.keyboard.press('j');
       await isShown(rows[1]);
       fixture.away.add('hil');
@@ -192,7 +308,7 @@ inBrowser(`a long queue in a browser${needs('chromium', executable !== null)}`, 
 
     it('are not decided where somebody else did so before they were shown: nothing is sent, and what was typed stays', async () => {
       const { page, rows, posted } = await holding('old', 2);
-      const letThrough = await held(page);
+      const letThrough = held(page);
       const [, other] = rows;
       if (other) await fixture.hil.settle(other, { by: 'operator:second', status: 'approved' });
       for (const key of ['j', 'd', 'n', 'o', 'Enter']) await page.keyboard.press(key);
@@ -223,7 +339,7 @@ inBrowser(`a long queue in a browser${needs('chromium', executable !== null)}`, 
       await page.keyboard.press('Enter');
       await page.locator('article .tag.denied').waitFor();
       const kept = () => page.evaluate("sessionStorage.getItem('gate.typed')");
-      expect(await kept()).toBe(JSON.stringify([[rows[1]?.id, 'of the second']]));
+      expect(await kept()).toBe(JSON.stringify({ by: 'operator:dev', reasons: [[rows[1]?.id, 'of the second']] }));
       await page.keyboard.press('j');
       await isShown(rows[1]);
       expect(await reason.inputValue()).toBe('of the second');

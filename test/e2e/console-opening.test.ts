@@ -13,6 +13,15 @@ const PART = /part=detail/;
 const POSTED = (url: URL) => /\/(?:approve|deny)$/.test(url.pathname);
 
 const TWO_FRAMES = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))';
+/** Notes of each frame which call it shows, and how far it is scrolled. */
+const NOTE_FRAMES = `(() => {
+  const drawn = (globalThis.drawn = []);
+  const note = () => {
+    drawn.push([document.querySelector('[data-review]')?.dataset.review, scrollY]);
+    requestAnimationFrame(note);
+  };
+  requestAnimationFrame(note);
+})()`;
 /** How many values of arguments lie under the buttons. */
 const COVERED = `[...document.querySelectorAll('.arguments td')].filter((cell) => {
   const { x, y, width, height } = cell.getBoundingClientRect();
@@ -92,7 +101,9 @@ inBrowser(`one call after the other in a browser${needs('chromium', executable !
       await page.evaluate(`new MutationObserver(() => console.info(document.querySelector('form [role=status]')?.textContent))
         .observe(document.querySelector('.decide'), { childList: true, subtree: true })`);
       const row = await page.locator(`[data-row="${rows[1]?.id}"] > a`).boundingBox();
-      await press(page, 'a', 'Shift+Tab', 'Enter', 'j', 'm', 'g', 'h');
+      await press(page, 'a');
+      await page.getByRole('dialog').waitFor();
+      await press(page, 'Shift+Tab', 'Enter', 'j', 'm', 'g', 'h');
       await page.mouse.click((row?.x ?? 0) + 20, (row?.y ?? 0) + 20);
       expect(said).toContain('Sent: waiting for the answer.');
       open();
@@ -111,7 +122,9 @@ inBrowser(`one call after the other in a browser${needs('chromium', executable !
       await page.waitForLoadState('networkidle');
       await press(page, 'j');
       await isShown(page, rows[1]);
-      await press(page, 'a', 'Shift+Tab', 'Enter', 'j');
+      await press(page, 'a');
+      await page.getByRole('dialog').waitFor();
+      await press(page, 'Shift+Tab', 'Enter', 'j');
       await page.getByText('Looking whether the call is still as it is shown.').waitFor();
       expect(await shown(page)).toBe(rows[1]?.id);
       open();
@@ -131,12 +144,23 @@ inBrowser(`one call after the other in a browser${needs('chromium', executable !
     await eventually('the page is of the session of now', async () => (await csrf().catch(() => before)) !== before);
     await isShown(page, rows[1]);
     expect(await page.locator('.detail [name="csrf"]').first().inputValue()).toBe(await csrf());
+    await page.getByRole('alert').getByText('You signed in anew in this browser').waitFor();
     await page.route(PART, (route) => route.continue());
     await page.waitForLoadState('networkidle');
     await enter(page, { subject: 'operator:glx', tenant: 'globex' });
     await page.locator(`[data-row="${rows[2]?.id}"] > a`).click();
     await page.locator('.top .who', { hasText: 'operator:glx' }).waitFor();
+    expect(await page.getByRole('alert').textContent()).toBe(
+      'Somebody else signed in in this browser: you were operator:dev, and this page is for operator:glx. Nothing of yours was sent.',
+    );
     expect(await page.getByRole('button', { name: 'Approve', exact: true }).count()).toBe(0);
+    // What one person typed is not put into the page of another.
+    const typed = JSON.stringify({ by: 'operator:glx', reasons: [[rows[0]?.id, 'as glx']] });
+    await page.evaluate(`sessionStorage.setItem('gate.typed', ${JSON.stringify(typed)})`);
+    await enter(page);
+    await page.goto(`${address}/hil/${rows[0]?.id}`);
+    expect(await page.getByRole('alert').count()).toBe(0);
+    expect(await page.getByLabel('Reason, which its agent is told').inputValue()).toBe('');
   }, 60_000);
 
   describe('a call that does not come', () => {
@@ -214,6 +238,74 @@ inBrowser(`one call after the other in a browser${needs('chromium', executable !
       expect(await page.locator('[data-row] input:checked').getAttribute('value')).toBe(rows[2]?.id);
     }, 60_000);
 
+    it('read on by one window: those behind it were on no screen', async () => {
+      const list = Array.from({ length: 64 }, (_, at) => `item ${at}`);
+      const params = { name: 'pay', arguments: { list } };
+      const rows = await parked('reads-on', 2, { request_payload: { method: 'tools/call', params } });
+      const { open, parts } = gated();
+      const page = await opened('reads-on', { parts });
+      await page.evaluate(NOTE_FRAMES);
+      await press(page, 'j', 'a', 'a', 'a', 'a', 'a', 'a');
+      open();
+      await isShown(page, rows[1]);
+      await says(page, 'Read the arguments to their end');
+      await page.evaluate(TWO_FRAMES);
+      expect(await page.getByRole('dialog').count()).toBe(0);
+      expect(await page.evaluate('scrollY')).toBeLessThanOrEqual(800);
+      expect(await page.locator('#not-seen').count()).toBe(1);
+      const drawn = (await page.evaluate('drawn')) as readonly (readonly [string, number])[];
+      expect(drawn.find(([call]) => call === rows[1]?.id)).toEqual([rows[1]?.id, 0]);
+    }, 60_000);
+
+    it('read on from what the page itself shows first', async () => {
+      const list = Array.from({ length: 64 }, (_, at) => `item ${at}`);
+      const params = { name: 'pay', arguments: { list } };
+      const [row] = await parked('reads-first', 1, { request_payload: { method: 'tools/call', params } });
+      const page = await opened('reads-first');
+      // A browser that draws nothing until it is let.
+      await page.addInitScript(`{
+        const asked = [];
+        globalThis.requestAnimationFrame = (frame) => asked.push(frame);
+        globalThis.draw = () => asked.splice(0).forEach((frame) => frame(0));
+      }`);
+      await page.goto(`${address}/hil/${row?.id}`);
+      await press(page, 'a', 'a');
+      expect(await page.evaluate('scrollY')).toBe(0);
+      // Nothing moves either, since all of it may be drawn yet.
+      expect(await page.locator('#not-seen').count()).toBe(0);
+      await page.evaluate('draw(), draw()');
+      await says(page, 'Read the arguments to their end');
+    }, 60_000);
+
+    it('ask nothing about a call that is left at once', async () => {
+      const rows = await parked('asks-late', 3);
+      const gates = rows.map(() => gated());
+      const page = await opened('asks-late', {
+        parts: (route) => gates[rows.findIndex(({ id }) => route.request().url().includes(id))]?.parts(route),
+      });
+      await press(page, 'j', 'a', 'j');
+      gates[1]?.open();
+      await isShown(page, rows[1]);
+      for (let at = 0; at < 3; at += 1) await page.evaluate(TWO_FRAMES);
+      expect(await page.getByRole('dialog').count()).toBe(0);
+      gates[2]?.open();
+      await isShown(page, rows[2]);
+      for (let at = 0; at < 3; at += 1) await page.evaluate(TWO_FRAMES);
+      expect(await page.getByRole('dialog').count()).toBe(0);
+    }, 60_000);
+
+    it('ask nothing where a reason is typed behind them', async () => {
+      const rows = await parked('denies', 2);
+      const { open, parts } = gated();
+      const page = await opened('denies', { parts });
+      await press(page, 'j', 'a', 'd', 'h', 'o');
+      open();
+      await isShown(page, rows[1]);
+      for (let at = 0; at < 3; at += 1) await page.evaluate(TWO_FRAMES);
+      expect(await page.getByRole('dialog').count()).toBe(0);
+      expect(await page.locator('.decide input[name="reason"]').inputValue()).toBe('ho');
+    }, 60_000);
+
     it('are nothing where a key is only held', async () => {
       const rows = await parked('held-down', 5);
       const { open, parts } = gated();
@@ -226,6 +318,17 @@ inBrowser(`one call after the other in a browser${needs('chromium', executable !
       expect(await shown(page)).toBe(rows[1]?.id);
     }, 60_000);
   });
+
+  it('nothing of a short call moves while it is drawn', async () => {
+    const rows = await parked('short', 2);
+    const page = await opened('short', { parts: (route) => route.continue() });
+    await page.evaluate(`globalThis.told = 0; new MutationObserver(() => { if (document.querySelector('#not-seen')) told += 1; })
+      .observe(document.body, { childList: true, subtree: true })`);
+    await press(page, 'j');
+    await isShown(page, rows[1]);
+    await page.locator('.decide.stays').waitFor();
+    expect(await page.evaluate('told')).toBe(0);
+  }, 60_000);
 
   it('a asks only once the end of the arguments was on screen, and before scrolls there', async () => {
     const list = Array.from({ length: 64 }, (_, at) => `item ${at}`);
@@ -253,6 +356,187 @@ inBrowser(`one call after the other in a browser${needs('chromium', executable !
     expect(await inSight()).toBe(true);
     expect(presses).toBeGreaterThan(1);
   }, 60_000);
+
+  it('a call of more values than are listed is not read where its JSON is folded: a opens that', async () => {
+    const list = Array.from({ length: 64 }, (_, at) => `item ${at}`);
+    await parked('folds', 1, {
+      request_payload: { method: 'tools/call', params: { name: 'pay', arguments: { list } } },
+    });
+    const page = await opened('folds');
+    const json = page.locator('details[data-only-here]');
+    await page.getByText('As JSON').click();
+    await page.evaluate('scrollTo(0, 1e9)');
+    await page.evaluate(TWO_FRAMES);
+    expect(await page.locator('#not-seen').innerText()).toMatch(/^Open the JSON and scroll through it first/);
+    await press(page, 'a');
+    await says(page, 'Read the arguments to their end');
+    expect(await page.getByRole('dialog').count()).toBe(0);
+    expect(await json.getAttribute('open')).not.toBeNull();
+    await page.evaluate(TWO_FRAMES);
+    expect(await page.locator('#not-seen').innerText()).toMatch(/^Scroll through the arguments first/);
+  }, 60_000);
+
+  describe('Approve at its place below the arguments', () => {
+    const LONG = {
+      method: 'tools/call',
+      params: {
+        name: 'pay',
+        arguments: Object.fromEntries(
+          Array.from({ length: 36 }, (_, at) => [`item${String(at).padStart(2, '0')}`, 'x']),
+        ),
+      },
+    };
+    const question = (page: Page) => page.getByRole('dialog', { name: /^Approve\?/ });
+    const button = (page: Page) => page.getByRole('button', { name: 'Approve', exact: true });
+
+    it.each([
+      ['1280 px', { viewport: { width: 1280, height: 800 } }],
+      ['360 px', { viewport: { width: 360, height: 640 } }],
+      // As wide and high as the first, in pixels that are twice as large.
+      ['a zoom of 200 %', { viewport: { width: 640, height: 400 }, deviceScaleFactor: 2 }],
+    ])(
+      'only scrolls after a jump to the end, by keys too, and then asks: at %s',
+      async (_size, options) => {
+        const agent = `jumps-${options.viewport.width}`;
+        const [row] = await parked(agent, 1, { request_payload: LONG });
+        const page = await opened(agent, options);
+        await page.goto(`${address}/hil/${row?.id}?q=${agent}`);
+        const posted: string[] = [];
+        page.on('request', (one) => one.method() === 'POST' && posted.push(one.url()));
+        await page.evaluate('scrollTo(0, 1e9)');
+        await page.evaluate(TWO_FRAMES);
+        const missing = page.locator('#not-seen');
+        const left = async () => Number.parseInt((await missing.allInnerTexts())[0]?.split(': ')[1] ?? '0');
+        expect(await missing.innerText()).toMatch(/^Scroll through the arguments first: \d+ not yet seen\./);
+        expect(await button(page).getAttribute('aria-describedby')).toBe('not-seen');
+        const first = await left();
+        await button(page).click();
+        await says(page, 'Read the arguments to their end');
+        await page.evaluate(TWO_FRAMES);
+        expect(await left()).toBeLessThan(first);
+        for (let presses = 0; presses < 40 && (await question(page).count()) === 0; presses += 1) {
+          await page.keyboard.press('Enter');
+          await page.evaluate(TWO_FRAMES);
+        }
+        expect(await missing.count()).toBe(0);
+        expect(posted).toEqual([]);
+        // A key that is held does not approve: what has the focus closes the question.
+        expect(await page.locator(':focus').textContent()).toBe('Not now');
+        await question(page).getByRole('button', { name: 'Approve' }).click();
+        await page.locator('.notice', { hasText: 'Approved:' }).waitFor();
+      },
+      60_000,
+    );
+
+    it('approves at once where all of them were seen, and knows nothing of another call from the one before', async () => {
+      const rows = await parked('read-well', 2, { request_payload: LONG });
+      const page = await opened('read-well', { parts: (route) => route.continue() });
+      const end = (await page.evaluate('document.documentElement.scrollHeight')) as number;
+      for (let at = 0; at < end; at += 300) {
+        await page.evaluate(`scrollTo(0, ${at})`);
+        await page.evaluate(TWO_FRAMES);
+      }
+      expect(await page.locator('#not-seen').count()).toBe(0);
+      await press(page, 'j');
+      await isShown(page, rows[1]);
+      await page.locator('#not-seen').waitFor();
+      await press(page, 'k');
+      await isShown(page, rows[0]);
+      await page.evaluate(TWO_FRAMES);
+      // It came anew.
+      await page.locator('#not-seen').waitFor();
+      for (let at = 0; at < end; at += 300) {
+        await page.evaluate(`scrollTo(0, ${at})`);
+        await page.evaluate(TWO_FRAMES);
+      }
+      await button(page).click();
+      await page.locator('.notice', { hasText: 'Approved:' }).waitFor();
+    }, 60_000);
+
+    // Where a window is that low, the page's own words cover a good part of it.
+    it.each([
+      [1280, 800, true],
+      [360, 740, true],
+      [640, 280, false],
+      [320, 256, false],
+      [320, 200, false],
+    ])(
+      'asks at %d x %d once every value was uncovered, also after one above them was unfolded',
+      async (width, height, folds) => {
+        const values = Object.fromEntries(
+          Array.from({ length: 38 }, (_, at) => [`f${String(at).padStart(2, '0')}`, 'v']),
+        );
+        const params = { name: 'pay', arguments: { ...(folds && { a_memo: 'x '.repeat(4_500) }), ...values } };
+        const agent = `uncovered-${width}-${height}`;
+        const [row] = await parked(agent, 1, { request_payload: { method: 'tools/call', params } });
+        const page = await opened(agent, { viewport: { width, height } });
+        await page.goto(`${address}/hil/${row?.id}`);
+        const summary = page.locator('.arguments .values summary');
+        if (folds) {
+          await summary.click();
+          for (let at = 200; at <= 1_800; at += 200) {
+            await page.evaluate(`scrollTo(0, ${at})`);
+            await page.evaluate(TWO_FRAMES);
+          }
+          await page.evaluate('scrollTo(0, 0)');
+          await summary.click();
+          await page.evaluate(TWO_FRAMES);
+        }
+        // What stands at the place of the value in a frame, where nothing covers it.
+        await page.evaluate(`(() => {
+          const uncovered = (globalThis.uncovered = new Set());
+          const look = () => {
+            for (const value of document.querySelectorAll('.arguments .values tr td > span')) {
+              const { left, top, height } = value.getBoundingClientRect();
+              // A row that one window shows the upper part of, and the next one the lower, may have its middle on the very edge.
+              const isUncovered = [0.25, 0.5, 0.75].some((part) =>
+                value.contains(document.elementFromPoint(left + 2, top + height * part)),
+              );
+              if (isUncovered) uncovered.add(value.closest('tr').textContent);
+            }
+            requestAnimationFrame(look);
+          };
+          requestAnimationFrame(look);
+        })()`);
+        // What was there before the first key counts too.
+        await page.evaluate(TWO_FRAMES);
+        for (let presses = 0; presses < 80 && (await question(page).count()) === 0; presses += 1) {
+          await page.keyboard.press('a');
+          await page.evaluate(TWO_FRAMES);
+        }
+        expect(await question(page).count()).toBe(1);
+        const met = (await page.evaluate('[...uncovered].sort()')) as string[];
+        expect(met).toEqual(Object.keys(values).map((name) => `${name}v`));
+        await page.context().close();
+      },
+      60_000,
+    );
+
+    it('asks again for what is laid out anew, and for that alone', async () => {
+      const params = { name: 'pay', arguments: { a_memo: 'x '.repeat(4_500), to: 'vendor' } };
+      const [row] = await parked('unfolded', 1, { request_payload: { method: 'tools/call', params } });
+      const page = await opened('unfolded');
+      await page.goto(`${address}/hil/${row?.id}`);
+      const summary = page.locator('.arguments .values summary');
+      const missing = page.locator('#not-seen');
+      await page.locator('.decide.stays').waitFor();
+      await summary.click();
+      await page.getByText('first: 1 not yet seen').waitFor();
+      expect(await page.locator('.decide.stays').count()).toBe(0);
+      await summary.click();
+      await page.locator('.decide.stays').waitFor();
+      expect(await missing.count()).toBe(0);
+      await page.context().close();
+    }, 60_000);
+
+    it('approves without scripts, where nothing knows what was on screen', async () => {
+      const [row] = await parked('no-scripts', 1, { request_payload: LONG });
+      const page = await opened('no-scripts', { javaScriptEnabled: false });
+      await page.goto(`${address}/hil/${row?.id}`);
+      await button(page).click();
+      await page.locator('.notice', { hasText: 'Approved:' }).waitFor();
+    }, 60_000);
+  });
 
   it('the buttons cover no argument that was not seen where a telephone is turned', async () => {
     const names = ['amount', 'from', 'memo', 'note', 'reference', 'to'];

@@ -102,3 +102,88 @@ inBrowser(`signing in by a passkey in a browser${needs('chromium', executable !=
     expect(complaints).toEqual([]);
   }, 120_000);
 });
+
+inBrowser(`approving with a passkey in a browser${needs('chromium', executable !== null)}`, () => {
+  let fixture: ConsoleFixture;
+  let browser: Browser;
+  let address: string;
+  let page: Page;
+  let verifies: (isVerified: boolean) => Promise<unknown>;
+  const complaints: string[] = [];
+  beforeAll(async () => {
+    browser = await openBrowser(executable ?? '');
+    const port = await freePort();
+    address = `http://localhost:${port}`;
+    fixture = await openConsole(await readAssets(), {
+      consoleUrl: address,
+      hilOptions: { passkeyRequired: 'registered' },
+    });
+    await fixture.service.app.listen({ host: '127.0.0.1', port });
+    page = await watchedPage(browser, complaints);
+    const { cookie } = await fixture.browser();
+    await page.context().addCookies([{ name: 'gate_console_session', value: cookie, url: address }]);
+    const devtools = await page.context().newCDPSession(page);
+    await devtools.send('WebAuthn.enable');
+    const { authenticatorId } = await devtools.send('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        protocol: 'ctap2',
+        transport: 'internal',
+        hasResidentKey: true,
+        hasUserVerification: true,
+        isUserVerified: true,
+        automaticPresenceSimulation: true,
+      },
+    });
+    verifies = (isUserVerified) => devtools.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified });
+    await page.goto(`${address}/me`);
+    await page.getByRole('button', { name: 'Register a passkey' }).click();
+    await page.getByText(/^Registered\./).waitFor();
+  }, 120_000);
+  afterAll(async () => {
+    await browser?.close();
+    await fixture?.close();
+  }, 60_000);
+
+  let count = 0;
+  const parked = (agent: string) => fixture.hil.park((count += 1), { agent_id: agent });
+  const standing = (id: string) => fixture.hil.reviews.get(id, 'acme');
+  const SIGNED = { status: 'approved', approver_provenance: 'webauthn' };
+  const approve = () => page.getByRole('button', { name: 'Approve', exact: true });
+
+  it('signs what the button approves, and nothing that a device which does not know its owner would', async () => {
+    const row = await parked('button');
+    await page.goto(`${address}/hil/${row.id}`);
+    await verifies(false);
+    await approve().click();
+    await page.getByText(/^Not done/).waitFor();
+    expect(await standing(row.id)).toMatchObject({ status: 'pending' });
+    await verifies(true);
+    await approve().click();
+    await page.locator('article .tag.approved').waitFor();
+    expect(await standing(row.id)).toMatchObject(SIGNED);
+  }, 60_000);
+
+  it('signs what a approves of a call that j led to, and of no other', async () => {
+    const [first, second] = [await parked('keys'), await parked('keys')];
+    await page.goto(`${address}/hil?q=keys`);
+    await page.locator(`[data-review="${first.id}"]`).waitFor();
+    await page.keyboard.press('j');
+    await page.locator(`[data-review="${second.id}"]`).waitFor();
+    await page.keyboard.press('a');
+    await page.getByRole('dialog').getByRole('button', { name: 'Approve' }).click();
+    await page.locator('article .tag.approved').waitFor();
+    expect(await standing(second.id)).toMatchObject(SIGNED);
+    expect(await standing(first.id)).toMatchObject({ status: 'pending' });
+  }, 60_000);
+
+  it('asks for none where a call is denied', async () => {
+    const row = await parked('denied');
+    await page.goto(`${address}/hil/${row.id}`);
+    await verifies(false);
+    await page.getByRole('button', { name: 'Deny', exact: true }).click();
+    await page.locator('article .tag.denied').waitFor();
+    await verifies(true);
+    expect(await standing(row.id)).toMatchObject({ status: 'denied' });
+    expect(complaints).toEqual([]);
+  }, 60_000);
+});

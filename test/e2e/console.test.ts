@@ -1,3 +1,4 @@
-// The console before the whole product in a browser: one stack and one browser for both parts.
+// The console before the whole product in a browser: one stack and one browser for all parts.
 import './console/audit.js';
 import './console/queue.js';
+import './console/policies.js';

@@ -404,10 +404,16 @@ describe('docker-compose.yml, its services as separate processes', () => {
       const watching = (async () => {
         while (busy) seen.push(await worker());
       })();
-      const burst = await Promise.all(Array.from({ length: 24 }, () => agent.call('list_files')));
+      // On a slow machine a neighbour may be too late for one of them; its id goes through again.
+      const done = (idempotencyId: string) =>
+        eventually('the call is done', async () => {
+          const reply = await agent.call('list_files', {}, { idempotencyId });
+          return reply.body['error'] !== 'pipeline_unavailable' && reply;
+        });
+      const burst = await Promise.all(Array.from({ length: 24 }, () => done(randomUUID())));
       busy = false;
       await watching;
-      expect(new Set(burst.map(({ status }) => status))).toEqual(new Set([200]));
+      expect(burst.filter(({ status }) => status !== 200).map(({ text }) => text)).toEqual([]);
       expect(seen.length).toBeGreaterThan(5);
       expect(seen.filter((said) => !said.includes(' ok '))).toEqual([]);
 

@@ -83,7 +83,7 @@ const closedByReconciliation = (what: string, lose: (client: Client, key: string
         const seen = await settled(host, key);
         expect(seen).toMatchObject({
           state: 'aborted',
-          review: { status: 'expired', decided_by: 'system:reconciliation' },
+          review: { status: 'aborted', decided_by: 'system:reconciliation' },
           kinds: [
             'proxy.verdict',
             'brain.inspection',
@@ -182,6 +182,47 @@ export const ENGINE_FAULTS: readonly Fault[] = [
         await executedOnce(bench, host, key);
         expect(await host.state({ key })).toMatchObject({ decision: 'approved', review: { status: 'approved' } });
       }),
+  },
+  ...(['during', 'after'] as const).map(
+    (when): Fault => ({
+      name: `killed ${when} an inspection by models that was kept: it is heard, and nobody is asked twice`,
+      run: (bench) =>
+        withGate(
+          bench,
+          async (gate) => {
+            const killed = await gate.start({ kills: [{ step: 'inspect', when }] });
+            const key = randomUUID();
+            void killed.call({ key }).catch(() => undefined);
+            await killed.ended;
+            const host = await gate.start();
+            await executedOnce(bench, host, key);
+            expect(gate.questions()).toBe(1);
+          },
+          { inspectionTimeoutMs: 5_000 },
+        ),
+    }),
+  ),
+  {
+    name: 'killed while models are asked: the call ends without a verdict, and its run asks nobody again',
+    run: (bench) =>
+      withGate(
+        bench,
+        async (gate) => {
+          const client = await bench.engine.client();
+          const killed = await gate.start({ kills: [{ step: 'inspect', when: 'model asked' }] });
+          const key = randomUUID();
+          void killed.call({ key }).catch(() => undefined);
+          await killed.ended;
+          const host = await gate.start();
+          await ends(client, key, 'FAILED');
+          expect(gate.questions()).toBe(1);
+          expect(bench.tools.executed(key)).toBe(0);
+          // The same request again is a new question.
+          expect(await host.call({ key })).toMatchObject({ status: 200 });
+          expect([gate.questions(), bench.tools.executed(key)]).toEqual([2, 1]);
+        },
+        { inspectionTimeoutMs: 5_000 },
+      ),
   },
   {
     name: 'worker down and the caller gave up: no ghost execution later',

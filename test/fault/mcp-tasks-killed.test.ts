@@ -72,7 +72,7 @@ describe.each(MCP_DOORS)('an MCP task of %s, for an unmodified client', (_, open
     await parked(unwanted);
     expect(await mcp.cancel(unwanted)).toMatchObject({ status: 'cancelled' });
     expect(await gate.rowOf(unwanted)).toMatchObject({
-      status: 'denied',
+      status: 'withdrawn',
       decided_by: 'system:withdrawn-by-agent',
     });
     expect(verdictOf(await mcp.result(unwanted))).toMatchObject({ error: 'call_withdrawn' });

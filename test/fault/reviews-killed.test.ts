@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { channelsOf } from '../../adapters/notification/channels.js';
-import type { PendingRequest } from '../../contracts/review.js';
+import type { PendingRequest, SettledReview } from '../../contracts/review.js';
 import { parseKeyRing } from '../../domain/crypto/key-ring.js';
 import { placesOf } from '../../domain/notification/lines.js';
 import { createNotifier, type Notifier } from '../../domain/notification/notifier.js';
@@ -48,16 +48,16 @@ async function park(n: number): Promise<PendingRequest> {
   });
   return row;
 }
-const settle = ({ id }: PendingRequest) =>
-  store.settle({
-    pending_id: id,
-    status: 'approved',
-    decided_at: new Date(T0 + 5_000).toISOString(),
-    decided_by: 'operator:dev',
-    decision_reason: null,
-    decided_via: 'console',
-    principal: null,
-  });
+const settlementOf = ({ id }: PendingRequest): SettledReview => ({
+  pending_id: id,
+  status: 'approved',
+  decided_at: new Date(T0 + 5_000).toISOString(),
+  decided_by: 'operator:dev',
+  decision_reason: null,
+  decided_via: 'console',
+  principal: null,
+});
+const settle = (row: PendingRequest) => store.settle(settlementOf(row));
 
 /** Lets another process do this on the same store until it is killed with SIGKILL, and opens the store again. */
 async function killed(does: ReviewProcess['does']): Promise<void> {
@@ -176,6 +176,41 @@ describe('kill -9 while what a review holds is deleted', () => {
     expect(await rowsAndKeys()).toEqual([]);
     expect(await records()).toHaveLength(3);
     expect(await foundInFiles(folder, probes)).toBe(0);
+  });
+});
+
+describe('kill -9 while a review is settled', () => {
+  const kept = () => all('select span_ms, approved, took from review_decisions order by span_ms');
+  const once = (approved: number) =>
+    [60_000, 3_600_000, 86_400_000].map((span_ms) => ({ span_ms, approved, took: `{"500e1":${approved}}` }));
+
+  it.each([
+    ['the row has changed, before it is counted', { after: 'update', on: 'reviews' }],
+    ['it is counted for its minute alone', { after: 'insert', on: 'review_decisions' }],
+    ['it is counted, before the commit', { after: 'insert', on: 'review_decisions', row: 3 }],
+  ] as [string, Statement][])(
+    'once %s: nobody decided it, and it counts once when it is decided again',
+    async (_, dies) => {
+      const row = await park(1);
+      await killed({ act: 'settle', settlement: settlementOf(row), dies });
+      expect(await store.get(row.id)).toMatchObject({ status: 'pending' });
+      expect(await kept()).toEqual([]);
+      await settle(row);
+      expect(await kept()).toEqual(once(1));
+    },
+  );
+
+  it('beside others that were counted: their count stays', async () => {
+    const [one, other] = [await park(1), await park(2)];
+    await settle(one);
+    await killed({
+      act: 'settle',
+      settlement: settlementOf(other),
+      dies: { after: 'update', on: 'review_decisions', row: 2 },
+    });
+    expect(await kept()).toEqual(once(1));
+    await settle(other);
+    expect(await kept()).toEqual(once(2));
   });
 });
 

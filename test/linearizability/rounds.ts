@@ -1,6 +1,10 @@
 import { createHmac, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { ERROR_CODES } from '../../contracts/error-codes.js';
 import type { JsonObject } from '../../contracts/json.js';
 import { type PendingRequest, MODIFICATION_CONTRACT } from '../../contracts/review.js';
 import { errorText } from '../../domain/errors.js';
@@ -78,6 +82,7 @@ export async function playRound({
 }: RoundOptions): Promise<{ readonly ended: readonly Ended[]; readonly gate: TestStack }> {
   let gate: TestStack;
   let http: Http;
+  const slackAnswers = await openSlackAnswers();
   const up = async (people: number) => {
     gate = await startStack({
       stateDir,
@@ -91,6 +96,7 @@ export async function playRound({
         GATE_REVIEW_TTL_STANDARD_SECS: String(TTL_SECS),
         GATE_REVIEW_TTL_STRICT_SECS: String(TTL_SECS),
         GATE_HIL_SLACK_SIGNING_SECRET: SLACK_SECRET,
+        GATE_HIL_SLACK_API_URL: slackAnswers.url,
       },
     });
     const { hil, proxy, console_workload: console_ } = gate.development;
@@ -111,17 +117,19 @@ export async function playRound({
       ...(body && { body }),
     });
 
-  function click({ id }: Review, action: string, request: string): Promise<Reply> {
+  async function click({ id }: Review, action: string, request: string): Promise<Reply | null> {
     const payload = {
       type: 'block_actions',
       user: { id: CHAT_USER },
       actions: [{ action_id: `${action}:${id}` }],
       trigger_id: request,
+      response_url: `${slackAnswers.url}/actions/${request}`,
     };
     const body = new URLSearchParams({ payload: JSON.stringify(payload) }).toString();
     const timestamp = String(Math.floor(Date.now() / 1_000));
     const signature = createHmac('sha256', SLACK_SECRET).update(`v0:${timestamp}:${body}`).digest('hex');
-    return http.request('POST', '/webhook/slack', {
+    const told = slackAnswers.of(request);
+    const reply = await http.request('POST', '/webhook/slack', {
       headers: {
         'content-type': 'application/x-www-form-urlencoded',
         'x-slack-request-timestamp': timestamp,
@@ -129,9 +137,12 @@ export async function playRound({
       },
       body,
     });
+    if (reply.status !== 200) return reply;
+    const text = await told;
+    return text === null ? null : { ...reply, text };
   }
 
-  function send(review: Review, { via, kind, person, request, value }: Asked): Promise<Reply> {
+  function send(review: Review, { via, kind, person, request, value }: Asked): Promise<Reply | null> {
     const at = `/pending/${review.id}`;
     switch (kind) {
       case 'read':
@@ -324,6 +335,7 @@ export async function playRound({
     };
   });
   await http!.close();
+  await slackAnswers.close();
   return { ended, gate: gate! };
 }
 
@@ -340,9 +352,49 @@ function outputOf(reply: Reply, { via, kind }: Asked): Operation['output'] | nul
   if (reply.status >= 500) return null;
   if (reply.status >= 400) return { known: true, refused: (reply.body as { error: string }).error };
   if (via !== 'chat') return { known: true, ...shownOf(JSON.parse(reply.text) as PendingRequest) };
+  // A refusal ends with its code; what Gate could not do now is as if nobody had answered.
+  const refused = /decided nothing\. .*\((\w+)\)"/.exec(reply.text)?.[1];
+  if (refused !== undefined) return isAway(refused) ? null : { known: true, refused };
   // A card says how it ended; one that still has buttons is of a review that waits for somebody else.
   const ended = /"text":"Gate: A call was (approved|denied)/.exec(reply.text)?.[1];
   return { known: true, status: ended ?? (kind === 'approve' ? 'pending' : 'denied') };
+}
+
+const isAway = (code: string): boolean =>
+  (ERROR_CODES as Readonly<Record<string, { status: number }>>)[code]!.status >= 500;
+
+/** How long a click waits to be told what came of it; where its Gate was killed nothing comes. */
+const TOLD_MS = 20_000;
+
+/** Where Slack takes what clicks came to. */
+async function openSlackAnswers() {
+  const waiting = new Map<string, (text: string) => void>();
+  const server = createServer((request, response) => {
+    let text = '';
+    request.setEncoding('utf8').on('data', (part: string) => (text += part));
+    request.on('end', () => {
+      response.end('ok');
+      waiting.get(request.url?.split('/').at(-1) ?? '')?.(text);
+    });
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    of: (request: string): Promise<string | null> =>
+      new Promise((done) => {
+        const given = setTimeout(() => done(null), TOLD_MS);
+        waiting.set(request, (text) => {
+          clearTimeout(given);
+          done(text);
+        });
+      }),
+    close: async (): Promise<void> => {
+      server.close();
+      server.closeAllConnections();
+      await once(server, 'close');
+    },
+  };
 }
 
 async function killed(what: readonly Killed[], gate: TestStack): Promise<void> {

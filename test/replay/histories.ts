@@ -12,6 +12,8 @@ export const IN_BURSTS = 'answer-in-line';
 /** A call of tier `auto` that a later worker found parked: an earlier Gate let it wait for a person. */
 export const RULE_ASKED_AGAIN = 'rule-asked-again';
 export const BEFORE_RULE_ASKED_AGAIN = 'rule-not-asked-again';
+/** Calls that models inspect, in an activity of its own. */
+export const INSPECTED_BY_MODELS = 'inspected-by-models';
 export const REVIEW_HISTORIES = 'workflows/review/histories';
 export const STREAM_HISTORIES = 'workflows/egress/histories';
 export const CALLBACK_HISTORIES = 'workflows/callback/histories';

@@ -7,7 +7,7 @@ import { TEST_PAYLOAD_KEYS, TEST_PAYLOAD_KEYS_SETTING } from '../support/engine-
 import { correlationIdFor } from '../support/kill-host.js';
 import { openBench, settled, until } from '../support/kill-host-driver.js';
 import { startStack } from '../support/stack.js';
-import { CURRENT_SHAPE, HISTORIES, IN_BURSTS, RULE_ASKED_AGAIN } from './histories.js';
+import { CURRENT_SHAPE, HISTORIES, IN_BURSTS, INSPECTED_BY_MODELS, RULE_ASKED_AGAIN } from './histories.js';
 import { recordCallbacksAndPass } from './record-others.js';
 import { recordProbes } from './record-probes.js';
 import { recordReviews } from './record-reviews.js';
@@ -16,7 +16,7 @@ import { openRecordings } from './recording.js';
 import { timePasses } from '../support/waiting.js';
 
 /**
- * `npm run histories [-- calls | ledger-down | stream | burst | lost-rule | callbacks-and-pass | probes | reviews] [--replace <file>]`: records a history per way a call can
+ * `npm run histories [-- calls | models | ledger-down | stream | burst | lost-rule | callbacks-and-pass | probes | reviews] [--replace <file>]`: records a history per way a call can
  * go, with the fixed test key, into the `histories/` of its workflow. It adds those that are missing and leaves the others: a workflow that no
  * longer replays one would strand the calls that are open when it is deployed.
  */
@@ -57,6 +57,32 @@ async function recordOfStack(): Promise<void> {
   } finally {
     await close();
     await gate.stop();
+  }
+}
+
+/** Calls that models inspect, one of them changed by who approved it. */
+async function recordOfModels(): Promise<void> {
+  const bench = await openBench('temporal');
+  try {
+    const host = await bench.gate({ inspectionTimeoutMs: 30_000 }).start();
+    const [completed, changed] = [randomUUID(), randomUUID()];
+    await host.call({ key: completed });
+    await settled(host, completed);
+    await host.call({ key: changed, arguments: { tier: 'yellow', amount: 1 } });
+    await host.decide({
+      key: changed,
+      decision: 'approve',
+      requestId: randomUUID(),
+      change: { path: 'amount', value: 2 },
+    });
+    await settled(host, changed);
+    await save(
+      await bench.engine.client(),
+      { completed: correlationIdFor(completed), changed: correlationIdFor(changed) },
+      INSPECTED_BY_MODELS,
+    );
+  } finally {
+    await bench.end();
   }
 }
 
@@ -139,6 +165,7 @@ async function recordOfLostRule(): Promise<void> {
 
 const RECORDINGS = {
   calls: recordOfStack,
+  models: recordOfModels,
   'ledger-down': recordOfLedgerDown,
   burst: recordOfBurst,
   'lost-rule': recordOfLostRule,

@@ -13,6 +13,7 @@ import {
   EARLIER_SHAPES,
   HISTORIES,
   IN_BURSTS,
+  INSPECTED_BY_MODELS,
   BEFORE_RULE_ASKED_AGAIN,
   RULE_ASKED_AGAIN,
   PROBE_HISTORIES,
@@ -103,6 +104,13 @@ describe('workflows replay what was recorded', () => {
   ])('has histories of a call whose worker died before a rule decided it: %s', (shape, way) => {
     expect(recorded).toContain(join(folder, shape, `${way}.pb`));
   });
+
+  it.each(['completed', 'changed-run-1', 'changed-run-2'])(
+    'has histories of a call that models inspected: %s',
+    (way) => {
+      expect(recorded).toContain(join(folder, INSPECTED_BY_MODELS, `${way}.pb`));
+    },
+  );
 
   it('replays every one of them', () => {
     expect(of(recorded)).toEqual(held(recorded));

@@ -292,7 +292,9 @@ describe.each([
     const before = tools.state().counts['list_files'] ?? 0;
     const [first, again] = [await ask('dev-agent', 7), await ask('dev-agent', 7)];
     expect(first.text).toContain('README.txt');
-    expect([again.text, again.correlationId]).toEqual([first.text, first.correlationId]);
+    // A call that takes long is answered by a stream, and its repeat at once.
+    const said = ({ text }: { readonly text: string }) => /\{"jsonrpc".*\}/.exec(text)?.[0];
+    expect([said(again), again.correlationId]).toEqual([said(first), first.correlationId]);
     expect(tools.state().counts['list_files']).toBe(before + 1);
     for (const other of ['second-agent', 'foreign-agent']) expect((await ask(other, 7)).status).toBe(404);
   });

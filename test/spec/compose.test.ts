@@ -12,6 +12,7 @@ import type { ProcessName } from '../../stack/services.js';
 import { DEPLOYMENT_FOLDERS, writeDeploymentFiles } from '../../stack/certificates/deployment-files.js';
 import { printedCompose } from '../../scripts/compose-file.js';
 import { PROJECT_ROOT } from '../../config/project-root.js';
+import { OPA_VERSION } from '../../stack/programs/find-program.js';
 import { DYNAMIC_CONFIG } from '../../stack/programs/temporal-server.js';
 import { type ComposeService, filesOf, gateServices, readCompose, VARIABLE } from '../support/compose.js';
 
@@ -221,14 +222,28 @@ describe('Dockerfile', () => {
     expect(dockerfile).toMatch(/^USER node$/m);
   });
   it('makes the workflow bundle once, and takes with it everything its digest is made of', () => {
-    const [build = '', , image = ''] = dockerfile.split(/^FROM /m).slice(1);
+    const [build = '', , image = ''] = dockerfile.split(/^FROM node/m).slice(1);
     expect(build).toMatch(/RUN npm run build\n[^]*RUN node bin\/gate\.mjs prepare workflows/);
     // The user below reads it, and the folder is for its owner alone.
     expect(image).toMatch(/^COPY --from=build --chown=node:node \/app\/\.cache\/workflows \.\/\.cache\/workflows$/m);
     expect(image).toMatch(/^COPY package\.json package-lock\.json \.\/$/m);
     expect(image).toMatch(/^COPY --from=build \/app\/dist \.\/dist$/m);
-    expect(new Set(dockerfile.match(/^FROM \S+/gm)).size).toBe(1);
+    expect(new Set(dockerfile.match(/^FROM node\S+/gm)).size).toBe(1);
     expect(new Set(dockerfile.match(/^WORKDIR \S+/gm)).size).toBe(1);
+  });
+  it('has the compiler of policies that Gate builds elsewhere, where the policy engine finds it', () => {
+    const [stage = ''] = dockerfile.split(/^FROM /m).slice(1);
+    expect(stage).toMatch(/^golang:\S+ AS opa$/m);
+    expect(stage).toContain(`ARG OPA_VERSION=${OPA_VERSION}\n`);
+    expect(stage).toMatch(
+      /^RUN CGO_ENABLED=0 GOBIN=\/out go install .* github\.com\/open-policy-agent\/opa@\$\{OPA_VERSION\}$/m,
+    );
+    // On the PATH of Node's image; the engine has no folder of its own for it.
+    expect(dockerfile).toMatch(/^COPY --from=opa \/out\/opa \/usr\/local\/bin\/opa$/m);
+    const policyEngine = service('policy-engine');
+    expect(Object.keys(policyEngine.environment ?? {})).not.toContain('PATH');
+    // It compiles in a folder of its own.
+    expect(policyEngine.tmpfs).toContain('/tmp');
   });
   it('copies what the build context holds', () => {
     const context = new Set(
@@ -239,7 +254,15 @@ describe('Dockerfile', () => {
     );
     const sources = (JSON.parse(readFileSync(join(PROJECT_ROOT, 'tsconfig.json'), 'utf8')) as { include: string[] })
       .include;
-    for (const source of [...sources, 'policies', 'personas', 'bin', 'package.json', 'package-lock.json'])
+    for (const source of [
+      ...sources,
+      'policies',
+      'personas',
+      'qualification',
+      'bin',
+      'package.json',
+      'package-lock.json',
+    ])
       expect([source, context.has(source)]).toEqual([source, true]);
     expect(context.has('.gate')).toBe(false);
   });

@@ -191,6 +191,7 @@ const COMPUTES: Readonly<Record<string, string>> = {
   'node:crypto': 'digests, signatures and ciphers of what is given',
   'node:perf_hooks': 'the clock',
   'node:timers/promises': 'a pause',
+  'node:url': 'names of hosts in the forms that they have',
   '@modelcontextprotocol/core': 'the shapes of messages',
   '@simplewebauthn/server': 'checks signatures; certificates, whose lists it would fetch, are refused before',
   '@simplewebauthn/server/helpers': 'reads keys',

@@ -59,6 +59,8 @@ const CASES: readonly (readonly [name: string, path: string])[] = [
   ['its rows, page by page', '/audit/replay/rows?limit=10'],
   ['those behind the last', '/audit/replay/rows?since=2026-01-01T00:00:00Z&after=1000000&limit=10'],
   ['a page of none', '/audit/replay/rows?limit=0'],
+  ['what people decided', '/audit/replay/decisions?tenant=acme&limit=10'],
+  ['what people of no tenant decided', '/audit/replay/decisions?limit=10'],
   ['a corpus without a beginning', '/audit/replay/corpus?limit=10'],
   ['a corpus without an end to it', '/audit/replay/corpus?since=2026-01-01T00:00:00Z'],
   ['what an agent usually does', '/analysis/agent-behavioral-baseline?agent_id=bot'],

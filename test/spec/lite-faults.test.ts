@@ -234,7 +234,7 @@ describe('a file that cannot be written', () => {
   // Root may write everything; the file's rights only mean something to somebody else.
   const root = process.getuid?.() === 0;
   const user = root ? { uid: 65_534, gid: 65_534 } : null;
-  const somebody = commandLine(() => folder, user);
+  const somebody = commandLine(() => folder, { user });
   const program = fileURLToPath(new URL('../../bin/gate.mjs', import.meta.url));
   const able = spawnSync(process.execPath, [program, '--version'], { cwd: '/', ...user }).status === 0;
   const ifAble = able ? it : it.skip;

@@ -83,10 +83,16 @@ describe('lists for people in lite', () => {
       body: {
         items: [{ correlation_id, tool: 'wire_transfer', agent_id: 'bot' }],
         next_cursor: null,
+        searched_to: null,
         pending_count: 1,
       },
     });
-    expect((await ask('/pending/summaries', GLOBEX)).body).toEqual({ items: [], next_cursor: null, pending_count: 0 });
+    expect((await ask('/pending/summaries', GLOBEX)).body).toEqual({
+      items: [],
+      next_cursor: null,
+      searched_to: null,
+      pending_count: 0,
+    });
     expect((await ask('/pending/summaries', AGENT)).status).toBe(401);
     expect((await ask('/pending/summaries?cursor=x', ACME)).body).toMatchObject({ error: 'invalid_cursor' });
   });

@@ -2,11 +2,13 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { PROJECT_ROOT } from '../../config/project-root.js';
 import { commandLine } from '../support/command.js';
 import { liteFolder } from '../support/lite.js';
 
 let folder: string;
-const commands = commandLine(() => folder);
+// The compiled modules: of the files that the build makes of them, none says which modules it holds.
+const commands = commandLine(() => folder, { program: join(PROJECT_ROOT, 'dist', 'cli', 'main.js') });
 beforeEach(async () => {
   folder = await liteFolder();
 });

@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { LoggingMessageNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type { PendingRequest } from '../../contracts/review.js';
 import { openLedgerReadOnly } from '../../adapters/ledger/read-only.js';
@@ -80,6 +81,7 @@ describe('an unmodified MCP client, one address changed', () => {
     const agent = await client();
     expect(agent.getServerCapabilities()).toEqual({
       tools: { listChanged: true },
+      logging: {},
       tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } },
     });
     expect((await agent.listTools()).tools.map(({ name }) => name)).toContain('wire_transfer');
@@ -92,6 +94,18 @@ describe('an unmodified MCP client, one address changed', () => {
     const session = transport.sessionId as string;
     await transport.terminateSession();
     expect((await inSession(session, listFiles())).status).toBe(404);
+  });
+
+  it.each([
+    ['Claude Code', { 'claudecode/toolUseId': 'toolu_015V' }],
+    ['VS Code', { 'vscode.conversationId': 'c', 'vscode.requestId': 'r' }],
+    ['Codex', { callId: 'call_1', 'x-codex-turn-metadata': { turn_id: 't' } }],
+  ])('may add what it likes in `_meta`, as %s does: the tool hears nothing of it', async (_who, _meta) => {
+    const agent = await client();
+    const before = tools.state().counts['list_files'] ?? 0;
+    const answer = await agent.callTool({ name: 'list_files', arguments: {}, _meta });
+    expect(answer.isError).not.toBe(true);
+    expect(tools.state().counts['list_files']).toBe(before + 1);
   });
 
   it('hears of a deny as a result that says which rule, under which code', async () => {
@@ -122,14 +136,51 @@ describe('an unmodified MCP client, one address changed', () => {
     expect(tools.state().counts['wire_transfer']).toBe(before + 1);
   });
 
-  it('hears of a person’s deny on its open request', async () => {
+  it('hears of a person’s deny on its open request, and before that which call waits, without having asked for progress', async () => {
     const agent = await client();
+    const logged: unknown[] = [];
+    agent.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => void logged.push(params));
+    await agent.setLoggingLevel('info');
     const asked = agent.callTool({ name: 'wire_transfer', arguments: { from: 'operating', to: 'vendor', amount: 26 } });
     const parked = await waiting();
+    await eventually('the client is told that it waits', () => logged.length > 0);
+    expect(logged).toEqual([
+      {
+        level: 'warning',
+        logger: 'gate',
+        data: { message: expect.stringContaining('waits for a person'), correlation_id: parked.correlation_id },
+      },
+    ]);
     await gate.send('POST', `/decide/${parked.id}`, { body: { decision: 'deny', reason: 'not this vendor' } });
     const answer = await asked;
     expect(answer.isError).toBe(true);
     expect(JSON.stringify(answer.content)).toMatch(/review_denied.*not this vendor/);
+  });
+
+  it('hears which call waits only if it wants warnings', async () => {
+    const agent = await client();
+    const logged: unknown[] = [];
+    agent.setNotificationHandler(LoggingMessageNotificationSchema, ({ params }) => void logged.push(params));
+    const denied = async (amount: number, before: () => Promise<unknown>) => {
+      const asked = agent.callTool({
+        name: 'wire_transfer',
+        arguments: { from: 'operating', to: 'vendor', amount },
+      });
+      const parked = await waiting();
+      await before();
+      await gate.send('POST', `/decide/${parked.id}`, { body: { decision: 'deny' } });
+      return asked;
+    };
+    await agent.setLoggingLevel('error');
+    expect((await denied(41, async () => undefined)).isError).toBe(true);
+    expect(logged).toEqual([]);
+    await agent.setLoggingLevel('debug');
+    await denied(42, () => eventually('the client is told', () => logged.length > 0));
+    const loud = { jsonrpc: '2.0', id: 43, method: 'logging/setLevel', params: { level: 'loud' } };
+    expect(await inSession(await openSession(), loud)).toMatchObject({
+      status: 400,
+      body: { error: { code: -32_602, data: { error: 'invalid_mcp', field: 'params.level' } } },
+    });
   });
 
   it('goes on in its session after a restart of Gate', async () => {
@@ -185,6 +236,10 @@ describe('a session', () => {
     const session = await openSession();
     const initialized = { jsonrpc: '2.0', method: 'notifications/initialized' };
     expect((await inSession(session, initialized)).status).toBe(202);
+    expect(await inSession(session, { jsonrpc: '2.0', method: 'notifications/unheard-of' })).toMatchObject({
+      status: 202,
+      body: { text: '' },
+    });
     for (const version of ['2025-06-18', '2025-11-25'])
       expect((await inSession(session, listFiles(), { 'mcp-protocol-version': version })).status).toBe(200);
     expect(await inSession(session, listFiles(), { 'mcp-protocol-version': '1999-01-01' })).toMatchObject({

@@ -347,8 +347,8 @@ describe('a cancelled task', () => {
     const { taskId } = await begin(transfer(51));
     const row = await rowOf(taskId);
     expect((await ask('tasks/cancel', { taskId })).result).toMatchObject({ taskId, status: 'cancelled' });
-    const denied = (await gate.send('GET', '/pending?status=denied')).body as unknown as PendingRequest[];
-    expect(denied).toMatchObject([{ id: row.id, status: 'denied', decided_by: 'system:withdrawn-by-agent' }]);
+    const taken = (await gate.send('GET', '/pending?status=withdrawn')).body as unknown as PendingRequest[];
+    expect(taken).toMatchObject([{ id: row.id, status: 'withdrawn', decided_by: 'system:withdrawn-by-agent' }]);
     expect(await gate.send('POST', `/decide/${row.id}`, { body: { decision: 'approve' } })).toMatchObject({
       status: 409,
       body: { error: 'already_decided' },
@@ -487,7 +487,7 @@ describe('a client that opens addresses for its user', () => {
   it.each([
     ['says nothing of it', {}],
     ['fills in forms alone', { elicitation: {} }],
-  ])('is not asked where it %s', async (_, capabilities) => {
+  ])('is told in a log message, and not asked, where it %s', async (_, capabilities) => {
     const { id } = await session({ capabilities });
     const answer = await stream(id, 'tools/call', transfer(63));
     const heard: JsonObject[] = [];
@@ -500,6 +500,9 @@ describe('a client that opens addresses for its user', () => {
     });
     await decide(row?.correlation_id ?? '', { decision: 'deny' });
     await all;
-    expect(heard).toMatchObject([{ id: 61, result: { isError: true } }]);
+    expect(heard).toMatchObject([
+      { method: 'notifications/message', params: { data: { correlation_id: row?.correlation_id } } },
+      { id: 61, result: { isError: true } },
+    ]);
   });
 });

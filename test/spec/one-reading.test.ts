@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { pino } from 'pino';
 import { createAgentLimits } from '../../api/proxy/agent-limits.js';
 import { correlationIdOf, createCallHandler, type ToolCallRequest } from '../../api/proxy/calls.js';
+import type { JsonObject } from '../../contracts/json.js';
 import type { HeldRows } from '../../contracts/ledger.js';
 import { keyRing } from '../../domain/crypto/key-ring.js';
 import { createDecisions } from '../../domain/review/decisions.js';
@@ -113,7 +114,7 @@ describe.each(Object.entries(EDITIONS))('what a call asks of its store, %s', (_n
   let counted: CountedCalls;
   let host: Host;
   let settled: number;
-  let handle: (contract: ToolCallRequest['contract']) => Promise<{ id: string; status: number }>;
+  let handle: (contract: ToolCallRequest['contract'], args?: JsonObject) => Promise<{ id: string; status: number }>;
 
   beforeEach(async () => {
     let ports: ActivityPorts | undefined;
@@ -144,8 +145,8 @@ describe.each(Object.entries(EDITIONS))('what a call asks of its store, %s', (_n
       limits: createAgentLimits({ limits, refusals, onLimited: () => undefined, now: Date.now }),
       refusals,
     });
-    handle = async (contract) => {
-      const { body, call } = gate.unstaged();
+    handle = async (contract, args = { path: 'a.txt' }) => {
+      const { body, call } = gate.unstaged({ arguments: args });
       const caller = {
         kind: 'agent' as const,
         spiffe: call.agent_spiffe,
@@ -181,6 +182,13 @@ describe.each(Object.entries(EDITIONS))('what a call asks of its store, %s', (_n
     gate.script.tier = tier;
     await host.ended((await handle(contract)).id);
     expect(counted.taken()).toEqual(edition.costs[road]);
+  });
+
+  it('what its agent read, only where the call names a value that may come from there', async () => {
+    gate.script.tier = 'red';
+    await host.ended((await handle('gate.server-execution/v1', { path: 'a.txt', to: 'ada@bank.example' })).id);
+    const { statements } = edition.costs.deny;
+    expect(counted.taken()).toEqual({ ...edition.costs.deny, statements: statements + 1 });
   });
 
   it('park, and the approval that lets it run', async () => {

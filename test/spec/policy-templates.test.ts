@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
 import { z } from 'zod';
 import type { Tier } from '../../contracts/call.js';
-import { jsonObject, type JsonObject } from '../../contracts/json.js';
+import { type Json, jsonObject, type JsonObject } from '../../contracts/json.js';
 import type { PolicyInput } from '../../contracts/policy.js';
 import { createLivePolicies } from '../../adapters/policy/live-policies.js';
 import { loadPolicySet } from '../../adapters/policy/load-policy-set.js';
@@ -23,6 +23,7 @@ import { parameterFault } from '../../domain/policy/parameters.js';
 import type { Judgement } from '../../domain/policy/policy-set.js';
 import { checkTemplates, templatesIn } from '../../scripts/build-templates.js';
 import { findOpa } from '../../stack/programs/find-program.js';
+import { growthFault } from '../support/expressions.js';
 
 declare const WebAssembly: { readonly compile: (bytes: Uint8Array) => Promise<object> };
 
@@ -69,12 +70,12 @@ beforeAll(async () => {
   const compiled = await opaCompiler({ find: () => Promise.resolve(opa), directory }).compile(all);
   if (compiled.fault) throw new Error(JSON.stringify(compiled.fault));
   const nothing = {
-    generation: async () => 0,
-    sets: async () => ({ generation: 0, sets: [] }),
+    mark: async () => null,
+    sets: async () => ({ generation: 0, sets: [], unreadable: [], tampered: null }),
     module: async () => null,
     pastSet: async () => null,
   };
-  together = await createLivePolicies({ floor, store: nothing }).tried(compiled.wasm, {});
+  together = await createLivePolicies({ floor, store: nothing }).tried(compiled.wasm, {}, []);
   folder = mkdtempSync(join(tmpdir(), 'gate-templates-'));
   alone = instanceOf(await WebAssembly.compile(builtAlone()), floor.material.data, 1_024);
   defaultsOf = answerOf(alone.evaluate({}, DEFAULTS)) as JsonObject;
@@ -230,6 +231,18 @@ describe.each(withCases.map((template) => [template.mount, template] as const))(
     const tiers = template.cases.map(({ expected: { tier } }) => tier);
     expect(tiers.filter((tier) => tier === 'green').length).toBeGreaterThanOrEqual(2);
     expect(tiers.some((tier) => tier !== 'green')).toBe(true);
+  });
+
+  it('takes time in proportion to the values that an agent gives', () => {
+    const [one] = template.cases.filter(({ expected: { tier } }) => tier !== 'green');
+    const call = callOf(one as (typeof template.cases)[0]) as unknown as { arguments: JsonObject };
+    const many = (n: number) => (value: Json) =>
+      Array.from({ length: n }, (_, at) => (typeof value === 'number' ? String(value + at) : value));
+    const work = (n: number) => {
+      const given = Object.fromEntries(Object.entries(call.arguments).map(([name, value]) => [name, many(n)(value)]));
+      return () => void alone.evaluate({ ...call, arguments: given }, entryOf(mount));
+    };
+    expect(growthFault(work, 40)).toBeNull();
   });
 
   it('stops it as well in another spelling of the tool, and with its arguments nested or packed', () => {

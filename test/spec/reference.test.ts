@@ -45,7 +45,9 @@ describe('docs/reference', () => {
   it('says what the program says: `npm run reference` changes nothing', async () => {
     const pages = await referencePages();
     for (const [file, text] of Object.entries(pages)) expect([file, page(file)]).toEqual([file, text]);
-    expect(readdirSync(REFERENCE_DIRECTORY).sort()).toEqual(Object.keys(pages).sort());
+    // Its own test prints and compares it: that takes OPA's cases (opa-cases.test.ts).
+    const others = readdirSync(REFERENCE_DIRECTORY).filter((name) => name !== 'policy-builtins.md');
+    expect(others.sort()).toEqual(Object.keys(pages).sort());
   });
 
   it('lists every error code with its status, and no other', () => {

@@ -2,10 +2,11 @@ import axe, { type Result } from 'axe-core';
 import type { Page } from 'playwright-core';
 
 /** What axe finds wrong on the page as it is shown now, with the elements it means. */
-async function violations(page: Page): Promise<Result[]> {
+async function violations(page: Page, rules?: readonly string[]): Promise<Result[]> {
   if (!(await page.evaluate<boolean>("'axe' in window"))) await page.evaluate(axe.source);
   // Of what passes only the names of the rules are gathered, and nothing of it leaves the browser.
-  return page.evaluate<Result[]>("axe.run({ resultTypes: ['violations'] }).then(({ violations }) => violations)");
+  const options = JSON.stringify({ resultTypes: ['violations'], ...(rules && { runOnly: rules }) });
+  return page.evaluate<Result[]>(`axe.run(${options}).then(({ violations }) => violations)`);
 }
 
 const told = ({ id, nodes }: Result): string => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`;
@@ -14,15 +15,18 @@ const told = ({ id, nodes }: Result): string => `${id}: ${nodes.map(({ html }) =
 export const findings = async (page: Page): Promise<string[]> => (await violations(page)).map(told);
 
 /** What is serious, or worse. */
-export const seriousFindings = async (page: Page): Promise<string[]> =>
-  (await violations(page)).filter(({ impact }) => impact === 'serious' || impact === 'critical').map(told);
+export const seriousFindings = async (page: Page, rules?: readonly string[]): Promise<string[]> =>
+  (await violations(page, rules)).filter(({ impact }) => impact === 'serious' || impact === 'critical').map(told);
 
-/** The same in both themes, which differ by colours alone: the page is loaded once. */
+/** The same in both themes, which differ by colours alone: the page is loaded once, and in the second theme its colours are looked at. */
 export async function seriousInBothThemes(page: Page): Promise<string[]> {
   const found: string[] = [];
-  for (const colorScheme of ['light', 'dark'] as const) {
+  for (const [colorScheme, rules] of [
+    ['light', undefined],
+    ['dark', ['color-contrast']],
+  ] as const) {
     await page.emulateMedia({ colorScheme });
-    found.push(...(await seriousFindings(page)).map((one) => `${colorScheme}: ${one}`));
+    found.push(...(await seriousFindings(page, rules)).map((one) => `${colorScheme}: ${one}`));
   }
   return found;
 }

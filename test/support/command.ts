@@ -27,11 +27,14 @@ export interface CommandLine {
 }
 
 /** `user` runs everything as somebody else; only root can. */
-export function commandLine(folder: () => string, user: { uid: number; gid: number } | null = null): CommandLine {
+export function commandLine(
+  folder: () => string,
+  { user = null, program = GATE }: { user?: { uid: number; gid: number } | null; program?: string } = {},
+): CommandLine {
   const started: Command[] = [];
   const line: CommandLine = {
     run(args, env = {}) {
-      const child = spawn(process.execPath, [GATE, ...args], {
+      const child = spawn(process.execPath, [program, ...args], {
         cwd: folder(),
         env: { PATH: process.env['PATH'] ?? '', ...env },
         stdio: ['ignore', 'pipe', 'pipe'],

@@ -72,6 +72,11 @@ function conformingServer(): McpServer {
     }
     return text('Tool with logging executed successfully');
   });
+  // Beside what the suite asks for: one message of each of four levels.
+  tool('test_tool_with_levels', async ({ mcpReq }) => {
+    for (const level of ['debug', 'info', 'warning', 'error'] as const) await mcpReq.log(level, level);
+    return text('said four things');
+  });
   tool('test_tool_with_progress', async ({ mcpReq }) => {
     const progressToken = mcpReq._meta?.progressToken;
     for (const progress of [0, 50, 100]) {

@@ -7,7 +7,7 @@ import { Registry } from 'prom-client';
 import { openSessionStore, type SessionStore, type SignedIn } from '../../adapters/console/session-store.js';
 import type { Assets } from '../../api/console/assets.js';
 import { createConsoleService } from '../../api/console/app.js';
-import { ASK_LIMITS, type AskLimits } from '../../api/console/services-over-http.js';
+import { ASK_LIMITS, type AskLimits } from '../../api/console/ask-limits.js';
 import type { HilOptions } from '../../api/hil/app.js';
 import type { Over } from '../../api/plugins/declaration.js';
 import type { SignInMode } from '../../api/console/sign-in/mode.js';
@@ -43,6 +43,10 @@ export interface TestBrowser {
   post(path: string, fields?: Fields, headers?: Record<string, string | undefined>): Promise<ConsoleAnswer>;
   csrf(): Promise<string>;
 }
+export interface PolicyAnswer {
+  readonly status: number;
+  readonly body: unknown;
+}
 export type Fields = Readonly<Record<string, string | readonly string[]>>;
 
 export interface ConsoleFixture {
@@ -55,8 +59,8 @@ export interface ConsoleFixture {
   readonly reached: string[];
   /** What the ledger answers: an object as JSON with 200, or a whole answer. */
   ledger: (path: string, search: string, method: string) => unknown;
-  /** What the policy engine answers to `GET /policies`. */
-  policies: { readonly status: number; readonly body: unknown };
+  /** What the policy engine answers, whatever it is asked, or by path and method. */
+  policies: PolicyAnswer | ((path: string, method: string) => PolicyAnswer);
   /** The stream of any service; `null` where there is none. */
   streamed: (signal: AbortSignal) => Promise<{ status: number; body: AsyncIterable<Uint8Array> }> | null;
   /** The names of the services that do not answer. */
@@ -172,7 +176,7 @@ export async function openConsole(
       sessions,
       searches: sessions.searches,
       assets,
-      passkeyRequired: 'none',
+      passkeyRequired: hilOptions?.passkeyRequired ?? 'none',
       about,
       signIn: signIn?.(hilOver, clock) ?? operatorTokenMode({ operators, clock }),
       url: undefined,
@@ -184,9 +188,11 @@ export async function openConsole(
           const answer = await fixture.ledger(pathname, search, method);
           return answer instanceof WholeAnswer ? answer : { status: 200, body: JSON.stringify(answer) };
         }),
-        policy: answering('policy', () =>
-          Promise.resolve({ ...fixture.policies, body: JSON.stringify(fixture.policies.body) }),
-        ),
+        policy: answering('policy', ({ pathname }, { method }) => {
+          const { policies } = fixture;
+          const { status, body } = typeof policies === 'function' ? policies(pathname, method) : policies;
+          return Promise.resolve({ status, body: JSON.stringify(body) });
+        }),
         readiness: {
           'human review': readyUnless('hil'),
           ledger: readyUnless('ledger'),

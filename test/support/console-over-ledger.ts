@@ -59,12 +59,13 @@ export interface ConsoleOverLedger {
   close(): Promise<void>;
 }
 
-/** The console over a real ledger service, without a port; the other services are what the test says. */
+/** The console over a real ledger service, without a port; the other services are what the test says, policy also a real one. */
 export function consoleOverLedger(
   ledger: () => TestLedgerService,
   clock: () => number = Date.now,
   about = ABOUT,
   assets: Assets = NO_ASSETS,
+  policyEngine?: Over,
 ): ConsoleOverLedger {
   let isSignedIn = true;
   interface Question {
@@ -166,13 +167,15 @@ export function consoleOverLedger(
         const { status, body } = state.review ?? none;
         return Promise.resolve({ status, text: JSON.stringify(body) });
       }),
-      policy: over((_path, { body }) =>
-        Promise.resolve(
-          state.policy === null
-            ? { status: 503, text: '' }
-            : { status: 200, text: JSON.stringify(state.policy(JSON.parse(body ?? 'null'))) },
-        ),
-      ),
+      policy: policyEngine
+        ? Promise.resolve(policyEngine)
+        : over((_path, { body }) =>
+            Promise.resolve(
+              state.policy === null
+                ? { status: 503, text: '' }
+                : { status: 200, text: JSON.stringify(state.policy(JSON.parse(body ?? 'null'))) },
+            ),
+          ),
       readiness: {},
     },
   });

@@ -60,6 +60,9 @@ export async function editedPostgres(
   const database = await startPostgres({ migrated: { schema: SCHEMA, migrations } });
   const { url } = database;
   const editor = new pg.Pool({ connectionString: url, max: 1, options: `-c search_path=${SCHEMA}` });
+  editor.on('error', () => {
+    // The database is dropped while an idle connection is still closing.
+  });
   databases.set(name, { url, stop: async () => (await editor.end(), await database.stop()) });
   const all: EditedStore['all'] = async (text, values = []) => {
     let at = 0;

@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { createHilService, type HilOptions } from '../../api/hil/app.js';
 import type { Service } from '../../api/plugins/service.js';
-import type { Modification, NewReview, PendingRequest } from '../../contracts/review.js';
+import type { Modification, NewReview, PendingRequest, SettledReview } from '../../contracts/review.js';
 import { hilMigrations } from '../../migrations/hil.js';
 import { ledgerPlace, type STORES, type TestLedgerPlace } from './ledger.js';
 import { openReviewStore, type WholeReviews } from './whole-reviews.js';
@@ -40,7 +40,7 @@ export interface HilFixture {
   park(n: number, over?: Partial<NewReview>): Promise<PendingRequest>;
   settle(
     row: PendingRequest,
-    over?: { by?: string; status?: 'approved' | 'denied' | 'expired'; at?: number; modification?: Modification },
+    over?: { by?: string; status?: SettledReview['status']; at?: number; modification?: Modification },
   ): Promise<void>;
   /** Serves the same rows in another way. */
   serve(over: Partial<HilOptions>): Promise<void>;
@@ -104,7 +104,11 @@ export async function openHil(kind: (typeof STORES)[number], over: Partial<HilOp
         },
         ...(body !== undefined && { payload: body as object }),
       });
-      return { status: answer.statusCode, text: answer.body, body: JSON.parse(answer.body) as Record<string, unknown> };
+      return {
+        status: answer.statusCode,
+        text: answer.body,
+        body: JSON.parse(answer.body || '{}') as Record<string, unknown>,
+      };
     },
     async park(n, change = {}) {
       const { row } = await reviews.createOnce({

@@ -12,6 +12,7 @@ import {
   type HostScript,
   type KillHostConfig,
   type KillPoint,
+  QUESTIONS,
   REACHED,
 } from './kill-host.js';
 import { startTestTools, type TestTools } from './kill-host-tools.js';
@@ -45,6 +46,8 @@ export interface TestGate {
   start(options?: HostOptions): Promise<RunningHost>;
   /** The keys of the calls that were at their point when a process died. */
   reached(): readonly string[];
+  /** How often Brain was asked, by all hosts of this gate. */
+  questions(): number;
   /** Ends what runs and removes the files. */
   end(): Promise<void>;
 }
@@ -64,6 +67,8 @@ export interface GateSettings {
   readonly escalateShare: number;
   readonly callDeadlineMs: number;
   readonly upstreamTimeoutMs: number;
+  /** As where models judge; null where rules do. */
+  readonly inspectionTimeoutMs: number | null;
   readonly decisionLifeMs: number;
   readonly reconcileGraceMs: number;
 }
@@ -74,6 +79,7 @@ const DEFAULTS: GateSettings = {
   // Long: a busy machine must not turn a kill-point case into a case of lateness. Lateness has tests of its own.
   callDeadlineMs: 60_000,
   upstreamTimeoutMs: 10_000,
+  inspectionTimeoutMs: null,
   decisionLifeMs: 60_000,
   reconcileGraceMs: 60_000,
 };
@@ -158,6 +164,10 @@ function openGate({ processes, tools, engine, bundleFile, settings }: GateParts)
     reached() {
       const file = join(folder, REACHED);
       return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n') : [];
+    },
+    questions() {
+      const file = join(folder, QUESTIONS);
+      return existsSync(file) ? readFileSync(file, 'utf8').trim().split('\n').length : 0;
     },
     async end() {
       for (const host of running) await host.kill();

@@ -58,7 +58,7 @@ export type Step =
 /**
  * When: at the step's first line; with its effect stored and its return lost; or with its return in the host's hands and nothing else
  * begun. The others lie inside a step: review row stored and record not moved, claim held and no byte sent, the rules asked (at the judgement
- * and before the attempt), bytes taken by the tool; and
+ * and before the attempt), Brain asked, bytes taken by the tool; and
  * for the host that shares one sync among many: all done in memory, nothing of it on disk.
  */
 export type Moment =
@@ -68,6 +68,7 @@ export type Moment =
   | 'row stored'
   | 'claimed'
   | 'rules asked'
+  | 'model asked'
   | 'bytes sent'
   | 'unsynced';
 
@@ -101,6 +102,8 @@ export interface KillHostConfig {
   readonly escalateShare: number;
   readonly callDeadlineMs: number;
   readonly upstreamTimeoutMs: number;
+  /** As where models judge; null where rules do. */
+  readonly inspectionTimeoutMs: number | null;
   readonly decisionLifeMs: number;
   readonly reconcileGraceMs: number;
   /** PEM of the key HIL signs decisions with. */
@@ -272,6 +275,8 @@ export function killSwitch({ kills, folder }: Pick<KillHostConfig, 'kills' | 'fo
       const kill = under.getStore()?.kill;
       moving ||= kill?.step === step && kill.when === 'unsynced';
     },
+    /** Brain is asked something. */
+    asked: (): void => appendFileSync(join(folder, QUESTIONS), '?\n'),
     commits(): void {
       if (moving) die();
     },
@@ -302,6 +307,8 @@ const AFTER_MS = 60;
 /** Shorter than the time after which the engine is told that a step is still under way. */
 const GATHER_MS = 2_000;
 export const REACHED = 'reached';
+/** A line for each question to Brain, of all hosts over a folder. */
+export const QUESTIONS = 'questions';
 
 const idsOf = (key: string): ReadonlySet<unknown> =>
   new Set([correlationIdFor(key), reviewIdOf(correlationIdFor(key)), key]);
@@ -395,6 +402,7 @@ export async function composeKillHost(
     velocity: { limit: 0, windowMs: 60_000 },
     callDeadlineMs: config.callDeadlineMs,
     upstreamTimeoutMs: config.upstreamTimeoutMs,
+    ...(config.inspectionTimeoutMs !== null && { inspectionTimeoutMs: config.inspectionTimeoutMs }),
     ttlSecs: { auto: config.ttlSecs, standard: config.ttlSecs, strict: config.ttlSecs },
     maxInFlight: 1_000,
     limits: createAgentLimits({
@@ -552,6 +560,8 @@ export function killable(ports: ActivityPorts, script: HostScript, points: KillS
     },
     inspector: {
       inspect: async () => {
+        points.asked();
+        await points.at('inspect', 'model asked');
         if (script.inspectMs > 0) await timePasses(script.inspectMs, 'an inspection that takes long');
         return inspectionOf(true);
       },

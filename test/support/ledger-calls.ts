@@ -19,6 +19,8 @@ export interface TestCall {
   readonly reasons?: readonly string[];
   readonly injected?: boolean;
   readonly arguments?: JsonObject;
+  /** What Brain masked of the call. */
+  readonly maskedParams?: JsonObject;
   readonly brainVersion?: string;
   readonly costMicros?: number;
   readonly decided?: RecordedDecision['status'];
@@ -39,6 +41,7 @@ export function callRows(call: TestCall): NewLedgerRow[] {
     ...inspected,
     cost_micros: call.costMicros ?? 0,
     evidence: { ...inspected.evidence, brain_version: call.brainVersion ?? 'test' },
+    ...(call.maskedParams && { masked_params: call.maskedParams }),
   };
   const decision = { ...decisionOf(tier), ...(call.reasons && { reasons: [...call.reasons] }) };
   const verdict = foldVerdict(inspection, decision, mode);

@@ -7,10 +7,14 @@ export interface ListingTools {
   readonly url: string;
   /** The pages of `tools/list`; the cursor of one is the place of the next. */
   pages: readonly (readonly JsonObject[])[];
+  /** What other lists and introductions answer, by method. */
+  results: Readonly<Record<string, JsonObject>>;
   /** Tools that were called, in order. */
   readonly called: string[];
-  /** Answers no list any more. */
-  mute: boolean;
+  /** The status that `initialize` is answered with instead of a session; null where it opens one. */
+  limited: number | null;
+  /** Answers no list any more, but with this status; true is 500. */
+  mute: boolean | number;
   close(): Promise<void>;
 }
 
@@ -24,21 +28,26 @@ export async function listingTools(): Promise<ListingTools> {
       if (request.method !== 'POST') return void response.writeHead(405).end();
       const { id, method, params } = JSON.parse(text) as JsonObject;
       if (id === undefined) return void response.writeHead(202).end();
+      if (method === 'initialize' && tools.limited !== null)
+        return void response.writeHead(tools.limited, { 'retry-after': '1' }).end('slow down');
       if (method === 'initialize')
         return void json(response, {
           jsonrpc: '2.0',
           id,
           result: {
             protocolVersion: '2025-06-18',
-            capabilities: { tools: {} },
+            capabilities: { tools: {}, resources: {}, prompts: {} },
             serverInfo: { name: 'lists', version: '1' },
+            ...tools.results['initialize'],
           },
         });
       if (method === 'tools/call') {
         tools.called.push((params as { name: string }).name);
         return void json(response, { jsonrpc: '2.0', id, result: { content: [] } });
       }
-      if (tools.mute) return void response.writeHead(500).end();
+      const other = typeof method === 'string' && tools.results[method];
+      if (other) return void json(response, { jsonrpc: '2.0', id, result: other });
+      if (tools.mute !== false) return void response.writeHead(tools.mute === true ? 500 : tools.mute).end();
       const at = Number((params as JsonObject | undefined)?.['cursor'] ?? 0);
       const nextCursor = at + 1 < tools.pages.length ? { nextCursor: String(at + 1) } : {};
       return void json(response, {
@@ -48,11 +57,15 @@ export async function listingTools(): Promise<ListingTools> {
       });
     });
   });
+  // On a busy machine a client may be silent for longer than the five seconds after which Node ends a connection that it is about to use.
+  server.keepAliveTimeout = 60_000;
   await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
   const tools: ListingTools = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`,
     pages: [],
+    results: {},
     called: [],
+    limited: null,
     mute: false,
     async close() {
       server.closeAllConnections();

@@ -85,7 +85,7 @@ async function liteDoor(options: DoorOptions): Promise<McpDoor> {
     return { status: answer.status, text: await answer.text() };
   };
   const rowOf: McpDoor['rowOf'] = async (id) => {
-    for (const status of ['pending', 'approved', 'denied', 'expired']) {
+    for (const status of ['pending', 'approved', 'denied', 'withdrawn', 'expired', 'aborted']) {
       const rows = JSON.parse((await asked(`/pending?status=${status}`)).text) as PendingRequest[];
       const row = rows.find((one) => one.correlation_id === id);
       if (row) return row;

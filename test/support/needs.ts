@@ -11,6 +11,7 @@ export type Need =
   | 'openssl'
   | 'other-user'
   | 'prlimit'
+  | 'proc-net'
   | 'pyiceberg'
   | 'python3'
   | 'schemathesis'

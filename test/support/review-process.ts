@@ -1,5 +1,6 @@
 import type { DatabaseSyncInstance } from '@photostructure/sqlite';
 import { channelsOf } from '../../adapters/notification/channels.js';
+import type { SettledReview } from '../../contracts/review.js';
 import { sealReviews } from '../../adapters/review/seal-reviews.js';
 import type { ReviewTables } from '../../adapters/review/tables.js';
 import { openStore } from '../../adapters/store/database.js';
@@ -18,12 +19,13 @@ export interface ReviewProcess {
   readonly does:
     | { readonly act: 'sweep'; readonly dies: Statement | 'before the log is emptied' }
     | { readonly act: 'erase'; readonly tenant: string; readonly dies: Statement | 'before the log is emptied' }
+    | { readonly act: 'settle'; readonly settlement: SettledReview; readonly dies: Statement }
     | { readonly act: 'tell'; readonly slackUrl: string; readonly dies: keyof NoticeStore };
 }
 /** After a statement of the transaction, and before the next one. */
 export interface Statement {
   readonly after: 'insert' | 'update' | 'delete';
-  readonly on: 'reviews' | 'review_keys' | 'hil_deletion_audit';
+  readonly on: 'reviews' | 'review_keys' | 'hil_deletion_audit' | 'review_decisions';
   /** Which row it is that it changes, counted from one. */
   readonly row?: number;
 }
@@ -75,7 +77,7 @@ if (does.act === 'tell') {
   if (!store.sqlite) throw new Error('a store in a file');
   if (does.dies === 'before the log is emptied') dieBeforeLogIsEmptied(store.sqlite);
   else dieIn(store.sqlite, does.dies);
-  await (does.act === 'sweep'
-    ? reviews.sweep()
-    : reviews.erase({ tenant: does.tenant }, 'tenant_offboard', Number.MAX_SAFE_INTEGER));
+  if (does.act === 'settle') await reviews.settle(does.settlement);
+  else if (does.act === 'sweep') await reviews.sweep();
+  else await reviews.erase({ tenant: does.tenant }, 'tenant_offboard', Number.MAX_SAFE_INTEGER);
 }

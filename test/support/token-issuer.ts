@@ -11,7 +11,7 @@ export interface TokenIssuer {
   readonly asked: URLSearchParams[];
   /** How long its tokens last. */
   seconds: number;
-  fault: 'hangs up' | 'answers 503' | 'answers 401' | 'gives no token' | 'leads away' | null;
+  fault: 'hangs' | 'hangs up' | 'answers 503' | 'answers 401' | 'gives no token' | 'leads away' | null;
   close(): Promise<void>;
 }
 
@@ -42,6 +42,7 @@ export async function startTokenIssuer(client: { readonly id: string; readonly s
     request.on('end', () => {
       const form = new URLSearchParams(text);
       issuer.asked.push(form);
+      if (issuer.fault === 'hangs') return;
       if (issuer.fault === 'answers 401' || !isClient(request))
         return void json(response, { error: 'invalid_client' }, 401);
       if (issuer.fault === 'gives no token') return void json(response, { token_type: 'Bearer', access_token: 'a b' });

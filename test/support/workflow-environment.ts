@@ -15,7 +15,7 @@ import type { ChangeSeal } from '../../domain/review/carried-change.js';
 import { createPayloadCodec } from '../../workers/codec.js';
 import { createReviewStarter } from '../../workers/review-starter.js';
 import { forEngine } from '../../workers/worker.js';
-import { owedQueueOf, parkedQueueOf } from '../../workflows/queues.js';
+import { inspectionQueueOf, owedQueueOf, parkedQueueOf } from '../../workflows/queues.js';
 import { LeanWorker } from '../../workers/workflow-threads.js';
 import type { DecisionSender, ReviewStarter, RowSettler } from '../../domain/review/ports.js';
 import { findTemporal } from '../../stack/programs/find-program.js';
@@ -77,7 +77,9 @@ export async function openWorkflowEnvironment(
     workers.push(worker);
     running.push(worker.run());
   };
-  await Promise.all([TASK_QUEUE, parkedQueueOf(TASK_QUEUE), owedQueueOf(TASK_QUEUE)].map(serve));
+  await Promise.all(
+    [TASK_QUEUE, parkedQueueOf(TASK_QUEUE), owedQueueOf(TASK_QUEUE), inspectionQueueOf(TASK_QUEUE)].map(serve),
+  );
   const replays = replaying({ workflowBundle, dataConverter });
   const circuit = createEngineCircuit({
     probe: (deadlineMs) => connection.withDeadline(deadlineMs, () => connection.workflowService.getSystemInfo({})),

@@ -34,6 +34,7 @@ const REFUSALS = {
   refused: 'decision_refused',
   decided: 'already_decided',
   expired: 'pending_expired',
+  aborted: 'pending_aborted',
   notPending: 'not_pending',
   tampered: 'call_tampered',
 } as const satisfies Record<string, DecisionRefusal>;

@@ -97,7 +97,7 @@ export function reviewOf(
       if (over) return { applied: false, code: FAILURES.notPending, settled: null, summary: null };
       deciding = true;
       try {
-        const verdict = await applyDecision(sent);
+        const verdict = await applyDecision(call, sent);
         if (verdict.applied && verdict.settled === null) {
           await onVote(verdict.summary);
           return verdict;
@@ -158,7 +158,7 @@ const ESCALATE_AGAIN_MS = 15_000;
 
 /** The answer to a decision that came after the end of the review. */
 const lateFor = ({ state }: CallSummary) =>
-  state === 'tampered' ? FAILURES.tampered : state === 'expired' ? FAILURES.expired : FAILURES.decided;
+  state === 'tampered' || state === 'expired' || state === 'aborted' ? FAILURES[state] : FAILURES.decided;
 
 /**
  * Waits until there is room on the parked queue, `waitMs` at first (docs/decisions/continue-as-new-at-park.md). `false` where the call stays

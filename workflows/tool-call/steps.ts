@@ -9,12 +9,14 @@ import {
   workflowInfo,
 } from '@temporalio/workflow';
 import type { RecordActivities } from '../../activities/call-record.js';
-import type { StepActivities } from '../../activities/steps.js';
+import type { DecisionVerdict } from '../../activities/review.js';
+import type { InspectionTold, StepActivities } from '../../activities/steps.js';
 import type { UpstreamActivities } from '../../activities/upstream.js';
 import type { CallInput, CallSummary, ReachedRecord } from '../../contracts/call.js';
+import type { CarriedDecision } from '../../contracts/review.js';
 import { PipelineUnavailable } from '../../domain/pipeline/pipeline.js';
 import { lineOf } from '../line.js';
-import { owedQueueOf } from '../queues.js';
+import { inspectionQueueOf, owedQueueOf } from '../queues.js';
 import { FAILURES } from './messages.js';
 
 /**
@@ -38,7 +40,29 @@ const local = <Activities>(summary: string) =>
     retry: { initialInterval: '20ms', maximumInterval: '200ms', maximumAttempts: 3 },
     summary,
   });
-export const { inspect } = local<StepActivities>('Brain reads the request');
+const reading = 'Brain reads the request';
+const briefly = local<StepActivities>(reading);
+/**
+ * Brain reads the request. Where models do (`inspection_timeout_ms`), in an activity of its own and at most once: what it kept before its worker
+ * was lost is found by `evaluate`, and nobody pays twice. `null` where it did not come to an end.
+ */
+export async function inspect(call: CallInput): Promise<InspectionTold | null> {
+  const { inspection_timeout_ms: timeoutMs } = call;
+  if (timeoutMs === undefined) return unwrapped(briefly.inspect(call));
+  const byModels = proxyActivities<Pick<StepActivities, 'inspect'>>({
+    taskQueue: inspectionQueueOf(workflowInfo().taskQueue),
+    scheduleToStartTimeout: '10s',
+    // Besides Brain's own time: reading the request, keeping the answer.
+    startToCloseTimeout: timeoutMs + 5_000,
+    heartbeatTimeout: '10s',
+    retry: { maximumAttempts: 1 },
+    summary: reading,
+  });
+  return byModels.inspect(call).catch((error: unknown) => {
+    if (error instanceof ActivityFailure) return null;
+    throw error;
+  });
+}
 export const { evaluate } = local<StepActivities>('policy is asked, the verdict committed');
 /** Nobody waits long for a report, and nobody asks twice: without one the call is parked all the same. */
 export const { analyze } = proxyLocalActivities<StepActivities>({
@@ -49,7 +73,19 @@ export const { analyze } = proxyLocalActivities<StepActivities>({
 export const { park } = local<StepActivities>('a review is opened');
 export const { askRule } = local<StepActivities>('the rule is asked once more');
 export const { roomForParked } = local<StepActivities>('whether it may move to the parked queue');
-export const { applyDecision } = local<StepActivities>("a person's decision, under HIL's signature");
+const deciding = "a person's decision, under HIL's signature";
+const atOnce = local<StepActivities>(deciding);
+/** A changed call is judged again, and models take their time. */
+export function applyDecision(call: CallInput, sent: CarriedDecision): Promise<DecisionVerdict> {
+  const { inspection_timeout_ms: timeoutMs } = call;
+  if (timeoutMs === undefined || sent.modification === undefined) return atOnce.applyDecision(sent);
+  return proxyActivities<Pick<StepActivities, 'applyDecision'>>({
+    scheduleToStartTimeout: '10s',
+    startToCloseTimeout: timeoutMs + 10_000,
+    retry: { maximumAttempts: 1 },
+    summary: deciding,
+  }).applyDecision(sent);
+}
 export const { escalate } = local<StepActivities>('nobody has decided yet, people are told again');
 export const { expire } = local<StepActivities>('nobody decided in time');
 export const { abortCall } = local<RecordActivities>('closed after an error, nothing runs');

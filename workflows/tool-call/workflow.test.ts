@@ -124,6 +124,49 @@ describe('toolCall: each path of a call, as its history tells it', () => {
     ]);
   });
 
+  it('allowed by models: inspected in an activity of its own, on a queue of its own, at most once', async () => {
+    const call = await gate.call({ inspection_timeout_ms: 30_000 });
+    expect(await ask(call)).toMatchObject({ state: 'completed', tier: 'green' });
+    expect(told(await ended(call))[0]?.slice(0, 3)).toEqual([
+      'begins',
+      'inspect: nothing found (Information Retrieval)',
+      'evaluate: allowed (green)',
+    ]);
+    const { events } = await engine.client.workflow.getHandle(call.correlation_id).fetchHistory();
+    const [inspecting] = (events ?? []).flatMap(({ activityTaskScheduledEventAttributes: one }) =>
+      one?.activityType?.name === 'inspect' ? [one] : [],
+    );
+    expect(inspecting?.taskQueue?.name).toBe(`${TASK_QUEUE}-inspect`);
+    expect(inspecting?.retryPolicy?.maximumAttempts).toBe(1);
+  });
+
+  it('inspected by models whose worker was lost: what it left is heard, without a second question', async () => {
+    const { inspect } = gate.activities;
+    let questions = 0;
+    const lost: PipelineFixture['activities']['inspect'] = async (input) => {
+      questions += 1;
+      await inspect(input);
+      throw new Error('the worker was lost');
+    };
+    gate = { ...gate, activities: { ...gate.activities, inspect: lost } };
+    const call = await gate.call({ inspection_timeout_ms: 30_000 });
+    expect(await ask(call)).toMatchObject({ state: 'completed' });
+    expect(questions).toBe(1);
+    expect(told(await ended(call))[0]?.[1]).toMatch(/^inspect: .*the worker was lost/);
+  });
+
+  it('inspected by models of which nobody knows: nothing is allowed', async () => {
+    const lost: PipelineFixture['activities']['inspect'] = () => Promise.reject(new Error('the worker was lost'));
+    gate = { ...gate, activities: { ...gate.activities, inspect: lost } };
+    const call = await gate.call({ inspection_timeout_ms: 30_000 });
+    await expect(ask(call)).rejects.toMatchObject({
+      code: 'pipeline_unavailable',
+      fields: { layer: 'brain' },
+    });
+    expect(told(await ended(call))[0]?.at(-1)).toMatch(/^ends: PipelineUnavailable: the inspection did not end/);
+    expect(gate.executed).toEqual([]);
+  });
+
   it('denied: nothing is attempted', async () => {
     gate.script.tier = 'red';
     const call = await gate.call();

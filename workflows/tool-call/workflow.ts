@@ -90,8 +90,8 @@ export async function lifeOf(
 
     async judge(input) {
       if (!underOwnNames()) return earlier.judge();
-      const looked = await unwrapped(inspect(input));
-      const judged = 'closed' in looked ? looked.closed : await unwrapped(evaluate(input));
+      const looked = await inspect(input);
+      const judged = looked !== null && 'closed' in looked ? looked.closed : await unwrapped(evaluate(input));
       // A task that was lost after its decision was stored starts again and finds it: what follows from the decision is still due.
       if (isReviewed(judged)) {
         reviewRow = await settleReview(call.correlation_id, judged);

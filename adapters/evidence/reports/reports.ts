@@ -13,6 +13,7 @@ import type {
   SilentAgents,
   Spend,
 } from '../../../contracts/ledger-reports.js';
+import type { DecisionSource } from '../../../contracts/decided-calls.js';
 import type { ReplaySource } from '../../../contracts/replay-rows.js';
 import { sha256Hex } from '../../../domain/crypto/digest.js';
 import { asUnavailable, reading } from '../../../domain/ledger/chain-store.js';
@@ -38,6 +39,7 @@ import { SILENCE_KINDS, silentAgents } from '../../../domain/evidence/reports/si
 import { SPEND_KINDS, spendOf } from '../../../domain/evidence/reports/spend.js';
 import type { RowFilter } from '../../../domain/ledger/row-filter.js';
 import type { LedgerReader } from '../../../domain/ledger/ports.js';
+import { readDecidedPage } from './decided-page.js';
 import { factPages, factsAt } from './read-report-rows.js';
 import { readReplayPage } from './replay-page.js';
 
@@ -49,7 +51,7 @@ const DAY_MS = 24 * HOUR_MS;
  * Reports over rows (docs/architecture/ledger-reads.md#hunt-and-corpus). Each is a pure function of rows read page by page, so that both
  * stores give the same answer and memory stays bounded. They are annotations for people, never evidence. Throws `ledger_store_unavailable`.
  */
-export interface LedgerReports extends ReplaySource {
+export interface LedgerReports extends ReplaySource, Pick<DecisionSource, 'decidedPage'> {
   narrative(query: { readonly agentId: string; readonly window: NarrativeWindow } & Scope): Promise<Narrative>;
   hunt(filter: RowFilter, limit: number): Promise<Hunt>;
   replayCorpus(filter: RowFilter, query: CorpusQuery): Promise<ChosenCorpus>;
@@ -166,6 +168,7 @@ export function createLedgerReports({ db, reader, allowedSilence, clock }: Repor
         return { ...chosen, entries: unavailableOnError(chosen.entries) };
       }),
     replayPage: (query) => reading(() => readReplayPage({ db, reader }, query)),
+    decidedPage: (query) => reading(() => readDecidedPage({ db, reader }, query)),
     behavioralBaseline: ({ agentId, baselineDays, recentDays, ...scope }) =>
       reading(() => {
         const windows = { baselineDays, recentDays, nowMs: clock() };

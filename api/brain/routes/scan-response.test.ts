@@ -3,7 +3,7 @@ import pino from 'pino';
 import { Registry } from 'prom-client';
 import { createBrainClient } from '../../../activities/clients/brain-client.js';
 import type { ServiceFetch } from '../../../activities/clients/service-client.js';
-import { scanResponses } from '../../../adapters/inspection/response-threads.js';
+import { scanInThreads } from '../../../adapters/inspection/scan-threads.js';
 import { scanResult } from '../../../contracts/response-scan.js';
 import { createInspector } from '../../../domain/inspection/inspector.js';
 import { noPersonas } from '../../../domain/inspection/personas.js';
@@ -15,10 +15,10 @@ const asked = { agent_id: 'bot', tenant: 'acme', method: 'tools/call', tool: 'ge
 
 let service: Service;
 let callerId: string;
-let scanner: ReturnType<typeof scanResponses>;
+let scanner: ReturnType<typeof scanInThreads>;
 beforeEach(() => {
   callerId = 'service-proxy';
-  scanner = scanResponses({ limitMs: 30_000 });
+  scanner = scanInThreads({ limitMs: 30_000 });
   service = createBrainService({
     inspector: createInspector({ personas: noPersonas }),
     scanner,

@@ -1,9 +1,6 @@
-import { MAX_RESPONSE_CHARACTERS, scanRequest, scanResult } from '../../../contracts/response-scan.js';
+import { SCANNED_BYTES, scanRequest, scanResult } from '../../../contracts/response-scan.js';
 import type { ResponseScanner } from '../../../domain/responses/port.js';
 import type { ServiceApp } from '../../plugins/app.js';
-
-/** A character takes up to six bytes in the JSON of a request. */
-const BODY_BYTES = 2 * MAX_RESPONSE_CHARACTERS + 65_536;
 
 /**
  * Classes and places of what an answer should not carry. 400 `invalid_request` without a body of it, 413 where that is larger than any
@@ -12,7 +9,7 @@ const BODY_BYTES = 2 * MAX_RESPONSE_CHARACTERS + 65_536;
 export function scanResponseRoutes(app: ServiceApp, scanner: ResponseScanner): void {
   app.post(
     '/scan-response',
-    { bodyLimit: BODY_BYTES, schema: { body: scanRequest, response: { 200: scanResult } } },
+    { bodyLimit: SCANNED_BYTES, schema: { body: scanRequest, response: { 200: scanResult } } },
     (request) => scanner.scanResponse(request.body),
   );
 }

@@ -1,14 +1,23 @@
 import { createHmac } from 'node:crypto';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
 import type { PendingRequest, SettledReview, SignedDecision } from '../../../contracts/review.js';
 import type { DecisionOutcome, DecisionSender } from '../../../domain/review/ports.js';
+import { type Vouched, vouchingText } from '../../../domain/review/vouching.js';
+import { createPasskeys } from '../../../domain/review/passkeys.js';
 import { GateError } from '../../../domain/errors.js';
+import { noticesOf } from '../../../domain/notification/notice.js';
+import { slackCard } from '../../../domain/notification/slack-card.js';
+import { teamsCard } from '../../../domain/notification/teams-card.js';
+import { softwareAuthenticator } from '../../../test/support/authenticator.js';
 import { type HilAsk, type HilFixture, openHil, OPERATOR, OTHER_OPERATOR, T0 } from '../../../test/support/hil.js';
+import { eventually } from '../../../test/support/waiting.js';
 import { STORES } from '../../../test/support/ledger.js';
 
 const SLACK = 'slack-signing-secret-0123456789';
 const TEAMS = Buffer.from('teams-signing-secret-0123456789');
 const UNKNOWN = '00000000-0000-4000-8000-000000000099';
+const CONSOLE = 'console-decide-token-0123456789abcdef';
 const ADA = 'ada-token-0123456789abcdefghijklmnop';
 
 /** Judges as the call's workflow: the first decision stands, and a call that needs several collects their votes. */
@@ -52,13 +61,20 @@ function judge(): DecisionSender & { received: SignedDecision[]; needs: number; 
   };
 }
 
+/** What Slack was told of clicks, by the address that each named. */
+const toldAt = new Map<string, Record<string, unknown>[]>();
+const answerSlack = (url: string, message: object): Promise<void> => {
+  toldAt.set(url, [...(toldAt.get(url) ?? []), message as Record<string, unknown>]);
+  return Promise.resolve();
+};
+
 let hil: HilFixture;
 let sender: ReturnType<typeof judge>;
 const open = async (kind: (typeof STORES)[number], over: Parameters<typeof openHil>[1] = {}) => {
   sender = judge();
   hil = await openHil(kind, {
     sender,
-    chats: { slackSecret: SLACK, teamsSecret: TEAMS },
+    chats: { slackSecret: SLACK, answerSlack, teamsSecret: TEAMS },
     operators: [
       { name: 'dev', tenant: 'acme', token: OPERATOR },
       { name: 'ada', tenant: 'acme', token: ADA },
@@ -67,7 +83,10 @@ const open = async (kind: (typeof STORES)[number], over: Parameters<typeof openH
     ...over,
   });
 };
-afterEach(() => hil.close());
+afterEach(async () => {
+  await hil.close();
+  toldAt.clear();
+});
 
 const link = (body: unknown, asked: HilAsk = {}) =>
   hil.ask('/identities/upsert', { method: 'POST', token: OPERATOR, body, ...asked });
@@ -78,16 +97,17 @@ interface Sent {
   readonly headers?: Record<string, string>;
   readonly as?: string;
 }
+let clicks = 0;
 const form = (payload: unknown): string =>
   `payload=${encodeURIComponent(typeof payload === 'string' ? payload : JSON.stringify(payload))}`;
 const block = (id: string, { action = 'approve', user = 'U1' } = {}) => ({
   type: 'block_actions',
+  response_url: `https://hooks.slack.com/actions/T1/${(clicks += 1)}/secret`,
   user: { id: user },
   actions: [{ action_id: `${action}:${id}` }],
 });
-let clicks = 0;
 /** As Slack sends it; the time makes each click another one, as a person is not that fast. */
-const slack = (payload: unknown, { secret = SLACK, at = hil.now, headers, as }: Sent = {}) => {
+const sentBySlack = (payload: unknown, { secret = SLACK, at = hil.now, headers, as }: Sent = {}) => {
   const body = form(payload);
   const timestamp = String(Math.floor(at / 1_000));
   return hil.ask('/webhook/slack', {
@@ -103,8 +123,20 @@ const slack = (payload: unknown, { secret = SLACK, at = hil.now, headers, as }: 
     body,
   });
 };
+/** The same, and once Slack has its answer what it is then told: a card, or the code of a refusal. */
+const slack = async (payload: unknown, sent: Sent = {}) => {
+  const answer = await sentBySlack(payload, sent);
+  const url = (payload as { response_url?: string } | null)?.response_url ?? '';
+  if (answer.status !== 200) return { ...answer, code: null };
+  expect(answer.text).toBe('');
+  await eventually('Slack is told what came of the click', () => toldAt.has(url));
+  const body = toldAt.get(url)?.at(-1) ?? {};
+  toldAt.delete(url);
+  const code = /\((\w+)\)$/.exec(String(body['text']))?.[1] ?? null;
+  return { status: 200, body, text: JSON.stringify(body), code };
+};
 const click = (id: string, over: { action?: string; user?: string } = {}, sent: Sent = {}) =>
-  slack({ ...block(id, over), trigger_id: String((clicks += 1)) }, sent);
+  slack(block(id, over), sent);
 const teams = (
   body: Record<string, unknown>,
   { secret = TEAMS as Uint8Array, headers = {} as Record<string, string> } = {},
@@ -121,6 +153,23 @@ const teams = (
     body: text,
   });
 };
+const relyingParty = { id: 'console.example', origin: 'https://console.example' };
+const passkeysOf = () =>
+  createPasskeys({
+    store: hil.reviews.passkeys,
+    relyingParty,
+    required: 'registered',
+    sessionKey: Buffer.alloc(32, 7),
+    mayApprove: () => true,
+    clock: () => hil.now,
+  });
+/** Registers a passkey, as its owner's browser does. */
+async function passkeyOf(who: { readonly subject: string; readonly tenant: string }, recovery?: string): Promise<void> {
+  const passkeys = passkeysOf();
+  const { ceremony, publicKey } = await passkeys.startRegistration(who, { recovery });
+  const device = softwareAuthenticator({ rpId: relyingParty.id, origin: relyingParty.origin });
+  await passkeys.finishRegistration(ceremony, who, device.create(publicKey.challenge));
+}
 const rowOf = async ({ id }: PendingRequest) => (await hil.reviews.get(id)) as PendingRequest;
 
 describe.each(STORES)('clicks in chats, on %s', (kind) => {
@@ -142,6 +191,24 @@ describe.each(STORES)('clicks in chats, on %s', (kind) => {
     expect((await hil.ask('/identities/dev')).body['last_verified']).toBe(new Date(T0).toISOString());
   });
 
+  it('an account of somebody who was taken out decides nothing for whoever has the name next, whenever it was linked', async () => {
+    const bob = { subject: 'webauthn:bob', tenant: 'acme' };
+    const invited = async () => passkeyOf(bob, (await passkeysOf().invite(bob.subject, bob.tenant)).token);
+    const { chatLinks } = hil.reviews;
+    await invited();
+    await passkeysOf().remove({ subject: 'webauthn:ana', tenant: 'acme' }, bob.subject);
+    // His request was under way when he was taken out.
+    await chatLinks.upsert('acme', { oidc_sub: bob.subject, slack_user_id: 'U9' });
+    hil.now += 1_000;
+    await invited();
+    const row = await hil.park(1);
+    expect((await click(row.id, { user: 'U9' })).code).toBe('capability_denied');
+    expect((await rowOf(row)).status).toBe('pending');
+    await chatLinks.upsert('acme', { oidc_sub: bob.subject, slack_user_id: 'U7' });
+    await click(row.id, { user: 'U7', action: 'deny' });
+    expect(await rowOf(row)).toMatchObject({ status: 'denied', decided_by: bob.subject });
+  });
+
   it('a click in Teams does the same, with a card that replaces the old one', async () => {
     await link({ oidc_sub: 'dev', teams_user_id: '29:1abc' });
     const row = await hil.park(1);
@@ -152,15 +219,36 @@ describe.each(STORES)('clicks in chats, on %s', (kind) => {
     expect(await rowOf(row)).toMatchObject({ status: 'denied', decided_by: 'operator:dev', decided_via: 'teams-card' });
   });
 
+  it('a click decides the call of its card, and no other one that waits in the same row', async () => {
+    await link({ oidc_sub: 'dev', slack_user_id: 'U1', teams_user_id: '29:1abc' });
+    const row = await hil.park(1);
+    const other = `sha256:${'0'.repeat(64)}`;
+    expect(await click(`${row.id}:${other}`)).toMatchObject({ status: 200, code: 'action_digest_mismatch' });
+    const refused = { status: 409, body: { error: 'action_digest_mismatch' } };
+    const body = { action: 'approve', pending_id: row.id, user: '29:1abc' };
+    expect(await teams({ ...body, action_digest: other })).toMatchObject(refused);
+    expect(sender.received).toEqual([]);
+    const [trigger] = noticesOf(row, []);
+    const card = JSON.stringify(trigger && slackCard(trigger, {}, true));
+    const [, button = ''] = /"action_id":"approve:([^"]+)"/.exec(card) ?? [];
+    expect(button).toContain(row.original_payload_digest);
+    expect(JSON.stringify(trigger && teamsCard(trigger, {}, true))).toContain(
+      JSON.stringify({ action: 'approve', pending_id: row.id, action_digest: row.original_payload_digest }),
+    );
+    expect(await click(button)).toMatchObject({ status: 200, code: null });
+    expect(await rowOf(row)).toMatchObject({ status: 'approved', decided_by: 'operator:dev' });
+  });
+
   it('the same click is accepted once, by whichever process', async () => {
     await link({ oidc_sub: 'dev', slack_user_id: 'U1' });
     const row = await hil.park(1);
     const payload = block(row.id, { action: 'deny' });
-    const answers = await Promise.all(Array.from({ length: 8 }, () => slack(payload)));
+    const answers = await Promise.all(Array.from({ length: 8 }, () => sentBySlack(payload)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
     expect(answers.filter(({ status }) => status === 401)).toHaveLength(7);
+    await eventually('Slack is told what came of it', () => toldAt.size === 1);
     await hil.serve({});
-    expect(await slack(payload)).toMatchObject({ status: 401, body: { error: 'chat_signature_invalid' } });
+    expect(await sentBySlack(payload)).toMatchObject({ status: 401, body: { error: 'chat_signature_invalid' } });
     expect(sender.received).toHaveLength(1);
   });
 
@@ -169,7 +257,7 @@ describe.each(STORES)('clicks in chats, on %s', (kind) => {
     const row = await hil.park(1);
     const payload = block(row.id);
     sender.down = true;
-    expect(await slack(payload)).toMatchObject({ status: 503, body: { error: 'orchestrator_unavailable' } });
+    expect(await slack(payload)).toMatchObject({ status: 200, code: 'orchestrator_unavailable' });
     sender.down = false;
     expect(await slack(payload)).toMatchObject({ status: 200 });
     expect((await rowOf(row)).status).toBe('approved');
@@ -179,10 +267,7 @@ describe.each(STORES)('clicks in chats, on %s', (kind) => {
     await link({ oidc_sub: 'dev', slack_user_id: 'U1' });
     await hil.place.sql(`update chat_links set slack_user_id = 'U666'`);
     const row = await hil.park(1);
-    expect(await click(row.id, { user: 'U666' })).toMatchObject({
-      status: 404,
-      body: { error: 'identity_not_linked' },
-    });
+    expect(await click(row.id, { user: 'U666' })).toMatchObject({ code: 'identity_not_linked' });
     expect(await hil.ask('/identities/dev')).toMatchObject({ status: 404 });
     expect(sender.received).toEqual([]);
   });
@@ -210,14 +295,18 @@ describe('a click', () => {
     });
   });
 
-  it('after another decision is 409 with who decided', async () => {
+  it('after another decision is told, to whoever clicked alone, with who decided', async () => {
     await link({ oidc_sub: 'dev', slack_user_id: 'U1' });
     await link({ oidc_sub: 'ada', slack_user_id: 'U2' }, { token: ADA });
     const row = await hil.park(1);
     await click(row.id, { action: 'deny' });
     expect(await click(row.id, { user: 'U2' })).toMatchObject({
-      status: 409,
-      body: { error: 'already_decided', decided_by: 'operator:dev', status: 'denied' },
+      code: 'already_decided',
+      body: {
+        response_type: 'ephemeral',
+        replace_original: false,
+        text: expect.stringContaining(`It is denied, by operator:dev at ${new Date(T0).toISOString()}.`),
+      },
     });
   });
 
@@ -275,27 +364,62 @@ describe('a click', () => {
     expect((await teams({ action: 'approve', pending_id: row.id, user: 'T1' })).status).toBe(401);
   });
 
-  it('of an account that nobody linked is 404 and says what to do', async () => {
+  it('of an account that nobody linked decides nothing and is told what to do', async () => {
     const row = await hil.park(1);
     expect(await click(row.id)).toMatchObject({
+      code: 'identity_not_linked',
+      body: {
+        response_type: 'ephemeral',
+        text: expect.stringMatching(/at the console, page You .* The code: slack\.\S+ \(/),
+      },
+    });
+    expect(await teams({ action: 'approve', pending_id: row.id, user: 'T1' })).toMatchObject({
       status: 404,
-      body: { error: 'identity_not_linked', reason: expect.stringContaining('Link') },
+      body: { error: 'identity_not_linked', link_code: expect.stringMatching(/^teams\./) },
     });
   });
 
-  it('on an unknown row and on another tenant’s is the same 404', async () => {
+  it('on an unknown row and on another tenant’s is told the same', async () => {
     await link({ oidc_sub: 'dev', slack_user_id: 'U1' });
     const foreign = await hil.park(1, { tenant: 'globex' });
     const answers = [await click(UNKNOWN), await click(foreign.id)];
-    for (const { status, body } of answers) expect([status, body['error']]).toEqual([404, 'not_found']);
+    for (const { code } of answers) expect(code).toBe('not_found');
     expect(sender.received).toEqual([]);
   });
 
-  it('of somebody who may not decide any more is 403', async () => {
+  it('of somebody who may not decide any more decides nothing', async () => {
     await link({ oidc_sub: 'dev', slack_user_id: 'U1' });
     const row = await hil.park(1);
     await hil.serve({ operators: [{ name: 'ada', tenant: 'acme', token: ADA }] });
-    expect(await click(row.id)).toMatchObject({ status: 403, body: { error: 'capability_denied' } });
+    expect(await click(row.id)).toMatchObject({ code: 'capability_denied' });
+    expect(await rowOf(row)).toMatchObject({ status: 'pending' });
+  });
+
+  it('of somebody who has a passkey approves nothing where whoever has one signs, and no other way does; others go on', async () => {
+    await link({ oidc_sub: 'dev', slack_user_id: 'U1' });
+    await hil.serve({ passkeyRequired: 'registered', consoleUrl: 'https://console.example' });
+    const [one, other, third] = [await hil.park(1), await hil.park(2), await hil.park(3)];
+    expect(await click(one.id)).toMatchObject({ status: 200 });
+    await passkeyOf({ subject: 'operator:dev', tenant: 'acme' });
+    const refused = { status: 403, body: { error: 'passkey_required' } };
+    expect(await click(other.id)).toMatchObject({ code: 'passkey_required' });
+    const decide = (id: string, token: string, body: object) =>
+      hil.ask(`/decide/${id}`, { method: 'POST', token, body: { decision: 'approve', ...body } });
+    expect(await decide(other.id, OPERATOR, {})).toMatchObject(refused);
+    const modification_diff = {
+      contract: 'gate.hil.modification-diff/v1',
+      replacements: [{ path: ['amount'], value: 1 }],
+    };
+    expect(await decide(other.id, OPERATOR, { decision: 'modify', modification_diff })).toMatchObject(refused);
+    const linked = await hil.ask(`/pending/${other.id}/decision-link?action=approve`, { token: OPERATOR });
+    expect(linked.status).toBe(200);
+    expect(await decide(other.id, OPERATOR, { decided_via: 'decision-link' })).toMatchObject(refused);
+    // Who takes his passkeys out of the store behind Gate gets no approval by that.
+    await hil.place.sql('delete from passkeys returning subject');
+    expect(await click(other.id)).toMatchObject({ code: 'passkey_required' });
+    expect(sender.received).toHaveLength(1);
+    expect(await click(other.id, { action: 'deny' })).toMatchObject({ status: 200 });
+    expect(await decide(third.id, ADA, {})).toMatchObject({ status: 200, body: { status: 'approved' } });
   });
 
   it.each([
@@ -304,7 +428,7 @@ describe('a click', () => {
     ['something else than a click', { ...block(UNKNOWN), type: 'view_submission' }],
   ])('on %s does nothing: 200', async (_, payload) => {
     await link({ oidc_sub: 'dev', slack_user_id: 'U1' });
-    expect(await slack(payload)).toMatchObject({ status: 200, body: {} });
+    expect(await sentBySlack(payload)).toMatchObject({ status: 200, text: '' });
     expect(sender.received).toEqual([]);
   });
 
@@ -315,7 +439,44 @@ describe('a click', () => {
     '{"type":"block_actions","type":"x"}',
     JSON.stringify({ ...block(UNKNOWN), user: { id: '<x>' } }),
   ])('that is signed and cannot be read is 400: %s', async (payload) => {
-    expect(await slack(payload)).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
+    const answer = await slack(payload);
+    expect(answer).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
+    // In one line.
+    expect(answer.text).toMatch(/the click cannot be read: [a-z]/);
+    expect(answer.text).not.toContain('\\n');
+  });
+
+  it.each([
+    ['none', undefined],
+    ['another host', 'https://hooks.slack.com.evil.example/actions/x'],
+    ['a name before the host', 'https://hooks.slack.com@evil.example/actions/x'],
+    ['another port', 'https://hooks.slack.com:8443/actions/x'],
+    ['no https', 'http://hooks.slack.com/actions/x'],
+    ['an address inside', 'http://127.0.0.1:9/x'],
+    ['no address', 'hooks.slack.com'],
+  ])('decides, and is told nowhere where its address is not one of Slack: %s', async (_, response_url) => {
+    await link({ oidc_sub: 'dev', slack_user_id: 'U1' });
+    const row = await hil.park(1);
+    expect((await sentBySlack({ ...block(row.id), response_url })).status).toBe(200);
+    await eventually('it is decided', async () => (await rowOf(row)).status === 'approved');
+    await hil.service.close();
+    expect(toldAt.size).toBe(0);
+  });
+
+  it('is answered before it is decided, and a Slack that takes no answer undoes nothing', async () => {
+    await link({ oidc_sub: 'dev', slack_user_id: 'U1' });
+    let letGo = (): void => undefined;
+    const held = new Promise<void>((done) => (letGo = done));
+    const judged = sender.decide.bind(sender);
+    sender.decide = async (decision) => (await held, judged(decision));
+    await hil.serve({
+      chats: { slackSecret: SLACK, answerSlack: () => Promise.reject(new Error('the receiver answered 500')) },
+    });
+    const row = await hil.park(1);
+    expect(await sentBySlack(block(row.id))).toMatchObject({ status: 200, text: '' });
+    expect((await rowOf(row)).status).toBe('pending');
+    letGo();
+    await eventually('it is decided', async () => (await rowOf(row)).status === 'approved');
   });
 
   it('of a megabyte is 413, and only the console passes clicks on', async () => {
@@ -333,6 +494,90 @@ describe('a click', () => {
           body: { decision: 'approve', decided_via },
         }),
       ).toMatchObject({ status: 400, body: { error: 'invalid_request' } });
+  });
+});
+
+describe('the code that a click of nobody’s account gives', () => {
+  beforeEach(() => open('sqlite', { decideToken: CONSOLE }));
+  const codeOf = async (row: PendingRequest, user: string): Promise<string> =>
+    /The code: (\S+) /.exec(String((await click(row.id, { user })).body['text']))?.[1] ?? '';
+  const ADA_BY_OIDC = { subject: 'oidc:ada/1', method: 'oidc', role: 'approver' } as const;
+  const vouched = (url: string, over: Partial<Vouched>, asked: HilAsk = {}) =>
+    hil.ask(url, {
+      ...asked,
+      token: CONSOLE,
+      headers: {
+        'x-gate-decision-principal': vouchingText({
+          ...ADA_BY_OIDC,
+          tenant: 'acme',
+          since_ms: T0,
+          until_ms: null,
+          ...over,
+        }),
+      },
+    });
+  const linked = (code: string, over: Partial<Vouched> = {}, oidc_sub: string = ADA_BY_OIDC.subject) =>
+    vouched('/identities/upsert', over, { method: 'POST', body: { oidc_sub, link_code: code } });
+
+  it('links that account to whoever enters it, however he signs in, and its clicks decide as he does', async () => {
+    const row = await hil.park(1);
+    expect(await linked(await codeOf(row, 'U9'))).toMatchObject({
+      status: 200,
+      body: { oidc_sub: 'oidc:ada/1', slack_user_id: 'U9', teams_user_id: null },
+    });
+    expect(await vouched('/identities/oidc%3Aada%2F1', {})).toMatchObject({ status: 200 });
+    expect(await click(row.id, { user: 'U9' })).toMatchObject({ body: { text: 'Gate: A call was approved' } });
+    expect(await rowOf(row)).toMatchObject({ decided_by: 'oidc:ada/1', decided_via: 'slack-card' });
+    const cleared = await vouched('/identities/oidc%3Aada%2F1/slack', {}, { method: 'DELETE' });
+    expect(cleared.body).toEqual({ cleared: true });
+    expect(await click((await hil.park(2)).id, { user: 'U9' })).toMatchObject({ code: 'identity_not_linked' });
+  });
+
+  it('is one person’s who may decide now: not after the console’s word is over', async () => {
+    const row = await hil.park(1);
+    await linked(await codeOf(row, 'U9'));
+    hil.now = T0 + 3_600_001;
+    expect(await click(row.id, { user: 'U9' })).toMatchObject({ code: 'capability_denied' });
+    expect(sender.received).toEqual([]);
+  });
+
+  it('works once, and ten minutes', async () => {
+    const row = await hil.park(1);
+    const used = await codeOf(row, 'U9');
+    expect((await linked(used)).status).toBe(200);
+    const refused = { status: 403, body: { error: 'link_code_invalid' } };
+    expect(await linked(used)).toMatchObject(refused);
+    const old = await codeOf(row, 'U10');
+    hil.now = T0 + 599_000;
+    expect(await linked(used)).toMatchObject(refused);
+    hil.now = T0 + 600_000;
+    expect(await linked(old)).toMatchObject(refused);
+  });
+
+  it('is Gate’s alone: of another account, time or chat it is none', async () => {
+    const code = await codeOf(await hil.park(1), 'U9');
+    const [chat, , until, mac] = code.split('.');
+    for (const other of [
+      `${chat}.${Buffer.from('U1').toString('base64url')}.${until}.${mac}`,
+      code.replace('slack.', 'teams.'),
+      code.replace(`.${until}.`, `.${Number(until) + 1}.`),
+      `${code.slice(0, -1)}${code.endsWith('A') ? 'B' : 'A'}`,
+      'U9',
+    ])
+      expect(await linked(other)).toMatchObject({ status: 403, body: { error: 'link_code_invalid' } });
+    expect((await linked(code)).status).toBe(200);
+  });
+
+  it('is entered by a person for himself, who decides', async () => {
+    const code = await codeOf(await hil.park(1), 'U9');
+    expect((await linked(code, {}, 'dev')).status).toBe(403);
+    expect((await linked(code, { role: 'viewer' })).status).toBe(401);
+    const unproved = { method: 'POST', body: { oidc_sub: ADA_BY_OIDC.subject, slack_user_id: 'U9' } } as const;
+    expect(await vouched('/identities/upsert', {}, unproved)).toMatchObject({
+      status: 403,
+      body: { error: 'capability_denied' },
+    });
+    expect((await linked(code)).status).toBe(200);
   });
 });
 
@@ -386,8 +631,67 @@ describe('the link of a person to accounts in chats', () => {
     expect(await hil.ask('/identities/ada', { tenant: 'globex' })).toMatchObject({ status: 404 });
   });
 
+  describe('that an administrator takes away', () => {
+    const told: Record<string, unknown>[] = [];
+    beforeEach(async () => {
+      told.splice(0);
+      const destination = { write: (line: string) => void told.push(JSON.parse(line) as Record<string, unknown>) };
+      await hil.serve({ decideToken: CONSOLE, logger: pino({ level: 'info' }, destination) });
+      await link({ oidc_sub: 'ada', slack_user_id: 'U2', teams_user_id: 'T2' }, { token: ADA });
+    });
+    const removal = { oidc_sub: 'ada', chat: 'slack' };
+    const remove = (body: object = removal, asked: HilAsk = {}) =>
+      hil.ask('/identities/removals', { method: 'POST', token: OPERATOR, body, ...asked });
+    const as = (role: Vouched['role'], tenant = 'acme'): HilAsk => {
+      const eve = { subject: 'oidc:eve', method: 'oidc', role, tenant, since_ms: T0, until_ms: null } as const;
+      return { token: CONSOLE, tenant, headers: { 'x-gate-decision-principal': vouchingText(eve) } };
+    };
+    const removals = () => told.filter(({ event }) => event === 'chat_link_removed');
+
+    it('decides nothing any more; the other account stays, and the log says who took it from whom', async () => {
+      expect(await remove()).toMatchObject({
+        status: 200,
+        body: { oidc_sub: 'ada', chat: 'slack', removed_by: 'operator:dev' },
+      });
+      expect(await slack(block((await hil.park(1)).id, { user: 'U2' }))).toMatchObject({ code: 'identity_not_linked' });
+      expect((await hil.ask('/identities/ada')).body).toMatchObject({ slack_user_id: null, teams_user_id: 'T2' });
+      expect(removals()).toMatchObject([{ by: 'operator:dev', who: 'operator:ada', chat: 'slack', tenant: 'acme' }]);
+    });
+
+    it('is 404 where there is none, under whichever name the person decides', async () => {
+      expect((await remove({ ...removal, oidc_sub: 'operator:ada' })).status).toBe(200);
+      expect(await remove()).toMatchObject({ status: 404, body: { error: 'not_found' } });
+      expect((await remove({ ...removal, oidc_sub: 'nobody' })).status).toBe(404);
+      expect(removals()).toHaveLength(1);
+    });
+
+    it('is that of his own tenant: of another one there is none', async () => {
+      expect((await remove(removal, { token: OTHER_OPERATOR, tenant: 'globex' })).status).toBe(404);
+      expect((await remove(removal, as('admin', 'globex'))).status).toBe(404);
+      expect((await remove(removal, { tenant: 'globex' })).status).toBe(401);
+      expect((await hil.ask('/identities/ada')).body).toMatchObject({ slack_user_id: 'U2' });
+    });
+
+    it('is taken by an administrator alone', async () => {
+      for (const [asked, status] of [
+        [as('approver'), 403],
+        [as('viewer'), 401],
+        [{ as: 'simulator', tenant: null, token: OPERATOR }, 403],
+        [{}, 401],
+      ] satisfies [HilAsk, number][])
+        expect((await hil.ask('/identities/removals', { method: 'POST', body: removal, ...asked })).status).toBe(
+          status,
+        );
+      expect((await remove({ ...removal, chat: 'irc' })).status).toBe(400);
+      expect((await hil.ask('/identities/ada')).body).toMatchObject({ slack_user_id: 'U2' });
+      expect(await remove(removal, as('admin'))).toMatchObject({ status: 200, body: { removed_by: 'oidc:eve' } });
+      expect(removals()).toMatchObject([{ by: 'oidc:eve' }]);
+    });
+  });
+
   it.each([
     ['no account', { oidc_sub: 'dev' }, 400],
+    ['an account and a code', { oidc_sub: 'dev', slack_user_id: 'U1', link_code: 'slack.x' }, 400],
     ['an account that is no id', { oidc_sub: 'dev', slack_user_id: '<@U1>' }, 400],
     ['an unknown member', { oidc_sub: 'dev', slack_user_id: 'U1', tenant: 'globex' }, 400],
   ])('with %s is refused', async (_, body, status) => {

@@ -1,19 +1,24 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ZodError } from 'zod';
 import { type Chat, slackInteraction, teamsClick as teamsBody } from '../../../contracts/chat-link.js';
 import type { PendingRequest } from '../../../contracts/review.js';
 import { errorText, GateError } from '../../../domain/errors.js';
+import type { JsonObject } from '../../../contracts/json.js';
 import { parseStrictJson } from '../../../domain/mcp/strict-json.js';
 import type { Places } from '../../../domain/notification/lines.js';
 import { noticeOfAnswer } from '../../../domain/notification/notice.js';
+import { slackAnswerUrl, slackRefusal } from '../../../domain/notification/slack-answer.js';
+import { oneLine } from '../../../domain/printable.js';
 import { slackCard } from '../../../domain/notification/slack-card.js';
 import { teamsCard } from '../../../domain/notification/teams-card.js';
 import type { Notice } from '../../../contracts/notification.js';
 import type { ChatLinkStore } from '../../../domain/review/chat-links.js';
+import type { LinkCodes } from '../../../domain/review/link-code.js';
 import { isRecentClick, type SignedClick, slackClick, teamsClick } from '../../../domain/review/chat-signature.js';
 import type { createDecisions } from '../../../domain/review/decisions.js';
 import type { OpenedReviews } from '../../../domain/review/ports.js';
 import type { ServiceApp } from '../../plugins/app.js';
-import { subjectOf } from '../scope.js';
+import { subjectOfLink } from '../scope.js';
 
 /** Largest click that is read; a real one has a few thousand bytes. */
 const MOST_BYTES = 65_536;
@@ -22,9 +27,16 @@ export interface ChatWebhookRoutes {
   readonly reviews: Pick<OpenedReviews, 'reads'>;
   readonly links: ChatLinkStore;
   readonly decide: ReturnType<typeof createDecisions>;
-  readonly mayApprove: (subject: string, tenant: string) => boolean;
+  readonly codes: Pick<LinkCodes, 'codeOf'>;
+  /** Who may approve for a tenant now. */
+  /** Without whoever has the name of somebody earlier only since then. */
+  readonly approversOf: (tenant: string, at_ms: number) => Promise<readonly string[]>;
   /** Without a chat's secret no click of it is accepted. */
   readonly slackSecret: string | undefined;
+  /** Where Slack's API is. */
+  readonly slackApiUrl: string;
+  /** Sends what a click came to. An error of it names no address. */
+  readonly answerSlack: (url: string, message: JsonObject) => Promise<void>;
   readonly teamsSecret: Uint8Array | undefined;
   readonly places: (notice: Notice) => Places;
   readonly clock: () => number;
@@ -35,17 +47,34 @@ interface Click {
   readonly userId: string;
   readonly action: 'approve' | 'deny';
   readonly pendingId: string;
+  /** Of the call as the card told of it; absent on a card of an earlier Gate. */
+  readonly actionDigest: string | undefined;
   readonly digest: string;
 }
 
-const SLACK_ACTION = /^(approve|deny):([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})$/;
+const SLACK_ACTION =
+  /^(approve|deny):([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})(?::(sha256:[0-9a-f]{64}))?$/;
 
 /**
  * Clicks in chats, passed on by the console byte for byte (docs/architecture/notifications.md#clicks). A click decides as the person whose
  * account it is, through the same function as every other decision.
  */
 export function chatWebhookRoutes(app: ServiceApp, options: ChatWebhookRoutes): void {
-  const { reviews, links, decide, mayApprove, slackSecret, teamsSecret, places, clock } = options;
+  const {
+    reviews,
+    links,
+    codes,
+    decide,
+    approversOf,
+    slackSecret,
+    slackApiUrl,
+    answerSlack,
+    teamsSecret,
+    places,
+    clock,
+  } = options;
+  const answering = new Set<Promise<void>>();
+  app.addHook('onClose', async () => void (await Promise.all(answering)));
 
   function refused(request: FastifyRequest, chat: Chat): GateError {
     request.log.warn(
@@ -55,14 +84,13 @@ export function chatWebhookRoutes(app: ServiceApp, options: ChatWebhookRoutes): 
     return new GateError('chat_signature_invalid');
   }
 
-  /** Runs `act` once for each signed click. One that came to nothing here may be sent again. */
-  async function once<Answer>(
-    request: FastifyRequest,
-    chat: Chat,
-    { digest }: SignedClick,
-    act: () => Promise<Answer>,
-  ): Promise<Answer> {
+  /** Accepts each signed click once. */
+  async function accept(request: FastifyRequest, chat: Chat, { digest }: SignedClick): Promise<void> {
     if (!(await links.accept(digest))) throw refused(request, chat);
+  }
+
+  /** Acts for a click that was accepted. One that came to nothing here may be sent again. */
+  async function actFor<Answer>({ digest }: SignedClick, act: () => Promise<Answer>): Promise<Answer> {
     try {
       return await act();
     } catch (error) {
@@ -71,21 +99,49 @@ export function chatWebhookRoutes(app: ServiceApp, options: ChatWebhookRoutes): 
     }
   }
 
-  async function decided({ chat, userId, action, pendingId, digest }: Click): Promise<PendingRequest> {
+  /** Decides, and tells Slack what came of it where its click says. Whether that arrives changes nothing. */
+  async function answered(
+    request: FastifyRequest,
+    url: string | null,
+    decision: () => Promise<PendingRequest>,
+  ): Promise<void> {
+    const message = await decision().then(
+      (row): JsonObject => {
+        const notice = noticeOfAnswer(row);
+        return { replace_original: true, ...slackCard(notice, places(notice), true) };
+      },
+      (error: unknown) => {
+        if (!(error instanceof GateError)) request.log.error({ reason: errorText(error) }, 'a click failed');
+        return slackRefusal(error);
+      },
+    );
+    if (url === null)
+      return request.log.warn("a click of Slack names no address of Slack's for its answer: nobody was told");
+    await answerSlack(url, message).catch((error: unknown) =>
+      request.log.warn({ reason: errorText(error) }, 'what a click came to could not be told in Slack'),
+    );
+  }
+
+  async function decided({ chat, userId, action, pendingId, actionDigest, digest }: Click): Promise<PendingRequest> {
     const known = await links.linksOf(chat, userId);
-    if (known.length === 0) throw new GateError('identity_not_linked');
+    if (known.length === 0)
+      throw new GateError('identity_not_linked', undefined, { fields: { link_code: codes.codeOf(chat, userId) } });
     const row = await reviews.reads.get(pendingId);
     const link = known.find(({ tenant }) => tenant === row?.tenant);
     if (row === null || link === undefined) throw new GateError('not_found');
-    const subject = subjectOf({ name: link.oidc_sub });
-    if (!mayApprove(subject, row.tenant))
-      throw new GateError('capability_denied', 'this person may not decide for the tenant any more');
+    const subject = subjectOfLink(link.oidc_sub);
+    if (!(await approversOf(row.tenant, Date.parse(link.linked_at))).includes(subject))
+      throw new GateError(
+        'capability_denied',
+        'this person may not decide for the tenant now; who signs in at the console without a token does so first',
+      );
     await links.verified(link);
     return decide({
       id: row.id,
       tenant: row.tenant,
       decision: action,
       reason: null,
+      action_digest: actionDigest,
       decided_via: `${chat}-card`,
       principal: (tenant) => ({
         subject,
@@ -106,37 +162,59 @@ export function chatWebhookRoutes(app: ServiceApp, options: ChatWebhookRoutes): 
       parsed(null, body),
     );
 
-    scope.post('/webhook/slack', async (request) => {
+    scope.post('/webhook/slack', async (request, reply: FastifyReply) => {
       const body = bytesOf(request);
       const { 'x-slack-request-timestamp': timestamp, 'x-slack-signature': signature } = request.headers;
       const signed =
         slackSecret === undefined ? null : slackClick(slackSecret, { timestamp, signature, body }, clock());
       if (signed === null) throw refused(request, 'slack');
-      const { user, actions, type } = read(slackInteraction, new URLSearchParams(body.toString('utf8')).get('payload'));
-      const [, action, pendingId] = actions.map(({ action_id }) => SLACK_ACTION.exec(action_id)).find(Boolean) ?? [];
+      const { user, actions, type, response_url } = read(
+        slackInteraction,
+        new URLSearchParams(body.toString('utf8')).get('payload'),
+      );
+      const [, action, pendingId, actionDigest] =
+        actions.map(({ action_id }) => SLACK_ACTION.exec(action_id)).find(Boolean) ?? [];
       // A button that leads to the console tells Slack's application of the click as well.
-      if (type !== 'block_actions' || pendingId === undefined) return {};
-      return once(request, 'slack', signed, async () => {
-        const row = await decided({
-          chat: 'slack',
-          userId: user.id,
-          action: action === 'deny' ? 'deny' : 'approve',
-          pendingId,
-          digest: signed.digest,
-        });
-        const notice = noticeOfAnswer(row);
-        return { replace_original: true, ...slackCard(notice, places(notice), true) };
-      });
+      if (type !== 'block_actions' || pendingId === undefined) return reply.send();
+      await accept(request, 'slack', signed);
+      const click: Click = {
+        chat: 'slack',
+        userId: user.id,
+        action: action === 'deny' ? 'deny' : 'approve',
+        pendingId,
+        actionDigest,
+        digest: signed.digest,
+      };
+      // Slack waits three seconds for this answer, and shows nothing of it.
+      const telling = answered(request, slackAnswerUrl(response_url, slackApiUrl), () =>
+        actFor(signed, () => decided(click)),
+      ).finally(() => answering.delete(telling));
+      answering.add(telling);
+      return reply.send();
     });
 
     scope.post('/webhook/teams', async (request, reply: FastifyReply) => {
       const body = bytesOf(request);
       const signed = teamsSecret === undefined ? null : teamsClick(teamsSecret, request.headers.authorization, body);
       if (signed === null) throw refused(request, 'teams');
-      const { action, pending_id: pendingId, user, timestamp } = read(teamsBody, body.toString('utf8'));
+      const {
+        action,
+        pending_id: pendingId,
+        action_digest: actionDigest,
+        user,
+        timestamp,
+      } = read(teamsBody, body.toString('utf8'));
       if (!isRecentClick(timestamp, clock())) throw refused(request, 'teams');
-      return once(request, 'teams', signed, async () => {
-        const row = await decided({ chat: 'teams', userId: user, action, pendingId, digest: signed.digest });
+      await accept(request, 'teams', signed);
+      return actFor(signed, async () => {
+        const row = await decided({
+          chat: 'teams',
+          userId: user,
+          action,
+          pendingId,
+          actionDigest,
+          digest: signed.digest,
+        });
         const notice = noticeOfAnswer(row);
         void reply.header('CARD-UPDATE-IN-BODY', 'true');
         return teamsCard(notice, places(notice), true);
@@ -148,11 +226,17 @@ export function chatWebhookRoutes(app: ServiceApp, options: ChatWebhookRoutes): 
 
 const bytesOf = ({ body }: FastifyRequest): Buffer => (Buffer.isBuffer(body) ? body : Buffer.alloc(0));
 
+/** The first fault, in one line. */
+function faultOf(cause: unknown): string {
+  const [issue] = cause instanceof ZodError ? cause.issues : [];
+  return oneLine(issue ? `${issue.path.join('.') || 'it'}: ${issue.message}` : errorText(cause)).slice(0, 200);
+}
+
 /** What a chat sent, once its signature holds. */
 function read<Shape>(shape: { parse(value: unknown): Shape }, text: string | null): Shape {
   try {
     return shape.parse(parseStrictJson(text ?? ''));
   } catch (cause) {
-    throw new GateError('invalid_request', `the click cannot be read: ${errorText(cause).slice(0, 200)}`, { cause });
+    throw new GateError('invalid_request', `the click cannot be read: ${faultOf(cause)}`, { cause });
   }
 }

@@ -1,6 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { type ReviewOrder, reviewOrder, type ReviewStatus, reviewStatus } from '../../../contracts/review.js';
+import { answersAsMade } from '../../plugins/answers-as-made.js';
 import type { ServiceApp } from '../../plugins/service.js';
 import { type ReviewScope, scopeFirst } from '../scope.js';
 import { PendingRow } from './schemas.js';
@@ -35,7 +36,11 @@ export interface ListRoutes {
 export function listRoutes(app: ServiceApp, { reviews, scopeOf, waiting }: ListRoutes): void {
   app.get(
     '/pending',
-    { schema: { querystring: ListQuery, response: { 200: z.array(PendingRow) } }, onRequest: scopeFirst(scopeOf) },
+    {
+      schema: { querystring: ListQuery, response: { 200: z.array(PendingRow) } },
+      onRequest: scopeFirst(scopeOf),
+      ...answersAsMade,
+    },
     async (request, reply) => {
       const { tenant, tenants } = scopeOf(request);
       const { id, status, sort, limit, before, agent_id } = request.query;

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import {
   type NotificationMode,
   type NotificationsConfig,
@@ -58,7 +59,10 @@ export function notificationRoutes(
 
   app.post(
     '/notifications/test',
-    { schema: { response: { 200: notificationsTested } }, onRequest: mayDecide(scopeOf) },
+    {
+      schema: { body: z.strictObject({}).nullish(), response: { 200: notificationsTested } },
+      onRequest: mayDecide(scopeOf),
+    },
     async (request) => {
       if (notifier.kinds.length === 0 && notifier.pools.length === 0)
         throw new GateError('no_channel_set', NO_CHANNEL[mode === 'disabled' ? 'disabled' : 'none']);

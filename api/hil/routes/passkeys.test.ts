@@ -260,12 +260,29 @@ describe('logging in with a passkey', () => {
     expect(await me(session)).toMatchObject(none);
   });
 
+  it('is not asked for where the call cannot be changed at all', async () => {
+    await hil.serve({ passkeyRequired: 'strict' });
+    const row = await hil.park(1, { approval_tier: 'strict' });
+    expect(row.required_approvers).toBe(2);
+    const asked = (body: object) => hil.ask(`/decide/${row.id}`, { method: 'POST', token: OPERATOR, body });
+    const modification_diff = {
+      contract: 'gate.hil.modification-diff/v1',
+      replacements: [{ path: ['amount'], value: 1 }],
+    };
+    expect(await asked({ decision: 'modify', modification_diff })).toMatchObject({
+      body: { error: 'modify_under_quorum' },
+    });
+    expect(await asked({ decision: 'approve' })).toMatchObject({ body: { error: 'passkey_required' } });
+  });
+
   it('is over with its cookie', async () => {
     await registered();
     const cookie = await loggedIn('dev');
     const out = await post('/auth/logout', {}, { cookie });
     expect(cookiesOf(out)).toBe('gate_hil_ceremony=; gate_hil_session=');
     expect(out.json()).toEqual({ ok: true, ended: true });
+    for (const body of [{ unknown: true }, []])
+      expect((await post('/auth/logout', body, { cookie })).statusCode).toBe(400);
     expect((await post('/auth/logout', {}, { cookie: '' })).json()).toEqual({ ok: true, ended: false });
   });
 
@@ -438,7 +455,7 @@ describe('a lost passkey', () => {
     expect(await hil.place.sql('select * from passkey_ceremonies')).toEqual([]);
   });
 
-  it('is not replaced by another person, with another token, too late, or after too many tries', async () => {
+  it('is not replaced by another person, with another token, or too late; wrong tokens end the right one for nobody', async () => {
     await registered();
     const { token } = (await allow('dev')).json<{ token: string }>();
     const refused = { error: 'recovery_refused' };
@@ -446,17 +463,16 @@ describe('a lost passkey', () => {
     hil.now += RECOVERY.lifeMs;
     expect((await recover(token)).json()).toMatchObject(refused);
     hil.now -= RECOVERY.lifeMs;
-    for (let n = 0; n < RECOVERY.attempts; n += 1) expect((await recover('AAAA')).json()).toMatchObject(refused);
-    expect((await recover(token)).json()).toMatchObject(refused);
+    for (let n = 0; n < 12; n += 1) expect((await recover('AAAA')).json()).toMatchObject(refused);
     expect(await hil.reviews.passkeys.of('acme', 'operator:dev')).toMatchObject([{ credential_id: device.id }]);
+    expect((await recover(token)).statusCode).toBe(200);
   });
 
   it('is replaced also while somebody floods the name with logins', async () => {
     await registered();
     const { token } = (await allow('dev')).json<{ token: string }>();
     const login = () => post('/auth/login/start', { name: 'dev' });
-    for (let n = 0; n < CEREMONY.starts; n += 1) expect((await login()).statusCode).toBe(200);
-    expect((await login()).json()).toMatchObject({ error: 'rate_limited' });
+    for (let n = 0; n < CEREMONY.open; n += 1) expect((await login()).statusCode).toBe(200);
     expect((await recover(token)).statusCode).toBe(200);
   });
 

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import { z } from 'zod';
 import {
   allowedRecovery,
   approvalChallenge,
@@ -78,6 +79,10 @@ export function passkeyRoutes(app: ServiceApp, { passkeys, reviews, scopeOf }: P
     { schema: { body: namedOperator, response: { 200: ceremonyOptions } }, onRequest: scopeFirst(scopeOf) },
     async (request, reply) => {
       const who = { subject: subjectOf(request.body), tenant: scopeOf(request).tenant };
+      const { operator } = scopeOf(request);
+      // Whose token it is begins no logins of somebody else, which would end those.
+      if (operator !== null && subjectOf(operator) !== who.subject)
+        throw new GateError('capability_denied', 'name: by a token nobody but its owner logs in');
       const { ceremony, publicKey } = await passkeys.startLogin(who);
       void reply.header('set-cookie', cookie(COOKIE, ceremony, CEREMONY.lifeMs));
       return { publicKey };
@@ -102,7 +107,7 @@ export function passkeyRoutes(app: ServiceApp, { passkeys, reviews, scopeOf }: P
 
   app.post(
     '/auth/logout',
-    { schema: { response: { 200: loggedOut } }, onRequest: scopeFirst(scopeOf) },
+    { schema: { body: z.strictObject({}).nullish(), response: { 200: loggedOut } }, onRequest: scopeFirst(scopeOf) },
     async (request, reply) => {
       void reply.header('set-cookie', [cookie(COOKIE, '', 0), cookie(SESSION, '', 0)]);
       const session = await passkeys.session(cookieOf(request, SESSION), scopeOf(request).tenant);

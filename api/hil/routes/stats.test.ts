@@ -9,6 +9,14 @@ const DIFF = {
   replacements: [{ path: ['amount'], value: 1 }],
 };
 const HOUR_MS = 3_600_000;
+/** What an answer says of its times. */
+const WITHIN = 0.025;
+const about = (exact: number) => ({
+  $$typeof: Symbol.for('jest.asymmetricMatcher'),
+  asymmetricMatch: (told: unknown) => typeof told === 'number' && Math.abs(told - exact) <= exact * WITHIN,
+  toString: () => `about ${exact}`,
+  toAsymmetricMatcher: () => `about ${exact}`,
+});
 
 describe.each(STORES)('GET /approvals/stats on %s', (kind) => {
   let hil: HilFixture;
@@ -28,8 +36,11 @@ describe.each(STORES)('GET /approvals/stats on %s', (kind) => {
   type Settled = NonNullable<Parameters<HilFixture['settle']>[1]>;
   let parked = 0;
   /** A row that was settled so many seconds after it was created. */
-  const decided = async (secs: number, { tenant = 'acme', ...over }: Settled & { tenant?: string } = {}) => {
-    const row = await hil.park((parked += 1), { tenant, created_at: new Date(T0).toISOString() });
+  const decided = async (
+    secs: number,
+    { tenant = 'acme', created_at = T0, ...over }: Settled & { tenant?: string; created_at?: number } = {},
+  ) => {
+    const row = await hil.park((parked += 1), { tenant, created_at: new Date(created_at).toISOString() });
     await hil.settle(row, { at: T0 + secs * 1_000, ...over });
     return row;
   };
@@ -45,9 +56,12 @@ describe.each(STORES)('GET /approvals/stats on %s', (kind) => {
       denied: 0,
       modified_then_denied: 0,
       expired: 0,
+      aborted: 0,
+      withdrawn: 0,
       deny_rate: null,
       median_time_to_decide_secs: null,
       p95_time_to_decide_secs: null,
+      times_within: WITHIN,
       by_approver: [],
     });
   });
@@ -58,8 +72,10 @@ describe.each(STORES)('GET /approvals/stats on %s', (kind) => {
     for (let secs = 1; secs <= 3; secs += 1) await decided(secs);
     await decided(4, { status: 'denied' });
     await decided(600, { status: 'expired', by: 'system:ttl-sweep' });
+    await decided(5, { status: 'denied', by: 'system:withdrawn-by-agent' });
     await hil.reviews.withdraw((await hil.park(1_003)).correlation_id);
     expect(await stats()).toMatchObject({
+      withdrawn: 1,
       pending_count: 2,
       oldest_pending_secs: 3_590,
       total_decided: 4,
@@ -85,7 +101,22 @@ describe.each(STORES)('GET /approvals/stats on %s', (kind) => {
     [Array.from({ length: 21 }, (_, index) => index + 1), 11, 20],
   ])('times are nearest-rank percentiles: of %j the median is %d and the 95th %d', async (all, median, p95) => {
     for (const secs of all) await decided(secs);
-    expect(await stats()).toMatchObject({ median_time_to_decide_secs: median, p95_time_to_decide_secs: p95 });
+    expect(await stats()).toMatchObject({
+      median_time_to_decide_secs: about(median),
+      p95_time_to_decide_secs: about(p95),
+    });
+  });
+
+  it('each time is within its share of the exact one, from milliseconds to days', async () => {
+    const all = Array.from({ length: 64 }, (_, n) => Math.round(1.37 ** n)).filter((ms) => ms < 7 * 24 * HOUR_MS);
+    const by = (n: number) => `operator:p${n}`;
+    hil.now = T0 + 7 * 24 * HOUR_MS;
+    for (const [n, ms] of all.entries())
+      await decided(ms / 1_000, { by: by(n), at: T0 + 6 * 24 * HOUR_MS + ms, created_at: T0 + 6 * 24 * HOUR_MS });
+    const told = (await stats('7d'))['by_approver'] as { readonly decided_by: string; readonly median_secs: number }[];
+    expect(told).toHaveLength(all.length);
+    for (const { decided_by, median_secs } of told)
+      expect([decided_by, median_secs]).toEqual([decided_by, about((all[Number(decided_by.slice(10))] ?? 0) / 1_000)]);
   });
 
   it('times are of people: what Gate decided by itself counts, and took no time of anybody', async () => {
@@ -94,9 +125,9 @@ describe.each(STORES)('GET /approvals/stats on %s', (kind) => {
     await decided(599, { by: 'system:tenant-offboard', status: 'denied' });
     expect(await stats()).toMatchObject({
       total_decided: 3,
-      median_time_to_decide_secs: 60,
-      p95_time_to_decide_secs: 60,
-      by_approver: [{ decided_by: 'operator:dev', count: 1, deny_rate: 0, median_secs: 60 }],
+      median_time_to_decide_secs: about(60),
+      p95_time_to_decide_secs: about(60),
+      by_approver: [{ decided_by: 'operator:dev', count: 1, deny_rate: 0, median_secs: about(60) }],
     });
   });
 
@@ -115,8 +146,8 @@ describe.each(STORES)('GET /approvals/stats on %s', (kind) => {
     await decided(4, { status: 'denied', by: 'operator:ada' });
     expect(await stats()).toMatchObject({ approved: 1, modified: 1, denied: 2, modified_then_denied: 1 });
     expect((await stats())['by_approver']).toEqual([
-      { decided_by: 'operator:dev', count: 3, ...did(1, 0, 2, 1), deny_rate: 0, median_secs: 2 },
-      { decided_by: 'operator:ada', count: 1, ...did(0, 1), deny_rate: 1, median_secs: 4 },
+      { decided_by: 'operator:dev', count: 3, ...did(1, 0, 2, 1), deny_rate: 0, median_secs: about(2) },
+      { decided_by: 'operator:ada', count: 1, ...did(0, 1), deny_rate: 1, median_secs: about(4) },
     ]);
   });
 
@@ -126,9 +157,9 @@ describe.each(STORES)('GET /approvals/stats on %s', (kind) => {
     await decided(1.5, { by: 'operator:zoe' });
     await decided(5, { by: 'operator:bob', status: 'denied' });
     expect((await stats())['by_approver']).toEqual([
-      { decided_by: 'operator:ada', count: 3, ...did(2, 1), deny_rate: 1 / 3, median_secs: 20 },
-      { decided_by: 'operator:bob', count: 1, ...did(0, 1), deny_rate: 1, median_secs: 5 },
-      { decided_by: 'operator:zoe', count: 1, ...did(1, 0), deny_rate: 0, median_secs: 1.5 },
+      { decided_by: 'operator:ada', count: 3, ...did(2, 1), deny_rate: 1 / 3, median_secs: about(20) },
+      { decided_by: 'operator:bob', count: 1, ...did(0, 1), deny_rate: 1, median_secs: about(5) },
+      { decided_by: 'operator:zoe', count: 1, ...did(1, 0), deny_rate: 0, median_secs: about(1.5) },
     ]);
   });
 
@@ -143,7 +174,7 @@ describe.each(STORES)('GET /approvals/stats on %s', (kind) => {
     await decided(2, { modification: { diff: DIFF, reviewed_digest: `sha256:${'0'.repeat(64)}` } });
     await decided(3, { status: 'denied' });
     expect(await stats()).toMatchObject({ total_decided: 3, approved: 1, modified: 1, denied: 1, deny_rate: 1 / 3 });
-    expect(await stats()).toMatchObject({ median_time_to_decide_secs: 2, by_approver: [{ count: 3 }] });
+    expect(await stats()).toMatchObject({ median_time_to_decide_secs: about(2), by_approver: [{ count: 3 }] });
   });
 
   it('counts what an earlier version decided', async () => {
@@ -162,7 +193,7 @@ describe.each(STORES)('GET /approvals/stats on %s', (kind) => {
     await hil.place.sql(`delete from kysely_migration where name in ('0006-decided', '0009-modified') returning name`);
     await (await openReviewStore({ target: hil.place.target, payloadKeys: hil.place.keys })).close();
     expect(await stats()).toEqual(before);
-    expect(before).toMatchObject({ total_decided: 3, modified: 1, expired: 1, median_time_to_decide_secs: 30 });
+    expect(before).toMatchObject({ total_decided: 3, modified: 1, expired: 1, median_time_to_decide_secs: about(30) });
   });
 
   it('a decision before its question, as after a clock was set back, took no time', async () => {

@@ -3,6 +3,7 @@ import { get as httpGet, type IncomingMessage } from 'node:http';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import pg from 'pg';
 import type { PendingSummary } from '../../../contracts/review.js';
+import { vouchingText } from '../../../domain/review/vouching.js';
 import { type HilFixture, openHil, OPERATOR, OTHER_OPERATOR } from '../../../test/support/hil.js';
 import { STORES } from '../../../test/support/ledger.js';
 import { eventually } from '../../../test/support/waiting.js';
@@ -112,7 +113,15 @@ describe.each(STORES)('GET /pending/stream on %s', (kind) => {
     const gone = await hil.park(3);
     await following.first(7);
     await hil.reviews.withdraw(gone.correlation_id);
-    const all = await following.first(8);
+    await following.first(8);
+    const closed = await hil.park(4);
+    await following.first(9);
+    await hil.settle(closed, { status: 'aborted', by: 'system:reconciliation' });
+    await following.first(10);
+    const takenBack = await hil.park(5);
+    await following.first(11);
+    await hil.settle(takenBack, { status: 'denied', by: 'system:withdrawn-by-agent' });
+    const all = await following.first(12);
     expect(all.map(short)).toEqual([
       ['created', 1],
       ['updated', 1],
@@ -122,7 +131,12 @@ describe.each(STORES)('GET /pending/stream on %s', (kind) => {
       ['updated', 2],
       ['created', 3],
       ['withdrawn', 3],
+      ['created', 4],
+      ['aborted', 4],
+      ['created', 5],
+      ['withdrawn', 5],
     ]);
+    expect(all[11]?.data.pending).toMatchObject({ status: 'withdrawn' });
     expect(all[1]?.data.pending).toMatchObject({ assigned_to: 'ada', status: 'pending' });
     expect(all[2]?.data.pending).toMatchObject({ status: 'denied', decided_by: 'operator:dev' });
     expect(all.map(({ id }) => id)).toEqual(all.map((_, index) => (all[0]?.id ?? 0) + index));
@@ -310,7 +324,7 @@ describe.each(STORES)('GET /pending/stream on %s', (kind) => {
     await eventually('the end', () => following.known.ended);
   }, 30_000);
 
-  it('keeps one operator from the places of the others, and a tenant from those of other tenants', async () => {
+  it('keeps operators from taking all places of their tenant, and a tenant from those of other tenants', async () => {
     const tokens = Array.from({ length: 5 }, (_, n) => `op${n}-token-0123456789abcdefghijklmnop`);
     const operators = tokens.map((token, n) => ({ name: `op${n}`, tenant: 'acme', token }));
     await hil.serve({ operators: [...operators, { name: 'glx', tenant: 'globex', token: OTHER_OPERATOR }] });
@@ -322,16 +336,13 @@ describe.each(STORES)('GET /pending/stream on %s', (kind) => {
       return answers;
     };
     const [one] = await full(tokens[0], 16);
+    let said = '';
+    one?.on('data', (part: Buffer) => (said += part.toString()));
     for (const token of tokens.slice(1, 4)) await full(token, 16);
-    const closed = {
-      status: 429,
-      body: { error: 'rate_limited', reason: '64 streams of tenant acme are open', retry_after_secs: 15 },
-    };
-    expect(await refused(as(tokens[4]))).toMatchObject(closed);
+    // Who has most of them gives way to who has fewer, and is told.
+    await full(tokens[4], 1);
+    await eventually('the oldest is told when to come again', () => said.endsWith('retry: 30000\n\n'));
     expect((await connect({ ...as(OTHER_OPERATOR), 'x-gate-tenant-scope': 'globex' })).statusCode).toBe(200);
-    one?.destroy();
-    await eventually('a place', async () => (await connect(as(tokens[4]))).statusCode === 200);
-    expect(await refused(as(tokens[4]))).toMatchObject(closed);
   }, 60_000);
 
   it('ends the oldest stream of an operator for a newer one of his, whether anybody reads it or not', async () => {
@@ -348,6 +359,37 @@ describe.each(STORES)('GET /pending/stream on %s', (kind) => {
     await eventually('it has ended', () => first.readableEnded);
     const row = await hil.park(1);
     for (const other of others) expect(await other.first(1)).toMatchObject([{ data: { pending: { id: row.id } } }]);
+  }, 30_000);
+
+  it('ends the oldest stream of a viewer whom the console vouches for, and takes no place of another one', async () => {
+    const decideToken = 'decide-token-0123456789abcdefghijklmnop';
+    await hil.serve({ decideToken, operators: [] });
+    port = await listen(hil);
+    const as = (name: string) => ({
+      authorization: `Bearer ${decideToken}`,
+      'x-gate-decision-principal': vouchingText({
+        subject: `oidc:${name}`,
+        tenant: 'acme',
+        method: 'oidc',
+        role: 'viewer',
+        since_ms: 0,
+        until_ms: null,
+      }),
+    });
+    const first = await connect(as('ada'));
+    first.resume();
+    const others = [];
+    // Three of them have more than a service that names nobody.
+    for (const [name, count] of [
+      ['ada', 16],
+      ['bob', 16],
+      ['eve', 16],
+    ] as const)
+      for (let n = 0; n < count; n += 1) others.push(await connect(as(name)));
+    expect(new Set(others.map(({ statusCode }) => statusCode))).toEqual(new Set([200]));
+    await eventually('the oldest has ended', () => first.readableEnded);
+    expect(others.filter(({ complete }) => complete)).toEqual([]);
+    expect((await connect()).statusCode).toBe(200);
   }, 30_000);
 
   it('leaves operators a place where a service without a token has taken all of its own', async () => {

@@ -3,15 +3,15 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { createReviewFeed, type FeedEvent, type FeedOptions, type FeedReset } from '../../../domain/review/feed.js';
 import type { OpenedReviews } from '../../../domain/review/ports.js';
+import { createStreamPlaces, type StreamHolder } from '../../../domain/limits/stream-places.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { type ReviewScope, scopeFirst } from '../scope.js';
-import { createStreamPlaces, type StreamHolder } from '../stream-places.js';
 import { ANSWERS_EVENTS } from '../../plugins/openapi.js';
 
 const RECONNECT_MS = 3_000;
-/** The same of an operator's stream whose place a newer one of his has: he has more pages than places. */
+/** The same of a person's stream whose place a newer one of his has: he has more pages than places. */
 const DISPLACED_AGAIN_MS = 30_000;
-const DISPLACED = new Error('a newer stream of the operator has its place');
+const DISPLACED = new Error('a newer stream of the person has its place');
 /** How long a stream whose reader does not read may keep the service from closing. */
 const LAST_WORDS_MS = 1_000;
 
@@ -87,11 +87,12 @@ export function streamRoutes(app: ServiceApp, { reviews, scopeOf, standsFromHere
   );
 }
 
-/** Who opens a stream, by his credential: the operator whose token he has, or the service that asks without one. */
-function holderOf({ caller }: FastifyRequest, { tenants, decides }: ReviewScope): StreamHolder {
-  return decides === null
+/** Who opens a stream: the person by token, passkey or the console's word, also where he only reads; or the service that names nobody. */
+function holderOf({ caller }: FastifyRequest, { tenants, decides, vouched, holder }: ReviewScope): StreamHolder {
+  const name = (vouched ?? holder)?.subject ?? decides?.(tenants[0] ?? '').subject;
+  return name === undefined
     ? { tenants, kind: 'service', name: caller?.callerId ?? 'nobody' }
-    : { tenants, kind: 'operator', name: decides(tenants[0] ?? '').subject };
+    : { tenants, kind: 'person', name };
 }
 
 async function* eventStream(

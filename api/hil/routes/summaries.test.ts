@@ -1,7 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import type { PendingSummary } from '../../../contracts/review.js';
+import { type PendingRequest, pendingSummary, type PendingSummary } from '../../../contracts/review.js';
 import type { SandboxReport } from '../../../contracts/sandbox.js';
-import { LOOKED_AT } from '../../../adapters/review/summaries.js';
+import { canonicalJson } from '../../../domain/crypto/digest.js';
+import { reviewSealing, type StoredReview } from '../../../domain/review/sealed-review.js';
+import { PendingRow } from './schemas.js';
+import { LOOKED_AT, OPENED } from '../../../adapters/review/summaries.js';
 import { fixture } from '../../../test/support/fixture.js';
 import { type HilFixture, openHil, OPERATOR, OTHER_OPERATOR, T0 } from '../../../test/support/hil.js';
 import { STORES } from '../../../test/support/ledger.js';
@@ -34,6 +37,7 @@ describe.each(STORES)('GET /pending/summaries on %s', (kind) => {
   interface Page {
     readonly items: PendingSummary[];
     readonly next_cursor: string | null;
+    readonly searched_to: string | null;
     readonly pending_count: number;
   }
   const list = async (query: Record<string, string | number> = {}, tenant = 'acme'): Promise<Page> => {
@@ -80,6 +84,7 @@ describe.each(STORES)('GET /pending/summaries on %s', (kind) => {
         },
       ],
       next_cursor: null,
+      searched_to: null,
       pending_count: 1,
     });
     expect(page.text).not.toContain('SECRET');
@@ -125,6 +130,117 @@ describe.each(STORES)('GET /pending/summaries on %s', (kind) => {
     expect((await list({ status: 'denied' })).items).toMatchObject([
       { decided_by: 'operator:dev', decided_via: 'console', decided_at: '2026-11-02T10:00:00.000Z' },
     ]);
+  });
+
+  it('a call that Gate closed while it waited is aborted, everywhere, and none that expired', async () => {
+    for (const [n, by] of [
+      [1, 'system:reconciliation'],
+      [2, 'system:tamper-check'],
+    ] as const)
+      await hil.settle(await hil.park(n), { status: 'aborted', by });
+    const expired = await hil.park(3);
+    await hil.settle(expired, { status: 'expired', by: 'system:ttl-sweep' });
+    expect((await list({ status: 'aborted' })).items).toMatchObject([
+      { status: 'aborted', decided_by: 'system:tamper-check' },
+      { status: 'aborted', decided_by: 'system:reconciliation' },
+    ]);
+    expect(numbers(await list({ status: 'expired' }))).toEqual([3]);
+    const whole = async (status: string) =>
+      ((await hil.ask(`/pending?status=${status}`)).body as unknown as { readonly status: string }[]).map(
+        (row) => row.status,
+      );
+    expect([await whole('aborted'), await whole('expired')]).toEqual([['aborted', 'aborted'], ['expired']]);
+    expect((await hil.ask('/approvals/stats')).body).toMatchObject({ aborted: 2, expired: 1, total_decided: 0 });
+  });
+
+  it('a call that its agent took back is withdrawn, everywhere, and stored as the denial that was signed', async () => {
+    const [taken, denied, other] = [await hil.park(1), await hil.park(2), await hil.park(3)];
+    await hil.settle(taken, { status: 'denied', by: 'system:withdrawn-by-agent' });
+    await hil.settle(denied, { status: 'denied' });
+    await hil.settle(other, { status: 'denied', by: 'system:tenant-offboard' });
+    expect((await list({ status: 'withdrawn' })).items).toMatchObject([
+      { id: taken.id, status: 'withdrawn', decided_by: 'system:withdrawn-by-agent' },
+    ]);
+    expect(numbers(await list({ status: 'denied' }))).toEqual([3, 2]);
+    const whole = async (status: string) =>
+      ((await hil.ask(`/pending?status=${status}`)).body as unknown as { readonly id: string }[]).map(({ id }) => id);
+    expect(await whole('withdrawn')).toEqual([taken.id]);
+    expect(await whole('decided')).toEqual([other.id, denied.id]);
+    expect(await hil.reviews.get(taken.id)).toMatchObject({ status: 'withdrawn' });
+    expect(await hil.place.sql(`select status from reviews where id = '${taken.id}'`)).toEqual([{ status: 'denied' }]);
+    // The call's workflow says the same again.
+    await hil.settle(taken, { status: 'denied', by: 'system:withdrawn-by-agent' });
+    expect((await hil.ask('/approvals/stats')).body).toMatchObject({ withdrawn: 1, denied: 2, total_decided: 2 });
+  });
+
+  it('a row of an earlier Gate says so too, which stored it as expired, and stays as it was written', async () => {
+    const rows = [];
+    for (let n = 1; n <= 4; n += 1) rows.push(await hil.park(n));
+    for (const [at, row] of rows.entries()) {
+      const by = at % 2 === 0 ? 'system:reconciliation' : 'system:ttl-sweep';
+      await storedByAnEarlierGate(hil, row.id, by);
+    }
+    await hil.settle(await hil.park(5), { status: 'aborted', by: 'system:reconciliation' });
+    expect(numbers(await list({ status: 'aborted' }))).toEqual([5, 3, 1]);
+    expect(numbers(await list({ status: 'expired' }))).toEqual([4, 2]);
+    const first = await list({ status: 'aborted', limit: 1 });
+    expect(numbers(await list({ status: 'aborted', limit: 1, cursor: first.next_cursor ?? '' }))).toEqual([3]);
+    expect((await hil.ask('/pending?status=aborted&sort=oldest')).body).toMatchObject([
+      { id: rows[0]?.id, status: 'aborted' },
+      { id: rows[2]?.id, status: 'aborted' },
+      { status: 'aborted' },
+    ]);
+    expect((await hil.ask('/approvals/stats')).body).toMatchObject({ aborted: 3, expired: 2 });
+    // The worker says of it what it said before, and now in the word of this Gate: it is the same.
+    for (const status of ['expired', 'aborted'] as const)
+      await hil.settle(rows[0] as PendingRequest, { status, by: 'system:reconciliation', at: T0 });
+    expect(await hil.reviews.get(rows[0]?.id ?? '')).toMatchObject({ status: 'aborted' });
+    expect(await hil.place.sql(`select status from reviews where id = '${rows[0]?.id}'`)).toEqual([
+      { status: 'expired' },
+    ]);
+  });
+
+  it('a worker of an earlier Gate says that a call expired that it closed: the row says what it was', async () => {
+    const row = await hil.park(1);
+    await hil.settle(row, { status: 'expired', by: 'system:reconciliation' });
+    expect(await hil.place.sql('select status from reviews')).toEqual([{ status: 'aborted' }]);
+    expect(await hil.reviews.get(row.id)).toMatchObject({ status: 'aborted' });
+  });
+
+  it('rows of every kind have the form of the schema, which nothing checks once more on their way out', async () => {
+    const row = await hil.park(1, {
+      sandbox_report: reportOf('risky'),
+      approval_tier: 'strict',
+      brain_scores: { drift: 0 },
+    });
+    await hil.reviews.voted(row.id, [
+      { by: 'operator:ada', provenance: 'console-bearer', at: new Date(T0).toISOString() },
+    ]);
+    await hil.reviews.note(row.id, 'acme', () => ({ assigned_to: 'ada' }));
+    await hil.settle(await hil.park(2), {
+      modification: {
+        diff: { contract: 'gate.hil.modification-diff/v1', replacements: [{ path: ['amount'], value: 1 }] },
+        reviewed_digest: `sha256:${'0'.repeat(64)}`,
+      },
+    });
+    await hil.settle(await hil.park(3), { status: 'denied' });
+    await hil.settle(await hil.park(4), { status: 'aborted', by: 'system:reconciliation' });
+    await hil.settle(await hil.park(5), { status: 'expired', by: 'system:ttl-sweep' });
+    await hil.place.sql(`update reviews set risk_summary = 'x' where id = '${(await hil.park(6)).id}' returning id`);
+    const whole = (await hil.ask('/pending?status=all')).body as unknown as { readonly status: string }[];
+    expect(whole.map(({ status }) => status).toSorted()).toEqual([
+      'aborted',
+      'approved',
+      'denied',
+      'expired',
+      'pending',
+      'tampered',
+    ]);
+    for (const each of whole) expect(PendingRow.strip().parse(each)).toMatchObject({ status: each.status });
+    const one = (await hil.ask(`/pending?id=${row.id}`)).body as unknown as unknown[];
+    expect(PendingRow.strip().array().parse(one)).toHaveLength(1);
+    for (const status of ['pending', 'approved', 'denied', 'expired', 'aborted'])
+      for (const item of (await list({ status })).items) expect(pendingSummary.parse(item)).toEqual(item);
   });
 
   it('a row whose call was never closed is among the expired ones, a day after its deadline', async () => {
@@ -228,9 +344,9 @@ describe.each(STORES)('GET /pending/summaries on %s', (kind) => {
     expect((await list()).items).toMatchObject([{ status: 'pending' }, { status: 'tampered' }]);
   });
 
-  it('a page looks at a bounded number of rows, and the next one goes on behind them', async () => {
-    const { place, park } = hil;
-    const row = await park(0, { agent_id: 'rare' });
+  /** Stores so many newer rows of another agent beside a row; their reports, like all that is sealed, open by its id alone. */
+  const beside = async (row: { readonly id: string }, count: number) => {
+    const { place } = hil;
     const columns = Object.keys((await place.sql('select * from reviews'))[0] ?? {});
     const copied = columns.map((column) =>
       ['id', 'correlation_id'].includes(column)
@@ -241,7 +357,6 @@ describe.each(STORES)('GET /pending/summaries on %s', (kind) => {
             ? `'other'`
             : column,
     );
-    const count = LOOKED_AT + 200;
     const series =
       kind === 'sqlite'
         ? `with recursive n(i) as (select 1 union all select i + 1 from n where i < ${count})`
@@ -250,10 +365,42 @@ describe.each(STORES)('GET /pending/summaries on %s', (kind) => {
       `${series} insert into reviews (${columns.join(', ')}) select ${copied.join(', ')} from n, reviews where id = ? returning id`,
       [row.id],
     );
+  };
+
+  it('a page looks at a bounded number of rows and says how far, and the next one goes on behind them', async () => {
+    const row = await hil.park(0, { agent_id: 'rare' });
+    await beside(row, LOOKED_AT + 200);
     const first = await list({ q: 'rare' });
-    expect([first.items, first.next_cursor]).toEqual([[], expect.any(String)]);
+    const lookedAt = new Date(Date.parse(row.created_at) + 201).toISOString();
+    expect([first.items, first.next_cursor, first.searched_to]).toEqual([[], expect.any(String), lookedAt]);
     const second = await list({ q: 'rare', cursor: first.next_cursor ?? '' });
-    expect([second.items.map(({ id }) => id), second.next_cursor]).toEqual([[row.id], null]);
+    expect([second.items.map(({ id }) => id), second.next_cursor, second.searched_to]).toEqual([[row.id], null, null]);
+  }, 60_000);
+
+  it('a page that has opened so many predictions in vain ends, and says so', async () => {
+    const row = await hil.park(0, { sandbox_report: reportOf('risky', 'move 5 EUR to `vendor`') });
+    await beside(row, OPENED + 20);
+    const first = await list({ q: 'vendor' });
+    const lookedAt = new Date(Date.parse(row.created_at) + 21).toISOString();
+    expect([first.items, first.searched_to]).toEqual([[], lookedAt]);
+    const second = await list({ q: 'vendor', cursor: first.next_cursor ?? '' });
+    expect([second.items.map(({ id }) => id), second.next_cursor, second.searched_to]).toEqual([[row.id], null, null]);
+    // What costs nothing to look at is looked at in one page.
+    expect((await list({ risk_tier: 'unscored' })).next_cursor).toBeNull();
+  }, 60_000);
+
+  it('goes on past rows that have no prediction, which cost nothing, and ends at the first one too many', async () => {
+    const wanted = await hil.park(0, { sandbox_report: reportOf('risky', 'move 5 EUR to `vendor`') });
+    const unscored = await hil.park(1);
+    await beside(unscored, OPENED * 2);
+    const newest = await hil.park(2_000, { sandbox_report: reportOf('risky', 'move 5 EUR to `tax`') });
+    const all = await list({ q: 'vendor' });
+    expect([all.items.map(({ id }) => id), all.next_cursor]).toEqual([[wanted.id], null]);
+    await beside(newest, OPENED - 1);
+    const first = await list({ q: 'vendor' });
+    expect([first.items, first.searched_to]).toEqual([[], newest.created_at]);
+    const second = await list({ q: 'vendor', cursor: first.next_cursor ?? '' });
+    expect([second.items.map(({ id }) => id), second.next_cursor]).toEqual([[wanted.id], null]);
   }, 60_000);
 
   describe('a cursor', () => {
@@ -351,3 +498,23 @@ describe.each(STORES)('GET /pending/summaries on %s', (kind) => {
     });
   });
 });
+
+/** As an earlier Gate left the row of a call that nobody decided, with its own MAC. */
+async function storedByAnEarlierGate({ place }: HilFixture, id: string, by: string): Promise<void> {
+  const sealing = reviewSealing(place.keys);
+  const [row] = (await place.sql(`select * from reviews where id = '${id}'`)) as unknown as StoredReview[];
+  if (!row) throw new Error('there is no such row');
+  const decided_at = new Date(T0).toISOString();
+  const settled = canonicalJson({
+    pending_id: id,
+    status: 'expired',
+    decided_at,
+    decided_by: by,
+    decision_reason: null,
+    decided_via: by,
+    principal: null,
+  });
+  const { version, mac } = sealing.changed(row, { status: 'expired', settled });
+  await place.sql(`update reviews set status = 'expired', settled = '${settled}', decided_ms = ${T0}, decided_by = '${by}',
+    version = ${version}, mac = '${mac}' where id = '${id}' returning id`);
+}

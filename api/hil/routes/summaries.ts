@@ -2,6 +2,7 @@ import type { FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import { pendingSummary, reviewOrder, reviewStatus, riskTier } from '../../../contracts/review.js';
 import type { OpenedReviews } from '../../../domain/review/ports.js';
+import { answersAsMade } from '../../plugins/answers-as-made.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { type ReviewScope, scopeFirst } from '../scope.js';
 
@@ -17,6 +18,7 @@ const SummariesQuery = z.strictObject({
 const Summaries = z.object({
   items: z.array(pendingSummary),
   next_cursor: z.string().nullable(),
+  searched_to: z.string().nullable(),
   pending_count: z.number().int(),
 });
 
@@ -32,6 +34,7 @@ export function summaryRoutes(app: ServiceApp, { reviews, scopeOf }: SummaryRout
     {
       schema: { querystring: SummariesQuery, response: { 200: Summaries } },
       onRequest: scopeFirst(scopeOf),
+      ...answersAsMade,
     },
     (request) => reviews.lists.summaries({ tenants: scopeOf(request).tenants, ...request.query }),
   );

@@ -41,13 +41,26 @@ describe('an agent withdraws its call, as the proxy tells it', () => {
       { decision: 'deny', pending_id: row.id, principal: { subject: 'system:withdrawn-by-agent', method: 'system' } },
     ]);
     expect(await hil.reviews.get(row.id)).toMatchObject({
-      status: 'denied',
+      status: 'withdrawn',
       decided_by: 'system:withdrawn-by-agent',
       decision_reason: 'the agent withdrew its call',
     });
     // A second time there is nothing to decide.
     expect(await withdraw(row.correlation_id, AGENT)).toBe(204);
     expect(sent).toHaveLength(1);
+  });
+
+  it('which nobody has to read for it: of a request that does not open any more it is the same, also once the call is over', async () => {
+    const [waits, expired] = [await hil.park(1), await hil.park(2)];
+    await hil.settle(expired, { status: 'expired' });
+    await hil.place.sql('delete from review_keys');
+    await expect(hil.reviews.get(waits.id)).rejects.toMatchObject({ code: 'payload_unavailable' });
+    for (const { correlation_id } of [waits, waits, expired, expired])
+      expect(await withdraw(correlation_id, AGENT)).toBe(204);
+    expect(sent).toMatchObject([{ pending_id: waits.id, action_digest: waits.original_payload_digest }]);
+    const [over] = (await hil.reviews.list({ tenant: 'acme', status: 'withdrawn' })).rows;
+    expect(over).toMatchObject({ id: waits.id, decided_by: 'system:withdrawn-by-agent' });
+    expect(await withdraw(waits.correlation_id, { ...AGENT, agent_id: 'somebody' })).toBe(404);
   });
 
   it.each<[string, object, string, number]>([

@@ -112,6 +112,17 @@ describe.each(STORES)('audit reads on %s', (kind) => {
       expect((await get('/audit/entry/nonsense/masked-params')).status).toBe(400);
     });
 
+    it('come from the inspection where Brain kept them, and are gone when that was purged', async () => {
+      const maskedParams = { name: 'send', arguments: { to: '[EMAIL]' } };
+      await service.ledger.append(callRows({ name: 'kept', agent: 'agent-k', maskedParams }));
+      expect(await params('kept', 'brain.inspection')).toEqual({
+        masked_params: maskedParams,
+        retention_class: 'standard',
+      });
+      await service.ledger.purgeSidecar(ledgerRowId(correlationOf('kept'), 'brain.inspection'));
+      expect(await params('kept', 'brain.inspection')).toEqual({ masked_params: null, retention_class: 'standard' });
+    });
+
     it('are gone when the request was purged', async () => {
       await service.ledger.append(callRows({ name: 'purged', agent: 'agent-p', arguments: { path: '/y' } }));
       await service.ledger.purgeSidecar(ledgerRowId(correlationOf('purged'), 'proxy.verdict'));

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import { hunt, replayCorpus } from '../../../contracts/ledger-reports.js';
+import { decidedPage } from '../../../contracts/decided-calls.js';
+import { tenantName } from '../../../contracts/erasure.js';
 import { MOST_REPLAY_ROWS, replayPage } from '../../../contracts/replay-rows.js';
 import { GateError } from '../../../domain/errors.js';
 import type { ChosenCorpus } from '../../../domain/evidence/reports/corpus.js';
@@ -83,7 +85,7 @@ export function huntRoutes({ app, reports }: { readonly app: ServiceApp; readonl
   replayRoute(app, reports);
 }
 
-/** Pages of recorded evaluations in chain order, for who judges all of a window again. */
+/** Pages of recorded evaluations, and of what people decided, in chain order, for who judges all of a window again. */
 function replayRoute(app: ServiceApp, reports: LedgerReports): void {
   app.get(
     '/audit/replay/rows',
@@ -103,6 +105,24 @@ function replayRoute(app: ServiceApp, reports: LedgerReports): void {
     },
     ({ query: { since, until, after, limit, tenant, agent_id: agentId, tool_type: tool } }) =>
       reports.replayPage({ ...windowOf({ from: since, to: until }), after, limit, tenant, agentId, tool }),
+  );
+  app.get(
+    '/audit/replay/decisions',
+    {
+      schema: {
+        querystring: z.object({
+          since: time,
+          until: time,
+          after: z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER).optional(),
+          limit: z.coerce.number().int().min(1).max(MOST_REPLAY_ROWS),
+          tenant: tenantName,
+          tool_type: z.string().min(1).max(256).optional(),
+        }),
+        response: { 200: decidedPage },
+      },
+    },
+    ({ query: { since, until, after, limit, tenant, tool_type: tool } }) =>
+      reports.decidedPage({ ...windowOf({ from: since, to: until }), after, limit, tenant, tool }),
   );
 }
 

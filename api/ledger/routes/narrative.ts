@@ -18,7 +18,12 @@ export function narrativeRoutes({
     {
       schema: {
         params: z.object({ agent_id: agentLabel }),
-        querystring: z.object({ ...scopeQuery, window: z.string().max(16).default('7d') }),
+        // Also for a name that no path can hold: `..`. It counts before the one in the path.
+        querystring: z.object({
+          ...scopeQuery,
+          agent_id: agentLabel.optional(),
+          window: z.string().max(16).default('7d'),
+        }),
         response: { 200: narrative },
       },
     },
@@ -26,7 +31,7 @@ export function narrativeRoutes({
       const window = narrativeWindow.safeParse(request.query.window);
       if (!window.success)
         throw new GateError('invalid_window', `window is one of ${narrativeWindow.options.join(', ')}`);
-      const { agent_id: agentId } = request.params;
+      const agentId = request.query.agent_id ?? request.params.agent_id;
       return reports.narrative({ ...scopeOf(request.query), agentId, window: window.data });
     },
   );

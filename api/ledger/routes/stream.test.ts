@@ -220,8 +220,28 @@ describe.each([...STORES, 'lite'] as const)('GET /stream/audit on %s', (kind) =>
     if (status === 400) expect((await connect('?tenant=a/b')).statusCode).toBe(400);
   });
 
+  const person = (n: number) => ({ 'x-gate-stream-holder': String(n).padStart(64, '0') });
+
+  it('ends the oldest stream of a person for a newer one of his, and none of others', async () => {
+    const [first, second] = [await connect('?tenant=acme', person(1)), await connect('?tenant=acme', person(1))];
+    const other = await connect('?tenant=acme', person(2));
+    let said = '';
+    first.on('data', (part: Buffer) => (said += part.toString()));
+    for (let n = 0; n < 15; n += 1) expect((await connect('?tenant=acme', person(1))).statusCode).toBe(200);
+    await eventually('the end', () => first.complete);
+    expect(said).toContain('retry: 30000');
+    for (const { complete, destroyed } of [second, other]) expect([complete, destroyed]).toEqual([false, false]);
+  }, 30_000);
+
+  it('is refused a service that names nobody once it has 32, and nobody whom it names', async () => {
+    const some = await Promise.all(Array.from({ length: 33 }, () => connect('?tenant=acme')));
+    expect(some.filter(({ statusCode }) => statusCode === 429)).toHaveLength(1);
+    expect((await connect('?tenant=acme', person(1))).statusCode).toBe(200);
+    expect((await connect('?tenant=acme', { 'x-gate-stream-holder': 'x' })).statusCode).toBe(400);
+  }, 30_000);
+
   it('takes 64 readers of all rows, and the next when one has gone', async () => {
-    const readers = await Promise.all(Array.from({ length: 64 }, () => connect()));
+    const readers = await Promise.all(Array.from({ length: 64 }, (_, n) => connect('', person(n))));
     const refused = await connect();
     expect(refused.statusCode).toBe(429);
     readers[0]?.destroy();
@@ -233,7 +253,7 @@ describe.each([...STORES, 'lite'] as const)('GET /stream/audit on %s', (kind) =>
   }, 30_000);
 
   it('has places for each tenant that no other tenant takes', async () => {
-    const some = await Promise.all(Array.from({ length: 33 }, () => connect('?tenant=acme')));
+    const some = await Promise.all(Array.from({ length: 65 }, (_, n) => connect('?tenant=acme', person(n))));
     expect(some.filter(({ statusCode }) => statusCode === 429)).toHaveLength(1);
     for (const query of ['?tenant=globex', '']) expect((await connect(query)).statusCode).toBe(200);
   }, 30_000);

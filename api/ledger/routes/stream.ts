@@ -2,15 +2,17 @@ import { Readable } from 'node:stream';
 import { z } from 'zod';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { countCommits, follow, pageTurns } from '../../../domain/evidence/reports/follow.js';
-import { createSharedPlaces } from '../../../domain/limits/shared-places.js';
+import { createStreamPlaces } from '../../../domain/limits/stream-places.js';
 import type { ChainRows } from '../../../adapters/ledger/ledger-store.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { scopeOf, scopeQuery } from '../query.js';
+import { STREAM_HOLDER_HEADER } from '../../../contracts/ledger.js';
 import { ANSWERS_EVENTS } from '../../plugins/openapi.js';
 
-/** How many streams may be open: of a process, of a tenant, and of those that show every tenant's rows. Each holds a connection. */
-const SHARES = { process: 256, tenant: 32, everybody: 64 } as const;
 const RECONNECT_MS = 2_000;
+/** The same of a person's stream whose place a newer one of his has: he has more pages than places. */
+const DISPLACED_AGAIN_MS = 30_000;
+const DISPLACED = new Error('a newer stream of the person has its place');
 
 /**
  * Rows as they are committed, as server-sent events (docs/architecture/ledger-reads.md#following): the event is `entry`, the id is the
@@ -31,7 +33,7 @@ export function streamRoutes({
   const commits = countCommits();
   const turn = pageTurns();
   writer.observe(commits.note);
-  const takePlace = createSharedPlaces();
+  const takePlace = createStreamPlaces();
   const open = new Set<AbortController>();
   // An open stream would keep the service from closing. Its client reconnects with the id it has.
   app.addHook('preClose', (done) => {
@@ -46,6 +48,11 @@ export function streamRoutes({
       schema: {
         querystring: z.object(scopeQuery),
         headers: z.object({
+          // The digest of the person for whom the console asks, so that one person's pages take no places of the others.
+          [STREAM_HOLDER_HEADER]: z
+            .string()
+            .regex(/^[0-9a-f]{64}$/)
+            .optional(),
           'last-event-id': z
             .string()
             .regex(/^\d{1,15}$/)
@@ -55,12 +62,16 @@ export function streamRoutes({
     },
     async (request, reply) => {
       const { tenant } = request.query;
-      // Nobody takes the places of the other tenants.
-      const leave = takePlace([
-        tenant === undefined ? ['every tenant', SHARES.everybody] : [`tenant ${tenant}`, SHARES.tenant],
-        ['this process', SHARES.process],
-      ]);
+      const person = request.headers[STREAM_HOLDER_HEADER];
       const ended = new AbortController();
+      const leave = takePlace(
+        {
+          tenants: tenant === undefined ? [] : [tenant],
+          kind: person === undefined ? 'service' : 'person',
+          name: person ?? request.caller?.callerId ?? 'nobody',
+        },
+        () => ended.abort(DISPLACED),
+      );
       open.add(ended);
       ended.signal.addEventListener('abort', () => {
         open.delete(ended);
@@ -78,7 +89,7 @@ export function streamRoutes({
           .header('content-type', 'text/event-stream')
           .header('cache-control', 'no-store')
           .header('x-accel-buffering', 'no')
-          .send(Readable.from(events(rows, reset ? length : null), { objectMode: false }));
+          .send(Readable.from(events(rows, reset ? length : null, ended.signal), { objectMode: false }));
       } catch (error) {
         ended.abort();
         throw error;
@@ -87,10 +98,15 @@ export function streamRoutes({
   );
 }
 
-async function* events(rows: AsyncGenerator<LedgerEntry | null>, resetTo: number | null): AsyncGenerator<string> {
+async function* events(
+  rows: AsyncGenerator<LedgerEntry | null>,
+  resetTo: number | null,
+  ended: AbortSignal,
+): AsyncGenerator<string> {
   // Sent at once, so that the client knows the stream is open.
   yield `retry: ${RECONNECT_MS}\n\n`;
   if (resetTo !== null) yield `event: reset\nid: ${resetTo}\ndata: {}\n\n`;
   for await (const row of rows)
     yield row === null ? ': keep-alive\n\n' : `event: entry\nid: ${row.seq}\ndata: ${JSON.stringify(row)}\n\n`;
+  if (ended.reason === DISPLACED) yield `retry: ${DISPLACED_AGAIN_MS}\n\n`;
 }

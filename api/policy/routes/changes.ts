@@ -1,11 +1,14 @@
 import { z } from 'zod';
 import {
+  appliedPolicies,
+  applyPolicies,
   changedCategory,
   changePolicyState,
   createPolicy,
   MAX_POLICY_BYTES,
   mutatedPolicy,
   policyReason,
+  rollbackPolicy,
   updatePolicy,
 } from '../../../contracts/policy-library.js';
 import { storableString } from '../../../contracts/storable.js';
@@ -18,6 +21,8 @@ import { byName, nameInPath, ofTenant, versionNumber } from './policies.js';
 
 /** A text of the largest size, with every character escaped. */
 export const POLICY_BODY_LIMIT = 6 * MAX_POLICY_BYTES + 16_384;
+/** A folder of policies. */
+const FOLDER_BODY_LIMIT = 64 * 1_048_576;
 
 /** What changes policies. Each change is a new version, and is in force here when it is answered. */
 export function policyChangeRoutes(app: ServiceApp, management: PolicyManagement | null): void {
@@ -59,12 +64,20 @@ export function policyChangeRoutes(app: ServiceApp, management: PolicyManagement
       schema: {
         params: z.strictObject({ name: nameInPath, version: versionNumber }),
         querystring: ofTenant,
-        body: policyReason,
+        body: rollbackPolicy,
         response: answers,
       },
     },
     ({ params: { name, version }, query: { tenant = EVERYBODY }, body }) =>
       library().rollback(tenant, name, version, body),
+  );
+  app.post(
+    '/policies/apply',
+    {
+      bodyLimit: FOLDER_BODY_LIMIT,
+      schema: { querystring: ofTenant, body: applyPolicies, response: { 200: appliedPolicies } },
+    },
+    ({ query: { tenant = EVERYBODY }, body }) => library().apply(tenant, body),
   );
   const ofCategory = {
     params: z.strictObject({ domain: storableString(1, 128) }),

@@ -5,6 +5,7 @@ import { storableString } from '../../../contracts/storable.js';
 import { GateError } from '../../../domain/errors.js';
 import { EVERYBODY, type StoredPolicy } from '../../../domain/policy/library-ports.js';
 import type { PolicySet } from '../../../domain/policy/policy-set.js';
+import { edited, ofWhom } from '../../../domain/policy/sealed-policies.js';
 import { unifiedDiff } from '../../../domain/policy/unified-diff.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import type { PolicyManagement } from '../management.js';
@@ -27,6 +28,12 @@ export const versionNumber = z.coerce
   .min(1)
   .max(2 ** 31 - 1);
 
+/** Of a policy whose current version is not there. */
+const goneText = ({ name, current_version: version, tenant }: StoredPolicy) => ({
+  body: null,
+  tampered: edited(`version ${version} of ${name} for ${ofWhom(tenant)} is gone`).message,
+});
+
 /** What this process judges with, and the policies that operators keep: all of them, the text of one, and how it came about. */
 export function policyRoutes(app: ServiceApp, set: PolicySet, management: PolicyManagement | null = null): void {
   let floor: Promise<readonly PolicyRow[]> | undefined;
@@ -48,14 +55,24 @@ export function policyRoutes(app: ServiceApp, set: PolicySet, management: Policy
     if (!there) throw missing(name);
     return there;
   }
-  async function versionsOf(tenant: string, name: string): Promise<readonly PolicyVersion[]> {
+  /**
+   * The file that ships of this name. An operator's policy that had the name before a release brought that file comes first: it can still be switched
+   * off and deleted.
+   */
+  async function floorFile(tenant: string, name: string) {
     const file = set.files.find((one) => one.name === name);
+    if (!file) return undefined;
+    const isKept = (await policiesOf(tenant)).some((policy) => policy.name === name && policy.deleted_at === null);
+    return isKept ? undefined : file;
+  }
+  async function versionsOf(tenant: string, name: string): Promise<readonly PolicyVersion[]> {
+    const file = await floorFile(tenant, name);
     if (file) return [floorVersion(file, set.origin.loaded_at)];
     const policy = await stored(tenant, name);
     return (management as PolicyManagement).store.versions(policy.tenant, name);
   }
   async function versionOf(tenant: string, name: string, version: number): Promise<PolicyVersion> {
-    const file = set.files.find((one) => one.name === name);
+    const file = await floorFile(tenant, name);
     if (file?.version === version) return floorVersion(file, set.origin.loaded_at);
     if (!file && management) {
       const policy = await stored(tenant, name);
@@ -80,11 +97,13 @@ export function policyRoutes(app: ServiceApp, set: PolicySet, management: Policy
         shown.length === 0
           ? []
           : ((await management?.store.texts([...new Set([EVERYBODY, tenant])])) ?? []).map(
-              (one) => [JSON.stringify([one.tenant, one.name]), one.body] as const,
+              (one) => [JSON.stringify([one.tenant, one.name]), one] as const,
             ),
       );
       const rows = await Promise.all(
-        shown.map((policy) => storedRow(policy, texts.get(JSON.stringify([policy.tenant, policy.name])) ?? '')),
+        shown.map((policy) =>
+          storedRow(policy, texts.get(JSON.stringify([policy.tenant, policy.name])) ?? goneText(policy)),
+        ),
       );
       const all = [...(await shipped()), ...rows].toSorted((one, other) => (one.name < other.name ? -1 : 1));
       return {
@@ -99,11 +118,17 @@ export function policyRoutes(app: ServiceApp, set: PolicySet, management: Policy
     { schema: { params: byName, querystring: ofTenant, response: { 200: policyFile } } },
     async ({ params: { name }, query: { tenant = EVERYBODY } }) => {
       const row = (await shipped()).find((policy) => policy.name === name);
-      const file = set.files.find((one) => one.name === name);
+      const file = row && (await floorFile(tenant, name));
       if (row && file) return { ...row, current_body: file.body, current_body_sha256: file.body_sha256 };
       const policy = await stored(tenant, name);
-      const { body, body_sha256 } = await versionOf(tenant, name, policy.current_version);
-      return { ...(await storedRow(policy, body)), current_body: body, current_body_sha256: body_sha256 };
+      const version = await (management as PolicyManagement).store.version(policy.tenant, name, policy.current_version);
+      if (!version) throw new GateError('policy_tampered', goneText(policy).tampered);
+      const { body, body_sha256 } = version;
+      return {
+        ...(await storedRow(policy, { body, tampered: null })),
+        current_body: body,
+        current_body_sha256: body_sha256,
+      };
     },
   );
   app.get(

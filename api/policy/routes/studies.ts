@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks';
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { policyBundle, type PolicyInput } from '../../../contracts/policy.js';
+import type { MineLine } from '../../../contracts/policy-mining.js';
 import {
   explainedVerdict,
   type LabLine,
@@ -93,20 +94,21 @@ export function policyStudyRoutes(app: ServiceApp, floor: PolicySet, management:
       const { wasm, data, files } = await library.proposed(scope, body);
       const before = live.judgingNow(scope).rules;
       const after = wasm && (await live.tried(wasm, data, files));
-      const bundles = {
+      const known = {
         policy_bundle: before?.bundle ?? floor.bundle,
         candidate_bundle: after?.bundle ?? floor.bundle,
+        warnings: [...(await library.missing(scope, body))],
       };
       const now = () => performance.now();
-      const found = labOver({ source: recorded, studies, window, before, after, bundles, now });
+      const found = labOver({ source: recorded, studies, window, before, after, known, now });
       reply.type('application/x-ndjson; charset=utf-8');
       return reply.send(Readable.from(lines(found), { objectMode: false }) as never);
     },
   );
 }
 
-/** What a lab finds, line by line. Ends with the result, or with why there is none: a stream that merely ends has none. */
-async function* lines(found: AsyncGenerator<LabLine>): AsyncGenerator<string> {
+/** What a lab or mining finds, line by line. Ends with the result, or with why there is none: a stream that merely ends has none. */
+export async function* lines(found: AsyncGenerator<LabLine | MineLine>): AsyncGenerator<string> {
   try {
     for await (const line of found) yield `${JSON.stringify(line)}\n`;
   } catch (error) {
@@ -120,7 +122,7 @@ const tenantOf = ({ tenant }: PolicyInput): string => ofTenant.safeParse({ tenan
 
 const INSTANT = z.iso.datetime({ offset: true });
 
-function timeOf(text: string): string {
+export function timeOf(text: string): string {
   const ms = INSTANT.safeParse(text).success ? Date.parse(text) : Number.NaN;
   if (Number.isNaN(ms)) throw new GateError('invalid_window', 'a time is RFC 3339: 2026-01-02T03:04:05Z');
   return new Date(ms).toISOString();

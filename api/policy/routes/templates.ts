@@ -12,6 +12,7 @@ import { GateError } from '../../../domain/errors.js';
 import { EVERYBODY } from '../../../domain/policy/library-ports.js';
 import { inForce } from '../../../domain/policy/library.js';
 import type { Template } from '../../../domain/policy/templates.js';
+import { answersAsMade } from '../../plugins/answers-as-made.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import type { PolicyManagement } from '../management.js';
 import { ofTenant } from './policies.js';
@@ -65,6 +66,7 @@ export function policyTemplateRoutes(app: ServiceApp, management: PolicyManageme
     '/policies/templates/:name/lab',
     {
       bodyLimit: BATCH_BODY_LIMIT,
+      ...answersAsMade,
       schema: { params: byName, querystring: ofTenant, body: templateLab, response: { 200: policyBatchAnswer } },
     },
     async ({ params: { name }, query: { tenant = EVERYBODY }, body: { parameters, ...tried } }) => {

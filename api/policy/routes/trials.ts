@@ -12,6 +12,7 @@ import type { JsonObject } from '../../../contracts/json.js';
 import { GateError } from '../../../domain/errors.js';
 import { EVERYBODY } from '../../../domain/policy/library-ports.js';
 import type { Judgement } from '../../../domain/policy/policy-set.js';
+import { answersAsMade } from '../../plugins/answers-as-made.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import type { PolicyManagement } from '../management.js';
 import { POLICY_BODY_LIMIT } from './changes.js';
@@ -36,6 +37,8 @@ export function policyTrialRoutes(app: ServiceApp, management: PolicyManagement 
     '/policies/evaluate-batch',
     {
       bodyLimit: BATCH_BODY_LIMIT,
+      // It holds the inputs, which may be nested deeper than a schema can be asked about from here.
+      ...answersAsMade,
       schema: { querystring: ofTenant, body: policyBatch, response: { 200: policyBatchAnswer } },
     },
     ({ query: { tenant = EVERYBODY }, body: { candidate_name: name, candidate_rego: body, ...tried } }) =>
@@ -68,7 +71,7 @@ export async function judgedWith(
       throw error instanceof GateError && error.code === 'policy_invalid' ? uncompiled(error) : error;
     });
   const rules = await live.tried(wasm, data, files);
-  const before = await trials.judgeAll(inputs, live.addedFor({ tenant }), LAB);
+  const before = await trials.judgeAll(inputs, live.judgingNow(tenant).rules, LAB);
   const after = await trials.judgeAll(inputs, rules, LAB);
   return {
     active_compile_ok: true,

@@ -63,7 +63,7 @@ const open = async () => {
     now: () => Date.now() + aheadMs,
   });
   registerAuthorizations(service.app, { limits: NO_LIMITS, authorizer });
-  registerPending(service.app, { calls: gate.calls, limits: NO_LIMITS });
+  registerPending(service.app, { calls: gate.calls, limits: NO_LIMITS, assertStands: authorizer.assertStands });
 };
 const close = async () => {
   await service.close();
@@ -197,6 +197,22 @@ describe('GET /authorizations/:correlation_id of a call that a person approved',
     expect(await stateOf(call)).toBe('aborted');
     expect(await polled()).toMatchObject({ status: 'aborted', decision: null, decided_at: expect.any(String) });
     expect((await asked(call)).status).toBe(404);
+  });
+
+  it('is polled as approved, with why nothing may rest on it, while its authorization is refused', async () => {
+    const call = await approved();
+    const polled = async () => (await service.app.inject({ url: `/pending/${call.correlation_id}` })).json<object>();
+    Object.assign(gate.script, { rules: 'sha256:new', tier: 'red' });
+    expect(await polled()).toMatchObject({
+      status: 'approved',
+      decision: null,
+      authorization_refused: 'policy_changed',
+    });
+    gate.script.rules = 'sha256:test';
+    expect(await polled()).toMatchObject({ status: 'approved', decision: 'allow' });
+    expect(await polled()).not.toHaveProperty('authorization_refused');
+    gate.script.policy = 'down';
+    expect(await polled()).toMatchObject({ status: 'approved', decision: 'allow' });
   });
 
   it('does not stand for a repeat of the request either where it would not be signed now, whatever its time', async () => {

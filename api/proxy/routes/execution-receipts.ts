@@ -5,7 +5,7 @@ import { executionReceipt, receiptRecorded } from '../../../contracts/execution-
 import type { Ledger } from '../../../contracts/ledger.js';
 import { receiptFault, receiptRow, receiptText } from '../../../domain/call-record/execution-receipt.js';
 import type { CallStore } from '../../../domain/call-record/ports.js';
-import { sha256Hex } from '../../../domain/crypto/digest.js';
+import { digestOf } from '../../../domain/crypto/digest.js';
 import { GateError } from '../../../domain/errors.js';
 import type { Signer } from '../../../domain/identity/signer.js';
 import { readObject } from '../../../domain/mcp/envelope.js';
@@ -61,7 +61,7 @@ export function registerExecutionReceipts(
         throw error;
       });
       const { contract, stage, authorization_id } = receipt;
-      const receipt_sha256 = `sha256:${sha256Hex(text)}`;
+      const receipt_sha256 = digestOf(text);
       return { status: 'recorded' as const, contract, stage, authorization_id, receipt_sha256, identity_signature };
     },
   );

@@ -26,6 +26,7 @@ describe('the answer to a control method', () => {
       upstream: { control },
       limits: { control: async () => undefined },
       controlLog: { note: () => undefined },
+      sessions: {},
       upstreamTimeoutMs: 1_000,
       mode: 'enforce',
     } as unknown as McpRouteOptions);

@@ -83,7 +83,8 @@ export function registerMcp(app: ServiceApp, options: McpRouteOptions): void {
   async function answer(request: FastifyRequest): Promise<Answer | Streamed> {
     const selection = selectedBy(request);
     const ordinary = selection.selected ? null : await clients.answer(request);
-    return ordinary ?? judged(request, selection, parseMcpRequest(bodyText(request)));
+    const bound = selection.selected !== null;
+    return ordinary ?? judged(request, selection, parseMcpRequest(bodyText(request), { bound }));
   }
 
   async function judged(request: FastifyRequest, { selected, resumes }: Selection, mcp: McpRequest): Promise<Answer> {

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { REVIEW_CONTRACT } from '../../../contracts/call.js';
+import { DECISION_CONTRACT, REVIEW_CONTRACT } from '../../../contracts/call.js';
 import type { JsonObject } from '../../../contracts/json.js';
 import { closedIfOver } from '../../../domain/call-record/expiry.js';
 import type { CallRecord } from '../../../domain/call-record/record.js';
@@ -17,6 +17,8 @@ const UNKNOWN = 'no parked call under this id';
 export interface PendingRouteOptions {
   readonly calls: CallStore;
   readonly limits: AgentLimitsCheck;
+  /** Throws what keeps the approval of a call from being authorized now. */
+  readonly assertStands?: ((record: CallRecord) => Promise<void>) | undefined;
   readonly now?: () => number;
   /** Finds the call when ids other than the correlation id are accepted too. */
   readonly lookUp?: (id: string) => Promise<CallRecord | null>;
@@ -32,11 +34,24 @@ export function registerPending(
   {
     calls,
     limits,
+    assertStands,
     now = Date.now,
     lookUp = (id) => calls.find(id),
     pendingPaths = ['/pending/:correlation_id'],
   }: PendingRouteOptions,
 ): void {
+  /** Why the host of an approved call gets no authorization, where that is known. */
+  const refusalOf = async (record: CallRecord): Promise<string | null> => {
+    if (record.state !== 'approved' || record.evidence.call.contract !== DECISION_CONTRACT) return null;
+    try {
+      await assertStands?.(record);
+      return null;
+    } catch (error) {
+      if (!(error instanceof GateError)) throw error;
+      // What does not answer now may authorize it later.
+      return error.status < 500 ? error.code : null;
+    }
+  };
   for (const path of pendingPaths)
     app.get(
       path,
@@ -57,6 +72,7 @@ export function registerPending(
         const { call, verdict } = record.evidence;
         const { state } = record;
         const told = reviewTold(record);
+        const refused = await refusalOf(record);
         const result =
           state === 'completed' ? await limits.retained(asked, () => calls.result(record.correlation_id)) : null;
         return {
@@ -72,7 +88,8 @@ export function registerPending(
           requested_at: new Date(call.received_ms).toISOString(),
           expires_at: record.deadline_ms === null ? null : new Date(record.deadline_ms).toISOString(),
           decided_at: record.decision?.decided_at ?? null,
-          decision: told.decision,
+          decision: refused === null ? told.decision : null,
+          ...(refused !== null && { authorization_refused: refused }),
           decider_note: record.decision?.reason ?? null,
           // Said here as well, because a poll has no place for the header of the answer.
           ...(record.decision?.status === 'approved' &&

@@ -1,14 +1,14 @@
 import { type AgentActivity, type CallTier, callTier, type TiersOverTime } from '../../../contracts/ledger-reports.js';
-import { printable } from '../../../domain/printable.js';
+import { oneLine } from '../../../domain/printable.js';
 import { spanTold } from '../../../domain/time-told.js';
 import { settled } from '../../services.js';
 import { Stacks } from '../../ui/charts.js';
 import { Empty, Foreign, OrAway, Table, Time } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
 import { addressOf } from '../audit/asked.js';
+import { agentAddress, agentIn, narrativeAddress } from './address.js';
 import { type Window, windowIn, Windows, WINDOWS } from './agents.js';
 
-const LONGEST_NAME = 256;
 const TOLD: Readonly<Record<CallTier, string>> = {
   green: 'green: allowed',
   auto: 'yellow, auto: for a rule',
@@ -22,7 +22,7 @@ export const AGENT_PAGE: Page = {
   path: '/agents/:agent',
   role: 'viewer',
   async show({ params, query, services: { ledger }, nowMs }) {
-    const agent = (params['agent'] ?? '').slice(0, LONGEST_NAME);
+    const agent = agentIn({ params, query });
     const window = windowIn(query);
     const activity = await settled('The ledger', ledger.activityOf(agent, WINDOWS[window]));
     return {
@@ -33,8 +33,8 @@ export const AGENT_PAGE: Page = {
             <Foreign text={agent} /> over time
           </h1>
           <nav aria-label="Window">
-            <Windows at={`/agents/${encodeURIComponent(agent)}`} window={window} />
-            <a href={`/audit/agents/${encodeURIComponent(agent)}/narrative`}>what it did, told</a>{' '}
+            <Windows at={(said) => agentAddress(agent, said)} window={window} />
+            <a href={narrativeAddress(agent)}>what it did, told</a>{' '}
             <a href={addressOf('/audit', { agent, window })}>its rows</a>
           </nav>
           <OrAway of={activity}>
@@ -94,7 +94,7 @@ function OverTime({
       <Numbers of={tiers} label="By tier over time" {...shared} />
       <h2>By tool</h2>
       {tools.map(({ tool_name, tiers: of = {} }) => (
-        <section key={tool_name} aria-label={printable(tool_name)}>
+        <section key={tool_name} aria-label={oneLine(tool_name)}>
           <h3>
             <a href={addressOf('/audit', { agent: agent_id, tool: tool_name, window })}>
               <Foreign text={tool_name} />
@@ -104,7 +104,7 @@ function OverTime({
           <Stacks of={stacked(seen, of)} label={`Calls by tier, ${part} each; the table below has the numbers`} />
           <details>
             <summary>As a table</summary>
-            <Numbers of={of} label={`By tier over time: ${printable(tool_name)}`} {...shared} />
+            <Numbers of={of} label={`By tier over time: ${tool_name}`} {...shared} />
           </details>
         </section>
       ))}

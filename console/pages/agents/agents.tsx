@@ -1,4 +1,3 @@
-import { printable } from '../../../domain/printable.js';
 import type { AgentActivity, FleetBehavioralDiff, SilentAgents } from '../../../contracts/ledger-reports.js';
 import { type Settled, settled } from '../../services.js';
 import { Bars, Shares } from '../../ui/charts.js';
@@ -6,15 +5,13 @@ import { spanTold } from '../../../domain/time-told.js';
 import { Empty, Foreign, OrAway, Table, Time } from '../../ui/parts.js';
 import type { Page, Visit } from '../../visit.js';
 import { addressOf } from '../audit/asked.js';
+import { agentAddress } from './address.js';
 
 const AGENTS = 100;
 /** Told at first: with a hundred the page has most of a megabyte. */
 const FIRST_AGENTS = 25;
 const SILENT_HOURS = 24;
 export const WINDOWS = { '1h': 1, '24h': 24, '7d': 168, '30d': 720 } as const;
-
-/** Where one agent is told, by tool and tier over time. */
-const agentPath = (agent: string): string => `/agents/${encodeURIComponent(agent)}`;
 
 /** What each agent did lately, by tool and verdict; who is silent, and whose behaviour changed. */
 export const AGENTS_PAGE: Page = {
@@ -35,7 +32,7 @@ export const AGENTS_PAGE: Page = {
         <section class="agents">
           <h1>Agents</h1>
           <nav aria-label="Window">
-            <Windows at="/agents" window={window} />
+            <Windows at={(said) => addressOf('/agents', said)} window={window} />
           </nav>
           <OrAway of={activity}>
             {(did) =>
@@ -61,11 +58,17 @@ export function windowIn(query: Visit['query']): Window {
   return Object.hasOwn(WINDOWS, asked) ? (asked as Window) : '24h';
 }
 
-export const Windows = ({ at, window }: { readonly at: string; readonly window: Window }) => (
+export const Windows = ({
+  at,
+  window,
+}: {
+  readonly at: (said: { readonly window: string }) => string;
+  readonly window: Window;
+}) => (
   <>
     {Object.keys(WINDOWS).map((option) => (
       <span key={option}>
-        <a href={addressOf(at, { window: option })} aria-current={option === window ? 'page' : undefined}>
+        <a href={at({ window: option })} aria-current={option === window ? 'page' : undefined}>
           {option}
         </a>{' '}
       </span>
@@ -107,7 +110,7 @@ function Activity({
         {agents.map((agent) => (
           <tr key={agent.agent_id}>
             <th scope="row">
-              <a href={addressOf(agentPath(agent.agent_id), { window })}>
+              <a href={agentAddress(agent.agent_id, { window })}>
                 <Foreign text={agent.agent_id} />
               </a>
             </th>
@@ -155,7 +158,10 @@ function Activity({
           <summary>
             <Foreign text={agent.agent_id} />: {agent.tools_total} {agent.tools_total === 1 ? 'tool' : 'tools'}
           </summary>
-          <Table heads={['Tool', { number: 'Allowed' }, { number: 'To people' }, { number: 'Denied' }]}>
+          <Table
+            label={`Tools: ${agent.agent_id}`}
+            heads={['Tool', { number: 'Allowed' }, { number: 'To people' }, { number: 'Denied' }]}
+          >
             {agent.tools.map((tool) => (
               <tr key={tool.tool_name}>
                 <th scope="row">
@@ -171,7 +177,7 @@ function Activity({
           </Table>
           {agent.tools_total > agent.tools.length && <p class="dim">The {agent.tools.length} that were called most.</p>}
           <Table
-            label={`Over time: ${printable(agent.agent_id)}`}
+            label={`Over time: ${agent.agent_id}`}
             heads={['Over time, from', { number: 'Calls' }, { number: 'To people' }, { number: 'Denied' }]}
           >
             {agent.points
@@ -201,7 +207,7 @@ const Silence = ({ of, nowMs }: { readonly of: Settled<SilentAgents>; readonly n
         silent.length === 0 ? (
           <p class="dim">None of {active_total}.</p>
         ) : (
-          <Table heads={['Agent', 'Last call']}>
+          <Table label="Silent agents" heads={['Agent', 'Last call']}>
             {silent.slice(0, AGENTS).map((agent) => (
               <tr key={agent.agent_name}>
                 <th scope="row">

@@ -1,10 +1,11 @@
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import { GateError } from '../../../domain/errors.js';
-import { settled, type Settled } from '../../services.js';
+import { type Settled, settled } from '../../services.js';
 import { Chain } from '../../ui/chain.js';
 import { Entries } from '../../ui/entries.js';
 import { Empty, Foreign, OrAway } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
+import { narrativeAddress } from '../agents/address.js';
 import { addressOf, rowsAsked } from './asked.js';
 import { Choice, Kinds, Window } from './fields.js';
 import { type Found, searched } from './search.js';
@@ -66,7 +67,7 @@ export const AUDIT: Page = {
             ,{' '}
             {one !== null && (
               <>
-                <a href={`/audit/agents/${encodeURIComponent(one)}/narrative`}>
+                <a href={narrativeAddress(one)}>
                   what <Foreign text={one} /> did, told
                 </a>
                 ,{' '}

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { NewLedgerRow } from '../../../contracts/ledger.js';
-import { type ConsoleOverLedger, consoleOverLedger } from '../../../test/support/console-over-ledger.js';
 import { sidecarSha256 } from '../../../domain/ledger/sidecar-digest.js';
+import { WITHDRAWN_BY_AGENT } from '../../../domain/review/transitions.js';
+import { type ConsoleOverLedger, consoleOverLedger } from '../../../test/support/console-over-ledger.js';
 import { testRow } from '../../../test/support/ledger.js';
 import { ledgerService, type TestLedgerService } from '../../../test/support/ledger-service.js';
 
@@ -113,6 +114,30 @@ describe('the audit page', () => {
     },
   );
 
+  it.each(['.', '..', '-', 'a/b?c'])(
+    'leads to what an agent named %j did, as browsers resolve links',
+    async (agent) => {
+      await append({ agent_id: agent, method: 'tools/call', tool_name: 'pay' });
+      const followed = async (from: string, words: RegExp) => {
+        const [, href = ''] = words.exec(await text(from)) ?? [];
+        const { pathname, search } = new URL(href.replaceAll('&amp;', '&'), `http://localhost${from}`);
+        return pathname + search;
+      };
+      const name = agent.replaceAll(/[.?]/g, '\\$&');
+      const over = await followed('/agents', new RegExp(`<a href="([^"]*)"><bdi class="foreign">${name}</bdi>`));
+      expect(await told(over)).toContain(`${agent} over time`);
+      const week = await followed(over, /<a href="([^"]*)"[^>]*>7d</);
+      expect(await told(week)).toContain(`${agent} over time`);
+      const did = await followed(week, /<a href="([^"]*)">what it did/);
+      expect(await told(did)).toContain(`What ${agent} did`);
+      expect(await text(did)).toContain('class="headline"');
+      expect(await told(await followed(did, /<a href="([^"]*)"[^>]*>30d</))).toContain(`What ${agent} did`);
+      expect(await followed(`/audit?agent=${encodeURIComponent(agent)}`, /<a href="([^"]*)">what </)).toContain(
+        'narrative',
+      );
+    },
+  );
+
   it('says of a name that no agent can have why it is refused', async () => {
     const found = await page.get('/audit?agent=a%00b');
     expect([found.status, found.text]).toEqual([400, expect.stringContaining('no store keeps')]);
@@ -202,6 +227,78 @@ describe('the page of a call', () => {
     ])
       expect(words).toContain(part);
     expect(await text(`/audit/correlation/${CALL}`)).toContain(`href="/audit/correlation/${CALL}/proof?seq=4"`);
+  });
+
+  it('says that nothing ran of a denied one, and shows no drift of an agent of which none is measured', async () => {
+    await append(
+      {
+        tool_name: 'delete_file',
+        reasoning: 'Violation: destructive tools are not allowed.',
+        policy_decision: { outcome: 'deny', tier: 'red' },
+      },
+      {
+        method: 'brain.inspection',
+        event_kind: 'brain.inspection',
+        reasoning: 'nothing speaks against it',
+        policy_decision: { available: true },
+        brain_scores: { drift_available: false, persona_drift_score: 0, injection_confidence: 0 },
+      },
+    );
+    const words = await told(`/audit/correlation/${CALL}`);
+    expect(words).toContain('None: the call was denied, and nothing ran.');
+    expect(words).toContain('drift available');
+    expect(words).not.toContain('persona drift score');
+  });
+
+  it.each([
+    ['hil.denied', 'operator:dev', 'gate.server-execution/v1', 'denied', 'None: the call was denied, and nothing ran.'],
+    [
+      'hil.denied',
+      WITHDRAWN_BY_AGENT,
+      'gate.server-execution/v1',
+      'withdrawn',
+      'None: its agent took the call back, and nothing ran.',
+    ],
+    [
+      'hil.expired',
+      'system:ttl-sweep',
+      'gate.server-execution/v1',
+      'expired',
+      'None: nobody decided in time, and nothing ran.',
+    ],
+    [
+      'alarm.record_tampered',
+      'system:gate',
+      'gate.server-execution/v1',
+      'tampered',
+      'Not known: its record is not what',
+    ],
+    ['hil.approved', 'operator:dev', 'gate.server-execution/v1', null, 'None yet: nothing ran, or it has not ended.'],
+    [
+      'hil.approved',
+      'operator:dev',
+      'gate.decision/v1',
+      null,
+      'Gate executes nothing here: its agent asked for the decision',
+    ],
+  ])('says of a parked one what %s by %s under %s came to', async (kind, by, contract, tag, result) => {
+    await append(
+      { policy_decision: { outcome: 'park', tier: 'yellow', contract } },
+      { method: kind, event_kind: kind, policy_decision: { decided_by: by } },
+    );
+    expect(await told(`/audit/correlation/${CALL}`)).toContain(result);
+    const tags = [...(await text(`/audit/correlation/${CALL}`)).matchAll(/<span class="tag said deny">(\w+)/g)];
+    expect(tags.map(([, word]) => word)).toEqual(tag === null ? [] : [tag]);
+  });
+
+  it('says of a review without a call that it is one', async () => {
+    await append(
+      { method: 'hil.created', event_kind: 'hil.created', policy_decision: null },
+      { method: 'hil.approved', event_kind: 'hil.approved', policy_decision: { decided_by: 'operator:dev' } },
+    );
+    expect((await told(`/audit/correlation/${CALL}`)).match(/None: this is a review without a call\./g)).toHaveLength(
+      2,
+    );
   });
 
   it('leads from the words of a verdict to the rules of now that say them, and to none while policy is away', async () => {

@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { NewLedgerRow } from '../../../contracts/ledger.js';
 import { sidecarSha256 } from '../../../domain/ledger/sidecar-digest.js';
-import { type ConsoleOverLedger, consoleOverLedger } from '../../../test/support/console-over-ledger.js';
 import { ABOUT } from '../../../test/support/about-console.js';
+import { type ConsoleOverLedger, consoleOverLedger } from '../../../test/support/console-over-ledger.js';
 import { testRow } from '../../../test/support/ledger.js';
 import { ledgerService, type TestLedgerService } from '../../../test/support/ledger-service.js';
 

@@ -2,17 +2,20 @@ import { Fragment } from 'preact';
 import type { Json, JsonObject } from '../../../contracts/json.js';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import type { PendingRequest } from '../../../contracts/review.js';
-import { isLook } from '../../../domain/evidence/ended.js';
+import { endTold, isExecutedHere, isLook } from '../../../domain/evidence/ended.js';
+import { judgedBy, outcomeOf } from '../../../domain/evidence/reports/outcome.js';
 import { factOf } from '../../../domain/evidence/reports/report-rows.js';
 import { changesIn, summaryOf } from '../../../domain/evidence/reports/summaries.js';
+import { WITHDRAWN_BY_AGENT } from '../../../domain/review/transitions.js';
 import { shownJson } from '../../../domain/shown-json.js';
-import { isAtLeast } from '../../roles.js';
 import { isUuid } from '../../../domain/uuid.js';
+import { isAtLeast } from '../../roles.js';
 import { type Settled, settled } from '../../services.js';
 import { Outcome } from '../../ui/entries.js';
 import { Csrf, Empty, Facts, Foreign, ForeignBlock, Id, OrAway, Time } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
-import { policyAddress, type RulePlace, rulesThatSay } from '../policies/policy.js';
+import { policyAddress } from '../policies/address.js';
+import { type RulePlace, rulesThatSay } from '../policies/policy.js';
 import { Again } from './again.js';
 
 /** Rows that the page tells; a call has a few, and one that was tried again and again has them all in the JSON. */
@@ -126,12 +129,14 @@ function Call({
   );
   const delivered = rows.filter((row) => row.event_kind === 'callback.delivered');
   const told = ended?.policy_decision;
+  const known = ended ? undefined : knownOf(rows);
   return (
     <>
       <p class="headline">
         <Foreign text={first?.agent_id ?? ''} /> asked for <Foreign text={first?.tool_type ?? 'nothing by name'} />{' '}
         {first && <Time iso={first.timestamp} nowMs={nowMs} />}. {verdict && <Outcome row={verdict} />}{' '}
         {ended && <Outcome row={ended} />}
+        {known?.word && <span class="tag said deny">{known.word}</span>}
       </p>
       <section class="verdict" aria-labelledby="verdict">
         <h2 id="verdict">Verdict</h2>
@@ -140,7 +145,11 @@ function Call({
             <Foreign text={summaryOf(factOf(verdict))} />
           </p>
         ) : (
-          <Empty>No verdict is written yet, or nobody judged this: load the page again in a moment.</Empty>
+          <Empty>
+            {rows.some((row) => row.event_kind?.startsWith('hil.'))
+              ? 'None: this is a review without a call.'
+              : 'No verdict is written yet: load the page again in a moment.'}
+          </Empty>
         )}
         {spoke.length > 0 ? (
           <>
@@ -196,7 +205,7 @@ function Call({
             <p class="dim">The ledger keeps the digest of a result, not the result.</p>
           </>
         ) : (
-          <p class="dim">None yet: nothing ran, or it has not ended.</p>
+          <p class="dim">{known?.result ?? 'None yet: nothing ran, or it has not ended.'}</p>
         )}
         {delivered.map((row) => (
           <p key={row.id}>
@@ -215,6 +224,30 @@ function Call({
   );
 }
 
+/** What is known of a call without an outcome; `undefined` where it may still end. `word` is none where the verdict says it already. */
+function knownOf(rows: readonly LedgerEntry[]): { readonly word?: string; readonly result: string } | undefined {
+  const verdict = newest(rows, 'proxy.verdict');
+  const outcome = verdict && outcomeOf(judgedBy(verdict));
+  if (outcome === 'denied') return { result: 'None: the call was denied, and nothing ran.' };
+  if (newest(rows, 'alarm.record_tampered'))
+    return {
+      word: 'tampered',
+      result: 'Not known: its record is not what Gate wrote, and Gate goes no further with it.',
+    };
+  const decided = newest(rows, 'hil.approved', 'hil.denied', 'hil.expired');
+  switch (decided?.event_kind) {
+    case 'hil.denied':
+      return decided.policy_decision?.['decided_by'] === WITHDRAWN_BY_AGENT
+        ? { word: 'withdrawn', result: 'None: its agent took the call back, and nothing ran.' }
+        : { word: 'denied', result: 'None: the call was denied, and nothing ran.' };
+    case 'hil.expired':
+      return { word: 'expired', result: 'None: nobody decided in time, and nothing ran.' };
+  }
+  if (!verdict) return decided && { result: 'None: this is a review without a call.' };
+  const isLeft = isExecutedHere(rows) === false && (outcome === 'allowed' || decided !== undefined);
+  return isLeft ? { result: endTold({ stage: 'none', why: '' }).words } : undefined;
+}
+
 const textOf = (value: Json | undefined): string =>
   typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : 'none';
 
@@ -230,11 +263,18 @@ function Rules({ of }: { readonly of: Json | undefined }) {
   );
 }
 
+/** Not measured of an agent without a persona: its value says nothing then. */
+const DRIFT = 'persona_drift_score';
+
 /** What inspection made of the call. Scores are basis points in the row, and per cent here. */
 function Scores({ row }: { readonly row: LedgerEntry }) {
   const scores = row['brain_scores'];
   const given =
-    typeof scores === 'object' && scores !== null && !Array.isArray(scores) ? Object.entries(scores as JsonObject) : [];
+    typeof scores === 'object' && scores !== null && !Array.isArray(scores)
+      ? Object.entries(scores as JsonObject).filter(
+          ([name]) => name !== DRIFT || (scores as JsonObject)['drift_available'] !== false,
+        )
+      : [];
   return (
     <>
       <h3>Inspection</h3>
@@ -262,6 +302,34 @@ function Scores({ row }: { readonly row: LedgerEntry }) {
             ))}
           </tbody>
         </table>
+      )}
+      <History of={row.policy_decision?.['behaviour']} />
+    </>
+  );
+}
+
+/** How the call compares with what its agent did before. A row of an earlier Gate says nothing of it. */
+function History({ of }: { readonly of: Json | undefined }) {
+  if (typeof of !== 'object' || of === null || Array.isArray(of)) return null;
+  const { available, reasons, calls, days, profile_sha256: profile } = of;
+  if (available !== true) return <p>Not compared with earlier calls of this agent: there are too few.</p>;
+  const told = (Array.isArray(reasons) ? reasons : []).flatMap((reason) =>
+    typeof reason === 'object' && reason !== null && !Array.isArray(reason) ? [textOf(reason['text'])] : [],
+  );
+  return (
+    <>
+      <p>
+        {told.length === 0 ? 'Like' : 'Unlike'} what this agent did before ({textOf(calls)} calls of this tool,{' '}
+        {textOf(days)} days; profile <Id id={textOf(profile)} short />){told.length === 0 ? '.' : ':'}
+      </p>
+      {told.length > 0 && (
+        <ul>
+          {told.map((text) => (
+            <li key={text}>
+              <Foreign text={text} />
+            </li>
+          ))}
+        </ul>
       )}
     </>
   );

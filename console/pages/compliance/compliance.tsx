@@ -69,8 +69,8 @@ function Register({ of, nowMs }: { readonly of: ComplianceRegister; readonly now
       <Facts
         of={[
           ['Counted', <Time iso={of.generated_at} nowMs={nowMs} />],
-          ['From', window.from],
-          ['To, not included', window.to],
+          ['From', <Time iso={window.from} nowMs={nowMs} />],
+          ['To, not included', <Time iso={window.to} nowMs={nowMs} />],
           ['Rows', String(of.row_count)],
           [
             'Chain',

@@ -15,7 +15,7 @@ export const HEALTH: Page = {
       body: (
         <section>
           <h1>Health</h1>
-          <Table heads={['Service', 'State', { number: 'Took' }, 'It says']}>
+          <Table label="Services" heads={['Service', 'State', { number: 'Took' }, 'It says']}>
             {health.map(({ name, ok, words, tookMs }) => (
               <tr key={name}>
                 <th scope="row">{name}</th>

@@ -3,16 +3,15 @@ import { settled } from '../../services.js';
 import { Bars } from '../../ui/charts.js';
 import { Empty, Facts, Foreign, OrAway, Table, Time } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
+import { agentIn, narrativeAddress } from '../agents/address.js';
 import { addressOf } from '../audit/asked.js';
-
-const LONGEST_NAME = 256;
 
 /** What an agent did, told, with the rows that the story rests on. */
 export const NARRATIVE: Page = {
   path: '/audit/agents/:agent/narrative',
   role: 'viewer',
   async show({ params, query, services, nowMs }) {
-    const agent = (params['agent'] ?? '').slice(0, LONGEST_NAME);
+    const agent = agentIn({ params, query });
     const window = narrativeWindow.safeParse(query['window']).data ?? '7d';
     const told = await settled('The ledger', services.ledger.narrative(agent, window));
     const rowsOf = (from: number) => addressOf('/audit', { agent, before: from + 1 });
@@ -26,7 +25,10 @@ export const NARRATIVE: Page = {
           <nav aria-label="Window">
             {narrativeWindow.options.map((option) => (
               <span key={option}>
-                <a href={addressOf('', { window: option })} aria-current={option === window ? 'page' : undefined}>
+                <a
+                  href={narrativeAddress(agent, { window: option })}
+                  aria-current={option === window ? 'page' : undefined}
+                >
                   {option}
                 </a>{' '}
               </span>
@@ -50,7 +52,10 @@ export const NARRATIVE: Page = {
                   />
                   <details>
                     <summary>Calls by {sparkline.bucket}, as a table</summary>
-                    <Table heads={['From', { number: 'Calls' }, { number: 'Denied' }, { number: 'Sent to people' }]}>
+                    <Table
+                      label="Calls by day"
+                      heads={['From', { number: 'Calls' }, { number: 'Denied' }, { number: 'Sent to people' }]}
+                    >
                       {sparkline.points
                         .filter((point) => point.total > 0)
                         .map((point) => (
@@ -110,7 +115,7 @@ export const NARRATIVE: Page = {
                   {notable.length > 0 && (
                     <section aria-labelledby="notable">
                       <h2 id="notable">Notable</h2>
-                      <Table heads={[{ number: 'Row' }, 'When', 'What']}>
+                      <Table label="Notable rows" heads={[{ number: 'Row' }, 'When', 'What']}>
                         {notable.map(({ seq, at, summary, correlation_id }) => (
                           <tr key={seq}>
                             <td class="number">{seq}</td>

@@ -29,16 +29,31 @@ deny contains reason if {
 helper if x
 `;
 
+type Verdicts = readonly { reasons?: string[]; review_reasons?: string[] }[] | [null];
+
 /** The last column, by the title of the rule. */
-async function lastDay(...verdicts: readonly { reasons?: string[]; review_reasons?: string[] }[] | [null]) {
+async function lastDay(...verdicts: Verdicts) {
+  return Object.fromEntries(
+    [...(await pageOf(...verdicts)).matchAll(/#L\d+">([^<]+)<.*?<td class="number">(.*?)<\/td>/gs)].map(
+      ([, title, cell]) => [title, cell],
+    ),
+  );
+}
+
+async function pageOf(...verdicts: Verdicts): Promise<string> {
   const visit = {
     nowMs: 0,
+    has: () => false,
     services: {
       policy: {
         list: () =>
           Promise.resolve({
             origin: { wasm_sha256: 'a', loaded_at: '2026-01-01T00:00:00.000Z', opa_version: '1' },
-            policies: [{ name: 'own.rego', as_shipped: false, rules: rulesOf(FILE) }],
+            bundle: { version: '1', hash_sha256: 'sha256:0b' },
+            policies: [
+              { name: 'own.rego', as_shipped: false, protected: true, active: true, rules: rulesOf(FILE) },
+              { name: 'off.rego', as_shipped: false, protected: false, active: false, rules: rulesOf(FILE) },
+            ],
           }),
       },
       ledger: {
@@ -49,10 +64,7 @@ async function lastDay(...verdicts: readonly { reasons?: string[]; review_reason
       },
     },
   } as unknown as Visit;
-  const html = render((await POLICIES.show(visit)).body);
-  return Object.fromEntries(
-    [...html.matchAll(/#L\d+">([^<]+)<.*?<td class="number">(.*?)<\/td>/gs)].map(([, title, cell]) => [title, cell]),
-  );
+  return render((await POLICIES.show(visit)).body);
 }
 
 describe('how often a rule spoke, on the page of rules', () => {
@@ -66,8 +78,15 @@ describe('how often a rule spoke, on the page of rules', () => {
       Share: '2',
       Raw: '1',
       Computed: expect.stringMatching(/^<abbr title="The words of this rule are computed: [^"]+"[^>]*>\?<\/abbr>$/),
-      'No verdict': '',
     });
+  });
+
+  it('is told of rules that speak of a call; what they are made of is folded below them', async () => {
+    const html = await pageOf();
+    const [rules, definitions] = html.split('<details>');
+    expect(rules).not.toContain('No verdict');
+    expect(definitions).toContain('What the rules above are made of: 1 definition<');
+    expect(definitions).toContain('No verdict');
   });
 
   it('is unknown while the ledger is away', async () => {

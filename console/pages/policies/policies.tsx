@@ -1,24 +1,29 @@
 import type { ComponentChildren } from 'preact';
 import type { LedgerEntry } from '../../../contracts/ledger.js';
 import type { PolicyList } from '../../../contracts/policy.js';
+import { oneLine } from '../../../domain/printable.js';
+import { isAtLeast } from '../../roles.js';
 import { settled } from '../../services.js';
 import { Empty, Facts, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
-import { policyAddress } from './policy.js';
+import { policyAddress } from './address.js';
+import { State } from './policy.js';
 import { timesSpoken } from './spoken.js';
 
 const DAY_MS = 86_400_000;
 /** Verdicts that are looked through; where there are more, the page says so. */
 const VERDICTS = 2_000;
 
-/** The rules that judge now, read-only, and how often each spoke in the last day. */
+/** The rules that judge now, how often each spoke in the last day, and the policies that operators keep beside them. */
 export const POLICIES: Page = {
   path: '/policies',
   role: 'viewer',
   nav: { label: 'Policies', key: 'p' },
-  async show({ services, nowMs }) {
-    const [list, verdicts] = await Promise.all([
+  async show({ services, person, has, nowMs }) {
+    const isKept = has('policy-changes');
+    const [list, engine, verdicts] = await Promise.all([
       settled('The policy engine', services.policy.list()),
+      isKept ? services.policy.health() : null,
       settled(
         'The ledger',
         services.ledger.rows({
@@ -34,17 +39,45 @@ export const POLICIES: Page = {
       body: (
         <section>
           <h1>Policies</h1>
+          {isKept ? (
+            <p class="answers">
+              <a class="button" href="/policies/templates">
+                Templates
+              </a>
+              {isAtLeast(person.role, 'admin') && (
+                <>
+                  <a class="button" href="/policies/suggestions">
+                    Suggestions
+                  </a>
+                  <a class="button" href="/policies/new">
+                    New policy
+                  </a>
+                </>
+              )}
+            </p>
+          ) : (
+            <p class="dim">The rules are files that are compiled before they are loaded: nothing is changed here.</p>
+          )}
+          {engine && list.ok && !engine.ok && (
+            <p class="notice bad" role="alert">
+              The policy engine is not ready, and may judge by older policies than are stored:{' '}
+              <Foreign text={engine.words} />
+            </p>
+          )}
           {!verdicts.ok && <OrAway of={verdicts}>{() => null}</OrAway>}
           <OrAway of={list}>
             {(found) => (
               <>
                 <Facts
                   of={[
-                    ['Bundle', <Id id={found.origin.wasm_sha256} />],
+                    ['Version in force', <Foreign text={found.bundle.version} />],
+                    ['Bundle', <Id id={found.bundle.hash_sha256} />],
                     ['Loaded', <Time iso={found.origin.loaded_at} nowMs={nowMs} />],
                     ['Compiled by OPA', found.origin.opa_version],
                   ]}
                 />
+                {isKept && <Kept of={found} nowMs={nowMs} />}
+                {isKept && <h2>Rules in force</h2>}
                 <Rules list={found} verdicts={verdicts.ok ? verdicts.value : null} />
                 {verdicts.ok && verdicts.value.length === VERDICTS && (
                   <p class="dim">Counted over the newest {VERDICTS} verdicts of the last day; there are more.</p>
@@ -58,36 +91,123 @@ export const POLICIES: Page = {
   },
 };
 
+/** The policies that operators keep, in force or not. */
+const Kept = ({ of, nowMs }: { readonly of: PolicyList; readonly nowMs: number }) => {
+  const kept = of.policies.filter((policy) => !policy.protected);
+  return (
+    <section aria-labelledby="kept">
+      <h2 id="kept">Policies of operators</h2>
+      {kept.length === 0 ? (
+        <Empty>
+          None yet beside the rules that ship. <a href="/policies/templates">Install a template</a>, or write one.
+        </Empty>
+      ) : (
+        <Table
+          label="Policies of operators"
+          heads={[
+            'Policy',
+            'State',
+            'Whose',
+            'Domain',
+            'Severity',
+            { number: 'Version' },
+            'Changed',
+            'What it watches',
+          ]}
+        >
+          {kept.map((policy) => (
+            <tr key={`${policy.name} ${policy.tenant ?? ''}`}>
+              <th scope="row" class="name">
+                <a href={policyAddress(policy.name)}>
+                  <Foreign text={policy.name} />
+                </a>
+              </th>
+              <td>
+                <State of={policy} />
+                {policy.tampered !== undefined && <span class="tag risky">edited in the store</span>}
+              </td>
+              <td>{policy.tenant === null ? 'everybody' : 'your tenant'}</td>
+              <td>{policy.domain && <Foreign text={policy.domain} />}</td>
+              <td>{policy.severity ?? ''}</td>
+              <td class="number">{policy.current_version}</td>
+              <td>{policy.updated_at && <Time iso={policy.updated_at} nowMs={nowMs} />}</td>
+              <td>{policy.summary && <Foreign text={policy.summary} />}</td>
+            </tr>
+          ))}
+        </Table>
+      )}
+    </section>
+  );
+};
+
 function Rules({ list, verdicts }: { readonly list: PolicyList; readonly verdicts: readonly LedgerEntry[] | null }) {
-  const files = list.policies.filter(({ rules }) => rules.length > 0);
+  const files = list.policies.filter(({ rules, active }) => active && rules.length > 0);
   if (files.length === 0) return <Empty>No rule is loaded.</Empty>;
   const words = files.flatMap(({ rules }) => rules.flatMap(({ reason }) => reason ?? []));
   const sharing = new Map<string, number>();
   for (const said of words) sharing.set(said, (sharing.get(said) ?? 0) + 1);
   const spoken = { times: verdicts && timesSpoken(words, verdicts), sharing };
+  const shared = filesOf(files, (rule) => !isVerdict(rule));
+  const parts = shared.flatMap(({ rules }) => rules).length;
   return (
-    <Table label="Rules" heads={['File', 'Rule', 'What it says of a call', { number: 'Last day' }]}>
-      {files.flatMap(({ name, as_shipped, rules }) =>
-        rules.map(({ rule, line, title, description, reason }, at) => (
-          <tr key={`${name}/${rule}/${at}`}>
-            <td class="name">
-              <a href={policyAddress(name)}>
-                <code>{name}</code>
-              </a>{' '}
-              {!as_shipped && at === 0 && <span class="tag risky">changed here</span>}
-            </td>
-            <td>
-              <a href={policyAddress(name, line)}>{title ?? <code>{rule}</code>}</a>
-              {description && <p class="dim">{description}</p>}
-            </td>
-            <td>{reason && <Foreign text={reason.replaceAll('%s', '…')} />}</td>
-            <td class="number">{isVerdict(rule) && spokenTold(reason, spoken)}</td>
-          </tr>
-        )),
+    <>
+      <RuleTable label="Rules" files={filesOf(files, isVerdict)} spoken={spoken} />
+      {parts > 0 && (
+        <details>
+          <summary>{`What the rules above are made of: ${parts === 1 ? '1 definition' : `${parts} definitions`}`}</summary>
+          <RuleTable label="Definitions that rules share" files={shared} spoken={null} />
+        </details>
       )}
-    </Table>
+    </>
   );
 }
+
+type File = PolicyList['policies'][number];
+/** The files with those of their rules, without files that have none. */
+const filesOf = (files: readonly File[], which: (rule: string) => boolean): readonly File[] =>
+  files
+    .map((file) => ({ ...file, rules: file.rules.filter(({ rule }) => which(rule)) }))
+    .filter(({ rules }) => rules.length > 0);
+
+/** The rules of files; `spoken` says how often each spoke, and is `null` for what speaks to nobody. */
+const RuleTable = ({
+  label,
+  files,
+  spoken,
+}: {
+  readonly label: string;
+  readonly files: readonly File[];
+  readonly spoken: Spoken | null;
+}) => (
+  <Table
+    label={label}
+    heads={spoken ? ['File', 'Rule', 'What it says of a call', { number: 'Last day' }] : ['File', 'Definition']}
+  >
+    {files.flatMap(({ name, as_shipped, protected: isFloor, rules }) =>
+      rules.map(({ rule, line, title, description, reason }, at) => (
+        <tr key={`${name}/${rule}/${at}`}>
+          <td class="name">
+            <a href={policyAddress(name)}>
+              <code>{oneLine(name)}</code>
+            </a>{' '}
+            {isFloor && !as_shipped && at === 0 && <span class="tag risky">changed here</span>}
+            {!isFloor && at === 0 && <span class="tag none">of operators</span>}
+          </td>
+          <td>
+            <a href={policyAddress(name, line)}>{title === null ? <code>{rule}</code> : oneLine(title)}</a>
+            {description && <p class="dim">{oneLine(description)}</p>}
+          </td>
+          {spoken && (
+            <>
+              <td>{reason && <Foreign text={reason.replaceAll('%s', '…')} />}</td>
+              <td class="number">{spokenTold(reason, spoken)}</td>
+            </>
+          )}
+        </tr>
+      )),
+    )}
+  </Table>
+);
 
 /** How often its words were said, and by how many rules, since a verdict does not say by which. */
 function spokenTold(reason: string | null, { times, sharing }: Spoken): ComponentChildren {

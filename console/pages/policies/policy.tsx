@@ -1,12 +1,14 @@
 import type { PolicyFileShown, PolicyList } from '../../../contracts/policy.js';
-import { settled } from '../../services.js';
-import { Empty, Facts, Foreign, Id, OrAway } from '../../ui/parts.js';
-import type { Page } from '../../visit.js';
+import type { PolicyVersion } from '../../../contracts/policy-library.js';
 import { wordsIn } from '../../../domain/policy/reason-words.js';
-
-/** Where a file of rules is shown, at a line of it. */
-export const policyAddress = (name: string, line?: number): string =>
-  `/policies/${encodeURIComponent(name)}${line === undefined ? '' : `#L${line}`}`;
+import { isAtLeast } from '../../roles.js';
+import { settled, type Settled } from '../../services.js';
+import { Csrf, Empty, Facts, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
+import { Source } from '../../ui/source.js';
+import { Typed } from '../../ui/typed.js';
+import type { Form, Page, Shown, Visit } from '../../visit.js';
+import { policyAddress, policyPart } from './address.js';
+import { By, EVENTS, RowOf } from './told.js';
 
 /** A rule by its place. */
 export interface RulePlace {
@@ -17,7 +19,9 @@ export interface RulePlace {
 
 /** The rules of now that say what a verdict says. Several may share their words, and a verdict does not name which of them spoke. */
 export function rulesThatSay({ policies }: PolicyList): (line: string) => readonly RulePlace[] {
-  const all = policies.flatMap(({ name, rules }) => rules.map((rule) => ({ ...rule, name })));
+  const all = policies
+    .filter(({ active }) => active)
+    .flatMap(({ name, rules }) => rules.map((rule) => ({ ...rule, name })));
   const wordsOf = wordsIn(all.flatMap(({ reason }) => reason ?? []));
   return (said) => {
     const words = wordsOf(said);
@@ -25,49 +29,244 @@ export function rulesThatSay({ policies }: PolicyList): (line: string) => readon
   };
 }
 
-/** One file of the rules that judge now, as it was loaded. Nothing is changed here. */
-export const POLICY: Page = {
-  path: '/policies/:name',
-  role: 'viewer',
-  async show({ params, services }) {
-    const name = params['name'] ?? '';
-    const file = await settled('The policy engine', services.policy.file(name));
-    const isMissing = file.ok && file.value === null;
-    return {
-      title: name,
-      ...(isMissing && { status: 404 }),
-      body: (
-        <section>
-          <h1>
-            <Foreign text={name} />
-          </h1>
-          <p>
-            <a href="/policies">All rules</a>
-          </p>
-          <OrAway of={file}>
-            {(found) => (found === null ? <Empty>No file of this name judges now.</Empty> : <File of={found} />)}
-          </OrAway>
-        </section>
-      ),
-    };
-  },
-};
+/** One file of rules: its text, what it says of itself, and how it became so. */
+export const POLICY: Page = { path: '/policies/:name', role: 'viewer', show: (visit) => policyShown(visit) };
 
-const File = ({ of }: { readonly of: PolicyFileShown }) => (
+/** `form`: one that was refused. */
+export async function policyShown(visit: Visit, form?: Form): Promise<Shown> {
+  const { params, services, query, has } = visit;
+  const name = params['name'] ?? '';
+  const file = await settled('The policy engine', services.policy.file(name));
+  const isKept = has('policy-changes') && file.ok && file.value !== null && !file.value.protected;
+  const versions = isKept ? await settled('The policy engine', services.policy.versions(name)) : null;
+  const came = versions?.ok ? versions.value?.find(({ version }) => String(version) === query['came']) : undefined;
+  return {
+    title: name,
+    ...(file.ok && file.value === null && { status: 404 }),
+    ...(came && {
+      notice: {
+        kind: 'good',
+        text: `Done: version ${came.version}, ${EVENTS[came.event_kind ?? ''] ?? 'stored'}, ${came.active ? 'in force' : 'not in force'}.`,
+      } as const,
+    }),
+    body: (
+      <section class="policy">
+        <h1>
+          <Foreign text={name} />
+        </h1>
+        <p>
+          <a href="/policies">All rules</a>
+        </p>
+        <OrAway of={file}>
+          {(found) =>
+            found === null ? (
+              <>
+                <Empty>There is no file of this name.</Empty>
+                {form && <Typed form={form} />}
+              </>
+            ) : (
+              <File of={found} versions={versions} visit={visit} form={form} />
+            )
+          }
+        </OrAway>
+        {form && !file.ok && <Typed form={form} />}
+      </section>
+    ),
+  };
+}
+
+const File = ({
+  of,
+  versions,
+  visit,
+  form,
+}: {
+  readonly of: PolicyFileShown;
+  readonly versions: Settled<readonly PolicyVersion[] | null> | null;
+  readonly visit: Visit;
+  readonly form: Form | undefined;
+}) => (
   <>
+    {of.summary && (
+      <p>
+        <Foreign text={of.summary} />
+      </p>
+    )}
     <Facts
       of={[
+        ['State', <State of={of} />],
         ['Version', String(of.current_version)],
-        ['As shipped', of.as_shipped ? 'yes' : 'no: changed here'],
+        ...(of.protected ? ([['As shipped', of.as_shipped ? 'yes' : 'no: changed here']] as const) : []),
+        ...(of.updated_at ? ([['Changed', <Time iso={of.updated_at} nowMs={visit.nowMs} />]] as const) : []),
         ['SHA-256', <Id id={of.current_body_sha256} />],
+        ...told('Domain', of.domain),
+        ...told('Severity', of.severity),
+        ...told('Tier', of.tier),
+        ...told('Frameworks', of.frameworks.join(', ')),
+        ...told('Tags', of.tags.join(', ')),
+        ...told('Tools', of.tool_surface.join(', ')),
       ]}
     />
-    <pre class="source" tabIndex={0} aria-label="Source">
-      {of.current_body.split('\n').map((line, at) => (
-        <span id={`L${at + 1}`} key={at}>
-          {`${line}\n`}
-        </span>
-      ))}
-    </pre>
+    {versions && <Whose tenant={of.tenant} person={visit.person.tenant} />}
+    {of.rules.length > 0 && <Rules of={of} />}
+    {versions && of.deleted_at === null && isAtLeast(visit.person.role, 'admin') && (
+      <Acts of={of} visit={visit} form={form} />
+    )}
+    {versions && <Versions of={versions} name={of.name} isOwn={of.tenant !== null} nowMs={visit.nowMs} />}
+    <h2>Text</h2>
+    <Source text={of.current_body} />
   </>
+);
+
+const told = (name: string, text: string | null): readonly (readonly [string, preact.JSX.Element])[] =>
+  text === null || text === '' ? [] : [[name, <Foreign text={text} />]];
+
+export const State = ({ of }: { readonly of: Pick<PolicyFileShown, 'protected' | 'active' | 'deleted_at'> }) => {
+  if (of.deleted_at !== null) return <span class="tag deny">deleted</span>;
+  if (of.protected) return <span class="tag allow">in force, ships with Gate</span>;
+  return of.active ? <span class="tag allow">in force</span> : <span class="tag none">not in force</span>;
+};
+
+/** For whom it holds, and what a change of it means. */
+export const Whose = ({ tenant, person }: { readonly tenant: string | null; readonly person: string | null }) => (
+  <p class="dim">
+    {tenant !== null
+      ? `A copy of your tenant, ${tenant}: it holds for nobody else.`
+      : person !== null
+        ? `It holds for every tenant that has no copy of it. What you change becomes a copy of your tenant, ${person}, alone. For everybody it is changed on the command line alone, with gate policy.`
+        : 'It holds for every tenant.'}
+  </p>
+);
+
+const Rules = ({ of: { name, rules } }: { readonly of: PolicyFileShown }) => (
+  <section aria-labelledby="rules">
+    <h2 id="rules">Rules</h2>
+    <Table label="Rules" heads={['Rule', 'Kind', 'What it says of a call']}>
+      {rules.map(({ rule, line, title, description, reason }, at) => (
+        <tr key={at}>
+          <td>
+            <a href={policyAddress(name, line)}>{title ? <Foreign text={title} /> : <code>{rule}</code>}</a>
+            {description && (
+              <p class="dim">
+                <Foreign text={description} />
+              </p>
+            )}
+          </td>
+          <td>
+            <code>{rule}</code>
+          </td>
+          <td>{reason && <Foreign text={reason.replaceAll('%s', '…')} />}</td>
+        </tr>
+      ))}
+    </Table>
+  </section>
+);
+
+/** What an administrator does with it. */
+const Acts = ({
+  of: { name, active, current_version: version, current_body_sha256: digest, tenant },
+  visit: { csrf },
+  form,
+}: {
+  readonly of: PolicyFileShown;
+  readonly visit: Visit;
+  readonly form: Form | undefined;
+}) => {
+  const act = active ? 'deactivate' : 'activate';
+  const meant = form?.get('act') || act;
+  return (
+    <section aria-labelledby="acts">
+      <h2 id="acts">What to do</h2>
+      <p class="answers">
+        <a class="button" href={policyPart(name, 'edit')}>
+          Edit
+        </a>
+        <a class="button" href={policyPart(name, 'lab')}>
+          What it would have decided
+        </a>
+      </p>
+      {meant === act ? (
+        <form method="post" action={policyPart(name, act)} class="sheet">
+          <Csrf token={csrf} />
+          <input type="hidden" name="version" value={version} />
+          <input type="hidden" name="digest" value={digest} />
+          <input type="hidden" name="act" value={act} />
+          <label>
+            Reason, which is recorded
+            <input name="reason" required maxLength={1_024} value={form?.get('reason') ?? ''} />
+          </label>
+          <p>
+            <button class={active ? 'destroy' : 'act'} type="submit">
+              {active ? 'Switch it off' : 'Put it in force'}
+            </button>{' '}
+            {tenant !== null && (
+              <button class="destroy" type="submit" formaction={policyPart(name, 'delete')}>
+                Delete
+              </button>
+            )}
+          </p>
+          {tenant !== null && (
+            <p class="dim">
+              The versions of a deleted policy stay to be read; a new one of its name goes on behind them.
+            </p>
+          )}
+        </form>
+      ) : (
+        // The same button would do the opposite of what was meant.
+        <p>
+          It was {active ? 'put in force' : 'switched off'} meanwhile, with version {version}.{' '}
+          <a href={policyAddress(name)}>Open it again</a> to do anything else.
+        </p>
+      )}
+    </section>
+  );
+};
+
+const Versions = ({
+  of,
+  name,
+  isOwn,
+  nowMs,
+}: {
+  readonly of: Settled<readonly PolicyVersion[] | null>;
+  readonly name: string;
+  readonly isOwn: boolean;
+  readonly nowMs: number;
+}) => (
+  <section aria-labelledby="versions">
+    <h2 id="versions">Versions</h2>
+    <OrAway of={of}>
+      {(versions) => (
+        <Table
+          label="Versions"
+          heads={[{ number: 'Version' }, 'What', 'When', 'Who', 'Why', 'In force', 'Ledger', 'Look']}
+        >
+          {(versions ?? []).map(({ version, event_kind, created_at, reason, active, chain_seq, ...by }) => (
+            <tr key={version}>
+              <td class="number">
+                <a href={policyPart(name, `versions/${version}`)}>{version}</a>
+              </td>
+              <td>{EVENTS[event_kind ?? ''] ?? 'stored'}</td>
+              <td>
+                <Time iso={created_at} nowMs={nowMs} />
+              </td>
+              <td>
+                <By of={by} />
+              </td>
+              <td>
+                <Foreign text={reason} />
+              </td>
+              <td>{active ? 'yes' : 'no'}</td>
+              <td>
+                <RowOf seq={chain_seq} isOwn={isOwn} />
+              </td>
+              <td>
+                {version > 1 && <a href={policyPart(name, 'diff', { from: version - 1, to: version })}>difference</a>}
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+    </OrAway>
+  </section>
 );

@@ -10,7 +10,7 @@ import { shownJson } from '../../../domain/shown-json.js';
 import { ForeignBlock } from '../../ui/parts.js';
 
 /** How much an approver can read; a larger call is not approved here. */
-const MOST_CHARACTERS = 100_000;
+export const MOST_CHARACTERS = 100_000;
 /** Values that are listed one by one; the JSON below has all. */
 const MOST_LISTED = 40;
 /** A longer text is folded, and the approval says so. */
@@ -58,9 +58,13 @@ function leavesOf(
     );
 }
 
-/** A text that could be read as another value, or as less than it is, stands in quotes. */
-export const valueText = (value: Leaf['value']): string =>
-  typeof value === 'string' && !AMBIGUOUS.test(value) && value.trim() === value ? value : JSON.stringify(value);
+/** A text that could be read as another value, or as less than it is, stands in quotes; its lines stay lines, as in a mail that ends with one. */
+export function valueText(value: Leaf['value']): string {
+  if (typeof value !== 'string') return JSON.stringify(value);
+  if (!AMBIGUOUS.test(value) && value.trim() === value) return value;
+  const lines = value.split('\n').map((line) => JSON.stringify(line).slice(1, -1));
+  return `"${lines.join('\n')}"`;
+}
 const AMBIGUOUS = /^(?:|".*|true|false|null|\[\]|\{\}|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)$/s;
 
 const argumentsIn = ({ params = null }: JsonObject): Json | undefined =>
@@ -88,15 +92,15 @@ export function leavesIn({
   return leaves.map((leaf) => ({ ...leaf, replaceable: replaceable.has(JSON.stringify(leaf.path)) }));
 }
 
-/** The text that an approver reads, and whether it is all of the call. */
-export function readable({ request_payload }: Pick<PendingRequest, 'request_payload'>): {
-  readonly text: string;
-  readonly isWhole: boolean;
-} {
-  const { text, isWhole } = shownJson(argumentsOf(request_payload), MOST_CHARACTERS);
+/** The text that an approver reads, of so many characters at most, and whether it is all of the call. */
+export function readable(
+  { request_payload }: Pick<PendingRequest, 'request_payload'>,
+  most = MOST_CHARACTERS,
+): { readonly text: string; readonly isWhole: boolean } {
+  const { text, isWhole } = shownJson(argumentsOf(request_payload), most);
   // What nobody sees becomes an escape of eight characters.
-  const shown = printable(text);
-  return isWhole && shown.length <= 2 * MOST_CHARACTERS
+  const shown = isWhole ? printable(text) : '';
+  return isWhole && shown.length <= 2 * most
     ? { text, isWhole: true }
     : { text: text.slice(0, 25_000), isWhole: false };
 }
@@ -145,7 +149,7 @@ export function Arguments({ row }: { readonly row: PendingRequest }) {
       {hasNone(row) ? (
         <p class="dim">It has none.</p>
       ) : (
-        <details open={leaves.length === 0}>
+        <details open={leaves.length === 0} data-only-here={leaves.length === 0 ? '' : undefined}>
           <summary>As JSON</summary>
           <ForeignBlock text={text} label="Arguments as JSON" />
         </details>

@@ -7,7 +7,7 @@ import { loadAnalyzer } from '../../../adapters/sandbox/analyzer.js';
 import { type ConsoleFixture, openConsole, type TestBrowser } from '../../../test/support/console-over-hil.js';
 import { eventually } from '../../../test/support/waiting.js';
 import type { Shown, Visit } from '../../visit.js';
-import { BULK_DENY } from './bulk.js';
+import { BULK_DENY, readTogether } from './bulk.js';
 
 const rowsIn = (text: string) => [...text.matchAll(/name="row" value="([^"]+)"/g)].map(([, value]) => value ?? '');
 const linksIn = (text: string) =>
@@ -97,6 +97,79 @@ describe('the pages of several calls lead back to where these were ticked', () =
     const words = look.text.replaceAll(/<[^>]*>/g, '');
     expect(words).toContain('Predicted: risky move 25 to `vendor` (cannot be undone)');
     expect(words.split('Once it is approved, Gate executes it, once.')).toHaveLength(effects + 1);
+  });
+
+  describe('of calls with long arguments', () => {
+    const call = (text: string) => ({
+      request_payload: { method: 'tools/call', params: { name: 'wire_transfer', arguments: { text } } },
+    });
+    const shownOf = (text: string) => [...text.matchAll(/<pre[^>]*>([^<]*)/g)].map(([, words]) => words?.length ?? 0);
+    const idsIn = (text: string) => rowsIn(text).map((row) => row.split(' ')[0]);
+
+    it('shows what is approved together as a whole: what does not fit is not approved, and is a link', async () => {
+      const long = await fixture.hil.park(3, call('x'.repeat(60_000)));
+      const second = await fixture.hil.park(4, call('y'.repeat(60_000)));
+      const small = await fixture.hil.park(5, call('z'));
+      const look = await browser.post('/hil/bulk', { id: [long.id, second.id, small.id], decision: 'approve' });
+      expect(idsIn(look.text)).toEqual([long.id, small.id]);
+      expect(shownOf(look.text)[0]).toBeGreaterThan(60_000);
+      expect(look.text.replaceAll(/<[^>]*>/g, '')).toContain(
+        '1 of those you ticked is not among them, as 100,000 characters of arguments are read together',
+      );
+      expect(look.text).toContain(`href="/hil/${second.id}"`);
+    });
+
+    it('says of those that do not fit that they may fit afterwards, and offers nothing to approve where none fits', async () => {
+      const small = await fixture.hil.park(3, call('z'));
+      const large = await fixture.hil.park(4, call('x'.repeat(150_000)));
+      const hostile = await fixture.hil.park(5, call('1\u0417'.repeat(49_000)));
+      const some = await browser.post('/hil/bulk', { id: [small.id, large.id], decision: 'approve' });
+      expect(some.text).toContain('open it by itself, or tick it again after these, to see whether it fits then');
+      const none = await browser.post('/hil/bulk', { id: [large.id, hostile.id], decision: 'approve' });
+      expect(none.text).toContain('<h1>None of them can be approved here</h1>');
+      expect(none.text).toContain('are more than the 100,000 characters that are read together. Open each by itself');
+      for (const { id } of [large, hostile]) expect(none.text).toContain(`href="/hil/${id}"`);
+      expect(none.text).not.toMatch(/0 calls|None is left|action="\/hil\/bulk/);
+    });
+
+    it('reads the smallest first: one that is too large to be read leaves the room to the others', async () => {
+      const hostile = await fixture.hil.park(3, call('1\u0417'.repeat(49_000)));
+      const small = await fixture.hil.park(4, call('x'.repeat(30_000)));
+      const look = await browser.post('/hil/bulk', { id: [hostile.id, small.id], decision: 'approve' });
+      expect(idsIn(look.text)).toEqual([small.id]);
+    });
+
+    it.each([
+      ['that are small until they are shown', '1\u0417'.repeat(49_000)],
+      ['of whole words that only look Latin', 'a\u0430 '.repeat(33_000)],
+    ])('reads as much as of one, however many are ticked: %s', async (_, text) => {
+      const row = { id: '', method: 'tools/call', ...call(text) } as unknown as PendingRequest;
+      const visit = { services: { ledger: { call: () => Promise.resolve([]) } } } as unknown as Visit;
+      const costOf = async (count: number): Promise<number> => {
+        const before = process.cpuUsage();
+        const { calls } = await readTogether(
+          Array.from({ length: count }, () => ({ ...row })),
+          visit,
+        );
+        expect(calls.length).toBeLessThanOrEqual(1);
+        const { user, system } = process.cpuUsage(before);
+        return user + system;
+      };
+      await costOf(1);
+      expect((await costOf(50)) / (await costOf(1))).toBeLessThan(10);
+    });
+
+    it('shows the beginning of each that is denied, so that hostile ones are one small page', async () => {
+      const hostile = [];
+      for (let at = 3; at < 9; at += 1) hostile.push(await fixture.hil.park(at, call('1\u0417'.repeat(49_000))));
+      const look = await browser.post('/hil/bulk', { id: hostile.map(({ id }) => id), decision: 'deny' });
+      expect(idsIn(look.text)).toEqual(hostile.map(({ id }) => id));
+      expect(Math.max(...shownOf(look.text))).toBeLessThan(20_000);
+      expect(look.text).toContain(`Their beginning: <span><a href="/hil/${hostile[5]?.id}">`);
+      const approved = await browser.post('/hil/bulk', { id: hostile.map(({ id }) => id), decision: 'approve' });
+      expect(approved.text.length).toBeLessThan(1_000_000);
+      expect(idsIn(approved.text).length).toBeLessThanOrEqual(1);
+    });
   });
 
   it('and nowhere else, whatever a form says', async () => {

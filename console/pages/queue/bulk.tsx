@@ -1,13 +1,16 @@
 import { randomUUID } from 'node:crypto';
+import { setImmediate as others } from 'node:timers/promises';
 import { toolOf } from '../../../contracts/call-methods.js';
 import type { PendingRequest } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
+import { argumentsOf } from '../../../domain/review/since-last.js';
 import { whyItWaits } from '../../../domain/review/why-it-waits.js';
 import { predictedOf } from '../../../domain/sandbox/told.js';
+import { shownJson } from '../../../domain/shown-json.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { Csrf, Empty, Foreign, ForeignBlock, Table, Time } from '../../ui/parts.js';
 import type { Action, Form, Shown, Visit } from '../../visit.js';
-import { readable } from './arguments.js';
+import { MOST_CHARACTERS, readable } from './arguments.js';
 import { effectOf } from './came-of-it.js';
 import { approve, reasonIn } from './decide.js';
 import { ListFields, NotByEnter, NotByEnterTold } from './forms.js';
@@ -16,6 +19,9 @@ import { queueShown, Severity } from './queue.js';
 
 /** Calls that are decided on one page: as many as somebody reads. */
 const MOST = 50;
+/** How many characters of the arguments of each a denial shows: it needs no whole call, and all of them would be megabytes. */
+const BEGINNING = 2_000;
+const TOGETHER = `${MOST_CHARACTERS.toLocaleString('en')} characters`;
 type Decision = 'approve' | 'deny';
 
 /** What the list was asked to do with the calls that are ticked: nothing yet. It shows them with their arguments, to be decided at once. */
@@ -29,28 +35,78 @@ export const BULK: Action = {
     if (ids.length === 0) throw new GateError('invalid_request', 'no call is ticked');
     if (ids.length > MOST)
       throw new GateError('invalid_request', `${ids.length} calls are ticked: ${MOST} at most are decided at once`);
-    const rows = await Promise.all(ids.map((id) => visit.services.hil.row(id)));
-    const waiting = rows.filter((row) => row !== null && row.status === 'pending') as PendingRequest[];
+    const waiting: PendingRequest[] = [];
+    // One after the other, so that what else is asked here is answered in between: each may be of a megabyte.
+    for (const id of ids) {
+      const row = await visit.services.hil.row(id);
+      if (row?.status === 'pending') waiting.push(row);
+    }
     if (waiting.length === 0) throw new GateError('invalid_request', 'none of them waits any more');
-    const readableHere = decision === 'deny' ? waiting : waiting.filter((row) => isForMany(row, visit));
-    if (decision === 'approve' && new Set(readableHere.map(toolOf)).size > 1)
+    const decided = decision === 'deny' ? waiting : waiting.filter((row) => isForMany(row, visit));
+    if (decision === 'approve' && new Set(decided.map(toolOf)).size > 1)
       throw new GateError('invalid_request', 'they are calls of several tools: calls of one tool are approved at once');
-    const effects = decision === 'approve' ? await Promise.all(readableHere.map((row) => effectOf(visit, row))) : [];
-    return confirmShown(
-      visit,
-      decision,
-      readableHere,
-      effects,
-      ids.length - readableHere.length,
-      tickedOn(visit, form),
-    );
+    const read = decision === 'deny' ? await readBeginnings(decided) : await readTogether(decided, visit);
+    return confirmShown(visit, decision, read, ids.length - decided.length, tickedOn(visit, form));
   },
   refused: (visit, form) => queueShown(inList(visit, form), null, null, form),
 };
 
-/** What is approved among others: read as a whole, without a signature of its own, and not yet by this person. */
+/** What is approved among others: without a signature of its own, and not yet by this person. */
 const isForMany = (row: PendingRequest, { person, passkeyFor }: Visit): boolean =>
-  readable(row).isWhole && !passkeyFor(row.approval_tier) && !row.approvals?.some(({ by }) => by === person.subject);
+  !passkeyFor(row.approval_tier) && !row.approvals?.some(({ by }) => by === person.subject);
+
+/** A call as the page shows it. */
+interface Read {
+  readonly row: PendingRequest;
+  readonly text: string;
+  readonly isWhole: boolean;
+  /** What its approval does, in words, where that is known; nothing for a denial. */
+  readonly effect: string | null;
+}
+
+interface ReadTogether {
+  readonly calls: readonly Read[];
+  readonly apart: readonly PendingRequest[];
+}
+
+async function readBeginnings(rows: readonly PendingRequest[]): Promise<ReadTogether> {
+  const calls: Read[] = [];
+  for (const row of rows) {
+    const { text, isWhole } = shownJson(argumentsOf(row.request_payload), BEGINNING);
+    calls.push({ row, text, isWhole, effect: null });
+    await others();
+  }
+  return { calls, apart: [] };
+}
+
+/**
+ * What is approved together is shown as a whole, and together it is as much as of one call: a page of more is read by nobody, and makes whoever
+ * else asks wait. The calls that do not fit are `apart`. The smallest are read first, and what was read counts even where it is not shown, as
+ * reading is what costs: no call takes the place of those that could be read.
+ */
+export async function readTogether(rows: readonly PendingRequest[], visit: Visit): Promise<ReadTogether> {
+  const long: { readonly row: PendingRequest; readonly length: number }[] = [];
+  for (const row of rows) {
+    const { text, isWhole } = shownJson(argumentsOf(row.request_payload), MOST_CHARACTERS);
+    if (isWhole) long.push({ row, length: text.length });
+    await others();
+  }
+  const fit = new Map<PendingRequest, string>();
+  let room = MOST_CHARACTERS;
+  for (const { row, length } of long.sort((one, other) => one.length - other.length)) {
+    if (length > room) break;
+    const { text, isWhole } = readable(row, room);
+    if (isWhole) fit.set(row, text);
+    room -= length;
+    await others();
+  }
+  const calls: Promise<Read>[] = [];
+  for (const row of rows) {
+    const text = fit.get(row);
+    if (text !== undefined) calls.push(effectOf(visit, row).then((effect) => ({ row, text, isWhole: true, effect })));
+  }
+  return { calls: await Promise.all(calls), apart: rows.filter((row) => !fit.has(row)) };
+}
 
 const deciding = (decision: Decision): Action => ({
   path: `/hil/bulk/${decision}`,
@@ -133,37 +189,46 @@ function rowsOf(form: Form) {
 function confirmShown(
   visit: Visit,
   decision: Decision,
-  rows: readonly PendingRequest[],
-  /** What the approval of each does, in words, where that is known; none for a denial. */
-  effects: readonly (string | null)[],
+  { calls: read, apart }: ReadTogether,
   left: number,
   ticked: TickedOn,
 ): Shown {
   const [verb, past] = decision === 'approve' ? ['Approve', 'approved'] : ['Deny', 'denied'];
-  const calls = rows.length === 1 ? '1 call' : `${rows.length} calls`;
+  const title =
+    read.length > 0
+      ? `${verb} ${read.length === 1 ? '1 call' : `${read.length} calls`}?`
+      : apart.length > 0
+        ? `None of them can be ${past} here`
+        : `None is left to be ${past}`;
   return {
-    title: `${verb} ${calls}?`,
+    title,
     body: (
       <section class="bulk">
-        <h1>
-          {verb} {calls}?
-        </h1>
+        <h1>{title}</h1>
         {left > 0 && (
           <p class="notice bad" role="alert">
             {left} of those you ticked {left === 1 ? 'is' : 'are'} not among them: decided meanwhile, approved by you
-            already, too large to be read here, or approved only with a passkey: open those one by one.
+            already, or approved only with a passkey: open those one by one.
           </p>
         )}
-        {rows.length === 0 ? (
+        {apart.length > 0 && (
+          <p class="notice bad" role="alert">
+            {read.length > 0
+              ? `${apart.length} of those you ticked ${apart.length === 1 ? 'is' : 'are'} not among them, as ${TOGETHER} of arguments are read together: open ${apart.length === 1 ? 'it by itself, or tick it' : 'each by itself, or tick them'} again after these, to see whether ${apart.length === 1 ? 'it fits' : 'some fit'} then: `
+              : `${apart.length === 1 ? 'Its arguments, as they are shown, are' : 'The arguments of each, as they are shown, are'} more than the ${TOGETHER} that are read together. Open ${apart.length === 1 ? 'it' : 'each'} by itself: `}
+            <CallLinks to={apart} on={ticked} />.
+          </p>
+        )}
+        {read.length === 0 ? (
           <Empty>
-            None is left. <Back to={ticked} />
+            <Back to={ticked} />
           </Empty>
         ) : (
           <form method="post" action={`/hil/bulk/${decision}`}>
             <Csrf token={visit.csrf} />
             <TickedFields on={ticked} />
             <ol>
-              {rows.map((row, at) => (
+              {read.map(({ row, text, isWhole, effect }) => (
                 <li key={row.id}>
                   <input type="hidden" name="row" value={`${row.id} ${row.original_payload_digest} ${randomUUID()}`} />
                   <h2>
@@ -180,8 +245,13 @@ function confirmShown(
                       </li>
                     ))}
                   </ul>
-                  <ForeignBlock text={readable(row).text} label={`Arguments of ${row.id.slice(0, 8)}`} />
-                  {effects[at] && <p class="dim">{effects[at]}</p>}
+                  <ForeignBlock text={text} label={`Arguments of ${row.id.slice(0, 8)}`} />
+                  {!isWhole && (
+                    <p class="dim">
+                      Their beginning: <CallLinks to={[row]} on={ticked} /> shows more.
+                    </p>
+                  )}
+                  {effect && <p class="dim">{effect}</p>}
                 </li>
               ))}
             </ol>
@@ -189,7 +259,7 @@ function confirmShown(
             <p class="acts">
               <Reason typed="" of={decision} />
               <button class={decision === 'approve' ? 'act' : 'destroy'} type="submit">
-                {verb} {rows.length === 1 ? 'it' : `all ${rows.length}`}
+                {verb} {read.length === 1 ? 'it' : `all ${read.length}`}
               </button>{' '}
               <a href={backAddress(ticked)}>Back: nothing is {past}</a>
             </p>
@@ -199,6 +269,19 @@ function confirmShown(
     ),
   };
 }
+
+const CallLinks = ({ to, on }: { readonly to: readonly PendingRequest[]; readonly on: TickedOn }) => (
+  <>
+    {to.map(({ id }, at) => (
+      <span key={id}>
+        {at > 0 && ', '}
+        <a href={listAddress(`/hil/${id}`, on.query)}>
+          <code>{id.slice(0, 8)}</code>
+        </a>
+      </span>
+    ))}
+  </>
+);
 
 /** Where the calls were ticked, so that the pages after this one lead back there. */
 const TickedFields = ({ on: { caseId, query } }: { readonly on: TickedOn }) => (

@@ -5,7 +5,7 @@ import type { Form, Visit } from '../../visit.js';
 
 /** Rows of one page of the list. */
 export const ROWS = 100;
-export const STATUSES = ['pending', 'approved', 'denied', 'expired'] as const;
+export const STATUSES = ['pending', 'approved', 'denied', 'expired', 'aborted', 'withdrawn'] as const;
 
 /** What the list is asked for, from the address. What the address has wrong is left out. */
 export function queueQuery({ query }: Pick<Visit, 'query'>): QueueQuery {

@@ -103,6 +103,7 @@ export const CHANGE_MORE: Action = {
 /** The values of a call to change, with what was typed before. */
 export function modifyShown(visit: Visit, row: PendingRequest, form: Form | null): Shown {
   const leaves = leavesIn(row);
+  const first = leaves.find((leaf) => notHere(leaf) === null);
   const whole = readable(row).isWhole;
   const people = row.required_approvers ?? 1;
   const query = queueQuery(form === null ? visit : inList(visit, form));
@@ -132,14 +133,20 @@ export function modifyShown(visit: Visit, row: PendingRequest, form: Form | null
           <Empty>
             This call is too large to be changed here: <code>npx gate decide {row.id} modify --modify FILE</code>.
           </Empty>
-        ) : leaves.every((leaf) => notHere(leaf) !== null) ? (
+        ) : first === undefined ? (
           <Empty>It has no argument whose value can be changed.</Empty>
         ) : (
           <form method="post" action={`/hil/${row.id}/modify/preview`}>
             <Csrf token={visit.csrf} />
             <ListFields query={query} />
             {leaves.map((leaf, at) => (
-              <Field key={JSON.stringify(leaf.path)} leaf={leaf} at={at} typed={form?.all(`value.${at}`)[0]} />
+              <Field
+                key={JSON.stringify(leaf.path)}
+                leaf={leaf}
+                at={at}
+                typed={form?.all(`value.${at}`)[0]}
+                isFirst={leaf === first}
+              />
             ))}
             {form !== null && <input type="hidden" name="reason" value={form.get('reason')} />}
             <button class="act" type="submit">
@@ -152,7 +159,18 @@ export function modifyShown(visit: Visit, row: PendingRequest, form: Form | null
   };
 }
 
-function Field({ leaf, at, typed }: { readonly leaf: Leaf; readonly at: number; readonly typed: string | undefined }) {
+function Field({
+  leaf,
+  at,
+  typed,
+  isFirst,
+}: {
+  readonly leaf: Leaf;
+  readonly at: number;
+  readonly typed: string | undefined;
+  /** Of those that change: there the focus begins. */
+  readonly isFirst: boolean;
+}) {
   const id = `value-${at}`;
   const not = notHere(leaf);
   const now =
@@ -167,7 +185,7 @@ function Field({ leaf, at, typed }: { readonly leaf: Leaf; readonly at: number; 
           <span class="foreign text">{printable(valueText(leaf.value))}</span> <span class="dim">{not}</span>
         </span>
       ) : typeof leaf.value === 'boolean' ? (
-        <select id={id} name={`value.${at}`}>
+        <select id={id} name={`value.${at}`} autofocus={isFirst}>
           {['true', 'false'].map((option) => (
             <option key={option} value={option} selected={option === now}>
               {option}
@@ -175,10 +193,10 @@ function Field({ leaf, at, typed }: { readonly leaf: Leaf; readonly at: number; 
           ))}
         </select>
       ) : typeof leaf.value === 'number' ? (
-        <input id={id} name={`value.${at}`} value={now} inputMode="decimal" />
+        <input id={id} name={`value.${at}`} value={now} inputMode="decimal" autofocus={isFirst} />
       ) : (
         // A line break first in the text would be swallowed.
-        <textarea id={id} name={`value.${at}`} rows={Math.min(8, now.split('\n').length)}>
+        <textarea id={id} name={`value.${at}`} autofocus={isFirst} rows={Math.min(8, now.split('\n').length)}>
           {now.startsWith('\n') ? `\n${now}` : now}
         </textarea>
       )}
@@ -214,15 +232,15 @@ function previewShown(
           <tbody>
             {leaves.map(({ path, name, value }) => {
               const key = JSON.stringify(path);
-              const now = changed.get(key);
+              const now = changed.get(key) ?? null;
               return (
                 <tr key={key} class={changed.has(key) ? 'changed' : undefined}>
                   <th scope="row">
                     <bdi class="foreign">{printable(name)}</bdi>
                   </th>
-                  <td class="foreign text">{printable(JSON.stringify(value))}</td>
+                  <td class="foreign text">{printable(valueText(value))}</td>
                   <td class="foreign text">
-                    {changed.has(key) ? <ins>{printable(JSON.stringify(now))}</ins> : <span class="dim">the same</span>}
+                    {changed.has(key) ? <ins>{printable(valueText(now))}</ins> : <span class="dim">the same</span>}
                   </td>
                 </tr>
               );

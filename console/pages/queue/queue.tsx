@@ -94,7 +94,7 @@ export async function queueShown(
             />
           )}
           {refused && found?.status !== 'pending' && <Typed form={refused} />}
-          {row === null && <Empty>Choose a call in the list.</Empty>}
+          {row === null && <Empty>A call that is chosen in the list is shown here.</Empty>}
         </section>
       </div>
     ),
@@ -113,7 +113,7 @@ async function asked(visit: Visit, query: QueueQuery): Promise<QueuePage> {
     rowOf(visit, id),
     hil.summaries({ status: 'pending', sort: 'oldest', limit: 1 }),
   ]);
-  return { items: row ? [summaryOf(row)] : [], next_cursor: null, pending_count };
+  return { items: row ? [summaryOf(row)] : [], next_cursor: null, searched_to: null, pending_count };
 }
 
 /** The whole id that is looked for; `null` for anything else. */
@@ -235,8 +235,8 @@ function List({
       </form>
       <div data-list>
         <OrAway of={listed}>
-          {({ items, next_cursor }) =>
-            items.length === 0 ? (
+          {({ items, next_cursor, searched_to }) =>
+            items.length === 0 && next_cursor === null && !query.cursor ? (
               <Empty>
                 {isById
                   ? 'No call has this id, or its row is past its retention.'
@@ -274,11 +274,19 @@ function List({
                       ))}
                     </div>
                   </div>
-                  <p data-next>
-                    {next_cursor !== null && (
+                  <p data-next class={searched_to === null ? undefined : 'dim'}>
+                    {searched_to !== null && (
+                      <>
+                        {items.length === 0 && !query.cursor ? 'None so far: searched' : 'Searched'} as far as what was
+                        asked for <Time iso={searched_to} nowMs={visit.nowMs} />.{' '}
+                      </>
+                    )}
+                    {next_cursor !== null ? (
                       <a href={listAddress('/hil', query, { cursor: next_cursor })} rel="next">
-                        Next {ROWS}
+                        {searched_to === null ? `Next ${ROWS}` : 'Search on'}
                       </a>
+                    ) : (
+                      items.length === 0 && 'No more of them: the search is at its end.'
                     )}
                   </p>
                   {picks && (

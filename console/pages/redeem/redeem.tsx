@@ -1,3 +1,4 @@
+import { isAtLeast } from '../../roles.js';
 import { Empty } from '../../ui/parts.js';
 import type { Page } from '../../visit.js';
 import { queueShown } from '../queue/queue.js';
@@ -27,9 +28,12 @@ export const REDEEM: Page = {
         title: 'No such link',
         status: 404,
         body: (
-          <Empty>
-            {WHY_NOT[reason] ?? WHY_NOT['invalid']} <a href="/hil">The queue</a>
-          </Empty>
+          <section>
+            <h1>No such link</h1>
+            <Empty>
+              {WHY_NOT[reason] ?? WHY_NOT['invalid']} <a href="/hil">The queue</a>
+            </Empty>
+          </section>
         ),
       };
     const shown = await queueShown(visit, id);
@@ -39,7 +43,9 @@ export const REDEEM: Page = {
         ...shown,
         notice: {
           kind: 'good',
-          text: `You followed a link to ${action} this call. Nothing is decided yet: read it, then decide below.`,
+          text: `You followed a link to ${action} this call. Nothing is decided yet: ${
+            isAtLeast(visit.person.role, 'approver') ? 'read it, then decide below' : 'an approver decides it'
+          }.`,
         },
       };
     return {

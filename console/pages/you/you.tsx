@@ -1,3 +1,5 @@
+import { isAtLeast } from '../../roles.js';
+import type { ChatLink } from '../../../contracts/chat-link.js';
 import type { OwnPasskey } from '../../../contracts/approval.js';
 import { GateError } from '../../../domain/errors.js';
 import { type Settled, settled } from '../../services.js';
@@ -15,7 +17,12 @@ export const YOU: Page = {
 async function youShown(visit: Visit): Promise<Shown> {
   const { subject, tenant, role, mode } = visit.person;
   const hasOwn = visit.has('passkeys') && (mode === 'operator-token' || mode === 'webauthn');
-  const [open, own] = await Promise.all([visit.sessions.open(), hasOwn ? ownPasskeysOf(visit) : null]);
+  const decides = visit.has('chat-clicks') && isAtLeast(role, 'approver');
+  const [open, own, chats] = await Promise.all([
+    visit.sessions.open(),
+    hasOwn ? ownPasskeysOf(visit) : null,
+    decides ? settled('The review service', visit.services.hil.chatLink()) : null,
+  ]);
   return {
     title: 'You',
     body: (
@@ -35,9 +42,22 @@ async function youShown(visit: Visit): Promise<Shown> {
         />
         <h2>Signed in</h2>
         <p>
-          In a browser, or at a command line by <code>gate login</code>. What you do not know, end.
+          In a browser
+          {visit.has('command-line') && (
+            <>
+              , or at a command line by <code>gate login</code>
+            </>
+          )}
+          . What you do not know, end.
         </p>
         <Sessions of={open} visit={visit} />
+        {chats && (
+          <>
+            <h2>Chats</h2>
+            <OrAway of={chats}>{(link) => <Chats of={link} visit={visit} />}</OrAway>
+            {isAdminHere(visit) && <OthersChats csrf={visit.csrf} />}
+          </>
+        )}
         <section hidden data-keys>
           <h2>Keys</h2>
           <label>
@@ -47,8 +67,11 @@ async function youShown(visit: Visit): Promise<Shown> {
         {visit.has('passkeys') && (
           <>
             <h2>Passkeys</h2>
-            {own && <OrAway of={own}>{(keys) => <Registered of={keys} nowMs={visit.nowMs} />}</OrAway>}
-            {mode === 'operator-token' && <Passkeys asks={visit.passkeyFor} />}
+            <div data-passkeys-had>
+              {own && <OrAway of={own}>{(keys) => <Registered of={keys} nowMs={visit.nowMs} />}</OrAway>}
+              {mode === 'operator-token' && <Signs asks={visit.passkeyFor} />}
+            </div>
+            {mode === 'operator-token' && <Passkeys />}
             {mode === 'webauthn' && <OwnPasskeys isAdmin={role === 'admin'} />}
             {mode !== 'operator-token' && mode !== 'webauthn' && (
               <p>
@@ -123,6 +146,141 @@ const Sessions = ({ of, visit: { csrf, nowMs } }: { readonly of: readonly OpenHe
   );
 };
 
+const CHATS = [
+  ['slack', 'Slack'],
+  ['teams', 'Teams'],
+] as const;
+
+/** From which accounts of chats the person decides. Nobody types an account: a code proves that it is his. */
+function Chats({ of, visit: { csrf, nowMs } }: { readonly of: ChatLink | null; readonly visit: Visit }) {
+  const linked = CHATS.flatMap(([chat, name]) => {
+    const account = of?.[`${chat}_user_id`] ?? null;
+    return account === null ? [] : [{ chat, name, account }];
+  });
+  return (
+    <>
+      {linked.length === 0 ? (
+        <p>No account of a chat decides as you.</p>
+      ) : (
+        <Table label="Your accounts in chats" heads={['Chat', 'Account', 'Linked', 'Last click', 'To end it']}>
+          {linked.map(({ chat, name, account }) => (
+            <tr key={chat}>
+              <th scope="row">{name}</th>
+              <td>
+                <Foreign text={account} />
+              </td>
+              <td>{of && <Time iso={of.linked_at} nowMs={nowMs} />}</td>
+              <td>{of?.last_verified ? <Time iso={of.last_verified} nowMs={nowMs} /> : 'none'}</td>
+              <td>
+                <form method="post" action="/me/unlink-chat">
+                  <Csrf token={csrf} />
+                  <input type="hidden" name="chat" value={chat} />
+                  <button class="destroy" type="submit">
+                    Unlink
+                  </button>
+                </form>
+              </td>
+            </tr>
+          ))}
+        </Table>
+      )}
+      <p>
+        Click Approve or Deny on a card of Gate in the chat: where the account is nobody's, Gate answers with a code.
+        Enter only a code that Gate showed to you in your own chat: whoever has that account decides as you from then
+        on.
+      </p>
+      <form method="post" action="/me/link-chat" class="actions">
+        <Csrf token={csrf} />
+        <label>
+          The code <input name="code" required maxLength={300} autocomplete="off" />
+        </label>{' '}
+        <button class="act" type="submit">
+          Link the account
+        </button>
+      </form>
+    </>
+  );
+}
+
+/** One tenant's administrator: whoever is of all tenants would have to say whose person is meant. */
+const isAdminHere = ({ person }: Visit): boolean => person.tenant !== null && isAtLeast(person.role, 'admin');
+
+/** For a phone that was lost, or somebody who may not decide in a chat any more. The name is typed, so nobody is unlinked by a slip. */
+const OthersChats = ({ csrf }: { readonly csrf: string }) => (
+  <>
+    <h3>Somebody else’s account</h3>
+    <p>
+      It decides nothing from then on. The person may link one again, and still decides in the console; the review
+      service’s log says who unlinked whom.
+    </p>
+    <form method="post" action="/me/unlink-chat-of" class="actions">
+      <Csrf token={csrf} />
+      <label>
+        Decides as <input name="name" required maxLength={300} autocomplete="off" />
+      </label>{' '}
+      <label>
+        Chat{' '}
+        <select name="chat">
+          {CHATS.map(([chat, name]) => (
+            <option key={chat} value={chat}>
+              {name}
+            </option>
+          ))}
+        </select>
+      </label>{' '}
+      <button class="destroy" type="submit">
+        Unlink
+      </button>
+    </form>
+  </>
+);
+
+/** Links the account of a chat to which a code was shown. */
+export const LINK_CHAT: Action = {
+  path: '/me/link-chat',
+  role: 'approver',
+  of: 'chat-clicks',
+  does: 'link an account of a chat to oneself',
+  async act(visit, form) {
+    await visit.services.hil.linkChat(form.get('code').trim());
+    return '/me';
+  },
+  refused: youShown,
+};
+
+export const UNLINK_CHAT: Action = {
+  path: '/me/unlink-chat',
+  role: 'approver',
+  of: 'chat-clicks',
+  does: 'unlink an account of a chat from oneself',
+  async act(visit, form) {
+    const chat = form.get('chat') === 'teams' ? 'teams' : 'slack';
+    await visit.services.hil.unlinkChat(chat);
+    return '/me';
+  },
+  refused: youShown,
+};
+
+export const UNLINK_CHAT_OF: Action = {
+  path: '/me/unlink-chat-of',
+  role: 'admin',
+  of: 'chat-clicks',
+  does: 'unlink an account of a chat from somebody else',
+  async act(visit, form) {
+    const chat = form.get('chat') === 'teams' ? 'teams' : 'slack';
+    const name = form.get('name').trim();
+    try {
+      await visit.services.hil.unlinkChatOf(name, chat);
+    } catch (error) {
+      if (error instanceof GateError && error.code === 'not_found')
+        throw new GateError('not_found', `No account of ${chat === 'teams' ? 'Teams' : 'Slack'} decides as ${name}.`);
+      throw error;
+    }
+    return '/me';
+  },
+  refused: youShown,
+};
+
 /** Signs the person out somewhere else. */
 export const END_SESSION: Action = {
   path: '/me/end',
@@ -142,8 +300,9 @@ export function Signs({ asks }: { readonly asks: Visit['passkeyFor'] }) {
   if (!asks('strict'))
     return (
       <p>
-        This Gate asks for no passkey when you approve (<code>GATE_HIL_PASSKEY_REQUIRED=none</code>): nothing that you
-        approve in the console is signed by one. {second} A passkey signs once the setting asks for it.
+        This Gate asks you for no passkey when you approve (<code>GATE_HIL_PASSKEY_REQUIRED</code>): nothing that you
+        approve in the console is signed by one. {second} A passkey signs once the setting asks for it:{' '}
+        <code>registered</code> asks whoever has one.
       </p>
     );
   return (
@@ -154,9 +313,8 @@ export function Signs({ asks }: { readonly asks: Visit['passkeyFor'] }) {
   );
 }
 
-const Passkeys = ({ asks }: { readonly asks: Visit['passkeyFor'] }) => (
+const Passkeys = () => (
   <>
-    <Signs asks={asks} />
     <noscript>
       <p class="notice bad">A passkey needs scripts: they are off in this browser.</p>
     </noscript>

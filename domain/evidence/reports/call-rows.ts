@@ -41,8 +41,9 @@ export interface MaskedParams {
 export async function maskedParams(ledger: LedgerReader, entryId: string, scope: Scope): Promise<MaskedParams> {
   const entry = await ledger.get(entryId);
   if (!entry || !inScope(entry, scope)) return { masked_params: null, retention_class: null };
-  const sidecar = entry['payload_sha256'] === null ? null : await ledger.sidecar(entryId);
-  const params = sidecar?.kind === 'payload' ? paramsOf(entry, jsonOf(sidecar.text)) : null;
+  const isCommitted = entry['payload_sha256'] !== null || entry['brain_evidence_sha256'] !== null;
+  const sidecar = isCommitted ? await ledger.sidecar(entryId) : null;
+  const params = sidecar ? paramsOf(entry, jsonOf(sidecar.text)) : null;
   return {
     masked_params: params && (mask(params) as JsonObject),
     retention_class: await retentionClassOf(ledger, entry),
@@ -101,9 +102,11 @@ async function payloadOf(ledger: LedgerReader, entry: LedgerEntry): Promise<Json
   return isObject(payload) ? payload : null;
 }
 
-/** A verdict commits to the request; an evaluation commits to the policy input made from it. */
+/** A verdict commits to the request, an evaluation to the policy input made from it, an inspection to what Brain masked of it. */
 function paramsOf(entry: LedgerEntry, payload: Json): JsonObject | null {
   if (!isObject(payload)) return null;
+  if (entry.event_kind === 'brain.inspection')
+    return isObject(payload['masked_params']) ? payload['masked_params'] : null;
   if (entry.event_kind === 'policy.evaluated' && isObject(payload['arguments']))
     return { name: entry.tool_type, arguments: payload['arguments'] };
   return isObject(payload['params']) ? payload['params'] : null;

@@ -9,7 +9,7 @@ import { isDenial } from './outcome.js';
 const GRAVITY: readonly (readonly string[])[] = [
   ['decoy_tripped'],
   ['egress_violation', 'egress_stream_exfil'],
-  ['tool_definition_injection', 'tool_schema_poisoned'],
+  ['tool_definition_injection', 'tool_schema_poisoned', 'tool_name_misleading', 'tool_name_lookalike'],
   ['review_approved_but_suspended'],
   ['agent_revoked', 'agent_suspended', 'agent_decommissioned'],
   ['scope_', 'yellow_scope_'],

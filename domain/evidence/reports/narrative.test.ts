@@ -117,6 +117,23 @@ describe('an agent’s activity as a story', () => {
     expect(told.executions).toEqual({ completed: 3, failed: 0, uncertain: 0, not_run: 0 });
   });
 
+  it('says “mostly” of a reason that has more than the next, and of no other', async () => {
+    const told = await tell([
+      ...call(2 * HOUR, { tier: 'red', reasons: ['Violation: destructive'] }),
+      ...call(HOUR, { tier: 'red', reasons: ['Violation: outside hours'] }),
+    ]);
+    expect(told.story.map(({ text }) => text)).toContainEqual(
+      expect.stringMatching(/^2 requests were denied, for “[^”]+” \(once, first in row \d\) and “[^”]+” \(1\)\.$/),
+    );
+  });
+
+  it('and not of the only one', async () => {
+    const told = await tell(call(HOUR, { tier: 'red', reasons: ['Violation: destructive'] }));
+    expect(told.story.map(({ text }) => text)).toContain(
+      '1 request was denied, for “Violation: destructive” (once, first in row 1).',
+    );
+  });
+
   it('the whole story, with the rows its sentences rest on', async () => {
     const told = await tell([
       ...call(6 * DAY, { tier: 'red', reasons: ['Violation: destructive', 'Violation: outside hours'] }),

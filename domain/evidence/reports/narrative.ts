@@ -311,10 +311,13 @@ function storyOf(numbers: Numbers, samples: Sampler): Narrative['story'] {
   const [first, ...more] = reasons;
   if (first) {
     const others = more.slice(0, 2).map((reason) => `“${quoted(reason.reason)}” (${reason.count})`);
-    tell(
-      `${counted(outcomes.denied, 'request was', 'requests were')} denied, mostly for “${quoted(first.reason)}” (${times(first.count)}, first in row ${first.sample_seq})${others.length > 0 ? `, also for ${listed(others)}` : ''}.`,
-      samples.of('denied'),
-    );
+    const most = `“${quoted(first.reason)}” (${times(first.count)}, first in row ${first.sample_seq})`;
+    // “Mostly” is said of a reason that has more than the next.
+    const why =
+      more[0] && first.count > more[0].count
+        ? `mostly for ${most}, also for ${listed(others)}`
+        : `for ${listed([most, ...others])}`;
+    tell(`${counted(outcomes.denied, 'request was', 'requests were')} denied, ${why}.`, samples.of('denied'));
   }
   if (outcomes.would_deny + outcomes.would_review > 0)
     tell(

@@ -119,6 +119,7 @@ function closest(value: number, numbers: readonly number[]): readonly number[] {
 
 function agentFacts(input: PolicyInput): Fact[] {
   const { agent_history: history, recent_request_count: count, velocity_limit: limit, agent_id: agent } = input;
+  const read = input.taint ?? [];
   const steps = [...history.recent_sequence, ...(history.sensitive_steps ?? [])];
   return [
     ...(steps.length > 0
@@ -128,6 +129,10 @@ function agentFacts(input: PolicyInput): Fact[] {
             from: [...new Set(steps.map(({ tool }) => tool))],
           } satisfies Fact,
         ]
+      : []),
+    // Whether no answer had brought anything into it.
+    ...(read.length > 0
+      ? [{ ...top('taint', 'agent', [[]]), from: [...new Set(read.map(({ tool }) => tool))] } satisfies Fact]
       : []),
     ...(count === undefined
       ? []
@@ -172,12 +177,22 @@ function inspectionFacts(input: PolicyInput): Fact[] {
     cumulative_spend_micros: 0,
     velocity_degraded: false,
   } as const;
-  return Object.entries(nothing).flatMap(([name, other]): Fact[] => {
+  const drift: Fact[] =
+    (input.drift?.score ?? 0) > 0
+      ? [
+          {
+            ...top('drift', 'inspection', [{ available: false, score: 0, reasons: [], kinds: [] }]),
+            from: input.drift as Json,
+          },
+        ]
+      : [];
+  const others = Object.entries(nothing).flatMap(([name, other]): Fact[] => {
     const from = input[name] as Json | undefined;
     return from === undefined || JSON.stringify(from) === JSON.stringify(other)
       ? []
       : [{ ...top(name, isScore(name) ? 'inspection' : 'operator', [other as Json]), from }];
   });
+  return [...others, ...drift];
 }
 const isScore = (name: string): boolean => /^(?:intent|persona|injection|brain)_/.test(name);
 

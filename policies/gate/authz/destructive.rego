@@ -52,7 +52,7 @@ destructive_tool if {
 	not lib.tool_reads
 	some reading in destructive_readings
 	some word in without_harmless_phrases(reading)
-	word in data.gate.destructive.nouns
+	lib.singular(word) in data.gate.destructive.nouns
 }
 
 # "deletefile", "filedelete": written in one word.

@@ -1,4 +1,4 @@
-# Summary: Persona drift. Over the hard threshold is red; the band below it, both ends included, is for a human.
+# Summary: Drift from the persona and from what the agent did before. Over the hard threshold is red; the band below it, both ends included, is for a human.
 # Tier: mixed
 
 package gate.authz
@@ -41,3 +41,27 @@ review contains concat("", ["Review: persona drift: this call is at the edge of 
 }
 
 drift_low if persona_drift < data.gate.persona_drift.review_from
+
+behaviour := object.get(input, "drift", {"score": 0, "reasons": []})
+
+# METADATA
+# title: Unlike what this agent did before
+# description: An amount far above what the agent paid before, alone or with a destination that is new. What is unusual is for a human, and never denies.
+review contains concat("", ["Review: drift: unlike what this agent did before: ", drift_reasons, "."]) if {
+	not behaves_as_before
+}
+
+behaves_as_before if {
+	is_number(behaviour.score)
+	behaviour.score < data.gate.persona_drift.review_from
+}
+
+default drift_reasons := "how much cannot be read"
+
+drift_reasons := concat("; ", behaviour.reasons) if {
+	is_array(behaviour.reasons)
+	every reason in behaviour.reasons {
+		is_string(reason)
+	}
+	count(behaviour.reasons) > 0
+}

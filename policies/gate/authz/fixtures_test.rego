@@ -17,6 +17,7 @@ ordinary := {
 	"arguments": {},
 	"sql": {"worst": "none", "found": [], "more": false, "other": []},
 	"shell": {"worst": "none", "found": [], "more": false},
+	"environments": [],
 	"money": {"amounts": [], "payees": [], "more": false},
 }
 

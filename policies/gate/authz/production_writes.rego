@@ -12,10 +12,19 @@ import data.gate.lib
 # description: A database write whose environment is, or may be, production.
 review contains "Review: production database write requires strict approval." if production_write
 
+# The engine finds what the arguments say of the environment, wherever they say it (domain/policy/read-environments.ts).
 production_write if {
 	tool_says.writes_database
-	some name in data.gate.production_writes.environment_arguments
-	not_surely_other_than_production(input.arguments[name])
+	some environment in input.environments
+	not_surely_other_than_production(environment)
+}
+
+# METADATA
+# title: Read for environments
+# description: The engine sets input.environments at every call. Without it nobody has looked.
+review contains "Review: the arguments were not read for environments." if {
+	tool_says.writes_database
+	not is_array(input.environments)
 }
 
 # The name itself says production: prod_write, update_production_records.

@@ -4,7 +4,7 @@ import rego.v1
 
 import data.gate.authz
 
-writing(environment) := {"tool_type": "database.write", "arguments": {"target_env": environment}}
+writing(environment) := {"tool_type": "database.write", "environments": [environment]}
 
 test_production_is_strict if {
 	parked(writing("prod"), "production database write")
@@ -14,8 +14,12 @@ test_production_is_strict if {
 }
 
 test_an_environment_that_cannot_be_read_may_be_production if {
-	parked(writing(["prod"]), "production")
 	parked(writing(null), "production")
+	parked({"tool_type": "database.write", "environments": null}, "not read for environments")
+}
+
+test_each_environment_that_is_named_counts if {
+	parked({"tool_type": "database.write", "environments": ["staging", "prod"]}, "production")
 }
 
 test_other_environments_pass if {

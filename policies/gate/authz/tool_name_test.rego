@@ -23,8 +23,8 @@ test_unknown_tools if {
 }
 
 test_a_name_says_what_rules_look_for if {
-	authz.tool_says == {"readable": true, "wires_money": true} with input as {"tool_type": "wire_transfer"}
-	authz.tool_says == {"readable": true, "sends_outside": true, "carries_writing": true} with input as {"tool_type": "send_email"}
+	authz.tool_says == {"readable": true, "wires_money": true, "pays_somebody": true} with input as {"tool_type": "wire_transfer"}
+	authz.tool_says == {"readable": true, "sends_outside": true, "flows_out": true, "carries_writing": true} with input as {"tool_type": "send_email"}
 	authz.tool_says == {"readable": true, "plainly_reads": true} with input as {"tool_type": "list_files"}
 	authz.tool_says == {"unknown": true} with input as {"tool_type": "фробникейт"}
 	authz.tool_says == {"unknown": true} with input as {"tool_type": 7}

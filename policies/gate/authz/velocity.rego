@@ -36,6 +36,8 @@ deny contains message if {
 # METADATA
 # title: Velocity tracker degraded
 # description: The count is not known, so what would hurt most is looked at. Gate has every count today, so this speaks only for inputs of other callers of the engine.
+# custom:
+#   not_stamped: [velocity_degraded]
 review contains "Review: velocity tracker degraded; the call rate of this agent is not known." if {
 	not velocity_tracked
 	money_or_production

@@ -153,11 +153,16 @@ mentions(names, entries) if {
 #   cannot be read so is taken for greater.
 at_most(names, limit) if {
 	said := values(names)
-	some one in said
-	number_in(one)
+	has_number(said)
 	every value in said {
 		no_more_than(value, limit)
 	}
+}
+
+# Apart, because what stands behind a `some` is done for each of the values.
+has_number(said) if {
+	some one in said
+	number_in(one)
 }
 
 no_more_than(value, limit) if number_in(value) <= limit
@@ -179,8 +184,7 @@ is_unit(null)
 # description: Numbers are given under these names, and none is less; as `at_most`.
 at_least(names, limit) if {
 	said := values(names)
-	some one in said
-	number_in(one)
+	has_number(said)
 	every value in said {
 		no_less_than(value, limit)
 	}

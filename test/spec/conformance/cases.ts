@@ -609,11 +609,14 @@ export function conformance(name: string, open: () => Promise<Edition>, startLim
         expect((await edition.decide(parked.correlationId, 'approve')).status).toBe(200);
         const reply = await asked;
         expect(reply.headers['content-type']).toBe('text/event-stream');
-        const [message] = reply.text.split('\n').filter((line) => line.startsWith('data: {'));
-        expect(JSON.parse(message?.slice('data: '.length) ?? '')).toMatchObject({
-          id: 2,
-          result: { content: expect.any(Array) },
-        });
+        const messages = reply.text
+          .split('\n')
+          .filter((line) => line.startsWith('data: {'))
+          .map((line) => JSON.parse(line.slice('data: '.length)) as object);
+        expect(messages).toMatchObject([
+          { method: 'notifications/message', params: { data: { correlation_id: parked.correlationId } } },
+          { id: 2, result: { content: expect.any(Array) } },
+        ]);
         const rows = await edition.rows(parked.correlationId, 'upstream.outcome');
         expect(rows.map(({ event_kind: kind }) => kind)).toContain('hil.approved');
       });

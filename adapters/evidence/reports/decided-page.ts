@@ -1,0 +1,95 @@
+import type { Kysely } from 'kysely';
+import type { DecidedCall, DecidedPage, DecidedQuery } from '../../../contracts/decided-calls.js';
+import type { JsonObject } from '../../../contracts/json.js';
+import { sidecarSha256 } from '../../../domain/ledger/sidecar-digest.js';
+import { isObject, jsonOf } from '../../../domain/evidence/reports/call-rows.js';
+import type { ReportRow } from '../../../domain/evidence/reports/report-rows.js';
+import type { LedgerReader } from '../../../domain/ledger/ports.js';
+import type { LedgerTables } from '../../../domain/ledger/tables.js';
+import { filtered } from '../../ledger/rows.js';
+import { factPages } from './read-report-rows.js';
+
+/** Characters of the inputs of a page, beyond which it ends: each may be as large as a request. */
+const MOST_CHARACTERS = 8 * 1_048_576;
+
+/** One page of calls that people decided, in the order of the decisions. */
+export async function readDecidedPage(
+  { db, reader }: { readonly db: Kysely<LedgerTables>; readonly reader: Pick<LedgerReader, 'sidecar'> },
+  { after = 0, limit, ...window }: DecidedQuery,
+): Promise<DecidedPage> {
+  const filter = { ...window, eventKinds: ['hil.approved', 'hil.denied'], seqFrom: after + 1 };
+  for await (const read of factPages(db, filter)) {
+    const page = read.slice(0, limit);
+    const judged = await evaluationsOf(
+      db,
+      page.flatMap(({ correlationId: id }) => id ?? []),
+    );
+    const rows: DecidedCall[] = [];
+    let characters = 0;
+    for (const [at, row] of page.entries()) {
+      if (characters > MOST_CHARACTERS) return { rows, next: (page[at - 1] as ReportRow).seq };
+      const people = peopleOf(row.decision);
+      if (people.length === 0) continue;
+      const [input, length] = await inputOf(judged.get(row.correlationId ?? ''));
+      characters += length;
+      rows.push({
+        seq: row.seq,
+        at: row.at,
+        correlation_id: row.correlationId,
+        agent_id: row.agentId,
+        tool: row.tool,
+        decided:
+          row.kind === 'hil.denied' ? 'denied' : row.decision?.['decision'] === 'modify' ? 'changed' : 'approved',
+        people,
+        input,
+      });
+    }
+    return { rows, next: (page.at(-1) as ReportRow).seq };
+  }
+  return { rows: [], next: null };
+
+  async function inputOf(row: Evaluation | undefined): Promise<readonly [JsonObject | null, number]> {
+    if (row === undefined) return [null, 0];
+    const sidecar = await reader.sidecar(row.id);
+    const text = sidecar?.kind === 'payload' ? sidecar.text : null;
+    // The chain covers the digest; what stands beside the row is what it commits to, or nothing.
+    if (text === null || sidecarSha256(text) !== row.payload_sha256) return [null, text?.length ?? 0];
+    const input = jsonOf(text);
+    return [isObject(input) ? { current_time: row.timestamp, ...input } : null, text.length];
+  }
+}
+
+/** Names that begin so are Gate's own: a deadline, a rule, a withdrawal. */
+const OWN = 'system:';
+
+function peopleOf(decision: JsonObject | null): string[] {
+  const approvals = decision?.['approvals'];
+  const all = [
+    decision?.['decided_by'],
+    ...(Array.isArray(approvals) ? approvals.map((one) => isObject(one) && one['by']) : []),
+  ];
+  const named = all.filter((one): one is string => typeof one === 'string' && one !== '');
+  return named.some((one) => one.startsWith(OWN)) ? [] : [...new Set(named)];
+}
+
+interface Evaluation {
+  readonly id: string;
+  readonly timestamp: string;
+  readonly payload_sha256: string | null;
+}
+
+/** The rows of what policy said of calls, by call. */
+async function evaluationsOf(
+  db: Kysely<LedgerTables>,
+  calls: readonly string[],
+): Promise<ReadonlyMap<string, Evaluation>> {
+  if (calls.length === 0) return new Map();
+  const rows = await filtered(
+    db.selectFrom('ledger_entries').select(['correlation_id', 'id', 'timestamp', 'payload_sha256', 'seq']),
+    { eventKinds: ['policy.evaluated'] },
+  )
+    .where('correlation_id', 'in', calls)
+    .orderBy('seq', 'desc')
+    .execute();
+  return new Map(rows.map(({ correlation_id: call, ...row }) => [call ?? '', row]));
+}

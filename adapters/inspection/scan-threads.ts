@@ -1,0 +1,89 @@
+import type {
+  DefinitionScanRequest,
+  DefinitionScanResult,
+  ToolNameScanRequest,
+  ToolNameScanResult,
+} from '../../contracts/definition-scan.js';
+import type {
+  ArgumentScanRequest,
+  ArgumentScanResult,
+  ScanRequest,
+  ScanResult,
+} from '../../contracts/response-scan.js';
+import type { HeuristicLevel } from '../../domain/inspection/texts.js';
+import { LOOKED_AT_IN_PLACE, sizeOf } from '../../domain/large.js';
+import type { RequestScanner, ResponseScanner } from '../../domain/responses/port.js';
+import { scanArguments, scanResponse } from '../../domain/responses/scan-response.js';
+import type { DefinitionScanner } from '../../domain/tool-definitions/ports.js';
+import { isLargeScan, scanDefinitions } from '../../domain/tool-definitions/scan-definitions.js';
+import { scanToolName } from '../../domain/tool-definitions/tool-names.js';
+import { compiledScript, createThreads, type ThreadLimits } from '../threads/threads.js';
+
+/** What a thread is started with. */
+export interface ScanThreadStart {
+  readonly level: HeuristicLevel;
+}
+
+/** One question of each kind. */
+export type ScanQuestion =
+  | { readonly response: ScanRequest }
+  | { readonly request: ArgumentScanRequest }
+  | { readonly definitions: DefinitionScanRequest }
+  | { readonly name: ToolNameScanRequest };
+type ScanAnswer = ScanResult | ArgumentScanResult | DefinitionScanResult | ToolNameScanResult;
+
+/** The answer by rules alone. */
+export function scanned(question: ScanQuestion, level: HeuristicLevel): ScanAnswer {
+  if ('response' in question) return scanResponse(question.response, level);
+  if ('request' in question) return scanArguments(question.request);
+  if ('definitions' in question) return scanDefinitions(question.definitions, level);
+  return scanToolName(question.name);
+}
+
+export interface ScanThreads extends ResponseScanner, RequestScanner, DefinitionScanner {
+  /** Starts a thread in advance for the first large question. */
+  warm(): void;
+  /** Ends the threads; open requests are refused. */
+  close(): Promise<void>;
+}
+
+/** Longer than a request has: the tool has run, and an answer that is not looked at in time is lost. */
+const LIMIT_MS = 7_000;
+
+/**
+ * Looks at answers, arguments and tools by rules, at large ones in threads of their own, so that ten megabytes delay nobody else. Fails closed
+ * with `provider_unavailable` where one takes longer than the limit, or too many wait; with `invalid_request` where it is nested too deeply.
+ */
+export function scanInThreads({
+  level = 'standard',
+  script,
+  limitMs = LIMIT_MS,
+  ...limits
+}: ThreadLimits & { readonly level?: HeuristicLevel; readonly script?: URL } = {}): ScanThreads {
+  const threads = createThreads<ScanQuestion, ScanAnswer>({
+    work: 'scanning',
+    code: 'provider_unavailable',
+    unreadable: 'invalid_request',
+    script: script ?? compiledScript(new URL('./scan-thread.js', import.meta.url)),
+    material: () => ({ level }) satisfies ScanThreadStart,
+    limitMs,
+    ...limits,
+  });
+  const scan = async (
+    question: ScanQuestion,
+    { agent_id: agent, tenant }: Pick<ScanRequest, 'agent_id' | 'tenant'>,
+    isLarge: boolean,
+  ): Promise<ScanAnswer> => (isLarge ? threads.ask(question, `${tenant ?? ''}/${agent}`) : scanned(question, level));
+  return {
+    scanResponse: async (response) =>
+      (await scan({ response }, response, response.response_body.length > LOOKED_AT_IN_PLACE)) as ScanResult,
+    scanRequest: async (request) =>
+      (await scan({ request }, request, request.request_body.length > LOOKED_AT_IN_PLACE)) as ArgumentScanResult,
+    scanDefinitions: async (definitions) =>
+      (await scan({ definitions }, definitions, isLargeScan(definitions))) as DefinitionScanResult,
+    scanToolName: async (name) =>
+      (await scan({ name }, name, sizeOf(name.catalog) > LOOKED_AT_IN_PLACE)) as ToolNameScanResult,
+    warm: () => threads.warm(),
+    close: () => threads.close(),
+  };
+}

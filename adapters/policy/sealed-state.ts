@@ -1,0 +1,83 @@
+import type { Kysely } from 'kysely';
+import { GateError } from '../../domain/errors.js';
+import { edited, policiesDigest, policyKey, type PolicySealing } from '../../domain/policy/sealed-policies.js';
+import type { PolicyTables } from './policy-tables.js';
+
+type StateRow = PolicyTables['policy_state'];
+
+/** What the store has, by its one row of state: which sets, and which policies, each by its MAC. */
+interface PolicyState {
+  readonly generation: number;
+  /** Of each tenant that has a set, the MAC of that. */
+  readonly setMacs: ReadonlyMap<string, string | null>;
+  readonly policies_sha256: string;
+}
+
+/** Reads that found another generation behind them than before them. */
+const ATTEMPTS = 5;
+
+/** Each row has a MAC of its own; that none was deleted, put there or put back alone, the row of state says. */
+export function sealedState(sealing: PolicySealing) {
+  async function rowOf(db: Kysely<PolicyTables>): Promise<StateRow> {
+    const row = await db.selectFrom('policy_state').selectAll().where('id', '=', 1).executeTakeFirst();
+    if (!row) throw edited('the state of the policies is gone');
+    return row;
+  }
+  function known(row: StateRow): PolicyState {
+    const fault = sealing.fault('policy_state', row);
+    if (fault !== null) throw edited(`the state of the policies: ${fault}`);
+    return {
+      generation: Number(row.generation),
+      setMacs: new Map(JSON.parse(row.set_macs ?? '[]') as [string, string][]),
+      policies_sha256: row.policies_sha256 ?? '',
+    };
+  }
+
+  return {
+    /** Throws `policy_tampered` where somebody else wrote it. */
+    read: async (db: Kysely<PolicyTables>): Promise<PolicyState> => known(await rowOf(db)),
+    /** Its MAC, as it is there. */
+    mark: async (db: Kysely<PolicyTables>): Promise<string | null> => (await rowOf(db)).mac,
+    /** What is read here is of this state: no change came in between. */
+    async readWith<Value>(
+      db: Kysely<PolicyTables>,
+      read: (generation: number) => Promise<Value>,
+    ): Promise<{ readonly state: PolicyState; readonly value: Value }> {
+      for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+        const before = await rowOf(db);
+        const value = await read(Number(before.generation));
+        if ((await rowOf(db)).mac === before.mac) return { state: known(before), value };
+      }
+      throw new GateError('store_unavailable', 'the policies change all the time');
+    },
+    /** For a transaction: until it ends nobody else changes anything. */
+    lock: (transaction: Kysely<PolicyTables>) =>
+      transaction
+        .updateTable('policy_state')
+        .set(({ ref }) => ({ generation: ref('generation') }))
+        .where('id', '=', 1),
+    async write(
+      transaction: Kysely<PolicyTables>,
+      { generation, setMacs, policies_sha256 }: PolicyState,
+    ): Promise<void> {
+      const row = sealing.withMac('policy_state', {
+        id: 1,
+        generation,
+        set_macs: JSON.stringify([...setMacs]),
+        policies_sha256,
+      });
+      await transaction.updateTable('policy_state').set(row).where('id', '=', 1).execute();
+    },
+    async policyMacs(db: Kysely<PolicyTables>): Promise<Map<string, string | null>> {
+      const rows = await db.selectFrom('policies').select(['tenant', 'name', 'mac']).execute();
+      return new Map(rows.map(({ tenant, name, mac }) => [policyKey(tenant, name), mac]));
+    },
+    async setMacs(db: Kysely<PolicyTables>): Promise<Map<string, string | null>> {
+      const rows = await db.selectFrom('policy_sets').select(['tenant', 'mac']).execute();
+      return new Map(rows.map(({ tenant, mac }) => [tenant, mac]));
+    },
+    /** Whether these are the policies that the state has. */
+    has: ({ policies_sha256: digest }: PolicyState, macs: ReadonlyMap<string, string | null>): boolean =>
+      policiesDigest(macs) === digest,
+  };
+}

@@ -1,0 +1,92 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { ChatLinkStore } from '../../domain/review/chat-links.js';
+import { hilMigrations } from '../../migrations/hil.js';
+import { ledgerPlace, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';
+import { openReviewStore, type WholeReviews } from '../../test/support/whole-reviews.js';
+
+const T0 = Date.parse('2026-11-24T08:00:00.000Z');
+
+describe.each(STORES)('links of people to their accounts in chats: %s', (kind) => {
+  let place: TestLedgerPlace;
+  let store: WholeReviews;
+  let links: ChatLinkStore;
+  beforeEach(async () => {
+    place = await ledgerPlace(kind, { migrated: hilMigrations });
+    store = await openReviewStore({ target: place.target, payloadKeys: place.keys, clock: () => T0 });
+    links = store.chatLinks;
+    await links.upsert('acme', { oidc_sub: 'ada', slack_user_id: 'U1', teams_user_id: 'T1' });
+    // Each of what follows at the same time has its connection by then, so that both read before one of them writes.
+    await Promise.all(Array.from({ length: 4 }, () => links.get('acme', 'ada')));
+  }, 60_000);
+  afterEach(async () => {
+    await store.close();
+    await place.remove();
+  });
+  const deciders = async () => ({
+    U1: (await links.linksOf('slack', 'U1')).map(({ oidc_sub }) => oidc_sub),
+    T1: (await links.linksOf('teams', 'T1')).map(({ oidc_sub }) => oidc_sub),
+  });
+
+  it('are gone where both accounts were taken away at the same time', async () => {
+    expect(await Promise.all([links.clear('acme', 'ada', 'slack'), links.clear('acme', 'ada', 'teams')])).toEqual([
+      true,
+      true,
+    ]);
+    expect(await deciders()).toEqual({ U1: [], T1: [] });
+    expect(await links.get('acme', 'ada')).toBeNull();
+  });
+
+  it('are taken away once: the other who does it at the same time finds none', async () => {
+    const both = await Promise.all([links.clear('acme', 'ada', 'slack'), links.clear('acme', 'ada', 'slack')]);
+    expect(both.filter((wasThere) => wasThere)).toHaveLength(1);
+    expect(await deciders()).toEqual({ U1: [], T1: ['ada'] });
+  });
+
+  it('do not come back by an account that the person links at that time', async () => {
+    await Promise.all([
+      links.clear('acme', 'ada', 'slack'),
+      links.upsert('acme', { oidc_sub: 'ada', teams_user_id: 'T2' }),
+    ]);
+    expect(await links.get('acme', 'ada')).toMatchObject({ slack_user_id: null, teams_user_id: 'T2' });
+    await Promise.all([
+      links.clear('acme', 'ada', 'teams'),
+      links.upsert('acme', { oidc_sub: 'ada', slack_user_id: 'U2' }),
+    ]);
+    expect(await links.get('acme', 'ada')).toMatchObject({ slack_user_id: 'U2', teams_user_id: null });
+    expect(await deciders()).toEqual({ U1: [], T1: [] });
+  });
+
+  it('do not come back by it where the person himself is taken out', async () => {
+    const bob = { tenant: 'acme', subject: 'webauthn:bob' };
+    await store.passkeys.allowRecovery(
+      { ...bob, token_sha256: 'a'.repeat(64), expires_ms: T0 + 60_000 },
+      { as: 'approver', at_ms: T0 },
+    );
+    await links.upsert('acme', { oidc_sub: bob.subject, slack_user_id: 'U3' });
+    await Promise.all([
+      store.passkeys.remove(bob),
+      links.upsert('acme', { oidc_sub: bob.subject, teams_user_id: 'T3' }),
+    ]);
+    expect(await links.linksOf('slack', 'U3')).toEqual([]);
+  });
+
+  it('are both there where a person links two at the same time, also his first', async () => {
+    await Promise.all([
+      links.upsert('acme', { oidc_sub: 'eve', slack_user_id: 'U4' }),
+      links.upsert('acme', { oidc_sub: 'eve', teams_user_id: 'T4' }),
+    ]);
+    expect(await links.get('acme', 'eve')).toMatchObject({ slack_user_id: 'U4', teams_user_id: 'T4' });
+  });
+
+  it('are nobody’s where Gate did not write them, and one that is linked anew takes nothing over from such a row', async () => {
+    await place.sql(`update chat_links set slack_user_id = 'U666'`);
+    expect(await links.get('acme', 'ada')).toBeNull();
+    expect(await links.clear('acme', 'ada', 'slack')).toBe(false);
+    expect(await links.upsert('acme', { oidc_sub: 'ada', teams_user_id: 'T1' })).toMatchObject({
+      slack_user_id: null,
+      teams_user_id: 'T1',
+    });
+    expect(await links.linksOf('slack', 'U666')).toEqual([]);
+    expect(await deciders()).toEqual({ U1: [], T1: ['ada'] });
+  });
+});

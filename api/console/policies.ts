@@ -1,0 +1,145 @@
+import type { z } from 'zod';
+import { type Question, refusedBy } from '../../activities/clients/service-client.js';
+import type { PolicyService, SeenVersion, ServiceHealth } from '../../console/services.js';
+import { policyFile, policyList } from '../../contracts/policy.js';
+import {
+  mutatedPolicy,
+  policyDiff,
+  type PolicyReason,
+  policyVersion,
+  policyVersions,
+  templateFile,
+  templateList,
+  validatedPolicy,
+} from '../../contracts/policy-library.js';
+import { minedSuggestions, mineLine } from '../../contracts/policy-mining.js';
+import { labLine } from '../../contracts/policy-studies.js';
+import { errorText, GateError } from '../../domain/errors.js';
+import { within } from '../../domain/within.js';
+import type { Over } from '../plugins/declaration.js';
+import type { AskLimits } from './ask-limits.js';
+
+type Ask = <Type extends z.ZodType | null>(
+  type: Type,
+  question: Pick<Question, 'method' | 'path' | 'headers' | 'body'>,
+  timeoutMs?: number,
+) => Promise<Type extends z.ZodType ? z.infer<Type> : null>;
+type Get = (
+  path: string,
+  query?: Readonly<Record<string, string | number>>,
+) => { readonly method: 'GET'; readonly path: string };
+
+interface Asking {
+  readonly ask: Ask;
+  readonly askToChange: Ask;
+  /** A question about the person's tenant. */
+  readonly get: Get;
+  readonly unlessUnknown: <Value>(asked: Promise<Value>) => Promise<Value | null>;
+  /** Who changes something, and why. */
+  readonly by: (reason: string) => PolicyReason;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly health: () => Promise<ServiceHealth>;
+  /** How long somebody waits for an answer, for suggestions, for a change, and for the next word of a lab; milliseconds. */
+  readonly limits: Pick<AskLimits, 'readMs' | 'suggestionsMs' | 'changeMs' | 'quietMs'>;
+}
+
+const pathOf = (name: string, what = ''): string => `/policies/${encodeURIComponent(name)}${what}`;
+/** What else stands beside the files' names: an edition without these has no page of its own for them. */
+const NO_FILES: ReadonlySet<string> = new Set(['templates', 'suggestions']);
+const templateAt = (name: string, what = ''): string => `/policies/templates/${encodeURIComponent(name)}${what}`;
+
+const expected = ({ version, digest }: SeenVersion) => ({
+  expected_current_version: version,
+  ...(digest !== null && { expected_body_sha256: digest }),
+});
+
+/** The policy engine as one person may ask it: about the policies of his tenant, and changed in his name. */
+export function policiesOver(
+  over: Promise<Over>,
+  { ask, askToChange, get, unlessUnknown, by, headers, health, limits }: Asking,
+): PolicyService {
+  const change = (method: 'POST' | 'PUT' | 'DELETE', path: string, body: object) =>
+    askToChange(mutatedPolicy, { method, path: get(path).path, body }, limits.changeMs);
+  const toldBy = <Line>(path: string, type: z.ZodType<Line>, asked: object, until: AbortSignal): AsyncGenerator<Line> =>
+    studied({ over, path: get(path).path, type, asked, headers, until }, limits);
+  return {
+    list: () => ask(policyList, get('/policies')),
+    file: (name) => (NO_FILES.has(name) ? Promise.resolve(null) : unlessUnknown(ask(policyFile, get(pathOf(name))))),
+    versions: async (name) =>
+      (await unlessUnknown(ask(policyVersions, get(pathOf(name, '/versions')))))?.versions ?? null,
+    version: (name, version) => unlessUnknown(ask(policyVersion, get(pathOf(name, `/versions/${version}`)))),
+    diff: async (name, from, to) =>
+      (await unlessUnknown(ask(policyDiff, get(pathOf(name, '/diff'), { from, to }))))?.diff ?? null,
+    validate: (policy) =>
+      ask(validatedPolicy, { method: 'POST', path: '/policies/validate', body: policy }, limits.changeMs),
+    create: (policy, reason) => change('POST', '/policies', { ...policy, ...by(reason) }),
+    update: (name, body, on, reason) => change('PUT', pathOf(name), { body, ...expected(on), ...by(reason) }),
+    setState: (name, state, on, reason) =>
+      change('POST', pathOf(name, `/${state}`), { ...expected(on), ...by(reason) }),
+    remove: (name, on, reason) => change('DELETE', pathOf(name), { ...expected(on), ...by(reason) }),
+    rollback: (name, version, on, reason) =>
+      change('POST', pathOf(name, `/rollback/${version}`), { ...expected(on), ...by(reason) }),
+    templates: () => ask(templateList, get('/policies/templates')),
+    template: (name) => unlessUnknown(ask(templateFile, get(templateAt(name)))),
+    install: (name, parameters, reason) =>
+      change('POST', templateAt(name, '/install'), { ...(parameters && { parameters }), ...by(reason) }),
+    lab: (asked, until) => toldBy('/policies/lab', labLine, asked, until),
+    suggestions: async () =>
+      (await ask(minedSuggestions, get('/policies/suggestions'), limits.suggestionsMs)).suggestions,
+    mine: (asked, until) => toldBy('/policies/mine', mineLine, asked, until),
+    accept: (id, reason) => change('POST', `/policies/suggestions/${encodeURIComponent(id)}/install`, by(reason)),
+    health,
+  };
+}
+
+interface Study<Line> {
+  readonly over: Promise<Over>;
+  readonly path: string;
+  readonly type: z.ZodType<Line>;
+  readonly asked: object;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly until: AbortSignal;
+}
+
+/** The lines of what takes long, as they come. Ends it where its reader leaves, at `until`, and where nothing comes. */
+async function* studied<Line>(
+  { over, path, type, asked, headers, until }: Study<Line>,
+  { readMs, changeMs, quietMs }: Asking['limits'],
+): AsyncGenerator<Line> {
+  const away = (cause: unknown): GateError =>
+    new GateError('console_neighbour_away', `the policy engine does not answer: ${errorText(cause)}`, { cause });
+  const ended = new AbortController();
+  try {
+    const { url, fetch } = await within(readMs, over, () => away('it is not there yet'));
+    const asking = fetch.stream(new URL(path, url).href, {
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+      body: JSON.stringify(asked),
+      signal: AbortSignal.any([until, ended.signal]),
+    });
+    // It is silent while it compiles.
+    const answer = await within(changeMs, asking, () => new Error(`no answer within ${changeMs} ms`));
+    if (answer.status !== 200) {
+      const text = await answer.text();
+      throw refusedBy({ status: answer.status, text }) ?? new Error(`it answered ${answer.status}`);
+    }
+    for await (const line of linesOf(answer.body, quietMs)) yield type.parse(JSON.parse(line));
+  } catch (error) {
+    throw error instanceof GateError ? error : away(error);
+  } finally {
+    ended.abort();
+  }
+}
+
+async function* linesOf(body: AsyncIterable<Uint8Array>, quietMs: number): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  const parts = body[Symbol.asyncIterator]();
+  let rest = '';
+  for (;;) {
+    const part = await within(quietMs, parts.next(), () => new Error(`nothing came for ${quietMs} ms`));
+    if (part.done) return;
+    const lines = (rest + decoder.decode(part.value, { stream: true })).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+}

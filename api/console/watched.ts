@@ -1,0 +1,42 @@
+import type { FastifyReply } from 'fastify';
+import { within } from '../../domain/within.js';
+
+/** How often an answer that is still being sent looks whether its session still stands, and whether anybody reads it. */
+const LOOK_EVERY_MS = 2_000;
+/** Why an answer is cut that nobody seems to read. */
+export const UNREAD = new Error('nobody reads it');
+
+/**
+ * Ends an answer that is sent for long where its session does not stand any more, or cannot be looked at, and where its reader takes nothing for
+ * `drainMs`. `taken` says that the reader took something of what is not looked at here. Looks until `ended`.
+ */
+export function watched(
+  { raw }: Pick<FastifyReply, 'raw'>,
+  ended: AbortController,
+  { stands, drainMs }: { readonly stands: () => Promise<boolean>; readonly drainMs: number },
+): { readonly taken: () => void } {
+  let takenAtMs = performance.now();
+  const taken = (): void => {
+    takenAtMs = performance.now();
+  };
+  let isLooking = false;
+  const watch = setInterval(() => {
+    if (raw.writableLength === 0) taken();
+    else if (performance.now() - takenAtMs > drainMs) ended.abort(UNREAD);
+    if (isLooking) return;
+    isLooking = true;
+    within(LOOK_EVERY_MS, stands(), () => new Error('the sessions do not answer'))
+      .then(
+        (still) => {
+          if (!still) ended.abort();
+        },
+        () => ended.abort(),
+      )
+      .finally(() => {
+        isLooking = false;
+      })
+      .catch(() => undefined);
+  }, LOOK_EVERY_MS);
+  ended.signal.addEventListener('abort', () => clearInterval(watch));
+  return { taken };
+}

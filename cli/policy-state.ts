@@ -1,0 +1,74 @@
+import { userInfo } from 'node:os';
+import type { Command } from 'commander';
+import type { MutatedPolicy } from '../contracts/policy-library.js';
+import type { PolicyList } from '../contracts/policy.js';
+import { oneLine } from '../domain/printable.js';
+import { CliError } from './errors.js';
+import { json, print } from './output.js';
+import { warningLines } from './lab-report.js';
+import type { AskPolicies } from './policy-plan.js';
+import type { PolicyCommands } from './policy-studies.js';
+
+interface Asked {
+  readonly reason: string;
+  readonly tenant?: string;
+  readonly json?: boolean;
+}
+
+const ACTS = {
+  off: { does: 'switch a policy off; its text stays', done: 'is switched off' },
+  on: { does: 'put a policy in force again, with the text that it has', done: 'is in force' },
+  delete: { does: 'delete a policy; its versions stay, and its name may come back behind them', done: 'is deleted' },
+} as const;
+type Act = keyof typeof ACTS;
+
+/** `gate policy off`, `on` and `delete`: of one policy, whoever wrote it, for everybody or for a tenant. */
+export function registerPolicyState(policy: Command, { engine }: Pick<PolicyCommands, 'engine'>): void {
+  for (const act of Object.keys(ACTS) as Act[])
+    policy
+      .command(act)
+      .description(ACTS[act].does)
+      .argument('<name>')
+      .requiredOption('--reason <text>', 'recorded with the version')
+      .option('--tenant <name>', 'for this tenant alone: of its copy, which `off` and `on` make where it has none')
+      .addOption(json())
+      .action(async (name: string, { json: asJson, ...asked }: Asked) => {
+        const made = await policyStateSet(await engine(), act, name, asked);
+        if (asJson) return print(made);
+        const whose = asked.tenant === undefined ? '' : ` for ${oneLine(asked.tenant)}`;
+        process.stdout.write(`${oneLine(made.name)} ${ACTS[act].done}${whose}, version ${made.version}\n`);
+        for (const line of warningLines(made)) process.stdout.write(`${line}\n`);
+      });
+}
+
+/** Does it to the version that Gate has now; refused where somebody changes it in between. A rule may be named without its ending. */
+export async function policyStateSet(
+  ask: AskPolicies,
+  act: Act,
+  name: string,
+  { reason, tenant }: Pick<Asked, 'reason' | 'tenant'>,
+): Promise<MutatedPolicy> {
+  const scope = tenant === undefined ? '' : `?tenant=${encodeURIComponent(tenant)}`;
+  const { policies } = await ask<PolicyList>('GET', `/policies${scope}`);
+  const called = (one: string) => policies.filter((policy) => policy.name === one);
+  const found = [...called(name), ...called(`${name}.rego`)];
+  const now = found.find((policy) => !policy.protected);
+  if (!now)
+    throw new CliError(
+      found.length > 0
+        ? `${oneLine(name)} is one of the rules that ship, which a release alone changes`
+        : `there is no policy ${oneLine(name)}`,
+      4,
+    );
+  if (act !== 'delete' && now.active === (act === 'on'))
+    throw new CliError(`${oneLine(now.name)} ${ACTS[act].done} already`, 4);
+  const path = `/policies/${encodeURIComponent(now.name)}`;
+  const [method, what] = act === 'delete' ? ['DELETE', ''] : ['POST', act === 'on' ? '/activate' : '/deactivate'];
+  return ask(method, `${path}${what}${scope}`, {
+    expected_current_version: now.current_version,
+    expected_body_sha256: now.body_sha256,
+    reason,
+    actor_sub: userInfo().username,
+    actor_idp: 'command line',
+  });
+}

@@ -1,0 +1,418 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import type { ReplayRow } from '../../../contracts/replay-rows.js';
+import { GateError } from '../../../domain/errors.js';
+import { type ConsoleOverLedger, consoleOverLedger } from '../../../test/support/console-over-ledger.js';
+import { ledgerService, type TestLedgerService } from '../../../test/support/ledger-service.js';
+import { policyEngine, type TestPolicyEngine } from '../../../test/support/policy-engine.js';
+
+const HOSTILE = '</textarea><script>alert(1)</script>';
+const rego = (rule: string) => `package gate.authz\n\nimport rego.v1\n\n${rule}\n`;
+const denies = (tool: string, why = tool) => rego(`deny contains "Violation: ${why}" if input.tool_type == "${tool}"`);
+const recorded = (seq: number, tool: string, people: ReplayRow['people'] = null): ReplayRow => ({
+  seq,
+  at: '2026-11-25T12:00:00.000Z',
+  correlation_id: `00000000-0000-4000-8000-00000000000${seq}`,
+  agent_id: `bot ${HOSTILE}`,
+  tool,
+  input: {
+    tool_type: tool,
+    agent_history: { last_tool: null, recent_sequence: [] },
+    intent_score: 0,
+    current_time: '2026-11-25T12:00:00Z',
+    arguments: {},
+  },
+  request: null,
+  decision: { allow: true, reasons: [], review_reasons: [] },
+  people,
+});
+
+let gate: TestLedgerService;
+let engine: TestPolicyEngine;
+let page: ConsoleOverLedger;
+beforeAll(async () => {
+  gate = await ledgerService('sqlite');
+  engine = await policyEngine([recorded(1, 'list_files', 'approved'), recorded(2, 'get_weather')]);
+  page = consoleOverLedger(() => gate, Date.now, undefined, undefined, engine.over);
+});
+afterAll(async () => {
+  await page.close();
+  await engine.close();
+  await gate.close();
+});
+beforeEach(() => {
+  page.role = 'admin';
+});
+
+const words = (html: string) => html.replaceAll(/<[^>]*>/g, ' ').replaceAll(/\s+/g, ' ');
+const text = async (path: string, as: 'acme' | 'globex' = 'acme') => (await page.get(path, { as })).text;
+const told = async (path: string) => words(await text(path));
+let count = 0;
+/** A policy of acme that is there, of a name of its own. */
+const made = async (body: string, more = {}) => {
+  const policy_name = `rule_${(count += 1)}.rego`;
+  const { status, headers } = await page.post('/policies/new', { policy_name, body, reason: 'ticket 1', ...more });
+  expect([status, headers['location']]).toEqual([303, `/policies/${policy_name}?came=1`]);
+  return policy_name;
+};
+const versionsOf = (name: string, tenant = 'acme') => engine.management.store.versions(tenant, name);
+
+describe('a policy on its pages', () => {
+  it('is written as a draft of the person’s tenant, in his name, and put in force, changed and rolled back', async () => {
+    const name = await made(denies('list_files', 'one').replaceAll('\n', '\r\n'));
+    expect(await versionsOf(name)).toMatchObject([
+      { active: false, body: denies('list_files', 'one'), actor_sub: 'operator:dev', actor_idp: 'operator-token' },
+    ]);
+    expect(await told(`/policies/${name}?came=1`)).toContain('Done: version 1, created, not in force.');
+    expect(await told('/policies/list')).not.toContain(name);
+
+    await page.post(`/policies/${name}/activate`, { version: '1', reason: 'tried' });
+    expect(await told('/policies')).toMatch(new RegExp(`${name.replace('.', '\\.')} in force your tenant`));
+    // Its bundle is what decisions of the tenant carry.
+    const inForce = engine.management.live.bundleFor('acme')?.hash_sha256;
+    expect(inForce).toMatch(/^sha256:[0-9a-f]{64}$/);
+    expect(await text('/policies')).toContain(inForce);
+    const edited = await page.post(`/policies/${name}/edit`, {
+      version: '2',
+      body: denies('list_files', 'two'),
+      reason: 'again',
+    });
+    expect(edited.headers['location']).toBe(`/policies/${name}?came=3`);
+    expect(await told(`/policies/${name}/diff?from=2&to=3`)).toMatch(/-deny contains .*one.*\+deny contains .*two/);
+
+    const old = await text(`/policies/${name}/versions/1`);
+    expect(old).toContain('Roll back to version 1');
+    await page.post(`/policies/${name}/versions/1/rollback`, { version: '3', reason: 'two was wrong' });
+    const versions = await versionsOf(name);
+    expect(versions.map(({ version, active, reason }) => [version, active, reason])).toEqual([
+      [4, true, 'two was wrong'],
+      [3, true, 'again'],
+      [2, true, 'tried'],
+      [1, false, 'ticket 1'],
+    ]);
+    expect(versions[0]?.body).toBe(denies('list_files', 'one'));
+    expect(await told(`/policies/${name}`)).toMatch(/4 changed .*operator:dev.*two was wrong/);
+    expect(await text(`/policies/${name}/versions/4`)).not.toContain('Roll back');
+
+    // Somebody who looked at version 3 does not roll back what came meanwhile, and sees it before he can.
+    const blind = await page.post(`/policies/${name}/versions/3/rollback`, { version: '3', reason: 'blind' });
+    expect([blind.status, words(blind.text)]).toEqual([
+      409,
+      expect.stringMatching(
+        /version_conflict.*Version 4 came after the one that you began with, 3 .*operator:dev.*two was wrong/,
+      ),
+    ]);
+    expect(blind.text).toContain('name="version" value="4"');
+    expect(await versionsOf(name)).toHaveLength(4);
+
+    await page.post(`/policies/${name}/deactivate`, { version: '4', reason: 'over' });
+    await page.post(`/policies/${name}/delete`, { version: '5', reason: 'over' });
+    expect(await told(`/policies/${name}`)).toMatch(/State deleted/);
+    expect((await page.get(`/policies/${name}/edit`)).text).toContain(
+      'It was deleted. A new policy of its name goes on',
+    );
+    expect((await page.post('/policies/new', { policy_name: name, body: denies('z'), reason: 'back' })).status).toBe(
+      303,
+    );
+    expect((await versionsOf(name))[0]).toMatchObject({ version: 7, reason: 'back' });
+  }, 60_000);
+
+  it('that is left in force and reads a document that is not there is warned of by each change that leaves it so', async () => {
+    const warns = expect.stringMatching(
+      / Warning: \S+ ?line 5 reads data\.gate\.absent_list, and there is no document/,
+    );
+    const name = await made(rego('deny contains "Violation: a" if input.tool_type == data.gate.absent_list[_]'));
+    const on = await page.post(`/policies/${name}/activate`, { version: '1', reason: 'tried' });
+    expect([on.status, words(on.text)]).toEqual([200, warns]);
+    expect(words(on.text)).toContain('Done: version 2, put in force, in force.');
+    // What the browser sends again does nothing again.
+    expect((await page.post(`/policies/${name}/activate`, { version: '1', reason: 'tried' })).status).toBe(409);
+    const list = { policy_name: 'absent_list.json', body: '["x_x"]', reason: 'here', active: 'yes' };
+    expect((await page.post('/policies/new', list)).headers['location']).toBe('/policies/absent_list.json?came=1');
+    const off = await page.post('/policies/absent_list.json/delete', { version: '1', reason: 'gone' });
+    expect([off.status, words(off.text)]).toEqual([200, warns]);
+    await page.post(`/policies/${name}/delete`, { version: '2', reason: 'over' });
+  });
+
+  it('is another one for another tenant: what one changes the other does not have', async () => {
+    const name = await made(denies('no_such_tool'), { active: 'yes' });
+    expect((await page.get(`/policies/${name}`, { as: 'globex' })).status).toBe(404);
+    expect(await text('/policies', 'globex')).not.toContain(name);
+    for (const [path, fields] of [
+      [`/policies/${name}/deactivate`, { version: '1', reason: 'mine' }],
+      [`/policies/${name}/versions/1/rollback`, { version: '1', reason: 'mine' }],
+      [`/policies/${name}/edit`, { version: '1', reason: 'mine', body: denies('x') }],
+      [`/policies/${name}/lab`, { which: 'with' }],
+    ] as const)
+      expect([path, (await page.post(path, fields, { as: 'globex' })).status]).toEqual([path, 404]);
+    expect(await versionsOf(name)).toHaveLength(1);
+  }, 60_000);
+
+  it('for everybody becomes a copy of the tenant’s with its first change', async () => {
+    const by = { reason: 'all', actor_sub: 'ada', actor_idp: 'cli' };
+    const file = { name: 'everybody.rego', content_type: 'rego', body: denies('get_weather'), active: true } as const;
+    await engine.management.library.create('', { ...file, ...by });
+    expect(await told('/policies/everybody.rego')).toContain(
+      'What you change becomes a copy of your tenant, acme, alone. For everybody it is changed on the command line',
+    );
+    await page.post('/policies/everybody.rego/deactivate', { version: '1', reason: 'not ours' });
+    expect(await told('/policies/everybody.rego')).toMatch(/State not in force .*A copy of your tenant, acme/);
+    expect(await told('/policies/everybody.rego')).not.toContain('ada');
+    expect(await versionsOf('everybody.rego', '')).toHaveLength(1);
+  }, 60_000);
+
+  it('is changed as the text that was looked at, not as another one that has its version by now', async () => {
+    const { library } = engine.management;
+    const by = { reason: 'all', actor_sub: 'ada', actor_idp: 'cli' };
+    const name = 'two_texts.rego';
+    await library.create('', { name, content_type: 'rego', body: denies('no_such'), active: true, ...by });
+    const update = (tenant: string, on: number, why: string) =>
+      library.update(tenant, name, { body: denies('no_such', why), expected_current_version: on, ...by });
+    await update('', 1, 'two');
+    await update('acme', 2, 'own');
+    const [own] = await versionsOf(name);
+    const looked = { version: '3', digest: own?.body_sha256 ?? '', reason: 'over' };
+    const hidden = `name="digest" value="${own?.body_sha256}"`;
+    for (const path of ['', '/edit']) expect(await text(`/policies/${name}${path}`)).toContain(hidden);
+    // The copy goes, and version 3 is that for everybody.
+    await library.remove('acme', name, { expected_current_version: 3, ...by });
+    await update('', 2, 'three');
+    for (const [path, more] of [
+      ['deactivate', {}],
+      ['edit', { body: denies('no_such', 'typed') }],
+      ['versions/1/rollback', {}],
+    ] as const) {
+      const refused = await page.post(`/policies/${name}/${path}`, { ...looked, ...more });
+      expect([path, refused.status]).toEqual([path, 409]);
+      expect(words(refused.text)).toContain('is another text');
+    }
+    // What was typed is for the text that was looked at, however often it is sent.
+    const typed = await page.post(`/policies/${name}/edit`, { ...looked, body: denies('no_such', 'typed') });
+    expect(typed.text).toContain(hidden);
+    expect(await versionsOf(name)).toHaveLength(2);
+  }, 60_000);
+
+  it('that somebody switched off or on meanwhile offers nothing where its button was: the other act was not meant', async () => {
+    const name = await made(denies('no_such_tool'), { active: 'yes' });
+    const off = { version: '1', act: 'deactivate', reason: 'mine' };
+    expect(await text(`/policies/${name}`)).toContain('name="act" value="deactivate"');
+    await page.post(`/policies/${name}/deactivate`, { ...off, reason: 'theirs' });
+    const late = await page.post(`/policies/${name}/deactivate`, off);
+    expect([late.status, words(late.text)]).toEqual([409, expect.stringContaining('It was switched off meanwhile')]);
+    expect(late.text).not.toMatch(/Put it in force|Switch it off|name="version"/);
+    // What is still to be done is offered again, on the version of now.
+    const { library } = engine.management;
+    const by = { reason: 'edit', actor_sub: 'ada', actor_idp: 'cli' };
+    await library.activate('acme', name, { expected_current_version: 2, ...by });
+    const again = await page.post(`/policies/${name}/deactivate`, off);
+    expect(again.text).toMatch(/name="version" value="3"/);
+    expect(again.text).toContain('Switch it off');
+  }, 60_000);
+
+  it('that ships is read alone, whoever asks', async () => {
+    const shown = await text('/policies/budget.rego');
+    for (const form of ['/activate"', '/deactivate"', '/edit"', '/lab"', '/versions/'])
+      expect(shown).not.toContain(form);
+    expect(await text('/policies/budget.rego/edit')).toContain('It ships with Gate: a release changes it.');
+    for (const form of ['deactivate', 'edit', 'delete', 'versions/1/rollback']) {
+      const { status, text: said } = await page.post(`/policies/budget.rego/${form}`, {
+        version: '1',
+        reason: 'x',
+        body: denies('x'),
+      });
+      expect([form, status, said.includes('policy_protected')]).toEqual([form, 409, true]);
+    }
+  });
+
+  it('is changed by an administrator alone, for a reason', async () => {
+    const name = await made(denies('list_files'));
+    const unsaid = await page.post(`/policies/${name}/activate`, { version: '1', reason: ' ' });
+    expect([unsaid.status, unsaid.text]).toEqual([400, expect.stringContaining('say why')]);
+    page.role = 'approver';
+    expect(await text(`/policies/${name}`)).not.toContain('name="reason"');
+    expect(await text('/policies')).not.toContain('New policy');
+    expect((await page.get(`/policies/${name}/edit`)).status).toBe(403);
+    expect((await page.post(`/policies/${name}/activate`, { version: '1', reason: 'x' })).status).toBe(403);
+    expect(await versionsOf(name)).toHaveLength(1);
+  });
+});
+
+describe('the editor', () => {
+  it('says where a text is at fault, and what it would change, and keeps what was typed', async () => {
+    const name = await made(denies('list_files', 'one'));
+    const body = `${denies('list_files', 'one')}\ndeny contains "x" if {\n\tinput.tool_type = = "${HOSTILE}"\n}\n`;
+    const wrong = await page.post(`/policies/${name}/edit/check`, { version: '1', body, reason: 'because' });
+    expect(wrong.status).toBe(200);
+    expect(wrong.text).toMatch(
+      new RegExp(`data-line="8" data-column="\\d+"><bdi class="foreign">${name}:8:\\d+</bdi>`),
+    );
+    expect(wrong.text).not.toContain(HOSTILE);
+    expect(wrong.text).toContain('input.tool_type = = &quot;&lt;/textarea>');
+    expect(wrong.text).toContain('value="because"');
+
+    const fine = await page.post(`/policies/${name}/edit/check`, { version: '1', body: denies('list_files', 'two') });
+    expect(words(fine.text)).toMatch(/It compiles by itself\..*What it changes.*-deny contains.*\+deny contains/);
+    // Of a text whose first line is empty the parser of pages takes none away.
+    const empty = await page.post(`/policies/${name}/edit/check`, { version: '1', body: '\r\n# x\r\n' });
+    expect(empty.text).toMatch(/<textarea[^>]*>\n\n# x\n<\/textarea>/);
+    const unseen = await page.post(`/policies/${name}/edit/check`, {
+      version: '1',
+      body: `${denies('a')}# a\u202eb\n`,
+    });
+    expect(unseen.text).toContain('a\\u{202e}b');
+    expect(await versionsOf(name)).toHaveLength(1);
+  }, 60_000);
+
+  it('refuses what does not compile with all that is in force, and says where', async () => {
+    const name = await made(denies('no_such_tool'), { active: 'yes' });
+    const { status, text: said } = await page.post(`/policies/${name}/edit`, {
+      version: '1',
+      body: rego('allow := true'),
+      reason: 'wider',
+    });
+    expect([status, said]).toEqual([400, expect.stringContaining('policy_invalid')]);
+    expect(said).toContain('allow := true');
+    expect(await versionsOf(name)).toHaveLength(1);
+  }, 60_000);
+
+  it('loses nothing where somebody else was first: it shows what came in between, and saves on top of that', async () => {
+    const name = await made(denies('list_files', 'one'));
+    await page.post(`/policies/${name}/edit`, { version: '1', body: denies('list_files', 'theirs'), reason: 'first' });
+    const typed = { version: '1', body: denies('list_files', 'mine'), reason: 'second' };
+    const late = await page.post(`/policies/${name}/edit`, typed);
+    expect(late.status).toBe(409);
+    const shown = words(late.text);
+    expect(shown).toContain('version_conflict');
+    expect(shown).toMatch(/Version 2 came after the one that you began with, 1 .*operator:dev.*first/);
+    expect(shown).toMatch(/-deny contains .*one.*\+deny contains .*theirs/);
+    expect(late.text).toContain('Violation: mine');
+    expect(late.text).toContain('name="version" value="2"');
+    expect(late.text).toContain('value="second"');
+    expect((await page.post(`/policies/${name}/edit`, { ...typed, version: '2' })).status).toBe(303);
+    expect((await versionsOf(name)).map(({ reason }) => reason)).toEqual(['second', 'first', 'ticket 1']);
+    const taken = await page.post('/policies/new', { policy_name: name, body: denies('y'), reason: 'mine' });
+    expect([taken.status, taken.text]).toEqual([409, expect.stringContaining('policy_exists')]);
+    expect(taken.text).toContain('input.tool_type == &quot;y&quot;');
+  }, 60_000);
+
+  it('stores nothing on a version that is none', async () => {
+    const name = await made(denies('list_files'));
+    for (const version of ['', 'x', '0', '-1', '1e99', '2']) {
+      const { status } = await page.post(`/policies/${name}/edit`, { version, body: denies('y'), reason: 'x' });
+      expect([version, [400, 404, 409].includes(status)]).toEqual([version, true]);
+    }
+    expect(await versionsOf(name)).toHaveLength(1);
+  });
+});
+
+describe('a lab', () => {
+  it('counts what a draft would change, draws it, sets it against what people decided, and leads to each call', async () => {
+    const name = await made(denies('x'));
+    const tried = await page.post(`/policies/${name}/edit/try`, {
+      version: '1',
+      body: denies('list_files', HOSTILE.replaceAll('"', "'")),
+      window: '',
+    });
+    expect(tried.status).toBe(200);
+    const shown = words(tried.text);
+    expect(shown).toContain('Of 2 recorded calls 1 would be judged otherwise: 0 more mildly, 1 more strictly.');
+    expect(shown).toMatch(/runs now, would be denied stricter 1 /);
+    expect(shown).toMatch(/approved 0 0 1 against them/);
+    expect(tried.text).toContain('href="/audit/correlation/00000000-0000-4000-8000-000000000001"');
+    expect(tried.text).toMatch(/<svg class="chart flow" role="img"[^>]*>.*<path class="band deny"/s);
+    expect(tried.text).not.toContain('<script>alert');
+    expect(tried.text).toContain('class="progress"');
+    expect(tried.text.trimEnd()).toMatch(/<\/html>$/);
+    // Nothing of it was stored.
+    expect(await versionsOf(name)).toHaveLength(1);
+  }, 60_000);
+
+  it('says what would change without a policy, and why there is no result where there is none', async () => {
+    const name = await made(denies('get_weather'), { active: 'yes' });
+    const without = words((await page.post(`/policies/${name}/lab`, { which: 'without', window: '' })).text);
+    expect(without).toMatch(/denied now, would run milder 1 /);
+    expect(without).toContain('Switch it off, or roll it back');
+    const wrong = await page.post(`/policies/${name}/edit/try`, { version: '1', body: 'no rule', window: '' });
+    expect(words(wrong.text)).toMatch(/There is no result: .*policy_invalid/);
+    const window = await page.post(`/policies/${name}/lab`, { which: 'with', window: '', from: 'yesterday' });
+    expect(words(window.text)).toMatch(/There is no result: .*invalid_window/);
+    await page.post(`/policies/${name}/deactivate`, { version: '1', reason: 'over' });
+  }, 60_000);
+});
+
+describe('a template', () => {
+  const PII = '/policies/templates/pii_egress.rego';
+
+  it('is found by its domain and by words', async () => {
+    const all = await text('/policies/templates');
+    expect([...all.matchAll(/href="\/policies\/templates\/[a-z0-9_]+\.rego"/g)]).toHaveLength(85);
+    const finance = await text('/policies/templates?domain=finance');
+    expect([...finance.matchAll(/href="\/policies\/templates\/([a-z0-9_]+)\.rego"/g)].map(([, name]) => name)).toEqual([
+      'account_freeze_lift',
+      'ach_batch_high_volume',
+      'money_moves',
+      'treasury_large_movement',
+      'vendor_payment_redirect',
+    ]);
+    expect(await text('/policies/templates?q=ofac+frozen')).toContain('account_freeze_lift');
+    expect(await told('/policies/templates?q=nothing+says+this')).toContain('No template says that.');
+  });
+
+  it('says what it would have decided before it is installed, with the parameters that were typed, and then holds', async () => {
+    const shown = await text(PII);
+    expect(shown).toContain('name="parameter.internal_domains"');
+    expect(shown).not.toContain('/install"');
+    const fields = { 'parameter.internal_domains': 'acme.example\r\n\r\nacme.test', window: '' };
+    const tried = await page.post(`${PII}/try`, fields);
+    expect(words(tried.text)).toContain('Of 2 recorded calls 0 would be judged otherwise');
+    expect(tried.text).toMatch(/<textarea[^>]*name="parameter.internal_domains"[^>]*>\nacme\.example\n\nacme\.test</);
+    expect(tried.text).toContain(`formaction="${PII}/install"`);
+    const installed = await page.post(`${PII}/install`, { ...fields, reason: 'GDPR' });
+    expect(installed.headers['location']).toBe('/policies/pii_egress.rego?came=1');
+    const [document] = await versionsOf('pii_egress.json');
+    expect(JSON.parse(document?.body ?? '')).toEqual({ internal_domains: ['acme.example', 'acme.test'] });
+    expect((await page.get('/policies/templates', { as: 'globex' })).text).not.toContain('in force');
+
+    const set = await page.post(`${PII}/set`, {
+      'parameter.internal_domains': 'acme.example',
+      version: '1',
+      reason: 'fewer',
+    });
+    expect(set.headers['location']).toBe('/policies/pii_egress.json?came=2');
+    const late = await page.post(`${PII}/set`, { 'parameter.internal_domains': 'late', version: '1', reason: 'late' });
+    expect([late.status, late.text]).toEqual([409, expect.stringContaining('version_conflict')]);
+    expect(late.text).toContain('late</textarea>');
+    expect(words(late.text)).toMatch(
+      /Version 2 came after the one that you began with, 1 operator:dev .*: fewer .*- .*acme\.test.*What you typed stands below/,
+    );
+    expect(late.text).toContain('name="version" value="2"');
+    // Where what came in between cannot be shown, the next press is refused as well.
+    const { store } = engine.management;
+    const version = store.version.bind(store);
+    const away = jest.spyOn(store, 'version');
+    away.mockImplementation((tenant, name, at) =>
+      at === 1 ? Promise.reject(new GateError('store_unavailable')) : version(tenant, name, at),
+    );
+    const blind = await page.post(`${PII}/set`, { 'parameter.internal_domains': 'late', version: '1', reason: 'late' });
+    away.mockRestore();
+    expect([blind.status, blind.text]).toEqual([409, expect.stringContaining('name="version" value="1"')]);
+    expect((await page.post(`${PII}/install`, { reason: 'again' })).status).toBe(409);
+  }, 60_000);
+
+  it.each([
+    ['a number that is none', { 'parameter.most_addresses': 'many' }, 400, 'most_addresses is a number'],
+    ['what its schema does not have', { 'parameter.most_addresses': '-1' }, 400, 'policy_invalid'],
+    ['no reason', { reason: '' }, 400, 'say why'],
+  ])('is not installed with %s, and what was typed stays', async (_, fields, status, why) => {
+    const name = '/policies/templates/pii_egress.rego';
+    const typed = { reason: 'ticket', ...fields };
+    const answer = await page.post(`${name}/install`, typed, { as: 'globex' });
+    expect([answer.status, words(answer.text)]).toEqual([status, expect.stringContaining(why)]);
+    if (typed.reason !== '') expect(answer.text).toContain('value="ticket"');
+    expect(await versionsOf('pii_egress.rego', 'globex')).toEqual([]);
+  });
+
+  it('is none by another name', async () => {
+    for (const name of ['none.rego', '..%2Fx.rego', 'pii_egress.json'])
+      expect([name, (await page.get(`/policies/templates/${name}`)).status >= 400]).toEqual([name, true]);
+  });
+});

@@ -1,0 +1,54 @@
+import { POLICY_ENGINE_AGENT } from '../../../contracts/policy-library.js';
+import { GateError } from '../../../domain/errors.js';
+import { Foreign } from '../../ui/parts.js';
+import type { SeenVersion } from '../../services.js';
+import type { Form } from '../../visit.js';
+import { addressOf } from '../audit/asked.js';
+
+/** Changes in words, by the kind of their rows. */
+export const EVENTS: Readonly<Record<string, string>> = {
+  'policy.created': 'created',
+  'policy.updated': 'changed',
+  'policy.activated': 'put in force',
+  'policy.deactivated': 'switched off',
+  'policy.deleted': 'deleted',
+  'policy.installed_from_template': 'installed from a template',
+};
+
+/** Who made a change, as whoever signed the person in says. */
+export const By = ({ of }: { readonly of: { readonly actor_sub: string; readonly actor_idp: string } }) => (
+  <span title={`signed in by ${of.actor_idp}`}>
+    <Foreign text={of.actor_sub} />
+  </span>
+);
+
+/** The row of a change in the ledger, for the tenant whose policy it is. */
+export const RowOf = ({ seq, isOwn }: { readonly seq: number | null; readonly isOwn: boolean }) => {
+  if (seq === null) return <span class="dim">on its way</span>;
+  if (!isOwn) return <>row {seq}</>;
+  return <a href={addressOf('/audit', { agent: POLICY_ENGINE_AGENT, before: seq + 1 })}>row {seq}</a>;
+};
+
+/** Why somebody changes something. Throws where it is not said. */
+export function reasonIn(form: Form): string {
+  const reason = form.get('reason').trim();
+  if (reason === '') throw new GateError('invalid_request', 'say why: the reason is recorded with the version');
+  return reason;
+}
+
+/** The version that somebody looked at. */
+export function versionIn(text: string | undefined): number {
+  const version = Number(text);
+  if (!Number.isSafeInteger(version) || version < 1 || version >= 2 ** 31)
+    throw new GateError('not_found', 'There is no such version.');
+  return version;
+}
+
+/** What somebody looked at when he changes a policy: its version, and which text that was. */
+export const seenIn = (form: Form): SeenVersion => ({
+  version: versionIn(form.get('version')),
+  digest: form.get('digest') || null,
+});
+
+/** As the form of a text sends it, and as it is stored. */
+export const bodyIn = (form: Form): string => form.get('body').replaceAll('\r\n', '\n');

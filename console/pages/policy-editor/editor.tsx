@@ -1,0 +1,270 @@
+import type { VNode } from 'preact';
+import type { PolicyFileShown } from '../../../contracts/policy.js';
+import { MAX_POLICY_BYTES, type ValidatedPolicy } from '../../../contracts/policy-library.js';
+import { GateError } from '../../../domain/errors.js';
+import { settled, type Settled } from '../../services.js';
+import { Csrf, Empty, Foreign, OrAway } from '../../ui/parts.js';
+import { Typed } from '../../ui/typed.js';
+import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
+import { type Between, between, digestShownOf, Overtaken, versionShownOf } from '../policies/overtaken.js';
+import { policyAddress, policyPart } from '../policies/address.js';
+import { cameOf } from '../policies/came.js';
+import { Whose } from '../policies/policy.js';
+import { reasonIn } from '../policies/told.js';
+import { labShown } from '../policy-lab/found.js';
+import { CallsFields, callsAsked } from '../policy-lab/window.js';
+import { Checked } from './checked.js';
+import { type Draft, draftIn, newDraft } from './draft.js';
+
+const at = (name: string | undefined): string => (name === undefined ? '/policies/new' : policyPart(name, 'edit'));
+
+/** A new policy. */
+export const NEW_POLICY: Page = {
+  of: 'policy-changes',
+  path: '/policies/new',
+  role: 'admin',
+  show: (visit) => editor(visit),
+};
+
+/** The text of a policy, to be changed. */
+export const EDIT_POLICY: Page = {
+  of: 'policy-changes',
+  path: '/policies/:name/edit',
+  role: 'admin',
+  show: (visit) => editor(visit),
+};
+
+/** What each of both does with what was typed, which stays in its place. */
+const forms = (path: '/policies/new' | '/policies/:name/edit', what: string) =>
+  [
+    {
+      of: 'policy-changes',
+      path: `${path}/check`,
+      role: 'admin',
+      does: `have the text of ${what} checked`,
+      async act(visit: Visit, form: Form): Promise<Shown> {
+        const said = await visit.services.policy.validate(fileOf(draftIn(visit, form)));
+        return editor(visit, form, { ok: true, value: said });
+      },
+      refused: (visit: Visit, form: Form) => editor(visit, form),
+    },
+    {
+      of: 'policy-changes',
+      path: `${path}/try`,
+      role: 'admin',
+      does: `try the text of ${what} on recorded calls`,
+      async act(visit: Visit, form: Form): Promise<Shown> {
+        const asked = {
+          files: [fileOf(draftIn(visit, form))],
+          without: [],
+          ...callsAsked(form, visit.nowMs),
+        };
+        return {
+          ...(await editor(visit, form)),
+          later: (until) => labShown(visit.services.policy.lab(asked, until), { nowMs: visit.nowMs }),
+        };
+      },
+      refused: (visit: Visit, form: Form) => editor(visit, form),
+    },
+    {
+      of: 'policy-changes',
+      path,
+      role: 'admin',
+      does: `save ${what}`,
+      async act(visit: Visit, form: Form): Promise<string | Shown> {
+        const { name, content_type, body, on, digest, active } = draftIn(visit, form);
+        const { policy } = visit.services;
+        const reason = reasonIn(form);
+        if (visit.params['name'] !== undefined && on === null)
+          throw new GateError('invalid_request', 'the form does not say which version it was made on');
+        const made =
+          on === null
+            ? await policy.create({ name, content_type, body, active }, reason)
+            : await policy.update(name, body, { version: on, digest }, reason);
+        return cameOf(visit, name, made);
+      },
+      refused: (visit: Visit, form: Form) => editor(visit, form),
+    },
+  ] as const satisfies readonly Action[];
+
+export const [CHECK_NEW, TRY_NEW, CREATE_POLICY] = forms('/policies/new', 'a new policy');
+export const [CHECK_POLICY, TRY_POLICY, SAVE_POLICY] = forms('/policies/:name/edit', 'a policy');
+
+/** The editor with what is stored, or with what was typed and what the check says of it. */
+async function editor(visit: Visit, form?: Form, said?: Settled<ValidatedPolicy>): Promise<Shown> {
+  const { services, params } = visit;
+  const name = params['name'];
+  const file: Settled<PolicyFileShown | null> =
+    name === undefined ? { ok: true, value: null } : await settled('The policy engine', services.policy.file(name));
+  const stored = file.ok ? file.value : null;
+  const typed = form && draftIn(visit, form);
+  const draft = typed ?? (stored ? draftOf(stored) : newDraft());
+  const checked = said ?? (typed ? await settled('The policy engine', services.policy.validate(fileOf(typed))) : null);
+  const title = name === undefined ? 'A new policy' : `Edit ${name}`;
+  const cannot = whyNot(name, file);
+  const overtaken =
+    stored && draft.on !== null
+      ? await between(visit, stored.name, { on: draft.on, now: stored.current_version })
+      : null;
+  return {
+    title,
+    keptForBack: form !== undefined,
+    ...(name !== undefined && file.ok && file.value === null && { status: 404 }),
+    body: (
+      <section class="editor">
+        <h1>
+          {name === undefined ? (
+            title
+          ) : (
+            <>
+              Edit <Foreign text={name} />
+            </>
+          )}
+        </h1>
+        <p>
+          {name === undefined ? (
+            <a href="/policies">All rules</a>
+          ) : (
+            <a href={policyAddress(name)}>The policy as it is</a>
+          )}
+        </p>
+        {cannot ? (
+          <>
+            {cannot}
+            {form && <Typed form={form} />}
+          </>
+        ) : (
+          <>
+            {stored && <Whose tenant={stored.tenant} person={visit.person.tenant} />}
+            {overtaken && (
+              <Overtaken of={overtaken} nowMs={visit.nowMs}>
+                What you typed stands below. Take over what you want of that: saving puts your text on top of version{' '}
+                {overtaken.now}.
+              </Overtaken>
+            )}
+            <Editing draft={draft} stored={stored} checked={checked} overtaken={overtaken} visit={visit} form={form} />
+          </>
+        )}
+      </section>
+    ),
+  };
+}
+
+const fileOf = ({ name, content_type, body }: Draft) => ({ name, content_type, body });
+const draftOf = ({
+  name,
+  content_type,
+  current_body: body,
+  current_version: on,
+  current_body_sha256: digest,
+  active,
+}: PolicyFileShown): Draft => ({
+  name,
+  content_type,
+  body,
+  on,
+  digest,
+  reason: '',
+  active,
+});
+
+function whyNot(name: string | undefined, file: Settled<PolicyFileShown | null>): VNode | null {
+  if (name === undefined) return null;
+  if (!file.ok) return <OrAway of={file}>{() => null}</OrAway>;
+  if (file.value === null) return <Empty>There is no file of this name.</Empty>;
+  if (file.value.protected) return <Empty>It ships with Gate: a release changes it.</Empty>;
+  return file.value.deleted_at === null ? null : (
+    <Empty>It was deleted. A new policy of its name goes on behind its versions.</Empty>
+  );
+}
+
+const Editing = ({
+  draft,
+  stored,
+  checked,
+  overtaken,
+  visit: { csrf },
+  form,
+}: {
+  readonly draft: Draft;
+  readonly stored: PolicyFileShown | null;
+  readonly checked: Settled<ValidatedPolicy> | null;
+  readonly overtaken: Between | null;
+  readonly visit: Visit;
+  readonly form: Form | undefined;
+}) => {
+  const path = at(stored?.name);
+  return (
+    <form method="post" action={path} class="editing" data-check={`${path}/check`}>
+      <Csrf token={csrf} />
+      {stored ? (
+        <>
+          <input type="hidden" name="version" value={versionShownOf(overtaken, stored.current_version)} />
+          <input
+            type="hidden"
+            name="digest"
+            value={digestShownOf(overtaken, stored.current_body_sha256, draft.digest)}
+          />
+        </>
+      ) : (
+        <label>
+          Name, which ends with <code>.rego</code> or <code>.json</code>
+          <input name="policy_name" required maxLength={128} value={draft.name} placeholder="pay_limits.rego" />
+        </label>
+      )}
+      <div class="beside">
+        <div>
+          <label for="body">Text</label>
+          <textarea
+            id="body"
+            name="body"
+            class="code"
+            rows={24}
+            maxLength={MAX_POLICY_BYTES}
+            spellcheck={false}
+            autocomplete="off"
+            // The parser of pages takes the first line break away.
+            value={`\n${draft.body}`}
+          />
+        </div>
+        <Checked of={checked} draft={draft} stored={stored?.current_body ?? null} />
+      </div>
+      {/* The first button is the one that Enter in a field means. */}
+      <p>
+        <button type="submit" formaction={`${path}/check`} formnovalidate>
+          Check
+        </button>
+      </p>
+      <details open={form !== undefined && form.get('window') !== ''}>
+        <summary>Try it on recorded calls</summary>
+        <CallsFields form={form} />
+        <p>
+          <button type="submit" formaction={`${path}/try`} formnovalidate>
+            What it would have decided
+          </button>{' '}
+          <span class="dim">Nothing is stored.</span>
+        </p>
+      </details>
+      <label>
+        Reason, which is recorded with the version
+        <input name="reason" required maxLength={1_024} value={draft.reason} />
+      </label>
+      {stored === null && (
+        <label class="tick">
+          <input type="checkbox" name="active" value="yes" checked={draft.active} /> in force at once; otherwise it
+          waits switched off
+        </label>
+      )}
+      <p>
+        <button class="act" type="submit">
+          {stored ? 'Save as a new version' : 'Save'}
+        </button>{' '}
+        {stored && (
+          <span class="dim">
+            {stored.active ? 'It is in force: what you save judges calls at once.' : 'It stays switched off.'}
+          </span>
+        )}
+      </p>
+    </form>
+  );
+};

@@ -1,0 +1,313 @@
+import type { JsonObject } from '../../../contracts/json.js';
+import { jsonObject } from '../../../contracts/json.js';
+import type { TemplateFile, ValidatePolicy } from '../../../contracts/policy-library.js';
+import { GateError } from '../../../domain/errors.js';
+import { isAtLeast } from '../../roles.js';
+import { settled, type Settled } from '../../services.js';
+import { Csrf, Empty, Facts, Foreign, Id, OrAway } from '../../ui/parts.js';
+import { Source } from '../../ui/source.js';
+import { Typed } from '../../ui/typed.js';
+import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
+import { policyAddress, templateAddress } from '../policies/address.js';
+import { cameOf } from '../policies/came.js';
+import { type Between, between, digestShownOf, Overtaken, versionShownOf } from '../policies/overtaken.js';
+import { reasonIn, seenIn, versionIn } from '../policies/told.js';
+import { labShown } from '../policy-lab/found.js';
+import { CallsFields, callsAsked } from '../policy-lab/window.js';
+import { ParameterFields, parametersIn, parametersOf } from './parameters.js';
+
+/** One template: its text, what it can be set to, and what it would have decided. */
+export const TEMPLATE: Page = {
+  of: 'policy-changes',
+  path: '/policies/templates/:name',
+  role: 'viewer',
+  show: (visit) => templateShown(visit, null),
+};
+
+/** What is set of a template that is in force, and the version of the document that says so; none where its defaults hold. */
+interface Set {
+  readonly parameters: JsonObject;
+  readonly version: number | null;
+  readonly digest: string | null;
+}
+const DEFAULTS: Set = { parameters: {}, version: null, digest: null };
+
+const documentOf = (name: string): string => name.replace(/\.rego$/, '.json');
+const bodyOf = (parameters: JsonObject): string => `${JSON.stringify(parameters, null, 2)}\n`;
+
+async function found({ services, params }: Visit): Promise<{ template: TemplateFile; set: Set }> {
+  const name = params['name'] ?? '';
+  const template = await services.policy.template(name);
+  if (template === null) throw new GateError('not_found', 'There is no template of this name.');
+  return { template, set: await setOf(services.policy, template) };
+}
+
+async function setOf(policy: Visit['services']['policy'], { name, parameters }: TemplateFile): Promise<Set> {
+  const document = parameters === null ? null : await policy.file(documentOf(name));
+  if (document === null || !document.active) return DEFAULTS;
+  const said = jsonObject.safeParse(JSON.parse(document.current_body));
+  return {
+    parameters: said.data ?? {},
+    version: document.current_version,
+    digest: document.current_body_sha256,
+  };
+}
+
+/** What it would have decided, with the parameters as they were typed; what can be done then stands below. */
+export const TRY_TEMPLATE: Action = {
+  of: 'policy-changes',
+  path: '/policies/templates/:name/try',
+  role: 'admin',
+  does: 'try a template on recorded calls',
+  async act(visit, form) {
+    const { template, set } = await found(visit);
+    const parameters = parametersIn(parametersOf(template.parameters, set.parameters), form);
+    const asked = {
+      files: filesOf(template, parameters),
+      without: [],
+      ...callsAsked(form, visit.nowMs),
+    };
+    const shown = await templateShown(visit, { form, parameters });
+    return {
+      ...shown,
+      keptForBack: true,
+      later: (until) =>
+        labShown(visit.services.policy.lab(asked, until), { nowMs: visit.nowMs, then: <Then of={template} /> }),
+    };
+  },
+  refused: (visit, form) => templateShown(visit, { form, parameters: null }),
+};
+
+const Then = ({ of }: { readonly of: TemplateFile }) => (
+  <p>
+    <a class="button" href="#acts">
+      {of.installed ? 'Set it so' : 'Install it'}, above
+    </a>
+  </p>
+);
+
+/** Of one that is in force its parameters alone: its text may be another one by now. */
+function filesOf(
+  { name, body, parameters: schema, installed }: TemplateFile,
+  parameters: JsonObject,
+): ValidatePolicy[] {
+  const rule = { name, content_type: 'rego', body } as const;
+  const document = { name: documentOf(name), content_type: 'json', body: bodyOf(parameters) } as const;
+  return [...(installed ? [] : [rule]), ...(schema === null ? [] : [document])];
+}
+
+export const INSTALL_TEMPLATE: Action = {
+  of: 'policy-changes',
+  path: '/policies/templates/:name/install',
+  role: 'admin',
+  does: 'install a template',
+  async act(visit, form) {
+    const { template, set } = await found(visit);
+    const reason = reasonIn(form);
+    const parameters = parametersIn(parametersOf(template.parameters, set.parameters), form);
+    const isSet = Object.keys(parameters).length > 0;
+    const made = await visit.services.policy.install(template.name, isSet ? parameters : null, reason);
+    return cameOf(visit, template.name, made);
+  },
+  refused: (visit, form) => templateShown(visit, { form, parameters: null }),
+};
+
+/** Other parameters of a template that is in force. Refused where somebody set them meanwhile. */
+export const SET_TEMPLATE: Action = {
+  of: 'policy-changes',
+  path: '/policies/templates/:name/set',
+  role: 'admin',
+  does: 'set what an installed template looks for',
+  async act(visit, form) {
+    const { template, set } = await found(visit);
+    const reason = reasonIn(form);
+    const parameters = parametersIn(parametersOf(template.parameters, set.parameters), form);
+    const document = documentOf(template.name);
+    const { policy } = visit.services;
+    const made =
+      form.get('version') === ''
+        ? await policy.create({ name: document, content_type: 'json', body: bodyOf(parameters), active: true }, reason)
+        : await policy.update(document, bodyOf(parameters), seenIn(form), reason);
+    return cameOf(visit, document, made);
+  },
+  refused: (visit, form) => templateShown(visit, { form, parameters: null }),
+};
+
+/** The version that the form of a template in force was made on, `null` for none; nothing where the form does not say it. */
+function versionAsked(form: Form): { readonly on: number | null } | null {
+  if (!form.names().includes('version')) return null;
+  return { on: form.get('version') === '' ? null : versionIn(form.get('version')) };
+}
+
+/** What somebody typed; with the parameters that it says, once they could be read. */
+interface Asked {
+  readonly form: Form;
+  readonly parameters: JsonObject | null;
+}
+
+async function templateShown(visit: Visit, asked: Asked | null): Promise<Shown> {
+  const { services, params, person } = visit;
+  const name = params['name'] ?? '';
+  const template = await settled('The policy engine', services.policy.template(name));
+  const set =
+    template.ok && template.value?.installed === true
+      ? await settled('The policy engine', setOf(services.policy, template.value))
+      : ({ ok: true, value: DEFAULTS } as const);
+  const before = asked !== null && template.ok && template.value?.installed ? versionAsked(asked.form) : null;
+  const overtaken =
+    before !== null && set.ok && set.value.version !== null
+      ? await between(visit, documentOf(name), { on: before.on, now: set.value.version })
+      : null;
+  return {
+    title: name.replace(/\.rego$/, ''),
+    ...(template.ok && template.value === null && { status: 404 }),
+    body: (
+      <section class="policy">
+        <h1>
+          <Foreign text={name.replace(/\.rego$/, '')} />
+        </h1>
+        <p>
+          <a href="/policies/templates">All templates</a>
+        </p>
+        <OrAway of={template}>
+          {(one) =>
+            one === null ? (
+              <Empty>There is no template of this name.</Empty>
+            ) : (
+              <>
+                <About of={one} />
+                {overtaken && (
+                  <Overtaken of={overtaken} nowMs={visit.nowMs}>
+                    What you typed stands below. Take over what you want of that: setting it puts yours on top of
+                    version {overtaken.now}.
+                  </Overtaken>
+                )}
+                {isAtLeast(person.role, 'admin') ? (
+                  <Acts of={one} set={set} overtaken={overtaken} visit={visit} asked={asked} />
+                ) : (
+                  <p class="dim">An administrator installs it.</p>
+                )}
+                {/* What it would have decided comes below, and is looked for first. */}
+                <details open={asked === null}>
+                  <summary>Text</summary>
+                  <Source text={one.body} />
+                </details>
+              </>
+            )
+          }
+        </OrAway>
+        {asked && !template.ok && <Typed form={asked.form} />}
+      </section>
+    ),
+  };
+}
+
+const About = ({ of }: { readonly of: TemplateFile }) => (
+  <>
+    <p>
+      <Foreign text={of.summary} />
+    </p>
+    <Facts
+      of={[
+        [
+          'State',
+          of.installed ? (
+            <>
+              <span class="tag allow">in force</span> as <a href={policyAddress(of.name)}>a policy</a>
+            </>
+          ) : (
+            <span class="tag none">not in force</span>
+          ),
+        ],
+        [
+          'Domain',
+          <a href={`/policies/templates?${new URLSearchParams({ domain: of.domain }).toString()}`}>{of.domain}</a>,
+        ],
+        ['Severity', of.severity],
+        ['Does', of.tier === 'mixed' ? 'deny, review' : of.tier],
+        ['Frameworks', <Foreign text={of.frameworks.join(', ')} />],
+        ['Tools', <Foreign text={of.tool_surface.join(', ')} />],
+        ['SHA-256', <Id id={of.body_sha256} />],
+      ]}
+    />
+  </>
+);
+
+const Acts = ({
+  of,
+  set,
+  overtaken,
+  visit: { csrf, person },
+  asked,
+}: {
+  readonly of: TemplateFile;
+  readonly set: Settled<Set>;
+  readonly overtaken: Between | null;
+  readonly visit: Visit;
+  readonly asked: Asked | null;
+}) => (
+  <OrAway of={set}>
+    {({ parameters, version, digest }) => {
+      const fields = parametersOf(of.parameters, parameters);
+      // Of one that is in force and has no parameters there is nothing to set here.
+      if (of.installed && fields.length === 0) return null;
+      const form = asked?.form;
+      return (
+        <section aria-labelledby="acts">
+          <h2 id="acts">{of.installed ? 'What it is set to' : 'Install it'}</h2>
+          <form method="post" action={templateAddress(of.name, 'try')} class="parameters">
+            <Csrf token={csrf} />
+            {of.installed && (
+              <>
+                <input type="hidden" name="version" value={versionShownOf(overtaken, version)} />
+                <input
+                  type="hidden"
+                  name="digest"
+                  value={digestShownOf(overtaken, digest, form?.get('digest') || null)}
+                />
+              </>
+            )}
+            {fields.length > 0 && (
+              <details open={(of.installed && form === undefined) || asked?.parameters === null}>
+                <summary>
+                  {fields.length} {fields.length === 1 ? 'parameter' : 'parameters'}; what is left as it is follows the
+                  template
+                </summary>
+                <ParameterFields of={fields} form={form} />
+              </details>
+            )}
+            <CallsFields form={form} />
+            <p>
+              <button class={asked?.parameters ? undefined : 'act'} type="submit" formnovalidate>
+                What it would have decided
+              </button>{' '}
+              <span class="dim">
+                Nothing is stored by it{asked?.parameters ? '' : '; then it can be put in force'}.
+              </span>
+            </p>
+            {asked !== null && (
+              <>
+                <label>
+                  Reason, which is recorded
+                  <input name="reason" required maxLength={1_024} value={asked.form.get('reason')} />
+                </label>
+                <p>
+                  <button
+                    class="act"
+                    type="submit"
+                    formaction={templateAddress(of.name, of.installed ? 'set' : 'install')}
+                  >
+                    {of.installed ? 'Set it so' : 'Install it'}
+                  </button>{' '}
+                  <span class="dim">
+                    It judges calls at once{person.tenant !== null && `, of your tenant, ${person.tenant}, alone`}.
+                  </span>
+                </p>
+              </>
+            )}
+          </form>
+        </section>
+      );
+    }}
+  </OrAway>
+);

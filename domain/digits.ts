@@ -1,0 +1,60 @@
+/** Digits of mathematics stand side by side, ten of each kind. */
+const FIRST_OF_MATHEMATICS = 0x1d7ce;
+const LAST_OF_MATHEMATICS = 0x1d7ff;
+/** The zero of a digit's script: the digits of one stand in a row (Unicode, Numeric_Type=Decimal). */
+export function zeroOf(digit: number): number {
+  if (digit >= FIRST_OF_MATHEMATICS && digit <= LAST_OF_MATHEMATICS)
+    return digit - ((digit - FIRST_OF_MATHEMATICS) % 10);
+  let zero = digit;
+  while (digit - zero < 9 && /\p{Nd}/u.test(String.fromCodePoint(zero - 1))) zero -= 1;
+  return zero;
+}
+
+/** A digit of any script as one of ASCII. */
+export function latinDigit(digit: string): string {
+  const point = digit.codePointAt(0) as number;
+  return String(point - zeroOf(point));
+}
+
+/** A text whose numbers are written in ASCII, and where each part of it stands in the one that was given. */
+export interface PlainNumbers {
+  readonly text: string;
+  placeOf(start: number, end: number): { readonly start: number; readonly end: number };
+}
+
+/** What makes a number look otherwise: digits, blanks and dashes outside ASCII, and characters that nobody sees. */
+const OTHERWISE = /(?![\0-\x7f])[\p{Nd}\p{Zs}\p{Pd}\u2212\p{Default_Ignorable_Code_Point}]/u;
+const DIGIT = /\p{Nd}/u;
+const BLANK = /\p{Zs}/u;
+/** The sign for minus is a dash to who reads it. */
+const DASH = /[\p{Pd}\u2212]/u;
+
+/** A text with its numbers as they are written in ASCII; `null` where they are so already. Linear. */
+export function plainNumbers(text: string): PlainNumbers | null {
+  if (!OTHERWISE.test(text)) return null;
+  const starts = new Uint32Array(text.length);
+  const ends = new Uint32Array(text.length);
+  let plain = '';
+  let at = 0;
+  for (const character of text) {
+    const written = !OTHERWISE.test(character)
+      ? character
+      : DIGIT.test(character)
+        ? latinDigit(character)
+        : BLANK.test(character)
+          ? ' '
+          : DASH.test(character)
+            ? '-'
+            : '';
+    for (let unit = 0; unit < written.length; unit += 1) {
+      starts[plain.length + unit] = at;
+      ends[plain.length + unit] = at + character.length;
+    }
+    plain += written;
+    at += character.length;
+  }
+  return {
+    text: plain,
+    placeOf: (start, end) => ({ start: starts[start] as number, end: ends[end - 1] as number }),
+  };
+}

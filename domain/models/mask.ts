@@ -1,0 +1,145 @@
+import type { Json, JsonObject } from '../../contracts/json.js';
+import { decodeEscapes } from '../inspection/escapes.js';
+import type { Shown, ShowToModels } from '../inspection/lanes.js';
+import { assignedSecrets, isLikeToken } from '../masking/assigned-secrets.js';
+import { isAmbiguous, mayBeNumber, namesSecretItself, secretItems, secretMembers } from '../masking/secret-names.js';
+import { type Reading, readingOf, sayTogether } from '../masking/token-or-language.js';
+import { sensitiveDataIn } from '../responses/sensitive-data.js';
+
+const HIDDEN = '[SECRET]';
+/** Values within values that are shown: `token="say password=\'…\'"`. */
+const MOST_LEVELS = 4;
+
+/** What stands behind names of secrets in one request. Tokens are hidden; where words may be hidden with them, it throws: no model would read them. */
+class Secrets {
+  readonly #hidden = new Set<string>();
+
+  /** Whether a value is hidden. Language is shown, and so are numbers where the name has none: a count, an id. */
+  hides(name: string, value: string): boolean {
+    if (value.trim() === '' || (isNumber(value) && !mayBeNumber(name))) return false;
+    const decoded = decodeEscapes(value);
+    const reading = holdsSentence(value) ? 'unsure' : weaker(readingOf(value), readingOf(decoded));
+    if (reading === 'unsure')
+      throw new Error('behind the name of a secret stands what may be words: masked, no model would read them');
+    if (reading === 'token') this.#hidden.add(decoded);
+    return reading === 'token';
+  }
+
+  end(): void {
+    if (sayTogether(this.#hidden))
+      throw new Error('what stands behind the names of secrets makes up words: masked, no model would read them');
+  }
+}
+const weaker = (one: Reading, other: Reading): Reading => (one === 'token' || other === 'unsure' ? other : one);
+/** Words with blanks between them in base64, also in a part of a token. */
+const holdsSentence = (value: string): boolean =>
+  value
+    .split('.')
+    .some((part) => BASE64.test(part) && SENTENCE.test(Buffer.from(part, 'base64').toString('latin1').slice(0, 1_024)));
+const BASE64 = /^[\w+/-]{16,4096}={0,2}$/;
+const SENTENCE = /(?:[a-z]{2,16}[,.:]? ){3}[a-z]{2}/i;
+/** Counts, shares, amounts, ports. Of more digits one is a key. */
+const isNumber = (value: string): boolean => /^[-+]?\d{1,9}(?:[.,:/]\d{1,9}){0,8}$/.test(value.trim());
+
+/**
+ * A text with every secret and piece of personal data that rules find in it replaced by its kind. One that is written in escapes is replaced
+ * in the decoded text, which then stands instead of the written one.
+ */
+function maskedText(text: string, secrets: Secrets): string {
+  const shown = withoutAssigned(replaced(text), secrets);
+  const decoded = decodeEscapes(shown);
+  if (decoded === shown) return shown;
+  const plain = withoutAssigned(replaced(decoded), secrets);
+  return plain === decoded ? shown : plain;
+}
+
+/** Without what a text assigns to the name of a secret. */
+function withoutAssigned(text: string, secrets: Secrets, level = 0): string {
+  const parts: string[] = [];
+  let at = 0;
+  for (const { name, start, end } of assignedSecrets(text)) {
+    if (level === MOST_LEVELS) throw new Error('values within values, too deep to be read');
+    const value = text.slice(start, end);
+    parts.push(text.slice(at, start), secrets.hides(name, value) ? HIDDEN : withoutAssigned(value, secrets, level + 1));
+    at = end;
+  }
+  return parts.join('') + text.slice(at);
+}
+
+const holdsAny = (text: string): boolean => !sensitiveDataIn(text).next().done;
+
+function replaced(text: string): string {
+  const found = [...sensitiveDataIn(text)].toSorted((one, other) => one.start - other.start || other.end - one.end);
+  let shown = '';
+  let at = 0;
+  for (const { type, start, end } of found) {
+    if (type === 'PRIVATE_KEY' && hidesWords(text.slice(start, end)))
+      throw new Error('a text begins as a private key does, and goes on in words: masked, no model would read them');
+    // Of two that overlap the first, with what the second adds to it.
+    if (start >= at) shown += `${text.slice(at, start)}[${type}]`;
+    at = Math.max(at, end);
+  }
+  return shown + text.slice(at);
+}
+
+/** Lines of a key are long; of those that end it or are no part of it there are few. */
+const SHORT_PART = 40;
+const SHORT_PARTS = 3;
+const NO_PART_OF_KEY = /-----(?:BEGIN|END)[A-Z0-9 ]{1,60}-----|(?:Proc-Type|DEK-Info): [^\n\\]{1,100}/g;
+function hidesWords(key: string): boolean {
+  const parts = key
+    .replaceAll(NO_PART_OF_KEY, ' ')
+    .split(/(?:\s|\\[nr])+/)
+    .filter((part) => part !== '');
+  return (
+    parts.some((part) => !/^[A-Za-z0-9+/=]+$/.test(part)) ||
+    parts.filter(({ length }) => length < SHORT_PART).length > SHORT_PARTS
+  );
+}
+
+/**
+ * Every text of a value, keys too, numbers that are one (a card number), and what has the name of a secret, its own or that of what it stands
+ * in. Numbers are not written otherwise.
+ */
+function masked(value: Json, secrets: Secrets, name?: string): Json {
+  if (typeof value === 'string') {
+    const isSecret = name !== undefined && !(isAmbiguous(name) && !isLikeToken(name, value));
+    return isSecret && secrets.hides(name, value) ? HIDDEN : maskedText(value, secrets);
+  }
+  if (typeof value === 'number') {
+    if (name !== undefined && mayBeNumber(name)) return HIDDEN;
+    const text = String(value);
+    return Number.isInteger(value) && holdsAny(text) ? replaced(text) : value;
+  }
+  if (Array.isArray(value)) {
+    const nameOf = secretItems(value);
+    return value.map((item, at) => masked(item, secrets, nameOf(at) ?? name));
+  }
+  if (value === null || typeof value !== 'object') return value;
+  return maskedObject(value, secrets, name);
+}
+/** Two keys that are masked alike stay two: a value that is lost here would be read by no model. */
+function maskedObject(object: JsonObject, secrets: Secrets, name?: string): JsonObject {
+  const shown = new Map<string, Json>();
+  const nameOf = secretMembers(object, namesSecretItself);
+  for (const [key, inner] of Object.entries(object)) {
+    const plain = maskedText(key, secrets);
+    let free = plain;
+    for (let count = 2; shown.has(free) || (free !== key && Object.hasOwn(object, free)); count += 1)
+      free = `${plain} (${count})`;
+    shown.set(free, masked(inner, secrets, nameOf(key) ?? name));
+  }
+  return Object.fromEntries(shown);
+}
+
+/** By the same rules that look for secrets in answers. Throws on what is nested too deeply to be read. */
+export const maskByRules: ShowToModels = {
+  model: 'gate-rules:mask-3',
+  show({ method, tool, params, tenant }: Shown): Shown {
+    const secrets = new Secrets();
+    const shown = maskedObject(params, secrets);
+    const request = { method: maskedText(method, secrets), tool: maskedText(tool, secrets), params: shown, tenant };
+    secrets.end();
+    return request;
+  },
+};

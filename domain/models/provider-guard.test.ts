@@ -1,0 +1,121 @@
+import { describe, expect, it } from '@jest/globals';
+import { createProviderGuard } from './provider-guard.js';
+
+const guardAt = (clock: { ms: number }, budget?: Parameters<typeof createProviderGuard>[0]['budget']) =>
+  createProviderGuard({ budget, now: () => clock.ms });
+const failAs = (guard: ReturnType<typeof guardAt>, tenant: string, times: number): void => {
+  for (let time = 0; time < times; time += 1) guard.reserve(tenant, 0).ended('fails');
+};
+const HELD_BACK = 'the model did not answer: held_back';
+const OVER_BUDGET = 'the model did not answer: over_budget';
+
+describe('a provider that several tenants ask', () => {
+  it('has a place for another tenant however many questions one has open', () => {
+    const guard = guardAt({ ms: 0 });
+    const all = Array.from({ length: 24 }, () => guard.reserve('loud', 0));
+    expect(() => guard.reserve('loud', 0)).toThrow(HELD_BACK);
+    for (const tenant of ['a', 'b', 'c', 'd']) all.push(guard.reserve(tenant, 0));
+    expect(() => guard.reserve('loud', 0)).toThrow(HELD_BACK);
+    for (const one of all) one.ended('answers');
+    for (let count = 0; count < 24; count += 1) guard.reserve('loud', 0);
+  });
+
+  it('is held back from one tenant whose questions fail, and from nobody else', () => {
+    const clock = { ms: 0 };
+    const guard = guardAt(clock);
+    failAs(guard, 'loud', 5);
+    expect(() => guard.reserve('loud', 0)).toThrow(HELD_BACK);
+    guard.reserve('other', 0).ended('answers');
+    expect(() => guard.reserve('loud', 0)).toThrow(HELD_BACK);
+    clock.ms = 30_000;
+    guard.reserve('loud', 0).ended('answers');
+    guard.reserve('loud', 0);
+  });
+
+  it('has a place for each of four that come last, whoever has the others', () => {
+    const guard = guardAt({ ms: 0 });
+    const fill = (tenant: string): number => {
+      for (let places = 0; ; places += 1)
+        try {
+          guard.reserve(tenant, 0);
+        } catch {
+          return places;
+        }
+    };
+    expect(['loud', 'b', 'c', 'd', 'e', 'f', 'g'].map(fill)).toEqual([24, 4, 1, 1, 1, 1, 0]);
+  });
+
+  it('is held back from everybody once the questions of several fail', () => {
+    const guard = guardAt({ ms: 0 });
+    failAs(guard, 'one', 5);
+    expect(guard.holds()).toBe(false);
+    failAs(guard, 'two', 1);
+    expect(guard.holds()).toBe(true);
+    expect(() => guard.reserve('three', 0)).toThrow(HELD_BACK);
+  });
+
+  describe('while it is held back from everybody', () => {
+    const failing = () => {
+      const clock = { ms: 0 };
+      const guard = guardAt(clock);
+      for (const tenant of ['mal', 'b', 'c', 'd', 'e']) failAs(guard, tenant, 1);
+      expect(() => guard.reserve('b', 0)).toThrow(HELD_BACK);
+      clock.ms = 30_000;
+      return { clock, guard };
+    };
+
+    it('one tenant that tries in vain keeps it from nobody', () => {
+      const { guard } = failing();
+      failAs(guard, 'mal', 1);
+      expect(() => guard.reserve('mal', 0)).toThrow(HELD_BACK);
+      guard.reserve('b', 0).ended('answers');
+      guard.reserve('c', 0);
+    });
+
+    it('nor one of whose question nothing is known, nor one whose question hangs', () => {
+      const { clock, guard } = failing();
+      guard.reserve('mal', 0).ended('unknown');
+      const hanging = guard.reserve('c', 0);
+      expect(() => guard.reserve('b', 0)).toThrow(HELD_BACK);
+      clock.ms = 60_000;
+      expect(() => guard.reserve('c', 0)).toThrow(HELD_BACK);
+      guard.reserve('b', 0).ended('answers');
+      hanging.ended('fails');
+      guard.reserve('b', 0);
+    });
+
+    it('the questions of two that fail begin the pause anew', () => {
+      const { clock, guard } = failing();
+      failAs(guard, 'mal', 1);
+      failAs(guard, 'c', 1);
+      clock.ms = 59_999;
+      expect(() => guard.reserve('b', 0)).toThrow(HELD_BACK);
+      clock.ms = 60_000;
+      guard.reserve('b', 0).ended('answers');
+    });
+
+    it('a tenant whose own questions fail tries where nobody else has for 30 s, and counts for itself alone', () => {
+      const clock = { ms: 0 };
+      const guard = guardAt(clock);
+      failAs(guard, 'mal', 5);
+      failAs(guard, 'b', 1);
+      clock.ms = 59_999;
+      expect(() => guard.reserve('mal', 0)).toThrow(HELD_BACK);
+      clock.ms = 60_000;
+      failAs(guard, 'mal', 1);
+      failAs(guard, 'b', 1);
+      guard.reserve('c', 0).ended('answers');
+      expect(guard.holds()).toBe(false);
+    });
+  });
+
+  it('gives no tenant a new budget within the hour, however many others asked meanwhile', () => {
+    const clock = { ms: 0 };
+    const guard = guardAt(clock, { microsPerHour: 1_000_000_000, microsPerTenantAndHour: 100 });
+    guard.reserve('loud', 100).settle(100);
+    for (let other = 0; other < 10_001; other += 1) guard.reserve(`t${other}`, 1).ended('answers');
+    expect(() => guard.reserve('loud', 100)).toThrow(OVER_BUDGET);
+    clock.ms = 3_600_000;
+    guard.reserve('loud', 100);
+  });
+});

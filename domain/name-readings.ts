@@ -1,0 +1,154 @@
+import { digitsAsLetters, skeletonsOf } from './inspection/skeleton.js';
+import type { PolicyData } from './policy/policy-data.js';
+
+/** Longer names are read as they stand. */
+const LONGEST = 512;
+/** A name encoded in itself more often than this stays encoded; `%` and `\` make no word. */
+const ENCODED = 8;
+const NOT_ASCII = /[^\0-\x7f]/;
+
+/**
+ * A name as somebody reads it who decodes it and looks at its letters: `delete%5Ffile`, `delete\u005ffile`, `delete&#95;file`, `dеlete_file`
+ * with a letter of another alphabet and one with an invisible character are `delete_file`. A name that hides nothing is returned as it is.
+ */
+export function plainReading(name: string): string {
+  if (name.length > LONGEST) return name;
+  let plain = name;
+  for (let time = 0; time < ENCODED; time += 1) {
+    const before = plain;
+    if (/[%\\&]/.test(plain)) plain = decoded(plain);
+    // A `＼` or `％` that was encoded is one of these only when it is read as a letter.
+    if (NOT_ASCII.test(plain)) plain = skeletonsOf([plain]).plain.trim();
+    if (plain === before) break;
+  }
+  return plain;
+}
+
+const decoded = (name: string): string =>
+  name
+    .replaceAll(/(?:%[0-9a-f]{2}){1,512}/gi, (bytes) => Buffer.from(bytes.replaceAll('%', ''), 'hex').toString('utf8'))
+    .replaceAll(/\\u([0-9a-f]{4})|\\x([0-9a-f]{2})/gi, (_, four?: string, two?: string) => pointOf(four ?? two, 16))
+    .replaceAll(/&#x([0-9a-f]{1,6});|&#([0-9]{1,7});/gi, (_, hex?: string, digits?: string) =>
+      hex === undefined ? pointOf(digits, 10) : pointOf(hex, 16),
+    );
+function pointOf(digits: string | undefined, base: 10 | 16): string {
+  const point = Number.parseInt(digits ?? '', base);
+  return point <= 0x10ffff ? String.fromCodePoint(point) : '';
+}
+
+/**
+ * What a name may mean, itself first; the others are how else it may be read: decoded (`plainReading`), with its words apart where they are written
+ * in one (`wiretransfer`, `WIRETRANSFER`), in one case (`dElEtE_file`), and with letters for the digits between letters (`d3lete_file`). What
+ * rules find in any of them they find in the name. Most names have one reading.
+ */
+export type NameReader = (name: string) => readonly string[];
+
+/** A reader by the words of the policy's lists. */
+export function createNameReadings(data: Partial<PolicyData['gate']> | undefined): NameReader {
+  const known = wordsIn(data);
+  return (name) => {
+    if (name.length > LONGEST) return [name];
+    const plain = plainReading(name);
+    return [...new Set([name, plain, inWords(plain, known), inWords(withLetters(plain, known), known)])];
+  };
+}
+
+/** Short words of these are parts of too many others: `rm` of `form`. */
+const TOO_SHORT = new Set(['rm', 'del', 'or', 'un', 'dm']);
+
+/** Lists that are missing are for the rules to refuse. */
+function wordsIn(data: Partial<PolicyData['gate']> | undefined): ReadonlySet<string> {
+  const { production_writes: writes, plain_reads: reads, information_flow: flow } = data ?? {};
+  const lists = [
+    data?.verbs,
+    data?.denylist,
+    data?.destructive,
+    data?.identity,
+    data?.bulk_export,
+    data?.money,
+    data?.deployment,
+    data?.kill_chain,
+    data?.approval?.strict_tools,
+    [flow?.outbound_tools, flow?.paying_tools, flow?.fetching_tools],
+    flow?.destination_arguments.filter((word) => word.length > 3),
+    [writes?.verbs, writes?.objects, writes?.environment_words],
+    [reads?.nouns, reads?.prefixes, reads?.glued_words],
+  ];
+  const words = lists.flatMap(textsIn).flatMap((entry) => entry.split(/[_ ]/));
+  return new Set(words.filter((word) => word.length > 1 && !TOO_SHORT.has(word)));
+}
+const textsIn = (list: unknown): readonly string[] =>
+  typeof list === 'string'
+    ? [list]
+    : typeof list === 'object' && list !== null
+      ? Object.values(list).flatMap(textsIn)
+      : [];
+
+/** A name in which digits that stand in words are the letters they look like; 1 looks like two. */
+const withLetters = (name: string, known: ReadonlySet<string>): string =>
+  /[013457]/.test(name)
+    ? name.replaceAll(/[a-z0-9]{2,512}/gi, (word) => {
+        if (!/[a-z]/i.test(word) || !/[013457]/.test(word)) return word;
+        const low = word.toLowerCase();
+        const words =
+          splitWords(digitsAsLetters(low), known, true) ??
+          splitWords(digitsAsLetters(low.replaceAll('1', 'l')), known, true);
+        return words?.join('_') ?? word;
+      })
+    : name;
+
+/** The words of a run of letters as case tells them apart; the rules split names so too (`policies/gate/lib/names.rego`). */
+const BY_CASE = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g;
+
+/** A name with its runs of letters split into known words, where case does not split them so already. */
+function inWords(name: string, known: ReadonlySet<string>): string {
+  return name.replaceAll(/[a-z]{2,512}/gi, (run) => {
+    const byCase = (run.match(BY_CASE) ?? []).map((word) => word.toLowerCase());
+    const words = splitWords(run.toLowerCase(), known, !byCase.some((word) => word.length > 2 && known.has(word)));
+    if (words === null) return run;
+    return byCase.join('_') === words.join('_') ? run : words.join('_');
+  });
+}
+
+/** Letters that known words must make up beside an unknown head or tail. */
+const ENOUGH = 8;
+const UNKNOWN = 100;
+const LONGEST_WORD = 20;
+
+/**
+ * The fewest known words that a run of letters consists of; where case tells no known word apart, an unknown head or tail may stand beside two or more of them
+ * (`mywiretransfer`). Null where it consists of none.
+ */
+function splitWords(run: string, known: ReadonlySet<string>, mayHoldUnknown: boolean): readonly string[] | null {
+  const isKnown = (word: string): boolean => known.has(word) || (word.length > 3 && known.has(singular(word)));
+  if (isKnown(run)) return [run];
+  // The cheapest way to each place: its cost, where its last word begins, and how many letters of it are known.
+  const ways: ({ readonly cost: number; readonly from: number; readonly known: number } | undefined)[] = [
+    { cost: 0, from: 0, known: 0 },
+  ];
+  for (let end = 1; end <= run.length; end += 1) {
+    const isTail = end === run.length;
+    for (let from = 0; from < end; from += 1) {
+      const isShort = end - from <= LONGEST_WORD;
+      const before = ways[from];
+      if (before === undefined || !(isShort || isTail || from === 0)) continue;
+      const word = run.slice(from, end);
+      const isWord = isShort && isKnown(word);
+      if (!isWord && (!mayHoldUnknown || (from !== 0 && !isTail))) continue;
+      const cost = before.cost + (isWord ? 1 : UNKNOWN + word.length);
+      const best = ways[end];
+      if (best === undefined || cost < best.cost)
+        ways[end] = { cost, from, known: before.known + (isWord ? word.length : 0) };
+    }
+  }
+  const whole = ways[run.length];
+  if (whole === undefined) return null;
+  const words: string[] = [];
+  for (let end = run.length; end > 0; end = ways[end]?.from ?? 0) words.unshift(run.slice(ways[end]?.from, end));
+  const knownWords = words.filter(isKnown).length;
+  const isEnough = knownWords === words.length || (knownWords > 1 && whole.known >= ENOUGH);
+  return isEnough && words.length > 1 ? words : null;
+}
+
+const singular = (word: string): string =>
+  word.endsWith('ies') ? `${word.slice(0, -3)}y` : word.endsWith('s') ? word.slice(0, -1) : word;

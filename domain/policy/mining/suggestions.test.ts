@@ -1,0 +1,58 @@
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
+import type { DecisionSource } from '../../../contracts/decided-calls.js';
+import { SUGGESTIONS_LOOK_MS } from '../../../contracts/policy-mining.js';
+import { MINED_FACTS } from '../../../test/support/mined-facts.js';
+import type { PolicyStore } from '../library-ports.js';
+import { createSuggestions, suggestionOf } from './suggestions.js';
+
+const KEPT = suggestionOf(
+  { tenant: 'acme', tool: 'a_tool', name: 'mined_a_tool.rego', body: '' },
+  MINED_FACTS,
+  1,
+  '2026-11-02T10:00:00.000Z',
+);
+
+afterEach(() => {
+  jest.useRealTimers();
+});
+
+describe('a list of suggestions', () => {
+  it('comes in time, unchecked, where the ledger does not answer', async () => {
+    jest.useFakeTimers();
+    const store = {
+      suggestions: () => Promise.resolve([KEPT]),
+      catalogue: () => Promise.resolve({ policies: [] }),
+    } as unknown as PolicyStore;
+    const silent = { verify: () => new Promise(() => undefined) } as unknown as DecisionSource;
+    const { list } = createSuggestions({
+      store,
+      library: { create: () => Promise.reject(new Error('not here')) },
+      decisions: silent,
+      clock: Date.now,
+    });
+    const listed = list('acme');
+    await jest.advanceTimersByTimeAsync(SUGGESTIONS_LOOK_MS + 1);
+    expect(await listed).toMatchObject([
+      { state: 'unchecked', state_why: 'what people decided could not be read in time' },
+    ]);
+  });
+});
+
+describe('a suggestion whose text was edited in the store', () => {
+  it.each([
+    { body: 'other' },
+    suggestionOf({ tenant: 'acme', tool: 'a_tool', name: 'b.rego', body: 'other' }, MINED_FACTS, 1, ''),
+  ])('is refused', async (edit) => {
+    const store = {
+      suggestions: () => Promise.resolve([{ ...KEPT, ...edit, id: KEPT.id }]),
+    } as unknown as PolicyStore;
+    const { install } = createSuggestions({
+      store,
+      library: { create: () => Promise.reject(new Error('not here')) },
+      decisions: { verify: () => Promise.reject(new Error('not here')) } as unknown as DecisionSource,
+      clock: Date.now,
+    });
+    const by = { reason: 'r', actor_sub: 'ada', actor_idp: 'https://idp.example' };
+    await expect(install('acme', KEPT.id, by)).rejects.toMatchObject({ code: 'suggestion_withdrawn' });
+  });
+});

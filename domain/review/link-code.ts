@@ -1,0 +1,51 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
+import { type Chat, linkedUserId } from '../../contracts/chat-link.js';
+
+/** How long a code may be entered. A code that was used is remembered as long as a click, which is as long. */
+export const LINK_CODE_LIFE_MS = 600_000;
+
+const LABEL = 'gate.hil.link-code/v1';
+const CODE = /^(slack|teams)\.([A-Za-z0-9_-]{1,171})\.(\d{1,12})\.([A-Za-z0-9_-]{22})$/;
+
+/** What a code proves: whoever has it has just clicked from this account. `digest` names the code among those that were used. */
+export interface ProvedAccount {
+  readonly chat: Chat;
+  readonly userId: string;
+  readonly digest: string;
+}
+
+/**
+ * Codes that a chat shows to the account alone that clicked (docs/architecture/notifications.md#clicks). The key is derived from the session key,
+ * so another session key voids every code.
+ */
+export function createLinkCodes({
+  sessionKey,
+  clock,
+}: {
+  readonly sessionKey: Uint8Array;
+  readonly clock: () => number;
+}) {
+  const key = createHmac('sha256', sessionKey).update(LABEL).digest();
+  const macOf = (text: string): Buffer => createHmac('sha256', key).update(text).digest().subarray(0, 16);
+  return {
+    codeOf(chat: Chat, userId: string): string {
+      const until = Math.floor((clock() + LINK_CODE_LIFE_MS) / 1_000);
+      const text = `${chat}.${Buffer.from(userId).toString('base64url')}.${until}`;
+      return `${text}.${macOf(text).toString('base64url')}`;
+    },
+    /** `null` for a text that is no code of this Gate, or an old one. */
+    read(code: string): ProvedAccount | null {
+      const parts = CODE.exec(code.trim());
+      if (!parts) return null;
+      const [whole, chat, user = '', until, mac = ''] = parts;
+      const made = macOf(whole.slice(0, -mac.length - 1));
+      if (made.toString('base64url') !== mac || !timingSafeEqual(made, Buffer.from(mac, 'base64url'))) return null;
+      if (clock() >= Number(until) * 1_000) return null;
+      const userId = linkedUserId.safeParse(Buffer.from(user, 'base64url').toString('utf8'));
+      if (!userId.success) return null;
+      const digest = createHash('sha256').update(`${LABEL} ${whole}`).digest('hex');
+      return { chat: chat === 'teams' ? 'teams' : 'slack', userId: userId.data, digest };
+    },
+  };
+}
+export type LinkCodes = ReturnType<typeof createLinkCodes>;

@@ -1,0 +1,116 @@
+import type { InjectionModel } from '../../domain/inspection/injection-model.js';
+import { BUCKETS, readWindows } from '../../domain/inspection/injection-features.js';
+
+/** A text to learn from; its windows as lists of buckets. */
+export interface Lesson {
+  readonly attack: boolean;
+  readonly weight: number;
+  readonly windows: readonly Int32Array[];
+}
+
+/** Of a long text only so many windows are learned from, spread over it. */
+const MOST_WINDOWS = 24;
+export function lessonOf(text: string, attack: boolean, weight: number): Lesson {
+  const all: Int32Array[] = [];
+  readWindows(text, (buckets, count) => all.push(buckets.slice(0, count)));
+  const windows =
+    all.length <= MOST_WINDOWS
+      ? all
+      : Array.from(
+          { length: MOST_WINDOWS },
+          (_, index) => all[Math.floor((index * all.length) / MOST_WINDOWS)] as Int32Array,
+        );
+  return { attack, weight, windows };
+}
+
+/** Numbers below 1 that look random, and are the same for the same seed (mulberry32). */
+export function randomOf(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
+  };
+}
+
+export interface Learning {
+  readonly seed: number;
+  readonly rounds: number;
+  readonly rate: number;
+  readonly say?: (line: string) => void;
+}
+
+/** Rounds in which every window counts, before only those do that decide. */
+const FIRST_ROUNDS = 2;
+
+/**
+ * Logistic regression over windows, with AdaGrad. Which window of an attack is the attack, nobody said: after the first rounds it is the one
+ * that reads most like one, and those that read like one too. Of a harmless text all windows are harmless; the two worst count.
+ */
+export function learned(lessons: readonly Lesson[], { seed, rounds, rate, say }: Learning): InjectionModel {
+  const random = randomOf(seed);
+  const weights = new Float32Array(BUCKETS);
+  const squares = new Float32Array(BUCKETS).fill(1e-3);
+  let bias = -1;
+  let biasSquares = 1e-3;
+  const order = lessons.map((_, index) => index);
+  const scoreOfWindow = (window: Int32Array): number => {
+    let sum = 0;
+    for (const bucket of window) sum += weights[bucket] as number;
+    return bias + sum / Math.sqrt(window.length);
+  };
+  for (let round = 0; round < rounds; round += 1) {
+    for (let index = order.length - 1; index > 0; index -= 1) {
+      const other = Math.floor(random() * (index + 1));
+      [order[index], order[other]] = [order[other] as number, order[index] as number];
+    }
+    let loss = 0;
+    for (const at of order) {
+      const { attack, weight, windows } = lessons[at] as Lesson;
+      const scores = windows.map(scoreOfWindow);
+      const ranked = scores
+        .map((_, index) => index)
+        .sort((one, other) => (scores[other] as number) - (scores[one] as number));
+      const chosen =
+        round < FIRST_ROUNDS
+          ? ranked
+          : attack
+            ? ranked.filter((index, place) => place === 0 || ((scores[index] as number) > 1 && place < 6))
+            : ranked.slice(0, 2);
+      for (const index of chosen) {
+        const window = windows[index] as Int32Array;
+        const probability = 1 / (1 + Math.exp(-scoreOfWindow(window)));
+        const error =
+          ((attack ? 1 : 0) - probability) * weight * (round < FIRST_ROUNDS ? 1 / Math.sqrt(chosen.length) : 1);
+        loss += -Math.log(Math.max(1e-9, attack ? probability : 1 - probability)) * weight;
+        const size = 1 / Math.sqrt(window.length);
+        for (const bucket of window) {
+          const gradient = error * size;
+          squares[bucket] = (squares[bucket] as number) + gradient * gradient;
+          weights[bucket] = (weights[bucket] as number) + (rate * gradient) / Math.sqrt(squares[bucket] as number);
+        }
+        biasSquares += error * error;
+        bias += (rate * error) / Math.sqrt(biasSquares);
+      }
+    }
+    say?.(`round ${round + 1}: loss ${(loss / lessons.length).toFixed(4)}, bias ${bias.toFixed(2)}`);
+  }
+  return inEightBits(weights, bias);
+}
+
+/** The largest weights of a few buckets are cut off, so that the steps between all others are finer. */
+const CUT = 0.9995;
+function inEightBits(weights: Float32Array, bias: number): InjectionModel {
+  const sizes = weights
+    .map(Math.abs)
+    .filter((size) => size > 0)
+    .sort();
+  const largest = sizes[Math.floor(sizes.length * CUT)] ?? 1;
+  const step = largest / 127;
+  return {
+    weights: Int8Array.from(weights, (weight) => Math.max(-127, Math.min(127, Math.round(weight / step)))),
+    step,
+    bias,
+  };
+}

@@ -1,0 +1,104 @@
+import { createScorer } from '../../domain/inspection/injection-classifier.js';
+import { detectInjection, detectInjectionByBoth } from '../../domain/inspection/injection.js';
+import type { InjectionModel } from '../../domain/inspection/injection-model.js';
+import { inspectTexts, readingsOf } from '../../domain/inspection/texts.js';
+import type { Corpus, ReadCorpus } from './corpora.js';
+
+/** From this confidence on the lane denies (`domain/inspection/inspector.ts`). */
+const DENIED_FROM = 0.85;
+/** No corpus counts for more than so many texts, so that none decides alone. */
+const MOST_MEASURED = 400;
+
+export interface ScoredCorpus {
+  readonly name: string;
+  readonly kind: Corpus['kind'];
+  readonly use: Corpus['use'];
+  readonly origin: Corpus['origin'];
+  readonly texts: readonly string[];
+  /** Of the classifier alone. */
+  readonly scores: readonly number[];
+  /** How many texts the grammar alone finds something in. */
+  readonly grammar: number;
+  /** How many the lane, as it ships, hands to a person or denies; and how many of them it denies. */
+  readonly found: number;
+  readonly denied: number;
+}
+
+const spread = <Item>(list: readonly Item[], many: number): Item[] =>
+  list.length <= many
+    ? [...list]
+    : Array.from({ length: many }, (_, index) => list[Math.floor((index * list.length) / many)] as Item);
+
+export function scoredBy(corpora: readonly ReadCorpus[], model?: InjectionModel): ScoredCorpus[] {
+  return corpora.map(({ name, kind, use, origin, read }) => {
+    const texts = spread(read, MOST_MEASURED);
+    let grammar = 0;
+    let found = 0;
+    let denied = 0;
+    const scores = texts.map((text) => {
+      const inspected = inspectTexts({ text }, 'standard');
+      if (detectInjection('', inspected).detected) grammar += 1;
+      const both = detectInjectionByBoth('', inspected, model);
+      if (both.detected) found += 1;
+      if (both.detected && both.confidence >= DENIED_FROM) denied += 1;
+      const score = createScorer(model);
+      return Math.max(...readingsOf(text, 'standard').map(score));
+    });
+    return { name, kind, use, origin, texts, scores, grammar, found, denied };
+  });
+}
+
+/** Scores that so many in a hundred of the harmless texts are over. */
+export const RATES = [0.01, 0.03] as const;
+export function thresholdsOf(scored: readonly ScoredCorpus[]): number[] {
+  const harmless = scored
+    .filter(({ kind }) => kind === 'harmless')
+    .flatMap(({ scores }) => scores)
+    .toSorted((one, other) => other - one);
+  return RATES.map((rate) => harmless[Math.floor(harmless.length * rate)] ?? 0);
+}
+export const over = (scores: readonly number[], threshold: number): number =>
+  scores.filter((score) => score > threshold).length;
+
+/** Wilson's interval of 95 % for a share, in percent. */
+export function wilson(count: number, of: number): readonly [low: number, high: number] {
+  const z = 1.959_964;
+  const share = count / of;
+  const middle = (share + (z * z) / (2 * of)) / (1 + (z * z) / of);
+  const half = (z / (1 + (z * z) / of)) * Math.sqrt((share * (1 - share)) / of + (z * z) / (4 * of * of));
+  return [100 * Math.max(0, middle - half), 100 * Math.min(1, middle + half)];
+}
+
+/** Lines for people who tune. */
+export function measured(scored: readonly ScoredCorpus[], many: number) {
+  const thresholds = thresholdsOf(scored);
+  const percent = (count: number, of: number): string => ((100 * count) / of).toFixed(1).padStart(6);
+  const lines = scored.map(({ name, kind, texts, scores, grammar, found, denied }) =>
+    [
+      kind.padEnd(9),
+      name.padEnd(50),
+      String(texts.length).padStart(4),
+      'at 1, 3 %',
+      ...thresholds.map((at) => percent(over(scores, at), texts.length)),
+      'grammar',
+      percent(grammar, texts.length),
+      'found',
+      percent(found, texts.length),
+      'denied',
+      percent(denied, texts.length),
+    ].join(' '),
+  );
+  const worst = scored.flatMap(({ name, kind, texts, scores }) =>
+    many === 0
+      ? []
+      : [
+          `-- ${name}`,
+          ...texts
+            .map((text, index) => ({ text, score: scores[index] as number }))
+            .toSorted((one, other) => (kind === 'attack' ? one.score - other.score : other.score - one.score))
+            .slice(0, many)
+            .map(({ text, score }) => `   ${score.toFixed(2)} ${JSON.stringify(text.slice(0, 200))}`),
+        ],
+  );
+  return { thresholds, lines, worst };
+}

@@ -1,0 +1,146 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { PROJECT_ROOT } from '../config/project-root.js';
+import { sha256Hex } from '../domain/crypto/digest.js';
+import { SURE_FROM, SUSPECT_FROM } from '../domain/inspection/injection-classifier.js';
+import { type Corpus, type KeptCorpus, readCorpora, type ReadCorpus } from './injection/corpora.js';
+import { examplesDigest, ownExamples } from './injection/examples.js';
+import { learned, type Lesson, lessonOf, randomOf } from './injection/learn.js';
+import { measured, scoredBy } from './injection/measure.js';
+import { reportPage } from './injection/report.js';
+
+const USAGE = `usage: npm run injection -- [options]
+  Trains the classifier of injected instructions, writes its weights and the page with what it measures.
+    --cache DIR    where packages and repositories are kept (.cache/injection)
+    --texts FILE   keeps what was read of them, and reads it from there the next time
+    --seed N       of the order in which it learns (20261127)
+    --rounds N     (6)
+    --measure      measures the weights that are there, and trains nothing
+    --worst N      also prints the N worst texts of each corpus
+`;
+const WEIGHTS = join(PROJECT_ROOT, 'domain', 'inspection', 'injection-weights.ts');
+const PAGE = join(PROJECT_ROOT, 'docs', 'architecture', 'injection-detection.md');
+const RATE = 0.3;
+/** How much the project's own examples weigh together, beside the corpora. */
+const WEIGHT_OF_OWN = 14;
+/** No text may weigh much more or less than another, whatever the size of its corpus. */
+const EACH = { least: 0.1, most: 3, times: 400 };
+/** An attack this short is also learned in the middle of a harmless text. */
+const SHORT = 500;
+const AROUND = 400;
+
+const { values } = parseArgs({
+  options: {
+    cache: { type: 'string', default: join(PROJECT_ROOT, '.cache', 'injection') },
+    texts: { type: 'string' },
+    seed: { type: 'string', default: '20261127' },
+    rounds: { type: 'string', default: '6' },
+    measure: { type: 'boolean', default: false },
+    worst: { type: 'string', default: '0' },
+    help: { type: 'boolean', short: 'h', default: false },
+  },
+});
+const say = (line: string): void => void process.stderr.write(`${line}\n`);
+
+async function corpora(): Promise<ReadCorpus[]> {
+  const { texts, cache } = values;
+  const kept: KeptCorpus[] =
+    texts !== undefined && existsSync(texts) ? (JSON.parse(await readFile(texts, 'utf8')) as KeptCorpus[]) : [];
+  await mkdir(cache, { recursive: true });
+  const read = await readCorpora({ cache, installed: join(PROJECT_ROOT, 'node_modules'), kept }, say);
+  if (texts !== undefined)
+    await writeFile(texts, JSON.stringify(read.map((one) => ({ name: one.name, read: one.read, sha256: one.sha256 }))));
+  return read;
+}
+
+async function lessons(read: readonly ReadCorpus[], seed: number): Promise<Lesson[]> {
+  const random = randomOf(seed);
+  const own = await ownExamples();
+  const sources: { kind: Corpus['kind']; weight: number; texts: readonly string[] }[] = [
+    ...read.filter(({ use }) => use === 'train').map(({ kind, weight = 1, read: texts }) => ({ kind, weight, texts })),
+    ...(['attack', 'harmless'] as const).map((kind) => ({
+      kind,
+      weight: WEIGHT_OF_OWN,
+      texts: own.filter(({ attack }) => attack === (kind === 'attack')).map(({ text }) => text),
+    })),
+  ];
+  const harmless = sources.filter(({ kind }) => kind === 'harmless').flatMap(({ texts }) => texts);
+  const made: Lesson[] = [];
+  for (const { kind, weight, texts } of sources) {
+    const each = Math.min(EACH.most, Math.max(EACH.least, (weight * EACH.times) / texts.length));
+    for (const text of texts) {
+      made.push(lessonOf(text, kind === 'attack', each));
+      if (kind !== 'attack' || text.length >= SHORT) continue;
+      const around = harmless[Math.floor(random() * harmless.length)] as string;
+      const at = Math.floor(random() * around.length);
+      const within = `${around.slice(Math.max(0, at - AROUND), at)} ${text} ${around.slice(at, at + AROUND)}`;
+      made.push(lessonOf(within, true, each * 0.7));
+    }
+  }
+  return made;
+}
+
+async function train(read: readonly ReadCorpus[]): Promise<void> {
+  const seed = Number(values.seed);
+  const toLearn = await lessons(read, seed);
+  say(`${toLearn.length} texts, ${toLearn.reduce((sum, { windows }) => sum + windows.length, 0)} windows`);
+  const { weights, step, bias } = learned(toLearn, { seed, rounds: Number(values.rounds), rate: RATE, say });
+  const packed = Buffer.from(weights.buffer, weights.byteOffset, weights.length).toString('base64');
+  await writeFile(
+    WEIGHTS,
+    `// Written by \`npm run injection\`: see docs/architecture/injection-detection.md. Not for editing.
+export const TRAINED = {
+  seed: ${seed},
+  examples_sha256: '${await examplesDigest()}',
+  step: ${step},
+  bias: ${bias},
+  weights:
+    '${packed}',
+};
+`,
+  );
+}
+
+if (values.help) process.stdout.write(USAGE);
+else {
+  const read = await corpora();
+  for (const { use, kind, name, read: texts } of read) say(`${use} ${kind}: ${texts.length} of ${name}`);
+  if (!values.measure) await train(read);
+  const { model, weights } = await writtenModel();
+  const scored = scoredBy(
+    read.filter(({ use }) => use !== 'train'),
+    model,
+  );
+  await writeFile(
+    PAGE,
+    reportPage({ read, scored, seed: Number(values.seed), rounds: Number(values.rounds), weights }),
+  );
+  for (const use of ['tune', 'foreign'] as const) {
+    const { thresholds, lines, worst } = measured(
+      scored.filter((one) => one.use === use),
+      Number(values.worst),
+    );
+    say(
+      `${use}: scores at 1 % and 3 % are ${thresholds.map((at) => at.toFixed(2)).join(' and ')}; shipped ${SUSPECT_FROM} and ${SURE_FROM}`,
+    );
+    for (const line of [...lines, ...worst]) say(line);
+  }
+}
+
+/** The weights as the file has them now, which this process may have loaded before they were written. */
+async function writtenModel() {
+  const text = await readFile(WEIGHTS, 'utf8');
+  const of = (name: string): string =>
+    (new RegExp(`^  ${name}:\\s+'?([^',]+)'?,$`, 'm').exec(text) as RegExpExecArray)[1] as string;
+  const packed = of('weights');
+  return {
+    weights: sha256Hex(packed),
+    model: {
+      step: Number(of('step')),
+      bias: Number(of('bias')),
+      weights: new Int8Array(Buffer.from(packed, 'base64')),
+    },
+  };
+}
