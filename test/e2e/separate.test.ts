@@ -16,7 +16,7 @@ import { PROJECT_ROOT } from '../../config/project-root.js';
 import { defaultPort } from '../../stack/process-settings.js';
 import { SERVICES } from '../../stack/services.js';
 import { startTemporal, type TemporalServer } from '../../stack/programs/temporal-server.js';
-import { type AgentClient, createAgentClient } from '../support/agent.js';
+import { type AgentClient, createAgentClient, type Reply } from '../support/agent.js';
 import { filesOf, gateServices, readCompose, type ComposeService } from '../support/compose.js';
 import { startPostgres, type TestPostgres } from '../support/postgres.js';
 import { bareEnvironment, STACK_START_LIMIT_MS, type ToolsState } from '../support/stack.js';
@@ -404,13 +404,18 @@ describe('docker-compose.yml, its services as separate processes', () => {
       const watching = (async () => {
         while (busy) seen.push(await worker());
       })();
-      // On a slow machine a neighbour may be too late for one of them; its id goes through again.
-      const done = (idempotencyId: string) =>
-        eventually('the call is done', async () => {
+      // On a slow machine a neighbour may be too late for one of them. Its id goes through again, and a new one where nothing was executed.
+      const done = (): Promise<Reply> => {
+        let idempotencyId = randomUUID();
+        return eventually('the call is done', async () => {
           const reply = await agent.call('list_files', {}, { idempotencyId });
-          return reply.body['error'] !== 'pipeline_unavailable' && reply;
+          const { error } = reply.body;
+          if (error === 'call_abandoned' || error === 'attempt_not_begun') idempotencyId = randomUUID();
+          else if (error !== 'pipeline_unavailable') return reply;
+          return false;
         });
-      const burst = await Promise.all(Array.from({ length: 24 }, () => done(randomUUID())));
+      };
+      const burst = await Promise.all(Array.from({ length: 24 }, done));
       busy = false;
       await watching;
       expect(burst.filter(({ status }) => status !== 200).map(({ text }) => text)).toEqual([]);

@@ -34,6 +34,7 @@ const TOKENS = {
   'other-bot': 'a-token-of-the-other-bot-0000',
   'support-bot': 'a-token-of-the-support-bot-00',
   'mail-bot': 'a-token-of-the-mail-bot-00000',
+  'crowded-bot': 'a-token-of-the-crowded-bot-00',
 } as const;
 const OPERATOR = 'an-operators-own-token-of-some-length';
 const WEDNESDAY_TEN = '2026-11-18T10:00:00.000Z';
@@ -94,12 +95,15 @@ afterAll(async () => {
 
 /** What an agent of its own reads before the call. */
 let said = 'done';
-const reading = (text: string) => async () => {
-  said = text;
-  expect((await call('read_email', { id: 'm-1' }, 'mail-bot')).status).toBe(200);
-  said = 'done';
-};
+const reading =
+  (text: string, agent: keyof typeof TOKENS = 'mail-bot') =>
+  async () => {
+    said = text;
+    expect((await call('read_email', { id: 'm-1' }, agent)).status).toBe(200);
+    said = 'done';
+  };
 
+const FORTY_ADDRESSES = Array.from({ length: 40 }, (_, at) => `p${at}@crowd.example`);
 const sql = (text: string) => ({ tool: 'query_database', arguments: { sql: text }, classed: 'change' as const });
 const CASES: readonly Case[] = [
   {
@@ -133,6 +137,14 @@ const CASES: readonly Case[] = [
     agent: 'mail-bot',
     classed: 'change',
     before: reading(Array.from({ length: 5_000 }, (_, at) => `p${at}@list.example`).join(' ')),
+  },
+  {
+    says: 'Review: the arguments hold more values of answers, up to that of call',
+    tool: 'share_file',
+    arguments: { cc: FORTY_ADDRESSES },
+    agent: 'crowded-bot',
+    classed: 'change',
+    before: reading(FORTY_ADDRESSES.join(' '), 'crowded-bot'),
   },
   { says: 'Violation: the operator denied this tool.', tool: 'list_denied', classed: 'deny' },
   { says: 'Review: this tool is classed for a person to look at.', tool: 'list_reviewed', classed: 'review' },
