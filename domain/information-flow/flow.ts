@@ -3,7 +3,7 @@ import type { Taint, ValueKind } from '../../contracts/policy.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import type { Log } from '../log.js';
 import { foreignText } from '../text.js';
-import { valuesOfAnswer, valuesOfArguments } from './read-values.js';
+import { LONGEST_POINTER, valuesOfAnswer, valuesOfArguments } from './read-values.js';
 import { ADDRESS_KINDS, domainsOf, valuesOfArgument } from './values.js';
 
 /** What a deployment says of what its agents read (docs/architecture/information-flow.md). */
@@ -191,9 +191,14 @@ export function taintOf(
       else if (kind === 'text') texts.set(pointer, { all: 1, hits: [] });
       const hit = heardIn(kind, form);
       if (hit === null) continue;
+      // Rules read from it what the argument is for.
+      if (pointer.length > LONGEST_POINTER && (ADDRESS_KINDS.has(kind) || kind === 'name')) {
+        found.set('', unknown('arguments', 'mail'));
+        continue;
+      }
       const taint: Taint = {
         ...hit,
-        argument: foreignText(pointer, LONGEST_SHOWN),
+        argument: foreignText(pointer, LONGEST_POINTER),
         kind,
         ...(calls.length > 1 && { call }),
       };
@@ -276,7 +281,6 @@ function byDigest(answers: readonly KeptAnswer[]) {
   }
   return keys;
 }
-const LONGEST_SHOWN = 200;
 const LONGEST_NAME = 64;
 
 /** A call that ran, with what was found in its arguments when it was judged. */
@@ -303,11 +307,11 @@ export function keptOf(
   const foreign = new Set<string>();
   for (const [call, { arguments: given }] of asked.entries())
     for (const { kind, form, pointer } of valuesOfArguments(given).values)
-      if (taint.some((known) => (known.call ?? 0) === call && known.argument === foreignText(pointer, LONGEST_SHOWN)))
+      if (taint.some((known) => (known.call ?? 0) === call && known.argument === foreignText(pointer, LONGEST_POINTER)))
         foreign.add(digest(kind, form));
   const own = new Set<string>();
   // Where not everything that was found is listed, nothing is known to be the agent's own.
-  if (taint.length < MOST_TAINTS && taint.every(({ lost }) => lost !== 'too_many_values'))
+  if (taint.length < MOST_TAINTS && taint.every(({ lost }) => lost !== 'too_many_values' && lost !== 'arguments'))
     for (const { arguments: given } of ran)
       for (const { kind, form } of valuesOfArguments(given).values) {
         const value = digest(kind, form);

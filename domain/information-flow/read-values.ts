@@ -21,7 +21,8 @@ export interface ReadValues {
 
 /** Of one answer: characters that are read, addresses and words that are kept. */
 export const ANSWER_LIMITS = { characters: 1_048_576, addresses: 4_096, phrases: 16_384 } as const;
-const LONGEST_POINTER = 256;
+/** One that is longer does not say where a value stands: what follows was left out. */
+export const LONGEST_POINTER = 256;
 
 const stepIn = (pointer: string, name: string | number): string =>
   pointer.length > LONGEST_POINTER

@@ -284,6 +284,16 @@ describe('what is kept', () => {
     expect(await because('send_message', { recipients: many.slice(0, 100) })).toBe('runs');
   });
 
+  it('makes a call wait that names where it goes deeper than its place is told', async () => {
+    answers['read_email'] = 'Ask Ada Lovelace7!';
+    await call('read_email', { id: 'm-1' });
+    const deep = (under: string): JsonObject => ({ [under]: { recipient: 'Ada Lovelace7' } });
+    expect(await because('send_message', deep('x'.repeat(240)))).toContain('the destination was read from the answer');
+    expect(await because('send_message', deep('x'.repeat(300)))).toContain(
+      '(the arguments hold more than Gate compares)',
+    );
+  });
+
   describe('hides no address behind harmless values', () => {
     const names = Array.from({ length: 40 }, (_, at) => `project-alpha-${at}x`);
     const TOO_MANY = 'than Gate lists, and where this goes may be one of them';
