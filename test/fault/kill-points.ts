@@ -340,7 +340,7 @@ const TABLE: readonly KillCase[] = [
   ...each('approve', 'callUpstream', ['before'], unclaimedApproved),
   ...each('approve', 'callUpstream', ['claimed'], 'approved, uncertain, not sent'),
   // The rules are asked for the second time, right before the attempt.
-  ...each('approve', 'callUpstream', ['rules asked'], 'approved, uncertain, not sent', { nth: 2 }),
+  ...each('approve', 'callUpstream', ['rules asked'], 'approved, uncertain, not sent'),
   ...each('approve', 'callUpstream', ['bytes sent'], 'approved, uncertain, sent'),
   ...each('approve', 'callUpstream', ['during', 'after'], 'approved, executed'),
   ...each('approve', 'tryAppendRows', AROUND, 'approved, executed', { nth: 3 }),

@@ -57,9 +57,8 @@ export type Step =
 
 /**
  * When: at the step's first line; with its effect stored and its return lost; or with its return in the host's hands and nothing else
- * begun. The others lie inside a step: review row stored and record not moved, claim held and no byte sent, the rules asked (at the judgement
- * and before the attempt), Brain asked, bytes taken by the tool; and
- * for the host that shares one sync among many: all done in memory, nothing of it on disk.
+ * begun. The others lie inside a step: review row stored and record not moved, claim held and no byte sent, the rules asked once more before
+ * the attempt, Brain asked, bytes taken by the tool; and for the host that shares one sync among many: all done in memory, nothing of it on disk.
  */
 export type Moment =
   | 'before'
@@ -239,7 +238,7 @@ export function killSwitch({ kills, folder }: Pick<KillHostConfig, 'kills' | 'fo
     (kill): Way => ({ kill, ids: kill.key === undefined ? null : idsOf(kill.key), seen: 0, armed: false }),
   );
   const reached = new Set<Way>();
-  const under = new AsyncLocalStorage<Way>();
+  const under = new AsyncLocalStorage<{ readonly way: Way; readonly running: Step }>();
   let moving = false;
   let gathered: () => void = () => undefined;
   const allThere = new Promise<void>((resolve) => (gathered = resolve));
@@ -266,13 +265,13 @@ export function killSwitch({ kills, folder }: Pick<KillHostConfig, 'kills' | 'fo
   }
   return {
     /** Runs a step; what comes to a point within it is the call that the step is given. */
-    run<T>(args: readonly unknown[], step: () => Promise<T>): Promise<T> {
+    run<T>(running: Step, args: readonly unknown[], step: () => Promise<T>): Promise<T> {
       const way = ways.find(({ ids }) => ids === null || names(args, ids));
-      return way ? under.run(way, step) : under.exit(step);
+      return way ? under.run({ way, running }, step) : under.exit(step);
     },
     /** A move of this step is made, which waits for the disk before its step goes on: the next commit is not reached. */
     moves(step: Step): void {
-      const kill = under.getStore()?.kill;
+      const kill = under.getStore()?.way.kill;
       moving ||= kill?.step === step && kill.when === 'unsynced';
     },
     /** Brain is asked something. */
@@ -281,8 +280,9 @@ export function killSwitch({ kills, folder }: Pick<KillHostConfig, 'kills' | 'fo
       if (moving) die();
     },
     async at(step: Step, when: Moment): Promise<void> {
-      const way = under.getStore();
-      if (!way) return;
+      const here = under.getStore();
+      if (!here) return;
+      const { way, running } = here;
       const { kill } = way;
       if (way.armed && when === 'before') {
         travelling -= 1;
@@ -291,7 +291,8 @@ export function killSwitch({ kills, folder }: Pick<KillHostConfig, 'kills' | 'fo
       }
       // A step that is waited for only so long is held all the same, and its call does not go on without it.
       if (reached.has(way) && when === 'before') await held();
-      if (kill.step !== step || kill.when !== when) return;
+      // A port is asked in several steps, and a slow machine may run one of them again.
+      if (kill.step !== step || running !== step || kill.when !== when) return;
       way.seen += 1;
       if (way.seen !== (kill.nth ?? 1)) return;
       if (when !== 'unsynced') await durable();
@@ -651,7 +652,7 @@ export function watched(activities: GateActivities, points: KillSwitch): GateAct
     return [
       step,
       (...args: unknown[]) =>
-        points.run(args, async () => {
+        points.run(step, args, async () => {
           await points.at(step, 'before');
           const result = await activity(...args);
           await points.at(step, 'unsynced');
