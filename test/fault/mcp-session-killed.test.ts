@@ -88,7 +88,12 @@ describe('an MCP session whose Gate is killed with kill -9', () => {
       }),
       ...(signal && { signal }),
     });
-  const askedAgain = async (gate: Gate, session: string) => (await (await ask(gate, session)).json()) as JsonObject;
+  // An answer that takes a while comes as the last event of a stream.
+  const askedAgain = async (gate: Gate, session: string): Promise<JsonObject> => {
+    const text = await (await ask(gate, session)).text();
+    const events = text.split('\n').filter((line) => line.startsWith('data: {'));
+    return JSON.parse(events.at(-1)?.slice('data: '.length) ?? text) as JsonObject;
+  };
   const UNCERTAIN = { result: { isError: true, _meta: { 'gate/verdict': { error: 'server_execution_uncertain' } } } };
 
   it('while the tool runs: who asks again is told that it may have run, and it does not run again', async () => {

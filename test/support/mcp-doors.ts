@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Agent, fetch as undiciFetch } from 'undici';
@@ -6,6 +7,7 @@ import { decideTokenFileOf } from '../../lite/decide-token.js';
 import { issueAgent } from '../../stack/certificates/dev-pki.js';
 import { commandLine } from './command.js';
 import { STACK_START_LIMIT_MS, startStack } from './stack.js';
+import { eventually } from './waiting.js';
 
 /** One edition of Gate in processes of its own, as an ordinary MCP client and an operator meet it. */
 export interface McpDoor {
@@ -45,7 +47,21 @@ async function stackDoor(options: DoorOptions): Promise<McpDoor> {
       return ((url: string, init: object) => undiciFetch(url, { ...init, dispatcher })) as unknown as typeof fetch;
     },
     rowOf: (id) => stack.operator.rowOf(id),
-    decide: async (id, decision, reason) => (await stack.operator.decide(id, decision, reason)).status,
+    async decide(id, decision, reason) {
+      const path = `/decide/${(await stack.operator.rowOf(id)).id}`;
+      const headers = { 'x-request-id': randomUUID() };
+      // A 503 says that it may be asked again with the same id.
+      const { status } = await eventually('the decision is answered', async () => {
+        const reply = await stack.operator.request(
+          'POST',
+          path,
+          { decision, ...(reason !== undefined && { reason }) },
+          headers,
+        );
+        return reply.status !== 503 && reply;
+      });
+      return status;
+    },
     async killed() {
       const file = readFileSync(join(stateDir, 'run', 'temporal.pid'), 'utf8');
       const engine = file.startsWith('{') ? (JSON.parse(file) as { pid: number }).pid : Number(file);
