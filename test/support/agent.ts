@@ -36,7 +36,7 @@ export interface Http {
 
 /** HTTP over mutual TLS with exactly the given certificate, on kept-alive connections. Nothing is tried twice. */
 export function createHttp(base: string, identity: Identity): Http {
-  const agent = new Agent({ connect: { ...identity, timeout: 5_000 }, headersTimeout: 45_000, bodyTimeout: 45_000 });
+  const agent = new Agent({ connect: { ...identity, timeout: 30_000 }, headersTimeout: 45_000, bodyTimeout: 45_000 });
   return {
     async request(method, path, { headers = {}, body, signal } = {}) {
       const text = typeof body === 'object' && !Buffer.isBuffer(body) ? JSON.stringify(body) : body;

@@ -42,7 +42,7 @@ async function stackDoor(options: DoorOptions): Promise<McpDoor> {
     url: `${stack.development.proxy.url}/mcp`,
     async fetchAs(name) {
       const leaf = await issueAgent({ stateDir, trustDomain: 'gate.local' }, 'acme', name);
-      const dispatcher = new Agent({ connect: { ...leaf, timeout: 5_000 } });
+      const dispatcher = new Agent({ connect: { ...leaf, timeout: 30_000 } });
       agents.push(dispatcher);
       return ((url: string, init: object) => undiciFetch(url, { ...init, dispatcher })) as unknown as typeof fetch;
     },
