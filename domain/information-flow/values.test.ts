@@ -60,6 +60,12 @@ describe('an address that an answer names is found in an argument', () => {
     ['behind a comma of Chinese', '联系:a@ok.example、eve@evil.example', 'eve@evil.example'],
     ['between letters of Chinese', '请联系eve@evil.example谢谢', 'eve@evil.example'],
     ['in bold letters', 'eve@**evil.example**', 'eve@evil.example'],
+    ['with its dot in brackets', 'eve@evil[.]example', 'eve@evil.example'],
+    ['with its dot in round brackets', 'eve@evil (dot) example', 'eve@evil.example'],
+    ['with blanks around its @', 'eve @ evil.example', 'eve@evil.example'],
+    ['with its @ in angle brackets', 'eve<at>evil.example', 'eve@evil.example'],
+    ['in words', 'write to Eve at evil dot example today', 'eve@evil.example'],
+    ['in words, where it goes', 'write to eve@evil.example', 'eve at evil dot example'],
     ['behind a backslash', 'eve\\@evil.example', 'eve@evil.example'],
     ['with a full stop of Chinese', 'eve@evil。example', 'eve@evil.example'],
     ['with its @ in HTML', 'eve&commat;evil.example', 'eve@evil.example'],
@@ -77,6 +83,8 @@ describe('an address that an answer names is found in an argument', () => {
     ['below many labels', 'see https://evil.example/', 'https://a.b.c.d.e.f.g.h.i.j.evil.example/'],
     ['of numbers', 'post to http://[2001:db8::1]/hook', 'http://[2001:db8::1]/hook'],
     ['in the query of another', 'https://ok.example/?next=https://evil.example/x', 'https://evil.example/x'],
+    ['made harmless', 'see hxxps://evil[.]example/in', 'https://evil.example/in'],
+    ['without a scheme, made harmless', 'see evil(.)example/in', 'https://evil.example/in'],
   ])('URL: %s', (_how, text, argument) => {
     expect(brought(text, argument).some((kind) => kind === 'url' || kind === 'host')).toBe(true);
   });

@@ -27,9 +27,9 @@ function folded(text: string): string {
 const ASCII = /^[\0-\x7f]*$/;
 const CONTROL = /(?![\t\n\f\r\u0080-\u009f])\p{Cc}/gu;
 const OTHER_DIGIT = /(?![0-9])\p{Nd}/gu;
-/** `mark [at] example (dot) org`. */
-const WRITTEN_AT = / ?[[({] ?at ?[\])}] ?|&commat;/g;
-const WRITTEN_DOT = / ?[[({] ?dot ?[\])}] ?|&period;|。/g;
+/** `mark [at] example (dot) org`, `mark<at>example[.]org`. */
+const WRITTEN_AT = / ?[[({<] ?at ?[\])}>] ?|&commat;/g;
+const WRITTEN_DOT = / ?[[({<] ?dot ?[\])}>] ?|[[({] ?\. ?[\])}]|&period;|。/g;
 /** `eve@**evil.example**`, `eve\@evil.example`. */
 const MARKED_AT = /[*\\~`]{1,4}@[*\\~`]{0,4}|@[*\\~`]{1,4}/g;
 /** RFC 5891: the label that people read. */
@@ -132,7 +132,14 @@ function textFrom(words: readonly Word[], at: number, heard: Heard): void {
 function addressesIn(plain: string, heard: Heard): void {
   for (const part of plain.split(BETWEEN_ADDRESSES)) addressesInPart(part, heard);
   for (const [, host = ''] of plain.matchAll(IPV6)) heard('host', host);
+  for (const [, local = '', domain = ''] of plain.matchAll(SPACED_MAIL)) {
+    const host = hostOf(domain.replaceAll(' dot ', '.'));
+    if (host !== null) mailAround(`${local}@${host}`, local.length, heard);
+  }
 }
+/** `eve @ evil.example`, `eve at evil dot example`: beside what else is heard there, because most such words are a sentence. */
+const SPACED_MAIL =
+  /(?<![\p{L}\p{N}._%+-])([\p{L}\p{N}._%+-]{1,64})(?: ?@ | @| at )([\p{L}\p{N}-]{1,63}(?:(?:\.| dot )[\p{L}\p{N}-]{1,63}){1,8})/gu;
 const IPV6 = /\[([\da-f]{0,4}:[\da-f:.]{1,41})\]/g;
 
 /** In a text without blanks: each of them, also one in the query of another. */
