@@ -1,4 +1,4 @@
-import { accessSync, constants, readFileSync } from 'node:fs';
+import { accessSync, constants, existsSync, readFileSync, statSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { type BrainModels, readModels } from '../config/brain-models.js';
@@ -56,10 +56,10 @@ export function registerBrain(program: Command): void {
         const file = modelsIn(models);
         if (report !== undefined) beWritable(report);
         const made = await stoppable(file, { runs, only, level });
-        if (report !== undefined) writeOut(report, `${JSON.stringify(made, null, 2)}\n`);
         if (asJson) print(made);
         else process.stdout.write(`${summary(made)}\n`);
         if (made.result === 'fail') process.exitCode = 1;
+        if (report !== undefined) keep(made, report, asJson === true);
       },
     );
 }
@@ -109,9 +109,21 @@ function modelsIn(name: string): BrainModels {
 /** Before a model is asked: what was paid for must not be lost. */
 function beWritable(report: string): void {
   try {
-    accessSync(dirname(resolve(report)), constants.W_OK);
+    const isThere = existsSync(report);
+    if (isThere && statSync(report).isDirectory()) throw Object.assign(new Error('a folder'), { code: 'EISDIR' });
+    accessSync(isThere ? report : dirname(resolve(report)), constants.W_OK);
   } catch (error) {
     throw new CliError(`--report ${report}: ${unreadable(error)}`, 2);
+  }
+}
+
+/** Writes the report. Where that fails after all, it is printed: it was paid for. */
+function keep(made: QualificationReport, report: string, isPrinted: boolean): void {
+  try {
+    writeOut(report, `${JSON.stringify(made, null, 2)}\n`);
+  } catch (error) {
+    if (!isPrinted) print(made);
+    throw error;
   }
 }
 

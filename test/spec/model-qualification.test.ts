@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { shippedCorpus } from '../../adapters/models/qualification-corpus.js';
@@ -357,11 +357,22 @@ describe('gate brain qualify', () => {
     ['no run', ['--models', 'models.yaml', '--runs', '0']],
     ['a lane that is none', ['--models', 'models.yaml', '--only', 'mood']],
     ['a report that cannot be written', ['--models', 'models.yaml', '--report', 'nowhere/r.json']],
+    ['a report that is a folder', ['--models', 'models.yaml', '--report', '.']],
   ])('ends with 2 for %s, and asks nobody', async (_what, args) => {
     const asked = stub.asked.length;
     expect((await gate.done(['brain', 'qualify', ...args], ENV)).code).toBe(2);
     expect(stub.asked).toHaveLength(asked);
   });
+
+  it('prints the report where the disk does not take it', async () => {
+    stub.behave(status(503));
+    const run = gate.run(['brain', 'qualify', '--models', 'models.yaml', '--runs', '1', '--report', 'r.json'], ENV);
+    await eventually('a question', () => run.out().includes('judged'));
+    mkdirSync(join(folder, 'r.json'));
+    expect(await run.ended).toBe(1);
+    expect(run.out()).toContain('"contract": "gate.brain-model-qualification/v1"');
+    expect(run.out()).toContain('r.json cannot be written (EISDIR)');
+  }, 60_000);
 
   it('stops at Ctrl-C without waiting for what is under way, and leaves no report', async () => {
     stub.behave(silent);
