@@ -57,6 +57,16 @@ describe('a question in the protocol of Anthropic', () => {
     });
   });
 
+  it('is not asked without its key, and another model may be', async () => {
+    const gone = () => {
+      throw new Error('GATE_KEY_FILE: cannot be read (EACCES)');
+    };
+    const made = await anthropicClient({ baseUrl: stub.url, timeoutMs: 60_000, key: gone });
+    cleanups.push(() => made.close());
+    await expect(made.ask(request())).rejects.toMatchObject({ failure: 'no_key', transient: true, costMicros: 0 });
+    expect(stub.asked).toEqual([]);
+  });
+
   it('takes nothing from the environment that is meant for the package', async () => {
     const meant = {
       ANTHROPIC_API_KEY: 'sk-of-somebody-else',

@@ -1,5 +1,5 @@
 import { isTokenCount, type ModelClient, type Usage } from '../../domain/models/port.js';
-import { type Endpoint, fetchTo, oneExchange, optionsOf, thrownBy, unusableWith } from './exchange.js';
+import { type Endpoint, fetchTo, keyNow, oneExchange, optionsOf, thrownBy, unusableWith } from './exchange.js';
 
 export interface AnthropicOptions extends Endpoint {
   /** The key as it is now. */
@@ -21,7 +21,7 @@ export async function anthropicClient({
       const exchange = oneExchange(guarded);
       // All that the package would otherwise take from the environment is said here.
       const client = new Anthropic({
-        apiKey: key(),
+        apiKey: keyNow(key),
         authToken: null,
         webhookKey: null,
         ...optionsOf(endpoint, exchange),

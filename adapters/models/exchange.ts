@@ -99,6 +99,15 @@ function ofStatus(status: number): ConstructorParameters<typeof ModelFailure> {
 export const thrownBy = (error: unknown, exchange: { failure(): ModelFailure | null }): ModelFailure =>
   error instanceof ModelFailure ? error : (exchange.failure() ?? new ModelFailure('parse', { unknownCost: true }));
 
+/** The key for one question. Where it cannot be had nothing is sent, and nothing is paid. */
+export function keyNow(key: () => string): string {
+  try {
+    return key();
+  } catch {
+    throw new ModelFailure('no_key', { transient: true });
+  }
+}
+
 /** What every SDK is told: one request through the exchange, and nothing in a log. */
 export const optionsOf = (
   { baseUrl, timeoutMs }: Endpoint,

@@ -93,6 +93,16 @@ describe('a question in the protocol of OpenAI', () => {
     expect(Object.keys(headers).filter((name) => /openai|spy|stainless/.test(name))).toEqual([]);
   });
 
+  it('is not asked without its key, and another model may be', async () => {
+    const gone = () => {
+      throw new Error('GATE_KEY_FILE: cannot be read (EACCES)');
+    };
+    const made = await openAiClient({ baseUrl: stub.url, timeoutMs: 60_000, key: gone });
+    cleanups.push(() => made.close());
+    await expect(made.ask(request())).rejects.toMatchObject({ failure: 'no_key', transient: true, costMicros: 0 });
+    expect(stub.asked).toEqual([]);
+  });
+
   it('is asked once: nothing is tried again', async () => {
     stub.behave(status(429));
     await expect((await client()).ask(request())).rejects.toEqual(failure('rate_limited', true));

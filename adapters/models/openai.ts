@@ -1,5 +1,5 @@
 import { isTokenCount, type ModelClient, type Usage } from '../../domain/models/port.js';
-import { type Endpoint, fetchTo, oneExchange, optionsOf, thrownBy, unusableWith } from './exchange.js';
+import { type Endpoint, fetchTo, keyNow, oneExchange, optionsOf, thrownBy, unusableWith } from './exchange.js';
 
 export interface OpenAiOptions extends Endpoint {
   /** The key as it is now; a server without one gets no authorization at all. */
@@ -21,7 +21,7 @@ export async function openAiClient({
       const exchange = oneExchange(guarded, { withoutKey: key === undefined });
       // All that the package would otherwise take from the environment is said here.
       const client = new OpenAI({
-        apiKey: key?.() ?? 'none',
+        apiKey: key ? keyNow(key) : 'none',
         adminAPIKey: null,
         organization: null,
         project: null,

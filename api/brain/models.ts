@@ -4,6 +4,7 @@ import type { Env } from '../../config/env.js';
 import { StartError } from '../../config/start-error.js';
 import { anthropicClient } from '../../adapters/models/anthropic.js';
 import { openAiClient } from '../../adapters/models/openai.js';
+import type { Log } from '../../domain/log.js';
 import type { ModelClient, Models } from '../../domain/models/port.js';
 import { createModels } from '../../domain/models/router.js';
 import type { Routing } from '../../domain/models/routing.js';
@@ -19,13 +20,13 @@ export interface OpenedModels {
 /** The models of the file, with their keys. Asks none of them. Throws StartError with every key that is missing. */
 export async function openModels(
   { routing, providers, keyVariables }: BrainModels,
-  { env, metrics }: { readonly env: Env; readonly metrics: ModelMetrics },
+  { env, metrics, log }: { readonly env: Env; readonly metrics: ModelMetrics; readonly log?: Log },
 ): Promise<OpenedModels> {
   const missing: string[] = [];
   const clients: Record<string, ModelClient & { close(): Promise<void> }> = {};
   for (const [alias, provider] of Object.entries(providers)) {
     const variable = keyVariables[alias];
-    const key = variable === undefined ? undefined : keyFrom(variable, env);
+    const key = variable === undefined ? undefined : keyFrom(variable, env, log);
     try {
       key?.();
     } catch (error) {
@@ -60,10 +61,10 @@ function endpointOf({ kind, baseUrl: written, timeoutMs }: ModelProvider) {
 const HEADER_TEXT = /^[\x21-\x7e]{1,4096}$/;
 
 /** A key as it is now: a variable, or the file that `<variable>_FILE` names, read at each use. What was found is never told. */
-function keyFrom(variable: string, env: Env): () => string {
+function keyFrom(variable: string, env: Env, log: Log | undefined): () => string {
   const file = env[`${variable}_FILE`];
   const where = file ? `${variable}_FILE` : variable;
-  return () => {
+  const now = (): string => {
     let text: string | undefined;
     try {
       text = file ? readFileSync(file, 'utf8').trim() : env[variable];
@@ -75,5 +76,18 @@ function keyFrom(variable: string, env: Env): () => string {
     if (!text) throw new Error(`${where}: is not set, or empty`);
     if (!HEADER_TEXT.test(text)) throw new Error(`${where}: is no key, which is one word of printable characters`);
     return text;
+  };
+  // Told once, and not for each question.
+  let isThere = true;
+  return () => {
+    try {
+      const key = now();
+      isThere = true;
+      return key;
+    } catch (error) {
+      if (isThere) log?.error({ fault: (error as Error).message }, 'models are not asked: their key cannot be had');
+      isThere = false;
+      throw error;
+    }
   };
 }

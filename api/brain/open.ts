@@ -58,7 +58,7 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
 async function judgingWithModels(
   file: BrainModels,
   { report, level }: { readonly report: string | undefined; readonly level: HeuristicLevel },
-  { registry, onStop }: Pick<Opening<Settings>, 'registry' | 'onStop'>,
+  { registry, onStop, logger }: Pick<Opening<Settings>, 'registry' | 'onStop' | 'logger'>,
 ) {
   const [{ openModels }, { modelLanes }, { modelMetrics }] = await Promise.all([
     import('./models.js'),
@@ -68,7 +68,7 @@ async function judgingWithModels(
   const qualifiedAt =
     report === undefined ? null : (await import('./qualified.js')).qualifiedAt(report, file.routing, level);
   const metrics = modelMetrics(registry);
-  const { models, close } = await openModels(file, { env: process.env, metrics });
+  const { models, close } = await openModels(file, { env: process.env, metrics, log: logger });
   onStop('neighbours', 'the connections to models', close);
   return { provider: modelLanes(models, file.routing), onSaved: metrics.saved, qualifiedAt };
 }

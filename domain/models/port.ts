@@ -6,6 +6,7 @@ export type Workload = 'classifierFast' | 'classifierDeep' | 'injection' | 'mali
 /** Why there is no value, in one word. Neither a provider's words nor what it was asked are ever repeated. */
 export type Failure =
   | 'connect'
+  | 'no_key'
   | 'held_back'
   | 'over_budget'
   | 'rate_limited'

@@ -36,7 +36,7 @@ const TOKENS_AROUND = 256;
 /** The provider's own side of the failures that count against it. */
 const PROVIDER_FAILS: ReadonlySet<Failure> = new Set(['connect', 'unavailable', 'ambiguous_transport']);
 /** Says nothing about whether the provider answers. */
-const SAYS_NOTHING: ReadonlySet<Failure> = new Set(['rate_limited', 'held_back', 'over_budget']);
+const SAYS_NOTHING: ReadonlySet<Failure> = new Set(['rate_limited', 'held_back', 'over_budget', 'no_key']);
 
 /** What the attempts at one question cost: those that are over, and at most those that are not. */
 interface Tally {
