@@ -176,7 +176,7 @@ function amountReasons(traits: CallTraits, profile: ToolProfile, today: number):
     const isMore = size > 0 && knownOf(profile, unit, today) * AS_MUCH < size;
     return [
       ...(reason ? [{ ...reason, text: `${reason.text}, in a currency that is new here` }] : []),
-      ...(isMore ? [newCurrency(own.length, profile)] : []),
+      ...(isMore ? [newCurrency(unit, own.length, profile)] : []),
     ];
   });
 }
@@ -195,12 +195,14 @@ const unread = (calls: number): BehaviourReason => ({
   kind: 'amount_unread',
   text: `the amount cannot be read, and those of ${calls} calls before could be`,
 });
-const newCurrency = (own: number, { samples }: ToolProfile): BehaviourReason => ({
+const newCurrency = (unit: string, own: number, { samples }: ToolProfile): BehaviourReason => ({
   kind: 'currency',
   text:
-    own === 0
-      ? `an amount in a currency that none of ${samples.length} calls of this tool had`
-      : `more in its currency than is known of the ${own} of ${samples.length} calls of this tool that had it`,
+    own === 0 && unit === ''
+      ? `an amount without a currency, which none of ${samples.length} calls of this tool left out`
+      : own === 0
+        ? `an amount in a currency that none of ${samples.length} calls of this tool had`
+        : `more in its currency than is known of the ${own} of ${samples.length} calls of this tool that had it`,
 });
 
 const ANY_UNIT = '*';

@@ -107,6 +107,13 @@ describe('drift from an agent’s own history: amounts', () => {
     expect(used(1, 7, () => call({ amount: 50 })).asks(inYen(10), at(1)).reasons).toEqual([]);
   });
 
+  it('says that a currency is missing where each call before named one', () => {
+    const agent = used(4, 8, () => inYen(5_000));
+    expect(agent.asks(call({ amounts: [{ unit: '', size: 100 }] }), at(4)).reasons).toEqual([
+      { kind: 'currency', text: 'an amount without a currency, which none of 32 calls of this tool left out' },
+    ]);
+  });
+
   it('holds calls of a new currency to the days before, and on its first day to the first of them', () => {
     const agent = used(4, 8, () => call({ amount: 5_000 }));
     agent.learn(inYen(10), at(4));

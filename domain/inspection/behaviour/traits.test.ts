@@ -20,6 +20,15 @@ describe('what a call does: amounts', () => {
     [{ payments: [40, 40, 60].map((amount) => ({ amount, payee: 'x' })) }, [{ unit: '', size: 140 }]],
     [{ payload: JSON.stringify({ amount: 4_000_000, payee: 'x' }) }, [{ unit: '', size: 4_000_000 }]],
     [{ path: 'a.txt' }, []],
+    [{ amount: '€100', to: 'x' }, [{ unit: 'EUR', size: 100 }]],
+    [{ amount: '100 euros', to: 'x' }, [{ unit: 'EUR', size: 100 }]],
+    [{ amount: 'US$100', to: 'x' }, [{ unit: 'USD', size: 100 }]],
+    [{ amount: '100 BTC', to: 'x' }, [{ unit: 'BTC', size: 100 }]],
+    [{ amount: '¥100', to: 'x' }, [{ unit: '¥', size: 100 }]],
+    [{ amount: 100, currency: 'Euro', to: 'x' }, [{ unit: 'EUR', size: 100 }]],
+    [{ amount: 100, currency: 'US dollars', to: 'x' }, [{ unit: 'USD', size: 100 }]],
+    [{ amount: '100 EUR', currency: 'EUR', to: 'x' }, [{ unit: 'EUR', size: 100 }]],
+    [{ amount: '100 BTC', currency: 'EUR', to: 'x' }, [{ unit: 'BTC/EUR', size: 100 }]],
   ])('%j', (given, amounts) => {
     expect(of(given).amounts).toEqual(amounts);
   });

@@ -2,6 +2,7 @@ import type { JsonObject } from '../../../contracts/json.js';
 import { type Leaf, readArguments } from '../../argument-values.js';
 import { sha256Hex } from '../../crypto/digest.js';
 import { LOOKED_AT_IN_PLACE, sizeOf } from '../../large.js';
+import { unitOf } from '../../money/currency-units.js';
 import { inUnits } from '../../money/minor-units.js';
 import { magnitudeOf } from '../../money/money-values.js';
 import type { Amount, MoneyReader } from '../../money/read-money.js';
@@ -68,7 +69,7 @@ function sumsOf(amounts: readonly Amount[]): CallTraits['amounts'] {
   const sums = new Map<string, number | null>();
   for (const one of amounts) {
     if (one.label === 'count') continue;
-    const own = clipped(one.currency ?? '', 8).toUpperCase();
+    const own = unitOf(one);
     const unit = sums.has(own) || sums.size < MOST_UNITS ? own : OTHER_UNITS;
     const size = sizeOfAmount(one);
     const before = sums.get(unit);
