@@ -88,6 +88,7 @@ describe('compromised packages in what a shell would install', () => {
     'gem install atlas-client',
     'go get github.com/boltdb-go/bolt@v1.3.1',
     'uv pip install python3_dateutil',
+    'npm install \\\n  crossenv',
   ])('known as malicious: %s', (command) => {
     expect(install(command)).toMatchObject({ detected: true, confidence: 0.95 });
   });
@@ -104,6 +105,7 @@ describe('compromised packages in what a shell would install', () => {
     'npm install react express lodash',
     'npm i preact',
     'npm ci',
+    'npm install\nexpres --port 80',
     'pip install -r requirements.txt',
     'pip install requests[security]==2.31 numpy',
     'pip install psycopg psycopg2',

@@ -68,18 +68,29 @@ const OPTION_WITH_VALUE =
 const LONGEST_ARGUMENT = 512;
 const QUOTES = new Set(['"', "'", ',']);
 
-/** The bare name in `requests[security]==2.1`, `@scope/name@^1` or `serde@1`. Null for paths, URLs and variables. */
-function packageName(argument: string): string | null {
+function withoutQuotes(argument: string): string {
   let start = 0;
   let end = Math.min(argument.length, LONGEST_ARGUMENT);
   while (start < end && QUOTES.has(argument[start] as string)) start += 1;
   while (end > start && QUOTES.has(argument[end - 1] as string)) end -= 1;
-  const bare = argument.slice(start, end);
-  if (/^(?:\.|~|\$|git\+|file:|link:)|:\/\//.test(bare)) return null;
+  return argument.slice(start, end);
+}
+
+/** The bare name in `requests[security]==2.1`, `@scope/name@^1` or `serde@1`. Null for paths, addresses and variables. */
+function packageName(bare: string): string | null {
+  if (/^(?:\.|~|\$|file:|link:)/.test(bare) || isAddress(bare)) return null;
   const name = bare.startsWith('@') ? `@${bare.slice(1).split('@')[0]}` : (bare.split('@')[0] as string);
   const plain = name.split(/[[<>=!~^;]/, 1)[0] as string;
   return /^@?[a-z0-9][a-z0-9._/-]{1,212}$/.test(plain) ? plain : null;
 }
+
+/** `https://host/a.whl`, `git+ssh://host/a.git`, `pkg@https://host/a.tgz`, `github:a/b`: nobody keeps a registry of what is there. */
+const isAddress = (bare: string): boolean => /:\/\/|^(?:git\+|git@|(?:github|gitlab|bitbucket|gist):)/.test(bare);
+
+/** What one command installs: by its name in a registry, or from an address. */
+type Installed =
+  | { readonly ecosystem: Ecosystem; readonly name: string }
+  | { readonly ecosystem: Ecosystem; readonly address: string };
 
 /** A run without white space, and its position. */
 interface Word {
@@ -87,9 +98,9 @@ interface Word {
   readonly start: number;
 }
 
-/** The packages that command lines in a text install, each with its registry. Reads each word once. */
-export function installedPackages(plain: string): { ecosystem: Ecosystem; name: string }[] {
-  const found: { ecosystem: Ecosystem; name: string }[] = [];
+/** What command lines in a text install. Reads each word once. */
+export function installedBy(plain: string): Installed[] {
+  const found: Installed[] = [];
   const words = Array.from(plain.matchAll(/\S+/g), ({ 0: text, index }): Word => ({ text, start: index }));
   const textAt = (at: number): string => words[at]?.text ?? '';
   let at = 0;
@@ -101,7 +112,8 @@ export function installedPackages(plain: string): { ecosystem: Ecosystem; name: 
     while (textAt(at).startsWith('-')) at += 1;
     const verb = BEFORE_VERB.has(textAt(at)) ? at + 1 : at;
     if (!VERBS.has(textAt(verb))) continue;
-    const end = endOfCommand(plain, words[verb + 1]?.start ?? plain.length);
+    // From the verb on: what stands in the next line is another command.
+    const end = endOfCommand(plain, (words[verb] as Word).start + textAt(verb).length);
     const first = verb + 1;
     at = first;
     while (at < words.length && (words[at] as Word).start < end) at += 1;
@@ -111,8 +123,10 @@ export function installedPackages(plain: string): { ecosystem: Ecosystem; name: 
       const argument = word.text.slice(0, end - word.start);
       const isOption = argument.startsWith('-');
       if (!skip && !isOption) {
-        const name = packageName(argument);
+        const bare = withoutQuotes(argument);
+        const name = packageName(bare);
         if (name !== null) found.push({ ecosystem, name: ecosystem === 'pypi' ? name.replaceAll('_', '-') : name });
+        else if (isAddress(bare)) found.push({ ecosystem, address: bare });
       }
       skip = isOption && OPTION_WITH_VALUE.test(argument);
     }
@@ -125,9 +139,12 @@ export function installedPackages(plain: string): { ecosystem: Ecosystem; name: 
 const ENDS_COMMAND = new Set(['\n', ';', '&', '|', '`', ')']);
 function endOfCommand(text: string, from: number): number {
   let end = from;
-  while (end < text.length && !ENDS_COMMAND.has(text[end] as string)) end += 1;
+  while (end < text.length && !(ENDS_COMMAND.has(text[end] as string) && !isContinued(text, end))) end += 1;
   return end;
 }
+
+/** A line that ends with a backslash goes on in the next one. */
+const isContinued = (text: string, at: number): boolean => text[at] === '\n' && text[at - 1] === '\\';
 
 /** Edits between two short names; swapping neighbours counts as one. Returns `limit + 1` when there are more than `limit`. */
 export function editDistance(a: string, b: string, limit: number): number {
@@ -164,7 +181,7 @@ const MAX_PACKAGES = 500;
 /** Packages that a command line would install and that are known as malicious or imitate a popular name. */
 export function detectCompromisedPackage({ tool, texts }: LaneInput): Detection {
   if (!isShellShaped(toolTokens(tool))) return nothingFound;
-  const packages = installedPackages(texts.plain);
+  const packages = installedBy(texts.plain).filter((one) => 'name' in one);
   const known = packages.find(({ ecosystem, name }) => MALICIOUS[ecosystem].has(name));
   if (known) return { detected: true, confidence: 0.95, found: [`known_malicious:${known.name}`] };
   for (const { ecosystem, name } of packages.slice(0, MAX_PACKAGES)) {
@@ -177,6 +194,6 @@ export function detectCompromisedPackage({ tool, texts }: LaneInput): Detection 
 }
 
 export const offlineCompromisedPackage: ContentDetector = {
-  model: 'gate-offline:compromised-package-1',
+  model: 'gate-offline:compromised-package-2',
   detect: detectCompromisedPackage,
 };

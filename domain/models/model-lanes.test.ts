@@ -140,6 +140,20 @@ describe('a call that models judge', () => {
     expect(stub.asked.map(({ lane }) => lane)).not.toContain('compromised_package');
   });
 
+  it.each([
+    ['a name', 'npm install express', true],
+    ['an address', 'pip install https://wheels.example/requests-2.99-py3-none-any.whl', true],
+    ['a repository', 'pip install git+https://code.example/numpy.git', true],
+    ['a name with its address', 'npm i "express@https://tarballs.example/express.tgz"', true],
+    ['somebody’s repository', 'npm i github:somebody/lodash', true],
+    ['a folder', 'pip install ./wheels', false],
+    ['what a file lists', 'npm install', false],
+  ])('asks about packages where a command installs %s: %s', async (_what, command, isAsked) => {
+    stub.asked.length = 0;
+    await inspect(callOf('execute_command', { command }));
+    expect(stub.asked.some(({ lane }) => lane === 'compromised_package')).toBe(isAsked);
+  });
+
   it('shows the persona to the classifier alone, among its own instructions', async () => {
     const { inspector } = await brain({}, { personas: await loadPersonas() });
     await inspector.inspect({ ...ordinary, agent_id: 'support-bot' });

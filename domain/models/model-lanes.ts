@@ -12,7 +12,7 @@ import {
   nothingFound,
   type Shown,
 } from '../inspection/lanes.js';
-import { installedPackages } from '../inspection/packages.js';
+import { installedBy } from '../inspection/packages.js';
 import { isShellShaped, isWriteShaped, toolShape, toolTokens } from '../inspection/tool-shape.js';
 import { evidenceText } from './evidence-text.js';
 import { maskByRules } from './mask.js';
@@ -194,7 +194,7 @@ const packageSchema = compromisedPackage.transform(({ compromised: found, ...res
 
 const storesText = ({ tool }: LaneInput): boolean => isWriteShaped(toolTokens(tool));
 const installs = ({ tool, texts }: LaneInput): boolean =>
-  isShellShaped(toolTokens(tool)) && installedPackages(texts.plain).length > 0;
+  isShellShaped(toolTokens(tool)) && installedBy(texts.plain).length > 0;
 
 const named = (all: readonly string[]): string[] => (all.length > 0 ? all : ['unnamed']).map((kind) => `model:${kind}`);
 const detectionOf = ({ found, confidence: sure, kinds: all }: Omit<Judged, 'nonce' | 'instructs_judge'>): Detection =>
