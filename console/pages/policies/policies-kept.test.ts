@@ -400,6 +400,7 @@ describe('a template', () => {
 
   it.each([
     ['a number that is none', { 'parameter.most_addresses': 'many' }, 400, 'most_addresses is a number'],
+    ['a number that no document holds', { 'parameter.most_addresses': `1${'0'.repeat(400)}` }, 400, 'not so large'],
     ['what its schema does not have', { 'parameter.most_addresses': '-1' }, 400, 'policy_invalid'],
     ['no reason', { reason: '' }, 400, 'say why'],
   ])('is not installed with %s, and what was typed stays', async (_, fields, status, why) => {
@@ -409,6 +410,41 @@ describe('a template', () => {
     expect([answer.status, words(answer.text)]).toEqual([status, expect.stringContaining(why)]);
     if (typed.reason !== '') expect(answer.text).toContain('value="ticket"');
     expect(await versionsOf('pii_egress.rego', 'globex')).toEqual([]);
+  });
+
+  const TRADE = '/policies/templates/trade_execution.rego';
+  const documentOfGlobex = async () =>
+    JSON.parse((await versionsOf('trade_execution.json', 'globex'))[0]?.body ?? 'null') as unknown;
+  const forGlobex = (path: string, form: Record<string, string> = {}) => page.post(path, form, { as: 'globex' });
+
+  it('is installed with the parameters that its page shows, also where a document of before is in force', async () => {
+    const body = JSON.stringify({ most_quantity: 999_999 });
+    await forGlobex('/policies/new', { policy_name: 'trade_execution.json', body, reason: 'before', active: 'yes' });
+    await forGlobex('/policies/trade_execution.json/activate', { version: '1', reason: 'before' });
+    expect((await page.get(TRADE, { as: 'globex' })).text).toMatch(/name="parameter.most_quantity"[^>]*value="999999"/);
+    const installed = await forGlobex(`${TRADE}/install`, { 'parameter.most_quantity': '1000', reason: 'as shown' });
+    expect([installed.status, await documentOfGlobex()]).toEqual([303, {}]);
+  });
+
+  it('of which somebody else set something meanwhile shows that before it is set', async () => {
+    await forGlobex(`${TRADE}/set`, { 'parameter.most_quantity': '5', version: '3', reason: 'no more than five' });
+    const late = await forGlobex(`${TRADE}/install`, { 'parameter.most_quantity': '7000', reason: 'late' });
+    expect([late.status, words(late.text)]).toEqual([409, expect.stringContaining('no more than five')]);
+    expect(words(late.text)).toMatch(/Somebody made version \d+ since .*What you typed/);
+  });
+
+  it('that was switched off with a text of its own is not put in force from here', async () => {
+    const own = { version: '1', body: denies('list_files'), reason: 'our own' };
+    expect((await forGlobex('/policies/trade_execution.rego/edit', own)).status).toBe(303);
+    expect((await forGlobex('/policies/trade_execution.rego/deactivate', { version: '2', reason: 'off' })).status).toBe(
+      303,
+    );
+    const shown = (await page.get(TRADE, { as: 'globex' })).text;
+    expect(words(shown)).toContain('trade_execution.rego was switched off, with a text of its own');
+    expect(shown).not.toContain('/try"');
+    const refused = await forGlobex(`${TRADE}/install`, { reason: 'as the template says' });
+    expect([refused.status, words(refused.text)]).toEqual([409, expect.stringContaining('was switched off')]);
+    expect((await versionsOf('trade_execution.rego', 'globex')).map(({ active }) => active)[0]).toBe(false);
   });
 
   it('is none by another name', async () => {

@@ -72,6 +72,7 @@ function valueOf({ name, kind }: Parameter, typed: string): Json {
   switch (kind) {
     case 'number': {
       if (!NUMBER.test(text)) throw wrong('a number, like 10 or 2.5');
+      if (!Number.isFinite(Number(text))) throw wrong('a number that is not so large');
       return Number(text);
     }
     case 'yes or no':

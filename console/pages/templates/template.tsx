@@ -24,13 +24,15 @@ export const TEMPLATE: Page = {
   show: (visit) => templateShown(visit, null),
 };
 
-/** What is set of a template that is in force, and the version of the document that says so; none where its defaults hold. */
+/** What is set of a template, also where only its document is in force, and the version of the document that says so; none where its defaults hold. */
 interface Set {
   readonly parameters: JsonObject;
   readonly version: number | null;
   readonly digest: string | null;
+  /** What was switched off and comes back as it is, so that the page cannot show what would be in force: the policy, or its document. */
+  readonly off: string | null;
 }
-const DEFAULTS: Set = { parameters: {}, version: null, digest: null };
+const DEFAULTS: Set = { parameters: {}, version: null, digest: null, off: null };
 
 const documentOf = (name: string): string => name.replace(/\.rego$/, '.json');
 const bodyOf = (parameters: JsonObject): string => `${JSON.stringify(parameters, null, 2)}\n`;
@@ -42,16 +44,25 @@ async function found({ services, params }: Visit): Promise<{ template: TemplateF
   return { template, set: await setOf(services.policy, template) };
 }
 
-async function setOf(policy: Visit['services']['policy'], { name, parameters }: TemplateFile): Promise<Set> {
-  const document = parameters === null ? null : await policy.file(documentOf(name));
-  if (document === null || !document.active) return DEFAULTS;
+async function setOf(policy: Visit['services']['policy'], of: TemplateFile): Promise<Set> {
+  const document = of.parameters === null ? null : await policy.file(documentOf(of.name));
+  if (document !== null && !document.active) return { ...DEFAULTS, off: document.name };
+  const rule = of.installed ? null : await policy.file(of.name);
+  const off = rule !== null && !rule.active && rule.current_body !== of.body ? rule.name : null;
+  if (document === null) return { ...DEFAULTS, off };
   const said = jsonObject.safeParse(JSON.parse(document.current_body));
   return {
     parameters: said.data ?? {},
     version: document.current_version,
     digest: document.current_body_sha256,
+    off,
   };
 }
+
+const assertNoneIsOff = ({ off }: Set): void => {
+  if (off !== null)
+    throw new GateError('policy_exists', `${off} was switched off: switch it on, or delete it, on its own page first`);
+};
 
 /** What it would have decided, with the parameters as they were typed; what can be done then stands below. */
 export const TRY_TEMPLATE: Action = {
@@ -104,8 +115,10 @@ export const INSTALL_TEMPLATE: Action = {
   async act(visit, form) {
     const { template, set } = await found(visit);
     const reason = reasonIn(form);
+    assertNoneIsOff(set);
     const parameters = parametersIn(parametersOf(template.parameters, set.parameters), form);
-    const isSet = Object.keys(parameters).length > 0;
+    // A document that is in force already says what is shown here, or less.
+    const isSet = Object.keys(parameters).length > 0 || set.version !== null;
     const made = await visit.services.policy.install(template.name, isSet ? parameters : null, reason);
     return cameOf(visit, template.name, made);
   },
@@ -121,6 +134,7 @@ export const SET_TEMPLATE: Action = {
   async act(visit, form) {
     const { template, set } = await found(visit);
     const reason = reasonIn(form);
+    assertNoneIsOff(set);
     const parameters = parametersIn(parametersOf(template.parameters, set.parameters), form);
     const document = documentOf(template.name);
     const { policy } = visit.services;
@@ -133,11 +147,9 @@ export const SET_TEMPLATE: Action = {
   refused: (visit, form) => templateShown(visit, { form, parameters: null }),
 };
 
-/** The version that the form of a template in force was made on, `null` for none; nothing where the form does not say it. */
-function versionAsked(form: Form): { readonly on: number | null } | null {
-  if (!form.names().includes('version')) return null;
-  return { on: form.get('version') === '' ? null : versionIn(form.get('version')) };
-}
+/** The version that the form of a template was made on; `null` where there was none, as in a form that installs it. */
+const versionAsked = (form: Form): number | null =>
+  form.get('version') === '' ? null : versionIn(form.get('version'));
 
 /** What somebody typed; with the parameters that it says, once they could be read. */
 interface Asked {
@@ -150,13 +162,12 @@ async function templateShown(visit: Visit, asked: Asked | null): Promise<Shown> 
   const name = params['name'] ?? '';
   const template = await settled('The policy engine', services.policy.template(name));
   const set =
-    template.ok && template.value?.installed === true
+    template.ok && template.value !== null
       ? await settled('The policy engine', setOf(services.policy, template.value))
       : ({ ok: true, value: DEFAULTS } as const);
-  const before = asked !== null && template.ok && template.value?.installed ? versionAsked(asked.form) : null;
   const overtaken =
-    before !== null && set.ok && set.value.version !== null
-      ? await between(visit, documentOf(name), { on: before.on, now: set.value.version })
+    asked !== null && template.ok && template.value?.installed && set.ok && set.value.version !== null
+      ? await between(visit, documentOf(name), { on: versionAsked(asked.form), now: set.value.version })
       : null;
   return {
     title: name.replace(/\.rego$/, ''),
@@ -233,6 +244,20 @@ const About = ({ of }: { readonly of: TemplateFile }) => (
   </>
 );
 
+/** It would come back as it is, which this page does not show. */
+const Off = ({ name, form }: { readonly name: string; readonly form: Form | undefined }) => (
+  <section aria-labelledby="acts">
+    <h2 id="acts">Switched off here</h2>
+    <p>
+      <a href={policyAddress(name)}>
+        <Foreign text={name} />
+      </a>{' '}
+      was switched off, with a text of its own. Switch it on there, or delete it and come back.
+    </p>
+    {form && <Typed form={form} />}
+  </section>
+);
+
 const Acts = ({
   of,
   set,
@@ -247,14 +272,15 @@ const Acts = ({
   readonly asked: Asked | null;
 }) => (
   <OrAway of={set}>
-    {({ parameters, version, digest }) => {
+    {({ parameters, version, digest, off }) => {
+      if (off !== null) return <Off name={off} form={asked?.form} />;
       const fields = parametersOf(of.parameters, parameters);
       // Of one that is in force and has no parameters there is nothing to set here.
       if (of.installed && fields.length === 0) return null;
       const form = asked?.form;
       return (
         <section aria-labelledby="acts">
-          <h2 id="acts">{of.installed ? 'What it is set to' : 'Install it'}</h2>
+          <h2 id="acts">{!of.installed ? 'Install it' : form ? 'What you typed' : 'What it is set to'}</h2>
           <form method="post" action={templateAddress(of.name, 'try')} class="parameters">
             <Csrf token={csrf} />
             {of.installed && (
