@@ -1,10 +1,11 @@
 import type { FastifyRequest } from 'fastify';
+import { MAX_POLICY_BYTES } from '../../contracts/policy-library.js';
 import { GateError } from '../../domain/errors.js';
 
 /** What anybody may send: more than any form for signing in holds. */
 export const ANYBODYS_BODY = 16_384;
-/** What the largest form of somebody who is signed in holds: every changed argument of a call. */
-const LARGEST_BODY = 1_048_576;
+/** What the largest form of somebody who is signed in holds: the largest policy, of which a form writes a byte as three and a line's end as six. */
+const LARGEST_BODY = 6 * MAX_POLICY_BYTES + ANYBODYS_BODY;
 
 /**
  * How a route reads that people use who are signed in: of anybody else nothing that is larger than `ANYBODYS_BODY`, or of which it is not said

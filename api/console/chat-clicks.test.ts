@@ -187,10 +187,17 @@ describe('the page You', () => {
     await fixture.hil.reviews.chatLinks.upsert('globex', { oidc_sub: 'glx', slack_user_id: 'U3' });
     expect((await admin.get('/me')).text).toContain('action="/me/unlink-chat-of"');
     const unlink = { name: ' operator:ada ', chat: 'slack' };
-    expect(await admin.post('/me/unlink-chat-of', unlink)).toMatchObject({ status: 303 });
+    const done = await admin.post('/me/unlink-chat-of', unlink);
+    expect([done.status, done.text.replaceAll(/<[^>]*>/g, '')]).toEqual([
+      200,
+      expect.stringContaining('No account of Slack decides as operator:ada any more.'),
+    ]);
     expect(await fixture.hil.reviews.chatLinks.get('acme', 'ada')).toBeNull();
     const none = await admin.post('/me/unlink-chat-of', unlink);
     expect([none.status, none.text]).toEqual([404, expect.stringContaining('No account of Slack decides as')]);
+    const kept = await admin.post('/me/unlink-chat-of', { name: 'ada', chat: 'teams' });
+    expect(kept.text).toMatch(/name="name"[^>]*value="ada"/);
+    expect(kept.text).toMatch(/<option value="teams" selected/);
     // Somebody of another tenant is nobody here.
     expect((await admin.post('/me/unlink-chat-of', { name: 'glx', chat: 'slack' })).status).toBe(404);
     expect(await fixture.hil.reviews.chatLinks.get('globex', 'glx')).toMatchObject({ slack_user_id: 'U3' });

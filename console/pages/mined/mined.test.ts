@@ -148,6 +148,9 @@ describe('a suggestion', () => {
     const late = await page.post(`/policies/suggestions/${ID}/install`, { reason: 'ticket 9' });
     expect([late.status, late.text]).toEqual([409, expect.stringContaining('suggestion_withdrawn')]);
     expect(late.text).toContain('value="ticket 9"');
+    kept = [suggestion({ state: 'withdrawn', state_why: 'a call inside it was denied' })];
+    const later = await page.post(`/policies/suggestions/${ID}/install`, { reason: 'ticket 9' });
+    expect(words(later.text)).toContain('The reason that you typed: ticket 9');
   });
 
   it('is for an administrator, because it shows what people approved', async () => {

@@ -78,6 +78,11 @@ export const Suggestion = ({
           </form>
         </>
       )}
+      {of.state !== 'proposed' && reason !== '' && (
+        <p>
+          The reason that you typed: <Foreign text={reason} />
+        </p>
+      )}
       {of.state === 'installed' && (
         <p>
           <a href={policyAddress(of.rule_name)}>The policy</a>

@@ -116,6 +116,14 @@ describe('a policy on its pages', () => {
     expect((await versionsOf(name))[0]).toMatchObject({ version: 7, reason: 'back' });
   }, 60_000);
 
+  it('is changed in the editor up to the largest that a policy may be, whatever its lines', async () => {
+    const policy_name = 'large.json';
+    const body = JSON.stringify({ rows: Array.from({ length: 120_000 }, (_, at) => at % 10) }, null, 1);
+    const sent = await page.post('/policies/new', { policy_name, body: body.replaceAll('\n', '\r\n'), reason: 'rows' });
+    expect([sent.status, sent.headers['location']]).toEqual([303, '/policies/large.json?came=1']);
+    expect((await versionsOf(policy_name))[0]?.body).toBe(body);
+  });
+
   it('that is left in force and reads a document that is not there is warned of by each change that leaves it so', async () => {
     const warns = expect.stringMatching(
       / Warning: \S+ ?line 5 reads data\.gate\.absent_list, and there is no document/,

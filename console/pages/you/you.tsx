@@ -4,17 +4,17 @@ import type { OwnPasskey } from '../../../contracts/approval.js';
 import { GateError } from '../../../domain/errors.js';
 import { type Settled, settled } from '../../services.js';
 import { Csrf, Facts, Foreign, OrAway, Table, Time } from '../../ui/parts.js';
-import type { Action, OpenHere, Page, Shown, Visit } from '../../visit.js';
+import type { Action, Form, OpenHere, Page, Shown, Visit } from '../../visit.js';
 
 /** Who is signed in, where else, and the passkeys of that person. */
 export const YOU: Page = {
   path: '/me',
   role: 'viewer',
   nav: { label: 'You', key: 'y' },
-  show: youShown,
+  show: (visit) => youShown(visit),
 };
 
-async function youShown(visit: Visit): Promise<Shown> {
+async function youShown(visit: Visit, typed?: Form): Promise<Shown> {
   const { subject, tenant, role, mode } = visit.person;
   const hasOwn = visit.has('passkeys') && (mode === 'operator-token' || mode === 'webauthn');
   const decides = visit.has('chat-clicks') && isAtLeast(role, 'approver');
@@ -55,7 +55,7 @@ async function youShown(visit: Visit): Promise<Shown> {
           <>
             <h2>Chats</h2>
             <OrAway of={chats}>{(link) => <Chats of={link} visit={visit} />}</OrAway>
-            {isAdminHere(visit) && <OthersChats csrf={visit.csrf} />}
+            {isAdminHere(visit) && <OthersChats csrf={visit.csrf} typed={typed} />}
           </>
         )}
         <section hidden data-keys>
@@ -206,7 +206,7 @@ function Chats({ of, visit: { csrf, nowMs } }: { readonly of: ChatLink | null; r
 const isAdminHere = ({ person }: Visit): boolean => person.tenant !== null && isAtLeast(person.role, 'admin');
 
 /** For a phone that was lost, or somebody who may not decide in a chat any more. The name is typed, so nobody is unlinked by a slip. */
-const OthersChats = ({ csrf }: { readonly csrf: string }) => (
+const OthersChats = ({ csrf, typed }: { readonly csrf: string; readonly typed: Form | undefined }) => (
   <>
     <h3>Somebody else’s account</h3>
     <p>
@@ -216,13 +216,13 @@ const OthersChats = ({ csrf }: { readonly csrf: string }) => (
     <form method="post" action="/me/unlink-chat-of" class="actions">
       <Csrf token={csrf} />
       <label>
-        Decides as <input name="name" required maxLength={300} autocomplete="off" />
+        Decides as <input name="name" required maxLength={300} autocomplete="off" value={typed?.get('name')} />
       </label>{' '}
       <label>
         Chat{' '}
         <select name="chat">
           {CHATS.map(([chat, name]) => (
-            <option key={chat} value={chat}>
+            <option key={chat} value={chat} selected={typed?.get('chat') === chat}>
               {name}
             </option>
           ))}
@@ -245,7 +245,7 @@ export const LINK_CHAT: Action = {
     await visit.services.hil.linkChat(form.get('code').trim());
     return '/me';
   },
-  refused: youShown,
+  refused: (visit) => youShown(visit),
 };
 
 export const UNLINK_CHAT: Action = {
@@ -258,7 +258,7 @@ export const UNLINK_CHAT: Action = {
     await visit.services.hil.unlinkChat(chat);
     return '/me';
   },
-  refused: youShown,
+  refused: (visit) => youShown(visit),
 };
 
 export const UNLINK_CHAT_OF: Action = {
@@ -268,17 +268,23 @@ export const UNLINK_CHAT_OF: Action = {
   does: 'unlink an account of a chat from somebody else',
   async act(visit, form) {
     const chat = form.get('chat') === 'teams' ? 'teams' : 'slack';
+    const where = chat === 'teams' ? 'Teams' : 'Slack';
     const name = form.get('name').trim();
     try {
       await visit.services.hil.unlinkChatOf(name, chat);
     } catch (error) {
       if (error instanceof GateError && error.code === 'not_found')
-        throw new GateError('not_found', `No account of ${chat === 'teams' ? 'Teams' : 'Slack'} decides as ${name}.`);
+        throw new GateError('not_found', `No account of ${where} decides as ${name}.`);
       throw error;
     }
-    return '/me';
+    const text = (
+      <>
+        No account of {where} decides as <Foreign text={name} /> any more.
+      </>
+    );
+    return { ...(await youShown(visit)), keptForBack: true, notice: { kind: 'good', text } };
   },
-  refused: youShown,
+  refused: (visit, form) => youShown(visit, form),
 };
 
 /** Signs the person out somewhere else. */
@@ -291,7 +297,7 @@ export const END_SESSION: Action = {
       throw new GateError('not_found', 'You have no such session any more.');
     return '/me';
   },
-  refused: youShown,
+  refused: (visit) => youShown(visit),
 };
 
 /** What a passkey of the person is for here. */
