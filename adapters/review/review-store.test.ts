@@ -459,6 +459,35 @@ describe.each(STORES)('the review store on %s', (kind) => {
       expect((await store.list({ tenant: 'acme', status: 'expired' })).rows).toMatchObject([expired]);
     });
 
+    it('is listed as it is at each time, however often it was listed before, also where the clock is put back', async () => {
+      const listed = async (status: 'pending' | 'expired' | 'denied') => {
+        const page = async () => (await store.list({ tenant: 'acme', status })).rows;
+        const first = await page();
+        expect(await page()).toEqual(first);
+        return first[0];
+      };
+      const { row } = await store.createOnce(newReview({ sandbox_report: report }));
+      const waits = { status: 'pending', sandbox_report: { summary: report.summary } };
+      expect(await listed('pending')).toMatchObject(waits);
+      now = T0 + 600_000 + 86_400_000;
+      expect(await listed('expired')).toMatchObject({ status: 'expired', decided_by: 'system:ttl-sweep' });
+      now = T0;
+      expect(await listed('pending')).toMatchObject(waits);
+      await store.voted(row.id, [{ by: 'operator:ana', provenance: 'console-bearer', at: new Date(T0).toISOString() }]);
+      expect(await listed('pending')).toMatchObject({ approvals: [{ by: 'operator:ana' }] });
+      const settledRow = await store.settle(settled({ status: 'denied' }));
+      const ends = Date.parse(String(settledRow.retention['payload_retention_expires_at']));
+      const kept = { status: 'denied', sandbox_report: { summary: report.summary } };
+      for (now of [T0, ends - 1, ends, ends - 1])
+        expect(await listed('denied')).toMatchObject(
+          now < ends
+            ? kept
+            : { sandbox_report: { operation_class: 'write' }, retention: { payload_availability: 'minimized' } },
+        );
+      now = ends;
+      expect((await listed('denied'))?.sandbox_report).not.toHaveProperty('summary');
+    });
+
     it('shows the same after the workflow has written the expiry', async () => {
       const { row } = await store.createOnce(newReview());
       now = T0 + 87_100_000;

@@ -62,6 +62,13 @@ type Kept = Pick<
 export const isKept = (row: Kept, now: number, dates = datesOf(row, settlementOf(row, now))): boolean =>
   row.purged === null && now < dates.payload_expires_ms;
 
+/** Until when a row is shown as at `now`, as long as nobody changes it: its call may be found gone, and its dates come. */
+export function shownUntil(row: Kept, now: number): number {
+  const gone = row.settled === null ? [Number(row.deadline_ms) + FORSAKEN_AFTER_MS] : [];
+  const { payload_expires_ms: expires } = datesOf(row, settlementOf(row, now));
+  return Math.min(...[...gone, expires].filter((atMs) => atMs > now));
+}
+
 type Form = 'whole' | 'summary';
 
 /** The row as shown at `now`. */
