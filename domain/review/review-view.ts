@@ -23,6 +23,9 @@ export interface Annotations extends Partial<Notes> {
   /** RFC 3339; absent where nothing is escalated, and in rows of an earlier Gate. */
   readonly escalates_at?: string | null;
   readonly escalated_at?: string | null;
+  /** After the first one; absent where there is no other. */
+  readonly escalates_again_at?: string[];
+  readonly escalated_again_at?: string[];
 }
 
 /** If a call never closed its row, the row is shown as expired this long after its deadline: the call is gone. */
