@@ -11,6 +11,7 @@ import type { SandboxReport } from '../contracts/sandbox.js';
 import { closedIfOver, expireCall } from '../domain/call-record/expiry.js';
 import {
   type ChangedCall,
+  escalatedMs,
   escalationDue,
   NotAsStaged,
   summarize,
@@ -164,6 +165,7 @@ export const createReviewActivities = ({
         ...(definition && { reviewed: definition.reviewed }),
         ...(required_approvers > 1 && { required_approvers }),
         ...(row.escalates_at && { escalates_ms: Date.parse(row.escalates_at) }),
+        ...(row.escalates_again_at && { escalates_again_ms: row.escalates_again_at.map((at) => Date.parse(at)) }),
       };
       const parked = await calls.move(call.correlation_id, 'park', {
         evidence: { ...record.evidence, ...added },
@@ -320,23 +322,23 @@ export const createReviewActivities = ({
   },
 
   /**
-   * Nobody has decided a parked call at a share of its time: the record says so once, then the review row, which tells whoever follows. Repeated,
-   * the first time stands. A call that no longer waits is returned as it is.
+   * Nobody has decided a parked call at a share of its time, which was `dueMs`: the record says so once for each, then the review row, which tells
+   * whoever follows. Repeated, the first time stands. A call that no longer waits is returned as it is.
    */
-  async escalateReview(correlationId: string): Promise<CallSummary> {
+  async escalateReview(correlationId: string, dueMs: number): Promise<CallSummary> {
     const found = await calls.find(correlationId);
     if (!found) throw new GateError('not_found', `no call record ${correlationId}`);
     const at = now();
     const { record } =
-      escalationDue(found) === null
+      escalationDue(found) !== dueMs
         ? { record: found }
         : await calls.move(correlationId, 'escalate', {
-            escalated_ms: at,
+            escalated: { due_ms: dueMs, at_ms: at },
             before_ms: (found.deadline_ms ?? Infinity) - 1,
           });
-    const { escalated_ms } = record.evidence;
-    if (record.state === 'parked' && record.pending_id !== null && escalated_ms !== undefined)
-      await reviews.escalated(record.pending_id, new Date(escalated_ms).toISOString()).catch((error: unknown) => {
+    const times = escalatedMs(record.evidence).map((atMs) => new Date(atMs).toISOString());
+    if (record.state === 'parked' && record.pending_id !== null && times.length > 0)
+      await reviews.escalated(record.pending_id, times).catch((error: unknown) => {
         // A row that is gone, or not as Gate wrote it, shows nothing; the record and the ledger say it all the same.
         if (!(error instanceof GateError) || error.status >= 500) throw error;
       });

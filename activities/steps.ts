@@ -134,7 +134,8 @@ export function createStepActivities(
     roomForParked: (correlationId: string): Promise<number> => Promise.resolve(room?.ask(correlationId) ?? 0),
 
     /** Says of a call that nobody has decided at a share of its time that people should look again. */
-    escalate: (correlationId: string): Promise<CallSummary> => parts.escalateReview(correlationId),
+    escalate: (correlationId: string, dueMs: number): Promise<CallSummary> =>
+      parts.escalateReview(correlationId, dueMs),
 
     /**
      * Moves a parked record past its deadline to expired, and settles its row where the review store takes it at once: whoever is refused by the

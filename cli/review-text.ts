@@ -3,7 +3,7 @@ import type { PendingRequest } from '../contracts/review.js';
 import { oneLine, printable } from '../domain/printable.js';
 import { pathText } from '../domain/review/argument-path.js';
 import { changesTold } from '../domain/review/modification.js';
-import { deadlineOf } from '../domain/review/transitions.js';
+import { deadlineOf, escalationTimes } from '../domain/review/transitions.js';
 import { argumentsOf, sinceLastTold } from '../domain/review/since-last.js';
 import { whyItWaits } from '../domain/review/why-it-waits.js';
 import { orderedJson } from '../domain/shown-json.js';
@@ -28,7 +28,8 @@ const whatChanged = ({ since_last_call: last }: PendingRequest): string =>
 export function whatRuns(row: PendingRequest, longest?: number): string {
   const shown = argumentsOf(row.request_payload);
   const decided = [row.decided_by && `by ${row.decided_by}`, row.decision_reason].filter(Boolean).join(': ');
-  const { approvals = [], required_approvers: required = 1, modification_diff: diff, escalated_at: escalated } = row;
+  const { approvals = [], required_approvers: required = 1, modification_diff: diff } = row;
+  const escalated = escalationTimes(row).at(-1);
   const lines = {
     id: row.id,
     'correlation id': row.correlation_id,

@@ -48,6 +48,33 @@ describe('the settings of the review service', () => {
   });
 });
 
+describe('the shares of its time after which a review is escalated', () => {
+  const sharesOf = (text?: string) =>
+    readHilConfig({ ...env, ...(text !== undefined && { GATE_HIL_SLA_ESCALATE_FRACTION: text }) }).escalateShares;
+
+  it('are the half of it, one that is set, several, or none', () => {
+    expect(sharesOf()).toEqual([0.5]);
+    expect(sharesOf('0.25')).toEqual([0.25]);
+    expect(sharesOf('0.5, 0.8,0.99')).toEqual([0.5, 0.8, 0.99]);
+    expect(sharesOf('0')).toEqual([]);
+  });
+
+  it.each([
+    ['a word', 'half'],
+    ['a place without a share', '0.5,,0.8'],
+    ['a negative one', '-0.5'],
+    ['the whole of the time', '1'],
+    ['more than it', '0.5,1.5'],
+    ['none beside another', '0,0.5'],
+    ['the same twice', '0.5,0.5'],
+    ['a smaller one behind a larger', '0.8,0.5'],
+    ['infinity', 'Infinity'],
+    ['nine', '0.1,0.2,0.3,0.4,0.5,0.6,0.7,0.8,0.9'],
+  ])('stop the start with %s', (_, text) => {
+    expect(() => sharesOf(text)).toThrow(/GATE_HIL_SLA_ESCALATE_FRACTION: must be up to 8 shares/);
+  });
+});
+
 describe('operators', () => {
   it.each([
     ['no tenant', `dev:${token(1)}`, 'entry 1'],

@@ -3,7 +3,7 @@ import { LINK_LIFE_SECONDS } from '../domain/review/decision-link.js';
 import { PASSKEY_REQUIRED } from '../domain/review/passkeys.js';
 import { readConfig, seconds, setting, type Config, type Env } from './env.js';
 import { listenerSettings } from './listener.js';
-import { escalateShare, keyRingText, parsedBy, reviewLimits } from './shared.js';
+import { escalateShares, keyRingText, parsedBy, reviewLimits } from './shared.js';
 
 /** An operator who may decide: a name for `decided_by`, one tenant, and the bearer token that proves both. */
 export interface Operator {
@@ -258,7 +258,7 @@ export const HIL_SETTINGS = {
     seconds(60, 1, 3_600),
     'How often the review service looks for requests and rows past their retention dates, and deletes them.',
   ),
-  escalateShare,
+  escalateShares,
   ...reviewLimits('GATE_REVIEW'),
 } as const;
 export type HilConfig = Config<typeof HIL_SETTINGS>;

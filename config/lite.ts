@@ -27,7 +27,7 @@ import {
   agentLimits,
   callbackBoundaries,
   demoAgents,
-  escalateShare,
+  escalateShares,
   parsedBy,
   reviewLimits,
   taintSettings,
@@ -195,7 +195,7 @@ export const LITE_SETTINGS = {
   ),
   ...agentLimits('GATE_LITE'),
   demoAgents,
-  escalateShare,
+  escalateShares,
   ...reviewLimits('GATE_LITE'),
   callbackAllowlist: setting(
     'GATE_LITE_CALLBACK_ALLOWLIST',

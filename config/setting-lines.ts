@@ -26,5 +26,5 @@ function defaultText(type: z.ZodType): string {
   const result = type.safeParse(undefined);
   if (!result.success) return 'required';
   if (result.data === undefined) return 'none';
-  return Array.isArray(result.data) ? 'empty' : z.coerce.string().parse(result.data);
+  return Array.isArray(result.data) ? result.data.join(',') || 'empty' : z.coerce.string().parse(result.data);
 }

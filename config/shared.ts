@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MAX_ESCALATIONS } from '../contracts/review.js';
 import { parseKeyRing, type KeyRing } from '../domain/crypto/key-ring.js';
 import { parseCallbackAllowlist } from '../domain/outbound/callback-url.js';
 import { errorText } from '../domain/errors.js';
@@ -157,11 +158,26 @@ export const demoAgents = setting(
   "Agents, as tenant/agent, whose calls are a demonstration: their rows have the namespace `demo`, are on no invoice, and are what the demonstration's cleanup hides; one person is enough for each of them, also in tier strict. Where `gate start` runs its own tools, the two agents that belong to them.",
 );
 
+const SHARES = `must be up to ${MAX_ESCALATIONS} shares between 0 and 0.99, each larger than the one before, separated by commas; 0 alone turns it off`;
+
+/** `0.5`, `0.5,0.8`; none where it is `0`. */
+const shares = z
+  .string()
+  .default('0.5')
+  .transform((text, context): readonly number[] => {
+    const entries = text.split(',').map((entry) => (entry.trim() === '' ? Number.NaN : Number(entry)));
+    if (entries.length === 1 && entries[0] === 0) return [];
+    const isRising = entries.every((share, index) => share > (entries[index - 1] ?? 0) && share <= 0.99);
+    if (isRising && entries.length <= MAX_ESCALATIONS) return entries;
+    context.addIssue({ code: 'custom', message: SHARES });
+    return z.NEVER;
+  });
+
 /** When a review that nobody has decided is escalated, in both editions. */
-export const escalateShare = setting(
+export const escalateShares = setting(
   'GATE_HIL_SLA_ESCALATE_FRACTION',
-  z.coerce.number().min(0).max(0.99).default(0.5),
-  'Share of its time after which a review that nobody has decided is escalated, once: its row says so, the ledger has `hil.escalated`. 0 turns it off.',
+  shares,
+  'Shares of its time, separated by commas, after which a review that nobody has decided is escalated, once for each: its row says so, the ledger has `hil.escalated`. 0 turns it off.',
 );
 
 /** What one agent may have waiting for people at once, in the edition whose settings start with this prefix. */

@@ -89,8 +89,8 @@ export interface CallSummary {
   /** Deadline of a parked call, epoch milliseconds. */
   readonly deadline_ms: number | null;
   /**
-   * When the review of a parked call is escalated if nobody decides before, epoch milliseconds; absent where it is not, or was, and in histories
-   * of an earlier Gate.
+   * When the review of a parked call is escalated next if nobody decides before, epoch milliseconds; absent where it is not, or was, and in
+   * histories of an earlier Gate.
    */
   readonly escalates_ms?: number;
   /** When its review was decided, epoch milliseconds. */

@@ -30,7 +30,7 @@ export type NotificationStatus = z.infer<typeof notificationStatus>;
 
 const notificationId = z
   .string()
-  .regex(/^[0-9a-f-]{36}:(?:trigger|update:(?:approval-\d{1,2}|escalated)|resolve:[a-z]{6,9})$/);
+  .regex(/^[0-9a-f-]{36}:(?:trigger|update:(?:approval-\d{1,2}|escalated(?:-\d)?)|resolve:[a-z]{6,9})$/);
 
 /** What is told of a row, as it was when there was something to tell. It has no value of the call. */
 export const notice = z.strictObject({
@@ -51,6 +51,8 @@ export const notice = z.strictObject({
   required_approvers: z.number().int(),
   approvals: z.number().int(),
   escalated: z.boolean(),
+  /** How often, where it was more than once. */
+  escalations: z.number().int().optional(),
   decided_at: z.string().nullable(),
   decided_by: z.string().nullable(),
   decided_via: z.string().nullable(),

@@ -12,6 +12,9 @@ import { operationClass, sandboxReport, sandboxSeverity } from './sandbox.js';
 export const reviewStatus = z.enum(['pending', 'approved', 'denied', 'expired', 'aborted', 'withdrawn', 'tampered']);
 export type ReviewStatus = z.infer<typeof reviewStatus>;
 
+/** How often one review may be escalated. */
+export const MAX_ESCALATIONS = 8;
+
 export const reviewOrder = z.enum(['newest', 'oldest']);
 export type ReviewOrder = z.infer<typeof reviewOrder>;
 
@@ -166,6 +169,9 @@ export const pendingRequest = z.looseObject({
   /** When nobody had decided the row at a share of its time, and people were told again; and when that would be. */
   escalated_at: z.string().nullable().optional(),
   escalates_at: z.string().nullable().optional(),
+  /** The same for each further share, in order. */
+  escalated_again_at: z.array(z.string()).optional(),
+  escalates_again_at: z.array(z.string()).optional(),
   /** What came of the call after its review, and who said so. */
   incident_summary: z.string().nullable().optional(),
   incident_by: z.string().nullable().optional(),

@@ -426,7 +426,7 @@ describe('time on the in-process host', () => {
 
     it('at its share of the time, once, in record, row and ledger, and it waits on for its decision', async () => {
       const clock = handClock();
-      const gate = await openPipeline({ clock, escalateShare: share, script: { tier: 'yellow' } });
+      const gate = await openPipeline({ clock, escalateShares: [share], script: { tier: 'yellow' } });
       const call = await parkedCall(gate, clock);
       const due = new Date(clock.now() + 300_000).toISOString();
       expect(await gate.reviews.byCorrelation(call.correlation_id)).toMatchObject({
@@ -440,7 +440,7 @@ describe('time on the in-process host', () => {
       await eventually('the row of the ledger', async () => (await escalations(gate, call)).length === 1);
       expect(await escalatedAt(gate, call)).toBe(due);
       clock.advance(200_000);
-      await gate.activities.escalateReview(call.correlation_id);
+      await gate.activities.escalateReview(call.correlation_id, Date.parse(due));
       expect([await escalatedAt(gate, call), await escalations(gate, call)]).toEqual([due, ['hil.escalated']]);
       expect(await gate.host.decide(await gate.decision(call, 'approve'))).toMatchObject({ outcome: 'applied' });
       await gate.host.idle();
@@ -457,26 +457,125 @@ describe('time on the in-process host', () => {
     });
 
     it('not where it was decided before, and not without a share', async () => {
-      for (const [escalateShare, decided] of [
-        [share, true],
-        [0, false],
+      for (const [escalateShares, decided] of [
+        [[share], true],
+        [[], false],
       ] as const) {
         const clock = handClock();
-        const gate = await openPipeline({ clock, escalateShare, script: { tier: 'yellow' } });
+        const gate = await openPipeline({ clock, escalateShares, script: { tier: 'yellow' } });
         const call = await parkedCall(gate, clock);
         if (decided) await gate.host.decide(await gate.decision(call, 'deny'));
         clock.advance(400_000);
         if (decided) await gate.host.idle();
         else await timePasses(20, 'a call without a share goes on waiting');
-        expect(await gate.activities.escalateReview(call.correlation_id)).not.toHaveProperty('escalates_ms');
+        expect(await gate.activities.escalateReview(call.correlation_id, clock.now() - 100_000)).not.toHaveProperty(
+          'escalates_ms',
+        );
         expect([await escalations(gate, call), await escalatedAt(gate, call)]).toEqual([[], null]);
         await gate.close();
       }
     });
 
+    describe('at several shares', () => {
+      const escalateShares = [0.5, 0.8];
+      const timesIn = async (gate: PipelineFixture, call: CallInput) => {
+        const row = await gate.reviews.byCorrelation(call.correlation_id);
+        return [row?.escalated_at, row?.escalated_again_at];
+      };
+      const escalatedTimes = (gate: PipelineFixture, call: CallInput, times: number) =>
+        eventually('the rows of the ledger', async () => (await escalations(gate, call)).length === times);
+
+      it('once for each, however often it is asked for, in record, row and ledger', async () => {
+        const clock = handClock();
+        const gate = await openPipeline({ clock, escalateShares, script: { tier: 'yellow' } });
+        const call = await parkedCall(gate, clock);
+        const [first, second] = [clock.now() + 300_000, clock.now() + 480_000];
+        const at = (ms: number) => new Date(ms).toISOString();
+        expect(await gate.reviews.byCorrelation(call.correlation_id)).toMatchObject({
+          escalates_at: at(first),
+          escalates_again_at: [at(second)],
+        });
+        clock.advance(300_000);
+        await escalatedTimes(gate, call, 1);
+        expect(await gate.activities.escalateReview(call.correlation_id, first)).toMatchObject({
+          escalates_ms: second,
+        });
+        clock.advance(179_999);
+        await timePasses(20, 'nothing may happen a millisecond too early');
+        expect(await timesIn(gate, call)).toEqual([at(first), undefined]);
+        expect(await escalations(gate, call)).toHaveLength(1);
+        clock.advance(1);
+        await escalatedTimes(gate, call, 2);
+        for (const due of [first, second])
+          expect(await gate.activities.escalateReview(call.correlation_id, due)).not.toHaveProperty('escalates_ms');
+        expect(await timesIn(gate, call)).toEqual([at(first), [at(second)]]);
+        expect(await gate.host.decide(await gate.decision(call, 'approve'))).toMatchObject({ outcome: 'applied' });
+        await gate.host.idle();
+        expect((await gate.kinds(call.correlation_id)).slice(3)).toEqual([
+          'hil.created',
+          'hil.escalated',
+          'hil.escalated',
+          'hil.approved',
+          'upstream.outcome',
+        ]);
+        const rows = (await gate.rows(call.correlation_id)).filter(({ event_kind }) => event_kind === 'hil.escalated');
+        expect(rows.map(({ policy_decision }) => policy_decision)).toMatchObject([
+          { escalated_at: at(first) },
+          { escalated_at: at(second), escalation: 2 },
+        ]);
+        expect(rows[0]?.policy_decision).not.toHaveProperty('escalation');
+        expect((await gate.ledger.verify()).valid).toBe(true);
+        await gate.close();
+      });
+
+      it('at none after it was decided', async () => {
+        const clock = handClock();
+        const gate = await openPipeline({ clock, escalateShares, script: { tier: 'yellow' } });
+        const call = await parkedCall(gate, clock);
+        const second = clock.now() + 480_000;
+        clock.advance(300_000);
+        await escalatedTimes(gate, call, 1);
+        await gate.host.decide(await gate.decision(call, 'deny'));
+        clock.advance(200_000);
+        await gate.host.idle();
+        expect(await gate.activities.escalateReview(call.correlation_id, second)).not.toHaveProperty('escalates_ms');
+        expect((await gate.calls.find(call.correlation_id))?.evidence).not.toHaveProperty('escalated_again_ms');
+        expect(await escalations(gate, call)).toHaveLength(1);
+        await gate.close();
+      });
+
+      it.each([
+        ['between two', 300_000, 200_000],
+        ['that slept through both', 0, 500_000],
+      ])('once for each after a restart %s', async (_, beforeMs, sleptMs) => {
+        const clock = handClock();
+        const folder = await fixtureFolder();
+        const before = await openPipeline({ folder, clock, escalateShares, script: { tier: 'yellow' } });
+        const call = await parkedCall(before, clock);
+        clock.advance(beforeMs);
+        const told = beforeMs > 0 ? [new Date(clock.now()).toISOString()] : [];
+        await escalatedTimes(before, call, told.length);
+        await before.close();
+        clock.advance(sleptMs);
+        const now = new Date(clock.now()).toISOString();
+        const [first = now] = told;
+        for (let restarts = 0; restarts < 2; restarts += 1) {
+          // The shares are those of the time when it was parked.
+          const after = await openPipeline({ folder, clock });
+          expect(await after.host.resume()).toBe(1);
+          await escalatedTimes(after, call, 2);
+          expect(await timesIn(after, call)).toEqual([first, [now]]);
+          await after.close();
+          // A record that is changed twice in one millisecond has the next one's time.
+          clock.advance(10);
+        }
+        await rm(folder, { recursive: true });
+      });
+    });
+
     it('later where HIL is away, with the time of the first try', async () => {
       const clock = handClock();
-      const gate = await openPipeline({ clock, escalateShare: share, script: { tier: 'yellow' } });
+      const gate = await openPipeline({ clock, escalateShares: [share], script: { tier: 'yellow' } });
       const call = await parkedCall(gate, clock);
       gate.script.hil = 'down';
       clock.advance(300_000);
@@ -499,7 +598,7 @@ describe('time on the in-process host', () => {
     it('after a restart that slept through it', async () => {
       const clock = handClock();
       const folder = await fixtureFolder();
-      const before = await openPipeline({ folder, clock, escalateShare: share, script: { tier: 'yellow' } });
+      const before = await openPipeline({ folder, clock, escalateShares: [share], script: { tier: 'yellow' } });
       const call = await parkedCall(before, clock);
       await before.close();
       clock.advance(400_000);
@@ -514,7 +613,7 @@ describe('time on the in-process host', () => {
 
     it('but not once its deadline has passed', async () => {
       const clock = handClock();
-      const gate = await openPipeline({ clock, escalateShare: share, script: { tier: 'yellow' } });
+      const gate = await openPipeline({ clock, escalateShares: [share], script: { tier: 'yellow' } });
       const call = await parkedCall(gate, clock);
       clock.advance(600_000);
       await gate.calls.waitFor(call.correlation_id, ({ state }) => state === 'expired', Date.now() + 5_000);

@@ -51,6 +51,13 @@ export interface InProcessOptions {
   readonly durableFromHere?: () => () => Promise<void>;
 }
 
+/** An escalation, by the time when it is due, and when it is tried next. */
+interface Escalation {
+  readonly dueMs: number;
+  readonly atMs: number;
+}
+const escalationAt = (dueMs = Infinity): Escalation => ({ dueMs, atMs: dueMs });
+
 interface Run {
   readonly digest: string;
   readonly answer: Promise<CallSummary>;
@@ -165,13 +172,15 @@ export function createInProcessRunner({
       run.waiting = false;
       decidable?.abort();
     };
-    /** When to try again; never once it is said. */
-    const escalated = async (): Promise<number> => {
+    /** The escalation after this one; the same again, later, where it could not be said. */
+    const escalated = async ({ dueMs }: Escalation): Promise<Escalation> => {
       try {
-        await rows.append(await activities.escalateReview(call.correlation_id));
-        return Infinity;
+        const reached = await activities.escalateReview(call.correlation_id, dueMs);
+        await rows.append(reached);
+        // What the record did not take then, it does not take: its time is over there.
+        return escalationAt((reached.escalates_ms ?? 0) > dueMs ? reached.escalates_ms : undefined);
       } catch {
-        return clock.now() + LOOK_EVERY_MS;
+        return { dueMs, atMs: clock.now() + LOOK_EVERY_MS };
       }
     };
     const reviewed = ({ row_owed = false, ...reached }: Opened): CallSummary => {
@@ -194,14 +203,14 @@ export function createInProcessRunner({
       askRule: async (input, parked) => reviewed(await row.askedAgain(input, clock.now()).catch(() => parked)),
       async awaitDecision(_input, parked) {
         decidable = new AbortController();
-        let escalatesMs = parked.escalates_ms ?? Infinity;
+        let next = escalationAt(parked.escalates_ms);
         while (!decided && !dropped && !stopping.signal.aborted) {
           const nowMs = clock.now();
           const leftMs = (parked.deadline_ms ?? 0) - nowMs;
           if (leftMs <= 0) break;
           run.waiting = true;
-          if (nowMs >= escalatesMs) escalatesMs = await escalated();
-          else await clock.sleep(Math.min(leftMs, escalatesMs - nowMs, LOOK_EVERY_MS), decidable.signal);
+          if (nowMs >= next.atMs) next = await escalated(next);
+          else await clock.sleep(Math.min(leftMs, next.atMs - nowMs, LOOK_EVERY_MS), decidable.signal);
           run.waiting = false;
         }
         if (!decided && (dropped || stopping.signal.aborted)) throw STOPPED;

@@ -26,7 +26,7 @@ export interface LiteStoresOptions {
   readonly keys: KeyRing;
   /** The name under which the tools are classed and pinned. */
   readonly toolsName: string;
-  readonly limits: Pick<LiteConfig, 'maxParkedCalls' | 'maxParkedBytes' | 'escalateShare'>;
+  readonly limits: Pick<LiteConfig, 'maxParkedCalls' | 'maxParkedBytes' | 'escalateShares'>;
   /** What is trusted of what agents read. */
   readonly flows: FlowSettings;
   readonly maxPages?: number | undefined;
@@ -66,7 +66,7 @@ export async function openLiteStores({
   const reviews = reviewStoreOver(file.store<ReviewTables>(), {
     payloadKeys: keys,
     clock: now,
-    escalateShare: limits.escalateShare,
+    escalateShares: limits.escalateShares,
     perAgent: { rows: limits.maxParkedCalls, bytes: limits.maxParkedBytes },
     alone: (forget) =>
       file.onUndone(() => {

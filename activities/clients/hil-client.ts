@@ -81,9 +81,14 @@ export function createHilClient({ timeoutMs = 5_000, ...options }: ServiceClient
       return (await ask(undecided, { method: 'GET', path, timeoutMs })).rows;
     },
 
-    async escalated(id, at) {
+    async escalated(id, [escalated_at, ...again]) {
       const path = `/pending/${encodeURIComponent(id)}/escalated`;
-      await ask(null, { method: 'POST', path, timeoutMs, body: { escalated_at: at } });
+      await ask(null, {
+        method: 'POST',
+        path,
+        timeoutMs,
+        body: { escalated_at, ...(again.length > 0 && { escalated_again_at: again }) },
+      });
     },
 
     async assertOpen(tenant) {

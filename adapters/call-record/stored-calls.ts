@@ -11,7 +11,13 @@ import type { KeptCalls } from '../../domain/call-record/kept-calls.js';
 import { keptRequests, type OpenedRequest } from '../../domain/call-record/kept-requests.js';
 import { profileJobs } from './agent-profiles.js';
 import { createRecordNotifier } from './notifier.js';
-import { type CallRecord, escalationDue, NotAsStaged, type VerdictEvidence } from '../../domain/call-record/record.js';
+import {
+  type CallRecord,
+  escalatedAt,
+  escalationDue,
+  NotAsStaged,
+  type VerdictEvidence,
+} from '../../domain/call-record/record.js';
 import { agentFlows } from './agent-flows.js';
 import { type FlowOwner, type FlowSettings, NO_TRUST } from '../../domain/information-flow/flow.js';
 import { type SetbackTables, setbacksOver } from './setbacks.js';
@@ -240,7 +246,7 @@ export function storedCalls({
   ): Job<(Looked & { applied: true }) | 'no such move' | 'moved elsewhere'> {
     const { record, authenticated } = known;
     const { evidence } = record;
-    if (move === 'escalate' && escalationDue(record) === null) return 'no such move';
+    if (move === 'escalate' && escalationDue(record) !== given.escalated?.due_ms) return 'no such move';
     const patch = withAdded(given, record, move, now());
     const updated = sealing.moved(authenticated, move, patch, now());
     if (updated === null) return 'no such move';
@@ -603,7 +609,7 @@ const nothing = () => undefined;
 
 /** A transition with the evidence that it adds to what the record has. */
 function withAdded(
-  { vote, step, escalated_ms, reconciliation, ...given }: MovePatch,
+  { vote, step, escalated, reconciliation, ...given }: MovePatch,
   { evidence, outcome }: CallRecord,
   move: CallMove,
   at: number,
@@ -620,14 +626,14 @@ function withAdded(
     };
   }
   if (move === 'complete' || move === 'lose') return { ...given, ...countedSteps(evidence, at) };
-  if (vote === undefined && step === undefined && escalated_ms === undefined) return given;
+  if (vote === undefined && step === undefined && escalated === undefined) return given;
   return {
     ...given,
     evidence: {
       ...evidence,
       ...(vote && { votes: [...(evidence.votes ?? []), vote] }),
       ...(step && { steps: [...(evidence.steps ?? []), step] }),
-      ...(escalated_ms !== undefined && { escalated_ms }),
+      ...(escalated && escalatedAt(evidence, escalated.at_ms)),
     },
   };
 }

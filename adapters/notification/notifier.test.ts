@@ -256,7 +256,7 @@ describe.each(STORES)('messages of reviews, on %s', (kind) => {
         assigned_by: 'operator:dev',
         escalation_pool,
       }));
-    const escalate = (row: PendingRequest) => hil.reviews.escalated(row.id, new Date(hil.now).toISOString());
+    const escalate = (row: PendingRequest) => hil.reviews.escalated(row.id, [new Date(hil.now).toISOString()]);
     const ofPools = () => receiver.received.map(({ path }) => /pool=(\w+)/.exec(path)?.[1]).filter(Boolean);
 
     it('is told of an escalation and of how it ended, and of nothing before', async () => {
@@ -278,6 +278,31 @@ describe.each(STORES)('messages of reviews, on %s', (kind) => {
         ['webhook', 'resolve:approved', 'delivered'],
       ]);
       expect(ofPools()).toEqual(['payments', 'payments']);
+    });
+
+    it('is told of each escalation once, whichever is the row’s by then', async () => {
+      start([...webhook(), ...pool('payments'), ...pool('platform')]);
+      const row = await hil.park(1);
+      await assign(row, 'payments');
+      await settledAs(row, [['webhook', 'trigger', 'delivered']]);
+      const times = [hil.now, hil.now + 1, hil.now + 2].map((ms) => new Date(ms).toISOString());
+      await hil.reviews.escalated(row.id, times.slice(0, 1));
+      const first = [
+        ['webhook', 'trigger', 'delivered'],
+        ['teams@payments', 'update:escalated', 'delivered'],
+        ['webhook', 'update:escalated', 'delivered'],
+      ];
+      await settledAs(row, first);
+      await assign(row, 'platform');
+      await hil.reviews.escalated(row.id, times);
+      await settledAs(row, [
+        ...first,
+        ['teams@platform', 'update:escalated-2', 'delivered'],
+        ['webhook', 'update:escalated-2', 'delivered'],
+        ['teams@platform', 'update:escalated-3', 'delivered'],
+        ['webhook', 'update:escalated-3', 'delivered'],
+      ]);
+      expect(ofPools()).toEqual(['payments', 'platform', 'platform']);
     });
 
     it('is the default one where the row names none, and nobody where there is no default', async () => {
@@ -798,8 +823,8 @@ describe('a channel', () => {
     ]);
     const row = await hil.park(1);
     await eventually('both messages', () => receiver.received.length === 2);
-    await hil.reviews.escalated(row.id, new Date(hil.now).toISOString());
-    await hil.reviews.escalated(row.id, new Date(hil.now + 1).toISOString());
+    await hil.reviews.escalated(row.id, [new Date(hil.now).toISOString()]);
+    await hil.reviews.escalated(row.id, [new Date(hil.now + 1).toISOString()]);
     await settledAs(row, [
       ['pagerduty', 'trigger', 'delivered'],
       ['teams', 'trigger', 'delivered'],

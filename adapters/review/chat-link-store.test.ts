@@ -1,8 +1,12 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { ChatLinkStore } from '../../domain/review/chat-links.js';
 import { hilMigrations } from '../../migrations/hil.js';
+import { openStore } from '../store/database.js';
+import { askedOf } from '../store/jobs.js';
+import type { Ask } from '../store/statement.js';
 import { ledgerPlace, STORES, type TestLedgerPlace } from '../../test/support/ledger.js';
 import { openReviewStore, type WholeReviews } from '../../test/support/whole-reviews.js';
+import { chatLinkStoreOver } from './chat-link-store.js';
 
 const T0 = Date.parse('2026-11-24T08:00:00.000Z');
 
@@ -76,6 +80,65 @@ describe.each(STORES)('links of people to their accounts in chats: %s', (kind) =
       links.upsert('acme', { oidc_sub: 'eve', teams_user_id: 'T4' }),
     ]);
     expect(await links.get('acme', 'eve')).toMatchObject({ slack_user_id: 'U4', teams_user_id: 'T4' });
+  });
+
+  describe('of one account that two people link at the same moment', () => {
+    /** Links whose first two looks at who has an account end together, both of them before anything is written. */
+    async function meeting(run: (together: ChatLinkStore) => Promise<void>) {
+      const opened = await openStore(place.target, hilMigrations);
+      let looks = 0;
+      let meet: () => void = () => undefined;
+      const met = new Promise<void>((resolve) => (meet = resolve));
+      const ask: Ask = async (of, ...values) => {
+        const answer = await askedOf(opened.db)(of, ...values);
+        if (/^select .* where (?:slack|teams)_user_id/.test(of.text)) {
+          if ((looks += 1) === 2) meet();
+          await met;
+        }
+        return answer;
+      };
+      try {
+        await run(chatLinkStoreOver({ db: opened.db, ask }, { keys: place.keys, clock: () => T0 }));
+      } finally {
+        await opened.close();
+      }
+    }
+
+    it.each([
+      ['two who have no link yet', ['eve', 'fay']],
+      ['two who have one', ['ada', 'bob']],
+      ['one who has one and one who has none', ['ada', 'eve']],
+    ] as const)('one has it, and the other is told that it is linked: %s', async (_, both) => {
+      await links.upsert('acme', { oidc_sub: 'bob', teams_user_id: 'T5' });
+      await meeting(async (together) => {
+        const answers = await Promise.allSettled(
+          both.map((oidc_sub) => together.upsert('acme', { oidc_sub, slack_user_id: 'U9' })),
+        );
+        const [owner, ...others] = (await together.linksOf('slack', 'U9')).map(({ oidc_sub }) => oidc_sub);
+        expect(others).toEqual([]);
+        for (const [index, answer] of answers.entries())
+          expect(answer).toMatchObject(
+            both[index] === owner
+              ? { status: 'fulfilled', value: { oidc_sub: owner, slack_user_id: 'U9' } }
+              : { status: 'rejected', reason: { code: 'channel_already_linked', status: 409 } },
+          );
+        const later = { oidc_sub: 'gil', slack_user_id: 'U9' };
+        await expect(together.upsert('acme', later)).rejects.toMatchObject({ code: 'channel_already_linked' });
+      });
+    });
+  });
+
+  it('stay as they were where the store fails, and that is what is told', async () => {
+    const ask: Ask = (of, ...values) =>
+      of.text.startsWith('insert') ? Promise.reject(new Error('the disk is full')) : asking(of, ...values);
+    const opened = await openStore(place.target, hilMigrations);
+    const asking = askedOf(opened.db);
+    const failing = chatLinkStoreOver({ db: opened.db, ask }, { keys: place.keys, clock: () => T0 });
+    await expect(failing.upsert('acme', { oidc_sub: 'eve', slack_user_id: 'U9' })).rejects.toMatchObject({
+      code: 'store_unavailable',
+    });
+    await opened.close();
+    expect(await links.get('acme', 'eve')).toBeNull();
   });
 
   it('are nobody’s where Gate did not write them, and one that is linked anew takes nothing over from such a row', async () => {

@@ -116,7 +116,12 @@ export function chatLinkStoreOver<Tables>(
           verified_ms: read?.verified_ms ?? null,
         };
         await assertFree(row);
-        return (await put(row, read)) ? { done: shown(row) } : null;
+        const isPut = await put(row, read).catch(async (error: unknown) => {
+          // The store lets one person of a tenant have an account. Somebody else may have got it since it was free.
+          await assertFree(row);
+          throw error;
+        });
+        return isPut ? { done: shown(row) } : null;
       }),
     clear: (tenant, sub, of) =>
       untilUnchanged('link', async () => {

@@ -1,8 +1,7 @@
 import { sql } from 'kysely';
-import type { ListedReview } from '../../contracts/review.js';
 import { GateError } from '../../domain/errors.js';
 import type { ListReviews, ReviewLists } from '../../domain/review/ports.js';
-import { FORSAKEN_AFTER_MS, NO_CONTENT, view } from '../../domain/review/review-view.js';
+import { FORSAKEN_AFTER_MS } from '../../domain/review/review-view.js';
 import { LISTED_COLUMNS } from '../../domain/review/sealed-review.js';
 import { asked } from './faults.js';
 import type { ReviewRows } from './rows.js';
@@ -21,10 +20,7 @@ export function reviewLists(rows: ReviewRows): ReviewLists {
       const found = await page(rows, query, limit + 1, now);
       const shown = await Promise.all(found.slice(0, limit).map(check.checkedForList));
       return {
-        rows: shown.map((row): ListedReview => {
-          const content = { ...NO_CONTENT, report: views.reportOf(row) };
-          return Object.assign(view(row, content, now, 'summary'), { payload_summary: true as const });
-        }),
+        rows: shown.map((row) => views.listed(row, now)),
         next_before: shown.length < found.length ? (shown.at(-1)?.id ?? null) : null,
       };
     },

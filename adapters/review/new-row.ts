@@ -7,7 +7,7 @@ import { retentionDates } from '../../domain/review/retention.js';
 import type { Annotations } from '../../domain/review/review-view.js';
 import { reviewIdOf, type reviewSealing } from '../../domain/review/sealed-review.js';
 import { storable } from '../../domain/review/storable.js';
-import { deadlineOf, escalationOf } from '../../domain/review/transitions.js';
+import { deadlineOf, escalationsOf } from '../../domain/review/transitions.js';
 import { canonicalOr400 } from './faults.js';
 import type { Row } from './stored-row.js';
 
@@ -16,12 +16,12 @@ export interface NewRowOptions {
   readonly keys: KeyRing;
   readonly clock: () => number;
   readonly quorum: QuorumRule;
-  readonly escalateShare: number;
+  readonly escalateShares: readonly number[];
 }
 export type NewRow = Row & { readonly data_key: Uint8Array };
 
 /** The stored form of a new review. Its `created_at` is the workflow's, so that row and timer share one deadline. */
-export function newRow(review: NewReview, { sealing, keys, clock, quorum, escalateShare }: NewRowOptions): NewRow {
+export function newRow(review: NewReview, { sealing, keys, clock, quorum, escalateShares }: NewRowOptions): NewRow {
   const digest = digestOf(canonicalOr400('request_payload', review.request_payload));
   // Sealed as received, not in canonical form, so that the approver sees the arguments in the agent's order.
   const payload = JSON.stringify(review.request_payload);
@@ -31,6 +31,8 @@ export function newRow(review: NewReview, { sealing, keys, clock, quorum, escala
   const created_at = review.created_at ?? now;
   const deadlineMs = deadlineOf({ created_at, ttl_seconds: review.ttl_seconds });
   const report = review.sandbox_report ?? null;
+  const escalations = escalationsOf({ created_at, ttl_seconds: review.ttl_seconds }, escalateShares);
+  const [escalatesAt = null, ...escalatesAgainAt] = escalations.map((atMs) => new Date(atMs).toISOString());
   const annotations: Annotations = {
     review_reasons: review.review_reasons,
     brain_scores: review.brain_scores ?? null,
@@ -41,7 +43,8 @@ export function newRow(review: NewReview, { sealing, keys, clock, quorum, escala
     policy_bundle_sha256: review.policy_bundle_sha256 ?? null,
     required_approvers: requiredApprovers(review, quorum),
     approvals: [],
-    escalates_at: isoOrNull(escalationOf({ created_at, ttl_seconds: review.ttl_seconds }, escalateShare)),
+    escalates_at: escalatesAt,
+    ...(escalatesAgainAt.length > 0 && { escalates_again_at: escalatesAgainAt }),
   };
   return sealing.withMac({
     id,
@@ -80,5 +83,3 @@ export function newRow(review: NewReview, { sealing, keys, clock, quorum, escala
     mac: null,
   });
 }
-
-const isoOrNull = (ms: number | null): string | null => (ms === null ? null : new Date(ms).toISOString());

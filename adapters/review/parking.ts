@@ -29,12 +29,12 @@ const isSame = (one: Row, other: Row): boolean =>
 
 export interface ParkingOptions {
   readonly quorum: QuorumRule;
-  readonly escalateShare: number;
+  readonly escalateShares: readonly number[];
   readonly assertOpen: ReviewParking['assertOpen'];
 }
 
 /** Rows begin to wait, and are withdrawn. */
-export function reviewParking(rows: ReviewRows, { quorum, escalateShare, assertOpen }: ParkingOptions): ReviewParking {
+export function reviewParking(rows: ReviewRows, { quorum, escalateShares, assertOpen }: ParkingOptions): ReviewParking {
   const { store, room, stored, change, check, views } = rows;
   const oneAtATime = createKeyedQueue();
 
@@ -112,7 +112,7 @@ export function reviewParking(rows: ReviewRows, { quorum, escalateShare, assertO
   return {
     async createOnce(review) {
       const { sealing, keys, clock } = rows;
-      const row = newRow(review, { sealing, keys, clock, quorum, escalateShare });
+      const row = newRow(review, { sealing, keys, clock, quorum, escalateShares });
       await assertOpen(row.tenant);
       if (!room) return whileOpen(await create(review, row));
       // Counting and inserting are two statements, so concurrent creates of one agent must run one at a time.
@@ -126,7 +126,7 @@ export function reviewParking(rows: ReviewRows, { quorum, escalateShare, assertO
     assertOpen,
     async assertTakes(review, isThere) {
       const { sealing, keys, clock } = rows;
-      const row = newRow(review, { sealing, keys, clock, quorum, escalateShare });
+      const row = newRow(review, { sealing, keys, clock, quorum, escalateShares });
       if (!isThere) await room?.assertFor(row);
     },
   };

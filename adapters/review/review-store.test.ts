@@ -330,7 +330,7 @@ describe.each(STORES)('the review store on %s', (kind) => {
 
     it('says when that would be, and once when it was, to whoever follows it', async () => {
       await store.close();
-      store = await openReviewStore({ target, payloadKeys: keys, clock: () => now, escalateShare: 0.25 });
+      store = await openReviewStore({ target, payloadKeys: keys, clock: () => now, escalateShares: [0.25] });
       const told: string[] = [];
       store.onEscalated(({ id }) => told.push(id));
       const changes = store.changes();
@@ -338,8 +338,8 @@ describe.each(STORES)('the review store on %s', (kind) => {
       const { row } = await store.createOnce(newReview());
       expect(row).toMatchObject({ escalates_at: '2026-11-02T10:02:30.000Z', escalated_at: null });
       await changes.next();
-      await Promise.all([store.escalated(row.id, at), store.escalated(row.id, at)]);
-      await store.escalated(row.id, later);
+      await Promise.all([store.escalated(row.id, [at]), store.escalated(row.id, [at])]);
+      await store.escalated(row.id, [later]);
       expect(await store.get(row.id)).toEqual({ ...row, escalated_at: at });
       expect(told).toEqual([row.id]);
       expect(await changes.next()).toMatchObject({ changes: [{ type: 'updated', row: { id: row.id } }], gap: false });
@@ -348,17 +348,40 @@ describe.each(STORES)('the review store on %s', (kind) => {
       ).toMatchObject([{ id: row.id, escalated_at: at }]);
     });
 
+    it('says so of each share, once, also where it hears of several at a time', async () => {
+      await store.close();
+      store = await openReviewStore({ target, payloadKeys: keys, clock: () => now, escalateShares: [0.25, 0.5, 0.9] });
+      const told: string[] = [];
+      store.onEscalated(({ id }) => told.push(id));
+      const { row } = await store.createOnce(newReview());
+      expect(row).toMatchObject({
+        escalates_at: '2026-11-02T10:02:30.000Z',
+        escalates_again_at: ['2026-11-02T10:05:00.000Z', '2026-11-02T10:09:00.000Z'],
+      });
+      await store.escalated(row.id, [at]);
+      await Promise.all([store.escalated(row.id, [at, later]), store.escalated(row.id, [at, later])]);
+      await store.escalated(row.id, [later]);
+      const twice = { ...row, escalated_at: at, escalated_again_at: [later] };
+      expect(await store.get(row.id)).toEqual(twice);
+      expect(pendingRequest.safeParse(twice).success).toBe(true);
+      expect(told).toEqual([row.id, row.id]);
+      const { row: other } = await store.createOnce(newReview({ correlation_id: correlation(2) }));
+      await store.escalated(other.id, [at, later]);
+      expect(await store.get(other.id)).toMatchObject({ escalated_at: at, escalated_again_at: [later] });
+      expect(told).toEqual([row.id, row.id, other.id, other.id]);
+    });
+
     it('stays as it is once it is settled, withdrawn or unknown', async () => {
       const { row } = await store.createOnce(newReview());
       expect(row).toMatchObject({ escalates_at: null, escalated_at: null });
       const decided = await store.settle(settled());
-      await store.escalated(row.id, at);
+      await store.escalated(row.id, [at]);
       expect(await store.get(row.id)).toEqual(decided);
       const { row: other } = await store.createOnce(newReview({ correlation_id: correlation(2) }));
       await store.withdraw(other.correlation_id);
-      await store.escalated(other.id, at);
+      await store.escalated(other.id, [at]);
       expect(await store.get(other.id)).toBeNull();
-      await store.escalated(reviewIdOf(correlation(3)), at);
+      await store.escalated(reviewIdOf(correlation(3)), [at]);
     });
   });
 
@@ -457,6 +480,35 @@ describe.each(STORES)('the review store on %s', (kind) => {
       expect((await store.createOnce(newReview())).row).toMatchObject(expired);
       expect((await store.list({ tenant: 'acme' })).rows).toEqual([]);
       expect((await store.list({ tenant: 'acme', status: 'expired' })).rows).toMatchObject([expired]);
+    });
+
+    it('is listed as it is at each time, however often it was listed before, also where the clock is put back', async () => {
+      const listed = async (status: 'pending' | 'expired' | 'denied') => {
+        const page = async () => (await store.list({ tenant: 'acme', status })).rows;
+        const first = await page();
+        expect(await page()).toEqual(first);
+        return first[0];
+      };
+      const { row } = await store.createOnce(newReview({ sandbox_report: report }));
+      const waits = { status: 'pending', sandbox_report: { summary: report.summary } };
+      expect(await listed('pending')).toMatchObject(waits);
+      now = T0 + 600_000 + 86_400_000;
+      expect(await listed('expired')).toMatchObject({ status: 'expired', decided_by: 'system:ttl-sweep' });
+      now = T0;
+      expect(await listed('pending')).toMatchObject(waits);
+      await store.voted(row.id, [{ by: 'operator:ana', provenance: 'console-bearer', at: new Date(T0).toISOString() }]);
+      expect(await listed('pending')).toMatchObject({ approvals: [{ by: 'operator:ana' }] });
+      const settledRow = await store.settle(settled({ status: 'denied' }));
+      const ends = Date.parse(settledRow.retention['payload_retention_expires_at'] as string);
+      const kept = { status: 'denied', sandbox_report: { summary: report.summary } };
+      for (now of [T0, ends - 1, ends, ends - 1])
+        expect(await listed('denied')).toMatchObject(
+          now < ends
+            ? kept
+            : { sandbox_report: { operation_class: 'write' }, retention: { payload_availability: 'minimized' } },
+        );
+      now = ends;
+      expect((await listed('denied'))?.sandbox_report).not.toHaveProperty('summary');
     });
 
     it('shows the same after the workflow has written the expiry', async () => {

@@ -34,8 +34,8 @@ export interface ReviewStoreOptions {
   readonly clock?: () => number;
   /** How many people a review needs; one when absent. */
   readonly quorum?: QuorumRule;
-  /** The share of its time after which a row that nobody has decided is escalated; never when absent or 0. */
-  readonly escalateShare?: number;
+  /** The shares of its time after which a row that nobody has decided is escalated; never when absent or empty. */
+  readonly escalateShares?: readonly number[];
   /** How much one agent may have waiting; unlimited when absent. */
   readonly perAgent?: ReviewLimits;
   /** For a store that this process alone writes: `forget` is to be called when it undid what stood. */
@@ -66,7 +66,7 @@ export function reviewStoreOver(
     payloadKeys: keys,
     clock = Date.now,
     quorum = ONE_APPROVER,
-    escalateShare = 0,
+    escalateShares = [],
     perAgent,
     alone,
     dispositions,
@@ -79,7 +79,7 @@ export function reviewStoreOver(
   const tenants = tenantStatesOver({ store, ask, keys, clock, dispositions });
   return {
     reads: reviewReads(rows),
-    parking: reviewParking(rows, { quorum, escalateShare, assertOpen: tenants.assertOpen }),
+    parking: reviewParking(rows, { quorum, escalateShares, assertOpen: tenants.assertOpen }),
     settling: reviewSettling(rows),
     lists: reviewLists(rows),
     walk: reviewWalk(rows),
@@ -144,7 +144,7 @@ export const reviewsOf = (
   byCorrelation: (correlationId, tenant) => reads.byCorrelation(correlationId, tenant),
   withdraw: (correlationId, attemptMs) => parking.withdraw(correlationId, attemptMs),
   settle: (settled) => settling.settle(settled),
-  escalated: (id, at) => settling.escalated(id, at),
+  escalated: (id, times) => settling.escalated(id, times),
   assertOpen: (tenant) => parking.assertOpen(tenant),
   undecided: (after, limit) => walk.undecided(after, limit),
   openedChange: (id, sealed) => changeSeal.opened(id, sealed),

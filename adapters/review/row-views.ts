@@ -1,13 +1,13 @@
 import { LRUCache } from 'lru-cache';
 import type { JsonObject } from '../../contracts/json.js';
-import type { PendingRequest } from '../../contracts/review.js';
+import type { ListedReview, PendingRequest } from '../../contracts/review.js';
 import type { SandboxReport } from '../../contracts/sandbox.js';
 import { canonicalDigest, canonicalJson } from '../../domain/crypto/digest.js';
 import { GateError } from '../../domain/errors.js';
-import { type Annotations, type Content, view } from '../../domain/review/review-view.js';
+import { type Annotations, type Content, NO_CONTENT, shownUntil, view } from '../../domain/review/review-view.js';
 import { type reviewSealing, storedSettlement } from '../../domain/review/sealed-review.js';
 import { statusStored } from '../../domain/review/transitions.js';
-import type { Row, WithReport } from './stored-row.js';
+import type { Listed, Row, WithReport } from './stored-row.js';
 
 /** What was opened of a row's report, and what of. */
 interface OpenedReport extends Pick<WithReport, 'annotations' | 'sandbox_report' | 'data_key'> {
@@ -23,9 +23,26 @@ const isSame = (one: OpenedReport, other: Omit<OpenedReport, 'report'>): boolean
   isEqual(one.sandbox_report, other.sandbox_report) &&
   isEqual(one.data_key, other.data_key);
 
+/** What a list showed of a row, of which row and report, and from when until when a list shows that. */
+interface Shown {
+  readonly mac: string | null;
+  readonly report: SandboxReport | null;
+  readonly fromMs: number;
+  readonly untilMs: number;
+  readonly row: ListedReview;
+}
+/** To make what a row shows takes longer than to read and check it (bench/results/2026-11-28-pending-page.md). Kept like the reports. */
+const SHOWN = { maxSize: 16 * 2 ** 20, ttl: 60_000 };
+const lengthOf = ({ annotations, minimized_payload, risk_summary, settled, purged, hold }: Listed): number =>
+  [annotations, minimized_payload, risk_summary, settled, purged, hold].reduce(
+    (sum, text) => sum + (text?.length ?? 0),
+    0,
+  );
+
 /** What rows that were checked show, opened with their keys. */
 export function rowViews(sealing: ReturnType<typeof reviewSealing>, clock: () => number) {
   const reports = new LRUCache<string, OpenedReport>({ ...REPORTS, sizeCalculation: sizeOf });
+  const listed = new LRUCache<string, Shown>(SHOWN);
 
   /** The request; `null` once it went at its date. */
   function opened(row: Row): JsonObject | null {
@@ -66,6 +83,24 @@ export function rowViews(sealing: ReturnType<typeof reviewSealing>, clock: () =>
   return {
     reportOf,
     shown,
+    /** A row as a list shows it. The row was checked: its MAC is of what it holds and of nothing else, and nothing else is shown but the report. */
+    listed(row: Listed, now: number): ListedReview {
+      const report = reportOf(row);
+      const known = listed.get(row.id);
+      const isSame = known?.mac === row.mac && known.report === report && row.status !== 'tampered';
+      if (isSame && now >= known.fromMs && now < known.untilMs) return known.row;
+      const made = Object.assign(view(row, { ...NO_CONTENT, report }, now, 'summary'), {
+        payload_summary: true as const,
+      });
+      const untilMs = shownUntil(row, now);
+      if (row.status !== 'tampered')
+        listed.set(
+          row.id,
+          { mac: row.mac, report, fromMs: now, untilMs, row: made },
+          { size: 3_000 + 4 * lengthOf(row) },
+        );
+      return made;
+    },
     /** Throws `payload_unavailable` where the request does not open, and `review_tampered` where it is another. */
     whole: (row: Row): PendingRequest => shown(row, contentOf(row, opened(row))),
     /** The same, but one unreadable request must not block what else the row says. */

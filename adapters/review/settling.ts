@@ -6,7 +6,7 @@ import type { ReviewSettling } from '../../domain/review/ports.js';
 import { datesOfEnd } from '../../domain/review/retention.js';
 import { storedSettlement } from '../../domain/review/sealed-review.js';
 import type { Annotations } from '../../domain/review/review-view.js';
-import { mayMove, statusStored } from '../../domain/review/transitions.js';
+import { escalationTimes, mayMove, statusStored } from '../../domain/review/transitions.js';
 import { alreadyDecided, canonicalOr400, untilUnchanged } from './faults.js';
 import type { ReviewRows } from './rows.js';
 import type { Row } from './stored-row.js';
@@ -80,9 +80,16 @@ export function reviewSettling({ stored, change, check, views, sealing }: Review
       return written?.row ?? null;
     },
 
-    async escalated(id, at) {
-      const written = await annotatePending(id, (told) => (told.escalated_at == null ? { escalated_at: at } : null));
-      if (written?.changed) for (const listener of escalations) listener(written.row);
+    async escalated(id, times) {
+      let added: readonly string[] = [];
+      const written = await annotatePending(id, (told) => {
+        const known = escalationTimes(told);
+        added = times.slice(known.length);
+        const [first, ...again] = [...known, ...added];
+        if (added.length === 0 || first === undefined) return null;
+        return { escalated_at: first, ...(again.length > 0 && { escalated_again_at: again }) };
+      });
+      if (written?.changed) for (const listener of escalations) added.forEach(() => listener(written.row));
     },
     onEscalated: (listener) => void escalations.push(listener),
   };

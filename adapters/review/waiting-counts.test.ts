@@ -199,7 +199,7 @@ describe.each(PLACES)('how many reviews wait is kept by the store: %s', (_name, 
       () => settle('expired'),
       () => store.withdraw(correlation(some())),
       () => store.voted(idOf(some()), []),
-      () => store.escalated(idOf(some()), new Date(now).toISOString()),
+      () => store.escalated(idOf(some()), [new Date(now).toISOString()]),
       () =>
         store.hold(
           idOf(some()),

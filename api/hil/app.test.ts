@@ -537,6 +537,14 @@ describe('a row that nobody has decided yet', () => {
       escalated_at: at,
     });
     expect(await registry.metrics()).toContain('gate_hil_escalations_total 1');
+    const again = { escalated_at: at, escalated_again_at: [new Date(T0 + 480_000).toISOString()] };
+    expect(await escalate({ ...again, escalated_again_at: Array.from({ length: 8 }, () => at) })).toMatchObject({
+      status: 400,
+      body: { error: 'invalid_request' },
+    });
+    for (let n = 0; n < 2; n += 1) expect(await escalate(again)).toMatchObject({ status: 204 });
+    expect((await ask('GET', `/pending/${row.id}`, { tenant: 'acme' })).body).toMatchObject(again);
+    expect(await registry.metrics()).toContain('gate_hil_escalations_total 2');
   });
 });
 

@@ -47,7 +47,7 @@ export async function open({
       target: parts.storeTarget('hil'),
       payloadKeys: own.payloadKeys,
       quorum,
-      escalateShare: own.escalateShare,
+      escalateShares: own.escalateShares,
       perAgent: { rows: own.maxParkedCalls, bytes: own.maxParkedBytes },
       dispositions,
     }),

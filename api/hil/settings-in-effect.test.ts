@@ -8,7 +8,7 @@ import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { loadAnalyzer } from '../../adapters/sandbox/analyzer.js';
 import { readHilConfig } from '../../config/hil.js';
-import type { CarriedDecision } from '../../contracts/review.js';
+import { type CarriedDecision, pendingRequest } from '../../contracts/review.js';
 import { type Vouched, vouchingText } from '../../domain/review/vouching.js';
 import { eventually } from '../../test/support/waiting.js';
 import type { Opened } from '../plugins/declaration.js';
@@ -269,18 +269,27 @@ describe('HIL, opened with settings of its own', () => {
     expect(sent).toEqual([]);
   });
 
-  it('escalates a row at the share of its time that is set, and not at all where that is 0', async () => {
+  it('escalates a row at the shares of its time that are set, and not at all where that is 0', async () => {
     await opened();
     const escalatesAt = async () => {
       const { id, created_at } = await parked();
-      const { escalates_at: at } = (await ask('GET', `/pending/${id}`)).body;
-      return typeof at === 'string' ? Date.parse(at) - Date.parse(created_at) : null;
+      const { escalates_at: at, escalates_again_at: again = [] } = pendingRequest.parse(
+        (await ask('GET', `/pending/${id}`)).body,
+      );
+      return [at, ...again].map((time) =>
+        typeof time === 'string' ? Date.parse(time) - Date.parse(created_at) : null,
+      );
     };
-    expect(await escalatesAt()).toBe(100_000);
-    await service.close();
-    for (const step of steps.splice(0)) await step();
-    await opened({ ...SETTINGS, GATE_HIL_SLA_ESCALATE_FRACTION: '0' });
-    expect(await escalatesAt()).toBeNull();
+    expect(await escalatesAt()).toEqual([100_000]);
+    for (const [set, times] of [
+      ['0', [null]],
+      ['0.25, 0.5,0.99', [100_000, 200_000, 396_000]],
+    ] as const) {
+      await service.close();
+      for (const step of steps.splice(0)) await step();
+      await opened({ ...SETTINGS, GATE_HIL_SLA_ESCALATE_FRACTION: set });
+      expect(await escalatesAt()).toEqual(times);
+    }
   });
 
   it('lets one agent have as many calls waiting as are set, and reads no larger body', async () => {

@@ -43,8 +43,8 @@ export interface MovePatch {
   readonly step?: RecordedStep;
   /** Of a batch: the tools that count in its agent's history, where not all of them do. */
   readonly counted_tools?: readonly string[];
-  /** When the review was escalated; the first time stands. */
-  readonly escalated_ms?: number;
+  /** When the review was escalated, and which escalation that is, by the time when it was due. The first time of each stands. */
+  readonly escalated?: { readonly due_ms: number; readonly at_ms: number };
   readonly outcome?: RecordedOutcome;
   /** Added to the outcome of the uncertain record that the transition starts from. */
   readonly reconciliation?: Reconciliation;

@@ -49,6 +49,9 @@ export interface VerdictEvidence {
   readonly escalates_ms?: number;
   /** When that was done. */
   readonly escalated_ms?: number;
+  /** The same for each further time, in order; absent where there is no other. */
+  readonly escalates_again_ms?: readonly number[];
+  readonly escalated_again_ms?: readonly number[];
   /** Approvals before the deciding one, in their order. */
   readonly votes?: readonly RecordedVote[];
 }
@@ -215,9 +218,21 @@ export class NotAsStaged extends Error {
   override readonly name = 'NotAsStaged';
 }
 
-/** When the review of a parked call is to be escalated; `null` where it is not, or was. */
-export const escalationDue = ({ state, evidence: { escalates_ms, escalated_ms } }: CallRecord): number | null =>
-  state === 'parked' && escalates_ms !== undefined && escalated_ms === undefined ? escalates_ms : null;
+/** When the review of a call is escalated where nobody decides, and when it was, in order. */
+const escalatesMs = ({ escalates_ms, escalates_again_ms = [] }: VerdictEvidence): readonly number[] =>
+  escalates_ms === undefined ? [] : [escalates_ms, ...escalates_again_ms];
+export const escalatedMs = ({ escalated_ms, escalated_again_ms = [] }: VerdictEvidence): readonly number[] =>
+  escalated_ms === undefined ? [] : [escalated_ms, ...escalated_again_ms];
+
+/** When the review of a parked call is to be escalated next; `null` where it is not, or was. */
+export const escalationDue = ({ state, evidence }: CallRecord): number | null =>
+  (state === 'parked' && escalatesMs(evidence)[escalatedMs(evidence).length]) || null;
+
+/** What an escalation adds to the evidence. */
+export const escalatedAt = (evidence: VerdictEvidence, atMs: number) =>
+  evidence.escalated_ms === undefined
+    ? { escalated_ms: atMs }
+    : { escalated_again_ms: [...(evidence.escalated_again_ms ?? []), atMs] };
 
 export const summarize = (record: CallRecord): CallSummary => ({
   correlation_id: record.correlation_id,

@@ -8,7 +8,7 @@ import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
 import { inRow } from '../inspection/lane-table.js';
 import { fittingRow, sidecarText } from '../ledger/fitting-row.js';
 import { sidecarSha256 } from '../ledger/sidecar-digest.js';
-import type { CallRecord, StagedRequest } from './record.js';
+import { type CallRecord, escalatedMs, type StagedRequest } from './record.js';
 import { changedBody } from '../review/modification.js';
 import { argumentsOfRead } from '../mcp/read-methods.js';
 import { LEDGER_EVENT_OF } from '../review/transitions.js';
@@ -221,18 +221,19 @@ export function rowsOf(
     };
     rows.push(row('hil.vote', false, signed.reason ?? '', policyDecision, approverOf(signed.principal), ordinal));
   }
-  const { escalated_ms } = evidence;
-  if (escalated_ms !== undefined && !held.has('hil.escalated'))
-    rows.push(
-      row('hil.escalated', false, 'nobody has decided yet', {
-        kind: 'hil.escalated',
-        pending_id: record.pending_id,
-        status: 'pending',
-        escalated_at: new Date(escalated_ms).toISOString(),
-        approval_tier: record.approval_tier,
-        request_digest: record.digest,
-      }),
-    );
+  for (const [ordinal, atMs] of escalatedMs(evidence).entries()) {
+    if (ordinal < (held.get('hil.escalated') ?? 0)) continue;
+    const policyDecision = {
+      kind: 'hil.escalated',
+      pending_id: record.pending_id,
+      status: 'pending',
+      escalated_at: new Date(atMs).toISOString(),
+      ...(ordinal > 0 && { escalation: ordinal + 1 }),
+      approval_tier: record.approval_tier,
+      request_digest: record.digest,
+    };
+    rows.push(row('hil.escalated', false, 'nobody has decided yet', policyDecision, {}, ordinal));
+  }
   const changed = changedParts(decision, request);
   if (decision && changed && !held.has('hil.modified')) {
     const { call: told, digests, diff, params, body } = changed;

@@ -1,24 +1,33 @@
 import { toolOf } from '../../contracts/call-methods.js';
 import type { Notice, NotificationStatus } from '../../contracts/notification.js';
 import type { PendingRequest } from '../../contracts/review.js';
-import { deadlineOf, isSettled, statusTold } from '../review/transitions.js';
+import { deadlineOf, escalationTimes, isSettled, statusTold } from '../review/transitions.js';
 
-const ESCALATED = ':escalated';
+const ESCALATED = ':update:escalated';
+const tellsEscalation = ({ notification_id }: Notice): boolean => notification_id.includes(ESCALATED);
 
 /** The place of a message among those of its row on one channel: an earlier one is sent first. */
-export function ordinalOf({ phase, approvals, notification_id }: Notice): number {
+export function ordinalOf(notice: Notice): number {
+  const { phase, approvals } = notice;
   if (phase === 'trigger') return 0;
   if (phase === 'resolve') return 1_000;
-  return notification_id.endsWith(ESCALATED) ? 100 : approvals;
+  return tellsEscalation(notice) ? 99 + escalationsIn(notice) : approvals;
 }
 
-/** Whether the message is the first that tells of the row's escalation. */
+/** How many escalations of its row a message tells. One of an earlier Gate does not count them. */
+const escalationsIn = ({ escalated, escalations = 1 }: Notice): number => (escalated ? escalations : 0);
+const escalationsTold = (known: readonly Notice[]): number => Math.max(0, ...known.map(escalationsIn));
+
+/** Whether the message is the first that tells of an escalation of the row. */
 export const isEscalation = (notice: Notice, known: readonly Notice[]): boolean =>
-  notice.escalated && !known.some(({ escalated }) => escalated);
+  escalationsIn(notice) > escalationsTold(known);
 
-const isEscalated = (row: PendingRequest): boolean => row.escalated_at != null;
-
-const of = (row: PendingRequest, phase: Notice['phase'], what: string): Notice => ({
+const of = (
+  row: PendingRequest,
+  phase: Notice['phase'],
+  what: string,
+  escalations = escalationTimes(row).length,
+): Notice => ({
   notification_id: `${row.id}:${what}`,
   phase,
   status: row.status,
@@ -35,7 +44,8 @@ const of = (row: PendingRequest, phase: Notice['phase'], what: string): Notice =
   expires_at: new Date(deadlineOf(row)).toISOString(),
   required_approvers: row.required_approvers ?? 1,
   approvals: row.approvals?.length ?? 0,
-  escalated: isEscalated(row),
+  escalated: escalations > 0,
+  ...(escalations > 1 && { escalations }),
   decided_at: row.decided_at,
   decided_by: row.decided_by,
   decided_via: row.decided_via,
@@ -56,7 +66,10 @@ export function noticesOf(row: PendingRequest, known: readonly Notice[]): Notice
   if (!isTold) return [of(row, 'trigger', 'trigger')];
   const approvals = row.approvals?.length ?? 0;
   return [
-    ...(isEscalated(row) && !known.some(({ escalated }) => escalated) ? [of(row, 'update', 'update:escalated')] : []),
+    ...escalationTimes(row)
+      .map((_, index) => index + 1)
+      .slice(escalationsTold(known))
+      .map((count) => of(row, 'update', `update:escalated${count === 1 ? '' : `-${count}`}`, count)),
     ...(approvals > Math.max(...known.map((each) => each.approvals))
       ? [of(row, 'update', `update:approval-${approvals}`)]
       : []),
@@ -97,11 +110,11 @@ export const lastNotice = ({ action_digest: _gone, ...known }: Notice, end: Last
 
 /** What a message says first, in Gate's words alone. */
 export function titleOf(notice: Notice): string {
-  const { phase, notification_id, approvals, required_approvers, test } = notice;
+  const { phase, approvals, required_approvers, test } = notice;
   if (test)
     return phase === 'resolve' ? 'TEST is over: no call waited' : 'TEST: no call waits, and there is nothing to decide';
   if (phase !== 'update') return TITLES[statusTold(notice)];
-  return notification_id.endsWith(ESCALATED)
+  return tellsEscalation(notice)
     ? 'A call still waits, and its time runs out'
     : `A call still waits: ${approvals} of ${required_approvers} people have approved`;
 }

@@ -47,8 +47,8 @@ export interface Reviews {
   withdraw(correlationId: string, attemptMs?: number): Promise<void>;
   /** The first settlement wins, and repeating it returns the same row; a different one is `already_decided`. */
   settle(settled: SettledReview): Promise<PendingRequest>;
-  /** Nobody had decided the row by then. The first time stands; a row that is settled or gone stays as it is. */
-  escalated(id: string, at: string): Promise<void>;
+  /** Nobody had decided the row by these times. Those that it has stand; a row that is settled or gone stays as it is. */
+  escalated(id: string, times: readonly string[]): Promise<void>;
   /** Throws `tenant_offboarded` where nothing of this tenant may be asked for, approved or run any more. */
   assertOpen(tenant: string): Promise<void>;
   /** HIL's signed approval of a row that policy's tier lets the machine decide; `null` where a person must. Nothing is decided by asking. */
@@ -226,11 +226,11 @@ export interface ReviewSettling {
    */
   voted(id: string, approvals: readonly Approval[]): Promise<PendingRequest | null>;
   /**
-   * Nobody had decided the row by then (RFC 3339): shown with it. The first time stands; a row that is settled or gone stays as it is.
-   * Compare-and-set.
+   * Nobody had decided the row by these times (RFC 3339), in order: shown with it. Those that it has stand; a row that is settled or gone stays as
+   * it is. Compare-and-set.
    */
-  escalated(id: string, at: string): Promise<void>;
-  /** `listener` is called with each row that this process has just escalated. */
+  escalated(id: string, times: readonly string[]): Promise<void>;
+  /** `listener` is called with each row that this process has just escalated, once for each time. */
   onEscalated(listener: (row: PendingRequest) => void): void;
 }
 

@@ -23,6 +23,9 @@ export interface Annotations extends Partial<Notes> {
   /** RFC 3339; absent where nothing is escalated, and in rows of an earlier Gate. */
   readonly escalates_at?: string | null;
   readonly escalated_at?: string | null;
+  /** After the first one; absent where there is no other. */
+  readonly escalates_again_at?: string[];
+  readonly escalated_again_at?: string[];
 }
 
 /** If a call never closed its row, the row is shown as expired this long after its deadline: the call is gone. */
@@ -61,6 +64,13 @@ type Kept = Pick<
 /** Whether what a row holds of its call is still shown at `now`. */
 export const isKept = (row: Kept, now: number, dates = datesOf(row, settlementOf(row, now))): boolean =>
   row.purged === null && now < dates.payload_expires_ms;
+
+/** Until when a row is shown as at `now`, as long as nobody changes it: its call may be found gone, and its dates come. */
+export function shownUntil(row: Kept, now: number): number {
+  const gone = row.settled === null ? [Number(row.deadline_ms) + FORSAKEN_AFTER_MS] : [];
+  const { payload_expires_ms: expires } = datesOf(row, settlementOf(row, now));
+  return Math.min(...[...gone, expires].filter((atMs) => atMs > now));
+}
 
 type Form = 'whole' | 'summary';
 

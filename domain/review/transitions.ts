@@ -145,14 +145,25 @@ export const deadlineOf = (review: { readonly created_at: string; readonly ttl_s
   Date.parse(review.created_at) + review.ttl_seconds * 1000;
 
 /**
- * When a review that nobody has decided is escalated: at this share of its time. `null` where nothing is escalated (share 0). Whole seconds of a
- * row and a share of two digits make whole milliseconds.
+ * When a review that nobody has decided is escalated: at each of these shares of its time, and twice at no time. Whole seconds of a row and a
+ * share of two digits make whole milliseconds.
  */
-export const escalationOf = (
+export const escalationsOf = (
   review: { readonly created_at: string; readonly ttl_seconds: number },
-  share: number,
-): number | null =>
-  share > 0 ? Date.parse(review.created_at) + Math.max(1, Math.round(review.ttl_seconds * 1000 * share)) : null;
+  shares: readonly number[],
+): readonly number[] => {
+  const createdMs = Date.parse(review.created_at);
+  return [...new Set(shares.map((share) => createdMs + Math.max(1, Math.round(review.ttl_seconds * 1000 * share))))];
+};
+
+/** When nobody had decided a row and people were told again, in order. */
+export const escalationTimes = ({
+  escalated_at: first,
+  escalated_again_at: again = [],
+}: {
+  readonly escalated_at?: string | null | undefined;
+  readonly escalated_again_at?: readonly string[] | undefined;
+}): readonly string[] => (first == null ? [] : [first, ...again]);
 
 /** A review is over from its deadline on, including that millisecond; row, workflow and answers agree on that. */
 export const isOver = (deadlineMs: number | null | undefined, nowMs: number): boolean =>

@@ -15,7 +15,7 @@ export function batchesOf(cases: readonly KillCase[]): readonly (readonly KillCa
   for (const given of cases) {
     const { ttlSecs, ...story }: (typeof STORIES)[keyof typeof STORIES] = STORIES[given.story];
     const alone = given.when === 'unsynced' || 'awaySecs' in story;
-    const alike = `${ttlSecs} ${'escalateShare' in story} ${'settles' in story}`;
+    const alike = `${ttlSecs} ${'escalateShares' in story} ${'settles' in story}`;
     let batch = alone ? undefined : open.get(alike);
     if (!batch || batch.length === TOGETHER) {
       batches.push((batch = []));
@@ -46,7 +46,7 @@ export async function playTogether(bench: FaultBench, cases: readonly KillCase[]
     Object.fromEntries(stories.map(({ given, key }) => [key, STORIES[given.story][of]] as const));
   const gate = bench.gate({
     ttlSecs,
-    ...('escalateShare' in settings && { escalateShare: settings.escalateShare }),
+    ...('escalateShares' in settings && { escalateShares: settings.escalateShares }),
   });
   try {
     const before = await gate.start({

@@ -59,7 +59,7 @@ export const STORIES = {
     answer: '"xxxxx"',
   },
   /** Nobody decides for a while. */
-  escalate: { tier: 'yellow', otherwise: 'red', operator: null, ttlSecs: 300, escalateShare: 0.005 },
+  escalate: { tier: 'yellow', otherwise: 'red', operator: null, ttlSecs: 300, escalateShares: [0.005] },
   expire: { tier: 'yellow', otherwise: 'green', operator: null, ttlSecs: 2 },
   /** The tool runs and hangs up; a probe finds out what became of it. The rules let a probe read before and after. */
   probe: {

@@ -330,7 +330,7 @@ describe('kill -9 while a chat is told', () => {
       follow();
       await delivered(row, 1);
       await unfollow();
-      await store.escalated(row.id, new Date(now + 1_000).toISOString());
+      await store.escalated(row.id, [new Date(now + 1_000).toISOString()]);
       await tell(dies);
       expect(cards).toHaveLength(1);
       follow();

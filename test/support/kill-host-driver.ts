@@ -64,7 +64,7 @@ export interface FaultBench {
 
 export interface GateSettings {
   readonly ttlSecs: number;
-  readonly escalateShare: number;
+  readonly escalateShares: readonly number[];
   readonly callDeadlineMs: number;
   readonly upstreamTimeoutMs: number;
   /** As where models judge; null where rules do. */
@@ -75,7 +75,7 @@ export interface GateSettings {
 
 const DEFAULTS: GateSettings = {
   ttlSecs: 600,
-  escalateShare: 0,
+  escalateShares: [],
   // Long: a busy machine must not turn a kill-point case into a case of lateness. Lateness has tests of its own.
   callDeadlineMs: 60_000,
   upstreamTimeoutMs: 10_000,

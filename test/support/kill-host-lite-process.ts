@@ -47,7 +47,7 @@ serveHost(async (config) => {
       GATE_LITE_UPSTREAM_ADAPTER: 'raw-json',
       GATE_LITE_UPSTREAM_TIMEOUT_SECS: String(config.upstreamTimeoutMs / 1000),
       GATE_LITE_PENDING_TTL_SECS: String(config.ttlSecs),
-      GATE_HIL_SLA_ESCALATE_FRACTION: String(config.escalateShare),
+      GATE_HIL_SLA_ESCALATE_FRACTION: config.escalateShares.join(',') || '0',
       GATE_LITE_VELOCITY_LIMIT: '0',
       GATE_LITE_CALLBACK_ALLOWLIST: `${config.toolsUrl}/callback`,
       GATE_LITE_CALLBACK_ALLOW_PRIVATE: new URL(config.toolsUrl).host,

@@ -32,7 +32,7 @@ serveHost(async (config) => {
       target: file('hil'),
       payloadKeys: storeKeys('payloads'),
       quorum: TWO_FOR_STRICT,
-      escalateShare: config.escalateShare,
+      escalateShares: config.escalateShares,
     }),
     // Each of these stores returns when what it took is on disk.
     durable: () => Promise.resolve(),

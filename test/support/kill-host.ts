@@ -98,7 +98,7 @@ export interface KillHostConfig {
   readonly script: HostScript;
   readonly toolsUrl: string;
   readonly ttlSecs: number;
-  readonly escalateShare: number;
+  readonly escalateShares: readonly number[];
   readonly callDeadlineMs: number;
   readonly upstreamTimeoutMs: number;
   /** As where models judge; null where rules do. */

@@ -117,8 +117,8 @@ export interface FixtureOptions {
   readonly onAlarm?: ActivityPorts['onAlarm'];
   /** One person decides everything when absent. */
   readonly quorum?: QuorumRule;
-  /** The share of its time after which a review is escalated; never when absent. */
-  readonly escalateShare?: number;
+  /** The shares of its time after which a review is escalated; never when absent. */
+  readonly escalateShares?: readonly number[];
   /** Who may approve at the moment; everybody when absent. */
   readonly approvers?: () => readonly string[];
   /** Approvers without passkeys when absent. */
@@ -137,7 +137,7 @@ export async function openPipeline({
   reconcile,
   onAlarm,
   quorum,
-  escalateShare = 0,
+  escalateShares = [],
   approvers = () => APPROVERS,
   passkeys,
   compose = createActivities,
@@ -183,7 +183,7 @@ export async function openPipeline({
     payloadKeys: TEST_KEYS('payloads'),
     clock: hilNow,
     ...(quorum && { quorum }),
-    escalateShare,
+    escalateShares,
   });
   const ruled = createRuleDecisions({ reviews, decisionKey: DECISION_KEYS.privateKey, clock: hilNow });
   const executed: JsonObject[] = [];
@@ -252,9 +252,9 @@ export async function openPipeline({
         if (script.hil === 'down') throw new GateError('pipeline_unavailable', 'hil is away');
         return reviews.settle(settled);
       },
-      async escalated(id, at) {
+      async escalated(id, times) {
         if (script.hil === 'down') throw new GateError('pipeline_unavailable', 'hil is away');
-        await reviews.escalated(id, at);
+        await reviews.escalated(id, times);
       },
       assertOpen: (tenant) => reviews.assertOpen(tenant),
       async undecided(after, limit) {

@@ -20,15 +20,17 @@ export interface Review {
   /** From here on no decision is accepted. */
   close(): void;
   /**
-   * The state that a decision brought the record to; if there was none in time, the state after `expire`. `escalate` is called before, where
-   * the call has a time for it and nobody has decided by then.
+   * The state that a decision brought the record to; if there was none in time, the state after `expire`. `escalate` is called before, at each
+   * time that the call has for it where nobody has decided by then; the state after it names the next one.
    */
-  settled(steps: { escalate: () => Promise<void>; expire: () => Promise<CallSummary> }): Promise<Settled>;
+  settled(steps: { escalate: Escalate; expire: () => Promise<CallSummary> }): Promise<Settled>;
   /** Whether a decision has arrived. */
   isSettled(): boolean;
   /** Waits so long; `false` as soon as a decision has arrived, and at once where something is due before. */
   waitsFor(ms: number): Promise<boolean>;
 }
+
+type Escalate = (dueMs: number) => Promise<CallSummary>;
 
 export interface Settled {
   readonly summary: CallSummary;
@@ -67,16 +69,17 @@ export function reviewOf(
   const settledBefore = (ms: number, summary: string): Promise<boolean> =>
     condition(() => settled !== null, Math.max(1, ms - Date.now()), { summary });
 
-  /** Tells people again, once. A store that is away then may be back before the deadline. */
-  async function escalated(dueMs: number, escalate: () => Promise<void>): Promise<void> {
+  /** Tells people again, once; when they are told next, `null` for never. A store that is away then may be back before the deadline. */
+  async function escalated(dueMs: number, escalate: Escalate): Promise<number | null> {
     for (let atMs = dueMs; !isOver(deadlineMs, Math.max(atMs, Date.now())); atMs = Date.now() + ESCALATE_AGAIN_MS) {
-      if (await settledBefore(atMs, 'then people are told again')) return;
+      if (await settledBefore(atMs, 'then people are told again')) return null;
       await inTurn();
-      if (settled) return;
+      if (settled) return null;
       deciding = true;
       try {
-        await escalate();
-        return;
+        const { escalates_ms: next = 0 } = await escalate(dueMs);
+        // What the record did not take then, it does not take: its time is over there.
+        return next > dueMs ? next : null;
       } catch (error) {
         // A store that is away. Anything else is a fault of this worker, and its task is retried.
         if (!(error instanceof TemporalFailure)) throw error;
@@ -84,6 +87,7 @@ export function reviewOf(
         deciding = false;
       }
     }
+    return null;
   }
 
   setHandler(
@@ -134,7 +138,7 @@ export function reviewOf(
     },
     close: () => void (over = true),
     async settled({ escalate, expire }) {
-      if (escalatesMs !== null) await escalated(escalatesMs, escalate);
+      for (let dueMs = escalatesMs; dueMs !== null; ) dueMs = await escalated(dueMs, escalate);
       if (!(await settledBefore(deadlineMs ?? 0, 'then the call expires'))) await inTurn();
       if (settled) return { summary: settled, by: 'decision', row_settled: rowSettled };
       deciding = true;

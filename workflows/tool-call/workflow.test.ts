@@ -284,16 +284,16 @@ describe('toolCall: each path of a call, as its history tells it', () => {
 
   it('parked and decided after its deadline, before its timer was heard: the refusal comes when the record is closed', async () => {
     await gate.close();
-    gate = await openPipeline({ escalateShare: 0.5, script: { tier: 'yellow' } });
+    gate = await openPipeline({ escalateShares: [0.5], script: { tier: 'yellow' } });
     const call = await gate.call({ ttl_secs: { auto: 3, standard: 3, strict: 3 } });
     const up = gate;
     const held: { begins?: () => void; goesOn?: () => void } = {};
     const begins = new Promise<void>((resolve) => (held.begins = resolve));
     const goesOn = new Promise<void>((resolve) => (held.goesOn = resolve));
-    const escalateReview = async (correlationId: string) => {
+    const escalateReview: typeof up.activities.escalateReview = async (correlationId, dueMs) => {
       held.begins?.();
       await goesOn;
-      return up.activities.escalateReview(correlationId);
+      return up.activities.escalateReview(correlationId, dueMs);
     };
     gate = { ...gate, activities: { ...gate.activities, escalateReview } };
     await ask(call);
@@ -392,7 +392,7 @@ describe('toolCall: each path of a call, as its history tells it', () => {
 
   it('parked, escalated and then approved: people are told again once, and the call waits on', async () => {
     await gate.close();
-    gate = await openPipeline({ escalateShare: 0.02, script: { tier: 'yellow' } });
+    gate = await openPipeline({ escalateShares: [0.02], script: { tier: 'yellow' } });
     const call = await gate.call({ ttl_secs: { auto: 60, standard: 60, strict: 60 } });
     await ask(call);
     await until(
@@ -412,6 +412,32 @@ describe('toolCall: each path of a call, as its history tells it', () => {
     expect(second).toContain('execute: completed (yellow)');
     expect((await gate.kinds(call.correlation_id)).slice(3)).toEqual([
       'hil.created',
+      'hil.escalated',
+      'hil.approved',
+      'upstream.outcome',
+    ]);
+  });
+
+  it('parked, escalated twice and then approved: people are told again at each share', async () => {
+    await gate.close();
+    gate = await openPipeline({ escalateShares: [0.02, 0.03], script: { tier: 'yellow' } });
+    const call = await gate.call({ ttl_secs: { auto: 60, standard: 60, strict: 60 } });
+    await ask(call);
+    await until(
+      'both rows of the escalations',
+      () => gate.kinds(call.correlation_id),
+      (kinds) => kinds.filter((kind) => kind === 'hil.escalated').length === 2,
+    );
+    expect(await decide(call, 'approve')).toMatchObject({ outcome: 'applied' });
+    const [, second] = told(await ended(call));
+    expect(second?.filter((step) => step.startsWith('escalate'))).toEqual([
+      'escalate: parked (yellow)',
+      'escalate: parked (yellow)',
+    ]);
+    expect(second).toContain('execute: completed (yellow)');
+    expect((await gate.kinds(call.correlation_id)).slice(3)).toEqual([
+      'hil.created',
+      'hil.escalated',
       'hil.escalated',
       'hil.approved',
       'upstream.outcome',

@@ -138,7 +138,11 @@ export async function lifeOf(
           });
       }
       const { summary, by, row_settled } = await review.settled({
-        escalate: async () => rows.append(await escalate(call.correlation_id)),
+        escalate: async (dueMs) => {
+          const reached = await escalate(call.correlation_id, dueMs);
+          await rows.append(reached);
+          return reached;
+        },
         expire: () => (underOwnNames() ? untilDone(() => expire(call.correlation_id)) : earlier.expire()),
       });
       if (row_settled) return summary;

@@ -1,13 +1,19 @@
 import { z } from 'zod';
 import { tenantName } from '../../../contracts/erasure.js';
-import { modificationDiff, settledReview, signedDecision } from '../../../contracts/review.js';
+import { MAX_ESCALATIONS, modificationDiff, settledReview, signedDecision } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import { ByCorrelation, ById, PendingRow } from './schemas.js';
 import type { OpenedReviews, WithdrawCall } from '../../../domain/review/ports.js';
 import type { RuleDecision } from '../../../domain/review/rule-decision.js';
 
-const Escalated = z.strictObject({ escalated_at: z.iso.datetime() });
+const Escalated = z.strictObject({
+  escalated_at: z.iso.datetime(),
+  escalated_again_at: z
+    .array(z.iso.datetime())
+    .max(MAX_ESCALATIONS - 1)
+    .optional(),
+});
 /** The largest change that the contract allows, with every character escaped, sealed and in base64, is about 600,000. */
 const MAX_SEALED_CHANGE = 1_000_000;
 /** Rows on one page of the walk over those that nobody has decided. */
@@ -64,7 +70,8 @@ export function settleRoutes(
     '/pending/:id/escalated',
     { schema: { params: ById, body: Escalated, response: { 204: z.undefined() } } },
     async (request, reply) => {
-      await reviews.settling.escalated(request.params.id, request.body.escalated_at);
+      const { escalated_at, escalated_again_at: again = [] } = request.body;
+      await reviews.settling.escalated(request.params.id, [escalated_at, ...again]);
       return reply.code(204).send();
     },
   );
