@@ -138,7 +138,7 @@ export function createMcpUpstream({
         return false;
       },
     });
-    if (answer.kind === 'refused' && answer.status === 401) credentials?.refused();
+    if (answer.kind === 'refused' && answer.status === 401) credentials?.refused(headers);
     return answer;
   };
   /** Sends a message without waiting for its answer. */

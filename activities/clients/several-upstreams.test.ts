@@ -471,7 +471,7 @@ describe('several upstreams, one of which is not well', () => {
       upstream: createMcpUpstream({ url: notes.url, credentials }),
     });
 
-  it('whose issuer hangs answers as long as the token holds that it gave', async () => {
+  async function withIssuer() {
     const issuer = await startTokenIssuer({ id: 'gate', secret: 'secret-of-gate' });
     closing.push(issuer.close);
     const upstream = withCredentials(
@@ -484,6 +484,21 @@ describe('several upstreams, one of which is not well', () => {
         now: () => nowMs,
       }),
     );
+    return { issuer, upstream };
+  }
+
+  it('that answers 401 to one thing alone makes no request to its issuer each time', async () => {
+    const { issuer, upstream } = await withIssuer();
+    notes.mute = 401;
+    for (let list = 0; list < 5; list += 1) {
+      await pageOf(upstream);
+      expect(await called(upstream, 'notes__add')).toMatchObject({ kind: 'reply', failed: false });
+    }
+    expect(issuer.asked).toHaveLength(2);
+  });
+
+  it('whose issuer hangs answers as long as the token holds that it gave', async () => {
+    const { issuer, upstream } = await withIssuer();
     await pageOf(upstream);
     issuer.fault = 'hangs';
     nowMs = 580_000;

@@ -88,26 +88,67 @@ describe('a token by client credentials', () => {
     nowMs = 600_000;
     await expect(made.headers()).rejects.toThrow('HTTP 401');
     issuer.fault = null;
-    nowMs = 601_000;
-    expect(await made.headers()).toEqual({ authorization: 'Bearer token-2-for-anybody' });
+    nowMs = 630_000;
+    await eventually('the next one is used', async () => {
+      const { authorization } = await made.headers().catch(() => ({ authorization: '' }));
+      return authorization === 'Bearer token-2-for-anybody';
+    });
   });
 
   it('is not used where the upstream refused it, also while the issuer is away', async () => {
     const made = credentials({ tokenEndpoint: `${issuer.issuer}/token` });
-    await made.headers();
-    made.refused();
+    made.refused(await made.headers());
     issuer.fault = 'answers 401';
     await expect(made.headers()).rejects.toThrow('HTTP 401');
   });
 
   it('that the upstream refused is not used again', async () => {
     const made = credentials();
-    await made.headers();
-    made.refused();
+    made.refused(await made.headers());
     // The answer that refused it may repeat it.
     expect(made.secrets()).toEqual(['token-1-for-anybody']);
     expect(await made.headers()).toEqual({ authorization: 'Bearer token-2-for-anybody' });
     expect(made.secrets()).toEqual(['token-2-for-anybody', 'token-1-for-anybody']);
+  });
+
+  it('is not thrown away by what was answered to an earlier one, or to a request without any', async () => {
+    const made = credentials();
+    const first = await made.headers();
+    made.refused(first);
+    const second = await made.headers();
+    nowMs = 40_000;
+    made.refused(first);
+    made.refused({});
+    expect(await made.headers()).toEqual(second);
+    expect(issuer.asked).toHaveLength(2);
+  });
+
+  it('is thrown away at most once in 30 s, and more rarely the more of the refused ones still hold', async () => {
+    issuer.seconds = 86_400;
+    const made = credentials();
+    const thrownAwayMs: number[] = [];
+    // A tool that is called each second, and refuses whatever it is told.
+    for (nowMs = 0; nowMs < 1_000_000; nowMs += 1_000) {
+      const before = issuer.asked.length;
+      made.refused(await made.headers());
+      await made.headers();
+      if (issuer.asked.length > Math.max(before, 1)) thrownAwayMs.push(nowMs);
+    }
+    expect(thrownAwayMs).toEqual([0, 30_000, 90_000, 210_000, 450_000, 930_000]);
+  });
+
+  it('is hidden as long as it holds, and while an answer to a request with it may come, however many came after it', async () => {
+    issuer.seconds = 86_400;
+    const made = credentials();
+    for (nowMs = 0; nowMs < 86_400_000; nowMs += 600_000) made.refused(await made.headers());
+    expect(issuer.asked.length).toBeGreaterThan(9);
+    expect(issuer.asked.length).toBeLessThan(64);
+    expect(made.secrets()).toHaveLength(issuer.asked.length);
+    expect(made.secrets()).toContain('token-1-for-anybody');
+    nowMs = 86_699_999;
+    expect(made.secrets()).toContain('token-1-for-anybody');
+    nowMs = 86_700_000;
+    expect(made.secrets()).not.toContain('token-1-for-anybody');
   });
 
   it('goes to an endpoint that was written down, without metadata', async () => {
@@ -141,7 +182,7 @@ describe('a token by exchange (RFC 8693)', () => {
       requested_token_type: 'urn:ietf:params:oauth:token-type:access_token',
     });
     subject = 'workload-2';
-    made.refused();
+    nowMs = 600_000;
     await made.headers();
     expect(lastAsked()['subject_token']).toBe('workload-2');
   });
