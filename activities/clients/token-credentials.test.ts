@@ -1,3 +1,5 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../test/support/waiting.js';
 import { startTokenIssuer, type TokenIssuer } from '../../test/support/token-issuer.js';
@@ -213,5 +215,96 @@ describe('without a token nothing is sent, and nobody learns a secret', () => {
     issuer.fault = null;
     nowMs = 1_000;
     expect(await made.headers()).toMatchObject({ authorization: expect.stringContaining('token-1') });
+  });
+
+  describe('an issuer that takes long until it has none', () => {
+    let open: ServerResponse[];
+    let slow: { readonly url: string; close(): Promise<void> };
+    beforeEach(async () => {
+      open = [];
+      const server = createServer((request, response) => {
+        request.resume();
+        open.push(response);
+      });
+      await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+      slow = {
+        url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+        async close() {
+          server.closeAllConnections();
+          await new Promise((closed) => server.close(closed));
+        },
+      };
+    });
+    afterEach(() => slow.close());
+    const made = () => credentials({ issuer: slow.url, tokenEndpoint: `${slow.url}/token` });
+    /** The issuer answers what it is asked now after so long. */
+    async function answered(asks: number, tookMs: number, token?: string, status = 503) {
+      await eventually('the issuer is asked', () => open.length === asks);
+      nowMs += tookMs;
+      const response = open[asks - 1] as ServerResponse;
+      if (token === undefined) return response.writeHead(status).end();
+      const body = JSON.stringify({ access_token: token, token_type: 'Bearer', expires_in: 600 });
+      return response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+    }
+
+    it('is asked again after pauses that double from 2 s to 30 s; whoever comes meanwhile is refused at once', async () => {
+      const slowly = made();
+      for (const [at, pauseMs] of [2_000, 4_000, 8_000, 16_000, 30_000, 30_000].entries()) {
+        const status = 510 + at;
+        void slowly.headers().catch(() => undefined);
+        await answered(at + 1, 5_000, undefined, status);
+        await eventually('the answer is noted', () =>
+          slowly.headers().then(
+            () => false,
+            ({ message }: Error) => message.endsWith(`HTTP ${status}`),
+          ),
+        );
+        nowMs += pauseMs - 1;
+        await expect(slowly.headers()).rejects.toThrow(`HTTP ${status}`);
+        expect(open).toHaveLength(at + 1);
+        nowMs += 1;
+      }
+    });
+
+    it('is waited for no longer than half a second the next time', async () => {
+      const slowly = made();
+      await Promise.all([expect(slowly.headers()).rejects.toThrow('HTTP 503'), answered(1, 5_000)]);
+      nowMs += 2_000;
+      await expect(slowly.headers()).rejects.toThrow('HTTP 503');
+      await eventually('it is asked', () => open.length === 2);
+      expect((open[1] as ServerResponse).destroyed).toBe(false);
+      // What it then gives is there for the next one.
+      await answered(2, 1_000, 'late-token');
+      await eventually('the token is used', () =>
+        slowly.headers().then(
+          ({ authorization }) => authorization,
+          () => '',
+        ),
+      );
+      expect(await slowly.headers()).toEqual({ authorization: 'Bearer late-token' });
+    });
+
+    it('is no such one where it refuses at once, or gave a token since', async () => {
+      const slowly = made();
+      await Promise.all([expect(slowly.headers()).rejects.toThrow('HTTP 503'), answered(1, 501)]);
+      nowMs += 2_000;
+      await Promise.all([slowly.headers().catch(() => undefined), answered(2, 0, 'first-token')]);
+      await eventually('the token is used', () =>
+        slowly.headers().then(
+          () => true,
+          () => false,
+        ),
+      );
+      nowMs += 600_000;
+      await Promise.all([expect(slowly.headers()).rejects.toThrow('HTTP 503'), answered(3, 500)]);
+      nowMs += 1_000;
+      await Promise.all([expect(slowly.headers()).rejects.toThrow('HTTP 503'), answered(4, 501)]);
+      nowMs += 1_999;
+      await expect(slowly.headers()).rejects.toThrow('HTTP 503');
+      expect(open).toHaveLength(4);
+      nowMs += 1;
+      void slowly.headers().catch(() => undefined);
+      await eventually('it is asked again', () => open.length === 5);
+    });
   });
 });

@@ -1,5 +1,6 @@
 import * as oauth from 'openid-client';
 import { createGuardedFetch, type GuardedFetch, OutboundError } from '../../adapters/outbound/guarded-fetch.js';
+import { within } from '../../domain/within.js';
 import { type Credentials, CredentialsMissing, type Secret } from './credentials.js';
 
 export interface TokenCredentialsOptions {
@@ -27,6 +28,9 @@ const LONGEST_LIFE_SECS = 86_400;
 const EARLY_MS = 30_000;
 /** An issuer that refuses is not asked again by every call. */
 const AFTER_FAULT_MS = 1_000;
+/** One that takes longer until it has none costs whoever waits for it that time: it is asked more and more rarely, and waited for no longer. */
+const AT_ONCE_MS = 500;
+const AFTER_SLOW_FAULT_MS = { first: 2_000, longest: 30_000 };
 /** One tool that refuses every token throws away no other caller's: the pause until the next one is asked for doubles with each that still holds. */
 const AFTER_REFUSAL_MS = { first: 30_000, longest: 3_600_000 };
 /** An answer to a request with a token that has ended may still come. */
@@ -49,6 +53,7 @@ export function tokenCredentials(options: TokenCredentialsOptions): Credentials 
   let asking: Promise<Given> | null = null;
   let faultUntilMs = 0;
   let fault: CredentialsMissing | null = null;
+  let slowFaults = 0;
   let refusedUntilMs = 0;
 
   const configured = () => {
@@ -62,6 +67,7 @@ export function tokenCredentials(options: TokenCredentialsOptions): Credentials 
   const stillHidden = () => given.filter(({ hiddenUntilMs }) => now() < hiddenUntilMs).slice(0, REMEMBERED);
 
   async function ask(): Promise<Given> {
+    const begunMs = now();
     try {
       const tokens = await grant(await configured(), options);
       const { access_token: token } = tokens;
@@ -76,10 +82,12 @@ export function tokenCredentials(options: TokenCredentialsOptions): Credentials 
         isRefused: false,
       };
       given = [held, ...stillHidden()].slice(0, REMEMBERED);
+      slowFaults = 0;
       return held;
     } catch (error) {
       fault = error instanceof CredentialsMissing ? error : new CredentialsMissing(wordsOf(error));
-      faultUntilMs = now() + AFTER_FAULT_MS;
+      slowFaults = now() - begunMs > AT_ONCE_MS ? slowFaults + 1 : 0;
+      faultUntilMs = now() + (slowFaults > 0 ? doubled(AFTER_SLOW_FAULT_MS, slowFaults) : AFTER_FAULT_MS);
       throw fault;
     }
   }
@@ -95,7 +103,8 @@ export function tokenCredentials(options: TokenCredentialsOptions): Credentials 
         return bearer(held.token);
       }
       if (fault && isAway) throw fault;
-      const { token } = await renewed();
+      const slow = slowFaults > 0 ? fault : null;
+      const { token } = await (slow ? within(AT_ONCE_MS, renewed(), () => slow) : renewed());
       return bearer(token);
     },
     refused(sent) {
