@@ -2,8 +2,8 @@
 export interface Credentials {
   /** Headers of the next request. Rejects with CredentialsMissing where there are none; then nothing is sent. */
   headers(): Promise<Readonly<Record<string, string>>>;
-  /** The upstream did not accept the last ones. */
-  refused(): void;
+  /** The upstream did not accept a request with these headers. */
+  refused(sent: Readonly<Record<string, string>>): void;
   /** What must not come back in an answer. */
   secrets(): readonly string[];
   close(): Promise<void>;

@@ -138,7 +138,7 @@ export function createMcpUpstream({
         return false;
       },
     });
-    if (answer.kind === 'refused' && answer.status === 401) credentials?.refused();
+    if (answer.kind === 'refused' && answer.status === 401) credentials?.refused(headers);
     return answer;
   };
   /** Sends a message without waiting for its answer. */
@@ -347,7 +347,8 @@ export function createMcpUpstream({
       }
       void subscribeAgain(caller, session, listener, AbortSignal.any([signal, over.signal]));
       let asked = 0;
-      for await (const message of serverMessagesIn(body as AsyncIterable<Buffer>, maxResponseBytes)) {
+      const reading = { maxBytes: maxResponseBytes, signal: AbortSignal.any([signal, over.signal]) };
+      for await (const message of serverMessagesIn(body as AsyncIterable<Buffer>, reading)) {
         if (!message) continue;
         if (announced(message, listener)) continue;
         if (mayAsk(message) && (asked += 1) <= MAX_ANSWERS_TO_SERVER) {

@@ -1,9 +1,10 @@
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { gzipSync } from 'node:zlib';
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { Agent } from 'undici';
-import { post } from './one-post.js';
+import { type Post, post } from './one-post.js';
+import { Cancelled } from './unknown-outcome.js';
 
 const REPLY = Buffer.from('{"jsonrpc":"2.0","id":"1","result":{}}');
 const LIMIT = 10_000;
@@ -25,7 +26,7 @@ afterEach(async () => {
   server.closeAllConnections();
   await new Promise((closed) => server.close(closed));
 });
-const answered = (headers: Record<string, string>, body = REPLY) => {
+const answered = (headers: Record<string, string>, body = REPLY, more: Partial<Post> = {}) => {
   Object.assign(script, { headers, body });
   return post({
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,
@@ -35,6 +36,7 @@ const answered = (headers: Record<string, string>, body = REPLY) => {
     timeoutMs: 20_000,
     maxBytes: LIMIT,
     isAnswer: () => true,
+    ...more,
   });
 };
 
@@ -80,5 +82,25 @@ describe('the answer to one request', () => {
     await expect(answered({}, large)).rejects.toThrow(/larger than/);
     await expect(answered({ 'content-encoding': 'gzip' }, gzipSync(large))).rejects.toThrow(/larger than/);
     expect(await answered({ 'content-encoding': 'gzip' }, gzipSync(REPLY))).toMatchObject({ kind: 'message' });
+  });
+
+  it('ends with its signal among log messages that unfold to very many', async () => {
+    const log = 'data:{"method":"notifications/message","params":{}}\n\n';
+    const params = { [constants.BROTLI_PARAM_QUALITY]: 5 };
+    const bomb = brotliCompressSync(Buffer.from(log.repeat(50_000)), { params });
+    expect(bomb.length).toBeLessThan(500);
+    const headers = { 'content-type': 'text/event-stream', 'content-encoding': 'br' };
+    const over = new AbortController();
+    let seen = 0;
+    const isAnswer = () => {
+      seen += 1;
+      if (seen === 1_000) over.abort();
+      return false;
+    };
+    await expect(
+      answered(headers, bomb, { signal: over.signal, isAnswer, maxBytes: 1_000_000 }),
+    ).rejects.toBeInstanceOf(Cancelled);
+    // Those of the piece that was being read, which has 16 KiB.
+    expect(seen).toBeLessThan(1_000 + 16_384 / log.length + 1);
   });
 });

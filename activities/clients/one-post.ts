@@ -56,6 +56,7 @@ export async function post({
   isAnswer,
 }: Post): Promise<Posted> {
   const limit = AbortSignal.timeout(Math.max(1, timeoutMs));
+  const ending = signal ? AbortSignal.any([signal, limit]) : limit;
   try {
     const answer = await request(url, {
       method: 'POST',
@@ -64,7 +65,7 @@ export async function post({
       dispatcher,
       headersTimeout: 0,
       bodyTimeout: 0,
-      signal: signal ? AbortSignal.any([signal, limit]) : limit,
+      signal: ending,
     });
     const { body } = answer;
     const head = { status: answer.statusCode, headers: answer.headers };
@@ -76,7 +77,7 @@ export async function post({
     try {
       if (answer.statusCode < 300 && type === 'text/event-stream') {
         let seen = 0;
-        for await (const message of serverMessagesIn(decoded(coding, raw), maxBytes)) {
+        for await (const message of serverMessagesIn(decoded(coding, raw, ending), { maxBytes, signal: ending })) {
           if (message && isAnswer(message)) return { ...head, kind: 'message', message };
           if (message && isLog(message)) continue;
           seen += 1;
@@ -86,7 +87,7 @@ export async function post({
         throw new NoReply('the upstream ended its answer without a reply');
       }
       // Nothing coded was asked for, but some proxies do it all the same. The limit holds before and behind it.
-      const chunks = upTo(maxBytes, decoded(coding, upTo(maxBytes, raw)));
+      const chunks = upTo(maxBytes, decoded(coding, upTo(maxBytes, raw), ending));
       if (answer.statusCode >= 300) return await refusalOf(answer.statusCode, chunks);
       const whole = (await bytesUpTo(maxBytes, chunks)).toString('utf8');
       if (whole === '') return { ...head, kind: 'accepted' };

@@ -329,6 +329,40 @@ describe('several upstreams, one of which is not well', () => {
     expect(upstream.standings?.()[1]).toMatchObject({ state: 'held', fault: 'refused' });
   });
 
+  it.each([
+    ['completion/complete', { ref: { type: 'ref/prompt', name: 'odd__hello' }, argument: { name: 'x', value: '' } }],
+    ['resources/subscribe', { uri: 'odd+file:///a' }],
+    ['tools/list', { cursor: Buffer.from('{"odd":"2"}').toString('base64url') }],
+  ])(
+    'is held back also while an agent asks for a thing of it in between: %s without an answer is none',
+    async (method, params) => {
+      for (const outcome of [
+        { kind: 'unknown', cause: 'timeout', reason: 'late' },
+        { kind: 'reply', statusCode: 500, text: '{}', failed: true },
+      ] as const) {
+        let asks = 0;
+        const odd: Upstream = {
+          callTool: () => Promise.reject(new Error('unused')),
+          control: async () => {
+            asks += 1;
+            return outcome;
+          },
+          close: () => Promise.resolve(),
+        };
+        const upstream = several({ name: 'odd', prefix: 'odd', upstream: odd });
+        await asked(upstream, method, params);
+        expect(upstream.standings?.()).toMatchObject([{ state: 'unknown' }]);
+        for (let list = 0; list < 3; list += 1) {
+          await asked(upstream, 'tools/list');
+          if (list < 2) await asked(upstream, method, params);
+        }
+        expect(upstream.standings?.()).toMatchObject([{ state: 'held' }]);
+        await asked(upstream, method, params);
+        expect(asks).toBe(6);
+      }
+    },
+  );
+
   it.each([429, 503])(
     'that gives one agent no session, HTTP %i, is named to it and closed to nobody',
     async (status) => {
@@ -437,7 +471,7 @@ describe('several upstreams, one of which is not well', () => {
       upstream: createMcpUpstream({ url: notes.url, credentials }),
     });
 
-  it('whose issuer hangs answers as long as the token holds that it gave', async () => {
+  async function withIssuer() {
     const issuer = await startTokenIssuer({ id: 'gate', secret: 'secret-of-gate' });
     closing.push(issuer.close);
     const upstream = withCredentials(
@@ -450,6 +484,21 @@ describe('several upstreams, one of which is not well', () => {
         now: () => nowMs,
       }),
     );
+    return { issuer, upstream };
+  }
+
+  it('that answers 401 to one thing alone makes no request to its issuer each time', async () => {
+    const { issuer, upstream } = await withIssuer();
+    notes.mute = 401;
+    for (let list = 0; list < 5; list += 1) {
+      await pageOf(upstream);
+      expect(await called(upstream, 'notes__add')).toMatchObject({ kind: 'reply', failed: false });
+    }
+    expect(issuer.asked).toHaveLength(2);
+  });
+
+  it('whose issuer hangs answers as long as the token holds that it gave', async () => {
+    const { issuer, upstream } = await withIssuer();
     await pageOf(upstream);
     issuer.fault = 'hangs';
     nowMs = 580_000;

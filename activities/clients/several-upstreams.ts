@@ -144,14 +144,15 @@ export function severalUpstreams(
       outcome = unknownOutcome(error === late ? 'the upstream gave no answer in time' : causeText(error), error);
     }
     const fault = noneGiven ? 'no_credentials' : faultOf(outcome);
-    // What an agent wrote may be refused, or take long, and closes the upstream to nobody: then only who cannot be reached fails.
+    // What an agent wrote may be refused, or take long, and says nothing of how others are served: then only who cannot be reached fails.
     const isAgents =
       request['method'] !== 'initialize' && Object.keys(paramsOf(request)).some((name) => name !== '_meta');
     const asked: Asked = { kind: 'asked', outcome, fault };
     if (isRefusedForNow(outcome)) return asked;
     const how = { holds: !noneGiven && holdsOthers(outcome, now() - begunMs) };
-    if (isAgents) note(member, outcome.kind === 'not_sent' || noneGiven ? fault : null, how);
-    else if (fault !== null || !remembered || state === 'unknown') note(member, fault, how);
+    if (isAgents) {
+      if (fault === null || outcome.kind === 'not_sent' || noneGiven) note(member, fault, how);
+    } else if (fault !== null || !remembered || state === 'unknown') note(member, fault, how);
     return asked;
   }
 

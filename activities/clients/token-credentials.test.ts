@@ -1,3 +1,5 @@
+import { createServer, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '../../test/support/waiting.js';
 import { startTokenIssuer, type TokenIssuer } from '../../test/support/token-issuer.js';
@@ -88,26 +90,67 @@ describe('a token by client credentials', () => {
     nowMs = 600_000;
     await expect(made.headers()).rejects.toThrow('HTTP 401');
     issuer.fault = null;
-    nowMs = 601_000;
-    expect(await made.headers()).toEqual({ authorization: 'Bearer token-2-for-anybody' });
+    nowMs = 630_000;
+    await eventually('the next one is used', async () => {
+      const { authorization } = await made.headers().catch(() => ({ authorization: '' }));
+      return authorization === 'Bearer token-2-for-anybody';
+    });
   });
 
   it('is not used where the upstream refused it, also while the issuer is away', async () => {
     const made = credentials({ tokenEndpoint: `${issuer.issuer}/token` });
-    await made.headers();
-    made.refused();
+    made.refused(await made.headers());
     issuer.fault = 'answers 401';
     await expect(made.headers()).rejects.toThrow('HTTP 401');
   });
 
   it('that the upstream refused is not used again', async () => {
     const made = credentials();
-    await made.headers();
-    made.refused();
+    made.refused(await made.headers());
     // The answer that refused it may repeat it.
     expect(made.secrets()).toEqual(['token-1-for-anybody']);
     expect(await made.headers()).toEqual({ authorization: 'Bearer token-2-for-anybody' });
     expect(made.secrets()).toEqual(['token-2-for-anybody', 'token-1-for-anybody']);
+  });
+
+  it('is not thrown away by what was answered to an earlier one, or to a request without any', async () => {
+    const made = credentials();
+    const first = await made.headers();
+    made.refused(first);
+    const second = await made.headers();
+    nowMs = 40_000;
+    made.refused(first);
+    made.refused({});
+    expect(await made.headers()).toEqual(second);
+    expect(issuer.asked).toHaveLength(2);
+  });
+
+  it('is thrown away at most once in 30 s, and more rarely the more of the refused ones still hold', async () => {
+    issuer.seconds = 86_400;
+    const made = credentials();
+    const thrownAwayMs: number[] = [];
+    // A tool that is called each second, and refuses whatever it is told.
+    for (nowMs = 0; nowMs < 1_000_000; nowMs += 1_000) {
+      const before = issuer.asked.length;
+      made.refused(await made.headers());
+      await made.headers();
+      if (issuer.asked.length > Math.max(before, 1)) thrownAwayMs.push(nowMs);
+    }
+    expect(thrownAwayMs).toEqual([0, 30_000, 90_000, 210_000, 450_000, 930_000]);
+  });
+
+  it('is hidden as long as it holds, and while an answer to a request with it may come, however many came after it', async () => {
+    issuer.seconds = 86_400;
+    const made = credentials();
+    for (nowMs = 0; nowMs < 86_400_000; nowMs += 600_000) made.refused(await made.headers());
+    expect(issuer.asked.length).toBeGreaterThan(9);
+    expect(issuer.asked.length).toBeLessThan(64);
+    expect(made.secrets()).toHaveLength(issuer.asked.length);
+    expect(made.secrets()).toContain('token-1-for-anybody');
+    nowMs = 86_699_999;
+    expect(made.secrets()).toContain('token-1-for-anybody');
+    nowMs = 86_700_000;
+    expect(made.secrets()).not.toContain('token-1-for-anybody');
   });
 
   it('goes to an endpoint that was written down, without metadata', async () => {
@@ -141,7 +184,7 @@ describe('a token by exchange (RFC 8693)', () => {
       requested_token_type: 'urn:ietf:params:oauth:token-type:access_token',
     });
     subject = 'workload-2';
-    made.refused();
+    nowMs = 600_000;
     await made.headers();
     expect(lastAsked()['subject_token']).toBe('workload-2');
   });
@@ -172,5 +215,96 @@ describe('without a token nothing is sent, and nobody learns a secret', () => {
     issuer.fault = null;
     nowMs = 1_000;
     expect(await made.headers()).toMatchObject({ authorization: expect.stringContaining('token-1') });
+  });
+
+  describe('an issuer that takes long until it has none', () => {
+    let open: ServerResponse[];
+    let slow: { readonly url: string; close(): Promise<void> };
+    beforeEach(async () => {
+      open = [];
+      const server = createServer((request, response) => {
+        request.resume();
+        open.push(response);
+      });
+      await new Promise<void>((listening) => server.listen(0, '127.0.0.1', listening));
+      slow = {
+        url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+        async close() {
+          server.closeAllConnections();
+          await new Promise((closed) => server.close(closed));
+        },
+      };
+    });
+    afterEach(() => slow.close());
+    const made = () => credentials({ issuer: slow.url, tokenEndpoint: `${slow.url}/token` });
+    /** The issuer answers what it is asked now after so long. */
+    async function answered(asks: number, tookMs: number, token?: string, status = 503) {
+      await eventually('the issuer is asked', () => open.length === asks);
+      nowMs += tookMs;
+      const response = open[asks - 1] as ServerResponse;
+      if (token === undefined) return response.writeHead(status).end();
+      const body = JSON.stringify({ access_token: token, token_type: 'Bearer', expires_in: 600 });
+      return response.writeHead(200, { 'content-type': 'application/json' }).end(body);
+    }
+
+    it('is asked again after pauses that double from 2 s to 30 s; whoever comes meanwhile is refused at once', async () => {
+      const slowly = made();
+      for (const [at, pauseMs] of [2_000, 4_000, 8_000, 16_000, 30_000, 30_000].entries()) {
+        const status = 510 + at;
+        void slowly.headers().catch(() => undefined);
+        await answered(at + 1, 5_000, undefined, status);
+        await eventually('the answer is noted', () =>
+          slowly.headers().then(
+            () => false,
+            ({ message }: Error) => message.endsWith(`HTTP ${status}`),
+          ),
+        );
+        nowMs += pauseMs - 1;
+        await expect(slowly.headers()).rejects.toThrow(`HTTP ${status}`);
+        expect(open).toHaveLength(at + 1);
+        nowMs += 1;
+      }
+    });
+
+    it('is waited for no longer than half a second the next time', async () => {
+      const slowly = made();
+      await Promise.all([expect(slowly.headers()).rejects.toThrow('HTTP 503'), answered(1, 5_000)]);
+      nowMs += 2_000;
+      await expect(slowly.headers()).rejects.toThrow('HTTP 503');
+      await eventually('it is asked', () => open.length === 2);
+      expect((open[1] as ServerResponse).destroyed).toBe(false);
+      // What it then gives is there for the next one.
+      await answered(2, 1_000, 'late-token');
+      await eventually('the token is used', () =>
+        slowly.headers().then(
+          ({ authorization }) => authorization,
+          () => '',
+        ),
+      );
+      expect(await slowly.headers()).toEqual({ authorization: 'Bearer late-token' });
+    });
+
+    it('is no such one where it refuses at once, or gave a token since', async () => {
+      const slowly = made();
+      await Promise.all([expect(slowly.headers()).rejects.toThrow('HTTP 503'), answered(1, 501)]);
+      nowMs += 2_000;
+      await Promise.all([slowly.headers().catch(() => undefined), answered(2, 0, 'first-token')]);
+      await eventually('the token is used', () =>
+        slowly.headers().then(
+          () => true,
+          () => false,
+        ),
+      );
+      nowMs += 600_000;
+      await Promise.all([expect(slowly.headers()).rejects.toThrow('HTTP 503'), answered(3, 500)]);
+      nowMs += 1_000;
+      await Promise.all([expect(slowly.headers()).rejects.toThrow('HTTP 503'), answered(4, 501)]);
+      nowMs += 1_999;
+      await expect(slowly.headers()).rejects.toThrow('HTTP 503');
+      expect(open).toHaveLength(4);
+      nowMs += 1;
+      void slowly.headers().catch(() => undefined);
+      await eventually('it is asked again', () => open.length === 5);
+    });
   });
 });

@@ -1,5 +1,6 @@
 import * as oauth from 'openid-client';
 import { createGuardedFetch, type GuardedFetch, OutboundError } from '../../adapters/outbound/guarded-fetch.js';
+import { within } from '../../domain/within.js';
 import { type Credentials, CredentialsMissing, type Secret } from './credentials.js';
 
 export interface TokenCredentialsOptions {
@@ -27,8 +28,15 @@ const LONGEST_LIFE_SECS = 86_400;
 const EARLY_MS = 30_000;
 /** An issuer that refuses is not asked again by every call. */
 const AFTER_FAULT_MS = 1_000;
-/** Tokens that are still hidden in answers. */
-const REMEMBERED = 8;
+/** One that takes longer until it has none costs whoever waits for it that time: it is asked more and more rarely, and waited for no longer. */
+const AT_ONCE_MS = 500;
+const AFTER_SLOW_FAULT_MS = { first: 2_000, longest: 30_000 };
+/** One tool that refuses every token throws away no other caller's: the pause until the next one is asked for doubles with each that still holds. */
+const AFTER_REFUSAL_MS = { first: 30_000, longest: 3_600_000 };
+/** An answer to a request with a token that has ended may still come. */
+const HIDDEN_LONGER_MS = 300_000;
+/** Tokens that are hidden in answers. Of those that last a day no more than some thirty hold at once, because few are asked for after refusals. */
+const REMEMBERED = 64;
 const LONGEST_TOKEN = 16_384;
 
 /**
@@ -39,11 +47,14 @@ export function tokenCredentials(options: TokenCredentialsOptions): Credentials 
   const { now = Date.now } = options;
   const guarded = createGuardedFetch({ allowPrivate: placesOf(options) });
   let configuration: Promise<oauth.Configuration> | null = null;
-  const given: string[] = [];
-  let held: { readonly token: string; readonly untilMs: number } | null = null;
-  let asking: Promise<string> | null = null;
+  /** The newest first. */
+  let given: Given[] = [];
+  let held: Given | null = null;
+  let asking: Promise<Given> | null = null;
   let faultUntilMs = 0;
   let fault: CredentialsMissing | null = null;
+  let slowFaults = 0;
+  let refusedUntilMs = 0;
 
   const configured = () => {
     configuration ??= configure(options, guarded).catch((error: unknown) => {
@@ -53,21 +64,30 @@ export function tokenCredentials(options: TokenCredentialsOptions): Credentials 
     return configuration;
   };
 
-  async function ask(): Promise<string> {
+  const stillHidden = () => given.filter(({ hiddenUntilMs }) => now() < hiddenUntilMs).slice(0, REMEMBERED);
+
+  async function ask(): Promise<Given> {
+    const begunMs = now();
     try {
       const tokens = await grant(await configured(), options);
       const { access_token: token } = tokens;
       if (token.length > LONGEST_TOKEN || !/^[A-Za-z0-9._~+/-]+=*$/.test(token))
         throw new CredentialsMissing('the issuer gave something that is no bearer token');
       const seconds = Math.min(tokens.expires_in ?? UNSAID_LIFE_SECS, LONGEST_LIFE_SECS);
-      held = { token, untilMs: now() + seconds * 1000 };
-      // An answer to a request with an earlier one may still come.
-      given.unshift(token);
-      given.length = Math.min(given.length, REMEMBERED);
-      return token;
+      const holdsSeconds = tokens.expires_in ?? LONGEST_LIFE_SECS;
+      held = {
+        token,
+        untilMs: now() + seconds * 1000,
+        hiddenUntilMs: now() + holdsSeconds * 1000 + HIDDEN_LONGER_MS,
+        isRefused: false,
+      };
+      given = [held, ...stillHidden()].slice(0, REMEMBERED);
+      slowFaults = 0;
+      return held;
     } catch (error) {
       fault = error instanceof CredentialsMissing ? error : new CredentialsMissing(wordsOf(error));
-      faultUntilMs = now() + AFTER_FAULT_MS;
+      slowFaults = now() - begunMs > AT_ONCE_MS ? slowFaults + 1 : 0;
+      faultUntilMs = now() + (slowFaults > 0 ? doubled(AFTER_SLOW_FAULT_MS, slowFaults) : AFTER_FAULT_MS);
       throw fault;
     }
   }
@@ -83,16 +103,32 @@ export function tokenCredentials(options: TokenCredentialsOptions): Credentials 
         return bearer(held.token);
       }
       if (fault && isAway) throw fault;
-      return bearer(await renewed());
+      const slow = slowFaults > 0 ? fault : null;
+      const { token } = await (slow ? within(AT_ONCE_MS, renewed(), () => slow) : renewed());
+      return bearer(token);
     },
-    refused() {
+    refused(sent) {
+      if (held === null || sent['authorization'] !== bearer(held.token).authorization) return;
+      if (now() < refusedUntilMs) return;
+      held.isRefused = true;
       held = null;
-      fault = null;
+      refusedUntilMs = now() + doubled(AFTER_REFUSAL_MS, stillHidden().filter(({ isRefused }) => isRefused).length);
     },
-    secrets: () => given,
+    secrets: () => stillHidden().map(({ token }) => token),
     close: () => guarded.close(),
   };
 }
+
+interface Given {
+  readonly token: string;
+  /** How long it is used, and how long it may still be worth something to somebody else. */
+  readonly untilMs: number;
+  readonly hiddenUntilMs: number;
+  isRefused: boolean;
+}
+
+const doubled = ({ first, longest }: { readonly first: number; readonly longest: number }, times: number): number =>
+  Math.min(longest, first * 2 ** Math.min(times - 1, 20));
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}` });
 

@@ -53,6 +53,16 @@ describe('an answer without its content coding', () => {
     await expect(bytesUpTo(1_000, decoded('gzip', breaking()))).rejects.toThrow(/connection broke/);
   });
 
+  it.each(['gzip', 'br'])('%s ends with the signal, however much is read and not unfolded yet', async (coding) => {
+    const zeros = Buffer.alloc(20_000_000);
+    const bomb = coding === 'br' ? brotliCompressSync(zeros) : gzipSync(zeros);
+    const over = new AbortController();
+    const source = decoded(coding, pieces(bomb, bomb.length), over.signal);
+    await source.next();
+    over.abort();
+    await expect(source.next()).rejects.toMatchObject({ name: 'AbortError' });
+  });
+
   it('comes as it is read: an event of a stream that goes on is not held back', async () => {
     const { createGzip } = await import('node:zlib');
     const gzip = createGzip();
