@@ -35,7 +35,7 @@ import type { Template, TemplateCatalogue } from './templates.js';
 import type { RuleText } from './explain/hints.js';
 import { createReadings } from './unread-documents.js';
 import { isEdited } from './sealed-policies.js';
-import { faultIn, givenBy, readingNothing } from './validation.js';
+import { faultIn, givenBy, readingNothing, unreadableIn } from './validation.js';
 
 export interface LibraryOptions {
   readonly store: PolicyStore;
@@ -212,7 +212,9 @@ export function createPolicyLibrary({
       const known = modules.get(sources) ?? (await keptModule(sources));
       const beside = tenant === EVERYBODY && scope !== EVERYBODY ? scope : null;
       const module = known ?? (await compiled(sources, after, bodyOf, beside));
-      await prove(module, set, takesAway);
+      await prove(module, set, takesAway).catch((error: unknown) => {
+        throw unreadDocument(set, beside) ?? error;
+      });
       if (!known) modules.set(sources, module);
     }
     return { sets, modules: [...modules.values()] };
@@ -637,6 +639,19 @@ export const placed = ({ message, line, column, pointer }: PolicyFault) => ({
 
 export const invalid = (found: PolicyFault): GateError => {
   const { file, line, column, message } = found;
+/** A document that an earlier Gate stored, which proved none while no rule was in force. Nothing else says which one it is. */
+function unreadDocument({ data }: Pick<StoredSet, 'data'>, beside: string | null): GateError | null {
+  for (const [mount, document] of Object.entries(data)) {
+    const why = unreadableIn(document);
+    if (why === null) continue;
+    const name = `${mount}.json`;
+    const whose = beside === null ? name : `${name} of ${beside}`;
+    const message = `${whose}: ${why}; switch it off, or give it another text`;
+    return invalid({ message, file: name, line: null, column: null });
+  }
+  return null;
+}
+
   const place =
     line === null
       ? ''
