@@ -77,8 +77,9 @@ export async function planOf(
     if (!now) changes.push({ what: 'create', policy, diff: shown(''), behind: deleted.get(name) ?? null });
     else if (now.body_sha256 !== sha256Hex(body) || now.tampered !== undefined) {
       changes.push({ what: 'update', policy, ...comparedWith(now), diff: shown(await textOf(now)) });
-      // An update leaves it as it was: off.
-      const updated = { version: now.current_version + 1, was: sha256Hex(body) };
+      // An update leaves it as it was: off. A tenant's copy of what holds for everybody goes on behind one that was deleted.
+      const version = Math.max(now.current_version, deleted.get(name) ?? 0) + 1;
+      const updated = { version, was: sha256Hex(body) };
       if (!now.active) changes.push({ what: 'activate', policy, ...updated, diff: '' });
     } else if (!now.active) changes.push({ what: 'activate', policy, ...comparedWith(now), diff: '' });
   }

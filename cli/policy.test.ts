@@ -15,9 +15,18 @@ import { shippedPolicyDirectory } from '../adapters/policy/policy-sources.js';
 import { createPolicyService } from '../api/policy/app.js';
 import { openManagement } from '../api/policy/management.js';
 import { findOpa } from '../stack/programs/find-program.js';
-import { casesOf, checkedFolder, faultsOf, readPolicyFolder, rulesOf, shippedFloor } from './policy-folder.js';
+import {
+  casesOf,
+  checkedFolder,
+  faultsOf,
+  readPolicyFile,
+  readPolicyFolder,
+  rulesOf,
+  shippedFloor,
+} from './policy-folder.js';
 import { PROJECT_ROOT } from '../config/project-root.js';
 import { sha256Hex } from '../domain/crypto/digest.js';
+import type { PolicyStore } from '../domain/policy/library-ports.js';
 import { labText, planMarkdown, weakerIn } from './lab-report.js';
 import { applied, type AskPolicies, keptPlan, movedSince, planKept, planOf, type PolicyPlan } from './policy-plan.js';
 import { accepted, minedIn, minedLines } from './policy-mine.js';
@@ -143,7 +152,9 @@ describe('a folder of policies, without a server', () => {
 });
 
 describe('a folder of policies and a server', () => {
-  it('are compared, made the same, and then there is nothing to do; a server that has moved refuses', async () => {
+  const by = { reason: 'review 7', actor_sub: 'ada', actor_idp: 'git' };
+  /** Asks a policy engine with a store of its own. */
+  async function served(work: (ask: AskPolicies, store: PolicyStore) => Promise<void>): Promise<void> {
     const store = await openPolicyStore({ file: join(folder, '.store.db') }, POLICY_KEYS);
     const management = await openManagement({
       floor,
@@ -171,21 +182,30 @@ describe('a folder of policies and a server', () => {
       if (reply.statusCode >= 300) throw new Error(`${reply.statusCode} ${reply.json<{ error: string }>().error}`);
       return reply.json<T>();
     };
-    const by = { reason: 'review 7', actor_sub: 'ada', actor_idp: 'git' };
-    const plan = async (prune = false) => planOf((await readPolicyFolder(folder)).policies, ask, { prune });
-    const generation = async () => (await store.catalogue()).generation;
-    const apply = async (prune = false) => {
-      const made = await plan(prune);
-      const before = await generation();
-      const { results } = await applied(made, ask, by, undefined);
-      // However many, they are one change of what is in force.
-      expect([(await generation()) - before, results.length]).toEqual([
-        Math.min(1, made.changes.length),
-        made.changes.length,
-      ]);
-      return made.changes.map(({ what }) => what);
-    };
     try {
+      await work(ask, store);
+    } finally {
+      await service.close();
+      await management.close();
+      await store.close();
+    }
+  }
+
+  it('are compared, made the same, and then there is nothing to do; a server that has moved refuses', async () => {
+    await served(async (ask, store) => {
+      const plan = async (prune = false) => planOf((await readPolicyFolder(folder)).policies, ask, { prune });
+      const generation = async () => (await store.catalogue()).generation;
+      const apply = async (prune = false) => {
+        const made = await plan(prune);
+        const before = await generation();
+        const { results } = await applied(made, ask, by, undefined);
+        // However many, they are one change of what is in force.
+        expect([(await generation()) - before, results.length]).toEqual([
+          Math.min(1, made.changes.length),
+          made.changes.length,
+        ]);
+        return made.changes.map(({ what }) => what);
+      };
       expect((await plan()).changes.map(({ what, diff }) => [what, diff.split('\n').length > 3])).toEqual([
         ['create', true],
         ['create', true],
@@ -278,11 +298,34 @@ describe('a folder of policies and a server', () => {
       expect(mending[0]?.diff).toContain('+{"most": 20}');
       expect(await apply()).toEqual(['update']);
       expect((await plan()).changes).toEqual([]);
-    } finally {
-      await service.close();
-      await management.close();
-      await store.close();
-    }
+    });
+  });
+
+  it('have a tenant\u2019s policy in force that is off for everybody, also behind a copy that was deleted', async () => {
+    await served(async (ask) => {
+      const path = '/policies/a.rego';
+      const text = (tool: string) => rego(`deny contains "Violation: ${tool}" if input.tool_type == "${tool}"`);
+      await ask('POST', '/policies', { name: 'a.rego', content_type: 'rego', body: text('x'), active: false, ...by });
+      for (const [version, tool] of [
+        [1, 'y'],
+        [2, 'z'],
+      ] as const)
+        await ask('PUT', `${path}?tenant=acme`, { body: text(tool), expected_current_version: version, ...by });
+      await ask('DELETE', `${path}?tenant=acme`, { expected_current_version: 3, ...by });
+      write('a.rego', text('w'));
+      const file = await readPolicyFile(join(folder, 'a.rego'));
+      const planned = () => planOf([file], ask, { tenant: 'acme' });
+      const plan = await planned();
+      expect(plan.changes).toMatchObject([
+        { what: 'update', version: 1 },
+        { what: 'activate', version: 5 },
+      ]);
+      expect((await applied(plan, ask, by, 'acme')).results).toMatchObject([
+        { version: 5, active: false },
+        { version: 6, active: true },
+      ]);
+      expect((await planned()).changes).toEqual([]);
+    });
   });
 });
 

@@ -509,7 +509,8 @@ export const ERROR_CODES = {
   policy_compiler_unavailable: {
     status: 503,
     retry: 'after_wait',
-    meaning: 'The OPA compiler is not here, or too many policies wait for it; nothing was changed.',
+    meaning:
+      'The OPA compiler or the folder for its files is not here, or too many policies wait for it; nothing was changed.',
   },
   sandbox_unavailable: {
     status: 503,

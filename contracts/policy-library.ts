@@ -96,7 +96,10 @@ export const policyEventKind = z.enum([
 ]);
 export type PolicyEventKind = z.infer<typeof policyEventKind>;
 
-/** What is in force and never holds, since nothing has what it reads; of what a change touches. It keeps nothing from being stored. */
+/**
+ * That a change is not in force in the process that answers, and what is in force and never holds, since nothing has what it reads; of what a change
+ * touches. It keeps nothing from being stored.
+ */
 const warnings = z.array(z.string()).optional();
 /** What a change made: a new version, always. */
 const changedPolicy = z.object({
@@ -227,9 +230,10 @@ export const provisionedTenant = z.object({
   policies: z.int(),
   /** Those that were made now; 0 where it had some. */
   created: z.int(),
+  warnings,
 });
 export type ProvisionedTenant = z.infer<typeof provisionedTenant>;
-export const withdrawnTenant = z.object({ tenant: tenantName, removed: z.int() });
+export const withdrawnTenant = z.object({ tenant: tenantName, removed: z.int(), warnings });
 export type WithdrawnTenant = z.infer<typeof withdrawnTenant>;
 
 /** The policy engine's steps in a tenant's life. */

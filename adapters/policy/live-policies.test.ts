@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import type { Json, JsonObject } from '../../contracts/json.js';
 import { sha256Hex } from '../../domain/crypto/digest.js';
+import { GateError } from '../../domain/errors.js';
 import { EVERYBODY, type SetInForce } from '../../domain/policy/library-ports.js';
 import { findOpa } from '../../stack/programs/find-program.js';
 import { createLivePolicies } from './live-policies.js';
@@ -52,7 +54,7 @@ describe('rules that come into force', () => {
     });
     await live.start();
     store.filled();
-    await live.refresh();
+    expect(await live.refresh([])).toBeNull();
     expect(seen).toEqual(['2026-11-27.1', null]);
     expect(live.bundleFor('acme')?.version).toBe('2026-11-27.1');
   });
@@ -62,7 +64,7 @@ describe('rules that come into force', () => {
     const live = createLivePolicies({ floor, store, rehearse: () => Promise.reject(new Error('too slow')) });
     await live.start();
     store.filled();
-    await live.refresh();
+    expect(await live.refresh([])).toBeNull();
     expect(live.judgingNow(EVERYBODY).rules?.judge({ tool_type: 'a' }).deny).toEqual(['Violation: a']);
   });
 
@@ -74,3 +76,64 @@ describe('rules that come into force', () => {
     expect(live.judgingNow(EVERYBODY).rules?.judge({ tool_type: 'a' }).deny).toEqual(['Violation: a']);
   });
 });
+
+describe('rules of one tenant that cannot be loaded', () => {
+  /** A store in which this comes of the set that was kept of one tenant. */
+  const withFault = (sets: readonly SetInForce[], fault: Error) => {
+    const store = storeOf(sets);
+    return {
+      ...store,
+      pastSet: async (tenant: string, version: string) => {
+        if (tenant === 'acme') throw fault;
+        return store.pastSet(tenant, version);
+      },
+    };
+  };
+  const BOTH = [setOf(EVERYBODY, '2026-11-28.1'), setOf('acme', '2026-11-28.1')];
+
+  it('are a fault of that tenant, whatever it is: everybody else has the newest, also in a process that starts', async () => {
+    const store = withFault(BOTH, new RangeError('Maximum call stack size exceeded'));
+    store.filled();
+    const told: (string | null)[] = [];
+    const live = createLivePolicies({ floor, store, onFault: (reason) => void told.push(reason) });
+    await live.start();
+    expect(live.judgingNow('shop').rules?.judge({ tool_type: 'a' }).deny).toEqual(['Violation: a']);
+    const refused = 'policy evaluation failed: the stored policies of the tenant acme cannot be loaded';
+    expect(live.addedFor({ tenant: 'acme' })).toEqual({ refused });
+    expect(() => live.judgingNow('acme')).toThrow(
+      expect.objectContaining({ code: 'policy_unavailable', message: refused }),
+    );
+    const damage = 'of the tenant acme: Maximum call stack size exceeded; its calls are denied';
+    expect([live.ready(), told]).toEqual([damage, [damage]]);
+    // Whoever changes that tenant's policies is told, and nobody else.
+    expect(await live.refresh(['acme'])).toBe('Maximum call stack size exceeded');
+    expect(await live.refresh([EVERYBODY, 'shop'])).toBeNull();
+  });
+
+  it('are no fault of the tenant where the store does not answer: what was in force is', async () => {
+    const store = withFault(BOTH, new GateError('store_unavailable', 'the policies: away'));
+    const live = createLivePolicies({ floor, store });
+    await live.start();
+    store.filled();
+    expect(await live.refresh([EVERYBODY])).toBe('the policies: away');
+    expect(() => live.ready()).toThrow('generation 0 is in force, and not what is stored: the policies: away');
+    expect([live.addedFor({ tenant: 'acme' }), live.bundleFor(EVERYBODY)]).toEqual([null, null]);
+  });
+
+  it('are none for a document of an earlier Gate that is nested deeper than two can be compared', async () => {
+    const data = { deep: JSON.parse(`${'['.repeat(2_500)}${']'.repeat(2_500)}`) as Json };
+    const store = storeOf([{ ...setOf(EVERYBODY, '2026-11-28.1'), data }]);
+    store.filled();
+    const live = createLivePolicies({ floor, store: { ...store, pastSet: past(store, data) } });
+    await live.start();
+    expect(live.ready()).toBe(1);
+  });
+});
+
+/** As they are read from the texts: equal, and no objects of the set in force. */
+const past =
+  (store: ReturnType<typeof storeOf>, data: JsonObject) =>
+  async (...of: [string, string]) => {
+    const found = await store.pastSet(...of);
+    return found && { ...found, data: JSON.parse(JSON.stringify(data)) as JsonObject };
+  };

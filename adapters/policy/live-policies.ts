@@ -1,6 +1,5 @@
 import { performance } from 'node:perf_hooks';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { isDeepStrictEqual } from 'node:util';
 import type { PolicyDecision } from '../../contracts/policy.js';
 import type { JsonObject } from '../../contracts/json.js';
 import { isStorable } from '../../contracts/storable.js';
@@ -40,11 +39,8 @@ const FAULTY_EVERY = 20;
 /** What is looked for: a change, or what is due; a change, and whether a fault is over; everything. */
 type Look = 'due' | 'now' | 'whole';
 
-/** Whatever else keeps rules from being loaded is no fault of one tenant. */
-function unlessEdited(error: unknown): GateError {
-  if (isEdited(error)) return error;
-  throw error;
-}
+/** Where the store does not answer, that is no fault of one tenant. */
+const isOfStore = (error: unknown): boolean => error instanceof GateError && error.code === 'store_unavailable';
 
 /** Rules beside the floor, null where there are none, and the files that they were compiled from. */
 export interface RulesOfCall {
@@ -76,8 +72,8 @@ export function createLivePolicies({
   let generation = -1;
   let inForce: ReadonlyMap<string, { readonly set: SetInForce; readonly rules: AddedRules | null }> = new Map();
   let fault: string | null = null;
-  /** Tenants whose own rules in the store are not what Gate put there, and why. Everybody else has the newest. */
-  let damaged: ReadonlyMap<string, string> = new Map();
+  /** Tenants whose own rules in the store are not what Gate put there, or cannot be loaded, and why. Everybody else has the newest. */
+  let damaged: ReadonlyMap<string, unknown> = new Map();
   /** A policy is not what Gate left: nothing can be changed, and what is in force is not touched by that. */
   let unchangeable: string | null = null;
   /** Nothing that is stored is loaded, since it is not what Gate left. */
@@ -120,11 +116,12 @@ export function createLivePolicies({
       throw edited(`the store was put back to generation ${stored.generation}, and ${generation} is in force`);
     const next = new Map<string, { set: SetInForce; rules: AddedRules | null }>();
     const used = new Map<string, Loaded>();
-    const broken = new Map(stored.unreadable.map(({ tenant, why }) => [tenant, edited(why)]));
-    for (const set of stored.sets) {
-      const why = await loaded(set).catch(unlessEdited);
-      if (why) broken.set(set.tenant, why);
-    }
+    const broken = new Map<string, unknown>(stored.unreadable.map(({ tenant, why }) => [tenant, edited(why)]));
+    for (const set of stored.sets)
+      await loaded(set).catch((error: unknown) => {
+        if (isOfStore(error)) throw error;
+        broken.set(set.tenant, error);
+      });
     for (const [tenant, error] of broken) {
       // What holds for everybody is in the place of every policy that a tenant has no copy of.
       if (tenant === EVERYBODY) throw error;
@@ -136,10 +133,10 @@ export function createLivePolicies({
       if (sources !== null && module) used.set(sources, module);
     }
     [inForce, modules, generation] = [next, used, stored.generation];
-    damaged = new Map([...broken].map(([tenant, error]) => [tenant, error.message]));
+    damaged = broken;
     unchangeable = stored.tampered;
 
-    async function loaded(set: SetInForce): Promise<null> {
+    async function loaded(set: SetInForce): Promise<void> {
       const before = inForce.get(set.tenant);
       const { sources_sha256: sources } = set;
       // After a backup was put back another set may have the number of this one.
@@ -147,7 +144,7 @@ export function createLivePolicies({
       if (whole || !isSame) await assertUnedited(set);
       if (sources === null) {
         next.set(set.tenant, { set, rules: null });
-        return null;
+        return;
       }
       const known = modules.get(sources);
       const module = used.get(sources) ?? (known && !whole ? known : await moduleOf(sources, known));
@@ -164,17 +161,16 @@ export function createLivePolicies({
         const rehearsed = isNew ? rehearse(rules).catch(() => undefined) : null;
         if (generation !== -1) await rehearsed;
       }
-      return null;
     }
   }
   /** Throws where the set is not what was kept of the change that made it: somebody wrote to the store beside Gate. */
   async function assertUnedited({ tenant, version, files, data, sources_sha256: sources }: StoredSet): Promise<void> {
     const made = await store.pastSet(tenant, version);
-    const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
+    // Both were read from JSON, so that equal ones are equal texts; to compare what is nested takes a deeper stack.
     if (
       made === null ||
       made.sources_sha256 !== sources ||
-      !isDeepStrictEqual(plain([made.files, made.data]), plain([files, data]))
+      JSON.stringify([made.files, made.data]) !== JSON.stringify([files, data])
     )
       throw edited(`the set ${version} of ${tenant} is not what its policies say`);
   }
@@ -215,7 +211,7 @@ export function createLivePolicies({
   function damageTold(): string | null {
     const told = [...damaged].map(
       ([tenant, why]) =>
-        `of the tenant ${tenant}: ${why}; ${inForce.has(tenant) ? 'its rules of before stay in force' : 'its calls are denied'}`,
+        `of the tenant ${tenant}: ${errorText(why)}; ${inForce.has(tenant) ? 'its rules of before stay in force' : 'its calls are denied'}`,
     );
     if (unchangeable !== null) told.push(`no policy can be changed: ${unchangeable}`);
     return told.length === 0 ? null : told.join('. ');
@@ -252,10 +248,13 @@ export function createLivePolicies({
   const ofTenant = (tenant: string | null | undefined) =>
     (typeof tenant === 'string' ? inForce.get(tenant) : undefined) ?? inForce.get(EVERYBODY);
   /** Why a tenant's calls cannot be judged at all: its own rules are damaged, and none from before are here. */
-  const refusedFor = (tenant: string | null | undefined): string | null =>
-    typeof tenant === 'string' && damaged.has(tenant) && !inForce.has(tenant)
-      ? `policy evaluation failed: the stored policies of the tenant ${tenant} were edited past Gate`
-      : null;
+  function refusedFor(tenant: string | null | undefined): GateError | null {
+    if (typeof tenant !== 'string' || !damaged.has(tenant) || inForce.has(tenant)) return null;
+    const refused = `policy evaluation failed: the stored policies of the tenant ${tenant}`;
+    return isEdited(damaged.get(tenant))
+      ? new GateError('policy_tampered', `${refused} were edited past Gate`)
+      : new GateError('policy_unavailable', `${refused} cannot be loaded`);
+  }
 
   return {
     /** Loads what is stored. Rejects where that fails: a process that starts has nothing older to judge by. */
@@ -264,18 +263,26 @@ export function createLivePolicies({
     },
     /** From now on the store is watched. */
     begin: watch,
-    /** What is stored is in force when this resolves. Rejects, and keeps what was, where it cannot be loaded. */
-    refresh: () => looked('now'),
-    /** The same, and all that is in force is compared with the store again: somebody found there what Gate did not leave. */
+    /** What is stored is in force when this resolves. Where it cannot be loaded, at all or for one of these tenants: why; what was is kept. */
+    refresh: async (tenants: readonly string[]): Promise<string | null> => {
+      try {
+        await looked('now');
+      } catch (error) {
+        return errorText(error);
+      }
+      const why = tenants.filter((tenant) => damaged.has(tenant)).map((tenant) => errorText(damaged.get(tenant)));
+      return why.length > 0 ? why.join('; ') : null;
+    },
+    /** All that is in force is compared with the store again: somebody found there what Gate did not leave. Rejects where it cannot be loaded. */
     verify: () => looked('whole'),
     addedFor: ((input) => {
       const refused = refusedFor(input?.tenant);
-      return refused === null ? (ofTenant(input?.tenant)?.rules ?? null) : { refused };
+      return refused === null ? (ofTenant(input?.tenant)?.rules ?? null) : { refused: refused.message };
     }) satisfies AddedFor,
-    /** The rules by which a call of the tenant would be judged now. Throws `policy_tampered` where none of its calls can be. */
+    /** The rules by which a call of the tenant would be judged now. Throws `policy_tampered` or `policy_unavailable` where none of its calls can be. */
     judgingNow(tenant: string): RulesOfCall {
       const refused = refusedFor(tenant);
-      if (refused !== null) throw new GateError('policy_tampered', refused);
+      if (refused !== null) throw refused;
       const now = ofTenant(tenant);
       return now ? { rules: now.rules, files: now.set.files } : FLOOR_ALONE;
     },

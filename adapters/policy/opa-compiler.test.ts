@@ -1,4 +1,7 @@
-import { describe, expect, it } from '@jest/globals';
+import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { assertAdded, createAddedRules } from '../../domain/policy/added-rules.js';
 import type { PolicyInput } from '../../contracts/policy.js';
 import { findOpa } from '../../stack/programs/find-program.js';
@@ -146,6 +149,39 @@ describe('a policy that is checked', () => {
   it('is not judged where there is no OPA', async () => {
     const none = opaCompiler({ find: async () => null, directory });
     await expect(none.check(rule(''))).rejects.toMatchObject({ code: 'policy_compiler_unavailable' });
+  });
+});
+
+describe('the folder of a question', () => {
+  let temporary: string;
+  beforeEach(async () => {
+    temporary = await mkdtemp(join(tmpdir(), 'gate-compiler-'));
+  });
+  afterEach(() => rm(temporary, { recursive: true, force: true }));
+  const source = rule('deny contains "x" if true');
+
+  it('that cannot be made says so of the compiler, and nothing of the policy', async () => {
+    const place = join(temporary, 'gone');
+    const none = opaCompiler({ find: () => findOpa({ onProgress: () => undefined }), directory, temporary: place });
+    const unavailable = {
+      code: 'policy_compiler_unavailable',
+      message: expect.stringMatching(/^the files to compile: .*ENOENT.*gone/),
+    };
+    await expect(none.check(source)).rejects.toMatchObject(unavailable);
+    await expect(none.compile([source])).rejects.toMatchObject(unavailable);
+    // Once it is there, the same compiler works.
+    await mkdir(place);
+    expect(await none.check(source)).toMatchObject({ fault: null });
+    expect(await readdir(place)).toEqual([]);
+  });
+
+  it('that is full by what OPA writes says so too', async () => {
+    const program = join(temporary, 'opa');
+    const full = 'error: write bundle.tar.gz: no space left on device';
+    await writeFile(program, `#!/bin/sh\n[ "$1" != build ] || { echo '${full}' >&2; exit 1; }\n`, { mode: 0o755 });
+    const compiling = opaCompiler({ find: async () => program, directory, temporary }).compile([source]);
+    await expect(compiling).rejects.toMatchObject({ code: 'policy_compiler_unavailable', message: full });
+    expect(await readdir(temporary)).toEqual(['opa']);
   });
 });
 

@@ -27,6 +27,8 @@ export interface OpaCompilerOptions {
   /** A policy folder: its file of functions that rules may use, and the rules that they share (`gate/lib`). */
   readonly directory: string;
   readonly limits?: Partial<Record<keyof typeof LIMITS, number>>;
+  /** Where the folder of each question is made. */
+  readonly temporary?: string;
 }
 
 const LIMITS = {
@@ -85,6 +87,12 @@ const tree = z.object({
     .optional(),
 });
 
+const unavailable = (message: string, cause?: unknown): GateError =>
+  new GateError('policy_compiler_unavailable', message, { cause });
+/** The folder for temporary files is full, missing or not Gate's to write to. */
+const isOfFiles = (error: unknown): boolean => typeof error === 'object' && error !== null && 'syscall' in error;
+const NO_SPACE = ['no space left on device', 'disk quota exceeded'];
+
 interface Run {
   readonly stdout: string;
   readonly stderr: string;
@@ -97,7 +105,12 @@ interface Run {
  * OPA in a process of its own per question: with the functions of the wasm runtime only, no environment, a folder that is deleted, and bounds
  * on time, memory (on Linux) and output. One at a time, since a compiler takes a processor.
  */
-export function opaCompiler({ find, directory, limits: given = {} }: OpaCompilerOptions): PolicyCompiler {
+export function opaCompiler({
+  find,
+  directory,
+  limits: given = {},
+  temporary = tmpdir(),
+}: OpaCompilerOptions): PolicyCompiler {
   const limits = { ...LIMITS, ...given };
   const capabilities = join(directory, POLICY_LAYOUT.capabilities);
   let library: Promise<readonly RegoSource[]> | undefined;
@@ -106,8 +119,7 @@ export function opaCompiler({ find, directory, limits: given = {} }: OpaCompiler
   let last: Promise<unknown> = Promise.resolve();
   let waiting = 0;
   async function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-    if (waiting >= limits.waiting)
-      throw new GateError('policy_compiler_unavailable', 'too many policies wait to be compiled; try again later');
+    if (waiting >= limits.waiting) throw unavailable('too many policies wait to be compiled; try again later');
     waiting += 1;
     const turn = last.then(work);
     last = turn.catch(() => undefined).finally(() => (waiting -= 1));
@@ -115,13 +127,9 @@ export function opaCompiler({ find, directory, limits: given = {} }: OpaCompiler
   }
   async function opa(folder: string, args: readonly string[]): Promise<Run> {
     const program = await find().catch((error: unknown) => {
-      throw new GateError('policy_compiler_unavailable', errorText(error), { cause: error });
+      throw unavailable(errorText(error), error);
     });
-    if (program === null)
-      throw new GateError(
-        'policy_compiler_unavailable',
-        'there is no OPA program here; install it and set GATE_OPA_BIN',
-      );
+    if (program === null) throw unavailable('there is no OPA program here; install it and set GATE_OPA_BIN');
     return new Promise((resolve, reject) => {
       execFile(
         '/bin/sh',
@@ -140,8 +148,7 @@ export function opaCompiler({ find, directory, limits: given = {} }: OpaCompiler
             return resolve({ stdout, stderr, code: 1, cut: 'it is too large to be compiled' });
           if (killed)
             return resolve({ stdout, stderr, code: 1, cut: `it takes longer than ${limits.timeMs} ms to compile` });
-          if (typeof code === 'string')
-            return reject(new GateError('policy_compiler_unavailable', `OPA does not run: ${code}`, { cause: error }));
+          if (typeof code === 'string') return reject(unavailable(`OPA does not run: ${code}`, error));
           resolve({ stdout, stderr, code: error ? Number(code ?? 1) : 0, cut: null });
         },
       );
@@ -153,7 +160,7 @@ export function opaCompiler({ find, directory, limits: given = {} }: OpaCompiler
     work: (folder: string) => Promise<Result>,
   ): Promise<Result> =>
     inTurn(async () => {
-      const folder = await mkdtemp(join(tmpdir(), 'gate-policy-'));
+      const folder = await mkdtemp(join(temporary, 'gate-policy-'));
       try {
         await Promise.all([
           ...sources.map(({ body }, at) => writeFile(join(folder, `${at}.rego`), body)),
@@ -163,6 +170,8 @@ export function opaCompiler({ find, directory, limits: given = {} }: OpaCompiler
       } finally {
         await rm(folder, { recursive: true, force: true });
       }
+    }).catch((error: unknown) => {
+      throw isOfFiles(error) ? unavailable(`the files to compile: ${errorText(error)}`, error) : error;
     });
   const faultOf = (run: Run, sources: readonly RegoSource[]): PolicyFault => {
     if (run.cut !== null) return { message: run.cut, file: null, line: null, column: null };
@@ -257,6 +266,8 @@ export function opaCompiler({ find, directory, limits: given = {} }: OpaCompiler
         const entries = [ADDED_ENTRYPOINT, WATCHED_ENTRYPOINT].flatMap((entry) => ['--entrypoint', entry]);
         const target = ['--target', 'wasm', ...entries, '--output', 'bundle.tar.gz'];
         const built = await opa(folder, ['build', ...target, ...rulesOnly, '.']);
+        // The sources were written before; what OPA makes of them is larger.
+        if (built.code !== 0 && NO_SPACE.some((why) => built.stderr.includes(why))) throw unavailable(firstLine(built));
         if (built.code !== 0) return { fault: faultOf(built, sources) };
         return {
           fault: null,

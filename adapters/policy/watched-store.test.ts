@@ -51,7 +51,7 @@ beforeEach(async () => {
 });
 afterEach(async () => {
   live.close();
-  await live.refresh().catch(() => undefined);
+  await live.refresh([]);
   await store.close();
   await rm(folder, { recursive: true, force: true });
 });
@@ -216,7 +216,7 @@ describe('a process that runs', () => {
     await restore();
     const other = '{"max":20}';
     await put(EVERYBODY, A, other);
-    await live.refresh();
+    expect(await live.refresh([])).toBeNull();
     expect([readiness(), live.judgingNow('shop').files.at(-1)?.body_sha256]).toEqual(['2', sha256Hex(other)]);
   });
 });

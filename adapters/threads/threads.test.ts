@@ -40,8 +40,9 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 let places: Int32Array;
 const open: Threads<Question, number>[] = [];
+const newPlaces = () => new Int32Array(new SharedArrayBuffer(4 * Object.keys(PLACES).length));
 beforeEach(() => {
-  places = new Int32Array(new SharedArrayBuffer(4 * Object.keys(PLACES).length));
+  places = newPlaces();
 });
 afterEach(async () => {
   await Promise.all(open.splice(0).map((threads) => threads.close()));
@@ -80,44 +81,59 @@ describe('a thread that is still cold', () => {
     const tooLong = { code: 'policy_unavailable', message: expect.stringContaining('took longer than 1000 ms') };
     await expect(threads.ask('when it opens', 'one')).rejects.toMatchObject(tooLong);
     for (const _ of [1, 2, 3]) await expect(threads.ask('at once', 'one')).rejects.toMatchObject(tooLong);
-    expect(at('started')).toBe(2);
+    await eventually('another thread', () => at('started') > 1);
     openGate('ordinary');
     expect(await answered(threads)).toBe(2);
+    expect(at('started')).toBe(2);
   });
 
   it('is ended where it is never ready, and the next one leaves out what it can', async () => {
-    const threads = threadsWith({ limitMs: 60_000, startMs: 3_000 });
-    await expect(threads.ask('at once', 'one')).rejects.toThrow('the work thread ended');
-    expect(await answered(threads)).toBe(at('started'));
+    let startMs = 500;
+    // Where a machine starts no thread at all in this time, it is twice as long.
+    const next = await eventually('a thread that leaves it out', async () => {
+      startMs *= 2;
+      const threads = threadsWith({ limitMs: 60_000, startMs });
+      await expect(threads.ask('at once', 'one')).rejects.toThrow('the work thread ended');
+      return threads.ask('at once', 'one').catch(() => null);
+    });
+    expect(next).toBe(at('started'));
     expect(at('ordinary')).toBe(0);
-  });
+  }, 120_000);
 });
 
 describe('a thread that is handed a request after that has waited', () => {
   const LIMIT_MS = 2_000;
-  /** The request has waited for half of its limit, then the thread has it, and then the limit is over. */
-  async function refusedLate(): Promise<Threads<Question, number>> {
+  /**
+   * The thread is held in its ordinary work; a request has waited for half of its limit, then the thread has it, and then the limit is over. Null where
+   * a busy machine did not hand it over in the other half.
+   */
+  async function refusedLate(): Promise<Threads<Question, number> | null> {
+    places = newPlaces();
     const threads = threadsWith({ limitMs: LIMIT_MS });
+    threads.warm();
+    await eventually('its thread', () => at('started') === 1);
     const late = threads.ask('when it opens', 'one');
     const refused = expect(late).rejects.toThrow('took longer than 2000 ms and was given up');
     await timePasses(LIMIT_MS / 2, 'the time that a request waits is part of its limit');
     openGate('ordinary');
     await refused;
-    expect([at('started'), at('taken')]).toEqual([1, 1]);
-    return threads;
+    expect(at('started')).toBe(1);
+    return at('taken') === 1 ? threads : null;
   }
 
   it('goes on after the request is refused, and has the next one', async () => {
-    const threads = await refusedLate();
-    openGate('question');
-    expect(await answered(threads)).toBe(1);
-    expect(at('started')).toBe(1);
-  });
+    // A busy machine may also take all of the time that the thread has left.
+    await eventually('the same thread', async () => {
+      const threads = await refusedLate();
+      openGate('question');
+      return threads && (await answered(threads)) === 1 && at('started') === 1;
+    });
+  }, 120_000);
 
   it('is ended when it has worked on it for the limit itself, and the next one has another thread', async () => {
-    const threads = await refusedLate();
+    const threads = await eventually('a request that is handed over late', refusedLate);
     expect(await answered(threads)).toBe(2);
-  });
+  }, 120_000);
 });
 
 describe('an answer that came while something held the event loop beyond a limit', () => {

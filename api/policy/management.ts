@@ -154,11 +154,11 @@ export async function openManagement({
           `takes ${least} ms by these rules and may take ${ordinaryMs}: after ${EVALUATION_LIMIT_MS} ms every call would be refused`,
         );
     },
-    async changed() {
+    changed(tenants) {
       // The row in the ledger does not hold up the answer.
       void outbox.flush().catch(() => undefined);
-      // The change is stored whatever comes of this; where it cannot be loaded here, the readiness says so, and the watch tries again.
-      await live.refresh().catch(() => undefined);
+      // The change is stored whatever comes of this; where it cannot be loaded here, the answer and the readiness say so, and the watch tries again.
+      return live.refresh(tenants);
     },
     distrusted: () => live.verify().catch(() => undefined),
   });

@@ -23,7 +23,14 @@ import type { MinedSuggestion, MineLine } from '../../contracts/policy-mining.js
 import type { LabLine } from '../../contracts/policy-studies.js';
 import type { ReplayPage, ReplayQuery, ReplayRow, ReplaySource } from '../../contracts/replay-rows.js';
 import { GateError } from '../../domain/errors.js';
-import { EVERYBODY, type KeptSuggestion, type PolicyStore } from '../../domain/policy/library-ports.js';
+import {
+  EVERYBODY,
+  type KeptSuggestion,
+  type PolicyStore,
+  type StoredPolicy,
+} from '../../domain/policy/library-ports.js';
+import { changeRow } from '../../domain/policy/library-rows.js';
+import { headerOf } from '../../domain/policy/policy-header.js';
 import type { PolicySet } from '../../domain/policy/policy-set.js';
 import { findOpa } from '../../stack/programs/find-program.js';
 import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
@@ -992,6 +999,115 @@ describe('a document that a rule in force reads', () => {
     expect(
       await make('own.rego', rego('deny contains "Violation: o" if input.arguments.n > data.gate.velocity.limit')),
     ).toBeUndefined();
+  });
+});
+
+describe.each(['SQLite', 'Postgres'] as const)('a document that no call can be judged with, on %s', (kind) => {
+  const lists = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
+  const made = (body: string) => ({ name: 'limits.json', content_type: 'json' as const, body, ...by });
+  const HALF = String.raw`{"a": "\ud800"}`;
+  /** As an earlier Gate took it while no rule was in force, so that it is in no set. */
+  async function takenBefore({ store }: Replica, tenant: string, body: string): Promise<void> {
+    const at = '2026-11-27T00:00:00.000Z';
+    const policy: StoredPolicy = {
+      ...{ tenant, name: 'limits.json', content_type: 'json', active: true, current_version: 1 },
+      ...{ body_sha256: sha256Hex(body), header: headerOf(''), deleted_at: null, created_at: at, updated_at: at },
+    };
+    const changed = { ...by, event_kind: 'policy.created' as const };
+    const change = { policy, body, ...changed, row: changeRow(policy, null, changed) };
+    const { generation: expected } = await store.catalogue();
+    expect(await store.write({ expected, at, changes: [change], sets: [], modules: [] })).toBe(true);
+  }
+
+  it('is refused whether or not a rule is in force, by whatever brings it, and keeps no rule from coming', async () => {
+    const gate = await replica(places()[kind]);
+    const refusals = async (query = '') => {
+      const refused: unknown[] = [];
+      for (const body of [lists(2_500), lists(200_000), HALF]) {
+        const apply = { changes: [{ what: 'create', name: 'limits.json', content_type: 'json', body }], ...by };
+        for (const [path, asked] of [
+          ['/policies', made(body)],
+          ['/policies/apply', apply],
+        ] as const) {
+          const { status, body: said } = await gate.ask('POST', `${path}${query}`, asked);
+          refused.push([status, said.error]);
+        }
+      }
+      return refused;
+    };
+    const invalid = Array.from({ length: 6 }, () => [400, 'policy_invalid']);
+    expect(await refusals()).toEqual(invalid);
+    expect(
+      await gate.ask('POST', '/policies', { ...made(denies('a')), name: 'a.rego', content_type: 'rego' }),
+    ).toMatchObject({ status: 201 });
+    expect(await refusals('?tenant=acme')).toEqual(invalid);
+    expect((await gate.judge('a')).reasons).toContain('Violation: a');
+    expect((await gate.service.health.inject('/readyz')).statusCode).toBe(200);
+  });
+
+  it.each([
+    [
+      EVERYBODY,
+      lists(200_000),
+      'limits.json: a document has 100 levels at most; switch it off, or give it another text',
+    ],
+    [EVERYBODY, HALF, 'limits.json: it holds half of a surrogate pair'],
+    ['acme', lists(200_000), 'limits.json of acme: a document has 100 levels at most'],
+  ])(
+    'is named where an earlier Gate took it (%#), and a rule comes once it is switched off',
+    async (tenant, body, why) => {
+      const gate = await replica(places()[kind]);
+      await takenBefore(gate, tenant, body);
+      const rule = { ...made(denies('a')), name: 'a.rego', content_type: 'rego' };
+      expect(await gate.ask('POST', '/policies', rule)).toMatchObject({
+        status: 400,
+        body: { error: 'policy_invalid', reason: expect.stringContaining(why) },
+      });
+      const off = { expected_current_version: 1, ...by };
+      const query = tenant === EVERYBODY ? '' : `?tenant=${tenant}`;
+      expect((await gate.ask('POST', `/policies/limits.json/deactivate${query}`, off)).status).toBe(200);
+      expect((await gate.ask('POST', '/policies', rule)).status).toBe(201);
+      expect((await gate.judge('a')).reasons).toContain('Violation: a');
+    },
+  );
+});
+
+describe('a change that is stored and cannot be loaded', () => {
+  const LATE = 'this is stored, and not in force in the process that answers: the disk is slow';
+  type Warned = Said & { readonly warnings?: string[] };
+
+  it('says so in its answer, whichever change it is, until it can be', async () => {
+    const place = places().SQLite;
+    const opened = await openPolicyStore(place, POLICY_KEYS);
+    let fault: Error | null = null;
+    const gate = await replica(place, {
+      sets: async () => {
+        if (fault) throw fault;
+        return opened.sets();
+      },
+    });
+    const said = async (method: 'POST' | 'PUT' | 'DELETE', path: string, asked: object) =>
+      ((await gate.ask(method, path, { ...asked, ...by })).body as Warned).warnings;
+    const a = { name: 'a.rego', content_type: 'rego', body: denies('a') };
+    expect(await said('POST', '/policies', a)).toBeUndefined();
+    fault = new Error('the disk is slow');
+    const on = (version: number) => ({ expected_current_version: version });
+    for (const [method, path, asked] of [
+      ['POST', '/policies', { ...a, name: 'b.rego' }],
+      ['PUT', '/policies/a.rego', { body: denies('b'), ...on(1) }],
+      ['POST', '/policies/a.rego/deactivate', on(2)],
+      ['POST', '/policies/a.rego/rollback/1', {}],
+      ['POST', '/policies/apply', { changes: [{ what: 'activate', name: 'a.rego', ...on(4) }] }],
+      ['DELETE', '/policies/b.rego', on(1)],
+      ['POST', '/policies/tenant/acme/provision', {}],
+      ['DELETE', '/policies/tenant/acme', {}],
+    ] as const)
+      expect([path, await said(method, path, asked)]).toEqual([path, [LATE]]);
+    expect(() => gate.management.live.ready()).toThrow('the disk is slow');
+    fault = null;
+    expect(await said('POST', '/policies', { ...a, name: 'c.rego', body: denies('c') })).toBeUndefined();
+    expect((await gate.judge('c')).reasons).toContain('Violation: c');
+    await opened.close();
   });
 });
 

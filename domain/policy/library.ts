@@ -35,7 +35,7 @@ import type { Template, TemplateCatalogue } from './templates.js';
 import type { RuleText } from './explain/hints.js';
 import { createReadings } from './unread-documents.js';
 import { isEdited } from './sealed-policies.js';
-import { faultIn, givenBy, readingNothing } from './validation.js';
+import { faultIn, givenBy, readingNothing, unreadableIn } from './validation.js';
 
 export interface LibraryOptions {
   readonly store: PolicyStore;
@@ -52,8 +52,11 @@ export interface LibraryOptions {
     set: Pick<StoredSet, 'tenant' | 'data' | 'files'>,
     takesAway: boolean,
   ) => Promise<void>;
-  /** Called after a change, before it is answered: what is in force here is then what is stored. */
-  readonly changed: () => Promise<void>;
+  /**
+   * Called after a change, before it is answered: what is in force here is then what is stored. Otherwise it says why not; `tenants` are those whose
+   * sets are other ones now.
+   */
+  readonly changed: (tenants: readonly string[]) => Promise<string | null>;
   /** Called before a change is refused since the store is not what Gate left. */
   readonly distrusted: () => Promise<void>;
   readonly clock: () => number;
@@ -70,10 +73,16 @@ export interface Proposed {
   readonly files: StoredSet['files'];
 }
 
-/** What a change made, and, asked for it, what is in force now and never holds. */
+/** What an answer to a change warns of. */
+interface Warnings {
+  readonly warnings?: string[];
+}
+const warnings = (all: readonly string[]): Warnings => (all.length > 0 ? { warnings: [...all] } : {});
+
+/** What a change made, and, asked for it, what is not in force in this process, and what is and never holds. */
 interface Mutated {
   readonly results: readonly MutatedPolicy[];
-  warned(): Promise<{ readonly warnings?: string[] }>;
+  warned(): Promise<Warnings>;
 }
 
 /**
@@ -132,7 +141,8 @@ export function createPolicyLibrary({
       );
       const { sets, modules } = await rebuilt(catalogue, next, changes, tenant, at);
       if (await store.write({ expected: catalogue.generation, at, changes, sets, modules })) {
-        await changed();
+        const tenants = sets.map(({ tenant: scope }) => scope);
+        const behind = await changed(tenants);
         const results = changes.map(({ policy, event_kind }) => ({
           name: policy.name,
           version: policy.current_version,
@@ -142,8 +152,9 @@ export function createPolicyLibrary({
           event_kind,
         }));
         const touched = new Set(results.map(({ name }) => name));
-        const tenants = sets.map(({ tenant: scope }) => scope);
-        return { results, warned: () => warned(tenants, next, touched, (policy) => textIn(bodies, policy)) };
+        const late = behind === null ? [] : [`this is stored, and not in force in the process that answers: ${behind}`];
+        const unheld = () => neverHolding(tenants, next, touched, (policy) => textIn(bodies, policy));
+        return { results, warned: async () => warnings([...late, ...(await unheld())]) };
       }
     }
     throw new GateError('store_unavailable', 'others change policies all the time; send the change again');
@@ -159,12 +170,12 @@ export function createPolicyLibrary({
     coming.get(keyOf(policy)) ?? textOf(policy.tenant, policy.name, policy.current_version);
 
   /** What is in force for these tenants and reads what is not there; what holds for everybody first, and of others what is more than that. */
-  async function warned(
+  async function neverHolding(
     tenants: readonly string[],
     policies: readonly StoredPolicy[],
     touched: ReadonlySet<string>,
     bodyOf: (policy: StoredPolicy) => Promise<string>,
-  ): Promise<{ readonly warnings?: string[] }> {
+  ): Promise<readonly string[]> {
     const told = new Set<string>();
     for (const tenant of tenants) {
       const after = inForce(policies, tenant);
@@ -172,7 +183,7 @@ export function createPolicyLibrary({
       for (const message of await missing(after, touched, bodyOf, givenIn(after)))
         if (!told.has(message)) told.add(`${whose}${message}`);
     }
-    return told.size > 0 ? { warnings: [...told] } : {};
+    return [...told];
   }
   const givenIn = (files: readonly Pick<StoredPolicy, 'name'>[]) =>
     givenBy(floor.data, templates, new Set(files.map(({ name }) => name)));
@@ -212,7 +223,9 @@ export function createPolicyLibrary({
       const known = modules.get(sources) ?? (await keptModule(sources));
       const beside = tenant === EVERYBODY && scope !== EVERYBODY ? scope : null;
       const module = known ?? (await compiled(sources, after, bodyOf, beside));
-      await prove(module, set, takesAway);
+      await prove(module, set, takesAway).catch((error: unknown) => {
+        throw unreadDocument(set, beside) ?? error;
+      });
       if (!known) modules.set(sources, module);
     }
     return { sets, modules: [...modules.values()] };
@@ -306,8 +319,7 @@ export function createPolicyLibrary({
         ? []
         : [`${asked.name} is an unusual name: use lower-case letters, digits and _`];
       const documents = reads.length > 0 ? inForce((await store.catalogue()).policies, EVERYBODY) : [];
-      const warnings = [...unusual, ...(await readingNothing(reads, givenIn(documents)))];
-      const warned = warnings.length > 0 && { warnings };
+      const warned = warnings([...unusual, ...(await readingNothing(reads, givenIn(documents)))]);
       if (found) return { ok: false, error: placed(found), ...warned };
       return { ok: true, ...(formatted !== undefined && formatted !== asked.body && { formatted }), ...warned };
     },
@@ -406,7 +418,7 @@ export function createPolicyLibrary({
     /** What is in force for everybody becomes copies of the tenant, once; a tenant that has copies keeps those. */
     async provision(tenant: string, asked: PolicyReason): Promise<ProvisionedTenant> {
       let had = 0;
-      const { results: created } = await mutate(tenant, asked, (catalogue) => {
+      const { results: created, warned: told } = await mutate(tenant, asked, (catalogue) => {
         had = ownOnes(catalogue.policies, tenant).length;
         if (had > 0) return [];
         return inForce(catalogue.policies, EVERYBODY).map((policy) => {
@@ -414,7 +426,7 @@ export function createPolicyLibrary({
           return { before, over: policy, after: { ...policy, tenant }, body: null, kind: 'policy.created' };
         });
       });
-      return { tenant, policies: had + created.length, created: created.length };
+      return { tenant, policies: had + created.length, created: created.length, ...(await told()) };
     },
 
     /** Deletes a tenant's copies. `stillWanted` throws where another change of the tenant has made it void. */
@@ -423,7 +435,7 @@ export function createPolicyLibrary({
       asked: PolicyReason,
       stillWanted: () => Promise<void> = async () => undefined,
     ): Promise<WithdrawnTenant> {
-      const { results: removed } = await mutate(tenant, asked, async ({ policies }) => {
+      const { results: removed, warned: told } = await mutate(tenant, asked, async ({ policies }) => {
         await stillWanted();
         const deleted_at = now();
         return ownOnes(policies, tenant).map((policy) => ({
@@ -433,7 +445,7 @@ export function createPolicyLibrary({
           kind: 'policy.deleted',
         }));
       });
-      return { tenant, removed: removed.length };
+      return { tenant, removed: removed.length, ...(await told()) };
     },
 
     /** All policies of a domain at once. Those that are there already, and the rules that ship, stay as they are. */
@@ -626,6 +638,19 @@ const ofFile = (name: string, { message, file, ...fault }: PolicyFault): PolicyF
   message: file === null ? `${name}: ${message}` : message,
   file: file ?? name,
 });
+
+/** A document that an earlier Gate stored, which proved none while no rule was in force. Nothing else says which one it is. */
+function unreadDocument({ data }: Pick<StoredSet, 'data'>, beside: string | null): GateError | null {
+  for (const [mount, document] of Object.entries(data)) {
+    const why = unreadableIn(document);
+    if (why === null) continue;
+    const name = `${mount}.json`;
+    const whose = beside === null ? name : `${name} of ${beside}`;
+    const message = `${whose}: ${why}; switch it off, or give it another text`;
+    return invalid({ message, file: name, line: null, column: null });
+  }
+  return null;
+}
 
 /** A fault as answers tell it. */
 export const placed = ({ message, line, column, pointer }: PolicyFault) => ({

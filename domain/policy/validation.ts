@@ -4,6 +4,9 @@ import { parameterFault } from './parameters.js';
 import type { TemplateCatalogue } from './templates.js';
 
 const MOUNT = /^[a-z][a-z0-9_]*$/;
+/** Levels of a document. Some thousand more than this can be stored, and neither be compared nor handed to a thread. */
+const DEEPEST = 100;
+const HALF = 'it holds half of a surrogate pair, which no rule can read';
 /** Packages below `data.gate`. */
 const SHIPPED_RULES: ReadonlySet<string> = new Set(['authz', 'egress', 'entrypoint', 'forensic', 'lib']);
 
@@ -31,8 +34,29 @@ export async function faultIn(
     return { fault: jsonFault(error, body) };
   }
   if (typeof value !== 'object' || value === null) return { fault: fault('a document is an object or a list') };
+  const unread = unreadableIn(value);
+  if (unread !== null) return { fault: fault(unread) };
   const schema = await templates.parametersOf(mount);
   return { fault: schema && parameterFault(schema, value) };
+}
+
+/** Why no call can be judged with a document, whichever rules read it; null where it can. A stack of its own: it may be nested deeper than calls. */
+export function unreadableIn(document: unknown): string | null {
+  let level: readonly unknown[] = [document];
+  for (let depth = 0; level.length > 0; depth += 1) {
+    const below: unknown[] = [];
+    for (const value of level) {
+      if (typeof value === 'string' && !value.isWellFormed()) return HALF;
+      if (typeof value !== 'object' || value === null) continue;
+      if (depth === DEEPEST) return `a document has ${DEEPEST} levels at most`;
+      for (const [name, inside] of Object.entries(value)) {
+        if (!name.isWellFormed()) return HALF;
+        below.push(inside);
+      }
+    }
+    level = below;
+  }
+  return null;
 }
 
 /** Whether something has the name `data.gate.<name>`: the data that ship, a template with its defaults, or one of these documents. */

@@ -1,0 +1,38 @@
+import { describe, expect, it } from '@jest/globals';
+import { faultIn } from './validation.js';
+
+const check = async (body: string) => {
+  const { fault } = await faultIn(
+    { name: 'a.json', content_type: 'json', body },
+    { check: () => Promise.reject(new Error('a document needs no compiler')) },
+    {},
+    { parametersOf: async () => null },
+  );
+  return fault?.message ?? null;
+};
+const lists = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
+const objects = (levels: number): string => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
+
+describe('a document', () => {
+  it('has a hundred levels at most, of lists and of objects', async () => {
+    for (const nested of [lists, objects]) {
+      expect(await check(nested(100))).toBeNull();
+      for (const levels of [101, 2_500, 200_000])
+        expect(await check(nested(levels))).toBe('a document has 100 levels at most');
+    }
+    expect(await check(`{"a": ${lists(99)}, "b": ${lists(100)}}`)).toBe('a document has 100 levels at most');
+  });
+
+  it.each([
+    ['a text', String.raw`{"a": "\ud800"}`],
+    ['the other half', String.raw`{"a": "\udc00 x"}`],
+    ['a text in a list', String.raw`{"a": [1, ["x\ud83d"]]}`],
+    ['a name', String.raw`{"a": {"\ud800": 1}}`],
+  ])('holds no half of a surrogate pair: %s', async (_where, body) => {
+    expect(await check(body)).toBe('it holds half of a surrogate pair, which no rule can read');
+  });
+
+  it('may hold a whole one, and every other character', async () => {
+    expect(await check(String.raw`{"a": "\ud83d\ude00 \u0000", "\ud83d\ude00": null}`)).toBeNull();
+  });
+});
