@@ -77,13 +77,21 @@ export function chatLinkStoreOver<Tables>(
     (await ask(ONE, tenant, sub)).rows[0];
   const found = (row: StoredLink | undefined): StoredLink | null => (row && holds(row) ? row : null);
 
-  async function assertFree({ tenant, oidc_sub, ...accounts }: Omit<StoredLink, 'mac'>) {
+  /** False where another row than the one that was read is there by now. */
+  const dropped = async ({ tenant, oidc_sub, mac }: StoredLink): Promise<boolean> =>
+    (await ask(DROP_READ, tenant, oidc_sub, mac)).changes === 1;
+
+  /** An account may have one row of a tenant: one that is nobody's makes room. */
+  async function makeFree({ tenant, oidc_sub, ...accounts }: Omit<StoredLink, 'mac'>) {
     for (const of of chat.options) {
       const id = accounts[`${of}_user_id`];
       if (id === null) continue;
       const { rows } = await ask(BY[of], id);
-      if (rows.some((other) => other.tenant === tenant && other.oidc_sub !== oidc_sub))
-        throw new GateError('channel_already_linked');
+      for (const other of rows) {
+        if (other.tenant !== tenant || other.oidc_sub === oidc_sub) continue;
+        if (holds(other)) throw new GateError('channel_already_linked');
+        await dropped(other);
+      }
     }
   }
 
@@ -115,17 +123,19 @@ export function chatLinkStoreOver<Tables>(
           linked_ms: clock(),
           verified_ms: read?.verified_ms ?? null,
         };
-        await assertFree(row);
+        await makeFree(row);
         return (await put(row, read)) ? { done: shown(row) } : null;
       }),
     clear: (tenant, sub, of) =>
       untilUnchanged('link', async () => {
-        const known = found(await stored(tenant, sub));
-        if (known === null || known[`${of}_user_id`] === null) return { done: false };
+        const known = await stored(tenant, sub);
+        if (known === undefined) return { done: false };
+        // Which accounts it names is not Gate's word.
+        if (!holds(known)) return (await dropped(known)) ? { done: true } : null;
+        if (known[`${of}_user_id`] === null) return { done: false };
         const rest = { ...known, [`${of}_user_id`]: null };
         const isLast = rest.slack_user_id === null && rest.teams_user_id === null;
-        const isDone = isLast ? (await ask(DROP_READ, tenant, sub, known.mac)).changes === 1 : await put(rest, known);
-        return isDone ? { done: true } : null;
+        return (isLast ? await dropped(known) : await put(rest, known)) ? { done: true } : null;
       }),
     async linksOf(chat, userId) {
       const { rows } = await ask(BY[chat], userId);
