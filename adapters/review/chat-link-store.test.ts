@@ -107,4 +107,12 @@ describe.each(STORES)('links of people to their accounts in chats: %s', (kind) =
     expect(await links.clear('acme', 'ada', 'teams')).toBe(false);
     expect(await place.sql('select * from chat_links')).toEqual([]);
   });
+
+  it('are nobody’s under a second name of an operator, which an earlier Gate took, and keep the account from nobody', async () => {
+    await links.upsert('acme', { oidc_sub: 'operator:ada', slack_user_id: 'U5' });
+    expect(await links.linksOf('slack', 'U5')).toEqual([]);
+    expect(await links.get('acme', 'operator:ada')).toBeNull();
+    await links.upsert('acme', { oidc_sub: 'eve', slack_user_id: 'U5' });
+    expect(await links.linksOf('slack', 'U5')).toMatchObject([{ oidc_sub: 'eve' }]);
+  });
 });

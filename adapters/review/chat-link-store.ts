@@ -1,4 +1,4 @@
-import { chat, type ChatLink } from '../../contracts/chat-link.js';
+import { chat, type ChatLink, linkOwnerOf } from '../../contracts/chat-link.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
 import type { ChatLinkStore, TenantLink } from '../../domain/review/chat-links.js';
@@ -67,6 +67,8 @@ export function chatLinkStoreOver<Tables>(
   }: Omit<StoredLink, 'mac' | 'verified_ms'>) =>
     JSON.stringify([MAC_FORM, tenant, oidc_sub, slack_user_id, teams_user_id, Number(linked_ms)]);
   const holds = (row: StoredLink): boolean => {
+    // An earlier Gate kept links of an operator under a second name, under which nobody sees them.
+    if (linkOwnerOf(row.oidc_sub) !== row.oidc_sub) return false;
     try {
       return keys.authentic(row.mac, messageOf(row), MAC_USE);
     } catch {
