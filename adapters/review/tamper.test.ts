@@ -335,6 +335,26 @@ describe.each([
     expect(told).toEqual([bad]);
   });
 
+  it('lists and summarizes the others also where a number of a row is larger than numbers are', async () => {
+    const LARGEST = '9223372036854775807';
+    const columns = ['version', 'created_ms', 'deadline_ms', 'payload_expires_ms', 'metadata_expires_ms'];
+    const edited_: string[] = [];
+    for (const column of columns) {
+      const id = await made();
+      edited_.push(id);
+      await edited(() => put(id, { [column]: LARGEST }));
+    }
+    const good = await made();
+    const page = await store.summaries({ tenants: ['acme'], status: 'pending', sort: 'newest', limit: 50 });
+    const shown = new Map([...(await listed()), ...page.items].map(({ id, status }) => [id, status]));
+    expect(Object.fromEntries(shown)).toEqual({
+      ...Object.fromEntries(edited_.map((id) => [id, 'tampered'])),
+      [good]: 'pending',
+    });
+    expect([...told].sort()).toEqual(edited_.sort());
+    for (const id of edited_) await expect(store.get(id)).rejects.toMatchObject(refused);
+  });
+
   it('shows another tenant nothing of a row that was moved to it', async () => {
     const id = await made();
     await edited(() => put(id, { tenant: 'rival' }));
