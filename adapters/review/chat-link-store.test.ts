@@ -100,6 +100,15 @@ describe.each(STORES)('links of people to their accounts in chats: %s', (kind) =
     expect(await deciders()).toEqual({ U1: ['eve'], T1: ['ada'] });
   });
 
+  it('decide also where somebody set a time of the last click that is none, and are nobody’s where that of the link is none', async () => {
+    await place.sql('update chat_links set verified_ms = 9223372036854775807');
+    expect(await links.get('acme', 'ada')).toMatchObject({ slack_user_id: 'U1', last_verified: null });
+    expect(await deciders()).toEqual({ U1: ['ada'], T1: ['ada'] });
+    await place.sql('update chat_links set linked_ms = 9223372036854775807');
+    expect(await deciders()).toEqual({ U1: [], T1: [] });
+    expect(await links.clear('acme', 'ada', 'slack')).toBe(true);
+  });
+
   it('are taken away also where Gate did not write them, whole', async () => {
     await place.sql(`update chat_links set mac = 'x'`);
     expect(await links.clear('globex', 'ada', 'slack')).toBe(false);

@@ -167,5 +167,11 @@ const shown = ({
   slack_user_id,
   teams_user_id,
   linked_at: new Date(Number(linked_ms)).toISOString(),
-  last_verified: verified_ms === null ? null : new Date(Number(verified_ms)).toISOString(),
+  last_verified: clickedAt(verified_ms),
 });
+
+/** No MAC covers it: what is no time is none. */
+function clickedAt(ms: StoredLink['verified_ms']): string | null {
+  const at = new Date(ms === null ? Number.NaN : Number(ms));
+  return Number.isNaN(at.getTime()) ? null : at.toISOString();
+}
