@@ -6,11 +6,25 @@ export type Chat = z.infer<typeof chat>;
 /** The id of a user of a chat. */
 export const linkedUserId = z.string().regex(/^[A-Za-z0-9:_.-]{1,128}$/, 'is not the id of a user of a chat');
 
-/** Who a link is of: an operator's name, or of anybody else the subject that decides (`oidc:…`). */
-export const linkOwner = z.string().min(1).max(300);
+const OPERATOR = 'operator:';
 
 /** The owner of the links of whoever decides under this name. */
-export const linkOwnerOf = (subject: string): string => subject.replace(/^operator:/, '');
+export const linkOwnerOf = (subject: string): string => {
+  let owner = subject;
+  while (owner.startsWith(OPERATOR)) owner = owner.slice(OPERATOR.length);
+  return owner;
+};
+
+/**
+ * Who a link is of: an operator's name, or of anybody else the subject that decides (`oidc:…`). A person's links stand under one of them, also
+ * where the operator is named as he decides: of those under another name nobody would see or take away any.
+ */
+export const linkOwner = z
+  .string()
+  .min(1)
+  .max(300)
+  .refine((name) => linkOwnerOf(name) !== '', 'names nobody')
+  .transform(linkOwnerOf);
 
 /** The body of `POST /identities/upsert`. An account that is absent stays as it is; a code names the account that it was shown to. */
 export const chatLinkRequest = z

@@ -217,6 +217,44 @@ describe.each(STORES)('messages of reviews, on %s', (kind) => {
     expect(await states(decided)).toEqual([]);
   });
 
+  it('one row that fails keeps nobody from being told of the others, and is told when it fails no more', async () => {
+    const rows = await Promise.all([1, 2, 3].map((n) => hil.park(n)));
+    // Looked at before the others.
+    const [bad, ...others] = rows.toSorted((one, other) => (one.id < other.id ? -1 : 1)) as [
+      PendingRequest,
+      PendingRequest,
+    ];
+    const { notices, feed, reads } = hil.reviews;
+    let isBroken = true;
+    const unlessBroken = <Result>(id: string, act: () => Promise<Result>): Promise<Result> =>
+      isBroken && id === bad.id ? Promise.reject(new GateError('store_unavailable')) : act();
+    start(webhook(), {
+      reviews: { feed, reads: { ...reads, get: (id, tenant) => unlessBroken(id, () => reads.get(id, tenant)) } },
+      notices: { ...notices, of: (id) => unlessBroken(id, () => notices.of(id)) },
+    });
+    for (const row of others) await settledAs(row, [['webhook', 'trigger', 'delivered']]);
+    await hil.settle(bad);
+    const later = await hil.park(4);
+    await settledAs(later, [['webhook', 'trigger', 'delivered']]);
+    expect(new Set(told.filter((text) => text.startsWith('failed')))).toEqual(
+      new Set(['failed: The store of this service cannot be reached.']),
+    );
+    const waits = await hil.park(5);
+    isBroken = false;
+    await settledAs(waits, [['webhook', 'trigger', 'delivered']]);
+    expect(await deliveries(bad)).toEqual([]);
+  });
+
+  it('one row with a number that is none keeps nobody from being told of the others', async () => {
+    const bad = await hil.park(1);
+    await hil.place.sql(`update reviews set deadline_ms = 9223372036854775807, version = 9223372036854775806`);
+    const before = await hil.park(2);
+    start();
+    await settledAs(before, [['webhook', 'trigger', 'delivered']]);
+    await settledAs(await hil.park(3), [['webhook', 'trigger', 'delivered']]);
+    expect(await hil.ask(`/pending/${bad.id}`)).toMatchObject({ status: 409, body: { error: 'review_tampered' } });
+  });
+
   it('an attempt that was counted and never ended, as after a crash, is made again', async () => {
     const row = await hil.park(1);
     start([], { byRuleMs: 0 });

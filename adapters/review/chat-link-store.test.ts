@@ -144,12 +144,47 @@ describe.each(STORES)('links of people to their accounts in chats: %s', (kind) =
   it('are nobody’s where Gate did not write them, and one that is linked anew takes nothing over from such a row', async () => {
     await place.sql(`update chat_links set slack_user_id = 'U666'`);
     expect(await links.get('acme', 'ada')).toBeNull();
-    expect(await links.clear('acme', 'ada', 'slack')).toBe(false);
     expect(await links.upsert('acme', { oidc_sub: 'ada', teams_user_id: 'T1' })).toMatchObject({
       slack_user_id: null,
       teams_user_id: 'T1',
     });
     expect(await links.linksOf('slack', 'U666')).toEqual([]);
     expect(await deciders()).toEqual({ U1: [], T1: ['ada'] });
+  });
+
+  it('keep no account from anybody where Gate did not write them: whoever links it next has it', async () => {
+    await place.sql(`update chat_links set mac = 'x'`);
+    expect(await links.upsert('acme', { oidc_sub: 'eve', slack_user_id: 'U1' })).toMatchObject({ slack_user_id: 'U1' });
+    expect(await deciders()).toEqual({ U1: ['eve'], T1: [] });
+    await expect(links.upsert('acme', { oidc_sub: 'ada', slack_user_id: 'U1' })).rejects.toMatchObject({
+      code: 'channel_already_linked',
+    });
+    expect(await links.upsert('acme', { oidc_sub: 'ada', teams_user_id: 'T1' })).toMatchObject({ teams_user_id: 'T1' });
+    expect(await deciders()).toEqual({ U1: ['eve'], T1: ['ada'] });
+  });
+
+  it('decide also where somebody set a time of the last click that is none, and are nobody’s where that of the link is none', async () => {
+    await place.sql('update chat_links set verified_ms = 9223372036854775807');
+    expect(await links.get('acme', 'ada')).toMatchObject({ slack_user_id: 'U1', last_verified: null });
+    expect(await deciders()).toEqual({ U1: ['ada'], T1: ['ada'] });
+    await place.sql('update chat_links set linked_ms = 9223372036854775807');
+    expect(await deciders()).toEqual({ U1: [], T1: [] });
+    expect(await links.clear('acme', 'ada', 'slack')).toBe(true);
+  });
+
+  it('are taken away also where Gate did not write them, whole', async () => {
+    await place.sql(`update chat_links set mac = 'x'`);
+    expect(await links.clear('globex', 'ada', 'slack')).toBe(false);
+    expect(await links.clear('acme', 'ada', 'slack')).toBe(true);
+    expect(await links.clear('acme', 'ada', 'teams')).toBe(false);
+    expect(await place.sql('select * from chat_links')).toEqual([]);
+  });
+
+  it('are nobody’s under a second name of an operator, which an earlier Gate took, and keep the account from nobody', async () => {
+    await links.upsert('acme', { oidc_sub: 'operator:ada', slack_user_id: 'U5' });
+    expect(await links.linksOf('slack', 'U5')).toEqual([]);
+    expect(await links.get('acme', 'operator:ada')).toBeNull();
+    await links.upsert('acme', { oidc_sub: 'eve', slack_user_id: 'U5' });
+    expect(await links.linksOf('slack', 'U5')).toMatchObject([{ oidc_sub: 'eve' }]);
   });
 });

@@ -1,4 +1,4 @@
-import { chat, type ChatLink } from '../../contracts/chat-link.js';
+import { chat, type ChatLink, linkOwnerOf } from '../../contracts/chat-link.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
 import type { ChatLinkStore, TenantLink } from '../../domain/review/chat-links.js';
@@ -67,6 +67,8 @@ export function chatLinkStoreOver<Tables>(
   }: Omit<StoredLink, 'mac' | 'verified_ms'>) =>
     JSON.stringify([MAC_FORM, tenant, oidc_sub, slack_user_id, teams_user_id, Number(linked_ms)]);
   const holds = (row: StoredLink): boolean => {
+    // An earlier Gate kept links of an operator under a second name, under which nobody sees them.
+    if (linkOwnerOf(row.oidc_sub) !== row.oidc_sub) return false;
     try {
       return keys.authentic(row.mac, messageOf(row), MAC_USE);
     } catch {
@@ -77,13 +79,21 @@ export function chatLinkStoreOver<Tables>(
     (await ask(ONE, tenant, sub)).rows[0];
   const found = (row: StoredLink | undefined): StoredLink | null => (row && holds(row) ? row : null);
 
-  async function assertFree({ tenant, oidc_sub, ...accounts }: Omit<StoredLink, 'mac'>) {
+  /** False where another row than the one that was read is there by now. */
+  const dropped = async ({ tenant, oidc_sub, mac }: StoredLink): Promise<boolean> =>
+    (await ask(DROP_READ, tenant, oidc_sub, mac)).changes === 1;
+
+  /** An account may have one row of a tenant: one that is nobody's makes room. */
+  async function makeFree({ tenant, oidc_sub, ...accounts }: Omit<StoredLink, 'mac'>) {
     for (const of of chat.options) {
       const id = accounts[`${of}_user_id`];
       if (id === null) continue;
       const { rows } = await ask(BY[of], id);
-      if (rows.some((other) => other.tenant === tenant && other.oidc_sub !== oidc_sub))
-        throw new GateError('channel_already_linked');
+      for (const other of rows) {
+        if (other.tenant !== tenant || other.oidc_sub === oidc_sub) continue;
+        if (holds(other)) throw new GateError('channel_already_linked');
+        await dropped(other);
+      }
     }
   }
 
@@ -115,22 +125,24 @@ export function chatLinkStoreOver<Tables>(
           linked_ms: clock(),
           verified_ms: read?.verified_ms ?? null,
         };
-        await assertFree(row);
+        await makeFree(row);
         const isPut = await put(row, read).catch(async (error: unknown) => {
           // The store lets one person of a tenant have an account. Somebody else may have got it since it was free.
-          await assertFree(row);
+          await makeFree(row);
           throw error;
         });
         return isPut ? { done: shown(row) } : null;
       }),
     clear: (tenant, sub, of) =>
       untilUnchanged('link', async () => {
-        const known = found(await stored(tenant, sub));
-        if (known === null || known[`${of}_user_id`] === null) return { done: false };
+        const known = await stored(tenant, sub);
+        if (known === undefined) return { done: false };
+        // Which accounts it names is not Gate's word.
+        if (!holds(known)) return (await dropped(known)) ? { done: true } : null;
+        if (known[`${of}_user_id`] === null) return { done: false };
         const rest = { ...known, [`${of}_user_id`]: null };
         const isLast = rest.slack_user_id === null && rest.teams_user_id === null;
-        const isDone = isLast ? (await ask(DROP_READ, tenant, sub, known.mac)).changes === 1 : await put(rest, known);
-        return isDone ? { done: true } : null;
+        return (isLast ? await dropped(known) : await put(rest, known)) ? { done: true } : null;
       }),
     async linksOf(chat, userId) {
       const { rows } = await ask(BY[chat], userId);
@@ -160,5 +172,11 @@ const shown = ({
   slack_user_id,
   teams_user_id,
   linked_at: new Date(Number(linked_ms)).toISOString(),
-  last_verified: verified_ms === null ? null : new Date(Number(verified_ms)).toISOString(),
+  last_verified: clickedAt(verified_ms),
 });
+
+/** No MAC covers it: what is no time is none. */
+function clickedAt(ms: StoredLink['verified_ms']): string | null {
+  const at = new Date(ms === null ? Number.NaN : Number(ms));
+  return Number.isNaN(at.getTime()) ? null : at.toISOString();
+}

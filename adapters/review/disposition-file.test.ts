@@ -470,6 +470,47 @@ describe.each(STORES)('a store that is put back: %s', (kind) => {
       expect(await stands(copy)).toEqual(NOTHING);
     });
 
+    const spoiled = {
+      'was edited': `update passkey_standings set mac = 'x' where subject = 'webauthn:bob'`,
+      'is gone': `delete from passkey_standings where subject = 'webauthn:bob'`,
+    };
+    const spoil = (how: keyof typeof spoiled) => (places[0] as TestLedgerPlace).sql(spoiled[how]);
+    const ways = Object.keys(spoiled) as (keyof typeof spoiled)[];
+
+    it.each(ways)(
+      'gives nobody back who was taken out while his row %s, after another one of the name',
+      async (how) => {
+        await joins(store, 'first');
+        await store.passkeys.remove(bob);
+        await upToDate();
+        for (const one of [store, copy]) await joins(one, 'second');
+        await spoil(how);
+        expect(await store.passkeys.remove(bob)).toBe(true);
+        expect(dispositions().read()).toMatchObject({ people: [{ ...bob, left: 2 }] });
+        expect(await upToDate()).toMatchObject({ people_behind: 1 });
+        expect(await stands(copy)).toEqual(NOTHING);
+        expect(await store.passkeys.remove({ ...bob, subject: 'webauthn:nobody' })).toBe(false);
+      },
+    );
+
+    it.each(ways)('takes nobody out who was invited while the row of whoever had the name %s', async (how) => {
+      await joins(store, 'first');
+      await store.passkeys.remove(bob);
+      await spoil(how);
+      await joins(store, 'second');
+      expect(await upToDate(store)).toMatchObject({ people_behind: 0 });
+      expect(await stands(store)).toEqual({ approves: true, passkeys: ['second'], linked: true });
+    });
+
+    it('invites nobody of whom the store says nothing while it cannot be read who was taken out', async () => {
+      const latest = readFileSync(file, 'utf8');
+      rmSync(file);
+      await expect(joins(store, 'first')).rejects.toMatchObject({ code: 'store_unavailable' });
+      writeFileSync(file, latest);
+      await joins(store, 'first');
+      expect(await stands(store)).toMatchObject({ approves: true });
+    });
+
     it('takes nobody out while that cannot be recorded', async () => {
       await joins(store, 'first');
       const latest = readFileSync(file, 'utf8');

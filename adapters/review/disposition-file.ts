@@ -90,12 +90,16 @@ export function dispositionFile({ file, key, clock = Date.now }: DispositionFile
       ),
     recordTakenOut(person) {
       const { tenants, people = [] } = begun();
-      const isSame = ({ tenant, subject }: TakenOut) => tenant === person.tenant && subject === person.subject;
+      const isSame = isNamed(person);
       const said = people.find(isSame);
       const generation = Math.max(person.generation, said?.generation ?? 1);
       const left = Math.max(leftOf(person), said?.left ?? 1);
       if (said?.generation === generation && said.left === left) return;
       write(tenants, [...people.filter((one) => !isSame(one)), { ...person, generation, left }]);
+    },
+    timesTakenOut(of) {
+      const said = begun().people?.find(isNamed(of));
+      return said === undefined ? 0 : leftOf(said);
     },
     record(one, done = false) {
       const { tenants, people = [] } = begun();
@@ -107,6 +111,12 @@ export function dispositionFile({ file, key, clock = Date.now }: DispositionFile
     },
   };
 }
+
+type Named = Pick<TakenOut, 'tenant' | 'subject'>;
+const isNamed =
+  (person: Named) =>
+  ({ tenant, subject }: Named): boolean =>
+    tenant === person.tenant && subject === person.subject;
 
 function known(one: TenantDisposition, before?: KnownDisposition, done = false): KnownDisposition {
   const { left_in = 0, left_done = false } = before ?? {};

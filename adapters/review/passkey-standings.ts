@@ -1,7 +1,7 @@
 import { PASSKEY_ROLES, type PasskeyRole } from '../../contracts/approval.js';
 import type { KeyRing } from '../../domain/crypto/key-ring.js';
 import { GateError } from '../../domain/errors.js';
-import { passkeyPerson } from '../../domain/review/passkey-people.js';
+import { isPasskeyPerson, passkeyPerson } from '../../domain/review/passkey-people.js';
 import type { Store } from '../store/database.js';
 import { writeTogether } from '../store/write-together.js';
 import type { ReviewTables } from './tables.js';
@@ -56,6 +56,8 @@ export interface PasskeyStandingsOptions {
   readonly store: Store<ReviewTables>;
   readonly keys: KeyRing;
   readonly asked: <Result>(query: () => Promise<Result>) => Promise<Result>;
+  /** How often somebody of this name was taken out, as it is written down outside the store. */
+  readonly timesTakenOut: (person: Person) => number;
   /** For a store that this process alone writes: `forget` is to be called when it undid what stood. */
   readonly alone?: ((forget: () => void) => void) | undefined;
 }
@@ -65,7 +67,7 @@ export interface PasskeyStandingsOptions {
  * replaced, or of a token that was used, counts for nothing when somebody puts it back; and neither does an older row of this table, while a
  * process runs that has seen a later one (SECURITY.md).
  */
-export function passkeyStandings({ store, keys, asked, alone }: PasskeyStandingsOptions) {
+export function passkeyStandings({ store, keys, asked, timesTakenOut, alone }: PasskeyStandingsOptions) {
   const { db } = store;
   const seen = new Map<string, number>();
   // A generation that was rolled back never existed.
@@ -98,6 +100,16 @@ export function passkeyStandings({ store, keys, asked, alone }: PasskeyStandings
         : [],
     );
     return { ...counts, whole: true, passkeys, generation: stored, stored };
+  }
+
+  /**
+   * What is changed. Where nothing counts that the store says, it does not say either how often one of the name was taken out: counted from 0,
+   * whoever has the name next would be one of before to a later start, or one who was taken out nobody who was.
+   */
+  async function standing(person: Person): Promise<Standing> {
+    const now = await of(person);
+    if ((now.whole && now.stored !== null) || !isPasskeyPerson(person.subject)) return now;
+    return { ...now, left: await asked(async () => timesTakenOut(person)) };
   }
 
   /** The next row in place of the one that was read; it changes nothing where another one is there by now. */
@@ -158,7 +170,7 @@ export function passkeyStandings({ store, keys, asked, alone }: PasskeyStandings
     /** Changes what counts, with what belongs to it, all or nothing. False where `change` finds that nothing is to be changed. */
     async change(person: Person, change: (now: Standing) => Promise<Change | null>): Promise<boolean> {
       for (let tried = 0; tried < TRIES; tried += 1) {
-        const now = await of(person);
+        const now = await standing(person);
         const made = await change(now);
         if (made === null) return false;
         const generation = Math.max(now.generation + 1, made.generation ?? 0);

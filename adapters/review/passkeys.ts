@@ -26,17 +26,22 @@ const ENDED = 1_000_000;
 const NOT_WHOLE =
   'what the store says of the passkeys of this person is not what Gate wrote last: another operator allows to replace them';
 
+export interface PasskeyStoreOptions extends Omit<PasskeyStandingsOptions, 'timesTakenOut'> {
+  readonly dispositions?: Pick<Dispositions, 'recordTakenOut' | 'timesTakenOut'> | undefined;
+}
+
 /**
  * The approvers' passkeys in HIL's store. A row that Gate did not write is refused: otherwise whoever can edit the store could put a key of
  * his own under another name. Which rows count, and not those of earlier, stands in a row of its own (`passkey-standings.ts`). The counter is
  * outside the MAC, because it changes with every use.
  */
-export function passkeyStore(
-  options: PasskeyStandingsOptions & { readonly dispositions?: Pick<Dispositions, 'recordTakenOut'> | undefined },
-): PasskeyStore {
+export function passkeyStore(options: PasskeyStoreOptions): PasskeyStore {
   const { store, keys, asked, dispositions } = options;
   const { db } = store;
-  const standings = passkeyStandings(options);
+  const standings = passkeyStandings({
+    ...options,
+    timesTakenOut: (person) => dispositions?.timesTakenOut(person) ?? 0,
+  });
   const authenticated = ({ credential_id, tenant, subject, public_key, created_ms }: Omit<Stored, 'counter' | 'mac'>) =>
     JSON.stringify([MAC_FORM, credential_id, tenant, subject, public_key, Number(created_ms)]);
 
@@ -219,8 +224,9 @@ export function passkeyStore(
     },
 
     remove: (person) =>
-      standings.change(person, async ({ stored, generation, left: before }) => {
-        if (stored === null) return null;
+      standings.change(person, async ({ whole, stored, generation, left: before }) => {
+        // Of somebody whose row is gone this process may still know that he was there.
+        if (whole && stored === null) return null;
         const left = before + 1;
         await asked(async () =>
           dispositions?.recordTakenOut({ ...personOf(person), generation: generation + 1, left }),

@@ -41,7 +41,7 @@ export interface ReviewStoreOptions {
   /** For a store that this process alone writes: `forget` is to be called when it undid what stood. */
   readonly alone?: (forget: () => void) => void;
   /** Where it is written down, outside the store, which tenants have left and who was taken out. */
-  readonly dispositions?: Pick<Dispositions, 'check' | 'record' | 'recordTakenOut'> | undefined;
+  readonly dispositions?: Pick<Dispositions, 'check' | 'record' | 'recordTakenOut' | 'timesTakenOut'> | undefined;
 }
 
 /**

@@ -335,6 +335,28 @@ describe.each([
     expect(told).toEqual([bad]);
   });
 
+  it('lists and summarizes the others also where a number of a row is larger than numbers are', async () => {
+    const columns = ['version', 'created_ms', 'deadline_ms', 'payload_expires_ms', 'metadata_expires_ms'];
+    // No MAC covers these.
+    const uncovered = ['attempt_ms', 'decided_ms', 'change_seq'];
+    const bad: string[] = [];
+    const good = [await made()];
+    for (const column of [...columns, ...uncovered]) {
+      const id = await made();
+      (uncovered.includes(column) ? good : bad).push(id);
+      await edited(() => put(id, { [column]: '9223372036854775807' }));
+    }
+    const page = await store.summaries({ tenants: ['acme'], status: 'pending', sort: 'newest', limit: 50 });
+    for (const rows of [await listed(), page.items])
+      expect(Object.fromEntries(rows.map(({ id, status }) => [id, status]))).toEqual({
+        ...Object.fromEntries(bad.map((id) => [id, 'tampered'])),
+        ...Object.fromEntries(good.map((id) => [id, 'pending'])),
+      });
+    expect([...told].sort()).toEqual(bad.toSorted());
+    for (const id of bad) await expect(store.get(id)).rejects.toMatchObject(refused);
+    for (const id of good) expect(await store.get(id)).toMatchObject({ status: 'pending' });
+  });
+
   it('shows another tenant nothing of a row that was moved to it', async () => {
     const id = await made();
     await edited(() => put(id, { tenant: 'rival' }));

@@ -27,6 +27,23 @@ describe('a store in a file', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
+  it('gives integers that no number of JavaScript is as text, and the other rows as they are; a write runs once', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'gate-store-'));
+    const store = await openStore<never>({ file: join(folder, 'calls.db') }, creating('things'));
+    await sql`insert into things values (1), (9223372036854775807), (-9007199254740992), (9007199254740991), (null)`.execute(
+      store.db,
+    );
+    const ids = async () => (await sql<{ id: unknown }>`select id from things order by id`.execute(store.db)).rows;
+    expect(await ids()).toEqual(
+      [null, '-9007199254740992', 1, 9007199254740991, '9223372036854775807'].map((id) => ({ id })),
+    );
+    const written = sql`update things set id = id - 1 where id > 9007199254740991 returning id`.execute(store.db);
+    await expect(written).rejects.toThrow('too large');
+    expect((await ids()).at(-1)).toEqual({ id: '9223372036854775806' });
+    await store.close();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
   it('that is full while it is migrated says so, whatever SQLite has rolled back by itself', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'gate-store-'));
     const filling: Record<string, Migration> = {

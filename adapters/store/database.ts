@@ -13,6 +13,7 @@ import {
 } from 'kysely';
 import { LRUCache } from 'lru-cache';
 import type pg from 'pg';
+import { errorText } from '../../domain/errors.js';
 import { privateDatabase } from './durable-file.js';
 import type { SilenceLimits } from './postgres-pool.js';
 import type { Ask, Statement, Value } from './statement.js';
@@ -104,6 +105,33 @@ const NOTHING = {
   iterate: () => [].values() as IterableIterator<unknown>,
 };
 
+const SELECTS = /^\s*select\b/i;
+/** It has no code of its own. */
+const isTooLarge = (error: unknown): boolean =>
+  errorText(error).includes('too large to be represented as a JavaScript number');
+
+/**
+ * The rows of a query that holds an integer which no number of JavaScript is: such a one is text, as Postgres gives it. Gate writes none, so
+ * somebody put it there; unreadable, that one row would hide all that are asked for with it.
+ */
+function withLargeIntegers(
+  connection: DatabaseSyncInstance,
+  query: string,
+  values: Parameters<ReturnType<DatabaseSyncInstance['prepare']>['all']>,
+): unknown[] {
+  const statement = connection.prepare(query);
+  statement.setReadBigInts(true);
+  return statement.all(...values).map((row) =>
+    Object.fromEntries(
+      Object.entries(row as Record<string, unknown>).map(([column, value]) => {
+        if (typeof value !== 'bigint') return [column, value];
+        const number = Number(value);
+        return [column, Number.isSafeInteger(number) ? number : value.toString()];
+      }),
+    ),
+  );
+}
+
 /** A store over an open SQLite connection, unchanged: for files that are only read, where no pragma may write. */
 export function sqliteStore<Tables>(
   connection: DatabaseSyncInstance,
@@ -114,7 +142,15 @@ export function sqliteStore<Tables>(
     type Values = Parameters<typeof statement.all>;
     return {
       reader: statement.columns().length > 0,
-      all: (parameters: readonly unknown[]) => statement.all(...(parameters as Values)) as unknown[],
+      all: (parameters: readonly unknown[]) => {
+        try {
+          return statement.all(...(parameters as Values)) as unknown[];
+        } catch (error) {
+          // Only what changes nothing may run again.
+          if (!isTooLarge(error) || !SELECTS.test(query)) throw error;
+          return withLargeIntegers(connection, query, parameters as Values);
+        }
+      },
       run: (parameters: readonly unknown[]) => statement.run(...(parameters as Values)),
       // A walk in steps gets its own statement, because another query with the same text must not interrupt it.
       iterate: (parameters: readonly unknown[]) =>
@@ -127,7 +163,7 @@ export function sqliteStore<Tables>(
     // SQLite ends a transaction itself when the disk is full. Rolling it back again would fail, and hide why it ended.
     if (query === 'rollback' && !connection.isTransaction) return NOTHING;
     beforeStatement?.(query);
-    if (beforeWrite && !/^\s*select\b/i.test(query)) beforeWrite();
+    if (beforeWrite && !SELECTS.test(query)) beforeWrite();
     const known = prepared.get(query) ?? prepare(query);
     prepared.set(query, known);
     return known;

@@ -143,21 +143,35 @@ export function createNotifier({
     }
   }
 
-  /** Finds what was missed: by a crash, while no channel was set, or because too much changed at once. */
-  async function catchUp(): Promise<void> {
+  /** Does so for each of the rows: the fault of one keeps nobody from being told of the others. False where there was one. */
+  async function each<Row>(rows: readonly Row[], act: (row: Row) => Promise<void>): Promise<boolean> {
+    let fault: string | null = null;
+    for (const row of rows) {
+      if (stop.signal.aborted) break;
+      try {
+        await act(row);
+      } catch (error) {
+        fault ??= errorText(error);
+      }
+      // A store in a file answers within the turn, and others are served in between.
+      await nextTurn();
+    }
+    if (fault !== null) failed(fault);
+    return fault === null;
+  }
+
+  /** Finds what was missed: by a crash, while no channel was set, or because too much changed at once. False where a row could not be looked at. */
+  async function catchUp(): Promise<boolean> {
+    let isWhole = true;
     for (const some of [notices.open, notices.untold])
-      for (let after = ''; ; ) {
+      for (let after = ''; !stop.signal.aborted; ) {
         const ids = await some(after, PAGE);
-        for (const id of ids) {
-          if (stop.signal.aborted) return;
-          await look(id);
-          // A store in a file answers within the turn, and others are served in between.
-          await nextTurn();
-        }
+        if (!(await each(ids, look))) isWhole = false;
         const last = ids.at(-1);
         if (last === undefined) break;
         after = last;
       }
+    return isWhole;
   }
 
   async function follow(): Promise<void> {
@@ -171,19 +185,19 @@ export function createNotifier({
         behind ||= gap;
         // While very much changes, everything is not looked at again and again.
         if (behind && performance.now() >= nextCatchUp) {
-          await catchUp();
-          behind = false;
+          behind = !(await catchUp());
           nextCatchUp = performance.now() + CATCH_UP_PAUSE_MS;
         }
-        for (const { type, row } of changes) {
+        const isTold = await each(changes, async ({ type, row }) => {
           if (type === 'withdrawn') await gone(row.id, 'withdrawn');
           else if (row.status === 'tampered') await gone(row.id, 'tampered');
           else await tell(row);
-          await nextTurn();
-        }
+        });
+        // What was read and not written down is found by another look at everything.
+        behind ||= !isTold;
       } catch (error) {
         failed(errorText(error));
-        // What was read and not written down is found by another look at everything.
+        // As is what was read while the store was away.
         reader = reviews.feed.changes();
         behind = true;
         await changed.after(Number.MAX_SAFE_INTEGER, lookMs, stop.signal);

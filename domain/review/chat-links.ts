@@ -17,7 +17,7 @@ export interface ChatLinkStore {
       readonly teams_user_id?: string | undefined;
     },
   ): Promise<ChatLink>;
-  /** False when there was none. The link itself goes with its last account. */
+  /** False when there was none. The link itself goes with its last account; one that Gate did not write goes whole, whatever it names. */
   clear(tenant: string, sub: string, chat: Chat): Promise<boolean>;
   /** Of every tenant. A link that Gate did not write is nobody's. */
   linksOf(chat: Chat, userId: string): Promise<TenantLink[]>;

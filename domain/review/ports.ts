@@ -414,6 +414,8 @@ export interface Dispositions {
   record(disposition: TenantDisposition, done?: boolean): void;
   /** Written before the store: a removal that did not get further is finished by the next start. */
   recordTakenOut(person: TakenOut): void;
+  /** How often somebody of this name was taken out, 0 for never. Throws, with the reason, where that cannot be read. */
+  timesTakenOut(of: Pick<TakenOut, 'tenant' | 'subject'>): number;
 }
 
 export interface ReviewLimits {

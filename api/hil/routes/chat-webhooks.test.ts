@@ -631,6 +631,38 @@ describe('the link of a person to accounts in chats', () => {
     expect(await hil.ask('/identities/ada', { tenant: 'globex' })).toMatchObject({ status: 404 });
   });
 
+  it.each(['operator:ada', 'operator:operator:ada'])(
+    'is one, under whichever name of the person it is asked for: %s',
+    async (named) => {
+      const at = `/identities/${encodeURIComponent(named)}`;
+      await link({ oidc_sub: 'ada', slack_user_id: 'U2' }, { token: ADA });
+      const both = { oidc_sub: 'ada', slack_user_id: 'U3', teams_user_id: 'T3' };
+      expect(await link({ oidc_sub: named, slack_user_id: 'U3', teams_user_id: 'T3' }, { token: ADA })).toMatchObject({
+        status: 200,
+        body: both,
+      });
+      for (const path of ['/identities/ada', at]) expect((await hil.ask(path)).body).toMatchObject(both);
+      expect((await hil.ask(`${at}/teams`, { method: 'DELETE', token: ADA })).body).toEqual({ cleared: true });
+      expect((await hil.ask('/identities/ada')).body).toMatchObject({ teams_user_id: null });
+      const removed = await hil.ask('/identities/removals', {
+        method: 'POST',
+        token: OPERATOR,
+        body: { oidc_sub: named, chat: 'slack' },
+      });
+      expect(removed).toMatchObject({ status: 200, body: { oidc_sub: 'ada' } });
+      for (const user of ['U2', 'U3'])
+        expect(await click((await hil.park(1)).id, { user })).toMatchObject({ code: 'identity_not_linked' });
+    },
+  );
+
+  it('under the second name that an earlier Gate took is nobody’s: it decides nothing, and keeps the account from nobody', async () => {
+    const { chatLinks } = hil.reviews;
+    await chatLinks.upsert('acme', { oidc_sub: 'operator:ada', slack_user_id: 'U666' });
+    expect(await click((await hil.park(1)).id, { user: 'U666' })).toMatchObject({ code: 'identity_not_linked' });
+    expect((await hil.ask('/identities/ada')).status).toBe(404);
+    expect(await link({ oidc_sub: 'dev', slack_user_id: 'U666' })).toMatchObject({ status: 200 });
+  });
+
   describe('that an administrator takes away', () => {
     const told: Record<string, unknown>[] = [];
     beforeEach(async () => {
@@ -694,6 +726,7 @@ describe('the link of a person to accounts in chats', () => {
     ['an account and a code', { oidc_sub: 'dev', slack_user_id: 'U1', link_code: 'slack.x' }, 400],
     ['an account that is no id', { oidc_sub: 'dev', slack_user_id: '<@U1>' }, 400],
     ['an unknown member', { oidc_sub: 'dev', slack_user_id: 'U1', tenant: 'globex' }, 400],
+    ['the name of nobody', { oidc_sub: 'operator:', slack_user_id: 'U1' }, 400],
   ])('with %s is refused', async (_, body, status) => {
     expect((await link(body)).status).toBe(status);
   });

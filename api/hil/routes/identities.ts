@@ -9,7 +9,6 @@ import {
   chatLinkRemoved,
   chatLinkRequest,
   linkOwner,
-  linkOwnerOf,
 } from '../../../contracts/chat-link.js';
 import { GateError } from '../../../domain/errors.js';
 import type { ChatLinkStore } from '../../../domain/review/chat-links.js';
@@ -91,8 +90,7 @@ export function identityRoutes(app: ServiceApp, { links, codes, scopeOf }: Ident
       onRequest: [mayDecide(scopeOf), administratorsOnly(scopeOf)],
     },
     async (request) => {
-      const { chat: which } = request.body;
-      const oidc_sub = linkOwnerOf(request.body.oidc_sub);
+      const { chat: which, oidc_sub } = request.body;
       const scope = scopeOf(request);
       const { tenant } = scope;
       const by = deciderOf(scope)(tenant).subject;
