@@ -159,7 +159,10 @@ export interface PolicyService {
   /** `on` is what it was written on, here and below. */
   update(name: string, body: string, on: SeenVersion, reason: string): Promise<MutatedPolicy>;
   setState(name: string, state: 'activate' | 'deactivate', on: SeenVersion, reason: string): Promise<MutatedPolicy>;
-  remove(name: string, on: SeenVersion, reason: string): Promise<MutatedPolicy>;
+  /** The text for everybody that is in force again without the tenant's copy; `null` where none is. */
+  behind(name: string): Promise<PolicyFileShown | null>;
+  /** `back`: the digest of what is in force again without it; `null` for nothing. Another one is `version_conflict`. */
+  remove(name: string, on: SeenVersion, back: string | null, reason: string): Promise<MutatedPolicy>;
   /** A new version with the text of this one. */
   rollback(name: string, version: number, on: SeenVersion, reason: string): Promise<MutatedPolicy>;
   templates(): Promise<readonly ShownTemplate[]>;

@@ -76,7 +76,12 @@ export function policiesOver(
     update: (name, body, on, reason) => change('PUT', pathOf(name), { body, ...expected(on), ...by(reason) }),
     setState: (name, state, on, reason) =>
       change('POST', pathOf(name, `/${state}`), { ...expected(on), ...by(reason) }),
-    remove: (name, on, reason) => change('DELETE', pathOf(name), { ...expected(on), ...by(reason) }),
+    async behind(name) {
+      const shared = await unlessUnknown(ask(policyFile, { method: 'GET', path: pathOf(name) }));
+      return shared !== null && shared.active && !shared.protected && shared.deleted_at === null ? shared : null;
+    },
+    remove: (name, on, back, reason) =>
+      change('DELETE', pathOf(name), { ...expected(on), expected_back_sha256: back, ...by(reason) }),
     rollback: (name, version, on, reason) =>
       change('POST', pathOf(name, `/rollback/${version}`), { ...expected(on), ...by(reason) }),
     templates: () => ask(templateList, get('/policies/templates')),

@@ -585,18 +585,22 @@ describe.each(['SQLite', 'Postgres'] as const)('policies of operators, on %s', (
     expect((await gate.judge('x')).reasons).toEqual(['Violation: x']);
   });
 
-  it('are deleted of a tenant only where the text comes back that was looked at, also where nothing was to come back', async () => {
+  it.each([
+    'POST /policies/apply',
+    'DELETE /policies/a.rego',
+  ])('are deleted of a tenant only where the text comes back that was looked at, or nothing was to: %s', async (route) => {
     const gate = await replica(places()[kind]);
     const file = { name: 'a.rego', content_type: 'rego' };
     const shared = denies('x');
     await gate.ask('POST', '/policies', { ...file, body: shared, ...by });
     const copied = { body: denies('y'), expected_current_version: 1, ...by };
     expect((await gate.ask('PUT', '/policies/a.rego?tenant=acme', copied)).body).toMatchObject({ version: 2 });
-    const without = (expected_back_sha256?: string | null) =>
-      gate.ask('POST', '/policies/apply?tenant=acme', {
-        changes: [{ what: 'delete', name: 'a.rego', expected_current_version: 2, expected_back_sha256 }],
-        ...by,
-      });
+    const without = (expected_back_sha256?: string | null) => {
+      const on = { expected_current_version: 2, expected_back_sha256 };
+      const changes = [{ what: 'delete', name: 'a.rego', ...on }];
+      const [method, path] = route.split(' ') as ['POST' | 'DELETE', string];
+      return gate.ask(method, `${path}?tenant=acme`, { ...(method === 'DELETE' ? on : { changes }), ...by });
+    };
     const before = await gate.store.catalogue();
     for (const other of [null, '0'.repeat(64)])
       expect(await without(other)).toMatchObject({

@@ -105,8 +105,9 @@ describe('a policy on its pages', () => {
     expect(await versionsOf(name)).toHaveLength(4);
 
     await page.post(`/policies/${name}/deactivate`, { version: '4', reason: 'over' });
-    await page.post(`/policies/${name}/delete`, { version: '5', reason: 'over' });
-    expect(await told(`/policies/${name}`)).toMatch(/State deleted/);
+    const gone = await page.post(`/policies/${name}/delete`, { version: '5', reason: 'over' });
+    expect(gone.headers['location']).toBe(`/policies/${name}?came=deleted`);
+    expect(await told(`/policies/${name}?came=deleted`)).toMatch(/Done: it is deleted\..*State deleted/);
     expect((await page.get(`/policies/${name}/edit`)).text).toContain(
       'It was deleted. A new policy of its name goes on',
     );
@@ -189,6 +190,72 @@ describe('a policy on its pages', () => {
     const typed = await page.post(`/policies/${name}/edit`, { ...looked, body: denies('no_such', 'typed') });
     expect(typed.text).toContain(hidden);
     expect(await versionsOf(name)).toHaveLength(2);
+  }, 60_000);
+
+  it('for everybody comes back as the page showed it where the tenant’s copy is deleted, and as nothing else', async () => {
+    const { library } = engine.management;
+    const by = { reason: 'all', actor_sub: 'bob', actor_idp: 'cli' };
+    const name = 'comes_back.rego';
+    const shared = (why: string, on: number) =>
+      library.update('', name, { body: denies('no_such', why), expected_current_version: on, ...by });
+    const file = { name, content_type: 'rego', body: denies('no_such', 'one'), active: true } as const;
+    await library.create('', { ...file, ...by });
+    await page.post(`/policies/${name}/deactivate`, { version: '1', reason: 'not ours' });
+    await shared('two', 1);
+    const shown = await text(`/policies/${name}`);
+    expect(words(shown)).toContain('Deleted, this copy gives way: version 2 for everybody is in force again');
+    expect(words(shown)).toMatch(/-deny contains .*Violation: one.*\+deny contains .*Violation: two/);
+    const backIn = (html: string) => /name="back"(?: value="([0-9a-f]*)")?/.exec(html)?.[1] ?? null;
+    const back = backIn(shown);
+    const [two] = await versionsOf(name, '');
+    expect(back).toBe(two?.body_sha256);
+    const remove = (more: object) => page.post(`/policies/${name}/delete`, { version: '2', reason: 'over', ...more });
+
+    await shared('three', 2);
+    // Neither what was shown before nor a form that shows nothing puts version 3 in force.
+    for (const more of [{ back: back ?? '' }, {}]) {
+      const refused = await remove(more);
+      expect([refused.status, words(refused.text)]).toEqual([
+        409,
+        expect.stringMatching(/version_conflict.*version 3 for everybody is in force again.*\+deny .*three/),
+      ]);
+      expect(backIn(refused.text)).toBe((await versionsOf(name, ''))[0]?.body_sha256);
+    }
+    const done = await remove({ back: backIn(await text(`/policies/${name}`)) ?? '' });
+    expect([done.status, done.headers['location']]).toEqual([303, `/policies/${name}?came=deleted`]);
+    const after = await told(`/policies/${name}?came=deleted`);
+    expect(after).toContain('Done: your tenant has no copy of it any more. Version 3 for everybody is in force.');
+    expect(await told(`/policies/${name}?came=3`)).not.toContain('Done');
+
+    // Where nothing comes back, nothing is said of it.
+    await page.post(`/policies/${name}/edit`, { version: '3', reason: 'own', body: denies('no_such', 'own') });
+    await library.deactivate('', name, { expected_current_version: 3, ...by });
+    const alone = await text(`/policies/${name}`);
+    expect([backIn(alone), alone.includes('gives way')]).toEqual([null, false]);
+    await library.activate('', name, { expected_current_version: 4, ...by });
+    expect((await page.post(`/policies/${name}/delete`, { version: '4', reason: 'over', back: '' })).status).toBe(409);
+    expect((await versionsOf(name))[0]?.version).toBe(4);
+    await library.deactivate('', name, { expected_current_version: 5, ...by });
+    await page.post(`/policies/${name}/delete`, { version: '4', reason: 'over', back: '' });
+    expect(await told(`/policies/${name}?came=deleted`)).toContain('Version 6 for everybody is there, and not in force.');
+  }, 60_000);
+
+  it('whose text for everybody cannot be read is not deleted blindly', async () => {
+    const { library, store } = engine.management;
+    const name = 'unread_base.rego';
+    const by = { reason: 'all', actor_sub: 'bob', actor_idp: 'cli' };
+    await library.create('', { name, content_type: 'rego', body: denies('no_such'), active: true, ...by });
+    await page.post(`/policies/${name}/deactivate`, { version: '1', reason: 'not ours' });
+    const version = store.version.bind(store);
+    const away = jest.spyOn(store, 'version');
+    away.mockImplementation((tenant, ...rest) =>
+      tenant === '' ? Promise.reject(new GateError('store_unavailable')) : version(tenant, ...rest),
+    );
+    const shown = await text(`/policies/${name}`);
+    away.mockRestore();
+    expect(shown).toContain('The policy engine is away');
+    expect(shown).toContain('Put it in force');
+    expect(shown).not.toContain(`/policies/${name}/delete`);
   }, 60_000);
 
   it('that somebody switched off or on meanwhile offers nothing where its button was: the other act was not meant', async () => {

@@ -1,10 +1,11 @@
 import type { PolicyFileShown, PolicyList } from '../../../contracts/policy.js';
 import type { PolicyVersion } from '../../../contracts/policy-library.js';
+import { unifiedDiff } from '../../../domain/policy/unified-diff.js';
 import { wordsIn } from '../../../domain/policy/reason-words.js';
 import { isAtLeast } from '../../roles.js';
 import { settled, type Settled } from '../../services.js';
 import { Csrf, Empty, Facts, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
-import { Source } from '../../ui/source.js';
+import { Diff, Source } from '../../ui/source.js';
 import { Typed } from '../../ui/typed.js';
 import type { Form, Page, Shown, Visit } from '../../visit.js';
 import { policyAddress, policyPart } from './address.js';
@@ -32,23 +33,43 @@ export function rulesThatSay({ policies }: PolicyList): (line: string) => readon
 /** One file of rules: its text, what it says of itself, and how it became so. */
 export const POLICY: Page = { path: '/policies/:name', role: 'viewer', show: (visit) => policyShown(visit) };
 
+/** What `came` says of a policy that was deleted. */
+export const DELETED = 'deleted';
+
+/** What became of it, where that is a change by the person's tenant: another's is not the one that was just made. */
+function doneOf(
+  came: string | undefined,
+  file: PolicyFileShown,
+  versions: readonly PolicyVersion[],
+  tenant: string | null,
+): string | null {
+  const isOwn = file.tenant === tenant;
+  if (came === DELETED && isOwn && file.deleted_at !== null) return 'Done: it is deleted.';
+  if (came === DELETED && !isOwn)
+    return `Done: your tenant has no copy of it any more. Version ${file.current_version} for everybody is ${file.active ? 'in force' : 'there, and not in force'}.`;
+  const made = isOwn ? versions.find(({ version }) => String(version) === came) : undefined;
+  if (!made) return null;
+  return `Done: version ${made.version}, ${EVENTS[made.event_kind ?? ''] ?? 'stored'}, ${made.active ? 'in force' : 'not in force'}.`;
+}
+
 /** `form`: one that was refused. */
 export async function policyShown(visit: Visit, form?: Form): Promise<Shown> {
-  const { params, services, query, has } = visit;
+  const { params, services, query, has, person } = visit;
   const name = params['name'] ?? '';
   const file = await settled('The policy engine', services.policy.file(name));
   const isKept = has('policy-changes') && file.ok && file.value !== null && !file.value.protected;
   const versions = isKept ? await settled('The policy engine', services.policy.versions(name)) : null;
-  const came = versions?.ok ? versions.value?.find(({ version }) => String(version) === query['came']) : undefined;
+  const isCopy = isKept && file.value?.tenant !== null && file.value?.deleted_at === null;
+  const behind =
+    isCopy && isAtLeast(person.role, 'admin')
+      ? await settled('The policy engine', services.policy.behind(name))
+      : ({ ok: true, value: null } as const);
+  const done =
+    isKept && file.value && versions?.ok ? doneOf(query['came'], file.value, versions.value ?? [], person.tenant) : null;
   return {
     title: name,
     ...(file.ok && file.value === null && { status: 404 }),
-    ...(came && {
-      notice: {
-        kind: 'good',
-        text: `Done: version ${came.version}, ${EVENTS[came.event_kind ?? ''] ?? 'stored'}, ${came.active ? 'in force' : 'not in force'}.`,
-      } as const,
-    }),
+    ...(done !== null && { notice: { kind: 'good', text: done } as const }),
     body: (
       <section class="policy">
         <h1>
@@ -65,7 +86,7 @@ export async function policyShown(visit: Visit, form?: Form): Promise<Shown> {
                 {form && <Typed form={form} />}
               </>
             ) : (
-              <File of={found} versions={versions} visit={visit} form={form} />
+              <File of={found} versions={versions} behind={behind} visit={visit} form={form} />
             )
           }
         </OrAway>
@@ -78,11 +99,13 @@ export async function policyShown(visit: Visit, form?: Form): Promise<Shown> {
 const File = ({
   of,
   versions,
+  behind,
   visit,
   form,
 }: {
   readonly of: PolicyFileShown;
   readonly versions: Settled<readonly PolicyVersion[] | null> | null;
+  readonly behind: Settled<PolicyFileShown | null>;
   readonly visit: Visit;
   readonly form: Form | undefined;
 }) => (
@@ -110,7 +133,7 @@ const File = ({
     {versions && <Whose tenant={of.tenant} person={visit.person.tenant} />}
     {of.rules.length > 0 && <Rules of={of} />}
     {versions && of.deleted_at === null && isAtLeast(visit.person.role, 'admin') && (
-      <Acts of={of} visit={visit} form={form} />
+      <Acts of={of} behind={behind} visit={visit} form={form} />
     )}
     {versions && <Versions of={versions} name={of.name} isOwn={of.tenant !== null} nowMs={visit.nowMs} />}
     <h2>Text</h2>
@@ -164,11 +187,13 @@ const Rules = ({ of: { name, rules } }: { readonly of: PolicyFileShown }) => (
 
 /** What an administrator does with it. */
 const Acts = ({
-  of: { name, active, current_version: version, current_body_sha256: digest, tenant },
+  of: { name, active, current_version: version, current_body_sha256: digest, current_body: body, tenant },
+  behind,
   visit: { csrf },
   form,
 }: {
   readonly of: PolicyFileShown;
+  readonly behind: Settled<PolicyFileShown | null>;
   readonly visit: Visit;
   readonly form: Form | undefined;
 }) => {
@@ -199,16 +224,21 @@ const Acts = ({
             <button class={active ? 'destroy' : 'act'} type="submit">
               {active ? 'Switch it off' : 'Put it in force'}
             </button>{' '}
-            {tenant !== null && (
+            {tenant !== null && behind.ok && (
               <button class="destroy" type="submit" formaction={policyPart(name, 'delete')}>
                 Delete
               </button>
             )}
           </p>
           {tenant !== null && (
-            <p class="dim">
-              The versions of a deleted policy stay to be read; a new one of its name goes on behind them.
-            </p>
+            <OrAway of={behind}>
+              {(back) => (
+                <>
+                  <input type="hidden" name="back" value={back?.current_body_sha256 ?? ''} />
+                  <ComesBack of={back} instead={body} />
+                </>
+              )}
+            </OrAway>
           )}
         </form>
       ) : (
@@ -221,6 +251,29 @@ const Acts = ({
     </section>
   );
 };
+
+/** What a tenant has once its copy is deleted. */
+const ComesBack = ({ of, instead }: { readonly of: PolicyFileShown | null; readonly instead: string }) =>
+  of === null ? (
+    <p class="dim">The versions of a deleted policy stay to be read; a new one of its name goes on behind them.</p>
+  ) : (
+    <>
+      <p>
+        Deleted, this copy gives way: version {of.current_version} for everybody is in force again, and judges calls at
+        once.
+      </p>
+      <details>
+        <summary>How that differs from this copy</summary>
+        <Diff
+          of={unifiedDiff(instead, of.current_body, {
+            from: 'this copy',
+            to: `version ${of.current_version}, for everybody`,
+          })}
+          label="How what comes back differs from this copy"
+        />
+      </details>
+    </>
+  );
 
 const Versions = ({
   of,
