@@ -129,7 +129,12 @@ export const policyVersion = z.object({
   created_at: z.string(),
 });
 export type PolicyVersion = z.infer<typeof policyVersion>;
-export const policyVersions = z.object({ versions: z.array(policyVersion) });
+/** A version that somebody edited in the store: which one, and what is wrong with it. Nothing else of it is said. */
+const tamperedVersion = z.object({ name: z.string(), version: z.int(), tampered: z.string() });
+const keptVersion = z.union([policyVersion, tamperedVersion]);
+export type KeptVersion = z.infer<typeof keptVersion>;
+export const isIntact = (version: KeptVersion): version is PolicyVersion => !('tampered' in version);
+export const policyVersions = z.object({ versions: z.array(keptVersion) });
 
 export const policyDiff = z.object({ name: z.string(), from: z.int(), to: z.int(), diff: z.string() });
 

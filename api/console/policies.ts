@@ -62,9 +62,22 @@ export function policiesOver(
     askToChange(mutatedPolicy, { method, path: get(path).path, body }, limits.changeMs);
   const toldBy = <Line>(path: string, type: z.ZodType<Line>, asked: object, until: AbortSignal): AsyncGenerator<Line> =>
     studied({ over, path: get(path).path, type, asked, headers, until }, limits);
+  const list: PolicyService['list'] = () => ask(policyList, get('/policies'));
+  const file: PolicyService['file'] = (name) =>
+    NO_FILES.has(name) ? Promise.resolve(null) : unlessUnknown(ask(policyFile, get(pathOf(name))));
   return {
-    list: () => ask(policyList, get('/policies')),
-    file: (name) => (NO_FILES.has(name) ? Promise.resolve(null) : unlessUnknown(ask(policyFile, get(pathOf(name))))),
+    list,
+    file,
+    async kept(name) {
+      try {
+        return await file(name);
+      } catch (error) {
+        if (!(error instanceof GateError && error.code === 'policy_tampered')) throw error;
+        const row = (await list()).policies.find((policy) => policy.name === name && policy.tampered !== undefined);
+        if (!row) throw error;
+        return { ...row, current_body: null, current_body_sha256: row.body_sha256 };
+      }
+    },
     versions: async (name) =>
       (await unlessUnknown(ask(policyVersions, get(pathOf(name, '/versions')))))?.versions ?? null,
     version: (name, version) => unlessUnknown(ask(policyVersion, get(pathOf(name, `/versions/${version}`)))),
