@@ -1,7 +1,7 @@
 import { statSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
-import type { MutatedPolicy, PolicyVersion } from '../contracts/policy-library.js';
+import { isIntact, type KeptVersion, type MutatedPolicy } from '../contracts/policy-library.js';
 import type { LabLine, LabResult, PolicyLab } from '../contracts/policy-studies.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
@@ -199,14 +199,16 @@ export async function rolledBack(
 ) {
   const scope = asked.tenant === undefined ? '' : `?tenant=${encodeURIComponent(asked.tenant)}`;
   const path = `/policies/${encodeURIComponent(asked.name)}`;
-  const { versions } = await ask<{ versions: readonly PolicyVersion[] }>('GET', `${path}/versions${scope}`);
+  const { versions } = await ask<{ versions: readonly KeptVersion[] }>('GET', `${path}/versions${scope}`);
   const now = versions[0];
-  const earlier = versions.find(({ body_sha256 }) => body_sha256 !== now?.body_sha256);
+  // Of one that was edited in the store there is no digest; what is not known to be another text still takes its place.
+  const digest = now && isIntact(now) ? now.body_sha256 : undefined;
+  const earlier = versions.filter(isIntact).find(({ body_sha256 }) => body_sha256 !== digest);
   const from = asked.version ?? String(earlier?.version ?? '');
   if (from === '') throw new CliError(`${oneLine(asked.name)} never had another text`, 4);
   if (!/^[1-9]\d{0,9}$/.test(from)) throw new CliError(`${oneLine(from)} is no version`, 2);
   const by = { reason: asked.reason, actor_sub: userInfo().username, actor_idp: 'command line' };
-  const on = now && { expected_current_version: now.version, expected_body_sha256: now.body_sha256 };
+  const on = now && { expected_current_version: now.version, expected_body_sha256: digest };
   const answer = await ask<MutatedPolicy>('POST', `${path}/rollback/${from}${scope}`, { ...on, ...by });
   return { from, answer };
 }

@@ -329,6 +329,29 @@ describe('a folder of policies and a server', () => {
   });
 });
 
+describe('a policy whose text was edited in the store', () => {
+  const intact = (version: number, digest: string) => ({ name: 'a.rego', version, body_sha256: digest.repeat(64) });
+  const edited = (version: number) => ({ name: 'a.rego', version, tampered: 'edited in the store' });
+  it.each([
+    ['which is the one of now', [edited(3), intact(2, 'b'), intact(1, 'a')], '2', { expected_current_version: 3 }],
+    [
+      'which is an earlier one',
+      [intact(3, 'b'), edited(2), intact(1, 'a')],
+      '1',
+      { expected_current_version: 3, expected_body_sha256: 'b'.repeat(64) },
+    ],
+  ])('is rolled back to one that was not, %s', async (_, versions, from, on) => {
+    const sent: unknown[] = [];
+    const ask: AskPolicies = async <T>(method: string, path: string, body?: object) => {
+      if (method === 'GET') return { versions } as T;
+      sent.push(path, body);
+      return { name: 'a.rego', version: 4 } as T;
+    };
+    expect(await rolledBack(ask, { name: 'a.rego', reason: 'edited' })).toMatchObject({ from });
+    expect(sent).toEqual([`/policies/a.rego/rollback/${from}`, expect.objectContaining(on)]);
+  });
+});
+
 describe('one policy at the command line', () => {
   const row = { name: 'a.rego', protected: false, active: true, current_version: 7, body_sha256: 'b'.repeat(64) };
   let policies: object[];

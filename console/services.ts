@@ -2,6 +2,7 @@ import type { AssertionJson, OwnPasskey } from '../contracts/approval.js';
 import type { VerifiedDecisionLink } from '../contracts/decision-link.js';
 import type { PolicyDecision, PolicyFileShown, PolicyList } from '../contracts/policy.js';
 import type {
+  KeptVersion,
   MutatedPolicy,
   PolicyVersion,
   ShownTemplate,
@@ -139,6 +140,9 @@ export interface SeenVersion {
   readonly digest: string | null;
 }
 
+/** A policy with its text; `null`, and why in `tampered`, where that was edited in the store. */
+export type KeptFile = Omit<PolicyFileShown, 'current_body'> & { readonly current_body: string | null };
+
 /**
  * The policies that the person's tenant has: its own, and those for everybody. What is changed becomes a copy of the tenant's, in the person's
  * name; a change throws what the policy engine refused, `version_conflict` where somebody else was first.
@@ -148,8 +152,10 @@ export interface PolicyService {
   list(): Promise<PolicyList>;
   /** One of their files; `null` where there is none of that name. */
   file(name: string): Promise<PolicyFileShown | null>;
+  /** The same also of one whose text somebody edited in the store, without that text. */
+  kept(name: string): Promise<KeptFile | null>;
   /** Newest first; `null` where there is none of that name. */
-  versions(name: string): Promise<readonly PolicyVersion[] | null>;
+  versions(name: string): Promise<readonly KeptVersion[] | null>;
   version(name: string, version: number): Promise<PolicyVersion | null>;
   /** In the unified form; `null` where there is no such version. */
   diff(name: string, from: number, to: number): Promise<string | null>;
@@ -159,7 +165,10 @@ export interface PolicyService {
   /** `on` is what it was written on, here and below. */
   update(name: string, body: string, on: SeenVersion, reason: string): Promise<MutatedPolicy>;
   setState(name: string, state: 'activate' | 'deactivate', on: SeenVersion, reason: string): Promise<MutatedPolicy>;
-  remove(name: string, on: SeenVersion, reason: string): Promise<MutatedPolicy>;
+  /** The text for everybody that is in force again without the tenant's copy; `null` where none is. */
+  behind(name: string): Promise<PolicyFileShown | null>;
+  /** `back`: the digest of what is in force again without it; `null` for nothing. Another one is `version_conflict`. */
+  remove(name: string, on: SeenVersion, back: string | null, reason: string): Promise<MutatedPolicy>;
   /** A new version with the text of this one. */
   rollback(name: string, version: number, on: SeenVersion, reason: string): Promise<MutatedPolicy>;
   templates(): Promise<readonly ShownTemplate[]>;
@@ -271,13 +280,15 @@ export interface ServiceHealth {
 /** What a page asked for; or which service is away, for the page to say beside what it can show. */
 export type Settled<Value> =
   | { readonly ok: true; readonly value: Value }
-  | { readonly ok: false; readonly service: string; readonly why: string };
+  | { readonly ok: false; readonly service: string; readonly why: string; readonly isEdited?: boolean };
 
-/** Lets a page go on without a service. A refusal stays an error. */
+/** Lets a page go on without a service, or without what somebody edited in its store. Any other refusal stays an error. */
 export async function settled<Value>(service: string, asked: Promise<Value>): Promise<Settled<Value>> {
   try {
     return { ok: true, value: await asked };
   } catch (error) {
+    if (error instanceof GateError && error.code === 'policy_tampered')
+      return { ok: false, service, why: error.message, isEdited: true };
     if (error instanceof GateError && error.status < 500) throw error;
     return { ok: false, service, why: errorText(error) };
   }

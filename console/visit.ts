@@ -1,6 +1,7 @@
 import type { ComponentChildren, VNode } from 'preact';
 import type { Download } from './download.js';
 import type { Role } from './roles.js';
+import type { GateError } from '../domain/errors.js';
 import type { Services } from './services.js';
 
 /** Somebody who is signed in. `subject` is how a decision names the person. */
@@ -77,6 +78,9 @@ export type Part =
   | 'settings'
   | 'tenants';
 
+/** Whether a call of this tier is approved only with a passkey's signature. */
+export type NeedsPasskey = (tier: string | null) => boolean;
+
 /** One request of a browser. */
 export interface Visit {
   readonly person: Person;
@@ -86,8 +90,8 @@ export interface Visit {
   readonly params: Readonly<Record<string, string>>;
   /** Of the address; of a name that stands there twice the first value. */
   readonly query: Readonly<Record<string, string>>;
-  /** Whether a call of this tier is approved only with a passkey's signature. */
-  readonly passkeyFor: (tier: string | null) => boolean;
+  /** Asks which calls this person signs; the review service may have to say it, so a page asks that needs to know. */
+  readonly signing: () => Promise<NeedsPasskey>;
   /** Whether this Gate has it. */
   readonly has: (part: Part) => boolean;
   /** Whether the person is still signed in, with this role; asked between two of many decisions. */
@@ -99,6 +103,13 @@ export interface Visit {
   readonly services: Services;
   readonly sessions: OwnSessions;
 }
+
+/** One whose page decides calls, or says how they are decided. */
+export type SigningVisit = Visit & { readonly passkeyFor: NeedsPasskey };
+export const signingVisit = async (visit: Visit): Promise<SigningVisit> => ({
+  ...visit,
+  passkeyFor: await visit.signing(),
+});
 
 /** What is said above a page: what was done, or why it was not. */
 export interface Notice {
@@ -153,5 +164,5 @@ export interface Action {
    */
   act(visit: Visit, form: Form): Promise<string | Shown | Download>;
   /** The page on which a refusal is told. */
-  refused(visit: Visit, form: Form): Promise<Shown>;
+  refused(visit: Visit, form: Form, why: GateError): Promise<Shown>;
 }

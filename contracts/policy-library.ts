@@ -42,6 +42,9 @@ export const changePolicyState = z.strictObject({
   expected_body_sha256: expectedBody,
   ...by,
 });
+/** The text for everybody that is in force for the tenant again without its copy; null where none may be. Another one is `version_conflict`. */
+const expectedBack = bodyDigest.nullable().optional();
+export const deletePolicy = changePolicyState.extend({ expected_back_sha256: expectedBack });
 /** To whatever the text of now is, where nobody says which version he looked at. */
 export const rollbackPolicy = z.strictObject({
   expected_current_version: expected.optional(),
@@ -62,12 +65,7 @@ const appliedChange = z.discriminatedUnion('what', [
   z.strictObject({ what: z.literal('update'), body: policyBody, ...onVersion }),
   z.strictObject({ what: z.literal('activate'), ...onVersion }),
   z.strictObject({ what: z.literal('deactivate'), ...onVersion }),
-  z.strictObject({
-    what: z.literal('delete'),
-    ...onVersion,
-    /** The text for everybody that is in force for the tenant again without its copy; null where none may be. Another one is `version_conflict`. */
-    expected_back_sha256: bodyDigest.nullable().optional(),
-  }),
+  z.strictObject({ what: z.literal('delete'), ...onVersion, expected_back_sha256: expectedBack }),
 ]);
 export type AppliedChange = z.infer<typeof appliedChange>;
 /** Several changes that come into force in one step, or not at all. Each is made on what those before it leave. */
@@ -81,6 +79,7 @@ export type PolicyReason = z.infer<typeof policyReason>;
 export type CreatePolicy = z.infer<typeof createPolicy>;
 export type UpdatePolicy = z.infer<typeof updatePolicy>;
 export type ChangePolicyState = z.infer<typeof changePolicyState>;
+export type DeletePolicy = z.infer<typeof deletePolicy>;
 export type RollbackPolicy = z.infer<typeof rollbackPolicy>;
 export type ValidatePolicy = z.infer<typeof validatePolicy>;
 
@@ -133,7 +132,12 @@ export const policyVersion = z.object({
   created_at: z.string(),
 });
 export type PolicyVersion = z.infer<typeof policyVersion>;
-export const policyVersions = z.object({ versions: z.array(policyVersion) });
+/** A version that somebody edited in the store: which one, and what is wrong with it. Nothing else of it is said. */
+const tamperedVersion = z.object({ name: z.string(), version: z.int(), tampered: z.string() });
+const keptVersion = z.union([policyVersion, tamperedVersion]);
+export type KeptVersion = z.infer<typeof keptVersion>;
+export const isIntact = (version: KeptVersion): version is PolicyVersion => !('tampered' in version);
+export const policyVersions = z.object({ versions: z.array(keptVersion) });
 
 export const policyDiff = z.object({ name: z.string(), from: z.int(), to: z.int(), diff: z.string() });
 

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import {
+  type KeptVersion,
   type PolicyVersion,
   policyVersion,
   storedFiles,
@@ -100,6 +101,14 @@ export async function openPolicyStore(
       chain_seq: row.chain_seq === null ? null : Number(row.chain_seq),
     });
   }
+  function keptVersionOf(row: PolicyTables['policy_versions']): KeptVersion {
+    try {
+      return versionOf(row);
+    } catch (error) {
+      if (isEdited(error)) return { name: row.name, version: Number(row.version), tampered: error.message };
+      throw error;
+    }
+  }
   const versionsOf = (tenant: string, name: string) =>
     db.selectFrom('policy_versions').selectAll().where('tenant', '=', tenant).where('name', '=', name);
 
@@ -152,7 +161,7 @@ export async function openPolicyStore(
     mark: () => asked(() => states.mark(db)),
     catalogue: () => asked(catalogue),
     versions: (tenant, name) =>
-      asked(async () => (await versionsOf(tenant, name).orderBy('version', 'desc').execute()).map(versionOf)),
+      asked(async () => (await versionsOf(tenant, name).orderBy('version', 'desc').execute()).map(keptVersionOf)),
     version: (tenant, name, version) =>
       asked(async () => {
         const row = await versionsOf(tenant, name).where('version', '=', version).executeTakeFirst();

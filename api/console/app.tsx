@@ -235,15 +235,18 @@ export function createConsoleService(options: ConsoleOptions): Service {
       return !(error instanceof GateError && error.status < 500);
     }
   };
-  const visitOf = async (request: FastifyRequest, entered: Entered): Promise<Visit> => {
-    const signs = await signsAll(entered);
+  const visitOf = (request: FastifyRequest, entered: Entered): Visit => {
+    let signs: Promise<boolean> | undefined;
     return {
       person: entered.person,
       csrf: entered.session.csrf,
       nowMs: clock(),
       params: request.params as Record<string, string>,
       query: firstOf(request.query as Record<string, string | string[]>),
-      passkeyFor: (tier) => signs || everybodySigns(options.passkeyRequired, tier),
+      async signing() {
+        const all = await (signs ??= signsAll(entered));
+        return (tier) => all || everybodySigns(options.passkeyRequired, tier);
+      },
       has,
       services: services(entered),
       sessions: sessionsOf(entered.session, request),

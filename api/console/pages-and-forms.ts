@@ -23,7 +23,7 @@ export interface PagesOptions {
   readonly assertForm: (request: FastifyRequest, entered: Entered) => void;
   /** Throws for somebody of a lower role. */
   readonly assertRole: (person: Person, needed: Role) => void;
-  readonly visitOf: (request: FastifyRequest, entered: Entered) => Promise<Visit>;
+  readonly visitOf: (request: FastifyRequest, entered: Entered) => Visit;
   readonly send: Send;
   /** How forms are read. */
   readonly large: LargeRoute;
@@ -39,7 +39,7 @@ export function servePages(
       const entered = await enteredOf(request);
       if (entered === null) return reply.redirect(signInFor(request.url), 303);
       assertRole(entered.person, page.role);
-      const shown = await page.show(await visitOf(request, entered));
+      const shown = await page.show(visitOf(request, entered));
       if (shown.version === undefined) return send(reply, shown, entered);
       // Weak: the same of it is told in other times and ids (RFC 9110, 8.8.1).
       const tag = `W/"${sha256Hex(JSON.stringify([shown.version, entered.session.csrf, entered.person]))}"`;
@@ -52,7 +52,7 @@ export function servePages(
       if (entered === null) throw new GateError('unauthenticated', 'You are not signed in any more: nothing was done.');
       assertForm(request, entered);
       assertRole(entered.person, action.role);
-      const visit = await visitOf(request, entered);
+      const visit = visitOf(request, entered);
       const form = formOf(request.body);
       try {
         const came = await action.act(visit, form);
@@ -61,7 +61,7 @@ export function servePages(
       } catch (error) {
         if (!(error instanceof GateError)) throw error;
         const notice = { kind: 'bad', text: `${told(error)} (${error.code})` } as const;
-        const shown = await action.refused(visit, form);
+        const shown = await action.refused(visit, form, error);
         return send(reply, { ...shown, notice: shown.notice ?? notice }, entered, ERROR_CODES[error.code].status);
       }
     });

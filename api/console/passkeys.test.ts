@@ -8,6 +8,7 @@ import {
   openConsole,
   type TestBrowser,
 } from '../../test/support/console-over-hil.js';
+import { ASK_LIMITS } from './ask-limits.js';
 
 let fixture: ConsoleFixture;
 let browser: TestBrowser;
@@ -121,6 +122,19 @@ describe('a passkey at the console', () => {
     const device = softwareAuthenticator({ rpId: 'localhost', origin: CONSOLE_ORIGIN });
     expect(await ask('/auth/register/finish', device.create(challenge))).toMatchObject({ status: 200 });
     expect(await page()).toContain(`data-challenge="/hil/${row.id}/approval-challenge"`);
+  });
+
+  it('keeps no page waiting for the review service that is about no call', async () => {
+    await fixture.close();
+    fixture = await openConsole(undefined, {
+      consoleUrl: CONSOLE_ORIGIN,
+      hilOptions: { passkeyRequired: 'registered' },
+      limits: { ...ASK_LIMITS, readMs: 2 ** 31 - 1 },
+    });
+    browser = await fixture.browser();
+    row = await fixture.hil.park(1);
+    fixture.hanging.add('hil');
+    expect((await browser.get('/settings')).status).toBe(200);
   });
 
   it('signs nothing of another tenant’s call', async () => {

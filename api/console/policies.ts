@@ -62,9 +62,22 @@ export function policiesOver(
     askToChange(mutatedPolicy, { method, path: get(path).path, body }, limits.changeMs);
   const toldBy = <Line>(path: string, type: z.ZodType<Line>, asked: object, until: AbortSignal): AsyncGenerator<Line> =>
     studied({ over, path: get(path).path, type, asked, headers, until }, limits);
+  const list: PolicyService['list'] = () => ask(policyList, get('/policies'));
+  const file: PolicyService['file'] = (name) =>
+    NO_FILES.has(name) ? Promise.resolve(null) : unlessUnknown(ask(policyFile, get(pathOf(name))));
   return {
-    list: () => ask(policyList, get('/policies')),
-    file: (name) => (NO_FILES.has(name) ? Promise.resolve(null) : unlessUnknown(ask(policyFile, get(pathOf(name))))),
+    list,
+    file,
+    async kept(name) {
+      try {
+        return await file(name);
+      } catch (error) {
+        if (!(error instanceof GateError && error.code === 'policy_tampered')) throw error;
+        const row = (await list()).policies.find((policy) => policy.name === name && policy.tampered !== undefined);
+        if (!row) throw error;
+        return { ...row, current_body: null, current_body_sha256: row.body_sha256 };
+      }
+    },
     versions: async (name) =>
       (await unlessUnknown(ask(policyVersions, get(pathOf(name, '/versions')))))?.versions ?? null,
     version: (name, version) => unlessUnknown(ask(policyVersion, get(pathOf(name, `/versions/${version}`)))),
@@ -76,7 +89,12 @@ export function policiesOver(
     update: (name, body, on, reason) => change('PUT', pathOf(name), { body, ...expected(on), ...by(reason) }),
     setState: (name, state, on, reason) =>
       change('POST', pathOf(name, `/${state}`), { ...expected(on), ...by(reason) }),
-    remove: (name, on, reason) => change('DELETE', pathOf(name), { ...expected(on), ...by(reason) }),
+    async behind(name) {
+      const shared = await unlessUnknown(ask(policyFile, { method: 'GET', path: pathOf(name) }));
+      return shared !== null && shared.active && !shared.protected && shared.deleted_at === null ? shared : null;
+    },
+    remove: (name, on, back, reason) =>
+      change('DELETE', pathOf(name), { ...expected(on), expected_back_sha256: back, ...by(reason) }),
     rollback: (name, version, on, reason) =>
       change('POST', pathOf(name, `/rollback/${version}`), { ...expected(on), ...by(reason) }),
     templates: () => ask(templateList, get('/policies/templates')),

@@ -19,6 +19,7 @@ import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js'
 import type { StoreTarget } from '../../adapters/store/database.js';
 import { canonicalJson, sha256Hex } from '../../domain/crypto/digest.js';
 import type { DecidedCall, DecisionSource } from '../../contracts/decided-calls.js';
+import { isIntact } from '../../contracts/policy-library.js';
 import type { MinedSuggestion, MineLine } from '../../contracts/policy-mining.js';
 import type { LabLine } from '../../contracts/policy-studies.js';
 import type { ReplayPage, ReplayQuery, ReplayRow, ReplaySource } from '../../contracts/replay-rows.js';
@@ -311,7 +312,7 @@ describe.each(['SQLite', 'Postgres'] as const)('policies of operators, on %s', (
     ]);
     expect(JSON.stringify(rows.map((row) => ({ ...row, payload_canonical_json: null })))).not.toContain('ticket 12');
     await eventually('what was stored is there', async () =>
-      (await gate.store.versions('', 'a.rego')).every(({ chain_seq: seq }) => seq !== null),
+      (await gate.store.versions('', 'a.rego')).every((one) => isIntact(one) && one.chain_seq !== null),
     );
   });
 
@@ -592,35 +593,39 @@ describe.each(['SQLite', 'Postgres'] as const)('policies of operators, on %s', (
     expect((await gate.judge('x')).reasons).toEqual(['Violation: x']);
   });
 
-  it('are deleted of a tenant only where the text comes back that was looked at, also where nothing was to come back', async () => {
-    const gate = await replica(places()[kind]);
-    const file = { name: 'a.rego', content_type: 'rego' };
-    const shared = denies('x');
-    await gate.ask('POST', '/policies', { ...file, body: shared, ...by });
-    const copied = { body: denies('y'), expected_current_version: 1, ...by };
-    expect((await gate.ask('PUT', '/policies/a.rego?tenant=acme', copied)).body).toMatchObject({ version: 2 });
-    const without = (expected_back_sha256?: string | null) =>
-      gate.ask('POST', '/policies/apply?tenant=acme', {
-        changes: [{ what: 'delete', name: 'a.rego', expected_current_version: 2, expected_back_sha256 }],
-        ...by,
+  it.each(['POST /policies/apply', 'DELETE /policies/a.rego'])(
+    'are deleted of a tenant only where the text comes back that was looked at, or nothing was to: %s',
+    async (route) => {
+      const gate = await replica(places()[kind]);
+      const file = { name: 'a.rego', content_type: 'rego' };
+      const shared = denies('x');
+      await gate.ask('POST', '/policies', { ...file, body: shared, ...by });
+      const copied = { body: denies('y'), expected_current_version: 1, ...by };
+      expect((await gate.ask('PUT', '/policies/a.rego?tenant=acme', copied)).body).toMatchObject({ version: 2 });
+      const without = (expected_back_sha256?: string | null) => {
+        const on = { expected_current_version: 2, expected_back_sha256 };
+        const changes = [{ what: 'delete', name: 'a.rego', ...on }];
+        const [method, path] = route.split(' ') as ['POST' | 'DELETE', string];
+        return gate.ask(method, `${path}?tenant=acme`, { ...(method === 'DELETE' ? on : { changes }), ...by });
+      };
+      const before = await gate.store.catalogue();
+      for (const other of [null, '0'.repeat(64)])
+        expect(await without(other)).toMatchObject({
+          status: 409,
+          body: { error: 'version_conflict', reason: expect.stringContaining(sha256Hex(shared).slice(0, 12)) },
+        });
+      expect(await gate.store.catalogue()).toEqual(before);
+      const off = { expected_current_version: 1, ...by };
+      await gate.ask('POST', '/policies/a.rego/deactivate', off);
+      expect((await without(sha256Hex(shared))).body).toMatchObject({
+        error: 'version_conflict',
+        reason: expect.stringContaining('nothing for everybody'),
       });
-    const before = await gate.store.catalogue();
-    for (const other of [null, '0'.repeat(64)])
-      expect(await without(other)).toMatchObject({
-        status: 409,
-        body: { error: 'version_conflict', reason: expect.stringContaining(sha256Hex(shared).slice(0, 12)) },
-      });
-    expect(await gate.store.catalogue()).toEqual(before);
-    const off = { expected_current_version: 1, ...by };
-    await gate.ask('POST', '/policies/a.rego/deactivate', off);
-    expect((await without(sha256Hex(shared))).body).toMatchObject({
-      error: 'version_conflict',
-      reason: expect.stringContaining('nothing for everybody'),
-    });
-    await gate.ask('POST', '/policies/a.rego/activate', { ...off, expected_current_version: 2 });
-    expect((await without(sha256Hex(shared))).status).toBe(200);
-    expect((await gate.judge('x', { tenant: 'acme' })).reasons).toEqual(['Violation: x']);
-  });
+      await gate.ask('POST', '/policies/a.rego/activate', { ...off, expected_current_version: 2 });
+      expect((await without(sha256Hex(shared))).status).toBe(200);
+      expect((await gate.judge('x', { tenant: 'acme' })).reasons).toEqual(['Violation: x']);
+    },
+  );
 
   it('are one set of two processes: of two changes at once one is refused, and each process comes to the newest', async () => {
     const place = places()[kind];
@@ -744,7 +749,7 @@ describe.each(['SQLite', 'Postgres'] as const)('policies of operators, on %s', (
         expect([step, again.status]).toEqual([step, stands === 1 ? 200 : 409]);
         await eventually('all have the newest, and its row is in the ledger', async () => {
           const now = await Promise.all(gates.map((gate) => gate.judge('a')));
-          const [newest] = await one.store.versions(EVERYBODY, 'a.rego');
+          const [newest] = (await one.store.versions(EVERYBODY, 'a.rego')).filter(isIntact);
           return now.every(({ reasons }) => reasons.includes('Violation: after')) && newest?.chain_seq !== null;
         });
         // Where the process had sent it already, it has the same id.
@@ -1358,6 +1363,9 @@ describe('an editor of the store', () => {
     const change = { body: '{"max":1}', expected_current_version: 1, ...by };
     const refusal = { status: 409, body: { error: 'policy_tampered', reason: expect.stringContaining(why) } };
     expect(await gate.ask('GET', '/policies/a.json')).toMatchObject(refusal);
+    const history = async () => (await gate.ask('GET', '/policies/a.json/versions')).body.versions;
+    // Of the edited row nothing else is said.
+    expect(await history()).toEqual([{ name: 'a.json', version: 1, tampered: why }]);
     const off = { expected_current_version: 1, ...by };
     expect(await gate.ask('POST', '/policies/a.json/deactivate', off)).toMatchObject(refusal);
     expect(await gate.ask('PUT', '/policies/a.json', { ...change, body: '{}' })).toMatchObject({ status: 200 });
@@ -1367,6 +1375,10 @@ describe('an editor of the store', () => {
         ['a.json', undefined, 2],
         ['b.json', undefined, 2],
       ],
+    ]);
+    expect(await history()).toEqual([
+      expect.objectContaining({ version: 2, body: '{}', reason: by.reason }),
+      { name: 'a.json', version: 1, tampered: why },
     ]);
     expect(await readiness(gate)).toEqual([200, 3]);
     // Whoever is refused for an edit finds it in the readiness at once.

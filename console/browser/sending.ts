@@ -1,6 +1,6 @@
+import { LONGEST_ANSWER_MS } from '../answer-wait.js';
+
 const NOTICED_MS = 200;
-/** Longer than the console waits for the review service: then no answer comes any more. */
-const GIVEN_UP_MS = 60_000;
 const SENT = 'Sent: waiting for the answer.';
 
 /** The form whose answer is awaited, what is said of it, and when somebody is told. */
@@ -24,7 +24,7 @@ export function beginsItsWay(form: HTMLFormElement, text: string): void {
   onTheWay = {
     words,
     text,
-    timers: [window.setTimeout(tellOnItsWay, NOTICED_MS), window.setTimeout(endsItsWay, GIVEN_UP_MS)],
+    timers: [window.setTimeout(tellOnItsWay, NOTICED_MS), window.setTimeout(endsItsWay, LONGEST_ANSWER_MS)],
   };
 }
 
@@ -35,7 +35,7 @@ export function endsItsWay(): void {
 }
 
 /**
- * Says that a form is on its way where its answer takes longer than anybody notices: a decision waits for the review service, up to 45 s. Who
+ * Says that a form is on its way where its answer takes longer than anybody notices: a decision waits for the review service, up to 45 s, a change of policies for the engine, up to a minute. Who
  * presses once more sends the same decision.
  */
 export function sending(): void {

@@ -21,6 +21,26 @@ describe('the name of a part of a page', () => {
   });
 });
 
+describe('a text of very many lines', () => {
+  const lines = Array.from({ length: 20_000 }, (_, at) => `\t${at}\u202e<`);
+  it.each([
+    ['of rules', <Source text={lines.join('\n')} />],
+    ['of a change', <Diff of={lines.join('\n')} label="Change" />],
+  ])('is shown to its end, the same as its beginning, in few parts: %s', (_, part) => {
+    const html = render(part);
+    expect(html.replaceAll(/<[^>]*>/g, '').trim()).toBe(
+      lines
+        .map((line) => line.replace('\u202e', '\\u{202e}').replace('<', '&lt;'))
+        .join('\n')
+        .trim(),
+    );
+    expect(html.match(/<span/g)?.length).toBe(5_001);
+  });
+  it('is a part for each line where they are no more than that', () => {
+    expect(render(<Source text={'x\n'.repeat(4_999)} />).match(/<span/g)?.length).toBe(5_000);
+  });
+});
+
 describe('what is said of the chain', () => {
   const told = (length: number) =>
     render(

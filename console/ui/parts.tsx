@@ -39,14 +39,24 @@ export const Away = ({ service, why }: { readonly service: string; readonly why:
   </p>
 );
 
-/** What a service said, or that it is away. */
+/** What a service said, or that it is away, or why that is not to be trusted. */
 export const OrAway = <Value,>({
   of,
   children,
 }: {
   readonly of: Settled<Value>;
   readonly children: (value: Value) => ComponentChildren;
-}) => (of.ok ? <>{children(of.value)}</> : <Away service={of.service} why={of.why} />);
+}) => {
+  if (of.ok) return <>{children(of.value)}</>;
+  return of.isEdited ? <Edited why={of.why} /> : <Away service={of.service} why={of.why} />;
+};
+
+/** Says that somebody wrote to a store past Gate, where that would stand which he wrote. */
+export const Edited = ({ why, children }: { readonly why: string; readonly children?: ComponentChildren }) => (
+  <p class="notice bad" role="alert">
+    Somebody wrote to the store past Gate, so this is not shown: <Foreign text={why} />. {children}
+  </p>
+);
 
 /** A list of names and what they stand for. */
 export const Facts = ({ of }: { readonly of: readonly (readonly [string, ComponentChildren])[] }) => (

@@ -1,7 +1,16 @@
-import { oneLine } from '../../domain/printable.js';
+import { oneLine, printable } from '../../domain/printable.js';
 
 /** A line of a policy's text: what nobody sees is an escape, but for the tabs that it is indented with. */
 export const sourceLine = (line: string): string => line.split('\t').map(oneLine).join('\t');
+
+/** Lines that are parts of their own, with a place and a colour: in a text of a megabyte of line breaks each costs more than thirty times what it says. */
+const LINES = 5_000;
+
+/** What stands behind those lines, in one part. */
+const Rest = ({ of }: { readonly of: readonly string[] }) =>
+  of.length > LINES ? <span>{sourceLines(of.slice(LINES))}</span> : null;
+/** All at once: line by line the escapes of a million lines take seconds. */
+const sourceLines = (lines: readonly string[]): string => `${lines.join('\n').split('\t').map(printable).join('\t')}\n`;
 
 /** A text of rules by its lines, each of which an address can lead to. */
 export const Source = ({
@@ -13,29 +22,32 @@ export const Source = ({
   readonly label?: string;
   /** Whether the page has no other one, whose lines an address would mean too. */
   readonly isAlone?: boolean;
-}) => (
-  <pre class="source" tabIndex={0} aria-label={oneLine(label)}>
-    {text.split('\n').map((line, at) => (
-      <span id={isAlone ? `L${at + 1}` : undefined} key={at}>
-        {`${sourceLine(line)}\n`}
-      </span>
-    ))}
-  </pre>
-);
+}) => {
+  const lines = text.split('\n');
+  return (
+    <pre class="source" tabIndex={0} aria-label={oneLine(label)}>
+      {lines.slice(0, LINES).map((line, at) => (
+        <span id={isAlone ? `L${at + 1}` : undefined} key={at}>
+          {`${sourceLine(line)}\n`}
+        </span>
+      ))}
+      <Rest of={lines} />
+    </pre>
+  );
+};
 
 /** What changed between two texts, in the unified form; each line keeps its sign, so that colour says nothing alone. */
 export function Diff({ of, label }: { readonly of: string; readonly label: string }) {
   if (of === '') return <p class="dim">The texts are the same.</p>;
+  const lines = of.trimEnd().split('\n');
   return (
     <pre class="source unified" tabIndex={0} aria-label={oneLine(label)}>
-      {of
-        .trimEnd()
-        .split('\n')
-        .map((line, at) => (
-          <span key={at} class={kindOf(line, at)}>
-            {`${sourceLine(line)}\n`}
-          </span>
-        ))}
+      {lines.slice(0, LINES).map((line, at) => (
+        <span key={at} class={kindOf(line, at)}>
+          {`${sourceLine(line)}\n`}
+        </span>
+      ))}
+      <Rest of={lines} />
     </pre>
   );
 }

@@ -1,4 +1,9 @@
-import type { PolicyEventKind, PolicyVersion, TenantPoliciesReceipt } from '../../contracts/policy-library.js';
+import type {
+  KeptVersion,
+  PolicyEventKind,
+  PolicyVersion,
+  TenantPoliciesReceipt,
+} from '../../contracts/policy-library.js';
 import type { JsonObject } from '../../contracts/json.js';
 import type { MinedFacts } from '../../contracts/policy-mining.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
@@ -133,8 +138,8 @@ export interface PolicyStore extends SuggestionStore {
   catalogue(): Promise<Catalogue>;
   /** Another text after every change, also where the generation is one that there was before: the MAC of what says which sets there are. */
   mark(): Promise<string | null>;
-  /** Newest first; all of a policy. */
-  versions(tenant: string, name: string): Promise<readonly PolicyVersion[]>;
+  /** Newest first; all of a policy. One that somebody else wrote is `tampered` and keeps no other from being read. */
+  versions(tenant: string, name: string): Promise<readonly KeptVersion[]>;
   version(tenant: string, name: string, version: number): Promise<PolicyVersion | null>;
   /** The texts of the current versions of these tenants, deleted policies included. No text, and why, of a version that somebody else wrote. */
   texts(tenants: readonly string[]): Promise<readonly CurrentText[]>;

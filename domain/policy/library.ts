@@ -4,6 +4,7 @@ import type {
   ChangedCategory,
   ChangePolicyState,
   CreatePolicy,
+  DeletePolicy,
   InstallTemplate,
   MutatedPolicy,
   PolicyReason,
@@ -338,7 +339,7 @@ export function createPolicyLibrary({
     activate: (tenant: string, name: string, asked: ChangePolicyState) => setActive(tenant, name, true, asked),
     deactivate: (tenant: string, name: string, asked: ChangePolicyState) => setActive(tenant, name, false, asked),
 
-    remove: (tenant: string, name: string, asked: ChangePolicyState): Promise<MutatedPolicy> =>
+    remove: (tenant: string, name: string, asked: DeletePolicy): Promise<MutatedPolicy> =>
       one(mutate(tenant, asked, (catalogue) => [planner.removed(catalogue, tenant, name, asked, now())])),
 
     /**

@@ -2,6 +2,7 @@ import type {
   AppliedChange,
   ChangePolicyState,
   CreatePolicy,
+  DeletePolicy,
   PolicyEventKind,
   UpdatePolicy,
 } from '../../contracts/policy-library.js';
@@ -77,7 +78,7 @@ export function createPlanner(shipped: ReadonlySet<string>) {
     catalogue: Catalogue,
     tenant: string,
     name: string,
-    expected: Expected & { readonly expected_back_sha256?: string | null | undefined },
+    expected: Expected & Pick<DeletePolicy, 'expected_back_sha256'>,
     deleted_at: string,
   ): Planned {
     const policy = expectedOf(found(catalogue, tenant, name), expected);

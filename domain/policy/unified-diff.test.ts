@@ -19,6 +19,11 @@ describe('a unified diff', () => {
     );
   });
 
+  it('is of texts of any number of lines', () => {
+    const many = 'x\n'.repeat(300_000);
+    expect(unifiedDiff('', many, names)).toBe(`--- a\n+++ b\n@@ -0,0 +1,300000 @@\n${'+x\n'.repeat(300_000)}`);
+  });
+
   it('turns the one text into the other for git, whatever they are', () => {
     const folder = mkdtempSync(join(tmpdir(), 'gate-diff-'));
     try {

@@ -22,8 +22,9 @@ export function unifiedDiff(
     }
   };
   while (at < lines.length) {
-    const first = lines.findIndex(([sign], index) => index >= at && sign !== ' ');
-    if (first < 0) break;
+    let first = at;
+    while (lines[first]?.[0] === ' ') first += 1;
+    if (first === lines.length) break;
     let end = first;
     for (let index = first; index < lines.length && index - end <= 2 * CONTEXT; index += 1)
       if (lines[index]?.[0] !== ' ') end = index + 1;
@@ -33,7 +34,8 @@ export function unifiedDiff(
     // An empty side is named by the line before it.
     const place = (line: number, lengthOf: number): string => `${lengthOf === 0 ? line - 1 : line},${lengthOf}`;
     out.push(`@@ -${place(oldAt, count('+'))} +${place(newAt, count('-'))} @@`);
-    out.push(...hunk.map(([sign, text]) => `${sign}${text}`));
+    // One by one: a call takes no hundreds of thousands of arguments.
+    for (const [sign, text] of hunk) out.push(`${sign}${text}`);
     past(at + hunk.length);
   }
   return `${out.join('\n')}\n`;

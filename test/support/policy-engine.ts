@@ -18,6 +18,8 @@ import { POLICY_KEYS } from './policy-keys.js';
 
 export interface TestPolicyEngine {
   readonly management: PolicyManagement;
+  /** Its store, for who edits it. */
+  readonly file: string;
   /** As the console reaches it, without a socket. */
   readonly over: Over;
   close(): Promise<void>;
@@ -28,7 +30,8 @@ export async function policyEngine(rows: readonly ReplayRow[] = []): Promise<Tes
   const folder = mkdtempSync(join(tmpdir(), 'gate-policy-engine-'));
   const directory = shippedPolicyDirectory();
   const floor = await loadPolicySet({ directory });
-  const store = await openPolicyStore({ file: join(folder, 'policies.db') }, POLICY_KEYS);
+  const file = join(folder, 'policies.db');
+  const store = await openPolicyStore({ file }, POLICY_KEYS);
   const recorded: ReplaySource = {
     replayPage({ after = 0 }) {
       const left = rows.filter(({ seq }) => seq > after);
@@ -71,6 +74,7 @@ export async function policyEngine(rows: readonly ReplayRow[] = []): Promise<Tes
   await service.app.ready();
   return {
     management,
+    file,
     over: overInProcess(service.app),
     async close() {
       await service.close();

@@ -5,6 +5,7 @@ import {
   changedCategory,
   changePolicyState,
   createPolicy,
+  deletePolicy,
   MAX_POLICY_BYTES,
   mutatedPolicy,
   policyReason,
@@ -55,8 +56,10 @@ export function policyChangeRoutes(app: ServiceApp, management: PolicyManagement
   app.post('/policies/:name/deactivate', { schema: change }, ({ params, query: { tenant = EVERYBODY }, body }) =>
     library().deactivate(tenant, params.name, body),
   );
-  app.delete('/policies/:name', { schema: change }, ({ params, query: { tenant = EVERYBODY }, body }) =>
-    library().remove(tenant, params.name, body),
+  app.delete(
+    '/policies/:name',
+    { schema: { ...change, body: deletePolicy } },
+    ({ params, query: { tenant = EVERYBODY }, body }) => library().remove(tenant, params.name, body),
   );
   app.post(
     '/policies/:name/rollback/:version',

@@ -1,6 +1,12 @@
 import { z } from 'zod';
 import { policyFile, policyList, type PolicyRow } from '../../../contracts/policy.js';
-import { policyDiff, type PolicyVersion, policyVersion, policyVersions } from '../../../contracts/policy-library.js';
+import {
+  type KeptVersion,
+  policyDiff,
+  type PolicyVersion,
+  policyVersion,
+  policyVersions,
+} from '../../../contracts/policy-library.js';
 import { storableString } from '../../../contracts/storable.js';
 import { GateError } from '../../../domain/errors.js';
 import { EVERYBODY, type StoredPolicy } from '../../../domain/policy/library-ports.js';
@@ -65,7 +71,7 @@ export function policyRoutes(app: ServiceApp, set: PolicySet, management: Policy
     const isKept = (await policiesOf(tenant)).some((policy) => policy.name === name && policy.deleted_at === null);
     return isKept ? undefined : file;
   }
-  async function versionsOf(tenant: string, name: string): Promise<readonly PolicyVersion[]> {
+  async function versionsOf(tenant: string, name: string): Promise<readonly KeptVersion[]> {
     const file = await floorFile(tenant, name);
     if (file) return [floorVersion(file, set.origin.loaded_at)];
     const policy = await stored(tenant, name);

@@ -2,7 +2,7 @@ import type { MutatedPolicy } from '../../../contracts/policy-library.js';
 import { Foreign } from '../../ui/parts.js';
 import type { Shown, Visit } from '../../visit.js';
 import { policyAddress } from './address.js';
-import { policyShown } from './policy.js';
+import { DELETED, policyShown } from './policy.js';
 
 /**
  * Where a change leads: to the policy as it is now. What the engine warns of stands above that page at once, as no address carries it: whoever sends
@@ -11,10 +11,12 @@ import { policyShown } from './policy.js';
 export async function cameOf(
   visit: Visit,
   name: string,
-  { current_version: version, warnings = [] }: Pick<MutatedPolicy, 'current_version' | 'warnings'>,
+  { current_version: version, event_kind: kind, warnings = [] }: MutatedPolicy,
 ): Promise<string | Shown> {
-  if (warnings.length === 0) return `${policyAddress(name)}?came=${version}`;
-  const shown = await policyShown({ ...visit, params: { name }, query: { came: String(version) } });
+  // Without a copy the page is that of the policy for everybody, whose versions are counted apart.
+  const came = kind === 'policy.deleted' ? DELETED : String(version);
+  if (warnings.length === 0) return `${policyAddress(name)}?came=${came}`;
+  const shown = await policyShown({ ...visit, params: { name }, query: { came } });
   return {
     ...shown,
     keptForBack: true,

@@ -31,5 +31,5 @@ export const DEACTIVATE = changing('deactivate', 'switch a policy off', ({ servi
   services.policy.setState(name, 'deactivate', on, reasonIn(form)),
 );
 export const REMOVE = changing('delete', 'delete a policy', ({ services }, name, on, form) =>
-  services.policy.remove(name, on, reasonIn(form)),
+  services.policy.remove(name, on, form.get('back') || null, reasonIn(form)),
 );

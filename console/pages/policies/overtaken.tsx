@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import type { PolicyVersion } from '../../../contracts/policy-library.js';
+import { isIntact, type PolicyVersion } from '../../../contracts/policy-library.js';
 import { settled, type Settled } from '../../services.js';
 import { Foreign, ForeignBlock, OrAway, Time } from '../../ui/parts.js';
 import { Diff } from '../../ui/source.js';
@@ -21,11 +21,14 @@ export async function between(
   { on, now }: { readonly on: number | null; readonly now: number },
 ): Promise<Between | null> {
   if (on === now) return null;
-  const [diff, versions] = await Promise.all([
+  const [compared, versions] = await Promise.all([
     on === null ? ({ ok: true, value: null } as const) : settled('The policy engine', policy.diff(name, on, now)),
     settled('The policy engine', policy.versions(name)),
   ]);
-  return { on, now, diff, newest: versions.ok ? versions.value?.[0] : undefined };
+  const newest = versions.ok ? versions.value?.[0] : undefined;
+  // It stays edited, however often it is asked for: what came after it is then to be read as it is.
+  const diff = !compared.ok && compared.isEdited ? ({ ok: true, value: null } as const) : compared;
+  return { on, now, diff, newest: newest && isIntact(newest) ? newest : undefined };
 }
 
 /** The version that a form is for: that of now, unless what came in between could not be shown. */
@@ -64,10 +67,16 @@ export const Overtaken = ({
       {(found) =>
         found !== null ? (
           <Diff of={found} label="What came in between" />
-        ) : on === null ? (
-          newest && <ForeignBlock text={newest.body} label="What it says" />
         ) : (
-          <p class="dim">The version that you began with is of another copy, so what changed cannot be shown.</p>
+          <>
+            {on !== null && (
+              <p class="dim">
+                The version that you began with is of another copy, or was edited in the store, so what changed cannot
+                be shown.
+              </p>
+            )}
+            {newest && <ForeignBlock text={newest.body} label="What it says" />}
+          </>
         )
       }
     </OrAway>

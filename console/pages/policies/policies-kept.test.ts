@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it, jest } from '@jest/globals';
+import { isIntact } from '../../../contracts/policy-library.js';
 import type { ReplayRow } from '../../../contracts/replay-rows.js';
 import { GateError } from '../../../domain/errors.js';
 import { type ConsoleOverLedger, consoleOverLedger } from '../../../test/support/console-over-ledger.js';
+import { editedSqlite } from '../../../test/support/edited-store.js';
 import { ledgerService, type TestLedgerService } from '../../../test/support/ledger-service.js';
 import { policyEngine, type TestPolicyEngine } from '../../../test/support/policy-engine.js';
 
@@ -54,7 +56,8 @@ const made = async (body: string, more = {}) => {
   expect([status, headers['location']]).toEqual([303, `/policies/${policy_name}?came=1`]);
   return policy_name;
 };
-const versionsOf = (name: string, tenant = 'acme') => engine.management.store.versions(tenant, name);
+const versionsOf = async (name: string, tenant = 'acme') =>
+  (await engine.management.store.versions(tenant, name)).filter(isIntact);
 
 describe('a policy on its pages', () => {
   it('is written as a draft of the person’s tenant, in his name, and put in force, changed and rolled back', async () => {
@@ -105,8 +108,9 @@ describe('a policy on its pages', () => {
     expect(await versionsOf(name)).toHaveLength(4);
 
     await page.post(`/policies/${name}/deactivate`, { version: '4', reason: 'over' });
-    await page.post(`/policies/${name}/delete`, { version: '5', reason: 'over' });
-    expect(await told(`/policies/${name}`)).toMatch(/State deleted/);
+    const gone = await page.post(`/policies/${name}/delete`, { version: '5', reason: 'over' });
+    expect(gone.headers['location']).toBe(`/policies/${name}?came=deleted`);
+    expect(await told(`/policies/${name}?came=deleted`)).toMatch(/Done: it is deleted\..*State deleted/);
     expect((await page.get(`/policies/${name}/edit`)).text).toContain(
       'It was deleted. A new policy of its name goes on',
     );
@@ -199,6 +203,74 @@ describe('a policy on its pages', () => {
     expect(await versionsOf(name)).toHaveLength(2);
   }, 60_000);
 
+  it('for everybody comes back as the page showed it where the tenant’s copy is deleted, and as nothing else', async () => {
+    const { library } = engine.management;
+    const by = { reason: 'all', actor_sub: 'bob', actor_idp: 'cli' };
+    const name = 'comes_back.rego';
+    const shared = (why: string, on: number) =>
+      library.update('', name, { body: denies('no_such', why), expected_current_version: on, ...by });
+    const file = { name, content_type: 'rego', body: denies('no_such', 'one'), active: true } as const;
+    await library.create('', { ...file, ...by });
+    await page.post(`/policies/${name}/deactivate`, { version: '1', reason: 'not ours' });
+    await shared('two', 1);
+    const shown = await text(`/policies/${name}`);
+    expect(words(shown)).toContain('Deleted, this copy gives way: version 2 for everybody is in force again');
+    expect(words(shown)).toMatch(/-deny contains .*Violation: one.*\+deny contains .*Violation: two/);
+    const backIn = (html: string) => /name="back"(?: value="([0-9a-f]*)")?/.exec(html)?.[1] ?? null;
+    const back = backIn(shown);
+    const [two] = await versionsOf(name, '');
+    expect(back).toBe(two?.body_sha256);
+    const remove = (more: object) => page.post(`/policies/${name}/delete`, { version: '2', reason: 'over', ...more });
+
+    await shared('three', 2);
+    // Neither what was shown before nor a form that shows nothing puts version 3 in force.
+    for (const more of [{ back: back ?? '' }, {}]) {
+      const refused = await remove(more);
+      expect([refused.status, words(refused.text)]).toEqual([
+        409,
+        expect.stringMatching(/version_conflict.*version 3 for everybody is in force again.*\+deny .*three/),
+      ]);
+      expect(backIn(refused.text)).toBe((await versionsOf(name, ''))[0]?.body_sha256);
+    }
+    const done = await remove({ back: backIn(await text(`/policies/${name}`)) ?? '' });
+    expect([done.status, done.headers['location']]).toEqual([303, `/policies/${name}?came=deleted`]);
+    const after = await told(`/policies/${name}?came=deleted`);
+    expect(after).toContain('Done: your tenant has no copy of it any more. Version 3 for everybody is in force.');
+    expect(await told(`/policies/${name}?came=3`)).not.toContain('Done');
+
+    // Where nothing comes back, nothing is said of it.
+    await page.post(`/policies/${name}/edit`, { version: '3', reason: 'own', body: denies('no_such', 'own') });
+    await library.deactivate('', name, { expected_current_version: 3, ...by });
+    const alone = await text(`/policies/${name}`);
+    expect([backIn(alone), alone.includes('gives way')]).toEqual([null, false]);
+    await library.activate('', name, { expected_current_version: 4, ...by });
+    expect((await page.post(`/policies/${name}/delete`, { version: '4', reason: 'over', back: '' })).status).toBe(409);
+    expect((await versionsOf(name))[0]?.version).toBe(4);
+    await library.deactivate('', name, { expected_current_version: 5, ...by });
+    await page.post(`/policies/${name}/delete`, { version: '4', reason: 'over', back: '' });
+    expect(await told(`/policies/${name}?came=deleted`)).toContain(
+      'Version 6 for everybody is there, and not in force.',
+    );
+  }, 60_000);
+
+  it('whose text for everybody cannot be read is not deleted blindly', async () => {
+    const { library, store } = engine.management;
+    const name = 'unread_base.rego';
+    const by = { reason: 'all', actor_sub: 'bob', actor_idp: 'cli' };
+    await library.create('', { name, content_type: 'rego', body: denies('no_such'), active: true, ...by });
+    await page.post(`/policies/${name}/deactivate`, { version: '1', reason: 'not ours' });
+    const version = store.version.bind(store);
+    const away = jest.spyOn(store, 'version');
+    away.mockImplementation((tenant, ...rest) =>
+      tenant === '' ? Promise.reject(new GateError('store_unavailable')) : version(tenant, ...rest),
+    );
+    const shown = await text(`/policies/${name}`);
+    away.mockRestore();
+    expect(shown).toContain('The policy engine is away');
+    expect(shown).toContain('Put it in force');
+    expect(shown).not.toContain(`/policies/${name}/delete`);
+  }, 60_000);
+
   it('that somebody switched off or on meanwhile offers nothing where its button was: the other act was not meant', async () => {
     const name = await made(denies('no_such_tool'), { active: 'yes' });
     const off = { version: '1', act: 'deactivate', reason: 'mine' };
@@ -242,6 +314,82 @@ describe('a policy on its pages', () => {
     expect((await page.post(`/policies/${name}/activate`, { version: '1', reason: 'x' })).status).toBe(403);
     expect(await versionsOf(name)).toHaveLength(1);
   });
+});
+
+describe('a policy whose text somebody edited in the store', () => {
+  const edit = (name: string, version: number) =>
+    editedSqlite(engine.file).all('update policy_versions set body = ? where name = ? and version = ?', [
+      '{"max":9}',
+      name,
+      version,
+    ]);
+  const document = async (name: string) => {
+    const typed = { policy_name: name, body: '{"max":1}', reason: 'ticket 1', active: 'yes' };
+    expect((await page.post('/policies/new', typed)).status).toBe(303);
+    await page.post(`/policies/${name}/edit`, { version: '1', body: '{"max":2}', reason: 'more' });
+    await edit(name, 2);
+    return name;
+  };
+
+  it('keeps its pages, which say which version that is and what to do, and show nothing of that text', async () => {
+    const name = await document('edited_one.json');
+    const paths = ['', '/edit', '/lab', '/versions', '/versions/1', '/versions/2', '/diff?from=1&to=2'];
+    for (const path of paths.filter((one) => one !== '/versions')) {
+      const shown = await page.get(`/policies/${name}${path}`);
+      expect([path, shown.status, words(shown.text)]).toEqual([
+        path,
+        200,
+        expect.stringMatching(/wrote to the store past Gate.*version 2 of edited_one\.json for acme/),
+      ]);
+      expect(shown.text).not.toContain('max&quot;:9');
+    }
+    const shown = await text(`/policies/${name}`);
+    expect(words(shown)).toMatch(/save one, or go back to a version below.*2 edited in the store/);
+    expect(shown).toContain(`href="/policies/${name}/versions/1"`);
+    expect(shown).toContain(`href="/policies/${name}/edit"`);
+    expect(shown).not.toMatch(/\/deactivate"|\/delete"/);
+    // A form of before keeps what was typed.
+    const off = await page.post(`/policies/${name}/deactivate`, { version: '2', reason: 'because of it' });
+    expect([off.status, words(off.text)]).toEqual([409, expect.stringMatching(/policy_tampered.*because of it/)]);
+    expect(await told('/policies')).toMatch(/edited_one\.json.*edited in the store/);
+    // Nothing else that is in force with it is changed until it is mended.
+    const other = { policy_name: 'beside.json', body: '{}', reason: 'x', active: 'yes' };
+    await page.post(`/policies/${name}/edit`, { version: '2', body: '{"max":3}', reason: 'mended' });
+    expect((await page.post('/policies/new', other)).status).toBe(303);
+  }, 60_000);
+
+  it.each([
+    ['saved', (name: string) => [`/policies/${name}/edit`, { body: '{"max":3}' }] as const],
+    ['gone back to', (name: string) => [`/policies/${name}/versions/1/rollback`, {}] as const],
+  ])(
+    'is a policy like others again once another text was %s',
+    async (how, changeOf) => {
+      const name = await document(`edited_${how.length}.json`);
+      const [path, more] = changeOf(name);
+      const form = await text(path.replace('/rollback', ''));
+      const digest = /name="digest" value="([0-9a-f]{64})"/.exec(form)?.[1] ?? '';
+      expect(form).toContain('name="version" value="2"');
+      const made = await page.post(path, { version: '2', digest, reason: 'mended', ...more });
+      expect([made.status, made.headers['location']]).toEqual([303, `/policies/${name}?came=3`]);
+      const shown = await told(`/policies/${name}?came=3`);
+      expect(shown).toMatch(/Done: version 3, changed, in force\..*Switch it off Delete.*2 edited in the store/);
+      expect((await page.post(`/policies/${name}/deactivate`, { version: '3', reason: 'over' })).status).toBe(303);
+    },
+    60_000,
+  );
+
+  it('is shown as it is to who began with the edited text, and what he typed goes on top', async () => {
+    const name = await document('edited_between.json');
+    await page.post(`/policies/${name}/edit`, { version: '2', body: '{"max":3}', reason: 'mended' });
+    const mine = { version: '2', body: '{"max":4}', reason: 'mine' };
+    const late = await page.post(`/policies/${name}/edit`, mine);
+    expect([late.status, words(late.text)]).toEqual([
+      409,
+      expect.stringMatching(/Version 3 came after.*: mended.*was edited in the store, so what changed.*max&quot;:3/),
+    ]);
+    expect(late.text).toContain('name="version" value="3"');
+    expect((await page.post(`/policies/${name}/edit`, { ...mine, version: '3' })).status).toBe(303);
+  }, 60_000);
 });
 
 describe('the editor', () => {
@@ -300,6 +448,27 @@ describe('the editor', () => {
     const taken = await page.post('/policies/new', { policy_name: name, body: denies('y'), reason: 'mine' });
     expect([taken.status, taken.text]).toEqual([409, expect.stringContaining('policy_exists')]);
     expect(taken.text).toContain('input.tool_type == &quot;y&quot;');
+  }, 60_000);
+
+  it('does not ask for a check as well where the engine gave no answer to the change', async () => {
+    const name = await made(denies('list_files'));
+    const { library } = engine.management;
+    const typed = { version: '1', body: denies('y'), reason: 'x' };
+    const update = jest.spyOn(library, 'update');
+    const validate = jest.spyOn(library, 'validate');
+    for (const [code, status, asked] of [
+      ['store_unavailable', 503, 0],
+      ['version_conflict', 409, 1],
+    ] as const) {
+      validate.mockClear();
+      update.mockRejectedValueOnce(new GateError(code));
+      const refused = await page.post(`/policies/${name}/edit`, typed);
+      expect([code, refused.status, validate.mock.calls.length]).toEqual([code, status, asked]);
+      expect(refused.text).toContain('input.tool_type == &quot;y&quot;');
+      expect(refused.text.includes('Nothing is checked yet')).toBe(asked === 0);
+    }
+    update.mockRestore();
+    validate.mockRestore();
   }, 60_000);
 
   it('stores nothing on a version that is none', async () => {

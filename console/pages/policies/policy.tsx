@@ -1,10 +1,11 @@
 import type { PolicyFileShown, PolicyList } from '../../../contracts/policy.js';
-import type { PolicyVersion } from '../../../contracts/policy-library.js';
+import { isIntact, type KeptVersion } from '../../../contracts/policy-library.js';
+import { unifiedDiff } from '../../../domain/policy/unified-diff.js';
 import { wordsIn } from '../../../domain/policy/reason-words.js';
 import { isAtLeast } from '../../roles.js';
-import { settled, type Settled } from '../../services.js';
-import { Csrf, Empty, Facts, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
-import { Source } from '../../ui/source.js';
+import { type KeptFile, settled, type Settled } from '../../services.js';
+import { Csrf, Edited, Empty, Facts, Foreign, Id, OrAway, Table, Time } from '../../ui/parts.js';
+import { Diff, Source } from '../../ui/source.js';
 import { Typed } from '../../ui/typed.js';
 import type { Form, Page, Shown, Visit } from '../../visit.js';
 import { policyAddress, policyPart } from './address.js';
@@ -32,23 +33,45 @@ export function rulesThatSay({ policies }: PolicyList): (line: string) => readon
 /** One file of rules: its text, what it says of itself, and how it became so. */
 export const POLICY: Page = { path: '/policies/:name', role: 'viewer', show: (visit) => policyShown(visit) };
 
+/** What `came` says of a policy that was deleted. */
+export const DELETED = 'deleted';
+
+/** What became of it, where that is a change by the person's tenant: another's is not the one that was just made. */
+function doneOf(
+  came: string | undefined,
+  file: KeptFile,
+  versions: readonly KeptVersion[],
+  tenant: string | null,
+): string | null {
+  const isOwn = file.tenant === tenant;
+  if (came === DELETED && isOwn && file.deleted_at !== null) return 'Done: it is deleted.';
+  if (came === DELETED && !isOwn)
+    return `Done: your tenant has no copy of it any more. Version ${file.current_version} for everybody is ${file.active ? 'in force' : 'there, and not in force'}.`;
+  const made = isOwn ? versions.filter(isIntact).find(({ version }) => String(version) === came) : undefined;
+  if (!made) return null;
+  return `Done: version ${made.version}, ${EVENTS[made.event_kind ?? ''] ?? 'stored'}, ${made.active ? 'in force' : 'not in force'}.`;
+}
+
 /** `form`: one that was refused. */
 export async function policyShown(visit: Visit, form?: Form): Promise<Shown> {
-  const { params, services, query, has } = visit;
+  const { params, services, query, has, person } = visit;
   const name = params['name'] ?? '';
-  const file = await settled('The policy engine', services.policy.file(name));
+  const file = await settled('The policy engine', services.policy.kept(name));
   const isKept = has('policy-changes') && file.ok && file.value !== null && !file.value.protected;
   const versions = isKept ? await settled('The policy engine', services.policy.versions(name)) : null;
-  const came = versions?.ok ? versions.value?.find(({ version }) => String(version) === query['came']) : undefined;
+  const isCopy = isKept && file.value?.tenant !== null && file.value?.deleted_at === null;
+  const behind =
+    isCopy && isAtLeast(person.role, 'admin')
+      ? await settled('The policy engine', services.policy.behind(name))
+      : ({ ok: true, value: null } as const);
+  const done =
+    isKept && file.value && versions?.ok
+      ? doneOf(query['came'], file.value, versions.value ?? [], person.tenant)
+      : null;
   return {
     title: name,
     ...(file.ok && file.value === null && { status: 404 }),
-    ...(came && {
-      notice: {
-        kind: 'good',
-        text: `Done: version ${came.version}, ${EVENTS[came.event_kind ?? ''] ?? 'stored'}, ${came.active ? 'in force' : 'not in force'}.`,
-      } as const,
-    }),
+    ...(done !== null && { notice: { kind: 'good', text: done } as const }),
     body: (
       <section class="policy">
         <h1>
@@ -65,7 +88,7 @@ export async function policyShown(visit: Visit, form?: Form): Promise<Shown> {
                 {form && <Typed form={form} />}
               </>
             ) : (
-              <File of={found} versions={versions} visit={visit} form={form} />
+              <File of={found} versions={versions} behind={behind} visit={visit} form={form} />
             )
           }
         </OrAway>
@@ -78,11 +101,13 @@ export async function policyShown(visit: Visit, form?: Form): Promise<Shown> {
 const File = ({
   of,
   versions,
+  behind,
   visit,
   form,
 }: {
-  readonly of: PolicyFileShown;
-  readonly versions: Settled<readonly PolicyVersion[] | null> | null;
+  readonly of: KeptFile;
+  readonly versions: Settled<readonly KeptVersion[] | null> | null;
+  readonly behind: Settled<PolicyFileShown | null>;
   readonly visit: Visit;
   readonly form: Form | undefined;
 }) => (
@@ -108,13 +133,23 @@ const File = ({
       ]}
     />
     {versions && <Whose tenant={of.tenant} person={visit.person.tenant} />}
+    {of.current_body === null && (
+      <Edited why={of.tampered ?? ''}>
+        Another text takes its place: save one, or go back to a version below. Until then it can be neither switched on
+        nor off, and not deleted; where it is in force, no other policy can be changed beside it.
+      </Edited>
+    )}
     {of.rules.length > 0 && <Rules of={of} />}
     {versions && of.deleted_at === null && isAtLeast(visit.person.role, 'admin') && (
-      <Acts of={of} visit={visit} form={form} />
+      <Acts of={of} behind={behind} visit={visit} form={form} />
     )}
     {versions && <Versions of={versions} name={of.name} isOwn={of.tenant !== null} nowMs={visit.nowMs} />}
-    <h2>Text</h2>
-    <Source text={of.current_body} />
+    {of.current_body !== null && (
+      <>
+        <h2>Text</h2>
+        <Source text={of.current_body} />
+      </>
+    )}
   </>
 );
 
@@ -138,7 +173,7 @@ export const Whose = ({ tenant, person }: { readonly tenant: string | null; read
   </p>
 );
 
-const Rules = ({ of: { name, rules } }: { readonly of: PolicyFileShown }) => (
+const Rules = ({ of: { name, rules } }: { readonly of: Pick<PolicyFileShown, 'name' | 'rules'> }) => (
   <section aria-labelledby="rules">
     <h2 id="rules">Rules</h2>
     <Table label="Rules" heads={['Rule', 'Kind', 'What it says of a call']}>
@@ -164,11 +199,13 @@ const Rules = ({ of: { name, rules } }: { readonly of: PolicyFileShown }) => (
 
 /** What an administrator does with it. */
 const Acts = ({
-  of: { name, active, current_version: version, current_body_sha256: digest, tenant },
+  of: { name, active, current_version: version, current_body_sha256: digest, current_body: body, tenant },
+  behind,
   visit: { csrf },
   form,
 }: {
-  readonly of: PolicyFileShown;
+  readonly of: KeptFile;
+  readonly behind: Settled<PolicyFileShown | null>;
   readonly visit: Visit;
   readonly form: Form | undefined;
 }) => {
@@ -181,11 +218,15 @@ const Acts = ({
         <a class="button" href={policyPart(name, 'edit')}>
           Edit
         </a>
-        <a class="button" href={policyPart(name, 'lab')}>
-          What it would have decided
-        </a>
+        {body !== null && (
+          <a class="button" href={policyPart(name, 'lab')}>
+            What it would have decided
+          </a>
+        )}
       </p>
-      {meant === act ? (
+      {body === null ? (
+        form && <Typed form={form} />
+      ) : meant === act ? (
         <form method="post" action={policyPart(name, act)} class="sheet">
           <Csrf token={csrf} />
           <input type="hidden" name="version" value={version} />
@@ -199,16 +240,21 @@ const Acts = ({
             <button class={active ? 'destroy' : 'act'} type="submit">
               {active ? 'Switch it off' : 'Put it in force'}
             </button>{' '}
-            {tenant !== null && (
+            {tenant !== null && behind.ok && (
               <button class="destroy" type="submit" formaction={policyPart(name, 'delete')}>
                 Delete
               </button>
             )}
           </p>
           {tenant !== null && (
-            <p class="dim">
-              The versions of a deleted policy stay to be read; a new one of its name goes on behind them.
-            </p>
+            <OrAway of={behind}>
+              {(back) => (
+                <>
+                  <input type="hidden" name="back" value={back?.current_body_sha256 ?? ''} />
+                  <ComesBack of={back} instead={body} />
+                </>
+              )}
+            </OrAway>
           )}
         </form>
       ) : (
@@ -222,13 +268,36 @@ const Acts = ({
   );
 };
 
+/** What a tenant has once its copy is deleted. */
+const ComesBack = ({ of, instead }: { readonly of: PolicyFileShown | null; readonly instead: string }) =>
+  of === null ? (
+    <p class="dim">The versions of a deleted policy stay to be read; a new one of its name goes on behind them.</p>
+  ) : (
+    <>
+      <p>
+        Deleted, this copy gives way: version {of.current_version} for everybody is in force again, and judges calls at
+        once.
+      </p>
+      <details>
+        <summary>How that differs from this copy</summary>
+        <Diff
+          of={unifiedDiff(instead, of.current_body, {
+            from: 'this copy',
+            to: `version ${of.current_version}, for everybody`,
+          })}
+          label="How what comes back differs from this copy"
+        />
+      </details>
+    </>
+  );
+
 const Versions = ({
   of,
   name,
   isOwn,
   nowMs,
 }: {
-  readonly of: Settled<readonly PolicyVersion[] | null>;
+  readonly of: Settled<readonly KeptVersion[] | null>;
   readonly name: string;
   readonly isOwn: boolean;
   readonly nowMs: number;
@@ -241,32 +310,56 @@ const Versions = ({
           label="Versions"
           heads={[{ number: 'Version' }, 'What', 'When', 'Who', 'Why', 'In force', 'Ledger', 'Look']}
         >
-          {(versions ?? []).map(({ version, event_kind, created_at, reason, active, chain_seq, ...by }) => (
-            <tr key={version}>
-              <td class="number">
-                <a href={policyPart(name, `versions/${version}`)}>{version}</a>
-              </td>
-              <td>{EVENTS[event_kind ?? ''] ?? 'stored'}</td>
-              <td>
-                <Time iso={created_at} nowMs={nowMs} />
-              </td>
-              <td>
-                <By of={by} />
-              </td>
-              <td>
-                <Foreign text={reason} />
-              </td>
-              <td>{active ? 'yes' : 'no'}</td>
-              <td>
-                <RowOf seq={chain_seq} isOwn={isOwn} />
-              </td>
-              <td>
-                {version > 1 && <a href={policyPart(name, 'diff', { from: version - 1, to: version })}>difference</a>}
-              </td>
-            </tr>
+          {(versions ?? []).map((kept) => (
+            <Version key={kept.version} of={kept} name={name} isOwn={isOwn} nowMs={nowMs} />
           ))}
         </Table>
       )}
     </OrAway>
   </section>
 );
+
+const Version = ({
+  of,
+  name,
+  isOwn,
+  nowMs,
+}: {
+  readonly of: KeptVersion;
+  readonly name: string;
+  readonly isOwn: boolean;
+  readonly nowMs: number;
+}) => {
+  if (!isIntact(of))
+    return (
+      <tr>
+        <td class="number">{of.version}</td>
+        <td colSpan={7}>
+          <span class="tag risky">edited in the store</span> <Foreign text={of.tampered} />
+        </td>
+      </tr>
+    );
+  const { version, event_kind, created_at, reason, active, chain_seq } = of;
+  return (
+    <tr>
+      <td class="number">
+        <a href={policyPart(name, `versions/${version}`)}>{version}</a>
+      </td>
+      <td>{EVENTS[event_kind ?? ''] ?? 'stored'}</td>
+      <td>
+        <Time iso={created_at} nowMs={nowMs} />
+      </td>
+      <td>
+        <By of={of} />
+      </td>
+      <td>
+        <Foreign text={reason} />
+      </td>
+      <td>{active ? 'yes' : 'no'}</td>
+      <td>
+        <RowOf seq={chain_seq} isOwn={isOwn} />
+      </td>
+      <td>{version > 1 && <a href={policyPart(name, 'diff', { from: version - 1, to: version })}>difference</a>}</td>
+    </tr>
+  );
+};

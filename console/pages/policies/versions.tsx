@@ -1,8 +1,8 @@
-import type { PolicyVersion } from '../../../contracts/policy-library.js';
+import type { KeptVersion, PolicyVersion } from '../../../contracts/policy-library.js';
 import { unifiedDiff } from '../../../domain/policy/unified-diff.js';
 import { isAtLeast } from '../../roles.js';
 import { settled } from '../../services.js';
-import { Csrf, Empty, Facts, Foreign, Id, OrAway, Time } from '../../ui/parts.js';
+import { Csrf, Edited, Empty, Facts, Foreign, Id, OrAway, Time } from '../../ui/parts.js';
 import { Diff, Source } from '../../ui/source.js';
 import { Typed } from '../../ui/typed.js';
 import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
@@ -39,7 +39,7 @@ async function versionShown(visit: Visit, form?: Form): Promise<Shown> {
   const number = versionIn(params['version']);
   const [found, now] = await Promise.all([
     settled('The policy engine', services.policy.version(name, number)),
-    settled('The policy engine', services.policy.file(name)),
+    settled('The policy engine', services.policy.kept(name)),
   ]);
   const current = now.ok ? now.value : null;
   const on = Number(form?.get('version'));
@@ -73,7 +73,8 @@ async function versionShown(visit: Visit, form?: Form): Promise<Shown> {
                   </Overtaken>
                 )}
                 <About of={version} isOwn={(current?.tenant ?? null) !== null} nowMs={nowMs} />
-                {current && current.current_version !== number && (
+                {current?.current_body === null && <Edited why={current.tampered ?? ''} />}
+                {current && current.current_body !== null && current.current_version !== number && (
                   <section aria-labelledby="since">
                     <h2 id="since">What changed since</h2>
                     <Diff
@@ -88,7 +89,7 @@ async function versionShown(visit: Visit, form?: Form): Promise<Shown> {
                 {current &&
                   current.deleted_at === null &&
                   !current.protected &&
-                  current.current_body_sha256 !== version.body_sha256 &&
+                  (current.current_body === null || current.current_body_sha256 !== version.body_sha256) &&
                   isAtLeast(person.role, 'admin') && (
                     <section aria-labelledby="back">
                       <h2 id="back">Go back to it</h2>
@@ -209,7 +210,7 @@ const Chosen = ({
   readonly label: string;
   readonly name: string;
   readonly value: number;
-  readonly of: readonly PolicyVersion[];
+  readonly of: readonly KeptVersion[];
 }) => (
   <label>
     {label}{' '}

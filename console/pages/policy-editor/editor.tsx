@@ -1,9 +1,8 @@
 import type { VNode } from 'preact';
-import type { PolicyFileShown } from '../../../contracts/policy.js';
 import { MAX_POLICY_BYTES, type ValidatedPolicy } from '../../../contracts/policy-library.js';
 import { GateError } from '../../../domain/errors.js';
-import { settled, type Settled } from '../../services.js';
-import { Csrf, Empty, Foreign, OrAway } from '../../ui/parts.js';
+import { type KeptFile, settled, type Settled } from '../../services.js';
+import { Csrf, Edited, Empty, Foreign, OrAway } from '../../ui/parts.js';
 import { Typed } from '../../ui/typed.js';
 import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
 import { type Between, between, digestShownOf, Overtaken, versionShownOf } from '../policies/overtaken.js';
@@ -34,6 +33,10 @@ export const EDIT_POLICY: Page = {
   show: (visit) => editor(visit),
 };
 
+/** Whoever waited for an engine that does not answer, or has no compiler, does not wait for its check as well. */
+const refused = (visit: Visit, form: Form, { status }: GateError): Promise<Shown> =>
+  editor(visit, form, status >= 500 ? null : undefined);
+
 /** What each of both does with what was typed, which stays in its place. */
 const forms = (path: '/policies/new' | '/policies/:name/edit', what: string) =>
   [
@@ -46,7 +49,7 @@ const forms = (path: '/policies/new' | '/policies/:name/edit', what: string) =>
         const said = await visit.services.policy.validate(fileOf(draftIn(visit, form)));
         return editor(visit, form, { ok: true, value: said });
       },
-      refused: (visit: Visit, form: Form) => editor(visit, form),
+      refused,
     },
     {
       of: 'policy-changes',
@@ -64,7 +67,7 @@ const forms = (path: '/policies/new' | '/policies/:name/edit', what: string) =>
           later: (until) => labShown(visit.services.policy.lab(asked, until), { nowMs: visit.nowMs }),
         };
       },
-      refused: (visit: Visit, form: Form) => editor(visit, form),
+      refused,
     },
     {
       of: 'policy-changes',
@@ -83,23 +86,24 @@ const forms = (path: '/policies/new' | '/policies/:name/edit', what: string) =>
             : await policy.update(name, body, { version: on, digest }, reason);
         return cameOf(visit, name, made);
       },
-      refused: (visit: Visit, form: Form) => editor(visit, form),
+      refused,
     },
   ] as const satisfies readonly Action[];
 
 export const [CHECK_NEW, TRY_NEW, CREATE_POLICY] = forms('/policies/new', 'a new policy');
 export const [CHECK_POLICY, TRY_POLICY, SAVE_POLICY] = forms('/policies/:name/edit', 'a policy');
 
-/** The editor with what is stored, or with what was typed and what the check says of it. */
-async function editor(visit: Visit, form?: Form, said?: Settled<ValidatedPolicy>): Promise<Shown> {
+/** The editor with what is stored, or with what was typed and what the check says of it: `said`, or it is asked; `null`: it is not. */
+async function editor(visit: Visit, form?: Form, said?: Settled<ValidatedPolicy> | null): Promise<Shown> {
   const { services, params } = visit;
   const name = params['name'];
-  const file: Settled<PolicyFileShown | null> =
-    name === undefined ? { ok: true, value: null } : await settled('The policy engine', services.policy.file(name));
+  const file: Settled<KeptFile | null> =
+    name === undefined ? { ok: true, value: null } : await settled('The policy engine', services.policy.kept(name));
   const stored = file.ok ? file.value : null;
   const typed = form && draftIn(visit, form);
   const draft = typed ?? (stored ? draftOf(stored) : newDraft());
-  const checked = said ?? (typed ? await settled('The policy engine', services.policy.validate(fileOf(typed))) : null);
+  const checked =
+    said === undefined && typed ? await settled('The policy engine', services.policy.validate(fileOf(typed))) : said;
   const title = name === undefined ? 'A new policy' : `Edit ${name}`;
   const cannot = whyNot(name, file);
   const overtaken =
@@ -136,13 +140,23 @@ async function editor(visit: Visit, form?: Form, said?: Settled<ValidatedPolicy>
         ) : (
           <>
             {stored && <Whose tenant={stored.tenant} person={visit.person.tenant} />}
+            {stored?.current_body === null && (
+              <Edited why={stored.tampered ?? ''}>What you save takes its place.</Edited>
+            )}
             {overtaken && (
               <Overtaken of={overtaken} nowMs={visit.nowMs}>
                 What you typed stands below. Take over what you want of that: saving puts your text on top of version{' '}
                 {overtaken.now}.
               </Overtaken>
             )}
-            <Editing draft={draft} stored={stored} checked={checked} overtaken={overtaken} visit={visit} form={form} />
+            <Editing
+              draft={draft}
+              stored={stored}
+              checked={checked ?? null}
+              overtaken={overtaken}
+              visit={visit}
+              form={form}
+            />
           </>
         )}
       </section>
@@ -158,17 +172,17 @@ const draftOf = ({
   current_version: on,
   current_body_sha256: digest,
   active,
-}: PolicyFileShown): Draft => ({
+}: KeptFile): Draft => ({
   name,
   content_type,
-  body,
+  body: body ?? '',
   on,
   digest,
   reason: '',
   active,
 });
 
-function whyNot(name: string | undefined, file: Settled<PolicyFileShown | null>): VNode | null {
+function whyNot(name: string | undefined, file: Settled<KeptFile | null>): VNode | null {
   if (name === undefined) return null;
   if (!file.ok) return <OrAway of={file}>{() => null}</OrAway>;
   if (file.value === null) return <Empty>There is no file of this name.</Empty>;
@@ -187,7 +201,7 @@ const Editing = ({
   form,
 }: {
   readonly draft: Draft;
-  readonly stored: PolicyFileShown | null;
+  readonly stored: KeptFile | null;
   readonly checked: Settled<ValidatedPolicy> | null;
   readonly overtaken: Between | null;
   readonly visit: Visit;

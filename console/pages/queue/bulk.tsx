@@ -42,7 +42,7 @@ export const BULK: Action = {
       if (row?.status === 'pending') waiting.push(row);
     }
     if (waiting.length === 0) throw new GateError('invalid_request', 'none of them waits any more');
-    const decided = decision === 'deny' ? waiting : waiting.filter((row) => isForMany(row, visit));
+    const decided = decision === 'deny' ? waiting : await forMany(waiting, visit);
     if (decision === 'approve' && new Set(decided.map(toolOf)).size > 1)
       throw new GateError('invalid_request', 'they are calls of several tools: calls of one tool are approved at once');
     const read = decision === 'deny' ? await readBeginnings(decided) : await readTogether(decided, visit);
@@ -52,8 +52,15 @@ export const BULK: Action = {
 };
 
 /** What is approved among others: without a signature of its own, and not yet by this person. */
-const isForMany = (row: PendingRequest, { person, passkeyFor }: Visit): boolean =>
-  !passkeyFor(row.approval_tier) && !row.approvals?.some(({ by }) => by === person.subject);
+async function forMany(
+  rows: readonly PendingRequest[],
+  { person, signing }: Visit,
+): Promise<readonly PendingRequest[]> {
+  const passkeyFor = await signing();
+  return rows.filter(
+    (row) => !passkeyFor(row.approval_tier) && !row.approvals?.some(({ by }) => by === person.subject),
+  );
+}
 
 /** A call as the page shows it. */
 interface Read {

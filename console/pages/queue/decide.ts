@@ -114,9 +114,9 @@ export const MODIFY: Action = {
     });
     return backTo(visit, form);
   },
-  refused: async (visit, form) => {
+  refused: async (visit, form, why) => {
     const row = await visit.services.hil.row(idOf(visit));
-    return row?.status === 'pending' ? modifyShown(visit, row, form) : refused(visit, form);
+    return row?.status === 'pending' ? modifyShown(visit, row, form) : refused(visit, form, why);
   },
 };
 

@@ -3,7 +3,7 @@ import type { PendingRequest } from '../../../contracts/review.js';
 import { isAtLeast } from '../../roles.js';
 import type { QueueQuery } from '../../services.js';
 import { Csrf } from '../../ui/parts.js';
-import type { Visit } from '../../visit.js';
+import type { SigningVisit } from '../../visit.js';
 import { foldedIn, readable } from './arguments.js';
 import { listAddress, listField } from './list-address.js';
 
@@ -18,7 +18,7 @@ export function Forms({
   readonly row: PendingRequest;
   /** What an approval does, in words. */
   readonly effect: string | null;
-  readonly visit: Visit;
+  readonly visit: SigningVisit;
   readonly query: QueueQuery;
   /** What was typed before, in a form that was refused. */
   readonly reason: string;
@@ -140,7 +140,7 @@ export const NotByEnterTold = () => (
 );
 
 /** What a button whose decision needs a passkey's signature tells the script: where the challenge is, and of which decision. */
-export const signed = (visit: Visit, row: PendingRequest, decision: object): Record<string, string> =>
+export const signed = (visit: SigningVisit, row: PendingRequest, decision: object): Record<string, string> =>
   visit.passkeyFor(row.approval_tier)
     ? { 'data-challenge': `/hil/${row.id}/approval-challenge`, 'data-signs': JSON.stringify(decision) }
     : {};

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type { VNode } from 'preact';
 import { render } from 'preact-render-to-string';
 import type { PendingRequest } from '../../../contracts/review.js';
+import { GateError } from '../../../domain/errors.js';
 import type { Form, Shown, Visit } from '../../visit.js';
 import { Arguments, valueText } from './arguments.js';
 import { changesIn, CHANGE_MORE, PREVIEW } from './modify.js';
@@ -27,7 +28,7 @@ const visitTo = (row: PendingRequest) =>
     csrf: 'c',
     params: { id: row.id },
     query: {},
-    passkeyFor: () => false,
+    signing: () => Promise.resolve(() => false),
     services: { hil: { row: () => Promise.resolve(row) } },
   }) as unknown as Visit;
 
@@ -176,7 +177,11 @@ describe('values that nobody touched', () => {
 
   it('stay as they are where what was typed beside them is refused', async () => {
     const row = rowWith({ lead: '\nlead', n: 1 });
-    const shown = await PREVIEW.refused(visitTo(row), formWith({ 'value.0': '\r\nlead', 'value.1': 'two' }));
+    const shown = await PREVIEW.refused(
+      visitTo(row),
+      formWith({ 'value.0': '\r\nlead', 'value.1': 'two' }),
+      new GateError('invalid_request'),
+    );
     expect(sentOf(shown.body)).toEqual({ 'value.0': '\r\nlead', 'value.1': 'two' });
   });
 });

@@ -5,7 +5,15 @@ import { GateError } from '../../../domain/errors.js';
 import { printable } from '../../../domain/printable.js';
 import { Csrf, Empty, Foreign } from '../../ui/parts.js';
 import { Typed } from '../../ui/typed.js';
-import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
+import {
+  type Action,
+  type Form,
+  type Page,
+  type Shown,
+  type SigningVisit,
+  signingVisit,
+  type Visit,
+} from '../../visit.js';
 import { isScalar, type Leaf, leavesIn, readable, type Scalar, valueText } from './arguments.js';
 import { ListFields, NotByEnter, NotByEnterTold, notChanged, Signature, signed } from './forms.js';
 import { inList, listAddress, queueQuery } from './list-address.js';
@@ -77,7 +85,7 @@ export const PREVIEW: Action = {
     if (row.status !== 'pending') throw new GateError('already_decided');
     const { replacements } = changesIn(row, form);
     if (replacements.length === 0) throw new GateError('invalid_modification_diff', 'nothing was changed');
-    return previewShown(visit, row, form, replacements);
+    return previewShown(await signingVisit(visit), row, form, replacements);
   },
   refused: async (visit, form) => {
     const row = await visit.services.hil.row(visit.params['id'] ?? '');
@@ -205,7 +213,7 @@ function Field({
 }
 
 function previewShown(
-  visit: Visit,
+  visit: SigningVisit,
   row: PendingRequest,
   form: Form,
   replacements: ModificationDiff['replacements'],

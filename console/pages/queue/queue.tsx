@@ -13,7 +13,15 @@ import { type QueuePage, type QueueQuery, type Settled, settled } from '../../se
 import { Chain } from '../../ui/chain.js';
 import { Away, Csrf, Empty, Facts, Foreign, Id, OrAway, Time } from '../../ui/parts.js';
 import { Typed } from '../../ui/typed.js';
-import type { Form, Notice, Page, Shown, Visit } from '../../visit.js';
+import {
+  type Form,
+  type Notice,
+  type Page,
+  type Shown,
+  type SigningVisit,
+  signingVisit,
+  type Visit,
+} from '../../visit.js';
 import { Arguments, Changed } from './arguments.js';
 import { type CameOfIt, cameOfIt, effectOf } from './came-of-it.js';
 import { Forms, fresh, ListFields } from './forms.js';
@@ -53,9 +61,10 @@ export async function queueShown(
   const row = first === null ? null : await settled('The review service', rowOf(visit, first));
   const found = row?.ok ? row.value : null;
   const isDone = notice === null && found !== null && visit.query['done'] === found.id;
-  const [lately, effect, came] = await Promise.all([
+  const [lately, effect, signing, came] = await Promise.all([
     found && settled('The review service', visit.services.hil.lately(found.agent_id)),
     found?.status === 'pending' ? effectOf(visit, found) : null,
+    found ? signingVisit(visit) : null,
     isDone && found.status === 'approved' ? cameOfIt(visit, found) : null,
   ]);
   const broken = visit.services.ledger.broken();
@@ -83,12 +92,12 @@ export async function queueShown(
         <section class="detail" aria-label="The chosen call">
           {row && !row.ok && <Away service={row.service} why={row.why} />}
           {missing && <Empty>No such call waits or waited here, or its row is past its retention.</Empty>}
-          {found && lately && (
+          {found && lately && signing && (
             <Review
               row={found}
               lately={lately}
               effect={effect}
-              visit={visit}
+              visit={signing}
               query={query}
               reason={refused?.get('reason') ?? ''}
             />
@@ -413,7 +422,7 @@ function Review({
   readonly row: PendingRequest;
   readonly lately: Settled<readonly PendingRequest[]>;
   readonly effect: string | null;
-  readonly visit: Visit;
+  readonly visit: SigningVisit;
   readonly query: QueueQuery;
   readonly reason: string;
 }) {

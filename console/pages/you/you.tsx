@@ -4,7 +4,7 @@ import type { OwnPasskey } from '../../../contracts/approval.js';
 import { GateError } from '../../../domain/errors.js';
 import { type Settled, settled } from '../../services.js';
 import { Csrf, Facts, Foreign, OrAway, Table, Time } from '../../ui/parts.js';
-import type { Action, Form, OpenHere, Page, Shown, Visit } from '../../visit.js';
+import type { Action, Form, NeedsPasskey, OpenHere, Page, Shown, Visit } from '../../visit.js';
 
 /** Who is signed in, where else, and the passkeys of that person. */
 export const YOU: Page = {
@@ -18,9 +18,10 @@ async function youShown(visit: Visit, typed?: Form): Promise<Shown> {
   const { subject, tenant, role, mode } = visit.person;
   const hasOwn = visit.has('passkeys') && (mode === 'operator-token' || mode === 'webauthn');
   const decides = visit.has('chat-clicks') && isAtLeast(role, 'approver');
-  const [open, own, chats] = await Promise.all([
+  const [open, own, signs, chats] = await Promise.all([
     visit.sessions.open(),
     hasOwn ? ownPasskeysOf(visit) : null,
+    hasOwn ? visit.signing() : null,
     decides ? settled('The review service', visit.services.hil.chatLink()) : null,
   ]);
   return {
@@ -69,7 +70,7 @@ async function youShown(visit: Visit, typed?: Form): Promise<Shown> {
             <h2>Passkeys</h2>
             <div data-passkeys-had>
               {own && <OrAway of={own}>{(keys) => <Registered of={keys} nowMs={visit.nowMs} />}</OrAway>}
-              {mode === 'operator-token' && <Signs asks={visit.passkeyFor} />}
+              {mode === 'operator-token' && signs && <Signs asks={signs} />}
             </div>
             {mode === 'operator-token' && <Passkeys />}
             {mode === 'webauthn' && <OwnPasskeys isAdmin={role === 'admin'} />}
@@ -301,7 +302,7 @@ export const END_SESSION: Action = {
 };
 
 /** What a passkey of the person is for here. */
-export function Signs({ asks }: { readonly asks: Visit['passkeyFor'] }) {
+export function Signs({ asks }: { readonly asks: NeedsPasskey }) {
   const second = 'Register one, and a second on another device in case the first is lost.';
   if (!asks('strict'))
     return (
