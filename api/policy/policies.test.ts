@@ -1015,8 +1015,16 @@ describe.each(['SQLite', 'Postgres'] as const)('a document that no call can be j
   async function takenBefore({ store }: Replica, tenant: string, body: string): Promise<void> {
     const at = '2026-11-27T00:00:00.000Z';
     const policy: StoredPolicy = {
-      ...{ tenant, name: 'limits.json', content_type: 'json', active: true, current_version: 1 },
-      ...{ body_sha256: sha256Hex(body), header: headerOf(''), deleted_at: null, created_at: at, updated_at: at },
+      tenant,
+      name: 'limits.json',
+      content_type: 'json',
+      active: true,
+      current_version: 1,
+      body_sha256: sha256Hex(body),
+      header: headerOf(''),
+      deleted_at: null,
+      created_at: at,
+      updated_at: at,
     };
     const changed = { ...by, event_kind: 'policy.created' as const };
     const change = { policy, body, ...changed, row: changeRow(policy, null, changed) };
