@@ -178,8 +178,11 @@ describe('recorded evaluations, over HTTP', () => {
       payload_canonical_json: input,
     });
   const client = () => createLedgerClient({ url: 'https://ledger.example:8083', fetch: overTheService(() => service) });
-
-  it('are read by the policy engine, page by page, in a window', async () => {
+  const payloadOf = (value: object) => {
+    const text = JSON.stringify(value);
+    return { payload_sha256: sidecarSha256(text), payload_canonical_json: text };
+  };
+  async function calledByPolicyEngine() {
     await service.close();
     const caller = calledByProxy();
     service = createLedgerService({
@@ -188,16 +191,16 @@ describe('recorded evaluations, over HTTP', () => {
       ...caller,
       resolveCaller: () => ({ ...caller.resolveCaller(), callerId: 'service-policy-engine' }),
     });
+  }
+
+  it('are read by the policy engine, page by page, in a window', async () => {
+    await calledByPolicyEngine();
     await store.append([evaluated(), testRow(), evaluated()]);
     const first = await client().replayPage({ limit: 1, from: '2020-01-01T00:00:00.000Z' });
     expect(first).toMatchObject({ rows: [{ seq: 1, input: { tool_type: 'list_files' }, people: null }], next: 1 });
     expect(await client().replayPage({ limit: 5, after: 1 })).toMatchObject({ rows: [{ seq: 3 }], next: 3 });
     expect(await client().replayPage({ limit: 5, after: 3 })).toEqual({ rows: [], next: null });
     // Of a batch its whole request comes along, that of the verdict that judged it.
-    const payloadOf = (value: object) => {
-      const text = JSON.stringify(value);
-      return { payload_sha256: sidecarSha256(text), payload_canonical_json: text };
-    };
     const batch = { method: 'gate/tools.batch', params: { calls: [] } };
     await store.append([
       testRow({ event_kind: 'proxy.verdict', correlation_id: id('batch'), ...payloadOf(batch) }),
@@ -217,18 +220,7 @@ describe('recorded evaluations, over HTTP', () => {
   });
 
   it('come with what people decided, each with the input that its row commits to', async () => {
-    await service.close();
-    const caller = calledByProxy();
-    service = createLedgerService({
-      ledger: store,
-      evidence: store,
-      ...caller,
-      resolveCaller: () => ({ ...caller.resolveCaller(), callerId: 'service-policy-engine' }),
-    });
-    const payloadOf = (value: object) => {
-      const text = JSON.stringify(value);
-      return { payload_sha256: sidecarSha256(text), payload_canonical_json: text };
-    };
+    await calledByPolicyEngine();
     const call = (name: string, kind: string, policy_decision: JsonObject, more: object = {}) => {
       const of = { correlation_id: id(name), tenant: 'acme', tool_name: 'create_issue', ...more };
       return [

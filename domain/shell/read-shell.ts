@@ -929,7 +929,7 @@ function assigned(
       const equals = text.indexOf('=');
       if (equals > 0) look(text.slice(0, equals), text.slice(equals + 1));
     }
-  // `git --git-dir=/tmp/x status`, as `GIT_DIR=/tmp/x git status`.
+  // `git --git-dir=/srv/x status`, as `GIT_DIR=/srv/x git status`.
   if (call?.program === 'git' && gitFolders(call.args).some((folder) => movesSettings('GIT_DIR', folder)))
     worst = graver(worst, { ...LOADED, form: 'command' });
   return worst;
