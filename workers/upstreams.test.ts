@@ -107,20 +107,18 @@ describe('each upstream is told who Gate is in its own way', () => {
     refuses = false;
     expect(await call(upstream, 'bank__x')).toMatchObject({ kind: 'reply', statusCode: 200 });
     expect(seen.at(-1)?.authorization).toBe('Bearer token-2-for-bank');
-    refuses = true;
-    await call(upstream, 'bank__x');
-    refuses = false;
     issuer.fault = 'answers 503';
+    const away = await opened([{ name: 'bank', url: await echo(), credentials }], { BANK: SECRET });
     const before = seen.length;
-    expect(await call(upstream, 'bank__x')).toEqual({
+    expect(await call(away, 'bank__x')).toEqual({
       kind: 'not_sent',
       noCredentials: true,
       reason: 'no credentials for the upstream: the issuer answered HTTP 503',
     });
     expect(seen.length).toBe(before);
     // It is the issuer that fails: that is said, and the upstream is closed to nobody.
-    for (let tried = 0; tried < 4; tried += 1) await call(upstream, 'bank__x');
-    expect(upstream.standings?.()).toMatchObject([{ name: 'bank', state: 'failing', fault: 'no_credentials' }]);
+    for (let tried = 0; tried < 4; tried += 1) await call(away, 'bank__x');
+    expect(away.standings?.()).toMatchObject([{ name: 'bank', state: 'failing', fault: 'no_credentials' }]);
   });
 
   it('and an upstream that repeats a secret in its answer does not tell it to an agent', async () => {
