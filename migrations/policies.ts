@@ -113,10 +113,22 @@ const macs: Migration = {
   },
 };
 
+/**
+ * 0006: rows that wait for the ledger, and suggestions, are told from what somebody else wrote as the others are. Adds columns without a default; locks
+ * each table for a moment on Postgres.
+ */
+const moreMacs: Migration = {
+  async up(db) {
+    for (const table of ['policy_outbox', 'policy_suggestions'])
+      if (!(await hasColumn(db, table, 'mac'))) await db.schema.alterTable(table).addColumn('mac', 'text').execute();
+  },
+};
+
 export const policyMigrations: Record<string, Migration> = {
   '0001-policies': tables,
   '0002-past-sets': pastSets,
   '0003-tenant-operations': tenantOperations,
   '0004-suggestions': suggestions,
   '0005-macs': macs,
+  '0006-more-macs': moreMacs,
 };

@@ -82,6 +82,27 @@ describe('the store of policies in a file', () => {
     }
   });
 
+  it('reads thousands of policies in pages, each verified in a turn of its own', async () => {
+    const many = changes.flatMap((change, at) =>
+      Array.from({ length: 5 }, (_, part): PolicyChange => {
+        const policy = { ...change.policy, tenant: `tenant-${part}`, name: `${part}_${change.policy.name}` };
+        return { ...change, policy, row: { id: `row-${at}-${part}` } as PolicyChange['row'] };
+      }),
+    );
+    const store = await openPolicyStore({ file: join(folder, 'many.db') }, POLICY_KEYS);
+    try {
+      await store.write({ expected: 0, at: AT, changes: many, sets: [], modules: [] });
+      const turns = await turnsDuring(async () => {
+        const { policies } = await store.catalogue();
+        expect(new Set(policies.map(({ tenant, name }) => JSON.stringify([tenant, name]))).size).toBe(many.length);
+      });
+      // Its own, between three pages of the policies and of their versions, and before each of three parts of the digest.
+      expect(turns).toBeGreaterThanOrEqual(8);
+    } finally {
+      await store.close();
+    }
+  });
+
   it("gives a past set with all its texts, a tenant's among those for everybody, and says which text was edited", async () => {
     const store = await openPolicyStore({ file: join(folder, 'past.db') }, POLICY_KEYS);
     try {

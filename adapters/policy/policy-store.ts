@@ -2,7 +2,6 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import { z } from 'zod';
 import type { Json, JsonObject } from '../../contracts/json.js';
-import type { NewLedgerRow } from '../../contracts/ledger.js';
 import {
   type KeptVersion,
   type PolicyVersion,
@@ -21,8 +20,8 @@ import {
   type SetInForce,
   type StoredSet,
   type TenantOperation,
+  type Undelivered,
 } from '../../domain/policy/library-ports.js';
-import type { PolicyHeader } from '../../domain/policy/policy-header.js';
 import {
   edited,
   isEdited,
@@ -32,9 +31,9 @@ import {
   policySealing,
 } from '../../domain/policy/sealed-policies.js';
 import type { PolicyTables } from './policy-tables.js';
-import { behindVersions, laterSet, laterVersion, newestVersions, putBack } from './put-back.js';
-import { sealPolicies } from './seal-policies.js';
-import { sealedState } from './sealed-state.js';
+import { SEALED_KEYS, sealPolicies } from './seal-policies.js';
+import { type PolicyState, sealedState } from './sealed-state.js';
+import { storedPolicies } from './stored-policies.js';
 import { suggestionStore, type SuggestionTables } from './suggestion-store.js';
 import { storeFaultText } from '../../domain/store-faults.js';
 import { policyMigrations } from '../../migrations/policies.js';
@@ -47,14 +46,25 @@ const operationOf = ({ generation, receipt, ...row }: PolicyTables['policy_tenan
   receipt: receipt === null ? null : tenantPoliciesReceipt.parse(JSON.parse(receipt)),
 });
 
+type AddedTable = 'policy_versions' | 'policy_past_sets' | 'policy_outbox';
+
 /** Somebody else changed the policies between the plan and the write. */
 class Overtaken extends Error {}
+
+/** Rows for the ledger that somebody else wrote are named up to so many. */
+const ROWS_NAMED = 5;
+const waitingRow = ({
+  generation,
+  ordinal,
+  tenant,
+  name,
+  version,
+}: Pick<PolicyTables['policy_outbox'], 'generation' | 'ordinal' | 'tenant' | 'name' | 'version'>): string =>
+  `the row ${generation}.${ordinal} for the ledger, of version ${version} of ${name} for ${ofWhom(tenant)}`;
 
 const data = z.record(z.string(), z.unknown());
 /** Texts of policies that are read and verified within one turn of the event loop: some milliseconds. */
 const FILES_AT_ONCE = 25;
-/** Rows whose MAC is verified within one turn. */
-const ROWS_AT_ONCE = 250;
 const placeOf = ({
   name,
   version,
@@ -112,54 +122,88 @@ export async function openPolicyStore(
   const versionsOf = (tenant: string, name: string) =>
     db.selectFrom('policy_versions').selectAll().where('tenant', '=', tenant).where('name', '=', name);
 
-  /** Which policy is another one than that of its last change, where the store says so. */
-  function turnedBack(behind: ReturnType<typeof behindVersions>): string {
-    const [first] = behind;
-    if (!first) return 'a policy was deleted, or put back with its versions';
-    const { tenant, name, version, says } = first;
-    return says === 0
-      ? `the policy ${name} for ${ofWhom(tenant)} is gone`
-      : `the policy ${name} for ${ofWhom(tenant)} was put back to version ${says} of ${version}`;
-  }
-  /** Every policy as Gate left it, or why one is not. Throws `policy_tampered` where all of what is there is of an earlier time. */
-  async function everyPolicy(): Promise<Catalogue | GateError> {
-    const { state, value } = await states.readWith(db, async (generation) => ({
-      rows: await db.selectFrom('policies').selectAll().orderBy('tenant').orderBy('name').execute(),
-      newest: await newestVersions(db),
-      later: await laterSet(db, sealing, generation),
-    }));
-    const { rows, newest, later } = value;
-    if (later !== null) throw putBack(state.generation, later);
-    for (const [at, row] of rows.entries()) {
-      if (at % ROWS_AT_ONCE === 0) await nextTurn();
-      const fault = sealing.fault('policies', row);
-      if (fault !== null) return edited(`the policy ${row.name} for ${ofWhom(row.tenant)}: ${fault}`);
+  /** The sets that are in force, and whose are not those of the last change. */
+  async function setsOf(state: PolicyState) {
+    const rows = await db.selectFrom('policy_sets').selectAll().orderBy('tenant').execute();
+    const sets: SetInForce[] = [];
+    const unreadable: { tenant: string; why: string }[] = [];
+    const missing = new Set(state.setMacs.keys());
+    for (const { mac, ...row } of rows) {
+      await nextTurn();
+      const { tenant, version } = row;
+      missing.delete(tenant);
+      const last = state.setMacs.get(tenant) === mac;
+      const fault =
+        sealing.fault('policy_sets', { ...row, mac }) ?? (last ? null : 'it is not the one of the last change');
+      if (fault === null && mac !== null)
+        sets.push({
+          ...row,
+          mac,
+          files: storedFiles.parse(JSON.parse(row.files)),
+          data: data.parse(JSON.parse(row.data)) as JsonObject,
+        });
+      else unreadable.push({ tenant, why: `the set ${version} for ${ofWhom(tenant)}: ${fault}` });
     }
-    const behind = behindVersions(rows, newest);
-    if (!states.has(state, new Map(rows.map(({ tenant, name, mac }) => [policyKey(tenant, name), mac]))))
-      return edited(turnedBack(behind));
-    // The state is of the time of these policies, and their versions are of a later one.
-    const version = await laterVersion(db, sealing, behind);
-    if (version !== null) throw putBack(state.generation, version);
-    return {
-      generation: state.generation,
-      policies: rows.map(({ active, current_version, header, mac: _mac, ...row }) => ({
-        ...row,
-        active: Number(active) === 1,
-        current_version: Number(current_version),
-        header: JSON.parse(header) as PolicyHeader,
-      })),
-    };
+    for (const tenant of missing) unreadable.push({ tenant, why: `the set for ${ofWhom(tenant)} is gone` });
+    return { generation: state.generation, sets, unreadable };
   }
+  const policies = storedPolicies(db, sealing, states, async (state) => {
+    const { sets, unreadable } = await setsOf(state);
+    return new Map([
+      ...sets.map(({ tenant, files }) => [tenant, files] as const),
+      ...unreadable.map(({ tenant }) => [tenant, null] as const),
+    ]);
+  });
   async function catalogue(): Promise<Catalogue> {
-    const found = await everyPolicy();
-    if (found instanceof GateError) throw found;
-    return found;
+    const { generation, policies: all, fault } = await policies.look();
+    if (fault !== null) throw fault;
+    return { generation, policies: all };
   }
+
+  /**
+   * Adds a row that nobody but Gate writes, under the lock of the store, in the place of one that somebody else put there. Throws `policy_tampered` where
+   * Gate's own is there, which is of a later time than the state.
+   */
+  async function added<Name extends AddedTable>(
+    transaction: Kysely<PolicyTables>,
+    table: Name,
+    row: PolicyTables[Name],
+    what: string,
+  ): Promise<void> {
+    const rows = transaction as unknown as Kysely<Record<AddedTable, Record<string, unknown>>>;
+    const values: Readonly<Record<string, unknown>> = { ...row };
+    const is = Object.fromEntries(SEALED_KEYS[table].map((column) => [column, values[column]]));
+    const there = await rows
+      .selectFrom<AddedTable>(table)
+      .selectAll()
+      .where(({ and }) => and(is))
+      .executeTakeFirst();
+    if (there) {
+      if (sealing.fault(table, there as never) === null) throw edited(`${what} was there before its change`);
+      await rows
+        .deleteFrom<AddedTable>(table)
+        .where(({ and }) => and(is))
+        .execute();
+    }
+    await rows.insertInto<AddedTable>(table).values(values).execute();
+  }
+  const keep = (transaction: Kysely<PolicyTables>, set: Omit<PolicyTables['policy_past_sets'], 'mac'>): Promise<void> =>
+    added(
+      transaction,
+      'policy_past_sets',
+      sealing.withMac('policy_past_sets', set),
+      `the kept set ${set.version} for ${ofWhom(set.tenant)}`,
+    );
 
   return {
     mark: () => asked(() => states.mark(db)),
     catalogue: () => asked(catalogue),
+    shown: () =>
+      asked(async () => {
+        const { fault, isPart, ...found } = await policies.look();
+        if (fault !== null && isPart) throw fault;
+        return found;
+      }),
     versions: (tenant, name) =>
       asked(async () => (await versionsOf(tenant, name).orderBy('version', 'desc').execute()).map(keptVersionOf)),
     version: (tenant, name, version) =>
@@ -192,31 +236,9 @@ export async function openPolicyStore(
       }),
     sets: () =>
       asked(async () => {
-        const { state, value: rows } = await states.readWith(db, () =>
-          db.selectFrom('policy_sets').selectAll().orderBy('tenant').execute(),
-        );
-        const sets: SetInForce[] = [];
-        const unreadable: { tenant: string; why: string }[] = [];
-        const missing = new Set(state.setMacs.keys());
-        for (const { mac, ...row } of rows) {
-          const { tenant, version } = row;
-          missing.delete(tenant);
-          const last = state.setMacs.get(tenant) === mac;
-          const fault =
-            sealing.fault('policy_sets', { ...row, mac }) ?? (last ? null : 'it is not the one of the last change');
-          if (fault === null && mac !== null)
-            sets.push({
-              ...row,
-              mac,
-              files: storedFiles.parse(JSON.parse(row.files)),
-              data: data.parse(JSON.parse(row.data)) as JsonObject,
-            });
-          else unreadable.push({ tenant, why: `the set ${version} for ${ofWhom(tenant)}: ${fault}` });
-        }
-        for (const tenant of missing) unreadable.push({ tenant, why: `the set for ${ofWhom(tenant)} is gone` });
-        const policies = await everyPolicy();
-        const tampered = policies instanceof GateError ? policies.message : null;
-        return { generation: state.generation, sets, unreadable, tampered };
+        const inForce = await states.readWith(db, setsOf);
+        const { fault } = await policies.look();
+        return { ...inForce, tampered: fault?.message ?? null };
       }),
     pastSet: (tenant, version) =>
       asked(async () => {
@@ -285,7 +307,7 @@ export async function openPolicyStore(
             const setMacs = new Map(state.setMacs);
             const policyMacs = await states.policyMacs(transaction);
             // Somebody who put one back since the plan was made does not have it sealed by this change.
-            if (!states.has(state, policyMacs))
+            if (!(await states.has(state, policyMacs)))
               throw edited('policies were deleted or put back while they were changed');
             for (const [
               ordinal,
@@ -315,14 +337,16 @@ export async function openPolicyStore(
                 .execute();
               const by = { reason, actor_sub, actor_idp, event_kind };
               const made = { tenant, name, version, body, body_sha256, active, ...by, created_at: at };
-              await transaction
-                .insertInto('policy_versions')
-                .values({ ...sealing.withMac('policy_versions', made), chain_seq: null })
-                .execute();
-              await transaction
-                .insertInto('policy_outbox')
-                .values({ generation: expected + 1, ordinal, tenant, name, version, content: JSON.stringify(row) })
-                .execute();
+              const versionRow = { ...sealing.withMac('policy_versions', made), chain_seq: null };
+              await added(
+                transaction,
+                'policy_versions',
+                versionRow,
+                `version ${version} of ${name} for ${ofWhom(tenant)}`,
+              );
+              const place = { generation: expected + 1, ordinal, tenant, name, version };
+              const waits = sealing.withMac('policy_outbox', { ...place, content: JSON.stringify(row) });
+              await added(transaction, 'policy_outbox', waits, waitingRow(place));
             }
             for (const module of modules) {
               // In the place of one that was edited.
@@ -344,10 +368,7 @@ export async function openPolicyStore(
                   sources_sha256: null,
                   files: '[]',
                 };
-                await transaction
-                  .insertInto('policy_past_sets')
-                  .values(sealing.withMac('policy_past_sets', none))
-                  .execute();
+                await keep(transaction, none);
                 continue;
               }
               const { version, sources_sha256 } = set;
@@ -359,12 +380,9 @@ export async function openPolicyStore(
                 .values(stored)
                 .onConflict((conflict) => conflict.column('tenant').doUpdateSet(stored))
                 .execute();
-              await transaction
-                .insertInto('policy_past_sets')
-                .values(sealing.withMac('policy_past_sets', kept))
-                .execute();
+              await keep(transaction, kept);
             }
-            const policies_sha256 = policiesDigest(policyMacs);
+            const policies_sha256 = await policiesDigest(policyMacs);
             await states.write(transaction, { generation: expected + 1, setMacs, policies_sha256 });
           }),
         );
@@ -424,19 +442,25 @@ export async function openPolicyStore(
       }),
     undelivered: (most) =>
       asked(async () => {
-        const rows = await db
-          .selectFrom('policy_outbox')
-          .selectAll()
-          .orderBy('generation')
-          .orderBy('ordinal')
-          .limit(most)
-          .execute();
-        return rows.map(({ tenant, name, version, content }) => ({
-          tenant,
-          name,
-          version: Number(version),
-          row: JSON.parse(content) as NewLedgerRow & { id: string },
-        }));
+        const waiting: Undelivered[] = [];
+        const tampered: string[] = [];
+        const inOrder = db.selectFrom('policy_outbox').selectAll().orderBy('generation').orderBy('ordinal').limit(most);
+        let isBehind = sql<boolean>`1 = 1`;
+        for (;;) {
+          const rows = await inOrder.where(isBehind).execute();
+          for (const row of rows) {
+            const { tenant, name, version, content } = row;
+            const fault = sealing.fault('policy_outbox', row);
+            if (fault === null)
+              waiting.push({ tenant, name, version: Number(version), row: JSON.parse(content) as Undelivered['row'] });
+            else if (tampered.length < ROWS_NAMED) tampered.push(`${waitingRow(row)}: ${fault}`);
+            if (waiting.length === most) return { waiting, tampered };
+          }
+          const last = rows.at(-1);
+          if (!last || rows.length < most) return { waiting, tampered };
+          isBehind = sql<boolean>`(generation, ordinal) > (${last.generation}, ${last.ordinal})`;
+          await nextTurn();
+        }
       }),
     delivered: ({ tenant, name, version }, seq) =>
       asked(() =>
@@ -456,7 +480,7 @@ export async function openPolicyStore(
             .execute();
         }),
       ),
-    ...suggestionStore(db as unknown as Kysely<SuggestionTables>, asked),
+    ...suggestionStore(db as unknown as Kysely<SuggestionTables>, sealing, asked),
     ready: () =>
       asked(async () => {
         if (sqlite) await assertWritable(sqlite);

@@ -35,5 +35,12 @@ export interface PolicyTables extends SuggestionTables {
     receipt: string | null;
   };
   policy_past_sets: Sealed & { tenant: string; version: string; files: string; sources_sha256: string | null };
-  policy_outbox: { generation: Count; ordinal: Count; tenant: string; name: string; version: Count; content: string };
+  policy_outbox: Sealed & {
+    generation: Count;
+    ordinal: Count;
+    tenant: string;
+    name: string;
+    version: Count;
+    content: string;
+  };
 }

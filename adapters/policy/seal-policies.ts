@@ -10,23 +10,30 @@ import {
 import type { Store } from '../store/database.js';
 import { sealStore } from '../store/seal-store.js';
 import type { PolicyTables } from './policy-tables.js';
+import { isRowOf } from '../../domain/policy/library-rows.js';
+import { isOfItsText } from '../../domain/policy/mining/suggestions.js';
 import { sealedState } from './sealed-state.js';
 
 type Table = Exclude<SealedTable, 'policy_state'>;
 /** The tables of rows, by what names a row of them. */
-const KEYS: Readonly<Record<Table, readonly string[]>> = {
+export const SEALED_KEYS: Readonly<Record<Table, readonly string[]>> = {
   policies: ['tenant', 'name'],
   policy_versions: ['tenant', 'name', 'version'],
   policy_modules: ['sources_sha256'],
   policy_sets: ['tenant'],
   policy_past_sets: ['tenant', 'version'],
+  policy_outbox: ['generation', 'ordinal'],
+  policy_suggestions: ['id'],
 };
-const TABLES = Object.keys(KEYS) as readonly Table[];
+/** Those that have MACs since a later version of Gate than the others. */
+const LATER: readonly Table[] = ['policy_outbox', 'policy_suggestions'];
+const TABLES = Object.keys(SEALED_KEYS) as readonly Table[];
 type Row = Readonly<Record<string, unknown>> & { readonly mac: string | null };
 type Rows = Kysely<Record<Table, Row>>;
 
 /** A text or module that is not the one of its digest, or a set that Gate cannot have written, was edited already: it gets no MAC. */
 const isWhole: Partial<Record<Table, (row: Row) => boolean>> = {
+  policy_suggestions: (row) => isOfItsText(row as never),
   policies: ({ header }) => isObject(header),
   policy_sets: ({ files, data }) => areFiles(files) && isObject(data),
   policy_past_sets: ({ files }) => areFiles(files),
@@ -64,22 +71,22 @@ export async function sealPolicies(
   await sealStore(store, {
     keys,
     table: 'policy_seal',
-    message: 'gate.policy-store/1: every policy has a mac',
+    message: 'gate.policy-store/2: every policy, suggestion and waiting row has a mac',
+    earlier: {
+      message: 'gate.policy-store/1: every policy has a mac',
+      async adopt(transaction) {
+        await states.lock(transaction).execute();
+        // A mark of before that somebody put back has nothing taken for Gate's.
+        if (!(await anyHasMac(transaction, LATER))) for (const table of LATER) await adopt(transaction, table);
+      },
+    },
     use: 'policy-store',
     rows: 'policies',
     keysAre: 'policy keys',
-    async anyWithMac(transaction) {
-      for (const table of ['policy_state', ...TABLES] as const)
-        if (await transaction.selectFrom(table).select('mac').where('mac', 'is not', null).limit(1).executeTakeFirst())
-          return true;
-      return false;
-    },
+    anyWithMac: (transaction) => anyHasMac(transaction, ['policy_state', ...TABLES]),
     async adoptAll(transaction) {
       await states.lock(transaction).execute();
-      for (const table of TABLES)
-        adopted += await eachOf(transaction, table, null, (row) =>
-          isWhole[table]?.(row) === false ? null : sealing.macOf(table, row as never),
-        );
+      for (const table of TABLES) await adopt(transaction, table);
       const { generation } = await transaction
         .selectFrom('policy_state')
         .select('generation')
@@ -88,7 +95,7 @@ export async function sealPolicies(
       await states.write(transaction, {
         generation: Number(generation),
         setMacs: await states.setMacs(transaction),
-        policies_sha256: policiesDigest(await states.policyMacs(transaction)),
+        policies_sha256: await policiesDigest(await states.policyMacs(transaction)),
       });
     },
   });
@@ -96,6 +103,29 @@ export async function sealPolicies(
   if (adopted > 0 || emptied) onAdopted(adopted);
   if (await anyUnderAnother(store.db)) await store.db.transaction().execute(renew);
 
+  async function adopt(transaction: Kysely<PolicyTables>, table: Table): Promise<void> {
+    adopted += await eachOf(transaction, table, null, async (row) => {
+      if (isWhole[table]?.(row) === false) return null;
+      if (table === 'policy_outbox' && !(await tellsOfItsVersion(transaction, row))) return null;
+      return sealing.macOf(table, row as never);
+    });
+  }
+  /** What waits for the ledger is signed there: its version, which has a MAC, says what it may say. */
+  async function tellsOfItsVersion(transaction: Kysely<PolicyTables>, row: Row): Promise<boolean> {
+    const { tenant, name, version, content } = row as Row & PolicyTables['policy_outbox'];
+    const made = await transaction
+      .selectFrom('policy_versions')
+      .selectAll()
+      .where('tenant', '=', tenant)
+      .where('name', '=', name)
+      .where('version', '=', version)
+      .executeTakeFirst();
+    return (
+      made !== undefined &&
+      sealing.fault('policy_versions', made) === null &&
+      isRowOf(parsed(content), { ...made, version: Number(made.version) })
+    );
+  }
   async function anyUnderAnother(db: Kysely<PolicyTables>): Promise<boolean> {
     for (const table of ['policy_state', ...TABLES] as const)
       if (await db.selectFrom(table).select('mac').where(underAnother()).limit(1).executeTakeFirst()) return true;
@@ -113,7 +143,7 @@ export async function sealPolicies(
     if (!row || sealing.fault('policy_state', row) !== null) return;
     const state = await states.read(transaction);
     const policies = await states.policyMacs(transaction);
-    const [sets, arePolicies] = [new Map(state.setMacs), states.has(state, policies)];
+    const [sets, arePolicies] = [new Map(state.setMacs), await states.has(state, policies)];
     for (const table of TABLES)
       await eachOf(transaction, table, underAnother(), (found) => {
         const { tenant, name, mac } = found as Row & { readonly tenant: string; readonly name: string };
@@ -129,9 +159,20 @@ export async function sealPolicies(
         }
         return renewed;
       });
-    const policies_sha256 = arePolicies ? policiesDigest(policies) : state.policies_sha256;
+    const policies_sha256 = arePolicies ? await policiesDigest(policies) : state.policies_sha256;
     await states.write(transaction, { generation: state.generation, setMacs: sets, policies_sha256 });
   }
+}
+
+async function anyHasMac(
+  transaction: Kysely<PolicyTables>,
+  tables: readonly (Table | 'policy_state')[],
+): Promise<boolean> {
+  const rows = transaction as unknown as Kysely<Record<Table | 'policy_state', Row>>;
+  for (const table of tables)
+    if (await rows.selectFrom(table).select('mac').where('mac', 'is not', null).limit(1).executeTakeFirst())
+      return true;
+  return false;
 }
 
 /** Gives rows the MAC that is said of them, one at a time, since a module may be megabytes; null leaves the row. How many were given one. */
@@ -139,10 +180,10 @@ async function eachOf(
   transaction: Kysely<PolicyTables>,
   table: Table,
   which: ReturnType<typeof sql<boolean>> | null,
-  macOf: (row: Row) => string | null,
+  macOf: (row: Row) => string | null | Promise<string | null>,
 ): Promise<number> {
   const rows = transaction as unknown as Rows;
-  const names = KEYS[table];
+  const names = SEALED_KEYS[table];
   const all = rows.selectFrom(table).select([...names]);
   let given = 0;
   for (const key of await (which ? all.where(which) : all).execute()) {
@@ -152,10 +193,15 @@ async function eachOf(
       one = one.where(name, '=', key[name]);
       same = same.where(name, '=', key[name]);
     }
-    const mac = macOf((await one.executeTakeFirstOrThrow()) as Row);
-    if (mac === null) continue;
-    await same.set({ mac }).execute();
-    given += 1;
+    const row = (await one.executeTakeFirst()) as Row | undefined;
+    const mac = row ? await macOf(row) : null;
+    if (!row || mac === null) continue;
+    // What was written anew meanwhile has its MAC.
+    const { numUpdatedRows } = await same
+      .where('mac', row.mac === null ? 'is' : '=', row.mac)
+      .set({ mac })
+      .executeTakeFirstOrThrow();
+    given += Number(numUpdatedRows);
   }
   return given;
 }

@@ -1,12 +1,13 @@
 import type { Kysely } from 'kysely';
 import { GateError } from '../../domain/errors.js';
 import { edited, policiesDigest, policyKey, type PolicySealing } from '../../domain/policy/sealed-policies.js';
+import { pagesOf, ROWS_AT_ONCE } from './pages.js';
 import type { PolicyTables } from './policy-tables.js';
 
 type StateRow = PolicyTables['policy_state'];
 
 /** What the store has, by its one row of state: which sets, and which policies, each by its MAC. */
-interface PolicyState {
+export interface PolicyState {
   readonly generation: number;
   /** Of each tenant that has a set, the MAC of that. */
   readonly setMacs: ReadonlyMap<string, string | null>;
@@ -38,15 +39,12 @@ export function sealedState(sealing: PolicySealing) {
     read: async (db: Kysely<PolicyTables>): Promise<PolicyState> => known(await rowOf(db)),
     /** Its MAC, as it is there. */
     mark: async (db: Kysely<PolicyTables>): Promise<string | null> => (await rowOf(db)).mac,
-    /** What is read here is of this state: no change came in between. */
-    async readWith<Value>(
-      db: Kysely<PolicyTables>,
-      read: (generation: number) => Promise<Value>,
-    ): Promise<{ readonly state: PolicyState; readonly value: Value }> {
+    /** What is read here is of this state: no change came in between. It throws nothing that a change in between would explain. */
+    async readWith<Value>(db: Kysely<PolicyTables>, read: (state: PolicyState) => Promise<Value>): Promise<Value> {
       for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
         const before = await rowOf(db);
-        const value = await read(Number(before.generation));
-        if ((await rowOf(db)).mac === before.mac) return { state: known(before), value };
+        const value = await read(known(before));
+        if ((await rowOf(db)).mac === before.mac) return value;
       }
       throw new GateError('store_unavailable', 'the policies change all the time');
     },
@@ -69,15 +67,19 @@ export function sealedState(sealing: PolicySealing) {
       await transaction.updateTable('policy_state').set(row).where('id', '=', 1).execute();
     },
     async policyMacs(db: Kysely<PolicyTables>): Promise<Map<string, string | null>> {
-      const rows = await db.selectFrom('policies').select(['tenant', 'name', 'mac']).execute();
-      return new Map(rows.map(({ tenant, name, mac }) => [policyKey(tenant, name), mac]));
+      const macs = new Map<string, string | null>();
+      const all = db.selectFrom('policies').select(['tenant', 'name', 'mac']);
+      const inOrder = all.orderBy('tenant').orderBy('name').limit(ROWS_AT_ONCE);
+      for await (const rows of pagesOf((isBehind) => inOrder.where(isBehind).execute()))
+        for (const { tenant, name, mac } of rows) macs.set(policyKey(tenant, name), mac);
+      return macs;
     },
     async setMacs(db: Kysely<PolicyTables>): Promise<Map<string, string | null>> {
       const rows = await db.selectFrom('policy_sets').select(['tenant', 'mac']).execute();
       return new Map(rows.map(({ tenant, mac }) => [tenant, mac]));
     },
     /** Whether these are the policies that the state has. */
-    has: ({ policies_sha256: digest }: PolicyState, macs: ReadonlyMap<string, string | null>): boolean =>
-      policiesDigest(macs) === digest,
+    has: async ({ policies_sha256: digest }: PolicyState, macs: ReadonlyMap<string, string | null>): Promise<boolean> =>
+      (await policiesDigest(macs)) === digest,
   };
 }

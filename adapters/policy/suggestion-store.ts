@@ -1,16 +1,91 @@
 import type { Kysely } from 'kysely';
-import { minedFacts } from '../../contracts/policy-mining.js';
+import { type MinedFacts, minedFacts } from '../../contracts/policy-mining.js';
+import { GateError } from '../../domain/errors.js';
 import type { KeptSuggestion, SuggestionStore } from '../../domain/policy/library-ports.js';
+import { editedWords, type PolicySealing } from '../../domain/policy/sealed-policies.js';
 
 export interface SuggestionTables {
-  policy_suggestions: Omit<KeptSuggestion, 'facts' | 'checked_seq'> & { facts: string; checked_seq: number | string };
+  policy_suggestions: Omit<KeptSuggestion, 'facts' | 'checked_seq'> & {
+    facts: string;
+    checked_seq: number | string;
+    mac: string | null;
+  };
 }
+type Row = SuggestionTables['policy_suggestions'];
 
-/** The part of the store of policies that keeps suggestions. `asked` has its faults told as one code. */
+/** Changes at once of others, after which one is given up. */
+const ATTEMPTS = 5;
+const none = { passed: 0, of: 0 };
+/** What speaks for a suggestion that somebody else wrote. */
+const NO_FACTS: MinedFacts = {
+  since: '',
+  until: '',
+  evidence: {
+    approvals: none,
+    denials: none,
+    class_alone: { approvals: 0, denials: 0 },
+    days: 0,
+    approvers: 0,
+    agents: 0,
+  },
+  parts: [],
+  examples: { waits: [], denied: [] },
+};
+
+/**
+ * The part of the store of policies that keeps suggestions, each with a MAC: what people are shown as proven is what Gate found. An older copy that is put
+ * back is compared with all that people decided since it was checked. `asked` has its faults told as one code.
+ */
 export function suggestionStore(
   db: Kysely<SuggestionTables>,
+  sealing: PolicySealing,
   asked: <Value>(ask: () => Promise<Value>) => Promise<Value>,
 ): SuggestionStore {
+  function keptIn({ mac, ...row }: Row): KeptSuggestion {
+    const fault = sealing.fault('policy_suggestions', { ...row, mac });
+    const checked_seq = Number(row.checked_seq);
+    return fault === null
+      ? { ...row, checked_seq, facts: minedFacts.parse(JSON.parse(row.facts)) }
+      : { ...row, checked_seq, facts: NO_FACTS, withdrawn_why: editedWords(fault) };
+  }
+  const sealed = (row: Omit<Row, 'mac'>): Row => sealing.withMac('policy_suggestions', row);
+
+  /** Writes what `made` makes of the row as it is there, or of none; null leaves it. `isGates`: nobody else wrote it. */
+  async function changeRow(
+    tenant: string,
+    id: string,
+    made: (row: Omit<Row, 'mac'> | null, isGates: boolean) => Omit<Row, 'mac'> | null,
+  ): Promise<void> {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
+      const there = await db.selectFrom('policy_suggestions').selectAll().where('id', '=', id).executeTakeFirst();
+      const { mac = null, ...row } = there ?? {};
+      const isGates = there !== undefined && sealing.fault('policy_suggestions', there) === null;
+      if (isGates && there.tenant !== tenant) return;
+      const next = made(there ? (row as Omit<Row, 'mac'>) : null, isGates);
+      if (next === null) return;
+      const { changes } = await written(sealed(next), there !== undefined, mac);
+      if (changes === 1n) return;
+    }
+    throw new GateError('store_unavailable', 'the suggestions change all the time');
+  }
+  /** Only in the place of what was read. */
+  async function written(row: Row, isThere: boolean, mac: string | null): Promise<{ readonly changes: bigint }> {
+    if (!isThere) {
+      const added = db.insertInto('policy_suggestions').values(row);
+      const { numInsertedOrUpdatedRows: changes = 0n } = await added
+        .onConflict((conflict) => conflict.column('id').doNothing())
+        .executeTakeFirstOrThrow();
+      return { changes };
+    }
+    const { numUpdatedRows: changes } = await db
+      .updateTable('policy_suggestions')
+      .set(row)
+      .where('id', '=', row.id)
+      .where('mac', mac === null ? 'is' : '=', mac)
+      .executeTakeFirstOrThrow();
+    return { changes };
+  }
+
   return {
     suggestions: (tenant) =>
       asked(async () => {
@@ -21,54 +96,37 @@ export function suggestionStore(
           .orderBy('created_at', 'desc')
           .orderBy('id')
           .execute();
-        return rows.map(({ facts, checked_seq: seq, ...row }) => ({
-          ...row,
-          facts: minedFacts.parse(JSON.parse(facts)),
-          checked_seq: Number(seq),
-        }));
+        return rows.map(keptIn);
       }),
     keepSuggestions: (tenant, found, overtaken) =>
-      asked(() =>
-        db.transaction().execute(async (transaction) => {
-          for (const { facts, ...one } of found) {
-            const now = { facts: JSON.stringify(facts), checked_seq: one.checked_seq };
-            await transaction
-              .insertInto('policy_suggestions')
-              .values({ ...one, ...now })
-              .onConflict((conflict) =>
-                conflict.column('id').doUpdateSet(now).where('policy_suggestions.withdrawn_why', 'is', null),
-              )
-              .execute();
-          }
-          if (overtaken.length > 0)
-            await transaction
-              .deleteFrom('policy_suggestions')
-              .where('tenant', '=', tenant)
-              .where('id', 'in', [...overtaken])
-              .where('withdrawn_why', 'is', null)
-              .execute();
-        }),
-      ),
-    withdrawSuggestion: (tenant, id, why) =>
       asked(async () => {
-        await db
-          .updateTable('policy_suggestions')
-          .set({ withdrawn_why: why })
-          .where('tenant', '=', tenant)
-          .where('id', '=', id)
-          .where('withdrawn_why', 'is', null)
-          .execute();
+        for (const { facts: said, ...one } of found) {
+          const facts = JSON.stringify(said);
+          await changeRow(tenant, one.id, (row, isGates) => {
+            if (row === null || !isGates) return { ...one, facts };
+            return row.withdrawn_why === null ? { ...row, facts, checked_seq: one.checked_seq } : null;
+          });
+        }
+        if (overtaken.length > 0)
+          await db
+            .deleteFrom('policy_suggestions')
+            .where('tenant', '=', tenant)
+            .where('id', 'in', [...overtaken])
+            .where('withdrawn_why', 'is', null)
+            .execute();
       }),
+    withdrawSuggestion: (tenant, id, why) =>
+      asked(() =>
+        changeRow(tenant, id, (row, isGates) =>
+          row !== null && isGates && row.withdrawn_why === null ? { ...row, withdrawn_why: why } : null,
+        ),
+      ),
     checkedSuggestions: (tenant, ids, seq) =>
       asked(async () => {
-        if (ids.length === 0) return;
-        await db
-          .updateTable('policy_suggestions')
-          .set({ checked_seq: seq })
-          .where('tenant', '=', tenant)
-          .where('id', 'in', [...ids])
-          .where('checked_seq', '<', seq)
-          .execute();
+        for (const id of ids)
+          await changeRow(tenant, id, (row, isGates) =>
+            row !== null && isGates && Number(row.checked_seq) < seq ? { ...row, checked_seq: seq } : null,
+          );
       }),
   };
 }

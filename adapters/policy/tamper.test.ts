@@ -6,11 +6,13 @@ import { sha256Hex } from '../../domain/crypto/digest.js';
 import { type KeyRing, keyRing } from '../../domain/crypto/key-ring.js';
 import { EVERYBODY, type PolicyStore, type StoredPolicy, type StoredSet } from '../../domain/policy/library-ports.js';
 import { changeRow } from '../../domain/policy/library-rows.js';
+import { suggestionOf } from '../../domain/policy/mining/suggestions.js';
 import { headerOf } from '../../domain/policy/policy-header.js';
 import { POLICY_AUTHENTICATED, POLICY_NOT_AUTHENTICATED, SEALED_TABLES } from '../../domain/policy/sealed-policies.js';
 import { policyMigrations } from '../../migrations/policies.js';
 import { type EditedStore, editedPostgres, editedSqlite, stopEditedPostgres } from '../../test/support/edited-store.js';
 import { writeMigrated } from '../../test/support/migrated-file.js';
+import { MINED_FACTS } from '../../test/support/mined-facts.js';
 import { openPolicyStore } from './policy-store.js';
 
 const key = (name: string): [string, Buffer] => [name, Buffer.alloc(32, name)];
@@ -19,6 +21,12 @@ const BOTH = keyRing(new Map([key('newer'), key('policies')]));
 const NEWER = keyRing(new Map([key('newer')]));
 const AT = '2026-11-28T10:00:00.000Z';
 const BY = { reason: 'ticket 12', actor_sub: 'ada', actor_idp: 'https://idp.example' };
+const SUGGESTION = suggestionOf(
+  { tenant: EVERYBODY, tool: 'a_tool', name: 'mined_a_tool.rego', body: 'package gate.authz' },
+  MINED_FACTS,
+  5,
+  AT,
+);
 const WASM = Buffer.from('compiled');
 const MODULE = { sources_sha256: 'sources', wasm_sha256: sha256Hex(WASM), wasm: WASM, opa_version: '1.0.0' };
 
@@ -72,12 +80,22 @@ describe.each([
       updated_at: AT,
     };
     const by = { ...BY, event_kind: before ? ('policy.updated' as const) : ('policy.created' as const) };
-    const { current_version: version, body_sha256 } = policy;
+    const others = policies.filter((one) => one.tenant === tenant && one.name !== name);
+    const inForce = [...others, policy].filter((one) => one.active);
+    const texts = new Map((await store.texts([tenant])).map((text) => [text.name, text.body]));
+    texts.set(name, body);
     const set: StoredSet = {
       tenant,
       version: `2026-11-28.${generation + 1}`,
-      files: active ? [{ name, content_type: 'json', version, body_sha256 }] : [],
-      data: active ? { [name.slice(0, -'.json'.length)]: JSON.parse(body) } : {},
+      files: inForce.map((one) => ({
+        name: one.name,
+        content_type: 'json',
+        version: one.current_version,
+        body_sha256: one.body_sha256,
+      })),
+      data: Object.fromEntries(
+        inForce.map((one) => [one.name.slice(0, -'.json'.length), JSON.parse(texts.get(one.name) ?? 'null')]),
+      ),
       sources_sha256: MODULE.sources_sha256,
     };
     const written = await store.write({
@@ -116,12 +134,14 @@ describe.each([
     await ask(async () => told.push(...(await store.sets()).unreadable.map(({ why }) => why)));
     await ask(() => store.catalogue());
     await ask(() => store.module(MODULE.sources_sha256));
+    await ask(async () => told.push(...(await store.undelivered(20)).tampered));
     for (const tenant of [EVERYBODY, 'acme']) {
       await ask(async () =>
         told.push(
           ...(await store.versions(tenant, 'a.json')).flatMap((one) => ('tampered' in one ? one.tampered : [])),
         ),
       );
+      for (const { withdrawn_why: why } of await store.suggestions(tenant)) if (why !== null) told.push(why);
       await ask(async () => {
         for (const { tampered } of await store.texts([tenant])) if (tampered !== null) told.push(tampered);
       });
@@ -161,7 +181,10 @@ describe.each([
       policy_modules: /the module of sources/,
       policy_sets: /the set .* for everybody/,
       policy_past_sets: /the kept set .* for everybody/,
+      policy_outbox: /the row \d+\.\d+ for the ledger, of version \d+ of .*a\.json/,
+      policy_suggestions: /edited in the store/,
     };
+    await store.keepSuggestions(EVERYBODY, [SUGGESTION], []);
     for (const table of SEALED_TABLES)
       for (const [column, type] of Object.entries((await place.columns())[table] ?? {})) {
         // What is read by its key is not found at all under another.
@@ -304,15 +327,64 @@ describe.each([
     expect(await said()).toEqual([]);
   });
 
+  const tables = async (...names: string[]) =>
+    Object.fromEntries(await Promise.all(names.map(async (name) => [name, await all(name)] as const)));
+  const putAllBack = async (earlier: Record<string, Record<string, unknown>[]>) => {
+    for (const [table, rows] of Object.entries(earlier)) {
+      await place.all(`delete from ${table}`);
+      for (const row of rows) await restored(table, Object.keys(row), row);
+    }
+  };
+  const refusedBy = async (later: string, generation = 1) => {
+    const message = `edited in the store: the store was put back to generation ${generation}: ${later} is of a later one`;
+    for (const question of [() => store.sets(), () => store.catalogue()])
+      await expect(question()).rejects.toMatchObject({ code: 'policy_tampered', message });
+  };
+
+  it('who puts the state and the sets back and takes the kept sets away is told by the policies and versions since', async () => {
+    await change(EVERYBODY, 'a.json', '{"max":1}');
+    const first = await tables('policy_state', 'policy_sets');
+    const policiesOfThen = await tables('policies');
+    await change(EVERYBODY, 'a.json', '{"max":2}');
+    const policiesNow = await tables('policies');
+    await putAllBack(first);
+    await place.all("delete from policy_past_sets where version = '2026-11-28.2'");
+    await refusedBy('version 2 of a.json for everybody');
+    // The policies alone tell it, and so do the versions alone.
+    const versions = await tables('policy_versions');
+    await place.all('delete from policy_versions where version = 2');
+    await refusedBy('version 2 of a.json for everybody');
+    await putAllBack(versions);
+    await place.all('delete from policies');
+    await refusedBy('version 2 of a.json for everybody');
+    // A number that somebody made up hides no version below it, wherever the policies are from.
+    const [version] = await all('policy_versions');
+    await restored('policy_versions', ['version'], { ...version, version: 999 });
+    await refusedBy('version 2 of a.json for everybody');
+    await putAllBack(policiesOfThen);
+    await refusedBy('version 2 of a.json for everybody');
+    await place.all('update policies set current_version = 999');
+    await refusedBy('version 2 of a.json for everybody');
+    await putAllBack(policiesNow);
+    await refusedBy('version 2 of a.json for everybody');
+  });
+
+  it('who puts a set back in which a rule is that was switched off since, or lacks one, is told', async () => {
+    await change(EVERYBODY, 'a.json', '{"max":1}');
+    await change('acme', 'a.json', '{"max":2}');
+    const second = await tables('policy_state', 'policy_sets');
+    await change('acme', 'a.json', '{"max":2}', false);
+    const third = await tables('policy_state', 'policy_sets', 'policy_past_sets');
+    await place.all('delete from policy_past_sets');
+    await putAllBack(second);
+    await refusedBy('version 2 of a.json for acme', 2);
+    await putAllBack(third);
+    await change(EVERYBODY, 'b.json', '{"max":3}');
+    await putAllBack(third);
+    await refusedBy('version 1 of b.json for everybody', 3);
+  });
+
   it('who puts the state back with the sets of its time is told by what Gate kept of the changes since', async () => {
-    const tables = async (...names: string[]) =>
-      Object.fromEntries(await Promise.all(names.map(async (name) => [name, await all(name)] as const)));
-    const putAllBack = async (earlier: Record<string, Record<string, unknown>[]>) => {
-      for (const [table, rows] of Object.entries(earlier)) {
-        await place.all(`delete from ${table}`);
-        for (const row of rows) await restored(table, Object.keys(row), row);
-      }
-    };
     const SEALED = ['policy_state', 'policy_sets', 'policies', 'policy_past_sets', 'policy_versions'];
     await change(EVERYBODY, 'a.json', '{"max":1}');
     const first = await tables(...SEALED);
@@ -320,22 +392,17 @@ describe.each([
     const second = await tables(...SEALED);
     const of = (from: typeof first, ...names: string[]) =>
       Object.fromEntries(names.map((name) => [name, from[name] ?? []]));
-    const refused = async (by: string) => {
-      const message = `edited in the store: the store was put back to generation 1: ${by} is of a later one`;
-      for (const question of [() => store.sets(), () => store.catalogue()])
-        await expect(question()).rejects.toMatchObject({ code: 'policy_tampered', message });
-    };
     for (const tablesBack of [
       ['policy_state', 'policy_sets'],
       ['policy_state', 'policy_sets', 'policies'],
     ]) {
       await putAllBack(of(first, ...tablesBack));
-      await refused('the set 2026-11-28.2 for everybody');
+      await refusedBy('the set 2026-11-28.2 for everybody');
       await putAllBack(of(second, ...tablesBack));
       expect(await said()).toEqual([]);
     }
     await putAllBack(of(first, 'policy_state', 'policy_sets', 'policies', 'policy_past_sets'));
-    await refused('version 2 of a.json for everybody');
+    await refusedBy('version 2 of a.json for everybody');
     // A copy of the whole store says nothing of what came after it.
     await putAllBack(first);
     expect(await said()).toEqual([]);
@@ -384,14 +451,120 @@ describe.each([
     await place.all('delete from policy_seal');
     await place.all("update policy_versions set body = '{}' where tenant = 'acme'");
     await again();
-    // Two policies, two sets that are in force and two that are kept, the module, and the version whose text is whole.
-    expect(adopted).toEqual([8]);
+    // Two policies, two sets that are in force and two that are kept, the module, and the version whose text is whole, with its row for the ledger.
+    expect(adopted).toEqual([9]);
     expect([...new Set(await said())]).toEqual([
+      expect.stringContaining('the row 2.0 for the ledger, of version 1 of a.json for acme: it has no mac'),
       expect.stringContaining('version 1 of a.json for acme: it has no mac'),
     ]);
     await change(EVERYBODY, 'a.json', '{"max":3}');
     await again();
-    expect(adopted).toEqual([8]);
+    expect(adopted).toEqual([9]);
+  });
+
+  it('of a Gate that had no MACs for suggestions and rows for the ledger has those sealed once, and none that somebody put there', async () => {
+    const markOfThen = KEYS.authenticate('gate.policy-store/1: every policy has a mac', 'policy-store');
+    await change(EVERYBODY, 'a.json', '{"max":1}');
+    await store.keepSuggestions(EVERYBODY, [SUGGESTION], []);
+    for (const table of ['policy_outbox', 'policy_suggestions']) await place.all(`update ${table} set mac = null`);
+    await place.all('update policy_seal set mac = ?', [markOfThen]);
+    const [waits, suggestion] = [(await all('policy_outbox'))[0] ?? {}, (await all('policy_suggestions'))[0] ?? {}];
+    const content = { ...(JSON.parse(String(waits['content'])) as object), actor_sub: 'ceo' };
+    await restored('policy_outbox', ['generation', 'ordinal'], {
+      ...waits,
+      ordinal: 1,
+      content: JSON.stringify(content),
+    });
+    await restored('policy_suggestions', ['id'], { ...suggestion, id: 'other', rule_name: 'other.rego' });
+    await again();
+    expect(adopted).toEqual([2]);
+    expect((await store.undelivered(20)).waiting.map(({ row }) => row.actor_sub)).toEqual(['ada']);
+    expect(await said()).toEqual([
+      expect.stringContaining('the row 1.1 for the ledger, of version 1 of a.json for everybody: it has no mac'),
+      'edited in the store: it has no mac',
+    ]);
+    // The mark of then, put back, opens the store and seals nothing.
+    await place.all('update policy_seal set mac = ?', [markOfThen]);
+    await again();
+    expect([adopted, (await said()).length]).toEqual([[2], 2]);
+  });
+
+  it('hands the ledger no row that somebody else wrote, and all others', async () => {
+    await change(EVERYBODY, 'a.json', '{"max":1}');
+    await change(EVERYBODY, 'b.json', '{"max":2}');
+    const [row] = await all('policy_outbox');
+    const content = { ...(JSON.parse(String(row?.['content'])) as object), id: 'made up', actor_sub: 'ceo' };
+    // In front of the others, more than are handed over at once, and one whose content is no JSON.
+    for (let ordinal = 0; ordinal < 30; ordinal += 1)
+      await restored('policy_outbox', ['generation', 'ordinal'], {
+        ...row,
+        generation: 0,
+        ordinal,
+        content: ordinal === 0 ? 'x' : JSON.stringify(content),
+      });
+    const { waiting, tampered } = await store.undelivered(20);
+    expect(waiting.map(({ name, row: { actor_sub } }) => [name, actor_sub])).toEqual([
+      ['a.json', 'ada'],
+      ['b.json', 'ada'],
+    ]);
+    expect(tampered[0]).toBe('the row 0.0 for the ledger, of version 1 of a.json for everybody: its mac does not hold');
+    expect(tampered).toHaveLength(5);
+    expect((await store.undelivered(1)).waiting.map(({ name }) => name)).toEqual(['a.json']);
+  });
+
+  it('writes over what somebody put where the next change writes, and not over what Gate wrote', async () => {
+    await change(EVERYBODY, 'a.json', '{"max":1}');
+    const [version, kept, waits] = [
+      (await all('policy_versions'))[0] ?? {},
+      (await all('policy_past_sets'))[0] ?? {},
+      (await all('policy_outbox'))[0] ?? {},
+    ];
+    await restored('policy_versions', ['version'], { ...version, version: 2, body: 'other' });
+    await restored('policy_past_sets', ['version'], { ...kept, version: '2026-11-28.2', mac: null });
+    await restored('policy_outbox', ['generation'], { ...waits, generation: 2 });
+    await change(EVERYBODY, 'a.json', '{"max":2}');
+    expect(await said()).toEqual([]);
+    expect((await store.version(EVERYBODY, 'a.json', 2))?.body).toBe('{"max":2}');
+    expect((await store.undelivered(20)).waiting.map(({ version: of }) => of)).toEqual([1, 2]);
+
+    // Gate's own row of a later time says that the rest was put back.
+    const before = await tables('policy_state', 'policy_sets', 'policies', 'policy_versions', 'policy_past_sets');
+    await change(EVERYBODY, 'a.json', '{"max":3}');
+    await putAllBack(before);
+    await expect(change(EVERYBODY, 'a.json', '{"max":4}')).rejects.toMatchObject({
+      code: 'policy_tampered',
+      message:
+        'edited in the store: the row 3.0 for the ledger, of version 3 of a.json for everybody was there before its change',
+    });
+    expect((await store.catalogue()).generation).toBe(2);
+  });
+
+  it('shows nothing of a suggestion that somebody wrote, and keeps what was found in its place', async () => {
+    const forged = { evidence: { ...MINED_FACTS.evidence, approvals: { passed: 212, of: 214 } } };
+    const row = { ...SUGGESTION, facts: JSON.stringify({ ...MINED_FACTS, ...forged }), mac: null };
+    await restored('policy_suggestions', ['id'], row);
+    expect(await store.suggestions(EVERYBODY)).toMatchObject([
+      {
+        withdrawn_why: 'edited in the store: it has no mac',
+        facts: { evidence: { approvals: { passed: 0, of: 0 } }, parts: [] },
+      },
+    ]);
+    await store.withdrawSuggestion(EVERYBODY, SUGGESTION.id, 'row 7');
+    await store.checkedSuggestions(EVERYBODY, [SUGGESTION.id], 9);
+    expect((await all('policy_suggestions'))[0]).toMatchObject({ mac: null, withdrawn_why: null });
+    await place.all("update policy_suggestions set facts = 'x'");
+    expect(await store.suggestions(EVERYBODY)).toHaveLength(1);
+    await store.keepSuggestions(EVERYBODY, [SUGGESTION], []);
+    expect(await store.suggestions(EVERYBODY)).toEqual([SUGGESTION]);
+    // What Gate changes of its own keeps a MAC; what it withdrew does not come back by hand.
+    await store.checkedSuggestions(EVERYBODY, [SUGGESTION.id], 9);
+    expect(await store.suggestions(EVERYBODY)).toEqual([{ ...SUGGESTION, checked_seq: 9 }]);
+    await store.withdrawSuggestion(EVERYBODY, SUGGESTION.id, 'row 10');
+    expect(await store.suggestions(EVERYBODY)).toMatchObject([{ withdrawn_why: 'row 10' }]);
+    await place.all('update policy_suggestions set withdrawn_why = null');
+    expect(await store.suggestions(EVERYBODY)).toMatchObject([
+      { withdrawn_why: 'edited in the store: its mac does not hold' },
+    ]);
   });
 
   it.each(['x', '{}', '[{}]'])(
@@ -434,6 +607,40 @@ describe.each([
     expect(await said()).toEqual([]);
   });
 
+  it('says of rows under a newer key that this process has not got it, and not that somebody edited them', async () => {
+    await change(EVERYBODY, 'a.json', '{"max":1}');
+    await (await openPolicyStore(place.target, BOTH)).close();
+    const message = 'the state of the policies: it was written under the key newer, which this process does not have';
+    await expect(store.catalogue()).rejects.toMatchObject({ code: 'policy_tampered', message });
+  });
+
+  it('shows the other policies beside one that somebody edited or put back, and changes none', async () => {
+    await change(EVERYBODY, 'a.json', '{"max":1}');
+    const [first] = await all('policies');
+    await change(EVERYBODY, 'a.json', '{"max":2}');
+    await change('acme', 'b.json', '{"max":3}');
+    const policiesNow = await tables('policies');
+    const told = async () => [...(await store.shown()).tampered];
+    expect(await told()).toEqual([]);
+    await place.all("update policies set active = 0, content_type = 'x', header = 'x' where name = 'a.json'");
+    const key = JSON.stringify([EVERYBODY, 'a.json']);
+    const why = 'edited in the store: the policy a.json for everybody: its mac does not hold';
+    expect(await told()).toEqual([[key, why]]);
+    expect((await store.shown()).policies.map(({ name, content_type }) => [name, content_type])).toEqual([
+      ['a.json', 'json'],
+      ['b.json', 'json'],
+    ]);
+    await expect(store.catalogue()).rejects.toMatchObject({ code: 'policy_tampered', message: why });
+    await restored('policies', ['tenant', 'name'], first ?? {});
+    const back = 'edited in the store: the policy a.json for everybody was put back to version 1 of 2';
+    expect(await told()).toEqual([[key, back]]);
+    // A list that lacks some is none.
+    await place.all("delete from policies where name = 'b.json'");
+    await expect(store.shown()).rejects.toMatchObject({ code: 'policy_tampered' });
+    await putAllBack(policiesNow);
+    expect(await told()).toEqual([]);
+  });
+
   it('has nothing of his sealed under a new key', async () => {
     await change(EVERYBODY, 'a.json', '{"max":1}');
     const [policy, set] = [(await all('policies'))[0] ?? {}, (await all('policy_sets'))[0] ?? {}];
@@ -443,8 +650,14 @@ describe.each([
     await place.all("update policy_versions set reason = 'other' where version = 2");
     await again(BOTH);
     await again(NEWER);
-    expect((await said()).join('\n')).toMatch(/the set 2026-11-28\.1 for everybody: no key policies in this ring/);
-    expect((await said()).join('\n')).toMatch(/the policy a\.json for everybody: no key policies in this ring/);
-    expect((await said()).join('\n')).toMatch(/version 2 of a\.json for everybody: no key policies in this ring/);
+    expect((await said()).join('\n')).toMatch(
+      /the set 2026-11-28\.1 for everybody: it was written under the key policies, which this process does not have/,
+    );
+    expect((await said()).join('\n')).toMatch(
+      /the policy a\.json for everybody: it was written under the key policies, which this process does not have/,
+    );
+    expect((await said()).join('\n')).toMatch(
+      /version 2 of a\.json for everybody: it was written under the key policies, which this process does not have/,
+    );
   });
 });

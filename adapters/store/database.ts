@@ -1,3 +1,4 @@
+import { performance } from 'node:perf_hooks';
 import { DatabaseSync, type DatabaseSyncInstance } from '@photostructure/sqlite';
 import {
   type DatabaseIntrospector,
@@ -71,19 +72,36 @@ export async function openStore<Tables>(
 function openSqlite<Tables>(file: string, hooks: StatementHooks): Store<Tables> {
   privateDatabase(file);
   const connection = new DatabaseSync(file);
+  // First of all: the others read the file, which another process may be about to make.
+  connection.exec(`PRAGMA busy_timeout=${BUSY_MS}`);
   // Room for the pages of a list or a search: with SQLite's own 2 MB each look at 2,000 reviews reads all of them from the file again.
   connection.exec('PRAGMA cache_size=-16000');
+  toWal(connection);
   // Synced only after the migrations: one that a power cut undoes runs again, and the first commit after it syncs it too.
-  connection.exec(
-    'PRAGMA busy_timeout=5000; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;',
-  );
+  connection.exec('PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON;');
   return sqliteStore(connection, hooks);
+}
+
+/** How long a statement waits for another process. */
+const BUSY_MS = 5_000;
+
+/** SQLite does not wait where another process makes the same change to a new file. */
+function toWal(connection: DatabaseSyncInstance): void {
+  const until = performance.now() + BUSY_MS;
+  for (;;)
+    try {
+      connection.exec('PRAGMA journal_mode=WAL');
+      return;
+    } catch (error) {
+      if (!/\blocked\b/.test(errorText(error)) || performance.now() > until) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 10);
+    }
 }
 
 /** A file that somebody else keeps, over a connection that cannot write to it. Throws where there is none. */
 export function openToRead<Tables>(file: string, hooks: StatementHooks): Store<Tables> {
   const connection = new DatabaseSync(file, { readOnly: true });
-  connection.exec('PRAGMA busy_timeout=5000');
+  connection.exec(`PRAGMA busy_timeout=${BUSY_MS}`);
   return sqliteStore(connection, hooks);
 }
 
@@ -235,7 +253,24 @@ export async function migrate<Tables>(
   migrations: Record<string, Migration>,
   { schema, table }: { readonly schema?: string | undefined; readonly table?: string | undefined } = {},
 ): Promise<void> {
-  if (store.sqlite && (await isMigrated(store, migrations, table))) return;
+  if (!store.sqlite) return toLatest(store, migrations, { schema, table });
+  if (await isMigrated(store, migrations, table)) return;
+  // The migrator locks no file: of two processes that first open one, the other waits here until all is there.
+  store.sqlite.exec('begin immediate');
+  try {
+    if (!(await isMigrated(store, migrations, table))) await toLatest(store, migrations, { schema, table });
+    store.sqlite.exec('commit');
+  } catch (error) {
+    if (store.sqlite.isTransaction) store.sqlite.exec('rollback');
+    throw error;
+  }
+}
+
+async function toLatest<Tables>(
+  store: Store<Tables>,
+  migrations: Record<string, Migration>,
+  { schema, table }: { readonly schema?: string | undefined; readonly table?: string | undefined },
+): Promise<void> {
   const migrator = new Migrator({
     db: store.db,
     provider: { getMigrations: () => Promise.resolve(migrations) },

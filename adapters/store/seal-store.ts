@@ -15,6 +15,8 @@ export interface SealedStore<Tables> {
   readonly keysAre: string;
   anyWithMac(transaction: Kysely<Tables>): Promise<boolean>;
   adoptAll(transaction: Kysely<Tables>): Promise<void>;
+  /** The mark of a Gate that had fewer tables with MACs; `adopt` gives the rows of the others theirs. */
+  readonly earlier?: { readonly message: string; adopt(transaction: Kysely<Tables>): Promise<void> };
 }
 
 /**
@@ -25,15 +27,19 @@ export interface SealedStore<Tables> {
  */
 export async function sealStore<Tables>(
   store: Store<Tables>,
-  { keys, table, message, use, rows, keysAre, anyWithMac, adoptAll }: SealedStore<Tables>,
+  { keys, table, message, use, rows, keysAre, anyWithMac, adoptAll, earlier }: SealedStore<Tables>,
 ): Promise<void> {
   await store.db.transaction().execute(async (transaction) => {
     if (store.kind === 'postgres')
       await sql`select pg_advisory_xact_lock(hashtextextended(${`gate.${table}`}, 0))`.execute(transaction);
+    // Writes first, so that of two processes that open a file at once one waits for the other: whoever has read cannot begin to write any more then.
+    else await sql`update ${sql.table(table)} set id = id where id = 0`.execute(transaction);
     const marks = transaction as unknown as Kysely<Record<string, { id: number; mac: string }>>;
     const mark = await marks.selectFrom(table).select('mac').executeTakeFirst();
-    if (mark && !holds(mark.mac)) throw otherKeys('the mark does not hold');
-    if (mark?.mac.startsWith(`${keys.activeKeyId}:`)) return;
+    if (mark && !holds(mark.mac, message)) {
+      if (!earlier || !holds(mark.mac, earlier.message)) throw otherKeys('the mark does not hold');
+      await earlier.adopt(transaction);
+    } else if (mark?.mac.startsWith(`${keys.activeKeyId}:`)) return;
     if (!mark && !(await anyWithMac(transaction))) await adoptAll(transaction);
     const mac = keys.authenticate(message, use);
     await marks
@@ -43,9 +49,9 @@ export async function sealStore<Tables>(
       .execute();
   });
 
-  function holds(mac: string): boolean {
+  function holds(mac: string, text: string): boolean {
     try {
-      return keys.authentic(mac, message, use);
+      return keys.authentic(mac, text, use);
     } catch (error) {
       throw otherKeys(errorText(error));
     }

@@ -94,24 +94,6 @@ export async function openManagement({
         : log.error({ reason }, 'stored policies are not all in force, or cannot be changed'),
     ...(watchMs !== undefined && { watchMs }),
   });
-  try {
-    await live.start();
-    const shipped = new Set(floor.files.map(({ name }) => name));
-    // What keeps policies from being changed is told by `live`, and ends no start.
-    const { policies } = await store.catalogue().catch((error: unknown) => {
-      if (isEdited(error)) return { policies: [] };
-      throw error;
-    });
-    const both = policies.filter(({ name, deleted_at: at }) => at === null && shipped.has(name));
-    if (both.length > 0)
-      log.warn(
-        { policies: [...new Set(both.map(({ name }) => name))] },
-        'rules that ship by now have the names of stored policies, which hold beside them until they are switched off or deleted',
-      );
-  } catch (error) {
-    await trials.close();
-    throw error;
-  }
   const outbox = createPolicyOutbox({
     store,
     ledger,
@@ -162,6 +144,37 @@ export async function openManagement({
     },
     distrusted: () => live.verify().catch(() => undefined),
   });
+  /** What was deleted or edited of what was compiled is compiled anew from its texts; without a compiler it stays what it is. */
+  async function started(): Promise<void> {
+    const fault = await live.start().then(
+      () => null,
+      (error: unknown) => error,
+    );
+    if (fault !== null && !isEdited(fault)) throw fault;
+    if (fault === null && typeof live.ready() === 'number') return;
+    const modules = await library.mend().catch(() => 0);
+    if (modules > 0)
+      log.warn({ modules }, 'rules whose compiled module was gone from the store, or edited, were compiled anew');
+    if (modules > 0 || fault !== null) await live.start();
+  }
+  try {
+    await started();
+    const shipped = new Set(floor.files.map(({ name }) => name));
+    // What keeps policies from being changed is told by `live`, and ends no start.
+    const { policies } = await store.catalogue().catch((error: unknown) => {
+      if (isEdited(error)) return { policies: [] };
+      throw error;
+    });
+    const both = policies.filter(({ name, deleted_at: at }) => at === null && shipped.has(name));
+    if (both.length > 0)
+      log.warn(
+        { policies: [...new Set(both.map(({ name }) => name))] },
+        'rules that ship by now have the names of stored policies, which hold beside them until they are switched off or deleted',
+      );
+  } catch (error) {
+    await trials.close();
+    throw error;
+  }
   return {
     library,
     store,

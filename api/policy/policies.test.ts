@@ -24,6 +24,7 @@ import type { MinedSuggestion, MineLine } from '../../contracts/policy-mining.js
 import type { LabLine } from '../../contracts/policy-studies.js';
 import type { ReplayPage, ReplayQuery, ReplayRow, ReplaySource } from '../../contracts/replay-rows.js';
 import { GateError } from '../../domain/errors.js';
+import type { PolicyCompiler } from '../../domain/policy/compiler.js';
 import {
   EVERYBODY,
   type KeptSuggestion,
@@ -32,6 +33,7 @@ import {
 } from '../../domain/policy/library-ports.js';
 import { changeRow } from '../../domain/policy/library-rows.js';
 import { headerOf } from '../../domain/policy/policy-header.js';
+import { policySealing } from '../../domain/policy/sealed-policies.js';
 import type { PolicySet } from '../../domain/policy/policy-set.js';
 import { findOpa } from '../../stack/programs/find-program.js';
 import { startPostgres, type TestPostgres } from '../../test/support/postgres.js';
@@ -117,7 +119,8 @@ async function replica(
     judging = floor,
     log = pino({ level: 'silent' }),
     ordinaryMs,
-  }: { judging?: PolicySet; log?: Logger; ordinaryMs?: number } = {},
+    compiling = compiler,
+  }: { judging?: PolicySet; log?: Logger; ordinaryMs?: number; compiling?: PolicyCompiler } = {},
 ): Promise<Replica> {
   const opened = await openPolicyStore(target, POLICY_KEYS);
   const store: PolicyStore = { ...opened, ...over };
@@ -125,7 +128,7 @@ async function replica(
     floor: judging,
     store,
     templates: openTemplates(),
-    compiler,
+    compiler: compiling,
     ledger: {
       append: async (given) => {
         if (ledgerFault) throw ledgerFault;
@@ -756,7 +759,10 @@ describe.each(['SQLite', 'Postgres'] as const)('policies of operators, on %s', (
         const ofA = rows.filter(({ policy_decision: change }) => change?.['name'] === 'a.rego');
         expect(ofA.map(({ policy_decision: change }) => change?.['version'])).toEqual(ofA.map(() => 2));
         expect(new Set(ofA.map(({ id }) => id)).size).toBeLessThan(2);
-        await eventually('nothing waits for the ledger', async () => (await one.store.undelivered(1)).length === 0);
+        await eventually(
+          'nothing waits for the ledger',
+          async () => (await one.store.undelivered(1)).waiting.length === 0,
+        );
         await Promise.all(open.splice(0).map((gate) => gate.close()));
       }
     },
@@ -1242,10 +1248,53 @@ describe('an editor of the store', () => {
     file.exec("update policy_outbox set content = replace(content, 'policy.created', 'upstream.outcome')");
     file.close();
     ledgerFault = null;
-    await eventually('the fault', async () =>
-      JSON.stringify((await gate.service.health.inject('/readyz')).json()).includes('no row of a policy change'),
+    const outbox = async () => {
+      const reply = await gate.service.health.inject('/readyz');
+      return [reply.statusCode, reply.json().details.outbox_worker];
+    };
+    const why =
+      'edited in the store: the row 1.0 for the ledger, of version 1 of a.rego for everybody: its mac does not hold';
+    await eventually('the fault', async () => (await outbox())[1] === why);
+    expect(await outbox()).toEqual([200, why]);
+    // The rows behind it do not wait for that.
+    await gate.ask('POST', '/policies', { name: 'b.json', content_type: 'json', body: '{}', ...by });
+    await eventually('the row', () => rows.length > 0);
+    expect(rows.map(({ policy_decision: of }) => of?.['name'])).toEqual(['b.json']);
+    expect(await outbox()).toEqual([200, why]);
+    const again = new DatabaseSync(place.file);
+    again.exec('delete from policy_outbox');
+    again.close();
+    await eventually('it is over', async () => (await outbox())[1] !== why);
+  });
+
+  it('who deletes a module has it compiled anew at the next start, and no start where there is no compiler', async () => {
+    const place = places().SQLite as { file: string };
+    const gate = await replica(place);
+    await gate.ask('POST', '/policies', { name: 'a.rego', content_type: 'rego', body: denies('a'), ...by });
+    await gate.ask('POST', '/policies?tenant=acme', { name: 'b.rego', content_type: 'rego', body: denies('b'), ...by });
+    await open.pop()?.close();
+    const file = new DatabaseSync(place.file);
+    const away = {
+      ...compiler,
+      compile: () => Promise.reject(new GateError('policy_compiler_unavailable', 'there is no OPA')),
+    };
+    file.exec('delete from policy_modules');
+    await expect(replica(place, {}, null, null, { compiling: away })).rejects.toMatchObject({
+      code: 'policy_tampered',
+      message: expect.stringMatching(/^edited in the store: the module of .* is gone$/),
+    });
+    const again = await replica(place);
+    expect((await again.judge('a')).reasons).toEqual(['Violation: a']);
+    expect((await again.judge('b', { tenant: 'acme' })).reasons).toEqual(['Violation: b']);
+    expect((await readiness(again))[0]).toBe(200);
+    await open.pop()?.close();
+    // Of one tenant's alone: its calls are denied until then.
+    file.exec(
+      "delete from policy_modules where sources_sha256 = (select sources_sha256 from policy_sets where tenant = 'acme')",
     );
-    expect(rows).toEqual([]);
+    file.close();
+    const third = await replica(place);
+    expect((await third.judge('b', { tenant: 'acme' })).reasons).toEqual(['Violation: b']);
   });
 
   it('who swaps the module with its digest has it judge nothing', async () => {
@@ -1258,10 +1307,8 @@ describe('an editor of the store', () => {
     const file = new DatabaseSync(place.file);
     file.prepare('update policy_modules set wasm = ?, wasm_sha256 = ?').run(other.wasm, sha256Hex(other.wasm));
     file.close();
-    await expect(replica(place)).rejects.toMatchObject({
-      code: 'policy_tampered',
-      message: expect.stringMatching(/^edited in the store: the module of .*: its mac does not hold$/),
-    });
+    const again = await replica(place);
+    expect((await again.judge('a')).reasons).toEqual(['Violation: a']);
   });
 
   it('who says that another set is in force leaves that of before there, and is told of by the readiness', async () => {
@@ -1394,6 +1441,21 @@ describe('an editor of the store', () => {
     file.close();
     expect((await gate.ask('PUT', '/policies/b.json', change)).body.error).toBe('policy_tampered');
     expect((await readiness(gate))[1]).toContain('no policy can be changed: edited in the store: the policy b.json');
+    // Nor does the edit of a policy itself keep anybody from the others.
+    const switched = 'edited in the store: the policy b.json for everybody: its mac does not hold';
+    for (const query of ['', '?tenant=acme'])
+      expect(await listed(query)).toEqual([
+        200,
+        [
+          ['a.json', undefined, 2],
+          ['b.json', switched, 0],
+        ],
+      ]);
+    expect((await gate.ask('GET', '/policies/a.json')).status).toBe(200);
+    expect(await gate.ask('GET', '/policies/b.json')).toMatchObject({
+      status: 409,
+      body: { error: 'policy_tampered', reason: switched },
+    });
   });
 
   it.each([
@@ -1793,7 +1855,10 @@ describe('a store that was put back', () => {
     await gate.ask('POST', '/policies', document('a.json', {}));
     const earlier = '6f0c2a51-0000-4000-8000-000000000001';
     const store = new DatabaseSync(file);
-    store.exec(`update policy_outbox set content = json_set(content, '$.id', '${earlier}')`);
+    const [waits] = store.prepare('select * from policy_outbox').all() as { content: string; mac: string }[];
+    const content = JSON.stringify({ ...JSON.parse(waits?.content ?? ''), id: earlier });
+    const mac = policySealing(POLICY_KEYS).macOf('policy_outbox', { ...waits, content } as never);
+    store.prepare('update policy_outbox set content = ?, mac = ?').run(content, mac);
     store.close();
     ledgerFault = null;
     await eventually('the row', () => rows.length === 1);
@@ -1811,7 +1876,14 @@ describe('a store from before sets were kept', () => {
     const second = await gate.judge('a');
     await open.pop()?.close();
     const store = new DatabaseSync(file);
-    for (const table of ['policy_state', 'policies', 'policy_versions', 'policy_modules', 'policy_sets'])
+    for (const table of [
+      'policy_state',
+      'policies',
+      'policy_versions',
+      'policy_modules',
+      'policy_sets',
+      'policy_outbox',
+    ])
       store.exec(`update ${table} set mac = null`);
     store.exec('drop table policy_past_sets; drop table policy_seal');
     store.exec("delete from kysely_migration where name in ('0002-past-sets', '0005-macs')");

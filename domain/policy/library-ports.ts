@@ -124,9 +124,9 @@ export interface KeptSuggestion {
 
 /** Suggestions of tenants. What cannot be read or written is `store_unavailable`. */
 export interface SuggestionStore {
-  /** Newest first. */
+  /** Newest first. One that somebody else wrote is withdrawn, and nothing speaks for it. */
   suggestions(tenant: string): Promise<readonly KeptSuggestion[]>;
-  /** Adds those that are not there, has the facts of the others anew, and deletes those that were overtaken. One that was withdrawn stays as it is. */
+  /** Adds those that are not there, has the facts of the others anew, and deletes those that were overtaken. One that was withdrawn stays as it is, and one that somebody else wrote is replaced. */
   keepSuggestions(tenant: string, found: readonly KeptSuggestion[], overtaken: readonly string[]): Promise<void>;
   withdrawSuggestion(tenant: string, id: string, why: string): Promise<void>;
   /** Nothing up to this place speaks against them. */
@@ -136,6 +136,11 @@ export interface SuggestionStore {
 /** Policies and their versions. What cannot be read or written is `store_unavailable`; what somebody else wrote is `policy_tampered`. */
 export interface PolicyStore extends SuggestionStore {
   catalogue(): Promise<Catalogue>;
+  /**
+   * The same to look at, where no change is planned: policies that Gate did not leave so are told, by `policyKey`, and keep nobody from the others. Throws
+   * `policy_tampered` where policies are missing.
+   */
+  shown(): Promise<Catalogue & { readonly tampered: ReadonlyMap<string, string> }>;
   /** Another text after every change, also where the generation is one that there was before: the MAC of what says which sets there are. */
   mark(): Promise<string | null>;
   /** Newest first; all of a policy. One that somebody else wrote is `tampered` and keeps no other from being read. */
@@ -170,8 +175,10 @@ export interface PolicyStore extends SuggestionStore {
   newestOperation(tenant: string): Promise<number>;
   /** The receipt that is stored: this one, or that of whoever was first. */
   endOperation(receipt: TenantPoliciesReceipt): Promise<TenantPoliciesReceipt>;
-  /** Rows that the ledger does not have yet, oldest first. */
-  undelivered(most: number): Promise<readonly Undelivered[]>;
+  /** Rows that the ledger does not have yet, oldest first. `tampered` names some of those before their end that Gate did not write, which wait for good. */
+  undelivered(
+    most: number,
+  ): Promise<{ readonly waiting: readonly Undelivered[]; readonly tampered: readonly string[] }>;
   delivered(of: Undelivered, chainSeq: number): Promise<void>;
   /** Throws when nothing can be written. */
   ready(): Promise<void>;

@@ -3,6 +3,7 @@ import {
   type PolicyEventKind,
   policyEventKind,
   type PolicyReason,
+  type PolicyVersion,
 } from '../../contracts/policy-library.js';
 import type { NewLedgerRow } from '../../contracts/ledger.js';
 import { canonicalJson, sha256Hex, uuidFromDigest } from '../crypto/digest.js';
@@ -46,4 +47,27 @@ export function changeRow(
 export function isOfPolicyChange(row: unknown): boolean {
   const { method, event_kind: kind, agent_id: agent } = (row ?? {}) as Partial<NewLedgerRow>;
   return method === kind && policyEventKind.safeParse(kind).success && agent === POLICY_ENGINE_AGENT;
+}
+
+/**
+ * Whether a row tells of this version: what was changed, by whom, and how. Its id may be made in another way than now. The reason in the sidecar is not
+ * compared.
+ */
+export function isRowOf(
+  row: unknown,
+  version: Pick<PolicyVersion, 'version' | 'body_sha256' | 'actor_sub' | 'actor_idp'> & {
+    readonly tenant: string;
+    readonly event_kind: string;
+  },
+): boolean {
+  const { tenant, actor_sub, actor_idp, event_kind, policy_decision } = (row ?? {}) as Partial<NewLedgerRow>;
+  return (
+    isOfPolicyChange(row) &&
+    (tenant ?? EVERYBODY) === version.tenant &&
+    actor_sub === version.actor_sub &&
+    actor_idp === version.actor_idp &&
+    event_kind === version.event_kind &&
+    policy_decision?.['version'] === version.version &&
+    policy_decision['new_sha256'] === version.body_sha256
+  );
 }

@@ -35,7 +35,7 @@ import type { PolicyFile } from './policy-files.js';
 import type { Template, TemplateCatalogue } from './templates.js';
 import type { RuleText } from './explain/hints.js';
 import { createReadings } from './unread-documents.js';
-import { isEdited } from './sealed-policies.js';
+import { edited, isEdited } from './sealed-policies.js';
 import { faultIn, givenBy, readingNothing, unreadableIn } from './validation.js';
 
 export interface LibraryOptions {
@@ -165,6 +165,14 @@ export function createPolicyLibrary({
     const found = await store.version(tenant, name, version);
     if (!found) throw new GateError('not_found', `${name} has no version ${version}`);
     return found.body;
+  }
+  /** The text of a file of a tenant's set: of its own copy, or of what holds for everybody. */
+  async function sourceOf(tenant: string, { name, version, body_sha256 }: StoredSet['files'][number]) {
+    for (const scope of new Set([tenant, EVERYBODY])) {
+      const found = await store.version(scope, name, version);
+      if (found?.body_sha256 === body_sha256) return { name, body: found.body };
+    }
+    throw edited(`version ${version} of ${name} is gone`);
   }
   /** Its text, stored or about to be. */
   const textIn = async (coming: ReadonlyMap<string, string>, policy: StoredPolicy): Promise<string> =>
@@ -400,6 +408,31 @@ export function createPolicyLibrary({
         return document ? [documentChange(catalogue, tenant, document), rule] : [rule];
       });
       return { ...(results.find((change) => change.name === name) as MutatedPolicy), ...(await told()) };
+    },
+
+    /**
+     * Compiles rules that are in force anew where their module in the store is gone or edited: the sets and texts have MACs of their own. What an
+     * earlier Gate compiled otherwise stays as it is. How many were made anew.
+     */
+    async mend(): Promise<number> {
+      const { generation, sets } = await store.sets();
+      const shared = await compiler.shared();
+      const modules = new Map<string, StoredModule>();
+      for (const { tenant, files, sources_sha256: sources } of sets) {
+        if (sources === null || modules.has(sources) || (await keptModule(sources)) !== null) continue;
+        const rules = files.filter(({ content_type: type }) => type === 'rego');
+        const named = rules.map(({ name, body_sha256 }) => ({ name, body_sha256 }));
+        if (canonicalDigest({ shared, files: named }) !== sources) continue;
+        const answer = await compiler.compile(await Promise.all(rules.map((rule) => sourceOf(tenant, rule))));
+        if (answer.fault) continue;
+        const { wasm } = answer;
+        const opa_version = await compiler.version();
+        modules.set(sources, { sources_sha256: sources, wasm, wasm_sha256: sha256Hex(wasm), opa_version });
+      }
+      if (modules.size === 0) return 0;
+      const made = { expected: generation, at: now(), changes: [], sets: [], modules: [...modules.values()] };
+      // Whoever was first had the whole set proved.
+      return (await store.write(made)) ? modules.size : 0;
     },
 
     /** The whole catalogue, into a store that never held a policy; otherwise nothing. */

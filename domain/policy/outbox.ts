@@ -1,7 +1,7 @@
 import type { Ledger } from '../../contracts/ledger.js';
 import { errorText } from '../errors.js';
-import { isOfPolicyChange } from './library-rows.js';
 import type { PolicyStore } from './library-ports.js';
+import { edited } from './sealed-policies.js';
 
 const AT_ONCE = 20;
 const LOOK_MS = 1_000;
@@ -9,7 +9,8 @@ const LONGEST_PAUSE_MS = 30_000;
 
 /**
  * Brings the rows of changes into the ledger, in their order, for as long as it takes. Two processes may do it at once, and a row may be sent
- * again: its id is stored with it. A refused row waits with all behind it, since the chain must not tell of them in another order.
+ * again: its id is stored with it. A refused row waits with all behind it, since the chain must not tell of them in another order. One that somebody else
+ * wrote into the store is never sent, holds up none, and is named until it is gone.
  */
 export function createPolicyOutbox({
   store,
@@ -19,7 +20,7 @@ export function createPolicyOutbox({
 }: {
   readonly store: Pick<PolicyStore, 'undelivered' | 'delivered'>;
   readonly ledger: Ledger;
-  /** Told once per fault, and null when it is over. */
+  /** Told once per fault, also of rows that somebody else wrote, and null when it is over. */
   readonly onFault: (reason: string | null) => void;
   readonly lookMs?: number;
 }) {
@@ -27,34 +28,36 @@ export function createPolicyOutbox({
   let closed = false;
   let pauseMs = lookMs;
   let fault: string | null = null;
+  /** Rows that are not sent; null where there are none. */
+  let left: string | null = null;
   let delivering: Promise<void> = Promise.resolve();
 
-  async function deliver(): Promise<void> {
+  /** What was left since Gate did not write it. */
+  async function deliver(): Promise<string | null> {
     for (;;) {
-      const waiting = await store.undelivered(AT_ONCE);
+      const { waiting, tampered } = await store.undelivered(AT_ONCE);
       for (const one of waiting) {
-        // The store may have been edited past Gate.
-        if (!isOfPolicyChange(one.row)) throw new Error(`what waits for ${one.name} is no row of a policy change`);
         const [receipt] = await ledger.append([one.row]);
         if (!receipt) throw new Error('the ledger gave no receipt');
         await store.delivered(one, receipt.seq);
       }
-      if (waiting.length < AT_ONCE || closed) return;
+      if (waiting.length < AT_ONCE || closed) return tampered.length === 0 ? null : edited(tampered.join('; ')).message;
     }
   }
-  const told = (reason: string | null): void => {
-    if (reason !== fault) onFault(reason);
-    fault = reason;
-  };
+  function told(reason: string | null, rows: string | null): void {
+    const now = reason ?? rows;
+    if (now !== (fault ?? left)) onFault(now);
+    [fault, left] = [reason, rows];
+  }
   /** All that waits now is in the ledger when this resolves. */
   function flush(): Promise<void> {
     delivering = delivering
       .catch(() => undefined)
       .then(deliver)
       .then(
-        () => told(null),
+        (rows) => told(null, rows),
         (error: unknown) => {
-          told(errorText(error));
+          told(errorText(error), left);
           throw error;
         },
       );
@@ -75,8 +78,10 @@ export function createPolicyOutbox({
   return {
     begin: look,
     flush,
-    ready(): void {
+    /** Fails where rows wait. Of those that somebody else wrote it says so: all others are in the ledger. */
+    ready(): string | undefined {
       if (fault !== null) throw new Error(`rows of policy changes wait for the ledger: ${fault}`);
+      return left ?? undefined;
     },
     async close(): Promise<void> {
       closed = true;

@@ -1,10 +1,15 @@
-import { canonicalDigest } from '../crypto/digest.js';
+import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { canonicalJson } from '../crypto/digest.js';
 import type { KeyRing } from '../crypto/key-ring.js';
 import { rowContent } from '../crypto/row-content.js';
-import { errorText, GateError } from '../errors.js';
+import { GateError } from '../errors.js';
 import { EVERYBODY } from './library-ports.js';
 
-/** The columns that a row's MAC covers, by table and in this order: all that calls are judged by, or that a change is planned on. */
+/**
+ * The columns that a row's MAC covers, by table and in this order: all that calls are judged by, that a change is planned on, that is signed in the
+ * ledger, or by which a rule is recommended.
+ */
 export const POLICY_AUTHENTICATED = {
   policy_state: ['id', 'generation', 'set_macs', 'policies_sha256'],
   policies: [
@@ -35,6 +40,19 @@ export const POLICY_AUTHENTICATED = {
   policy_modules: ['sources_sha256', 'wasm_sha256', 'opa_version'],
   policy_sets: ['tenant', 'version', 'files', 'data', 'sources_sha256'],
   policy_past_sets: ['tenant', 'version', 'files', 'sources_sha256'],
+  policy_outbox: ['generation', 'ordinal', 'tenant', 'name', 'version', 'content'],
+  policy_suggestions: [
+    'id',
+    'tenant',
+    'tool',
+    'rule_name',
+    'body',
+    'body_sha256',
+    'facts',
+    'withdrawn_why',
+    'checked_seq',
+    'created_at',
+  ],
 } as const;
 /** Not covered: the place in the ledger comes later and judges nothing; the bytes of a module are what `wasm_sha256` says. */
 export const POLICY_NOT_AUTHENTICATED = { policy_versions: ['chain_seq'], policy_modules: ['wasm'] } as const;
@@ -43,11 +61,22 @@ export type SealedTable = keyof typeof POLICY_AUTHENTICATED;
 export const SEALED_TABLES = Object.keys(POLICY_AUTHENTICATED) as readonly SealedTable[];
 type Column<Table extends SealedTable> = (typeof POLICY_AUTHENTICATED)[Table][number];
 
-const NUMBERS = ['id', 'generation', 'active', 'current_version', 'version'];
+/** Which of them hold numbers; the version of a set is a text. */
+const NUMBERS: Readonly<Partial<Record<SealedTable, readonly string[]>>> = {
+  policy_state: ['id', 'generation'],
+  policies: ['active', 'current_version'],
+  policy_versions: ['active', 'version'],
+  policy_outbox: ['generation', 'ordinal', 'version'],
+  policy_suggestions: ['checked_seq'],
+};
 const MAC_USE = 'policy-row';
 
-/** Somebody wrote to the store beside Gate. */
-export const edited = (what: string): GateError => new GateError('policy_tampered', `edited in the store: ${what}`);
+/** Of a row whose key is not here. Nobody can tell whether it was edited: most often another process has a newer key first. */
+const NO_KEY = ', which this process does not have';
+/** What is wrong with a row, in words: that somebody edited it, or that nobody can tell. */
+export const editedWords = (what: string): string => (what.endsWith(NO_KEY) ? what : `edited in the store: ${what}`);
+/** Somebody wrote to the store beside Gate, or wrote it under a key that is not here. */
+export const edited = (what: string): GateError => new GateError('policy_tampered', editedWords(what));
 export const isEdited = (error: unknown): error is GateError =>
   error instanceof GateError && error.code === 'policy_tampered';
 
@@ -61,15 +90,7 @@ export function policySealing(keys: KeyRing) {
   const contents = new Map(
     SEALED_TABLES.map((table) => {
       const columns: readonly string[] = POLICY_AUTHENTICATED[table];
-      // A set's version is a text.
-      const isText = (column: string): boolean => column === 'version' && table !== 'policy_versions';
-      return [
-        table,
-        rowContent(
-          columns,
-          columns.filter((column) => NUMBERS.includes(column) && !isText(column)),
-        ),
-      ];
+      return [table, rowContent(columns, NUMBERS[table] ?? [])];
     }),
   );
   const message = (table: SealedTable, row: Readonly<Record<string, unknown>>): string =>
@@ -83,7 +104,7 @@ export function policySealing(keys: KeyRing) {
       table: Table,
       row: Row,
     ): Row & { mac: string } => ({ ...row, mac: keys.authenticate(message(table, row), MAC_USE) }),
-    /** Why the row is not what Gate wrote; null where it is. A row whose key is missing cannot be told from an edited one. */
+    /** Why the row is not what Gate wrote; null where it is. One whose key is missing cannot be told from an edited one. */
     fault<Table extends SealedTable>(
       table: Table,
       { mac, ...row }: Readonly<Record<Column<Table>, unknown>> & { readonly mac: string | null },
@@ -91,15 +112,28 @@ export function policySealing(keys: KeyRing) {
       if (mac === null) return 'it has no mac';
       try {
         return keys.authentic(mac, message(table, row), MAC_USE) ? null : 'its mac does not hold';
-      } catch (error) {
-        return errorText(error);
+      } catch {
+        return `it was written under the key ${mac.split(':')[0]}${NO_KEY}`;
       }
     },
   };
 }
 
-/** Every policy with its MAC: none can be taken away, put there or put back alone. */
-export const policiesDigest = (macs: ReadonlyMap<string, string | null>): string =>
-  canonicalDigest([...macs].toSorted(([one], [other]) => (one < other ? -1 : 1)));
+/** Policies that go into a digest within one turn of the event loop. */
+const DIGESTED_AT_ONCE = 250;
+/**
+ * Every policy with its MAC: none can be taken away, put there or put back alone. SHA-256 over the canonical JSON of the pairs, in their order; of
+ * thousands calls go on in between.
+ */
+export async function policiesDigest(macs: ReadonlyMap<string, string | null>): Promise<string> {
+  const pairs = [...macs].toSorted(([one], [other]) => (one < other ? -1 : 1));
+  const digest = createHash('sha256').update('[');
+  for (let at = 0; at < pairs.length; at += DIGESTED_AT_ONCE) {
+    await nextTurn();
+    const some = canonicalJson(pairs.slice(at, at + DIGESTED_AT_ONCE)).slice(1, -1);
+    digest.update(at === 0 ? some : `,${some}`);
+  }
+  return `sha256:${digest.update(']').digest('hex')}`;
+}
 /** A policy's key in that map. */
 export const policyKey = (tenant: string, name: string): string => JSON.stringify([tenant, name]);

@@ -11,7 +11,7 @@ import { storableString } from '../../../contracts/storable.js';
 import { GateError } from '../../../domain/errors.js';
 import { EVERYBODY, type StoredPolicy } from '../../../domain/policy/library-ports.js';
 import type { PolicySet } from '../../../domain/policy/policy-set.js';
-import { edited, ofWhom } from '../../../domain/policy/sealed-policies.js';
+import { edited, ofWhom, policyKey } from '../../../domain/policy/sealed-policies.js';
 import { unifiedDiff } from '../../../domain/policy/unified-diff.js';
 import type { ServiceApp } from '../../plugins/app.js';
 import type { PolicyManagement } from '../management.js';
@@ -34,6 +34,9 @@ export const versionNumber = z.coerce
   .min(1)
   .max(2 ** 31 - 1);
 
+/** As it is there, and why it is not as Gate left it; null where it is. */
+type Shown = StoredPolicy & { readonly tampered: string | null };
+
 /** Of a policy whose current version is not there. */
 const goneText = ({ name, current_version: version, tenant }: StoredPolicy) => ({
   body: null,
@@ -46,16 +49,20 @@ export function policyRoutes(app: ServiceApp, set: PolicySet, management: Policy
   const shipped = (): Promise<readonly PolicyRow[]> => (floor ??= floorRows(set));
 
   /** As a tenant has them: its copies, and what holds for everybody where it has none. */
-  async function policiesOf(tenant: string): Promise<readonly StoredPolicy[]> {
+  async function policiesOf(tenant: string): Promise<readonly Shown[]> {
     if (!management) return [];
-    const { policies } = await management.store.catalogue();
+    const { policies: all, tampered } = await management.store.shown();
+    const policies = all.map((policy) => ({
+      ...policy,
+      tampered: tampered.get(policyKey(policy.tenant, policy.name)) ?? null,
+    }));
     const own = policies.filter((policy) => policy.tenant === tenant);
     const copied = new Set(own.filter(({ deleted_at: at }) => at === null).map(({ name }) => name));
     const shared = policies.filter((policy) => policy.tenant === EVERYBODY && !copied.has(policy.name));
     return tenant === EVERYBODY ? own : [...own, ...shared];
   }
   const missing = (name: string): GateError => new GateError('not_found', `there is no policy ${name}`);
-  async function stored(tenant: string, name: string): Promise<StoredPolicy> {
+  async function stored(tenant: string, name: string): Promise<Shown> {
     const found = (await policiesOf(tenant)).filter((policy) => policy.name === name);
     const there = found.find(({ deleted_at: at }) => at === null) ?? found[0];
     if (!there) throw missing(name);
@@ -98,18 +105,22 @@ export function policyRoutes(app: ServiceApp, set: PolicySet, management: Policy
     },
     async ({ query: { tenant = EVERYBODY, include_deleted } }) => {
       const policies = await policiesOf(tenant);
-      const shown = policies.filter(({ deleted_at: at }) => include_deleted === 'true' || at === null);
+      // Nobody knows whether one is deleted that somebody else wrote.
+      const shown = policies.filter(
+        ({ deleted_at: at, tampered }) => include_deleted === 'true' || at === null || tampered !== null,
+      );
       const texts = new Map(
         shown.length === 0
           ? []
           : ((await management?.store.texts([...new Set([EVERYBODY, tenant])])) ?? []).map(
-              (one) => [JSON.stringify([one.tenant, one.name]), one] as const,
+              (one) => [policyKey(one.tenant, one.name), one] as const,
             ),
       );
       const rows = await Promise.all(
-        shown.map((policy) =>
-          storedRow(policy, texts.get(JSON.stringify([policy.tenant, policy.name])) ?? goneText(policy)),
-        ),
+        shown.map(({ tampered, ...policy }) => {
+          const text = texts.get(policyKey(policy.tenant, policy.name)) ?? goneText(policy);
+          return storedRow(policy, tampered === null ? text : { body: null, tampered });
+        }),
       );
       const all = [...(await shipped()), ...rows].toSorted((one, other) => (one.name < other.name ? -1 : 1));
       return {
@@ -126,7 +137,8 @@ export function policyRoutes(app: ServiceApp, set: PolicySet, management: Policy
       const row = (await shipped()).find((policy) => policy.name === name);
       const file = row && (await floorFile(tenant, name));
       if (row && file) return { ...row, current_body: file.body, current_body_sha256: file.body_sha256 };
-      const policy = await stored(tenant, name);
+      const { tampered, ...policy } = await stored(tenant, name);
+      if (tampered !== null) throw new GateError('policy_tampered', tampered);
       const version = await (management as PolicyManagement).store.version(policy.tenant, name, policy.current_version);
       if (!version) throw new GateError('policy_tampered', goneText(policy).tampered);
       const { body, body_sha256 } = version;

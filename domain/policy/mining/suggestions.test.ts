@@ -37,22 +37,3 @@ describe('a list of suggestions', () => {
     ]);
   });
 });
-
-describe('a suggestion whose text was edited in the store', () => {
-  it.each([
-    { body: 'other' },
-    suggestionOf({ tenant: 'acme', tool: 'a_tool', name: 'b.rego', body: 'other' }, MINED_FACTS, 1, ''),
-  ])('is refused', async (edit) => {
-    const store = {
-      suggestions: () => Promise.resolve([{ ...KEPT, ...edit, id: KEPT.id }]),
-    } as unknown as PolicyStore;
-    const { install } = createSuggestions({
-      store,
-      library: { create: () => Promise.reject(new Error('not here')) },
-      decisions: { verify: () => Promise.reject(new Error('not here')) } as unknown as DecisionSource,
-      clock: Date.now,
-    });
-    const by = { reason: 'r', actor_sub: 'ada', actor_idp: 'https://idp.example' };
-    await expect(install('acme', KEPT.id, by)).rejects.toMatchObject({ code: 'suggestion_withdrawn' });
-  });
-});

@@ -22,6 +22,18 @@ const PAGE = 500;
 
 const notInTime = () => new GateError('ledger_store_unavailable', 'what people decided could not be read in time');
 
+const idOf = (tenant: string, name: string, digest: string): string =>
+  uuidFromDigest('gate.mined', tenant, name, digest);
+/** Whether the id is of the name and the text: it is in all that an earlier Gate found. */
+export const isOfItsText = ({
+  id,
+  tenant,
+  rule_name: name,
+  body,
+  body_sha256: digest,
+}: Pick<KeptSuggestion, 'id' | 'tenant' | 'rule_name' | 'body' | 'body_sha256'>): boolean =>
+  digest === sha256Hex(body) && id === idOf(tenant, name, digest);
+
 /** A suggestion that was just found. Nothing of it depends on when. */
 export function suggestionOf(
   {
@@ -35,7 +47,7 @@ export function suggestionOf(
   at: string,
 ): KeptSuggestion {
   const body_sha256 = sha256Hex(body);
-  const id = uuidFromDigest('gate.mined', tenant, name, body_sha256);
+  const id = idOf(tenant, name, body_sha256);
   return {
     id,
     tenant,
@@ -112,15 +124,6 @@ export function createSuggestions({ store, library, decisions, clock }: Suggesti
     );
   }
 
-  /** The id is of the name and the text: a row where it is not was edited in the store, and its text is nobody's finding. */
-  const keptOf = async (tenant: string): Promise<readonly KeptSuggestion[]> =>
-    (await store.suggestions(tenant)).map((kept) => {
-      const { id, rule_name: name, body, body_sha256: digest, withdrawn_why: why } = kept;
-      return digest === sha256Hex(body) && id === uuidFromDigest('gate.mined', tenant, name, digest)
-        ? kept
-        : { ...kept, withdrawn_why: why ?? 'it was edited in the store: its text is not the one that was found' };
-    });
-
   const shownOf = (kept: KeptSuggestion, installed: boolean, checked: string | null): MinedSuggestion => {
     const { tool, facts, rule_name, body, body_sha256, id, tenant, withdrawn_why: withdrawn } = kept;
     const { approvals, denials, agents } = facts.evidence;
@@ -150,7 +153,7 @@ export function createSuggestions({ store, library, decisions, clock }: Suggesti
   }
 
   async function list(tenant: string): Promise<readonly MinedSuggestion[]> {
-    const before = await keptOf(tenant);
+    const before = await store.suggestions(tenant);
     const isOpen = ({ withdrawn_why: why }: KeptSuggestion): boolean => why === null;
     let fault: string | null = null;
     try {
@@ -162,7 +165,7 @@ export function createSuggestions({ store, library, decisions, clock }: Suggesti
       fault = error.message;
     }
     const installed = await inForce(tenant);
-    return (await keptOf(tenant)).map((kept) => shownOf(kept, installed(kept), isOpen(kept) ? fault : null));
+    return (await store.suggestions(tenant)).map((kept) => shownOf(kept, installed(kept), isOpen(kept) ? fault : null));
   }
 
   return {
@@ -174,7 +177,7 @@ export function createSuggestions({ store, library, decisions, clock }: Suggesti
     async keep(tenant: string, found: readonly KeptSuggestion[]): Promise<readonly MinedSuggestion[]> {
       const installed = await inForce(tenant);
       const tools = new Set(found.map(({ tool }) => tool));
-      const overtaken = (await keptOf(tenant)).filter(
+      const overtaken = (await store.suggestions(tenant)).filter(
         (kept) =>
           tools.has(kept.tool) &&
           kept.withdrawn_why === null &&
@@ -187,9 +190,9 @@ export function createSuggestions({ store, library, decisions, clock }: Suggesti
         overtaken.map(({ id }) => id),
       );
       const ids = new Set(found.map(({ id }) => id));
-      const open = (await keptOf(tenant)).filter((one) => ids.has(one.id) && one.withdrawn_why === null);
+      const open = (await store.suggestions(tenant)).filter((one) => ids.has(one.id) && one.withdrawn_why === null);
       await check(tenant, open, false, Number.POSITIVE_INFINITY);
-      const kept = new Map((await keptOf(tenant)).map((one) => [one.id, one]));
+      const kept = new Map((await store.suggestions(tenant)).map((one) => [one.id, one]));
       return found.map((one) => {
         const now = kept.get(one.id) ?? one;
         return shownOf(now, installed(now), null);
@@ -201,7 +204,7 @@ export function createSuggestions({ store, library, decisions, clock }: Suggesti
      */
     async install(tenant: string, id: string, by: PolicyReason): Promise<MutatedPolicy> {
       const found = async (): Promise<KeptSuggestion> => {
-        const kept = (await keptOf(tenant)).find((one) => one.id === id);
+        const kept = (await store.suggestions(tenant)).find((one) => one.id === id);
         if (!kept) throw new GateError('not_found', `there is no suggestion ${id}`);
         if (kept.withdrawn_why !== null) throw new GateError('suggestion_withdrawn', kept.withdrawn_why);
         return kept;
