@@ -223,4 +223,5 @@ const LONGEST_AUTHORITY = 512;
 /** Their passwords are written with `?` and `#` too. */
 const OF_DATABASE =
   /\b(?:postgres|postgresql|mysql|mariadb|mongodb|mongodb\+srv|rediss?|amqps?|mssql|sqlserver):\/\/$/i;
-const GOES_ON_TO_ELSE = /[;|&`]/;
+/** What a shell goes on from to something else. */
+export const GOES_ON_TO_ELSE = /[;|&`]/;

@@ -23,6 +23,10 @@ describe('masking of what people read', () => {
     ['a bearer token', 'Authorization: Bearer abcdef123456', 'Authorization: Bearer [TOKEN]'],
     ['a token of a service', 'use ghp_0123456789abcdefghijklmnopqrstuvwxyz.', 'use [API_TOKEN].'],
     ['an address with a password', 'at postgres://ann:pw@db.example/x now', 'at [DB_URI] now'],
+    ['no command behind one', 'echo postgres://a:b@c;rm${IFS}x', 'echo [DB_URI];rm${IFS}x'],
+    ['no command in one', 'echo postgres://a:b;halt;@c', 'echo postgres://a:[SECRET];halt;@c'],
+    ['its options', 'mysql://a:b@c/d?x=1&y=2 now', '[DB_URI] now'],
+    ['no training', 'Basic training starts, bearer of news', 'Basic training starts, bearer of news'],
     ['a card number in digits of another script', 'pay ٤١١١ ١١١١ ١١١١ ١١١١ now', 'pay [CC] now'],
     [
       'one in full width, with other blanks and dashes',
@@ -202,6 +206,8 @@ describe('masking of what people read', () => {
       '4111111111111111',
       '10.0.0.1',
       'eyJabcd.efgh.i',
+      'Basic a1',
+      ';',
       'ghp_0123456789abcdefghijklmnopqrstuvwxyz',
       'redis://a:b@c',
       'https://a:b@c',
@@ -234,6 +240,10 @@ describe('masking of what people read', () => {
       '--a '.repeat(20_000),
       '://a:b'.repeat(20_000),
       '٤ '.repeat(50_000),
+      'eyJaaaa-'.repeat(20_000),
+      'eyJaaaa.'.repeat(20_000),
+      'Bearer a'.repeat(20_000),
+      'bearer '.repeat(20_000),
     ])
       expect(typeof mask(text)).toBe('string');
   }, 30_000);

@@ -15,16 +15,18 @@ type Find = (text: string) => Generator<readonly [start: number, end: number]>;
 const AWS_KEY = /\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/g;
 const TOKEN =
   /\b(?:sk-ant-[\w-]{20}|sk-proj-[\w-]{20}|gh[pousr]_[A-Za-z0-9]{20}|github_pat_[A-Za-z0-9]{20}|glpat-[\w-]{20}|xox[abeprs]-[A-Za-z0-9-]{10})/g;
-const TOKEN_GOES_ON = /[\w-]/;
+const TOKEN_GOES_ON = /^[\w-]/;
 const ADDRESS_WITH_PASSWORD =
-  /\b(?:postgres|postgresql|mysql|mariadb|mongodb|mongodb\+srv|redis|rediss|amqp|amqps|mssql|sqlserver):\/\/[^\s/@:"'<>]{0,128}:[^\s/@"'<>]{1,256}@[^\s/"'<>]{1,256}/gi;
-const ADDRESS_GOES_ON = /[^\s"'<>]/;
+  /\b(?:postgres|postgresql|mysql|mariadb|mongodb|mongodb\+srv|redis|rediss|amqp|amqps|mssql|sqlserver):\/\/[^\s/@:"'<>]{0,128}:[^\s/@"'<>]{1,256}@[^\s/"'<>;|&$(){}`]{1,256}/gi;
+/** Not what a shell goes on from; of `&` what stands between two options. */
+const ADDRESS_GOES_ON = /^(?:[^\s"'<>;|&$(){}`]|&[\w.-]{1,64}=)/;
 const SSN = /\b(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}\b/g;
 const KEY_BEGINS = '-----BEGIN ';
 const KEY_ENDS = '-----END ';
 const KEY_LABEL = /^[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/;
 const LABEL_LENGTH = 80;
 
+const LONGEST_OPTION = 66;
 /** The matches of a bounded expression, each with what goes on behind it. */
 const matching = (expression: RegExp, goesOn: RegExp | null = null): Find =>
   function* (text) {
@@ -32,7 +34,7 @@ const matching = (expression: RegExp, goesOn: RegExp | null = null): Find =>
     for (const { 0: match, index } of text.matchAll(expression)) {
       if (index < from) continue;
       let end = index + match.length;
-      while (goesOn && end < text.length && goesOn.test(text[end] as string)) end += 1;
+      while (goesOn && end < text.length && goesOn.test(text.slice(end, end + LONGEST_OPTION))) end += 1;
       from = end;
       yield [index, end];
     }
