@@ -1,5 +1,6 @@
 import type { Json } from '../../contracts/json.js';
 import type { ResponseEntity } from '../../contracts/response-scan.js';
+import { isWithinIban } from '../iban.js';
 import { type LinearExpression, linear } from '../expressions/linear.js';
 import { isIssued, sensitiveDataIn } from '../responses/sensitive-data.js';
 import { assignedSecrets, GOES_ON_TO_ELSE } from './assigned-secrets.js';
@@ -73,8 +74,9 @@ function maskText(text: string): string {
     secrets,
     [...assignedSecrets(secrets)].map((place) => ({ ...place, instead: '[SECRET]' })),
   );
-  const personal = replaced(assigned, PERSONAL).replace(CARD, (card) =>
-    isIssued(card.replaceAll(/\D/g, '')) ? '[CC]' : card,
+  const unnumbered = replaced(assigned, PERSONAL);
+  const personal = unnumbered.replace(CARD, (card, at: number) =>
+    isIssued(card.replaceAll(/\D/g, '')) && !isWithinIban(unnumbered, at, at + card.length) ? '[CC]' : card,
   );
   return byShape(personal, NUMBER_SHAPES);
 }

@@ -1,5 +1,6 @@
 import type { ResponseEntity } from '../../contracts/response-scan.js';
 import { plainNumbers } from '../digits.js';
+import { isWithinIban } from '../iban.js';
 
 /** A secret or a piece of personal data in a text, in UTF-16 units. */
 export interface Occurrence {
@@ -114,7 +115,7 @@ const cardNumbers: Find = function* (text) {
     begins = begins.filter((begin) => begin >= from && end - begin < 2 * MOST_DIGITS);
     if (OF_A_WORD.test(text[end] ?? '')) continue;
     const start = begins.find((begin) => isCardNumber(text.slice(begin, end)));
-    if (start === undefined) continue;
+    if (start === undefined || isWithinIban(text, start, end)) continue;
     from = end;
     yield [start, end];
   }
