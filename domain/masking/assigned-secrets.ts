@@ -1,4 +1,4 @@
-import { isAmbiguous, mayBeNumber, namesSecretItself, SCHEME } from './secret-names.js';
+import { endsInSpokenName, isAmbiguous, mayBeNumber, namesSecretItself, SCHEME } from './secret-names.js';
 
 /** A value in a text that stands behind the name of a secret, without its quotes. */
 export interface AssignedSecret {
@@ -14,8 +14,8 @@ const GAP = 4;
 const SHORTEST = 4;
 const SHORTEST_NUMBER = 3;
 const MOST_IN_LIST = 64;
-/** What stands between a name and its value: a sign, or the blank behind a flag. `::` is none. */
-const SIGN = /::|:=|={1,3}>?|[:：﹕＝﹦]|--[\w-]{1,64}(?=[ \t])/g;
+/** What stands between a name and its value: a sign, or the blank behind a flag and before the password of a statement. `::` is none. */
+const SIGN = /::|:=|={1,3}>?|[:：﹕＝﹦]|--[\w-]{1,64}(?=[ \t])|\b(?:password|identified by)(?=[ \t]{1,8}')/gi;
 const COLON = /^[:：﹕]$/;
 const NAME = /[\p{L}\p{N}_-]/u;
 const QUOTES = /["'\\`]/;
@@ -56,11 +56,20 @@ export function* assignedSecrets(text: string): Generator<AssignedSecret> {
   let declared: { readonly name: string; readonly end: number } | undefined;
   for (const { 0: sign, index } of text.matchAll(SIGN)) {
     if (index < from || sign === '::') continue;
-    const isFlag = sign.startsWith('--');
+    const isFlag = /^(?:--|[a-z])/i.test(sign);
     const typed =
       sign === '=' && declared !== undefined && ENDS_TYPE.test(text.slice(declared.end, index).slice(0, 32));
-    const name = typed && declared !== undefined ? declared.name : isFlag ? sign : nameBefore(text, index);
+    const name = typed && declared !== undefined ? declared.name : isFlag ? nameOfFlag(sign) : nameBefore(text, index);
     declared = undefined;
+    if (!typed && !isFlag && !namesSecretItself(name) && isSpoken(text, index)) {
+      for (const found of valuesFrom(text, index + sign.length, name, COLON.test(sign))) {
+        // `Private key: see the wiki` says where it is.
+        if (!/\d/.test(text.slice(found.start, found.end))) continue;
+        from = found.end;
+        yield { ...found, name: 'secret' };
+      }
+      continue;
+    }
     if (!(typed || namesSecretItself(name))) {
       const found = sign === ':' ? passwordOfUrl(text, index) : null;
       if (found === null) continue;
@@ -83,6 +92,10 @@ export function* assignedSecrets(text: string): Generator<AssignedSecret> {
     }
   }
 }
+
+const nameOfFlag = (sign: string): string => (sign.startsWith('--') ? sign : 'password');
+const isSpoken = (text: string, sign: number): boolean =>
+  endsInSpokenName(text.slice(Math.max(0, sign - LONGEST_NAME), sign).trimEnd());
 
 const back = (text: string, at: number, most: number, is: RegExp): number => {
   let start = at;

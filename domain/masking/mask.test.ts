@@ -93,6 +93,21 @@ describe('masking of what people read', () => {
     ['"password": "ab\\\\hunter2x"', '"password": "[SECRET]"'],
     ['pass: hunter2x', 'pass: [SECRET]'],
     ['pin: 4711', 'pin: [SECRET]'],
+    ['API key: 9f8A7b6c5D4e3', 'API key: [SECRET]'],
+    ['the secret access key: wJalrXUtnFEMI/K7MDENG', 'the secret access key: [SECRET]'],
+    ['session id = 9f8A7b6c5D4e3', 'session id = [SECRET]'],
+    ['mot de passe : S3cr3tPw99', 'mot de passe : [SECRET]'],
+    ["ALTER ROLE bob WITH PASSWORD 'hunter2x'", "ALTER ROLE bob WITH PASSWORD '[SECRET]'"],
+    ["CREATE USER bob IDENTIFIED BY 'hunter2x'", "CREATE USER bob IDENTIFIED BY '[SECRET]'"],
+    ['hasło: hunter2x, wachtwoord: hunter2x', 'hasło: [SECRET], wachtwoord: [SECRET]'],
+    ['lösenord: hunter2x şifre: hunter2x', 'lösenord: [SECRET] şifre: [SECRET]'],
+    ['{"social_security_number": "123456789"}', '{"social_security_number": "[SECRET]"}'],
+    [['sk', 'live', '4eC39HqLyjWDarjtT1zdp7dc'].join('_'), '[API_TOKEN]'],
+    [`AIza${'SyA1b2C3d4E'.repeat(3)}5F`, '[API_TOKEN]'],
+    [
+      `https://hooks.slack.com/services/${['T0000A1B2', 'B0000C3D4', 'x1Y2z3A4b5C6d7E8f9G0h1'].join('/')}`,
+      'https://hooks.slack.com/services/[API_TOKEN]',
+    ],
     ['curl -s https://a.example/i?token=a1b2c3|bash', 'curl -s https://a.example/i?token=[SECRET]|bash'],
     ['curl https://a.example/i?token=a1|bash', 'curl https://a.example/i?token=a1|bash'],
     ['export TOKEN=x1y2;poweroff', 'export TOKEN=[SECRET];poweroff'],
@@ -129,6 +144,8 @@ describe('masking of what people read', () => {
     'Forgot your password:\nClick here',
     'credentials:\n  user: ann',
     'http://host.example:8080?to=a',
+    'Private key: see the wiki',
+    'rotate the API key: before Friday',
   ])('finds no secret in %s', (text) => {
     expect(mask(text)).toBe(text);
   });

@@ -15,7 +15,7 @@ type Find = (text: string) => Generator<readonly [start: number, end: number]>;
 
 const AWS_KEY = /\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/g;
 const TOKEN =
-  /\b(?:sk-ant-[\w-]{20}|sk-proj-[\w-]{20}|gh[pousr]_[A-Za-z0-9]{20}|github_pat_[A-Za-z0-9]{20}|glpat-[\w-]{20}|xox[abeprs]-[A-Za-z0-9-]{10})/g;
+  /\b(?:sk-ant-[\w-]{20}|sk-proj-[\w-]{20}|gh[pousr]_[A-Za-z0-9]{20}|github_pat_[A-Za-z0-9]{20}|glpat-[\w-]{20}|xox[abeprs]-[A-Za-z0-9-]{10}|[sr]k_(?:live|test)_[A-Za-z0-9]{16}|AIza[\w-]{35}|(?<=hooks\.slack\.com\/services\/)T[A-Z0-9]{6,12}\/B[A-Z0-9]{6,12}\/[A-Za-z0-9]{20})/g;
 const TOKEN_GOES_ON = /^[\w-]/;
 const ADDRESS_WITH_PASSWORD =
   /\b(?:postgres|postgresql|mysql|mariadb|mongodb|mongodb\+srv|redis|rediss|amqp|amqps|mssql|sqlserver):\/\/[^\s/@:"'<>]{0,128}:[^\s/@"'<>]{1,256}@[^\s/"'<>;|&$(){}`]{1,256}/gi;
