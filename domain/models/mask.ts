@@ -35,6 +35,11 @@ class Secrets {
     this.#hidden.add(value);
   }
 
+  /** Sixteen letters and digits: a word at most, which counts with those of the others. */
+  hideKey(value: string): void {
+    this.#hidden.add(value);
+  }
+
   /** Whether an address of mail is hidden. One that says more than whose it is is shown. */
   hidesAddress(address: string): boolean {
     if (isWordy(address)) return false;
@@ -99,6 +104,7 @@ function replaced(text: string, secrets: Secrets): string {
     if (type === 'PRIVATE_KEY' && hidesWords(value))
       throw new Error('a text begins as a private key does, and goes on in words: masked, no model would read them');
     if (type === 'EMAIL' && !secrets.hidesAddress(value)) continue;
+    if (type === 'AWS_ACCESS_KEY') secrets.hideKey(value.slice(4));
     if (TOKENS.has(type)) secrets.hideToken(value);
     // Of two that overlap the first, with what the second adds to it.
     if (start >= at) shown += `${text.slice(at, start)}[${type}]`;
@@ -107,7 +113,7 @@ function replaced(text: string, secrets: Secrets): string {
   return shown + text.slice(at);
 }
 
-const TOKENS: ReadonlySet<string> = new Set(['AWS_ACCESS_KEY', 'API_TOKEN', 'JWT', 'TOKEN']);
+const TOKENS: ReadonlySet<string> = new Set(['API_TOKEN', 'JWT', 'TOKEN']);
 /** `user:password@host.example` behind `://` is no address of mail. */
 function isInAddress(text: string, at: number): boolean {
   const before = text.slice(Math.max(0, at - 700), at);
