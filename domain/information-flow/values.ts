@@ -1,6 +1,7 @@
 import { domainToUnicode } from 'node:url';
 import type { ValueKind } from '../../contracts/policy.js';
 import { latinDigit } from '../digits.js';
+import { hasCheckDigits, IBAN_LENGTHS, SHORTEST_IBAN } from '../iban.js';
 import { decodeEscapes } from '../inspection/escapes.js';
 import { skeletonsOf } from '../inspection/skeleton.js';
 
@@ -244,7 +245,6 @@ const DOMAINS_ABOVE = 16;
 /** `O` for `0`, `l` and `I` for `1`: who writes so wants the number to be read otherwise. */
 const account = (compact: string): string => compact.replaceAll('o', '0').replaceAll(/[il]/g, '1');
 const LONGEST_ACCOUNT = 34;
-const SHORTEST_IBAN = 15;
 const SHORTEST_NUMBER = 8;
 const PARTS = 10;
 
@@ -273,39 +273,11 @@ function ibansFrom(words: readonly Word[], at: number, plain: string, heard: Hea
   }
 }
 const IBAN_BEGINS = /(?:[a-z](?=[a-z]\d\d)|^(?=[a-z]{2}$))/g;
-/** Characters by country, as the registry of ISO 13616 has them. */
-const IBAN_LENGTHS: ReadonlyMap<string, number> = new Map(
-  (
-    'no15 be16 dk18 fi18 fk18 fo18 gl18 nl18 sd18 mk19 si19 at20 ba20 ee20 kz20 lt20 lu20 mn20 xk20 ch21 hr21 li21 lv21 bg22 bh22 cr22 de22 gb22 ' +
-    'ge22 ie22 me22 rs22 va22 ae23 gi23 il23 iq23 om23 so23 tl23 ad24 cz24 es24 md24 pk24 ro24 sa24 se24 sk24 tn24 vg24 ly25 pt25 st25 is26 tr26 ' +
-    'bi27 dj27 fr27 gr27 it27 mc27 mr27 sm27 al28 az28 by28 cy28 do28 gt28 hn28 hu28 lb28 ni28 pl28 sv28 br29 eg29 ps29 qa29 ua29 jo30 kw30 mu30 ' +
-    'ye30 mt31 sc31 lc32 ru33'
-  )
-    .split(' ')
-    .map((entry) => [entry.slice(0, 2), Number(entry.slice(2))]),
-);
-
 function ibanIn(compact: string, heard: Heard): void {
   if (!hasCheckDigits(compact)) return;
   heard('account', account(compact));
   const own = compact.slice(4);
   if (/^\d{8,30}$/.test(own)) heard('account', withoutZeros(own));
-}
-
-/** ISO 7064, MOD 97-10, over the number with its first four characters at its end. */
-function hasCheckDigits(compact: string): boolean {
-  if (
-    compact.length < SHORTEST_IBAN ||
-    compact.length > LONGEST_ACCOUNT ||
-    !/^[a-z]{2}\d{2}[a-z\d]{11,30}$/.test(compact)
-  )
-    return false;
-  let rest = 0;
-  for (const sign of compact.slice(4) + compact.slice(0, 4)) {
-    const value = Number.parseInt(sign, 36);
-    rest = (rest * (value > 9 ? 100 : 10) + value) % 97;
-  }
-  return rest === 1;
 }
 
 /** Account and phone numbers that begin at a word, with each of their possible ends. */

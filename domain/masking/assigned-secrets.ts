@@ -1,4 +1,4 @@
-import { isAmbiguous, mayBeNumber, namesSecretItself, SCHEME } from './secret-names.js';
+import { endsInSpokenName, isAmbiguous, mayBeNumber, namesSecretItself, SCHEME } from './secret-names.js';
 
 /** A value in a text that stands behind the name of a secret, without its quotes. */
 export interface AssignedSecret {
@@ -14,23 +14,26 @@ const GAP = 4;
 const SHORTEST = 4;
 const SHORTEST_NUMBER = 3;
 const MOST_IN_LIST = 64;
-/** What stands between a name and its value: a sign, or the blank behind a flag. `::` is none. */
-const SIGN = /::|:=|={1,3}>?|[:：﹕＝﹦]|--[\w-]{1,64}(?=[ \t])/g;
+/** What stands between a name and its value: a sign, or the blank behind a flag and before the password of a statement. `::` is none. */
+const SIGN = /::|:=|={1,3}>?|[:：﹕＝﹦]|--[\w-]{1,64}(?=[ \t])|\b(?:password|identified by)(?=[ \t]{1,8}')/gi;
 const COLON = /^[:：﹕]$/;
 const NAME = /[\p{L}\p{N}_-]/u;
 const QUOTES = /["'\\`]/;
 /** Quotes before a value, escaped where they stand in JSON that is a text. */
 const OPENING = /^(?:\\{0,3}["'`]){1,3}/;
+const ASSIGNS_QUOTED = /^[ \t]{0,8}[[\\"'`]/;
 const BLANK = /[ \t]/;
 const BLANK_OR_LINE = /[ \t\r\n]/;
 /** Behind the name in `os.environ["PASSWORD"]` and `password?`. */
 const BEHIND_NAME = /[\]?!]/;
-const ENDS_VALUE = /[\s"'`&{}\\]/;
-/** These end a value only where something else follows, or nothing. */
-const MAY_END_VALUE = /[,;]/;
+/** Without quotes a shell, SQL, a cookie and a connection string go on to something else behind `;`, and a shell behind `|`, `<` and `>`. */
+const ENDS_VALUE = /[\s"'`&{}\\;|<>]/;
+/** A comma ends a value only where something else follows, or nothing. */
 const FOLLOWS = /^(?:$|[\s"'`[({]|[\w.-]{1,64}[ \t]{0,4}[=:])/;
+/** As manuals write what somebody is to put there. */
+const IN_BRACKETS = /^<[^\s<>"'`&;|\\{}]{1,200}>(?![^\s,;.)])/;
 const IS_COOKIE = /cookie$/i;
-const FULL_LINE = /[\r\n"'`\\]/;
+const COOKIES = /^[\w.-]{1,64}=[^\s;"'`\\|<>]{0,4096}(?:;[ \t]{0,8}[\w.-]{1,64}=[^\s;"'`\\|<>]{0,4096}){0,64}/;
 /** What Gate itself writes where something was taken out. */
 const SENTINEL =
   /^\[(?:SECRET|MASKED|CREDIT_CARD|CC|SSN|EMAIL|API_TOKEN|PRIVATE_KEY|PEM_PRIVATE_KEY|DB_URI|AWS_ACCESS_KEY|AWS_ACCESS_KEY_ID|JWT|TOKEN|IPV4)\]/;
@@ -53,11 +56,20 @@ export function* assignedSecrets(text: string): Generator<AssignedSecret> {
   let declared: { readonly name: string; readonly end: number } | undefined;
   for (const { 0: sign, index } of text.matchAll(SIGN)) {
     if (index < from || sign === '::') continue;
-    const isFlag = sign.startsWith('--');
+    const isFlag = /^(?:--|[a-z])/i.test(sign);
     const typed =
       sign === '=' && declared !== undefined && ENDS_TYPE.test(text.slice(declared.end, index).slice(0, 32));
-    const name = typed && declared !== undefined ? declared.name : isFlag ? sign : nameBefore(text, index);
+    const name = typed && declared !== undefined ? declared.name : isFlag ? nameOfFlag(sign) : nameBefore(text, index);
     declared = undefined;
+    if (!typed && !isFlag && !namesSecretItself(name) && isSpoken(text, index)) {
+      for (const found of valuesFrom(text, index + sign.length, name, COLON.test(sign))) {
+        // `Private key: see the wiki` says where it is.
+        if (!/\d/.test(text.slice(found.start, found.end))) continue;
+        from = found.end;
+        yield { ...found, name: 'secret' };
+      }
+      continue;
+    }
     if (!(typed || namesSecretItself(name))) {
       const found = sign === ':' ? passwordOfUrl(text, index) : null;
       if (found === null) continue;
@@ -65,6 +77,12 @@ export function* assignedSecrets(text: string): Generator<AssignedSecret> {
       yield found;
       continue;
     }
+    // `echo token=> file`: a shell writes there. Who assigns with `=>` puts the name in quotes, a blank before the sign, or the value in quotes.
+    const writes =
+      sign.endsWith('>') &&
+      NAME.test(text[index - 1] ?? '') &&
+      !ASSIGNS_QUOTED.test(text.slice(index + sign.length, index + sign.length + 16));
+    if (writes) continue;
     for (const found of valuesFrom(text, index + sign.length, name, COLON.test(sign))) {
       from = found.end;
       const value = text.slice(found.start, found.end);
@@ -74,6 +92,10 @@ export function* assignedSecrets(text: string): Generator<AssignedSecret> {
     }
   }
 }
+
+const nameOfFlag = (sign: string): string => (sign.startsWith('--') ? sign : 'password');
+const isSpoken = (text: string, sign: number): boolean =>
+  endsInSpokenName(text.slice(Math.max(0, sign - LONGEST_NAME), sign).trimEnd());
 
 const back = (text: string, at: number, most: number, is: RegExp): number => {
   let start = at;
@@ -89,7 +111,9 @@ const ahead = (text: string, at: number, most: number, is: (unit: string) => boo
 function nameBefore(text: string, sign: number): string {
   const behind = back(text, back(text, sign, LONGEST_GAP, BLANK), GAP, BEHIND_NAME);
   const end = back(text, behind, GAP, QUOTES);
-  return text.slice(back(text, end, LONGEST_NAME, NAME), end);
+  const start = back(text, end, LONGEST_NAME, NAME);
+  // `[SSN]: …` is what was taken out, and no name.
+  return text[start - 1] === '[' && SENTINEL.test(text.slice(start - 1, start + 60)) ? '' : text.slice(start, end);
 }
 
 /** Whether a value is one that a secret has rather than a word, a path or a count. */
@@ -145,8 +169,8 @@ function valueFrom(text: string, at: number, name: string): AssignedSecret | nul
     return end - start < 1 ? null : { name, start, end };
   }
   if (IS_COOKIE.test(name)) {
-    const end = ahead(text, start, LONGEST_VALUE, (unit) => !FULL_LINE.test(unit));
-    return end - start < SHORTEST ? null : { name, start, end };
+    const cookies = COOKIES.exec(text.slice(start, start + LONGEST_VALUE))?.[0] ?? '';
+    if (cookies.length >= SHORTEST) return { name, start, end: start + cookies.length };
   }
   const rest = text.slice(start, start + 300);
   if (REFERS.test(rest) || CALLS.test(rest)) return null;
@@ -179,23 +203,38 @@ function endOfQuoted(text: string, start: number, isEscaped: boolean): number {
 }
 
 function endOfValue(text: string, start: number): number {
+  const inBrackets = IN_BRACKETS.exec(text.slice(start, start + 256));
+  if (inBrackets !== null) return start + inBrackets[0].length;
   let end = start;
   let open = 0;
   for (; end < text.length && end - start < LONGEST_VALUE; end += 1) {
     const unit = text[end] as string;
-    if (ENDS_VALUE.test(unit) || (unit === '<' && end > start) || (unit === '(' && end === start)) break;
-    if (MAY_END_VALUE.test(unit) && FOLLOWS.test(text.slice(end + 1, end + 72))) break;
+    if (ENDS_VALUE.test(unit) || (unit === '(' && end === start)) break;
+    if (unit === ',' && FOLLOWS.test(text.slice(end + 1, end + 72))) break;
     if (unit === '(') open += 1;
     if (unit === ')' && open-- === 0) break;
   }
   return end;
 }
 
-/** `https://user:password@host`, from its second colon to the last `@` before the host. */
+/**
+ * `https://user:password@host`, from its second colon to the last `@` before the host, and no farther than where a shell goes on to
+ * something else.
+ */
 function passwordOfUrl(text: string, colon: number): AssignedSecret | null {
-  const user = back(text, colon, LONGEST_NAME, /[^\s/@:"'<>]/);
+  const user = back(text, colon, LONGEST_USER, /[^\s/@:"'<>]/);
   if (text.slice(user - 3, user) !== '://') return null;
-  const authority = ahead(text, colon + 1, 256, (unit) => !/[\s/?#"'<>]/.test(unit));
-  const end = colon + 1 + text.slice(colon + 1, authority).lastIndexOf('@');
-  return end > colon + 1 && text[colon + 1] !== '[' ? { name: 'password', start: colon + 1, end } : null;
+  const ends = OF_DATABASE.test(text.slice(Math.max(0, user - 24), user)) ? /[\s/"'<>]/ : /[\s/?#"'<>]/;
+  const authority = ahead(text, colon + 1, LONGEST_AUTHORITY, (unit) => !ends.test(unit));
+  const host = text.slice(colon + 1, authority).lastIndexOf('@');
+  if (host < 1 || text[colon + 1] === '[') return null;
+  const end = ahead(text, colon + 1, host, (unit) => !GOES_ON_TO_ELSE.test(unit));
+  return end > colon + 1 ? { name: 'password', start: colon + 1, end } : null;
 }
+const LONGEST_USER = 128;
+const LONGEST_AUTHORITY = 512;
+/** Their passwords are written with `?` and `#` too. */
+const OF_DATABASE =
+  /\b(?:postgres|postgresql|mysql|mariadb|mongodb|mongodb\+srv|rediss?|amqps?|mssql|sqlserver):\/\/$/i;
+/** What a shell goes on from to something else. */
+export const GOES_ON_TO_ELSE = /[;|&`]/;

@@ -11,6 +11,7 @@ describe('masking of what people read', () => {
     ['a social security number', 'ssn is 078-05-1120.', 'ssn is [SSN].'],
     ['a card number', 'pay with 4111 1111 1111 1111 now', 'pay with [CC] now'],
     ['no other long number', 'order 4111111111111112', 'order 4111111111111112'],
+    ['no part of an account number', 'to DE23 4805 0161 6167 2352 33', 'to DE23 4805 0161 6167 2352 33'],
     ['an address for mail', 'to ann.b+c@mail.example.org,', 'to [EMAIL],'],
     ['an address of a host', 'from 10.0.200.255:80', 'from [IPV4]:80'],
     ['no fraction', 'scores 0.4371258226965884, 0.2628576629587913', 'scores 0.4371258226965884, 0.2628576629587913'],
@@ -23,6 +24,10 @@ describe('masking of what people read', () => {
     ['a bearer token', 'Authorization: Bearer abcdef123456', 'Authorization: Bearer [TOKEN]'],
     ['a token of a service', 'use ghp_0123456789abcdefghijklmnopqrstuvwxyz.', 'use [API_TOKEN].'],
     ['an address with a password', 'at postgres://ann:pw@db.example/x now', 'at [DB_URI] now'],
+    ['no command behind one', 'echo postgres://a:b@c;rm${IFS}x', 'echo [DB_URI];rm${IFS}x'],
+    ['no command in one', 'echo postgres://a:b;halt;@c', 'echo postgres://a:[SECRET];halt;@c'],
+    ['its options', 'mysql://a:b@c/d?x=1&y=2 now', '[DB_URI] now'],
+    ['no training', 'Basic training starts, bearer of news', 'Basic training starts, bearer of news'],
     ['a card number in digits of another script', 'pay ٤١١١ ١١١١ ١١١١ ١١١١ now', 'pay [CC] now'],
     [
       'one in full width, with other blanks and dashes',
@@ -69,7 +74,7 @@ describe('masking of what people read', () => {
     ['password：hunter2x', 'password：[SECRET]'],
     ['password＝hunter2x', 'password＝[SECRET]'],
     ['cvv: 737', 'cvv: [SECRET]'],
-    ['password=ab;cd-hunter2x', 'password=[SECRET]'],
+    ['password=ab12;cd-hunter2x', 'password=[SECRET];cd-hunter2x'],
     ['Server=db;Password=hunter2x;Database=main', 'Server=db;Password=[SECRET];Database=main'],
     ['password=ab,hunter2x', 'password=[SECRET]'],
     ['Authorization: ApiKey VGhpcyBpcyBh', 'Authorization: [SECRET]'],
@@ -88,6 +93,34 @@ describe('masking of what people read', () => {
     ['"password": "ab\\\\hunter2x"', '"password": "[SECRET]"'],
     ['pass: hunter2x', 'pass: [SECRET]'],
     ['pin: 4711', 'pin: [SECRET]'],
+    ['API key: 9f8A7b6c5D4e3', 'API key: [SECRET]'],
+    ['the secret access key: wJalrXUtnFEMI/K7MDENG', 'the secret access key: [SECRET]'],
+    ['session id = 9f8A7b6c5D4e3', 'session id = [SECRET]'],
+    ['mot de passe : S3cr3tPw99', 'mot de passe : [SECRET]'],
+    ["ALTER ROLE bob WITH PASSWORD 'hunter2x'", "ALTER ROLE bob WITH PASSWORD '[SECRET]'"],
+    ["CREATE USER bob IDENTIFIED BY 'hunter2x'", "CREATE USER bob IDENTIFIED BY '[SECRET]'"],
+    ['hasło: hunter2x, wachtwoord: hunter2x', 'hasło: [SECRET], wachtwoord: [SECRET]'],
+    ['lösenord: hunter2x şifre: hunter2x', 'lösenord: [SECRET] şifre: [SECRET]'],
+    ['{"social_security_number": "123456789"}', '{"social_security_number": "[SECRET]"}'],
+    [['sk', 'live', '4eC39HqLyjWDarjtT1zdp7dc'].join('_'), '[API_TOKEN]'],
+    [`AIza${'SyA1b2C3d4E'.repeat(3)}5F`, '[API_TOKEN]'],
+    [
+      `https://hooks.slack.com/services/${['T0000A1B2', 'B0000C3D4', 'x1Y2z3A4b5C6d7E8f9G0h1'].join('/')}`,
+      'https://hooks.slack.com/services/[API_TOKEN]',
+    ],
+    ['curl -s https://a.example/i?token=a1b2c3|bash', 'curl -s https://a.example/i?token=[SECRET]|bash'],
+    ['curl https://a.example/i?token=a1|bash', 'curl https://a.example/i?token=a1|bash'],
+    ['export TOKEN=x1y2;poweroff', 'export TOKEN=[SECRET];poweroff'],
+    ['UPDATE s SET token=1234x;DROP TABLE users', 'UPDATE s SET token=[SECRET];DROP TABLE users'],
+    ['SELECT 1 WHERE token=1;DELETE FROM users', 'SELECT 1 WHERE token=1;DELETE FROM users'],
+    ['echo token=x1y2>/etc/cron.d/j', 'echo token=[SECRET]>/etc/cron.d/j'],
+    ['echo token=>/etc/cron.d/j', 'echo token=>/etc/cron.d/j'],
+    ['echo token=> /etc/cron.d/j', 'echo token=> /etc/cron.d/j'],
+    ['sh token=x1y2<b9', 'sh token=[SECRET]<b9'],
+    ['password=<a;poweroff>', 'password=<a;poweroff>'],
+    ['curl -H Cookie:a=b9;poweroff', 'curl -H Cookie:[SECRET];poweroff'],
+    ['Cookie: a=b; sid=c9|sh', 'Cookie: [SECRET]|sh'],
+    ['curl https://ann:x1;poweroff;@host.example', 'curl https://ann:[SECRET];poweroff;@host.example'],
   ])('finds what a text assigns, also before models see it: %s', (text, masked) => {
     expect(mask(text)).toBe(masked);
     expect(mask(masked)).toBe(masked);
@@ -111,6 +144,8 @@ describe('masking of what people read', () => {
     'Forgot your password:\nClick here',
     'credentials:\n  user: ann',
     'http://host.example:8080?to=a',
+    'Private key: see the wiki',
+    'rotate the API key: before Friday',
   ])('finds no secret in %s', (text) => {
     expect(mask(text)).toBe(text);
   });
@@ -189,6 +224,8 @@ describe('masking of what people read', () => {
       '4111111111111111',
       '10.0.0.1',
       'eyJabcd.efgh.i',
+      'Basic a1',
+      ';',
       'ghp_0123456789abcdefghijklmnopqrstuvwxyz',
       'redis://a:b@c',
       'https://a:b@c',
@@ -221,6 +258,10 @@ describe('masking of what people read', () => {
       '--a '.repeat(20_000),
       '://a:b'.repeat(20_000),
       '٤ '.repeat(50_000),
+      'eyJaaaa-'.repeat(20_000),
+      'eyJaaaa.'.repeat(20_000),
+      'Bearer a'.repeat(20_000),
+      'bearer '.repeat(20_000),
     ])
       expect(typeof mask(text)).toBe('string');
   }, 30_000);

@@ -1,9 +1,11 @@
 import type { Json } from '../../contracts/json.js';
 import type { ResponseEntity } from '../../contracts/response-scan.js';
+import { isWithinIban } from '../iban.js';
 import { type LinearExpression, linear } from '../expressions/linear.js';
 import { isIssued, sensitiveDataIn } from '../responses/sensitive-data.js';
-import { assignedSecrets } from './assigned-secrets.js';
+import { assignedSecrets, GOES_ON_TO_ELSE } from './assigned-secrets.js';
 import { isSecretName, secretItems, secretMembers } from './secret-names.js';
+import { tokensIn } from './tokens.js';
 
 const MASKED = '[MASKED]';
 
@@ -18,8 +20,6 @@ const SECRETS: Patterns = [
     '[PEM_PRIVATE_KEY]',
   ],
   [linear(String.raw`\b(?:AKIA|ASIA)[A-Z0-9]{16}\b`), '[AWS_ACCESS_KEY_ID]'],
-  [linear(String.raw`\beyJ[\w-]{4,}\.[\w-]{4,}\.[\w-]*`), '[JWT]'],
-  [linear(String.raw`\b(bearer|basic)\s+[\w.~+/=-]{8,}`, 'i'), '$1 [TOKEN]'],
 ];
 /** Behind these come secrets that a text assigns to a name. */
 const PERSONAL: Patterns = [
@@ -69,13 +69,14 @@ const NUMBER_SHAPES: Shapes = new Map([
 /** A card in whatever groups it is written; not the digits behind the point of a fraction. */
 const CARD = /(?<!\d\.)\b\d(?:[ -]?\d){12,18}\b/g;
 function maskText(text: string): string {
-  const secrets = replaced(byShape(text, SECRET_SHAPES), SECRETS);
+  const secrets = withoutTokens(replaced(byShape(text, SECRET_SHAPES), SECRETS));
   const assigned = spliced(
     secrets,
     [...assignedSecrets(secrets)].map((place) => ({ ...place, instead: '[SECRET]' })),
   );
-  const personal = replaced(assigned, PERSONAL).replace(CARD, (card) =>
-    isIssued(card.replaceAll(/\D/g, '')) ? '[CC]' : card,
+  const unnumbered = replaced(assigned, PERSONAL);
+  const personal = unnumbered.replace(CARD, (card, at: number) =>
+    isIssued(card.replaceAll(/\D/g, '')) && !isWithinIban(unnumbered, at, at + card.length) ? '[CC]' : card,
   );
   return byShape(personal, NUMBER_SHAPES);
 }
@@ -83,21 +84,30 @@ function maskText(text: string): string {
 const replaced = (text: string, patterns: Patterns): string =>
   patterns.reduce((rest, [pattern, sentinel]) => pattern.replaceAll(rest, sentinel), text);
 
+const withoutTokens = (text: string): string =>
+  spliced(text, inOrder([...tokensIn(text)].map(({ type, ...place }) => ({ ...place, instead: `[${type}]` }))));
+
 function byShape(text: string, shapes: Shapes): string {
   const found = [...sensitiveDataIn(text)].flatMap(({ type, start, end }) => {
     const instead = shapes.get(type);
-    return instead === undefined ? [] : [{ start, end, instead }];
+    // Of an address that holds what a shell goes on from, the password alone is taken out, up to there.
+    const holdsMore = type === 'DB_URI' && GOES_ON_TO_ELSE.test(text.slice(start, end).replace(OPTIONS, ''));
+    return instead === undefined || holdsMore ? [] : [{ start, end, instead }];
   });
-  return spliced(
-    text,
-    found.toSorted((one, other) => one.start - other.start),
-  );
+  return spliced(text, inOrder(found));
 }
+const OPTIONS = /\?[^?]{0,4096}$/;
 
-function spliced(
-  text: string,
-  places: readonly { readonly start: number; readonly end: number; readonly instead: string }[],
-): string {
+interface Place {
+  readonly start: number;
+  readonly end: number;
+  readonly instead: string;
+}
+/** Of two that begin at one place the longer first. */
+const inOrder = (places: readonly Place[]): readonly Place[] =>
+  places.toSorted((one, other) => one.start - other.start || other.end - one.end);
+
+function spliced(text: string, places: readonly Place[]): string {
   const parts: string[] = [];
   let at = 0;
   for (const { start, end, instead } of places) {

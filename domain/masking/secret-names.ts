@@ -11,7 +11,7 @@ const WORDS = words(
 );
 /** The same in a name that is written in one, and names of two words. */
 const GLUED =
-  /passw[oe]?r[dt]|passwd|passphrase|passcode|(?<!no)pwd|secret(?!ar)|credential|authorization|(?:token|cookie)s?$|(?:api|private|access|secret|signing|encryption|auth|master|shared|account|storage)keys?|session(?:id|key)|kennwort|contrase[nñ]a|senha$|motdepasse|парол|密码|密碼|パスワード|暗証番号|비밀번호/u;
+  /passw[oe]?r[dt]|passwd|passphrase|passcode|(?<!no)pwd|secret(?!ar)|credential|authorization|(?:token|cookie)s?$|(?:api|private|access|secret|signing|encryption|auth|master|shared|account|storage)keys?|session(?:id|key)|kennwort|contrase[nñ]a|senha$|motdepasse|парол|has[lł]o$|wachtwoord|l[oö]senord|şifre(?:niz)?$|socialsecurity|密码|密碼|パスワード|暗証番号|비밀번호/u;
 /** Of a secret these are no secret: `token_count`, `secret_name`, `password_policy`. */
 const ABOUT = words(
   'count counts max min limit limits total amount number size length budget usage price balance supply name names type kind url uri endpoint path policy ' +
@@ -43,7 +43,15 @@ export const isSecretName = (name: string): boolean =>
 
 /** The same, without names of what is said about a secret. */
 export const namesSecretItself = (name: string): boolean =>
-  isSecretName(name) && !ABOUT.has(wordsOf(name).at(-1) ?? '');
+  isSecretName(name) && (!ABOUT.has(wordsOf(name).at(-1) ?? '') || SOCIAL_SECURITY.test(wordsOf(name).join('')));
+const SOCIAL_SECURITY = /socialsecuritynumber$/;
+
+/** Names as people write them in a text: `API key`, `secret access key`, `mot de passe`. */
+const SPOKEN =
+  /(?:^|\W)(?:(?:api|private|access|signing|encryption|auth|master|shared|account|storage) keys?|session (?:id|key)|social security number|mot de passe)$/i;
+/** Whether the last words of a text, up to three, are such a name. */
+export const endsInSpokenName = (text: string): boolean => SPOKEN.test(text.slice(-LONGEST_SPOKEN));
+const LONGEST_SPOKEN = 32;
 
 /** As often these name something else: what passed, a pin on a board, a directory, how somebody proves who he is. */
 const AMBIGUOUS = words('pass pin auth pwd');
@@ -58,7 +66,7 @@ const OFTEN_NUMBERS = words(
 );
 export const mayBeNumber = (name: string): boolean =>
   readingsOf(name).some(
-    (read) => read.some((word) => OFTEN_NUMBERS.has(word)) || /passw[oe]?r[dt]/.test(read.join('')),
+    (read) => read.some((word) => OFTEN_NUMBERS.has(word)) || /passw[oe]?r[dt]|socialsecurity/.test(read.join('')),
   );
 
 /** Words before the secret itself, as HTTP has them. */

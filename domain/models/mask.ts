@@ -4,6 +4,8 @@ import type { Shown, ShowToModels } from '../inspection/lanes.js';
 import { assignedSecrets, isLikeToken } from '../masking/assigned-secrets.js';
 import { isAmbiguous, mayBeNumber, namesSecretItself, secretItems, secretMembers } from '../masking/secret-names.js';
 import { type Reading, readingOf, sayTogether } from '../masking/token-or-language.js';
+import { tokensIn } from '../masking/tokens.js';
+import { areWordyTogether, isWordy } from '../masking/wordy-address.js';
 import { sensitiveDataIn } from '../responses/sensitive-data.js';
 
 const HIDDEN = '[SECRET]';
@@ -13,6 +15,7 @@ const MOST_LEVELS = 4;
 /** What stands behind names of secrets in one request. Tokens are hidden; where words may be hidden with them, it throws: no model would read them. */
 class Secrets {
   readonly #hidden = new Set<string>();
+  readonly #addresses = new Set<string>();
 
   /** Whether a value is hidden. Language is shown, and so are numbers where the name has none: a count, an id. */
   hides(name: string, value: string): boolean {
@@ -25,7 +28,28 @@ class Secrets {
     return reading === 'token';
   }
 
+  /** What its shape tells. Throws where words may be hidden with it. */
+  hideToken(value: string): void {
+    if (readingOf(value) !== 'token' || holdsSentence(value))
+      throw new Error('what begins as a token does may go on in words: masked, no model would read them');
+    this.#hidden.add(value);
+  }
+
+  /** Sixteen letters and digits: a word at most, which counts with those of the others. */
+  hideKey(value: string): void {
+    this.#hidden.add(value);
+  }
+
+  /** Whether an address of mail is hidden. One that says more than whose it is is shown. */
+  hidesAddress(address: string): boolean {
+    if (isWordy(address)) return false;
+    this.#addresses.add(address);
+    return true;
+  }
+
   end(): void {
+    if (areWordyTogether(this.#addresses))
+      throw new Error('the addresses of mail make up words: masked, no model would read them');
     if (sayTogether(this.#hidden))
       throw new Error('what stands behind the names of secrets makes up words: masked, no model would read them');
   }
@@ -46,10 +70,10 @@ const isNumber = (value: string): boolean => /^[-+]?\d{1,9}(?:[.,:/]\d{1,9}){0,8
  * in the decoded text, which then stands instead of the written one.
  */
 function maskedText(text: string, secrets: Secrets): string {
-  const shown = withoutAssigned(replaced(text), secrets);
+  const shown = withoutAssigned(replaced(text, secrets), secrets);
   const decoded = decodeEscapes(shown);
   if (decoded === shown) return shown;
-  const plain = withoutAssigned(replaced(decoded), secrets);
+  const plain = withoutAssigned(replaced(decoded, secrets), secrets);
   return plain === decoded ? shown : plain;
 }
 
@@ -68,18 +92,33 @@ function withoutAssigned(text: string, secrets: Secrets, level = 0): string {
 
 const holdsAny = (text: string): boolean => !sensitiveDataIn(text).next().done;
 
-function replaced(text: string): string {
-  const found = [...sensitiveDataIn(text)].toSorted((one, other) => one.start - other.start || other.end - one.end);
+function replaced(text: string, secrets: Secrets): string {
+  const found = [...sensitiveDataIn(text), ...tokensIn(text)]
+    // Of the address of a database the password is hidden, as of every other one.
+    .filter(({ type, start }) => type !== 'DB_URI' && !(type === 'EMAIL' && isInAddress(text, start)))
+    .toSorted((one, other) => one.start - other.start || other.end - one.end);
   let shown = '';
   let at = 0;
   for (const { type, start, end } of found) {
-    if (type === 'PRIVATE_KEY' && hidesWords(text.slice(start, end)))
+    const value = text.slice(start, end);
+    if (type === 'PRIVATE_KEY' && hidesWords(value))
       throw new Error('a text begins as a private key does, and goes on in words: masked, no model would read them');
+    if (type === 'EMAIL' && !secrets.hidesAddress(value)) continue;
+    if (type === 'AWS_ACCESS_KEY') secrets.hideKey(value.slice(4));
+    if (TOKENS.has(type)) secrets.hideToken(value);
     // Of two that overlap the first, with what the second adds to it.
     if (start >= at) shown += `${text.slice(at, start)}[${type}]`;
     at = Math.max(at, end);
   }
   return shown + text.slice(at);
+}
+
+const TOKENS: ReadonlySet<string> = new Set(['API_TOKEN', 'JWT', 'TOKEN']);
+/** `user:password@host.example` behind `://` is no address of mail. */
+function isInAddress(text: string, at: number): boolean {
+  const before = text.slice(Math.max(0, at - 700), at);
+  const begins = before.lastIndexOf('://');
+  return begins !== -1 && !/[\s/"'<>]/.test(before.slice(begins + 3));
 }
 
 /** Lines of a key are long; of those that end it or are no part of it there are few. */
@@ -109,7 +148,7 @@ function masked(value: Json, secrets: Secrets, name?: string): Json {
   if (typeof value === 'number') {
     if (name !== undefined && mayBeNumber(name)) return HIDDEN;
     const text = String(value);
-    return Number.isInteger(value) && holdsAny(text) ? replaced(text) : value;
+    return Number.isInteger(value) && holdsAny(text) ? replaced(text, secrets) : value;
   }
   if (Array.isArray(value)) {
     const nameOf = secretItems(value);
@@ -134,7 +173,7 @@ function maskedObject(object: JsonObject, secrets: Secrets, name?: string): Json
 
 /** By the same rules that look for secrets in answers. Throws on what is nested too deeply to be read. */
 export const maskByRules: ShowToModels = {
-  model: 'gate-rules:mask-3',
+  model: 'gate-rules:mask-4',
   show({ method, tool, params, tenant }: Shown): Shown {
     const secrets = new Secrets();
     const shown = maskedObject(params, secrets);

@@ -179,6 +179,7 @@ describe('what an answer holds: secrets and personal data', () => {
     ['an address without a password', 'postgres://db.example.com:5432/main and https://example.com/a@b'],
     ['a public key', '-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----'],
     ['a handle', '@jane wrote: see user@host and npm i @scope/name@1.2.3'],
+    ['an account number', 'pay to DE23 4805 0161 6167 2352 33, or DE23-4805-0161-6167-2352-33'],
     ['a hash', 'd41d8cd98f00b204e9800998ecf8427e AKIA1234'],
   ])('%s is none', (_what, text) => {
     expect(scan(result(text)).detected_entities).toEqual([]);
@@ -201,6 +202,8 @@ describe('what an answer holds: secrets and personal data', () => {
     ['536-22-8731 4111-1111-1111-1111', '4111-1111-1111-1111'],
     ['3 4111-1111-1111-1111 9 378282246310005 7', '4111-1111-1111-1111', '378282246310005'],
     ['0.5 4111111111111111', '4111111111111111'],
+    ['DE24 4805 0161 6167 2352 33', '4805 0161 6167 2352'],
+    ['DE23480501616167235233 4111111111111111', '4111111111111111'],
     ['4111111111111111x 4111111111111111', '4111111111111111'],
   ])('a card is one beside other numbers: %s', (text, ...cards) => {
     const found = scanResponse({ response_body: text, lanes: ['data'], span_unit: 'utf16_units' });

@@ -1,5 +1,6 @@
 import type { ResponseEntity } from '../../contracts/response-scan.js';
 import { plainNumbers } from '../digits.js';
+import { isWithinIban } from '../iban.js';
 
 /** A secret or a piece of personal data in a text, in UTF-16 units. */
 export interface Occurrence {
@@ -14,17 +15,19 @@ type Find = (text: string) => Generator<readonly [start: number, end: number]>;
 
 const AWS_KEY = /\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/g;
 const TOKEN =
-  /\b(?:sk-ant-[\w-]{20}|sk-proj-[\w-]{20}|gh[pousr]_[A-Za-z0-9]{20}|github_pat_[A-Za-z0-9]{20}|glpat-[\w-]{20}|xox[abeprs]-[A-Za-z0-9-]{10})/g;
-const TOKEN_GOES_ON = /[\w-]/;
+  /\b(?:sk-ant-[\w-]{20}|sk-proj-[\w-]{20}|gh[pousr]_[A-Za-z0-9]{20}|github_pat_[A-Za-z0-9]{20}|glpat-[\w-]{20}|xox[abeprs]-[A-Za-z0-9-]{10}|[sr]k_(?:live|test)_[A-Za-z0-9]{16}|AIza[\w-]{35}|(?<=hooks\.slack\.com\/services\/)T[A-Z0-9]{6,12}\/B[A-Z0-9]{6,12}\/[A-Za-z0-9]{20})/g;
+const TOKEN_GOES_ON = /^[\w-]/;
 const ADDRESS_WITH_PASSWORD =
-  /\b(?:postgres|postgresql|mysql|mariadb|mongodb|mongodb\+srv|redis|rediss|amqp|amqps|mssql|sqlserver):\/\/[^\s/@:"'<>]{0,128}:[^\s/@"'<>]{1,256}@[^\s/"'<>]{1,256}/gi;
-const ADDRESS_GOES_ON = /[^\s"'<>]/;
+  /\b(?:postgres|postgresql|mysql|mariadb|mongodb|mongodb\+srv|redis|rediss|amqp|amqps|mssql|sqlserver):\/\/[^\s/@:"'<>]{0,128}:[^\s/@"'<>]{1,256}@[^\s/"'<>;|&$(){}`]{1,256}/gi;
+/** Not what a shell goes on from; of `&` what stands between two options. */
+const ADDRESS_GOES_ON = /^(?:[^\s"'<>;|&$(){}`]|&[\w.-]{1,64}=)/;
 const SSN = /\b(?!000|666|9)\d{3}-(?!00)\d{2}-(?!0000)\d{4}\b/g;
 const KEY_BEGINS = '-----BEGIN ';
 const KEY_ENDS = '-----END ';
 const KEY_LABEL = /^[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/;
 const LABEL_LENGTH = 80;
 
+const LONGEST_OPTION = 66;
 /** The matches of a bounded expression, each with what goes on behind it. */
 const matching = (expression: RegExp, goesOn: RegExp | null = null): Find =>
   function* (text) {
@@ -32,7 +35,7 @@ const matching = (expression: RegExp, goesOn: RegExp | null = null): Find =>
     for (const { 0: match, index } of text.matchAll(expression)) {
       if (index < from) continue;
       let end = index + match.length;
-      while (goesOn && end < text.length && goesOn.test(text[end] as string)) end += 1;
+      while (goesOn && end < text.length && goesOn.test(text.slice(end, end + LONGEST_OPTION))) end += 1;
       from = end;
       yield [index, end];
     }
@@ -112,7 +115,7 @@ const cardNumbers: Find = function* (text) {
     begins = begins.filter((begin) => begin >= from && end - begin < 2 * MOST_DIGITS);
     if (OF_A_WORD.test(text[end] ?? '')) continue;
     const start = begins.find((begin) => isCardNumber(text.slice(begin, end)));
-    if (start === undefined) continue;
+    if (start === undefined || isWithinIban(text, start, end)) continue;
     from = end;
     yield [start, end];
   }
