@@ -18,7 +18,7 @@ import type { LiteStores } from './stores.js';
 
 export interface LiteProxyOptions {
   readonly config: LiteConfig;
-  readonly stores: Pick<LiteStores, 'calls' | 'ledger' | 'sessions' | 'tasks'>;
+  readonly stores: Pick<LiteStores, 'calls' | 'ledger' | 'sessions' | 'tasks' | 'subscriptions'>;
   readonly keys: Pick<LiteKeys, 'signingKey'>;
   readonly ports: Pick<
     ActivityPorts,
@@ -40,13 +40,14 @@ const MAX_IN_FLIGHT = 2_000;
 /** The proxy's options, from lite's settings. */
 export function liteProxyOptions(options: LiteProxyOptions): LiteAppOptions['proxy'] {
   const { config, stores, keys, ports, hasTools, rateLimit, ...rest } = options;
-  const { calls, ledger, sessions, tasks } = stores;
+  const { calls, ledger, sessions, tasks, subscriptions } = stores;
   const allowlist = parseCallbackAllowlist(config.callbackAllowlist);
   return {
     ...rest,
     calls,
     sessions,
     tasks,
+    subscriptions,
     // The console has no listener of its own.
     consoleOf: (request) => addressOf(request),
     ledger,

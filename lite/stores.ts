@@ -10,6 +10,7 @@ import type { ReviewTables } from '../adapters/review/tables.js';
 import type { Store } from '../adapters/store/database.js';
 import { openLocalFile } from '../adapters/store/local-file.js';
 import { sessionStoreOver, type McpSessionTables } from '../adapters/mcp/session-store.js';
+import { heldSubscriptionsOver, type SubscriptionTables } from '../adapters/mcp/held-subscriptions.js';
 import { keptTasksOver, type TaskTables } from '../adapters/mcp/kept-tasks.js';
 import { adoptClasses, toolClassStoreOver, type ToolClassTables } from '../adapters/tools/class-store.js';
 import { adoptPins, adoptSeen, toolPinStoreOver, type ToolPinTables } from '../adapters/tools/pin-store.js';
@@ -79,5 +80,6 @@ export async function openLiteStores({
   const classes = boundToLedger(toolClassStoreOver(file.store<ToolClassTables>(), keys), ledger, { graceMs: 0 });
   const sessions = mcpSessions({ keys, store: sessionStoreOver(file.store<McpSessionTables>(), { now }), now });
   const tasks = keptTasksOver(file.store<TaskTables>(), { now });
-  return { file, ledger, calls, reviews, pins, classes, sessions, tasks };
+  const subscriptions = heldSubscriptionsOver(file.store<SubscriptionTables>(), { keys, now });
+  return { file, ledger, calls, reviews, pins, classes, sessions, tasks, subscriptions };
 }

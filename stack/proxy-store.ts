@@ -13,11 +13,13 @@ import type { KeyRing } from '../domain/crypto/key-ring.js';
 import { openStore, type Store, type StoreTarget } from '../adapters/store/database.js';
 import { schemaOf } from '../adapters/store/schema.js';
 import { sessionStoreOver, type McpSessionTables } from '../adapters/mcp/session-store.js';
+import { heldSubscriptionsOver, type SubscriptionTables } from '../adapters/mcp/held-subscriptions.js';
 import { keptTasksOver, type TaskTables } from '../adapters/mcp/kept-tasks.js';
 import { adoptClasses, toolClassStoreOver, type ToolClassTables } from '../adapters/tools/class-store.js';
 import type { ToolClassStore } from '../domain/tool-classes/class-sets.js';
 import { adoptPins, adoptSeen, toolPinStoreOver, type ToolPinTables } from '../adapters/tools/pin-store.js';
 import { type McpSessions, mcpSessions } from '../domain/mcp/session.js';
+import type { SubscriptionStore } from '../domain/mcp/held-subscriptions.js';
 import type { TaskStore } from '../domain/mcp/tasks.js';
 import { pinsLog } from '../domain/tool-definitions/watch.js';
 import { callMigrations } from '../migrations/calls.js';
@@ -64,6 +66,7 @@ export async function openProxyStore(
   readonly sessionsWith: (url: string) => UpstreamSessions;
   readonly mcpSessions: McpSessions;
   readonly mcpTasks: TaskStore;
+  readonly mcpSubscriptions: SubscriptionStore;
 }> {
   const store = await openStore<CallTables & ToolPinTables & UpstreamSessionTables & McpSessionTables & TaskTables>(
     target,
@@ -100,6 +103,7 @@ export async function openProxyStore(
       store: sessionStoreOver(store as unknown as Store<McpSessionTables>),
     }),
     mcpTasks: keptTasksOver(store as unknown as Store<TaskTables>),
+    mcpSubscriptions: heldSubscriptionsOver(store as unknown as Store<SubscriptionTables>, { keys }),
     sessionsWith: (url) => storedSessions(store as unknown as Store<UpstreamSessionTables>, { url, keys }),
   };
 }

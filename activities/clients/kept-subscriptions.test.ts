@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
+import { LONGEST_URI, MOST_PER_AGENT } from '../../domain/mcp/held-subscriptions.js';
 import type { UpstreamCaller } from '../../domain/pipeline/upstream.js';
-import { keptSubscriptions, LONGEST_URI, MOST_CHARACTERS, MOST_PER_AGENT } from './kept-subscriptions.js';
+import { keptSubscriptions, MOST_CHARACTERS } from './kept-subscriptions.js';
 import type { UpstreamSession } from './upstream-sessions.js';
 
 const ALICE: UpstreamCaller = { tenant: 'acme', agent: 'alice' };
@@ -27,6 +28,21 @@ describe('the subscriptions of agents', () => {
       { ...ALICE, client_can: ['elicitation' as const] },
     ])
       expect([kept.has(other, 'test://a'), kept.notOver(other, session('two'))]).toEqual([false, []]);
+  });
+
+  it('are what somebody says who knows better, and those that it does not name are none', () => {
+    const kept = keptSubscriptions();
+    for (const uri of ['test://a', 'test://b']) kept.keep(ALICE, uri, session('one'));
+    kept.know(ALICE, ['test://c', 'test://a', 'x'.repeat(LONGEST_URI + 1)]);
+    expect([kept.has(ALICE, 'test://b'), kept.notOver(ALICE, session('one'))]).toEqual([false, ['test://c']]);
+    expect(kept.notOver(ALICE, session('two'))).toEqual(['test://c', 'test://a']);
+    kept.know(
+      ALICE,
+      Array.from({ length: MOST_PER_AGENT + 1 }, (_, at) => `test://${at}`),
+    );
+    expect([kept.has(ALICE, 'test://0'), kept.has(ALICE, 'test://1')]).toEqual([false, true]);
+    kept.know(ALICE, []);
+    expect(kept.notOver(ALICE, session('two'))).toEqual([]);
   });
 
   it('take so much memory and no more, whatever agents write', () => {

@@ -726,6 +726,43 @@ describe('an upstream that is no MCP server, or a bad one', () => {
       await again;
     });
 
+    it.each([
+      [
+        'those that somebody knows, and no other',
+        async () => ['test://known', 'test://gone'],
+        ['test://known', 'test://gone'],
+      ],
+      ['its own, where nobody can say', () => Promise.reject(new Error('away')), ['test://own']],
+    ])('subscribes when its stream opens to %s', async (_what, of, expected) => {
+      const { url, subscribed, listeners } = await acting(notFound, { ping: 'gone' });
+      const upstream = clientOf(url);
+      const about = { jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri: 'test://own' } };
+      await upstream.control(ALICE, about, LIMIT);
+      // The next request opens the next session.
+      for (const _call of [1, 2]) await upstream.callTool(ALICE, call('pay'), LIMIT);
+      const before = subscribed.length;
+      const askedFor: string[] = [];
+      const told: string[] = [];
+      const over = new AbortController();
+      const listener = {
+        progress: false,
+        told: (_method: string, params: string) => void told.push(params),
+        asked: () => Promise.reject(new Error('unused')),
+        resources: { of, askedFor: async (uri: string) => void askedFor.push(uri) },
+      };
+      const listened = upstream.listen(ALICE, listener, over.signal).catch(() => undefined);
+      await eventually('it asked for all', () => askedFor.length === expected.length);
+      expect(listeners.size).toBe(1);
+      expect(subscribed.slice(before).map((one) => one.split(' ').slice(0, 2).join(' '))).toEqual(
+        expected.map((uri) => `resources/subscribe ${uri}`),
+      );
+      expect(askedFor).toEqual(expected);
+      await eventually('its listener is told', () => told.length > 0);
+      expect(told).toEqual([JSON.stringify({ uri: expected[0] })]);
+      over.abort();
+      await listened;
+    });
+
     it('a subscription that its client ends before it is answered is ended', async () => {
       let answerIt: (() => void) | undefined;
       const { url, subscribed, listeners } = await acting(

@@ -272,6 +272,10 @@ export function createMcpUpstream({
     listener: Listener,
     signal: AbortSignal,
   ): Promise<void> {
+    const { resources } = listener;
+    // Where they cannot be read now, those that this process was told of are subscribed to.
+    const wanted = await resources?.of().catch(() => null);
+    if (wanted) subscriptions.know(caller, wanted);
     for (const uri of subscriptions.notOver(caller, session)) {
       if (signal.aborted) return;
       if (!subscriptions.has(caller, uri)) continue;
@@ -280,8 +284,9 @@ export function createMcpUpstream({
         timeoutMs: ASIDE_LIMIT_MS,
       }).catch(() => null);
       // Its agent did not want it any more while it was asked for.
-      if (!subscriptions.has(caller, uri)) aside(session, aboutResource('resources/unsubscribe', uri).text);
-      else if (answer && isAnswered(answer)) subscriptions.keep(caller, uri, session);
+      if (resources) await resources.askedFor(uri).catch(() => undefined);
+      else if (!subscriptions.has(caller, uri)) aside(session, aboutResource('resources/unsubscribe', uri).text);
+      if (answer && isAnswered(answer) && subscriptions.has(caller, uri)) subscriptions.keep(caller, uri, session);
       if (answer?.kind === 'message' && answer.message.has('result') && subscriptions.has(caller, uri))
         listener.told('notifications/resources/updated', JSON.stringify({ uri }));
     }

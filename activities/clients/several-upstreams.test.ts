@@ -74,6 +74,33 @@ async function pageOf(upstream: Upstream, cursor?: string) {
 }
 
 describe('several upstreams, all of them well', () => {
+  it('tells each upstream of the resources that are its own, under its own names', async () => {
+    const askedFor: string[] = [];
+    const known: (readonly string[])[] = [];
+    const over = new AbortController();
+    const listener = {
+      progress: false,
+      told: () => undefined,
+      asked: () => Promise.reject(new Error('unused')),
+      resources: {
+        of: async () => ['bank+test://a', 'notes+test://b', 'test://c', 'bank+test://d'],
+        askedFor: async (uri: string) => void askedFor.push(uri),
+      },
+    };
+    const talking = {
+      callTool: () => Promise.reject(new Error('unused')),
+      control: () => Promise.reject(new Error('unused')),
+      close: () => Promise.resolve(),
+      listen: async (_caller: unknown, { resources }: Listener) => {
+        known.push((await resources?.of()) ?? []);
+        await resources?.askedFor('test://a');
+        over.abort();
+      },
+    };
+    await several({ name: 'bank', prefix: 'bank', upstream: talking }).listen?.(BOT, listener, over.signal);
+    expect([known, askedFor]).toEqual([[['test://a', 'test://d']], ['bank+test://a']]);
+  });
+
   it('have one list, whose first page has the first page of each, and whose next pages follow', async () => {
     const upstream = several(http('bank', bank.url), http('notes', notes.url));
     const first = await pageOf(upstream);

@@ -12,7 +12,7 @@ import {
 import { isMergedList, itemsMember, renamedPage, renamedResult, renamedUri } from '../../domain/mcp/renamed-answers.js';
 import { membersOf, objectText } from '../../domain/mcp/reply.js';
 import { READ_METHODS } from '../../domain/mcp/read-methods.js';
-import type { Listener } from '../../domain/pipeline/call-talks.js';
+import type { HeardResources, Listener } from '../../domain/pipeline/call-talks.js';
 import {
   createUpstreamCircuit,
   type UpstreamCircuit,
@@ -484,6 +484,16 @@ function renamedReply(
 
 const renamingListener = (listener: Listener, prefix: string): Listener => ({
   ...listener,
+  ...(listener.resources && { resources: renamedResources(listener.resources, prefix) }),
   told: (method, params) =>
     listener.told(method, method === 'notifications/resources/updated' ? renamedUri(params, prefix) : params),
+});
+
+const renamedResources = (resources: HeardResources, prefix: string): HeardResources => ({
+  of: async () =>
+    (await resources.of()).flatMap((uri) => {
+      const named = ownUriOf(uri);
+      return named?.prefix === prefix ? [named.own] : [];
+    }),
+  askedFor: (own) => resources.askedFor(prefixedUri(prefix, own)),
 });

@@ -14,6 +14,7 @@ import type { ReadinessChecks } from './health.js';
 import type { Service, TlsMaterial } from './service.js';
 import type { CallStore } from '../../domain/call-record/ports.js';
 import type { McpSessions } from '../../domain/mcp/session.js';
+import type { SubscriptionStore } from '../../domain/mcp/held-subscriptions.js';
 import type { TaskStore } from '../../domain/mcp/tasks.js';
 import type { ToolPinStore } from '../../domain/tool-definitions/ports.js';
 
@@ -138,6 +139,7 @@ export interface CallStores {
   readonly classes: BoundClasses;
   readonly mcpSessions: McpSessions;
   readonly mcpTasks: TaskStore;
+  readonly mcpSubscriptions: SubscriptionStore;
 }
 
 /** Parts shared by the services of one process. Each is opened at its first use, once per process, and closed by the process. */

@@ -1,66 +1,100 @@
 import { setTimeout as after } from 'node:timers/promises';
-import type { Json, JsonObject } from '../../contracts/json.js';
+import type { JsonObject } from '../../contracts/json.js';
 import { GateError } from '../../domain/errors.js';
 import type { McpRequest } from '../../domain/mcp/envelope.js';
+import type { SubscriptionStore } from '../../domain/mcp/held-subscriptions.js';
+import { SUBSCRIBE, UNSUBSCRIBE } from '../../domain/mcp/subscriptions.js';
 import type { Listener } from '../../domain/pipeline/call-talks.js';
 import type { Upstream } from '../../domain/pipeline/upstream.js';
 import { withoutClaim } from '../../domain/review/told-change.js';
 import type { AgentLimitsCheck } from './agent-limits.js';
 import type { ControlLog } from './control-log.js';
+import { type ControlReply, emptyReply } from './control-replies.js';
+import { type HeldSubscriptions, heldSubscriptions, type Holder } from './held-subscriptions.js';
 import type { AgentCaller } from './mcp-requests.js';
 import { sharedListening } from './shared-listening.js';
 
 export type ControlRequest = McpRequest & { readonly kind: 'control' };
-
-/** What an upstream answered to a control method; `null` without a body. */
-export type ControlReply = { readonly status: number; readonly text: string; readonly failed: boolean } | null;
 
 export interface ControlOptions {
   readonly limits: AgentLimitsCheck;
   readonly controlLog: ControlLog;
   readonly upstream: Upstream;
   readonly upstreamTimeoutMs: number;
+  /** Who of an agent's clients is subscribed to what. */
+  readonly subscriptions: SubscriptionStore;
   /** Called before a control method is forwarded. Throws to refuse it. */
   readonly admitControl?: (caller: AgentCaller, method: string, correlationId: string) => Promise<void> | void;
 }
 
 const LISTEN_AGAIN_MS = 10_000;
+/** How long the upstream may take where no client waits for its answer. */
+const ASIDE_LIMIT_MS = 5_000;
+/** Of sessions and streams: outside of them nobody is told anything, so that they are answered and change nothing. */
+const OF_SESSIONS: ReadonlySet<string> = new Set(['logging/setLevel', SUBSCRIBE, UNSUBSCRIBE]);
+
+/** A control method, and its request. */
+interface Asked {
+  readonly method: string;
+  readonly body: JsonObject;
+}
 
 /** Methods without a verdict: counted, limited, forwarded. */
 export function createControls(options: ControlOptions) {
-  const shared = sharedListening(async (caller, listener, signal) => {
+  const held = heldSubscriptions({
+    store: options.subscriptions,
+    tell(caller, method, uri) {
+      const timeoutMs = Math.min(options.upstreamTimeoutMs, ASIDE_LIMIT_MS);
+      return options.upstream.control(caller, { jsonrpc: '2.0', id: 1, method, params: { uri } }, { timeoutMs });
+    },
+  });
+  const shared = sharedListening(async (caller, told, signal) => {
+    const listener = { ...told, resources: held.resources(caller) };
     while (options.upstream.listen && !signal.aborted) {
       // An upstream that is away, or has no stream, is asked again later: its restart must not silence it for good.
       await options.upstream.listen(caller, listener, signal).catch(() => undefined);
       await after(LISTEN_AGAIN_MS, undefined, { signal, ref: false }).catch(() => undefined);
     }
   });
+  async function sent(caller: AgentCaller, { method, body }: Asked, correlationId: string): Promise<ControlReply> {
+    const note = (answered: boolean) => options.controlLog.note({ caller, method, correlationId, answered });
+    const asking = options.upstream.control(caller, body, { timeoutMs: options.upstreamTimeoutMs });
+    const reply = await asking.catch((error: unknown) => {
+      note(false);
+      throw error;
+    });
+    if (reply.kind !== 'not_sent') note(reply.kind === 'accepted' || (reply.kind === 'reply' && !reply.failed));
+    if (reply.kind === 'accepted') return null;
+    if (reply.kind === 'reply')
+      return { status: reply.statusCode, text: withoutClaim(reply.text), failed: reply.failed };
+    if (reply.kind === 'not_sent') throw new GateError('upstream_unreachable', reply.reason);
+    throw new GateError(reply.cause === 'timeout' ? 'upstream_timeout' : 'upstream_invalid_response', reply.reason);
+  }
+
   return {
     async admit(caller: AgentCaller, method: string, correlationId: string): Promise<void> {
       await options.admitControl?.(caller, method, correlationId);
       await options.limits.control({ caller, correlationId, name: method });
     },
 
-    async forward(
-      caller: AgentCaller,
-      { method, body }: { readonly method: string; readonly body: JsonObject },
-      correlationId: string,
-    ): Promise<ControlReply> {
-      // The level is of the agent's session, which filters by it: the session with the upstream is shared, and hears everything.
-      if (method === 'logging/setLevel') return emptyReply(body['id'] ?? null);
-      const note = (answered: boolean) => options.controlLog.note({ caller, method, correlationId, answered });
-      const asking = options.upstream.control(caller, body, { timeoutMs: options.upstreamTimeoutMs });
-      const reply = await asking.catch((error: unknown) => {
-        note(false);
-        throw error;
-      });
-      if (reply.kind !== 'not_sent') note(reply.kind === 'accepted' || (reply.kind === 'reply' && !reply.failed));
-      if (reply.kind === 'accepted') return null;
-      if (reply.kind === 'reply')
-        return { status: reply.statusCode, text: withoutClaim(reply.text), failed: reply.failed };
-      if (reply.kind === 'not_sent') throw new GateError('upstream_unreachable', reply.reason);
-      throw new GateError(reply.cause === 'timeout' ? 'upstream_timeout' : 'upstream_invalid_response', reply.reason);
+    async forward(caller: AgentCaller, asked: Asked, correlationId: string): Promise<ControlReply> {
+      // A level and a subscription are of the agent's session or stream: the session with the upstream is shared, and hears everything.
+      if (OF_SESSIONS.has(asked.method)) return emptyReply(asked.body['id'] ?? null);
+      return sent(caller, asked, correlationId);
     },
+
+    /** `resources/subscribe` and `resources/unsubscribe` of a session or stream. */
+    async watch(caller: AgentCaller, holder: Holder, asked: Asked, correlationId: string): Promise<ControlReply> {
+      const id = asked.body['id'] ?? null;
+      const send = () => sent(caller, asked, correlationId);
+      const { uri } = (asked.body['params'] ?? {}) as JsonObject;
+      // What names no resource is for the upstream to refuse.
+      if (typeof uri !== 'string') return send();
+      return asked.method === SUBSCRIBE
+        ? held.subscribe(caller, holder, { uri, id }, send)
+        : held.unsubscribe(caller, holder.id, { uri, id }, send);
+    },
+    held: held as Pick<HeldSubscriptions, 'giveUp' | 'renew' | 'hearing'>,
 
     /** Until the signal, what the upstream says outside of calls. */
     listen: (caller: AgentCaller, listener: Listener, signal: AbortSignal): void => shared(caller, listener, signal),
@@ -70,11 +104,5 @@ export function createControls(options: ControlOptions) {
       options.controlLog.note({ caller, method, correlationId, answered }),
   };
 }
-/** What Gate answers where it has nothing to say but that it did as asked. */
-export const emptyReply = (id: Json): ControlReply => ({
-  status: 200,
-  text: JSON.stringify({ jsonrpc: '2.0', id, result: {} }),
-  failed: false,
-});
 
 export type Controls = ReturnType<typeof createControls>;

@@ -9,7 +9,7 @@ import { type McpRequest, readObject, requestIdIn } from '../../domain/mcp/envel
 import { RESUMABLE_FROM } from '../../domain/mcp/protocol-versions.js';
 import { keyedRequest } from '../../domain/mcp/idempotency-key.js';
 import type { LogLevel } from '../../domain/mcp/log-levels.js';
-import type { McpSession, McpSessions } from '../../domain/mcp/session.js';
+import { type McpSession, type McpSessions, untilMs } from '../../domain/mcp/session.js';
 import {
   checkStateless,
   claimsRevision,
@@ -20,7 +20,7 @@ import {
   leastLevelOf,
   STATELESS_TASK_METHODS,
 } from '../../domain/mcp/stateless.js';
-import { LISTEN_METHOD } from '../../domain/mcp/subscriptions.js';
+import { LISTEN_METHOD, SUBSCRIBE, UNSUBSCRIBE } from '../../domain/mcp/subscriptions.js';
 import {
   asksForTask,
   servesTasks,
@@ -38,10 +38,12 @@ import { placeIn, placeOf } from './call-events.js';
 import { announcements, createCallStreams } from './call-streams.js';
 import { type CallHandler, correlationIdOf, type ToolCallRequest } from './calls.js';
 import { capabilitiesIn, checkVersion, ended, isMarked, readRequest, withoutTasks } from './client-requests.js';
-import { type ControlRequest, type Controls, emptyReply } from './controls.js';
+import { emptyReply } from './control-replies.js';
+import type { ControlRequest, Controls } from './controls.js';
 import { clientAnswerIn, createClientAnswers, createConversation } from './conversation.js';
 import { type DecisionPage, decisionPage } from './decision-page.js';
 import type { EventStreams } from './event-streams.js';
+import type { Holder } from './held-subscriptions.js';
 import { type AgentCaller, bodyText, demoPrefixOf, header, progressTokenOf } from './mcp-requests.js';
 import { agentKey } from './refusals.js';
 import { answerTo, type RpcForm, resultTo, rpcAnswer, type Streamed } from './rpc-answers.js';
@@ -100,7 +102,7 @@ export function createMcpClients(options: McpClientsOptions) {
   });
   const news = createTaskNews({ tasks, handler, now });
   const statelessTasks = createStatelessTasks({ tasks, handler, controls, unknownAfterMs, now });
-  const subscribed = createSubscriptions({ controls, streams, answers, tasks, statelessTasks, news });
+  const subscribed = createSubscriptions({ controls, streams, answers, tasks, statelessTasks, news, now });
   const askOfTask = createTaskRequests({
     tasks,
     handler,
@@ -134,7 +136,12 @@ export function createMcpClients(options: McpClientsOptions) {
       request.rpc = { id: null, tool: false, admitted: false };
       const caller = options.callerOf(request);
       await controls.admit(caller, 'DELETE /mcp', request.correlationId);
-      await sessions.end(sealed, caller);
+      const session = await sessions.find(sealed, caller);
+      // Before, because where Gate dies in between the rest of its age would hold; and after, because it may have subscribed meanwhile.
+      const giveUp = () => controls.held.giveUp(asking(caller, session.can), session.id);
+      await giveUp();
+      await sessions.end(session);
+      await giveUp();
     },
 
     /** The stream of a session, or the rest of a call's stream that broke. */
@@ -158,7 +165,8 @@ export function createMcpClients(options: McpClientsOptions) {
           leastLevel: () => sessions.logLevel(session),
           signal: held.signal,
         });
-        controls.listen(asking(caller, session.can), talk, held.signal);
+        const agent = asking(caller, session.can);
+        controls.listen(agent, controls.held.hearing(agent, session.id, talk), held.signal);
         if (servesTasks(session.protocolVersion))
           void news.listen(
             { caller, consoleUrl: consoleOf(request) },
@@ -341,10 +349,17 @@ export function createMcpClients(options: McpClientsOptions) {
     if (mcp.method === 'ping') return rpcAnswer(form, answerTo(emptyReply(form.id)));
     if (mcp.method === 'logging/setLevel' && session)
       await sessions.setLogLevel(session, (mcp.body['params'] as { level: LogLevel }).level);
-    const reply = await controls.forward(caller, mcp, request.correlationId);
+    const reply =
+      session && (mcp.method === SUBSCRIBE || mcp.method === UNSUBSCRIBE)
+        ? await controls.watch(caller, holderOf(session), mcp, request.correlationId)
+        : await controls.forward(caller, mcp, request.correlationId);
     const told =
       reply && tasksServed && mcp.method === 'tools/list' ? { ...reply, text: withTaskSupport(reply.text) } : reply;
     return rpcAnswer(form, answerTo(told));
+  }
+
+  function holderOf(session: McpSession): Holder {
+    return { id: session.id, untilMs: untilMs(session), isOver: () => sessions.ended(session) };
   }
 
   function callOf(

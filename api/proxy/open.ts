@@ -42,7 +42,8 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
   const reviews = await parts.neighbour(HIL);
   const brain = await parts.neighbour(BRAIN);
   const policies = await parts.neighbour(POLICY_ENGINE);
-  const { calls, pins, classes, mcpSessions: sessions, mcpTasks: tasks } = await shared.callStores();
+  const stores = await shared.callStores();
+  const { calls, pins, classes } = stores;
   if (!parts.together)
     // The ledger may start later than the proxy; until then the tool of an unfinished change has to wait.
     classes
@@ -78,8 +79,9 @@ export async function open({ config, shared, ...parts }: Opening<Settings>): Pro
       ...parts,
       ...(tokens && { byToken: { tokens } }),
       calls,
-      sessions,
-      tasks,
+      sessions: stores.mcpSessions,
+      tasks: stores.mcpTasks,
+      subscriptions: stores.mcpSubscriptions,
       withdrawCall: reviews.withdrawCall,
       reviews,
       rulesNow: rulesNowOf({ calls, policies, tools: classesNow }),

@@ -3,7 +3,7 @@ import type { Json, JsonObject } from '../../contracts/json.js';
 import { withoutMembers } from '../../domain/mcp/reply.js';
 import { adviceOf } from './advice.js';
 import type { Answer } from './answers.js';
-import type { ControlReply } from './controls.js';
+import type { ControlReply } from './control-replies.js';
 
 /** An answer whose body is written while it goes on. */
 export interface Streamed {

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { FastifyRequest } from 'fastify';
 import type { JsonObject } from '../../contracts/json.js';
 import { GateError } from '../../domain/errors.js';
@@ -8,6 +9,7 @@ import {
   isWanted,
   promisedOf,
   stamped,
+  SUBSCRIBE,
   type SubscriptionFilter,
   subscriptionEnded,
   subscriptionFilterIn,
@@ -16,6 +18,7 @@ import type { Answer } from './answers.js';
 import type { Controls } from './controls.js';
 import { type ClientAnswers, type Conversation, createConversation } from './conversation.js';
 import { type EventStreams, eventText, HEARTBEAT_MS, KEEP_ALIVE, within } from './event-streams.js';
+import type { Holder } from './held-subscriptions.js';
 import type { AgentCaller } from './mcp-requests.js';
 import { agentKey } from './refusals.js';
 import { answerTo, type RpcForm, rpcAnswer, type Streamed } from './rpc-answers.js';
@@ -24,13 +27,18 @@ import type { createTaskNews } from './task-news.js';
 import type { TaskAsker, Tasks } from './tasks.js';
 
 export interface SubscriptionsOptions {
-  readonly controls: Pick<Controls, 'admit' | 'forward' | 'listen'>;
+  readonly controls: Pick<Controls, 'admit' | 'forward' | 'watch' | 'held' | 'listen'>;
   readonly streams: EventStreams;
   readonly answers: ClientAnswers;
   readonly tasks: Pick<Tasks, 'known'>;
   readonly statelessTasks: Pick<ReturnType<typeof createStatelessTasks>, 'told'>;
   readonly news: Pick<ReturnType<typeof createTaskNews>, 'watch'>;
+  readonly now: () => number;
 }
+
+/** A stream is its process's: where that dies, what it held is given up so much later. */
+const LEASE_MS = 10 * 60_000;
+const RENEWED_EACH_MS = 60_000;
 
 interface Asked {
   readonly asker: TaskAsker;
@@ -43,9 +51,21 @@ interface Asked {
  * `subscriptions/listen` of revision 2026-07-28 (docs/architecture/mcp-sessions.md#notifications-without-sessions): one stream per request, which
  * says first what its client will hear of, and then tells it of that and of nothing else.
  */
-export function createSubscriptions({ controls, streams, answers, tasks, statelessTasks, news }: SubscriptionsOptions) {
+export function createSubscriptions({
+  controls,
+  streams,
+  answers,
+  tasks,
+  statelessTasks,
+  news,
+  now,
+}: SubscriptionsOptions) {
   /** What of it will be told: what the upstream promises, resources that it took a subscription for, and tasks of this agent. */
-  async function honored(request: FastifyRequest, { asker, id, body }: Asked): Promise<SubscriptionFilter | Answer> {
+  async function honored(
+    request: FastifyRequest,
+    { asker, id, body }: Asked,
+    holder: Holder,
+  ): Promise<SubscriptionFilter | Answer> {
     const { caller } = asker;
     const asked = subscriptionFilterIn(body);
     if (asked.taskIds) assertDeclared(body);
@@ -53,16 +73,15 @@ export function createSubscriptions({ controls, streams, answers, tasks, statele
     for (const taskId of asked.taskIds ?? []) if (await isKnown(caller, taskId)) taskIds.push(taskId);
     const own = taskIds.length > 0 ? { taskIds } : {};
     if (!hearsUpstream(asked)) return own;
-    const say = (method: string, params: JsonObject) =>
-      controls.forward(caller, { method, body: { jsonrpc: '2.0', id, method, params } }, request.correlationId);
-    const introduced = await say('initialize', {});
+    const asking = (method: string, params: JsonObject) => ({ method, body: { jsonrpc: '2.0', id, method, params } });
+    const introduced = await controls.forward(caller, asking('initialize', {}), request.correlationId);
     if (!introduced || introduced.failed) return answerTo(introduced);
     const { result } = JSON.parse(discoveredFrom(introduced.text)) as { result: { capabilities: JsonObject } };
     const { resourceSubscriptions: uris = [], ...lists } = promisedOf(asked, result.capabilities);
     const taken: string[] = [];
     for (const uri of uris) {
-      await controls.admit(caller, 'resources/subscribe', request.correlationId);
-      const reply = await say('resources/subscribe', { uri });
+      await controls.admit(caller, SUBSCRIBE, request.correlationId);
+      const reply = await controls.watch(caller, holder, asking(SUBSCRIBE, { uri }), request.correlationId);
       if (reply && !reply.failed) taken.push(uri);
     }
     return { ...lists, ...(taken.length > 0 && { resourceSubscriptions: taken }), ...own };
@@ -78,13 +97,39 @@ export function createSubscriptions({ controls, streams, answers, tasks, statele
     }
   }
 
+  /** Where the store cannot be written to, what the stream holds is given up with its lease. */
+  function holdUntil(caller: AgentCaller, holder: string, signal: AbortSignal): void {
+    const renewing = setInterval(
+      () => void controls.held.renew(holder, now() + LEASE_MS).catch(nothing),
+      RENEWED_EACH_MS,
+    ).unref();
+    const giveUp = (): void => {
+      clearInterval(renewing);
+      void controls.held.giveUp(caller, holder).catch(nothing);
+    };
+    if (signal.aborted) giveUp();
+    else signal.addEventListener('abort', giveUp, { once: true });
+  }
+
   return async (request: FastifyRequest, asked: Asked): Promise<Answer | Streamed> => {
     const { asker, id, form } = asked;
     const { caller } = asker;
     await controls.admit(caller, 'subscriptions/listen', request.correlationId);
-    const filter = await honored(request, asked);
-    if ('status' in filter) return rpcAnswer(form, filter);
     const held = streams.begin(agentKey(caller), caller.validToMs);
+    const holder = { id: randomUUID(), untilMs: now() + LEASE_MS, isOver: () => held.signal.aborted };
+    let filter: SubscriptionFilter | Answer;
+    try {
+      filter = await honored(request, asked, holder);
+    } catch (error) {
+      held.end();
+      void controls.held.giveUp(caller, holder.id).catch(nothing);
+      throw error;
+    }
+    if ('status' in filter) {
+      held.end();
+      return rpcAnswer(form, filter);
+    }
+    if (filter.resourceSubscriptions) holdUntil(caller, holder.id, held.signal);
     const talk = createConversation({
       session: null,
       progressToken: undefined,
@@ -118,6 +163,8 @@ export function createSubscriptions({ controls, streams, answers, tasks, statele
     return { ...held, events: events(talk, filter, id, held.signal) };
   };
 }
+
+const nothing = (): void => undefined;
 
 async function* events(
   talk: Conversation,

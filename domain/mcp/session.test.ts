@@ -50,7 +50,6 @@ describe('an MCP session, sealed in its id', () => {
     const one = proxy();
     const id = opened(one);
     await expect(one.sessions.find(id, owner)).rejects.toMatchObject(gone);
-    await expect(one.sessions.end(id, owner)).rejects.toMatchObject(gone);
     expect(await one.sessions.find(id, ONE)).toBeDefined();
   });
 
@@ -70,9 +69,11 @@ describe('an MCP session, sealed in its id', () => {
     const one = proxy();
     const other = proxy({ ended: one.ended });
     const id = opened(one);
-    await one.sessions.end(id, ONE);
+    const session = await one.sessions.find(id, ONE);
+    expect(await other.sessions.ended(session)).toBe(false);
+    await one.sessions.end(session);
+    expect(await other.sessions.ended(session)).toBe(true);
     await expect(other.sessions.find(id, ONE)).rejects.toMatchObject(gone);
-    await expect(one.sessions.end(id, ONE)).rejects.toMatchObject(gone);
     const [untilMs] = [...one.ended.values()];
     expect(untilMs).toBeGreaterThan(one.clock.ms + 30 * DAY_MS);
   });

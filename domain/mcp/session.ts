@@ -42,7 +42,7 @@ const MOST_LEVELS = 10_000;
 const MAX_SEALED = 1_024;
 
 /** From then on its age alone refuses it. */
-const untilMs = ({ openedMs }: McpSession): number => openedMs + SESSION_LIFE_MS + CLOCK_SKEW_MS;
+export const untilMs = ({ openedMs }: McpSession): number => openedMs + SESSION_LIFE_MS + CLOCK_SKEW_MS;
 
 /** Beside the capabilities in a sealed id. */
 const OPENS_URLS = 'elicitation/url';
@@ -105,6 +105,8 @@ export function mcpSessions({
       return keys.seal(content, context(owner)).toString('base64url');
     },
     find,
+    /** Whether its agent ended it. */
+    ended: ({ id }: McpSession): Promise<boolean> => store.ended(id),
     /** From which level on its client wants log messages; `null` where it said nothing. */
     logLevel({ id }: McpSession): Promise<LogLevel | null> {
       const known = levels.get(id);
@@ -123,10 +125,7 @@ export function mcpSessions({
       levels.set(session.id, { readMs: now(), level: Promise.resolve(level) });
     },
     /** Ends it in every replica. Calls that are under way go on: what they do is recorded all the same. */
-    async end(sealed: string, owner: SessionOwner): Promise<void> {
-      const session = await find(sealed, owner);
-      await store.end(session.id, untilMs(session));
-    },
+    end: (session: McpSession): Promise<void> => store.end(session.id, untilMs(session)),
   };
 }
 export type McpSessions = ReturnType<typeof mcpSessions>;

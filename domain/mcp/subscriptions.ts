@@ -1,9 +1,13 @@
 import type { JsonObject } from '../../contracts/json.js';
 import { GateError } from '../errors.js';
+import { concerns, LONGEST_URI } from './held-subscriptions.js';
 import { membersOf, objectText } from './reply.js';
 
 /** The request of revision 2026-07-28 whose answer is a stream of what its client wants to hear of. */
 export const LISTEN_METHOD = 'subscriptions/listen';
+/** Of the revisions with sessions. */
+export const SUBSCRIBE = 'resources/subscribe';
+export const UNSUBSCRIBE = 'resources/unsubscribe';
 const ID_KEY = 'io.modelcontextprotocol/subscriptionId';
 
 const LISTS = ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged'] as const;
@@ -13,11 +17,10 @@ const CHANGES: Readonly<Record<(typeof LISTS)[number], readonly [method: string,
   promptsListChanged: ['notifications/prompts/list_changed', 'prompts'],
   resourcesListChanged: ['notifications/resources/list_changed', 'resources'],
 };
-const UPDATED = 'notifications/resources/updated';
+export const UPDATED = 'notifications/resources/updated';
 
 /** So many resources, and so many tasks, are named in one request. */
 export const MOST_NAMED = 50;
-const LONGEST_NAME = 2_048;
 
 /** What a client wants to hear of, or what it will hear of. */
 export interface SubscriptionFilter {
@@ -39,8 +42,8 @@ export function subscriptionFilterIn({ params }: JsonObject): SubscriptionFilter
   if (!isObject(asked)) throw invalid('`params.notifications` is to be an object: what there is to hear of');
   const names = (member: string): readonly string[] => {
     const said = asked[member] ?? [];
-    const isList = Array.isArray(said) && said.every((one) => typeof one === 'string' && one.length <= LONGEST_NAME);
-    if (!isList) throw invalid(`\`${member}\` is to be a list of texts of at most ${LONGEST_NAME} characters`);
+    const isList = Array.isArray(said) && said.every((one) => typeof one === 'string' && one.length <= LONGEST_URI);
+    if (!isList) throw invalid(`\`${member}\` is to be a list of texts of at most ${LONGEST_URI} characters`);
     const different = [...new Set(said as string[])];
     if (different.length > MOST_NAMED) throw invalid(`\`${member}\` has more than ${MOST_NAMED} members`);
     return different;
@@ -77,7 +80,8 @@ export function isWanted(filter: SubscriptionFilter, method: string, params: str
   if (LISTS.some((list) => filter[list] && CHANGES[list][0] === method)) return true;
   if (method !== UPDATED || !filter.resourceSubscriptions) return false;
   const uri = membersOf(params)?.get('uri');
-  return uri !== undefined && filter.resourceSubscriptions.includes(JSON.parse(uri) as string);
+  const updated: unknown = uri === undefined ? undefined : JSON.parse(uri);
+  return typeof updated === 'string' && filter.resourceSubscriptions.some((one) => concerns(updated, one));
 }
 
 /** Whether it hears of anything from the upstream. */

@@ -16,6 +16,14 @@ export interface Listener {
   told(method: string, params: string): void;
   /** Rejects where the client is gone, or does not answer in time. */
   asked(method: string, params: string, timeoutMs: number): Promise<ClientAnswer>;
+  /** The resources that its agent is subscribed to, where somebody knows them better than the upstream's client. */
+  readonly resources?: HeardResources;
+}
+
+export interface HeardResources {
+  of(): Promise<readonly string[]>;
+  /** To be called once the upstream was asked for one of them again. */
+  askedFor(uri: string): Promise<void>;
 }
 
 /**

@@ -55,7 +55,7 @@ export function judgedTalk(
   };
   return {
     listener: {
-      progress: listener.progress,
+      ...listener,
       told(method, params) {
         if (passes(params)) listener.told(method, params);
       },

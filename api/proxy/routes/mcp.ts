@@ -194,6 +194,8 @@ function deliver(reply: FastifyReply, answer: Answer | Streamed): FastifyReply {
   if (!('events' in answer)) return send(reply, answer);
   reply.request.streamed = true;
   reply.raw.on('close', answer.end);
+  // It may have gone while its stream was prepared.
+  if (reply.raw.closed) answer.end();
   return reply
     .code(200)
     .headers({

@@ -1,0 +1,45 @@
+import { describe, expect, it } from '@jest/globals';
+import { beyond, concerns, type Hold, MOST_HOLDS, MOST_PER_AGENT } from './held-subscriptions.js';
+
+const hold = (at: number, uri = `test://${at}`): Hold => ({ id: `${at}`, holder: `holder-${at}`, uri });
+const many = (count: number, uri: (at: number) => string) =>
+  Array.from({ length: count }, (_, at) => hold(at, uri(at)));
+
+describe('what an agent holds too many', () => {
+  it('are its oldest resources, with every hold of each', () => {
+    const most = many(MOST_PER_AGENT, (at) => `test://${at}`);
+    expect(beyond(most)).toEqual([]);
+    const again = hold(500, 'test://0');
+    expect(beyond([...most, again])).toEqual([]);
+    expect(beyond([...most, again, hold(501)])).toEqual([most[0], again]);
+  });
+
+  it('are the oldest holds, where clients that never end their sessions leave the same ones', () => {
+    const most = many(MOST_HOLDS, (at) => `test://${at % 10}`);
+    expect(beyond(most)).toEqual([]);
+    expect(beyond([...most, hold(MOST_HOLDS, 'test://0')])).toEqual([most[0]]);
+  });
+});
+
+describe('what an upstream says of a resource', () => {
+  it.each([
+    ['test://a', 'test://a'],
+    ['test://a/b', 'test://a'],
+    ['test://a#line-3', 'test://a'],
+    ['file:///home/a', 'file:///home/'],
+    ['http://example.com/', 'http://Example.com'],
+    ['http://example.com/a', 'http://example.com:80/a'],
+    ['no uri', 'no uri'],
+  ])('%s concerns who subscribed to %s', (updated, subscribed) => {
+    expect(concerns(updated, subscribed)).toBe(true);
+  });
+
+  it.each([
+    ['test://ab', 'test://a'],
+    ['test://a', 'test://a/b'],
+    ['test://b', 'test://a'],
+    ['file:///home/a', 'file:///homes/'],
+  ])('%s does not concern who subscribed to %s', (updated, subscribed) => {
+    expect(concerns(updated, subscribed)).toBe(false);
+  });
+});

@@ -1,0 +1,55 @@
+import type { UpstreamCaller } from '../pipeline/upstream.js';
+
+/** Who is subscribed to a resource: a session of an agent, or a stream that one of its clients listens to. */
+export interface Hold {
+  readonly id: string;
+  readonly holder: string;
+  readonly uri: string;
+}
+
+/**
+ * What all proxies over one store know of subscriptions. One that counts no more stays until the upstream was told, so that a process that
+ * dies in between leaves it to the next one.
+ */
+export interface SubscriptionStore {
+  /** Those of the agent that count, the oldest first. */
+  of(caller: UpstreamCaller): Promise<readonly Hold[]>;
+  add(caller: UpstreamCaller, hold: Omit<Hold, 'id'> & { readonly untilMs: number }): Promise<void>;
+  /** These count no more. */
+  letGo(ids: readonly string[]): Promise<void>;
+  /** Nothing that it held counts any more. */
+  letGoOf(holder: string): Promise<void>;
+  /** What it holds and still counts does so until then. */
+  renew(holder: string, untilMs: number): Promise<void>;
+  /** Some of those that count no more, of whatever agent. */
+  over(limit: number): Promise<readonly (Hold & { readonly caller: UpstreamCaller })[]>;
+  /** Removes those of them that count no more. */
+  remove(ids: readonly string[]): Promise<void>;
+}
+
+/** Resources of an agent, whichever of its clients subscribed. */
+export const MOST_PER_AGENT = 100;
+/** Each is held by so many clients of the agent at most, on average: those that never end their sessions take no more than this. */
+export const MOST_HOLDS = 5 * MOST_PER_AGENT;
+/** Agents write them. */
+export const LONGEST_URI = 2_048;
+
+/** Those that an agent holds too many: its oldest. A resource is as old as the first hold of it. */
+export function beyond(holds: readonly Hold[]): Hold[] {
+  const spare = holds.slice(0, Math.max(0, holds.length - MOST_HOLDS));
+  const uris = [...new Set(holds.slice(spare.length).map(({ uri }) => uri))];
+  const oldest = new Set(uris.slice(0, Math.max(0, uris.length - MOST_PER_AGENT)));
+  return [...spare, ...holds.slice(spare.length).filter(({ uri }) => oldest.has(uri))];
+}
+
+const formOf = (uri: string): string => (URL.canParse(uri) ? new URL(uri).href : uri);
+
+/**
+ * Whether what an upstream says of one resource is of the one that was subscribed to: the same, in whatever form of RFC 3986 the upstream
+ * writes it, or a part of it, as the protocol allows ("a sub-resource of the one that the client actually subscribed to").
+ */
+export function concerns(updated: string, subscribed: string): boolean {
+  const [one, other] = [updated, subscribed].map(formOf) as [string, string];
+  if (updated === subscribed || one === other) return true;
+  return one.startsWith(other) && (other.endsWith('/') || '/?#'.includes(one.charAt(other.length)));
+}
