@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { modelsFile, written } from '../test/support/judging-models.js';
 import { readBrainConfig } from './brain.js';
 import { inspectionTimeoutFault, qualificationFault, readModels } from './brain-models.js';
+import { targetOf } from '../domain/models/qualification/run.js';
+import { judgingRoutes } from '../domain/models/routing.js';
 import { PROJECT_ROOT } from './project-root.js';
 
 type File = ReturnType<typeof modelsFile>;
@@ -53,6 +55,28 @@ describe('the file of models', () => {
       'injection',
       'maliciousCode',
     ]);
+  });
+
+  it('may name who writes for people, of whom no qualification is', () => {
+    const route = { primary: 'fast', fallback: { policy: 'disabled', models: [] } };
+    const { routing } = read(
+      modelsFile({
+        url: 'https://models.example.com/v1',
+        workloads: { explainPattern: route, narrateDecision: route },
+      }),
+    );
+    expect(routing.workloads.narrateDecision?.targets[0].alias).toBe('fast');
+    expect(judgingRoutes(routing).map(([workload]) => workload)).toEqual([
+      'classifierFast',
+      'classifierDeep',
+      'injection',
+      'maliciousCode',
+      'compromisedPackage',
+    ]);
+    expect(Object.keys(targetOf(routing, 'strict').models)).toHaveLength(5);
+    expect(faults(changed('workloads.explainPattern', { ...route, primary: 'gone' }))).toContain(
+      'workloads.explainPattern: models has no gone',
+    );
   });
 
   it('has a digest that changes with what it says, not with how it is written', () => {
@@ -181,6 +205,15 @@ describe('the file of models', () => {
         workloads: { injection: standIn },
       }),
     );
+    // What is written for people holds no call.
+    const slowWriter = read(
+      modelsFile({
+        url: 'https://models.example.com/v1',
+        timeoutMs: 3_000,
+        spareTimeoutMs: 60_000,
+        workloads: { explainPattern: { primary: 'spare', fallback: { policy: 'disabled', models: [] } } },
+      }),
+    );
     const faultOf = (models: typeof alone | undefined, inspectionTimeoutSecs?: number) =>
       inspectionTimeoutFault({ models, inspectionTimeoutSecs });
     expect(faultOf(undefined)).toBeNull();
@@ -189,6 +222,7 @@ describe('the file of models', () => {
     expect(faultOf(alone, 4)).toBeNull();
     expect(faultOf(two, 8)).toMatch(/at least 9,/);
     expect(faultOf(two, 9)).toBeNull();
+    expect(faultOf(slowWriter, 4)).toBeNull();
   });
 
   it('is what a required report is about: without models there is no such report', () => {

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Json } from '../contracts/json.js';
 import { canonicalJson, sha256Hex } from '../domain/crypto/digest.js';
 import type { Workload } from '../domain/models/port.js';
-import type { ProviderRules, Route, Routing, Target } from '../domain/models/routing.js';
+import { judgingRoutes, type ProviderRules, type Route, type Routing, type Target } from '../domain/models/routing.js';
 import { isLoopback } from '../domain/outbound/loopback.js';
 import { setting } from './env.js';
 import { parsedBy } from './shared.js';
@@ -83,6 +83,8 @@ const file = z.strictObject({
     injection: workload,
     maliciousCode: workload,
     compromisedPackage: workload,
+    explainPattern: workload.optional(),
+    narrateDecision: workload.optional(),
   }),
 });
 type File = z.infer<typeof file>;
@@ -164,7 +166,7 @@ type Entry = z.infer<typeof workload>;
 const placesOf = ({ classifier, ...others }: File['workloads']): (readonly [string, Entry])[] => [
   ['classifier.fast', classifier.fast],
   ['classifier.deep', classifier.deep],
-  ...Object.entries(others),
+  ...Object.entries(others).flatMap(([place, entry]) => (entry === undefined ? [] : [[place, entry] as const])),
 ];
 const WORKLOAD_AT: Readonly<Record<string, Workload>> = {
   'classifier.fast': 'classifierFast',
@@ -244,7 +246,7 @@ export function inspectionTimeoutFault(given: {
   if (models === undefined) return null;
   const { routing, providers } = models;
   const longestMs = Math.max(
-    ...Object.values(routing.workloads).map(({ targets }) =>
+    ...judgingRoutes(routing).map(([, { targets }]) =>
       targets.reduce((sum, { provider: of }) => sum + (providers[of]?.timeoutMs ?? 0), 0),
     ),
   );

@@ -71,6 +71,10 @@ export const minedEvidence = z.object({
 });
 export type MinedEvidence = z.infer<typeof minedEvidence>;
 
+/** What a model wrote about a suggestion when it was found, and which model (`alias:model`): words, and no evidence. */
+const modelsWords = z.object({ one_liner: z.string(), rationale: z.string(), model: z.string() });
+export type ModelsWords = z.infer<typeof modelsWords>;
+
 /** What a store keeps of a suggestion beside its text. */
 export const minedFacts = z.object({
   since: z.string(),
@@ -78,6 +82,8 @@ export const minedFacts = z.object({
   evidence: minedEvidence,
   parts: z.array(approvedPart),
   examples: z.object({ waits: z.array(example), denied: z.array(example) }),
+  /** Absent where no model is set to write, or none answered in time. */
+  explained: modelsWords.optional(),
 });
 export type MinedFacts = z.infer<typeof minedFacts>;
 

@@ -350,6 +350,9 @@ export const GATE_OWN_ROUTES: readonly RouteAuthority[] = [
   row('brain', 'POST', '/scan-definitions', 'brain.inspect', proxy),
   row('brain', 'POST', '/scan-tool-name', 'brain.inspect', proxy),
   // What judges now, for the console alone.
+  // A model's words for people: about a rule that was mined, and about a decision.
+  row('brain', 'POST', '/explain-pattern', 'brain.patterns.explain', policyEngine),
+  row('brain', 'POST', '/narrate-decision', 'brain.decisions.narrate', console),
   row('brain', 'GET', '/model-snapshot', 'brain.models.read', console),
   // What a call that waits for review would do.
   row('sandbox', 'POST', '/analyze', 'sandbox.analyze', proxy),

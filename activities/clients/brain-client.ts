@@ -1,9 +1,11 @@
 import type { z } from 'zod';
+import { decisionNarrated, patternExplained } from '../../contracts/narration.js';
 import { definitionScanResult, toolNameScanResult } from '../../contracts/definition-scan.js';
 import { inspectionResponse } from '../../contracts/inspection.js';
 import { GateError } from '../../domain/errors.js';
 import { argumentScanResult, scanResult } from '../../contracts/response-scan.js';
 import type { Inspector } from '../../domain/inspection/port.js';
+import type { Narrator } from '../../domain/models/narrator.js';
 import type { RequestScanner, ResponseScanner } from '../../domain/responses/port.js';
 import type { DefinitionScanner } from '../../domain/tool-definitions/ports.js';
 import { createServiceClient, type ServiceClientOptions } from './service-client.js';
@@ -18,7 +20,7 @@ const SCAN_TIMEOUT_MS = 8_000;
 export function createBrainClient({
   timeoutMs = 2_000,
   ...options
-}: ServiceClientOptions): Inspector & ResponseScanner & RequestScanner & DefinitionScanner {
+}: ServiceClientOptions): Inspector & ResponseScanner & RequestScanner & DefinitionScanner & Narrator {
   const ask = createServiceClient(
     'Brain',
     options,
@@ -27,7 +29,7 @@ export function createBrainClient({
   async function asked<Answer>(
     answer: z.ZodType<Answer>,
     path: string,
-    body: { readonly correlation_id?: string | undefined },
+    body: object & { readonly correlation_id?: string | undefined },
     limitMs = SCAN_TIMEOUT_MS,
   ): Promise<Answer> {
     const headers = body.correlation_id ? { 'x-gate-correlation-id': body.correlation_id } : {};
@@ -43,6 +45,8 @@ export function createBrainClient({
     scanRequest: (request) => asked(argumentScanResult, '/scan-request', request),
     scanDefinitions: (request) => asked(definitionScanResult, '/scan-definitions', request),
     scanToolName: (request) => asked(toolNameScanResult, '/scan-tool-name', request),
+    explainPattern: (body) => asked(patternExplained, '/explain-pattern', body),
+    narrateDecision: (body) => asked(decisionNarrated, '/narrate-decision', body),
   };
 }
 

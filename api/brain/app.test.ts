@@ -1,4 +1,5 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { noNarrator } from '../../domain/models/narrator.js';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { inspectionResponse } from '../../contracts/inspection.js';
@@ -43,6 +44,7 @@ let caller: Caller | null;
 const start = (inspector: ReadyInspector): void => {
   registry = new Registry();
   service = createBrainService({
+    narrator: noNarrator,
     inspector,
     scanner: {
       scanResponse: nothingIsScanned,

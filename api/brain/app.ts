@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { ReadyInspector } from '../../domain/inspection/port.js';
 import type { RequestScanner, ResponseScanner } from '../../domain/responses/port.js';
+import type { Narrator } from '../../domain/models/narrator.js';
 import type { DefinitionScanner } from '../../domain/tool-definitions/ports.js';
 import type { ReadinessChecks } from '../plugins/health.js';
 import type { Caller } from '../plugins/app.js';
@@ -10,6 +11,7 @@ import { createService, type Service, type TlsMaterial } from '../plugins/servic
 import { observedInspector, observedScanner } from './metrics.js';
 import { inspectRoutes } from './routes/inspect.js';
 import { modelSnapshotRoutes } from './routes/model-snapshot.js';
+import { narrationRoutes } from './routes/narration.js';
 import { scanDefinitionsRoutes } from './routes/scan-definitions.js';
 import { scanRequestRoutes } from './routes/scan-request.js';
 import { scanResponseRoutes } from './routes/scan-response.js';
@@ -17,6 +19,7 @@ import { scanResponseRoutes } from './routes/scan-response.js';
 export interface BrainServiceOptions {
   readonly inspector: ReadyInspector;
   readonly scanner: ResponseScanner & RequestScanner & DefinitionScanner;
+  readonly narrator: Narrator;
   readonly logger: Logger;
   readonly registry: Registry;
   readonly trustDomain: string;
@@ -43,5 +46,6 @@ export function createBrainService(options: BrainServiceOptions): Service {
   scanResponseRoutes(service.app, scanner);
   scanRequestRoutes(service.app, scanner);
   scanDefinitionsRoutes(service.app, scanner);
+  narrationRoutes(service.app, options.narrator);
   return service;
 }

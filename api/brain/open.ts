@@ -3,6 +3,8 @@ import type { BrainModels } from '../../config/brain-models.js';
 import type { Config } from '../../config/env.js';
 import { inspectLargeInThreads } from '../../adapters/inspection/inspection-threads.js';
 import { scanInThreads } from '../../adapters/inspection/scan-threads.js';
+import { noNarrator } from '../../domain/models/narrator.js';
+import { NARRATING } from '../../domain/models/port.js';
 import { createInspector, readByRulesAlone } from '../../domain/inspection/inspector.js';
 import type { HeuristicLevel } from '../../domain/inspection/texts.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
@@ -22,13 +24,14 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
   const { injectionLevel: level, personasDir, maskedParams, models: file, requireQualified: report } = own;
   const personas = await needed('personas', loadPersonas(personasDir ? { directory: personasDir } : {}));
   const byRules = createInspector({ level, personas, maskedParams });
-  const withModels = file === undefined ? null : await judgingWithModels(file, { report, level }, parts);
-  const inPlace = withModels === null ? byRules : createInspector({ level, personas, maskedParams, ...withModels });
+  const opened = file === undefined ? null : await judgingWithModels(file, { report, level }, parts);
+  const { narrator = noNarrator, ...withModels } = opened ?? {};
+  const inPlace = opened === null ? byRules : createInspector({ level, personas, maskedParams, ...withModels });
   const inspector = inspectLargeInThreads(inPlace, {
     level,
     personas,
     maskedParams,
-    ...(withModels && { ofLarge: readByRulesAlone }),
+    ...(opened && { ofLarge: readByRulesAlone }),
     ...(!parts.together && { limitMs: LIMIT_APART_MS }),
   });
   const scanner = scanInThreads({ level });
@@ -36,7 +39,7 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
     await Promise.all([inspector.close(), scanner.close()]);
   });
   return {
-    port: { ...scanner, ...inspector },
+    port: { ...scanner, ...inspector, ...narrator },
     // A harmless request that no store sees. It compiles the detectors and loads what they load once; no model is asked for it.
     start: () =>
       byRules.inspect({
@@ -45,7 +48,7 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
         params: { name: 'list_files' },
         prior_requests: [],
       }),
-    listener: () => listenerOf(createBrainService({ ...parts, inspector, scanner }), own),
+    listener: () => listenerOf(createBrainService({ ...parts, inspector, scanner, narrator }), own),
     // Starts a thread for the first large request.
     begin() {
       inspector.warm();
@@ -60,9 +63,10 @@ async function judgingWithModels(
   { report, level }: { readonly report: string | undefined; readonly level: HeuristicLevel },
   { registry, onStop, logger }: Pick<Opening<Settings>, 'registry' | 'onStop' | 'logger'>,
 ) {
-  const [{ openModels }, { modelLanes }, { modelMetrics }] = await Promise.all([
+  const [{ openModels }, { modelLanes }, { createNarrator }, { modelMetrics }] = await Promise.all([
     import('./models.js'),
     import('../../domain/models/model-lanes.js'),
+    import('../../domain/models/narration.js'),
     import('./metrics.js'),
   ]);
   const qualifiedAt =
@@ -70,5 +74,11 @@ async function judgingWithModels(
   const metrics = modelMetrics(registry);
   const { models, close } = await openModels(file, { env: process.env, metrics, log: logger });
   onStop('neighbours', 'the connections to models', close);
-  return { provider: modelLanes(models, file.routing), onSaved: metrics.saved, qualifiedAt };
+  const { workloads } = file.routing;
+  return {
+    provider: modelLanes(models, file.routing),
+    narrator: createNarrator(models, new Set(NARRATING.filter((workload) => workloads[workload] !== undefined))),
+    onSaved: metrics.saved,
+    qualifiedAt,
+  };
 }

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { noNarrator } from '../../domain/models/narrator.js';
 import type { FastifyRequest } from 'fastify';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
@@ -152,6 +153,7 @@ beforeAll(async () => {
   const scanner = scanInThreads();
   closing.push(() => scanner.close());
   running.brain = createBrainService({
+    narrator: noNarrator,
     ...common(),
     inspector: createInspector({ personas: await loadPersonas() }),
     scanner,

@@ -8,8 +8,10 @@ import { createLivePolicies, type LivePolicies } from '../../adapters/policy/liv
 import { createStudies, type Studies } from '../../adapters/policy/studies.js';
 import { createLocalEvaluator, type LocalEvaluator } from '../../adapters/policy/local-evaluator.js';
 import type { PolicyCompiler } from '../../domain/policy/compiler.js';
+import type { Narrator } from '../../domain/models/narrator.js';
 import { createPolicyLibrary, type PolicyLibrary } from '../../domain/policy/library.js';
 import { EVERYBODY, type PolicyStore } from '../../domain/policy/library-ports.js';
+import { explainedBy } from '../../domain/policy/mining/explained.js';
 import { createSuggestions, type Suggestions } from '../../domain/policy/mining/suggestions.js';
 import { createPolicyOutbox, type PolicyOutbox } from '../../domain/policy/outbox.js';
 import { ORDINARY, type PolicySet } from '../../domain/policy/policy-set.js';
@@ -63,6 +65,7 @@ export async function openManagement({
   ledger,
   recorded = null,
   decisions = null,
+  narrator,
   log,
   clock = Date.now,
   ordinaryMs = ORDINARY_MS,
@@ -76,6 +79,8 @@ export async function openManagement({
   readonly ledger: Ledger;
   readonly recorded?: ReplaySource | null;
   readonly decisions?: DecisionSource | null;
+  /** Writes words beside what is mined. */
+  readonly narrator?: Pick<Narrator, 'explainPattern'> | undefined;
   readonly log: Log;
   readonly clock?: () => number;
   readonly ordinaryMs?: number;
@@ -192,7 +197,10 @@ export async function openManagement({
     tenants: createTenantPolicies({ store, library, clock }),
     studies,
     recorded,
-    mining: decisions && { decisions, suggestions: createSuggestions({ store, library, decisions, clock }) },
+    mining: decisions && {
+      decisions,
+      suggestions: createSuggestions({ store, library, decisions, clock, explain: narrator && explainedBy(narrator) }),
+    },
     begin() {
       live.begin();
       outbox.begin();

@@ -5,6 +5,7 @@ import { opaCompiler } from '../../adapters/policy/opa-compiler.js';
 import { openTemplates } from '../../adapters/policy/template-files.js';
 import { openPolicyStore } from '../../adapters/policy/policy-store.js';
 import { shippedPolicyDirectory } from '../../adapters/policy/policy-sources.js';
+import { BRAIN } from '../brain/service.js';
 import { LEDGER } from '../ledger/service.js';
 import { openManagement } from './management.js';
 import { listenerOf, type Opened, type Opening } from '../plugins/declaration.js';
@@ -41,6 +42,7 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
       ledger,
       recorded: replay,
       decisions,
+      narrator: await parts.neighbour(BRAIN),
       compiler: opaCompiler({
         find: parts.opa,
         directory: shippedPolicyDirectory(),

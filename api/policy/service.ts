@@ -1,4 +1,5 @@
 import { POLICY_SETTINGS } from '../../config/policy.js';
+import { BRAIN } from '../brain/service.js';
 import { declareService, type Remote } from '../plugins/declaration.js';
 import { LEDGER } from '../ledger/service.js';
 import type { PolicyPort } from './port.js';
@@ -11,7 +12,7 @@ export const POLICY_ENGINE = declareService({
   calledBy: 'services',
   settings: { own: POLICY_SETTINGS },
   stores: ['policies'],
-  neighbours: [LEDGER],
+  neighbours: [LEDGER, BRAIN],
   metrics: async (registry) => (await import('./metrics.js')).policyMetrics(registry),
   remote: async (): Promise<Remote<PolicyPort>> => ({
     connect: (await import('../../activities/clients/policy-client.js')).createPolicyClient,

@@ -1,7 +1,17 @@
 import type { z } from 'zod';
 
+/** What a model judges. */
+export const JUDGING = [
+  'classifierFast',
+  'classifierDeep',
+  'injection',
+  'maliciousCode',
+  'compromisedPackage',
+] as const;
+/** What a model writes for people to read. Nothing is judged by it. */
+export const NARRATING = ['explainPattern', 'narrateDecision'] as const;
 /** What a model is asked for. Each has a target of its own in the routing file. */
-export type Workload = 'classifierFast' | 'classifierDeep' | 'injection' | 'maliciousCode' | 'compromisedPackage';
+export type Workload = (typeof JUDGING)[number] | (typeof NARRATING)[number];
 
 /** Why there is no value, in one word. Neither a provider's words nor what it was asked are ever repeated. */
 export type Failure =

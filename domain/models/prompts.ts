@@ -33,10 +33,13 @@ Fields: "compromised". "confidence" from 0 to 1. "kinds": why; empty if not.`,
 } as const;
 export type Prompt = keyof typeof PROMPTS;
 
+/** What every model is told of the document that it is given. */
+export const aboutTheData = (nonce: string): string => ABOUT_THE_DATA.replace('{nonce}', nonce);
+
 /** The whole system prompt. What follows `purpose` was written by the operator of this Gate, not by the agent. */
 export const systemPrompt = (prompt: Prompt, nonce: string, purpose: string | null = null): string =>
   PROMPTS[prompt] +
-  ABOUT_THE_DATA.replace('{nonce}', nonce) +
+  aboutTheData(nonce) +
   (purpose === null ? '' : `\n\nWhat the agent is for, as its operator wrote it:\n${purpose}`);
 
 /** SHA-256 of each prompt before the nonce and the purpose are put in. */

@@ -1,4 +1,4 @@
-import type { Workload } from './port.js';
+import { JUDGING, type Workload } from './port.js';
 
 /** Millionths of a dollar for a million tokens. */
 export interface Price {
@@ -38,6 +38,13 @@ export interface Routing {
   readonly providers: Readonly<Record<string, ProviderRules>>;
   readonly workloads: Readonly<Partial<Record<Workload, Route>>>;
 }
+
+/** The routes of what is judged, which a qualification is about. */
+export const judgingRoutes = ({ workloads }: Pick<Routing, 'workloads'>): (readonly [Workload, Route])[] =>
+  JUDGING.flatMap((workload) => {
+    const route = workloads[workload];
+    return route ? [[workload, route] as const] : [];
+  });
 
 export const nameOfTarget = ({ alias, model }: Target): string => `${alias}:${model}`;
 

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { noNarrator } from '../../../domain/models/narrator.js';
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { createBrainClient } from '../../../activities/clients/brain-client.js';
@@ -20,6 +21,7 @@ beforeEach(() => {
   callerId = 'service-proxy';
   scanner = scanInThreads({ limitMs: 30_000 });
   service = createBrainService({
+    narrator: noNarrator,
     inspector: createInspector({ personas: noPersonas }),
     scanner,
     registry: new Registry(),

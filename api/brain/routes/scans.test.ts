@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { noNarrator } from '../../../domain/models/narrator.js';
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { createBrainClient } from '../../../activities/clients/brain-client.js';
@@ -23,6 +24,7 @@ beforeEach(() => {
   registry = new Registry();
   scanner = scanInThreads({ limitMs: 60_000 });
   service = createBrainService({
+    narrator: noNarrator,
     inspector: createInspector({ personas: noPersonas }),
     scanner,
     registry,

@@ -97,6 +97,24 @@ describe('a suggestion', () => {
     expect(text).toContain(`action="/policies/suggestions/${ID}/install"`);
   });
 
+  it('has a model’s words, named as such, below what counts', async () => {
+    expect(words(await shown())).not.toContain('words of a model');
+    kept = [
+      suggestion({
+        explained: {
+          one_liner: `Lets small issues pass ${HOSTILE}.`,
+          rationale: 'Many were approved.',
+          model: 'fast:m-1',
+        },
+      }),
+    ];
+    const text = await shown();
+    expect(text).not.toMatch(/<script>alert|\u202e/);
+    expect(words(text)).toMatch(
+      /Denials that would pass 0 of 9 .*Many were approved\. In the words of a model, fast:m-1 \./,
+    );
+  });
+
   it('is tried on the calls since the first that it was mined from', async () => {
     mined = [{ error: { code: 'policy_lab_busy', reason: 'two run already' } }];
     const { status, text } = await page.post(`/policies/suggestions/${ID}/try`);

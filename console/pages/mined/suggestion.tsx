@@ -50,6 +50,16 @@ export const Suggestion = ({
       {of.parts.map((part, at) => (
         <Part key={at} of={part} />
       ))}
+      {of.explained && (
+        <blockquote class="words">
+          <p>
+            <Foreign text={of.explained.one_liner} /> <Foreign text={of.explained.rationale} />
+          </p>
+          <footer class="dim">
+            In the words of a model, <Foreign text={of.explained.model} />. What counts stands above.
+          </footer>
+        </blockquote>
+      )}
       <Examples label="Approved, and would still wait" of={of.examples.waits} nowMs={nowMs} />
       <Examples label="Denied, and would still wait" of={of.examples.denied} nowMs={nowMs} />
       <details>

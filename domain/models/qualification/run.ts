@@ -14,7 +14,7 @@ import type { Personas } from '../../inspection/personas.js';
 import type { HeuristicLevel } from '../../inspection/texts.js';
 import { maskByRules } from '../mask.js';
 import { PROMPT_SHA256 } from '../prompts.js';
-import { nameOfTarget, type Route, type Routing } from '../routing.js';
+import { judgingRoutes, nameOfTarget, type Route, type Routing } from '../routing.js';
 import { checksOf, mostCostMicros, violationsOf } from './floors.js';
 import { judged, type Told } from './judged.js';
 import { countsOf, type Judgement } from './measure.js';
@@ -35,7 +35,7 @@ const AT_ONCE = 4;
  * holds, and a tenant's share of it does not: no tenant asks.
  */
 export function roundsOf(routing: Routing): Routing[] {
-  const routes = Object.entries(routing.workloads);
+  const routes = judgingRoutes(routing);
   const most = Math.max(...routes.map(([, { targets }]) => targets.length));
   return Array.from({ length: most }, (_, at) => ({
     ...routing,
@@ -137,17 +137,17 @@ export async function qualify(asked: Qualifying): Promise<QualificationReport> {
   });
 }
 
-const modelsOf = ({ workloads }: Routing): Record<string, string> =>
-  Object.fromEntries(Object.entries(workloads).map(([workload, { targets }]) => [workload, nameOfTarget(targets[0])]));
+const modelsOf = (routing: Routing): Record<string, string> =>
+  Object.fromEntries(judgingRoutes(routing).map(([workload, { targets }]) => [workload, nameOfTarget(targets[0])]));
 
 /** What a report is about: who judges, by which words. */
 export const targetOf = (
-  { sha256, workloads }: Routing,
+  routing: Routing,
   level: HeuristicLevel,
 ): Omit<QualificationBody['target'], 'gate_version'> => ({
-  routing_sha256: sha256,
+  routing_sha256: routing.sha256,
   models: Object.fromEntries(
-    Object.entries(workloads).map(([workload, { targets }]) => [workload, targets.map(nameOfTarget)]),
+    judgingRoutes(routing).map(([workload, { targets }]) => [workload, targets.map(nameOfTarget)]),
   ),
   prompt_sha256: { ...PROMPT_SHA256 },
   masking: maskByRules.model,

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { DecisionSource } from '../../../contracts/decided-calls.js';
 import { SUGGESTIONS_LOOK_MS } from '../../../contracts/policy-mining.js';
 import { MINED_FACTS } from '../../../test/support/mined-facts.js';
-import type { PolicyStore } from '../library-ports.js';
+import type { KeptSuggestion, PolicyStore } from '../library-ports.js';
 import { createSuggestions, suggestionOf } from './suggestions.js';
 
 const KEPT = suggestionOf(
@@ -35,5 +35,36 @@ describe('a list of suggestions', () => {
     expect(await listed).toMatchObject([
       { state: 'unchecked', state_why: 'what people decided could not be read in time' },
     ]);
+  });
+});
+
+describe('what was found', () => {
+  it('is kept with a model’s words, for which it is asked once', async () => {
+    const rows: KeptSuggestion[] = [];
+    const store = {
+      suggestions: async () => [...rows],
+      catalogue: async () => ({ policies: [] }),
+      keepSuggestions: async (_tenant: string, found: readonly KeptSuggestion[]) => {
+        rows.push(...found.filter(({ id }) => rows.every((row) => row.id !== id)));
+      },
+      checkedSuggestions: async () => undefined,
+    } as unknown as PolicyStore;
+    const nothing = {
+      verify: async () => ({ valid: true }),
+      decidedPage: async () => ({ rows: [], next: null }),
+    } as unknown as DecisionSource;
+    const words = { one_liner: 'Lets small transfers pass.', rationale: 'Many were approved.', model: 'a:b' };
+    const explain = jest.fn(async () => words);
+    const { keep, list } = createSuggestions({
+      store,
+      library: { create: () => Promise.reject(new Error('not here')) },
+      decisions: nothing,
+      clock: Date.now,
+      explain,
+    });
+    expect(await keep('acme', [KEPT])).toMatchObject([{ id: KEPT.id, explained: words }]);
+    expect(await keep('acme', [KEPT])).toMatchObject([{ id: KEPT.id, explained: words }]);
+    expect(await list('acme')).toMatchObject([{ id: KEPT.id, explained: words }]);
+    expect(explain).toHaveBeenCalledTimes(1);
   });
 });

@@ -1,6 +1,11 @@
 import type { DecidedCall, DecisionSource } from '../../../contracts/decided-calls.js';
 import type { JsonObject } from '../../../contracts/json.js';
-import { type MinedFacts, type MinedSuggestion, SUGGESTIONS_LOOK_MS } from '../../../contracts/policy-mining.js';
+import {
+  type MinedFacts,
+  type MinedSuggestion,
+  type ModelsWords,
+  SUGGESTIONS_LOOK_MS,
+} from '../../../contracts/policy-mining.js';
 import type { MutatedPolicy, PolicyReason } from '../../../contracts/policy-library.js';
 import { sha256Hex, uuidFromDigest } from '../../crypto/digest.js';
 import { GateError } from '../../errors.js';
@@ -16,6 +21,8 @@ export interface SuggestionsOptions {
   readonly library: Pick<PolicyLibrary, 'create'>;
   readonly decisions: DecisionSource;
   readonly clock: () => number;
+  /** A model's words about what was found; null where nobody writes any. Never rejects. */
+  readonly explain?: ((found: KeptSuggestion) => Promise<ModelsWords | null>) | undefined;
 }
 
 const PAGE = 500;
@@ -88,7 +95,13 @@ export function speaksAgainst(
  * Suggestions that were mined, as they stand now. Each is compared with what people decided since, whenever somebody looks at it or installs it: one
  * call of its kind that was denied withdraws it for good. Where the ledger cannot say that, it is `unchecked` and cannot be installed.
  */
-export function createSuggestions({ store, library, decisions, clock }: SuggestionsOptions) {
+export function createSuggestions({
+  store,
+  library,
+  decisions,
+  clock,
+  explain = () => Promise.resolve(null),
+}: SuggestionsOptions) {
   /** Throws where the ledger cannot be asked, or does not verify. */
   async function check(
     tenant: string,
@@ -177,16 +190,25 @@ export function createSuggestions({ store, library, decisions, clock }: Suggesti
     async keep(tenant: string, found: readonly KeptSuggestion[]): Promise<readonly MinedSuggestion[]> {
       const installed = await inForce(tenant);
       const tools = new Set(found.map(({ tool }) => tool));
-      const overtaken = (await store.suggestions(tenant)).filter(
+      const before = await store.suggestions(tenant);
+      const overtaken = before.filter(
         (kept) =>
           tools.has(kept.tool) &&
           kept.withdrawn_why === null &&
           !installed(kept) &&
           found.every(({ id }) => id !== kept.id),
       );
+      // What was found before has its words, and a model is paid once.
+      const known = new Set(before.map(({ id }) => id));
+      const explained = await Promise.all(
+        found.map(async (one) => {
+          const words = known.has(one.id) ? null : await explain(one);
+          return words ? { ...one, facts: { ...one.facts, explained: words } } : one;
+        }),
+      );
       await store.keepSuggestions(
         tenant,
-        found,
+        explained,
         overtaken.map(({ id }) => id),
       );
       const ids = new Set(found.map(({ id }) => id));

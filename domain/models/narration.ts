@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto';
+import { z } from 'zod';
+import type { JsonObject } from '../../contracts/json.js';
+import { GateError } from '../errors.js';
+import { slidingBudget } from '../limits/sliding-budget.js';
+import { evidenceText } from './evidence-text.js';
+import { maskByRules } from './mask.js';
+import { type Narrating, type Narrator, noModel } from './narrator.js';
+import { type Completion, ModelFailure, type Models } from './port.js';
+import { aboutTheData } from './prompts.js';
+
+/** Questions in one minute, of everybody together: people read what comes of them. */
+const A_MINUTE: Readonly<Record<Narrating, number>> = { explainPattern: 20, narrateDecision: 60 };
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const DEADLINE_MS = 5_000;
+
+const PROMPTS: Readonly<Record<Narrating, string>> = {
+  explainPattern: `You write for the people who own the rules of a gate between AI agents and tools. A rule was derived from calls that people approved; the
+document says of which tool, within which bounds, and how many decisions speak for it. Say in plain words what the rule would let pass, and why somebody may
+want it or not. Claim nothing that the document does not say.
+Fields: "one_liner": one sentence of at most 160 characters. "rationale": at most three sentences.`,
+  narrateDecision: `You write for the people who read what a gate between AI agents and tools did. A person decided about one call; the document says what was
+decided, what the risk was, and what was predicted. Say in one sentence of at most 200 characters what was decided about what. Claim nothing that the
+document does not say.
+Fields: "incident_summary".`,
+};
+
+/** What nobody sees, line breaks, markup, and whatever leads somewhere. */
+const NOT_PLAIN = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\u2028\u2029<>{}\\`|]|:\/\/|www\.|@/iu;
+const plain = (most: number) =>
+  z
+    .string()
+    .min(1)
+    .max(most)
+    .refine((text) => !NOT_PLAIN.test(text) && text.trim() !== '');
+
+const asked = { nonce: z.string().max(128), instructs_judge: z.boolean() };
+const explained = z.strictObject({ ...asked, one_liner: plain(240), rationale: plain(1_000) });
+const narrated = z.strictObject({ ...asked, incident_summary: plain(240) });
+
+/**
+ * Models that write for people, asked as those that judge are: what is sent is masked, delimited and bound to its question, and an answer that does not
+ * fit, or that a text of the document may have steered, is none (docs/architecture/models.md#words-for-people).
+ */
+export function createNarrator(
+  models: Models,
+  writes: ReadonlySet<Narrating>,
+  { now = Date.now, deadlineMs = DEADLINE_MS }: { readonly now?: () => number; readonly deadlineMs?: number } = {},
+): Narrator {
+  const limits = {
+    explainPattern: slidingBudget(A_MINUTE.explainPattern, MINUTE_MS),
+    narrateDecision: slidingBudget(A_MINUTE.narrateDecision, MINUTE_MS),
+  };
+
+  async function ask<Value extends { readonly nonce: string; readonly instructs_judge: boolean }>(
+    workload: Narrating,
+    schema: z.ZodType<Value>,
+    tenant: string | null,
+    params: JsonObject,
+  ): Promise<Completion<Value>> {
+    if (!writes.has(workload)) throw noModel(workload);
+    const wait = limits[workload].take('', 1, now());
+    if (wait > 0) throw tooMany(wait);
+    const nonce = randomBytes(12).toString('hex');
+    try {
+      const said = await models.complete({
+        workload,
+        tenant,
+        system: PROMPTS[workload] + aboutTheData(nonce),
+        data: evidenceText(shownOf(params, tenant)),
+        schema,
+        signal: AbortSignal.timeout(deadlineMs),
+      });
+      const { costMicros, value } = said;
+      if (value.nonce !== nonce || value.instructs_judge) throw new ModelFailure('parse', { costMicros });
+      return said;
+    } catch (error) {
+      if (!(error instanceof ModelFailure)) throw error;
+      if (error.failure === 'over_budget') throw tooMany(Math.ceil((HOUR_MS - (now() % HOUR_MS)) / 1_000));
+      throw new GateError('provider_unavailable', error.message, { cause: error });
+    }
+  }
+
+  return {
+    async explainPattern({ tenant = null, ...question }) {
+      const { value, model, costMicros } = await ask('explainPattern', explained, tenant, question);
+      const { one_liner, rationale } = value;
+      return { one_liner, rationale, model, cost_micros: costMicros };
+    },
+    async narrateDecision({ tenant = null, ...question }) {
+      const { value, model, costMicros } = await ask(
+        'narrateDecision',
+        narrated,
+        tenant,
+        JSON.parse(JSON.stringify(question)) as JsonObject,
+      );
+      return { incident_summary: value.incident_summary, model, cost_micros: costMicros };
+    },
+  };
+}
+
+const tooMany = (seconds: number): GateError =>
+  new GateError('rate_limited', `models wrote as much as they may for now; wait ${seconds} s`, {
+    fields: { retry_after_secs: seconds },
+  });
+
+/** Without secrets and personal data that rules find; nothing is sent where they cannot be told from words. */
+function shownOf(params: JsonObject, tenant: string | null): JsonObject {
+  try {
+    return maskByRules.show({ method: '', tool: '', params, tenant }).params;
+  } catch {
+    // What it says would name the place of a secret.
+    throw new ModelFailure('invalid_input');
+  }
+}
