@@ -2,6 +2,7 @@ import { AGENT_PAGE } from './pages/agents/agent.js';
 import { AGENTS_PAGE } from './pages/agents/agents.js';
 import { AUDIT } from './pages/audit/audit.js';
 import { FORGET_SEARCH, SAVE_SEARCH } from './pages/audit/keep-search.js';
+import { BRAIN } from './pages/brain/brain.js';
 import { CALL } from './pages/call/call.js';
 import {
   ATTACH_TO_CASE,
@@ -74,6 +75,7 @@ export const PAGES: readonly Page[] = [
   EXPORTS,
   COMPLIANCE,
   TENANTS,
+  BRAIN,
   HEALTH,
   SETTINGS,
   YOU,

@@ -14,6 +14,7 @@ import type { MinedSuggestion, MineLine, MinePolicies } from '../contracts/polic
 import type { LabLine, PolicyLab } from '../contracts/policy-studies.js';
 import type { PendingRequest, PendingSummary } from '../contracts/review.js';
 import type { CaseStatus, CaseWithEvidence, IncidentCase } from '../contracts/cases.js';
+import type { ModelSnapshot } from '../contracts/inspection.js';
 import type { ComplianceRegister } from '../contracts/compliance.js';
 import type { LifecycleReceipt } from '../contracts/erasure.js';
 import type { TenantReviews } from '../contracts/tenant-reviews.js';
@@ -27,6 +28,7 @@ import type {
   Narrative,
   NarrativeWindow,
   SilentAgents,
+  Spend,
 } from '../contracts/ledger-reports.js';
 import type { Chat, ChatLink, ChatLinkRemoved } from '../contracts/chat-link.js';
 import type { Json, JsonObject } from '../contracts/json.js';
@@ -222,6 +224,8 @@ export interface Services {
     rows(query: RowsQuery): Promise<readonly LedgerEntry[]>;
     /** The parameters that a row commits to, masked; `null` where it commits to none, or where they were purged. */
     maskedParams(entryId: string): Promise<{ readonly masked_params: Json; readonly retention_class: string | null }>;
+    /** What policy was told of a call beside its arguments: where values of answers stand in these, and what inspection suspected. */
+    facts(correlationId: string): Promise<JsonObject>;
     /** Proves a row under the newest checkpoint; `null` for a row of another tenant. */
     inclusion(seq: number): Promise<InclusionProof | null>;
     hunt(query: HuntQuery): Promise<Hunt>;
@@ -231,6 +235,8 @@ export interface Services {
     activityOf(agent: string, sinceHours: number): Promise<AgentActivity>;
     drift(limit: number): Promise<FleetBehavioralDiff>;
     silent(sinceHours: number): Promise<SilentAgents>;
+    /** What inspections of a month, as in 2026-11, are estimated to have cost, by agent, highest first. */
+    spend(month: string, limit: number): Promise<Spend>;
     /** What was done with the rows of the person's tenant when it came or left, newest first. */
     tenant(): Promise<readonly LifecycleReceipt[]>;
     /** Newest first. */
@@ -254,6 +260,10 @@ export interface Services {
     chain(): Promise<ChainHealth | 'walking'>;
     /** The same where the last walk found that it does not hold; at once, and without a walk. */
     broken(): ChainHealth | null;
+  };
+  readonly brain: {
+    /** What judges now, and how the providers of its models stand for the person's tenant. */
+    snapshot(): Promise<ModelSnapshot>;
   };
   /** The searches that the person keeps at the console. */
   readonly searches: {

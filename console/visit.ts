@@ -73,6 +73,7 @@ export type Part =
   | 'decision-links'
   | 'exports'
   | 'judging-again'
+  | 'models'
   | 'passkeys'
   | 'policy-changes'
   | 'settings'

@@ -74,14 +74,14 @@ const measured = z.strictObject({
 export type Measured = z.infer<typeof measured>;
 
 /** A value beside its floor or its ceiling. */
-const check = z.strictObject({
+export const qualificationCheck = z.strictObject({
   of: name,
   value: z.number(),
   at_least: z.number().optional(),
   at_most: z.number().optional(),
   holds: z.boolean(),
 });
-export type QualificationCheck = z.infer<typeof check>;
+export type QualificationCheck = z.infer<typeof qualificationCheck>;
 
 /** One pass over the corpus in which each lane asks one model alone. */
 const round = z.strictObject({
@@ -98,6 +98,8 @@ const round = z.strictObject({
 export type QualificationRound = z.infer<typeof round>;
 
 export const QUALIFICATION_CONTRACT = 'gate.brain-model-qualification/v1';
+/** How long a report counts. */
+export const QUALIFIED_FOR_DAYS = 30;
 
 /** What was measured, without the digest of the report. */
 export const qualificationBody = z.strictObject({
@@ -118,7 +120,7 @@ export const qualificationBody = z.strictObject({
   runs: count,
   only: lane.nullable(),
   rounds: z.array(round).min(1),
-  checks: z.array(check),
+  checks: z.array(qualificationCheck),
   violations: z.array(name),
   result: z.enum(['pass', 'fail']),
 });

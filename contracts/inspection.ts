@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { qualificationCheck } from './brain-qualification.js';
 import { jsonObject } from './json.js';
 
 /** The body of `POST /inspect`. Unknown fields are ignored. */
@@ -75,14 +76,80 @@ const behaviour = z.object({
   profile_sha256: z.string().nullable(),
 });
 export type Behaviour = z.infer<typeof behaviour>;
-/** What judges in Brain now (`GET /model-snapshot`). */
-export const modelSnapshot = inspectionEvidence.pick({
+/** What judges, as the evidence of a verdict names it. */
+const judgingNow = inspectionEvidence.pick({
   brain_version: true,
   mock_mode: true,
   provider_models: true,
   embedding_model: true,
   injection_heuristic_level: true,
 });
+export type JudgingNow = z.infer<typeof judgingNow>;
+
+const count = z.number().int().min(0);
+const percent = z.number().int().min(0).max(100);
+/** `open`: no question is let through; `trying`: one at a time is, to find out whether it answers again. */
+const circuit = z.enum(['closed', 'open', 'trying']);
+
+/** A provider of models, as Brain knows it from what it asked. Nothing here is its address or its key. */
+const providerStanding = z.object({
+  /** Its alias in the file of models. */
+  name: z.string(),
+  /** The protocol that it is asked by. */
+  kind: z.string(),
+  /** For everybody. */
+  circuit,
+  /** For the tenant that was asked for, by its own failures. */
+  circuit_of_tenant: circuit,
+  /** When an open circuit lets somebody try; `null` where none is open. */
+  again_at: z.iso.datetime().nullable(),
+  /** Questions to it in the last `minutes`, of all tenants, and those of them that failed. */
+  asked: count,
+  failed: count,
+  /** Beside these: not sent, because it is held back or its budget is used up. */
+  not_asked: count,
+  /** The class of the last failure, however long ago since the start (docs/architecture/models.md#another-model). */
+  last_failure: z.object({ failure: z.string(), at: z.iso.datetime() }).nullable(),
+  last_answer_at: z.iso.datetime().nullable(),
+  /** Per cent of the budget of this hour: of all tenants together, and of the tenant's own; `null` where none is set. */
+  budget: z.object({ used_percent: percent, used_by_tenant_percent: percent }).nullable(),
+});
+
+/** Who is asked for what, the primary first. */
+const modelLane = z.object({
+  lane: z.enum(['intent', 'injection', 'malicious_code', 'compromised_package', 'explain_pattern', 'narrate_decision']),
+  /** Of the lane that has two models. */
+  tier: z.enum(['fast', 'deep']).nullable(),
+  models: z.array(z.object({ alias: z.string(), provider: z.string(), model: z.string() })).min(1),
+  hedge_after_ms: count.nullable(),
+});
+
+/** Which models judge and how their providers stand; without a file of models nothing of either. */
+export const modelStanding = z.object({
+  /** The minutes that `asked`, `failed` and `not_asked` are about. */
+  minutes: count,
+  providers: z.array(providerStanding),
+  lanes: z.array(modelLane),
+  /** The report by which the models may judge; `null` where none is required. */
+  qualification: z
+    .object({
+      made_at: z.iso.datetime(),
+      /** After that Brain does not start with it. */
+      counts_until: z.iso.datetime(),
+      report_sha256: z.string(),
+      gate_version: z.string(),
+      cases: count,
+      runs: count,
+      rounds: count,
+      result: z.enum(['pass', 'fail']),
+      checks: z.array(qualificationCheck),
+    })
+    .nullable(),
+});
+export type ModelStanding = z.infer<typeof modelStanding>;
+
+/** What judges in Brain now (`GET /model-snapshot`). */
+export const modelSnapshot = judgingNow.extend(modelStanding.shape);
 export type ModelSnapshot = z.infer<typeof modelSnapshot>;
 
 /** The result of an inspection (docs/architecture/verdict.md#inspection-lanes). Scores are 0-1, drift is 0-2 (1 minus cosine). */

@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
+import type { Json } from '../contracts/json.js';
+import { at } from './json-pointer.js';
 import { orderedJson, shownJson, sizeTold } from './shown-json.js';
 
 describe('JSON for a person to read', () => {
@@ -18,6 +20,24 @@ describe('JSON for a person to read', () => {
         expect(shownJson(value, limit)).toEqual({ text: text.slice(0, limit), isWhole: text.length <= limit });
       }),
     );
+  });
+
+  it('tells where each value stands, by its pointer, and of what is cut nothing', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), fc.nat(400), (value, limit) => {
+        const places = new Map<string, string>();
+        const ranges: [string, number, number][] = [];
+        const { text } = shownJson(value, limit, (...range) => void ranges.push(range));
+        for (const [pointer, from, to] of ranges) {
+          expect(to).toBeLessThanOrEqual(text.length);
+          places.set(pointer, text.slice(from, to));
+        }
+        for (const [pointer, shown] of places) expect(JSON.parse(shown)).toEqual(at(value as Json, pointer));
+      }),
+    );
+    const whole: string[] = [];
+    shownJson({ 'a/b': ['x', { '~': 1 }], c: null }, 1_000, (pointer) => void whole.push(pointer));
+    expect(whole).toEqual(['/a~1b/0', '/a~1b/1/~0', '/a~1b/1', '/a~1b', '/c', '']);
   });
 
   it.each([

@@ -97,6 +97,7 @@ export async function openLiteConsole({
       'decision-links',
       'exports',
       'judging-again',
+      'models',
       'passkeys',
       'policy-changes',
       'settings',

@@ -1,4 +1,5 @@
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import { noModels } from '../../domain/models/model-standing.js';
 import { noNarrator } from '../../domain/models/narrator.js';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
@@ -45,6 +46,7 @@ const start = (inspector: ReadyInspector): void => {
   registry = new Registry();
   service = createBrainService({
     narrator: noNarrator,
+    standings: noModels,
     inspector,
     scanner: {
       scanResponse: nothingIsScanned,

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
 import type { ReadyInspector } from '../../domain/inspection/port.js';
 import type { RequestScanner, ResponseScanner } from '../../domain/responses/port.js';
+import type { ModelStandings } from '../../domain/models/model-standing.js';
 import type { Narrator } from '../../domain/models/narrator.js';
 import type { DefinitionScanner } from '../../domain/tool-definitions/ports.js';
 import type { ReadinessChecks } from '../plugins/health.js';
@@ -20,6 +21,7 @@ export interface BrainServiceOptions {
   readonly inspector: ReadyInspector;
   readonly scanner: ResponseScanner & RequestScanner & DefinitionScanner;
   readonly narrator: Narrator;
+  readonly standings: ModelStandings;
   readonly logger: Logger;
   readonly registry: Registry;
   readonly trustDomain: string;
@@ -41,7 +43,7 @@ export function createBrainService(options: BrainServiceOptions): Service {
     ...(options.resolveCaller && { resolveCaller: options.resolveCaller }),
   });
   inspectRoutes(service.app, observedInspector(options.inspector, options.registry));
-  modelSnapshotRoutes(service.app, options.inspector);
+  modelSnapshotRoutes(service.app, options.inspector, options.standings);
   const scanner = observedScanner(options.scanner, options.registry);
   scanResponseRoutes(service.app, scanner);
   scanRequestRoutes(service.app, scanner);

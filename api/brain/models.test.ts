@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { readModels } from '../../config/brain-models.js';
 import { modelsFile, written } from '../../test/support/judging-models.js';
 import { complete, type ModelStub, startModelStub } from '../../test/support/model-stub.js';
+import { modelStandings } from '../../domain/models/model-standing.js';
 import { openModels } from './models.js';
 
 describe('the key of a provider, in a file', () => {
@@ -42,6 +43,12 @@ describe('the key of a provider, in a file', () => {
       writeFileSync(keyFile(), 'sk-second-5678');
       await ask();
       expect(stub.asked[1]?.headers.authorization).toBe('Bearer sk-second-5678');
+      // What people see of it has the class of the failure, and neither the key, nor its place, nor the address.
+      const { routing, providers: kinds } = file;
+      const standing = modelStandings({ models, routing, kinds, report: null }).of('acme');
+      const last = expect.objectContaining({ failure: 'no_key' });
+      expect(standing.providers[0]).toMatchObject({ asked: 4, failed: 2, circuit: 'closed', last_failure: last });
+      expect(JSON.stringify(standing)).not.toMatch(/sk-|127\.0\.0\.1|GATE_|key_file/i);
       expect(JSON.stringify(told)).not.toContain('sk-');
     } finally {
       await close();

@@ -5,15 +5,15 @@ import { StartError } from '../../config/start-error.js';
 import { anthropicClient } from '../../adapters/models/anthropic.js';
 import { openAiClient } from '../../adapters/models/openai.js';
 import type { Log } from '../../domain/log.js';
-import type { ModelClient, Models } from '../../domain/models/port.js';
-import { createModels } from '../../domain/models/router.js';
+import type { ModelClient } from '../../domain/models/port.js';
+import { createModels, type RoutedModels } from '../../domain/models/router.js';
 import type { Routing } from '../../domain/models/routing.js';
 import type { ModelMetrics } from './metrics.js';
 
 export interface OpenedModels {
-  readonly models: Models;
+  readonly models: RoutedModels;
   /** The same providers under another routing of the file, with budgets and circuits of its own. */
-  modelsOver(routing: Routing): Models;
+  modelsOver(routing: Routing): RoutedModels;
   close(): Promise<void>;
 }
 
@@ -38,7 +38,8 @@ export async function openModels(
         : await openAiClient({ ...endpointOf(provider), ...(key && { key }) });
   }
   if (missing.length > 0) throw new StartError(`GATE_BRAIN_MODELS_FILE: ${[...new Set(missing)].join('; ')}`);
-  const modelsOver = (over: Routing): Models => createModels({ routing: over, clients, observe: metrics.attempt });
+  const modelsOver = (over: Routing): RoutedModels =>
+    createModels({ routing: over, clients, observe: metrics.attempt });
   return {
     models: modelsOver(routing),
     modelsOver,

@@ -3,6 +3,7 @@ import type { BrainModels } from '../../config/brain-models.js';
 import type { Config } from '../../config/env.js';
 import { inspectLargeInThreads } from '../../adapters/inspection/inspection-threads.js';
 import { scanInThreads } from '../../adapters/inspection/scan-threads.js';
+import { modelStandings, noModels } from '../../domain/models/model-standing.js';
 import { noNarrator } from '../../domain/models/narrator.js';
 import { NARRATING } from '../../domain/models/port.js';
 import { createInspector, readByRulesAlone } from '../../domain/inspection/inspector.js';
@@ -25,7 +26,7 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
   const personas = await needed('personas', loadPersonas(personasDir ? { directory: personasDir } : {}));
   const byRules = createInspector({ level, personas, maskedParams });
   const opened = file === undefined ? null : await judgingWithModels(file, { report, level }, parts);
-  const { narrator = noNarrator, ...withModels } = opened ?? {};
+  const { narrator = noNarrator, standings = noModels, ...withModels } = opened ?? {};
   const inPlace = opened === null ? byRules : createInspector({ level, personas, maskedParams, ...withModels });
   const inspector = inspectLargeInThreads(inPlace, {
     level,
@@ -48,7 +49,7 @@ export async function open({ config: { own }, ...parts }: Opening<Settings>): Pr
         params: { name: 'list_files' },
         prior_requests: [],
       }),
-    listener: () => listenerOf(createBrainService({ ...parts, inspector, scanner, narrator }), own),
+    listener: () => listenerOf(createBrainService({ ...parts, inspector, scanner, narrator, standings }), own),
     // Starts a thread for the first large request.
     begin() {
       inspector.warm();
@@ -69,8 +70,8 @@ async function judgingWithModels(
     import('../../domain/models/narration.js'),
     import('./metrics.js'),
   ]);
-  const qualifiedAt =
-    report === undefined ? null : (await import('./qualified.js')).qualifiedAt(report, file.routing, level);
+  const qualifying =
+    report === undefined ? null : (await import('./qualified.js')).qualifyingReport(report, file.routing, level);
   const metrics = modelMetrics(registry);
   const { models, close } = await openModels(file, { env: process.env, metrics, log: logger });
   onStop('neighbours', 'the connections to models', close);
@@ -79,6 +80,7 @@ async function judgingWithModels(
     provider: modelLanes(models, file.routing),
     narrator: createNarrator(models, new Set(NARRATING.filter((workload) => workloads[workload] !== undefined))),
     onSaved: metrics.saved,
-    qualifiedAt,
+    standings: modelStandings({ models, routing: file.routing, kinds: file.providers, report: qualifying }),
+    qualifiedAt: qualifying?.made_at ?? null,
   };
 }

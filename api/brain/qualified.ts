@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { StartError } from '../../config/start-error.js';
+import type { QualificationReport } from '../../contracts/brain-qualification.js';
 import { shippedCorpus } from '../../adapters/models/qualification-corpus.js';
 import { errorText } from '../../domain/errors.js';
 import { qualifiedBy } from '../../domain/models/qualification/standing.js';
@@ -21,10 +22,15 @@ function jsonIn(report: string): unknown {
   }
 }
 
-/** When the report was made by which these models may judge. Throws StartError, naming the field of the report that speaks against it. */
-export function qualifiedAt(report: string, routing: Routing, level: HeuristicLevel, now = Date.now()): string {
+/** The report by which these models may judge. Throws StartError, naming the field of the report that speaks against it. */
+export function qualifyingReport(
+  report: string,
+  routing: Routing,
+  level: HeuristicLevel,
+  now = Date.now(),
+): QualificationReport {
   try {
-    return qualifiedBy(jsonIn(report), { routing, level, corpusSha256: shippedCorpus().sha256, now }).made_at;
+    return qualifiedBy(jsonIn(report), { routing, level, corpusSha256: shippedCorpus().sha256, now });
   } catch (error) {
     throw new StartError(
       `GATE_BRAIN_REQUIRE_QUALIFIED: models_not_qualified: ${foreignText(errorText(error), 300)}; run \`gate brain qualify --report\``,

@@ -79,6 +79,7 @@ export async function open({ config: { own, signIn }, ...parts }: Opening<Consol
             hil: parts.over(HIL),
             ledger: parts.over(LEDGER),
             policy: parts.over(POLICY_ENGINE),
+            brain: parts.over(BRAIN),
             readiness: {
               'human review': parts.readinessOf(HIL),
               ledger: parts.readinessOf(LEDGER),

@@ -8,6 +8,7 @@ import { ownPasskeys } from '../../contracts/approval.js';
 import { verifiedDecisionLink } from '../../contracts/decision-link.js';
 import type { SavedSearches } from '../../adapters/console/saved-searches.js';
 import { caseClassification, caseWithEvidence, incidentCase } from '../../contracts/cases.js';
+import { modelSnapshot } from '../../contracts/inspection.js';
 import { complianceRegister } from '../../contracts/compliance.js';
 import { lifecycleReceipt } from '../../contracts/erasure.js';
 import { tenantReviews } from '../../contracts/tenant-reviews.js';
@@ -23,6 +24,7 @@ import {
   narrative,
   recordedPolicyInput,
   silentAgents,
+  spend,
 } from '../../contracts/ledger-reports.js';
 import { jsonObject } from '../../contracts/json.js';
 import { orchestratorStanding, pendingRequest, pendingSummary } from '../../contracts/review.js';
@@ -48,6 +50,8 @@ export interface NeighboursOver {
   readonly hil: Promise<Over>;
   readonly ledger: Promise<Over>;
   readonly policy: Promise<Over>;
+  /** Absent where no page is about it. */
+  readonly brain?: Promise<Over>;
   /** Whether each service is ready, by its name for people. */
   readonly readiness: ReadinessChecks;
   /** Those that the page of health tells of as well, and that no page needs. */
@@ -61,6 +65,9 @@ const LOOK_EVERY_MS = 150;
 
 /** Decided calls of an agent among which those of a tool are looked for. */
 const LATELY = 50;
+
+/** What pages show of a policy input: classes of findings, and pointers to arguments. */
+const FACTS_SHOWN = ['taint', 'injection_suspicions', 'intent_suspicions'] as const;
 
 /** The neighbours, and what is kept of one for all who ask. */
 export interface Reached extends NeighboursOver {
@@ -107,6 +114,7 @@ export function servicesFor(
     hil,
     ledger,
     policy,
+    brain,
     readiness,
     seen = {},
     chain,
@@ -150,6 +158,7 @@ export function servicesFor(
   );
   const askLedger = asking('the ledger', ledger);
   const askPolicy = asking('the policy engine', policy);
+  const askBrain = brain && asking('Brain', brain);
   const get = (path: string, query: Readonly<Record<string, string | number | undefined>> = {}) => {
     const given = Object.entries(query).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, String(value)]],
@@ -197,6 +206,11 @@ export function servicesFor(
     if (!available) throw new Error(`nothing can be decided: ${reason ?? 'it is away'}`);
     return 'answers';
   };
+  const policyInputOf = (correlationId: string) =>
+    askLedger(
+      recordedPolicyInput,
+      get(`/audit/correlation/${encodeURIComponent(correlationId)}/policy-input`, ofTenant),
+    );
   return {
     hil: {
       summaries: ({ riskTier, ...query }) =>
@@ -267,6 +281,11 @@ export function servicesFor(
       rows: ({ agent, seqFrom, ...query }) =>
         askLedger(rows, get('/audit/agent/rows', { ...ofTenant, agent_id: agent, ...query, seq_from: seqFrom })),
       maskedParams: (id) => askLedger(masked, get(`/audit/entry/${encodeURIComponent(id)}/masked-params`, ofTenant)),
+      async facts(correlationId) {
+        const { input } = await policyInputOf(correlationId);
+        // Its arguments are not masked: no page has them.
+        return Object.fromEntries(FACTS_SHOWN.map((name) => [name, input?.[name] ?? null]));
+      },
       async inclusion(seq) {
         const proof = await unlessUnknown(askLedger(inclusionProof, get('/proof/inclusion', { seq })));
         // The route proves any row. Without its content nobody can say whose it is.
@@ -306,6 +325,10 @@ export function servicesFor(
       silent: (since_hours) =>
         kept([tenant ?? '', 'silent', since_hours], () =>
           askLedger(silentAgents, get('/analysis/silent-agents', { ...ofTenant, since_hours }), limits.reportMs),
+        ),
+      spend: (window, limit) =>
+        kept([tenant ?? '', 'spend', window, limit], () =>
+          askLedger(spend, get('/finops/spend', { ...ofTenant, window, limit }), limits.reportMs),
         ),
       tenant: () =>
         askLedger(z.array(lifecycleReceipt), get(`/admin/tenants/${encodeURIComponent(ownTenant())}/lifecycle`)),
@@ -352,14 +375,19 @@ export function servicesFor(
       chain: chain.health,
       broken: chain.broken,
     },
+    brain: {
+      async snapshot() {
+        if (!askBrain) throw new GateError('console_neighbour_away', 'no Brain is asked here');
+        return askBrain(modelSnapshot, get('/model-snapshot', ofTenant));
+      },
+    },
     searches: {
       list: () => searches.list(owner),
       save: (search) => searches.save(owner, search),
       forget: (name) => searches.forget(owner, name),
     },
     async judgedAgain(correlationId) {
-      const path = `/audit/correlation/${encodeURIComponent(correlationId)}/policy-input`;
-      const { seq, input, decision } = await askLedger(recordedPolicyInput, get(path, ofTenant));
+      const { seq, input, decision } = await policyInputOf(correlationId);
       if (seq === null || decision === null) return null;
       if (input === null) return { seq, not: 'purged' };
       // The rules are asked about each call of a batch by itself, which only its pipeline does.

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { noModels } from '../../domain/models/model-standing.js';
 import { noNarrator } from '../../domain/models/narrator.js';
 import type { FastifyRequest } from 'fastify';
 import { pino } from 'pino';
@@ -154,6 +155,7 @@ beforeAll(async () => {
   closing.push(() => scanner.close());
   running.brain = createBrainService({
     narrator: noNarrator,
+    standings: noModels,
     ...common(),
     inspector: createInspector({ personas: await loadPersonas() }),
     scanner,

@@ -1,4 +1,4 @@
-import type { InspectRequest, InspectionResponse, ModelSnapshot } from '../../contracts/inspection.js';
+import type { InspectRequest, InspectionResponse, JudgingNow } from '../../contracts/inspection.js';
 
 /** Brain as the pipeline sees it. Throws when there is no verdict; the pipeline then continues with policy alone. */
 export interface Inspector {
@@ -19,5 +19,5 @@ export interface ReadyInspector extends Inspector {
    */
   ready(): Promise<string>;
   /** What judges, as the evidence of a verdict names it. */
-  snapshot(): ModelSnapshot;
+  snapshot(): JudgingNow;
 }

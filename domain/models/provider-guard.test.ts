@@ -119,3 +119,44 @@ describe('a provider that several tenants ask', () => {
     guard.reserve('loud', 100);
   });
 });
+
+describe('how a provider stands', () => {
+  it('is told for everybody and for who asks, with when somebody may try, and says nothing of other tenants', () => {
+    const clock = { ms: 0 };
+    const guard = guardAt(clock);
+    const closed = { circuit: 'closed', ofTenant: 'closed', againMs: null, budget: null };
+    expect(guard.standing('loud')).toEqual(closed);
+    failAs(guard, 'loud', 5);
+    expect(guard.standing('loud')).toEqual({ ...closed, ofTenant: 'open', againMs: 30_000 });
+    expect(guard.standing('other')).toEqual(closed);
+    failAs(guard, 'other', 1);
+    expect(guard.standing('third')).toEqual({ ...closed, circuit: 'open', againMs: 30_000 });
+    clock.ms = 30_000;
+    expect(guard.standing('third')).toEqual({ ...closed, circuit: 'trying' });
+    guard.reserve('third', 0).ended('answers');
+    expect(guard.standing('third')).toEqual(closed);
+  });
+
+  it('has the share of the budget that is used, with what is set aside, and begins anew with the hour', () => {
+    const clock = { ms: 0 };
+    const guard = guardAt(clock, { microsPerHour: 1_000, microsPerTenantAndHour: 200 });
+    const used = (tenant: string | null) => guard.standing(tenant).budget;
+    const open = guard.reserve('acme', 100);
+    expect(used('acme')).toEqual({ usedPercent: 10, usedByTenantPercent: 50 });
+    expect(used('globex')).toEqual({ usedPercent: 10, usedByTenantPercent: 0 });
+    open.settle(200);
+    expect(used('acme')).toEqual({ usedPercent: 20, usedByTenantPercent: 100 });
+    clock.ms = 3_600_000;
+    expect(used('acme')).toEqual({ usedPercent: 0, usedByTenantPercent: 0 });
+  });
+
+  it('of a budget of nothing, or of more than all of it, is all of it', () => {
+    expect(guardAt({ ms: 0 }, { microsPerHour: 0, microsPerTenantAndHour: 0 }).standing('a').budget).toEqual({
+      usedPercent: 100,
+      usedByTenantPercent: 100,
+    });
+    const guard = guardAt({ ms: 0 }, { microsPerHour: 100, microsPerTenantAndHour: 100 });
+    guard.reserve('a', 50).settle(1_000);
+    expect(guard.standing('a').budget).toEqual({ usedPercent: 100, usedByTenantPercent: 100 });
+  });
+});

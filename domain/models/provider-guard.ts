@@ -21,6 +21,25 @@ const SHARE = 3;
 /** The last places are one for each: whoever has a request open finds none there. */
 const ONE_EACH = 4;
 
+/** `open`: nobody is let through; `trying`: one question at a time is. */
+export type CircuitStanding = 'closed' | 'open' | 'trying';
+
+/** How a provider stands, for people to see. */
+export interface GuardStanding {
+  /** For everybody together. */
+  readonly circuit: CircuitStanding;
+  /** For the tenant that asks, by its own failures. */
+  readonly ofTenant: CircuitStanding;
+  /** When an open one lets somebody try. */
+  readonly againMs: number | null;
+  /** Of this hour; what is set aside for open questions counts. Shares and no sums, which would tell one tenant what others spend. */
+  readonly budget: { readonly usedPercent: number; readonly usedByTenantPercent: number } | null;
+}
+
+/** Of a budget of nothing all is used. */
+const percentOf = (micros: number, of: number): number =>
+  of === 0 ? 100 : Math.min(100, Math.max(0, Math.round((micros * 100) / of)));
+
 /** Failures in a row, and until when nobody is let through because of them. */
 interface Circuit {
   failures: number;
@@ -83,6 +102,8 @@ export function createProviderGuard({ budget, now }: { budget?: Budget | undefin
   const mayTry = (tenant: string): boolean =>
     !isOpen(ofAll) ||
     (now() >= (tried.get(tenant) ?? 0) && (!isOpen(circuits.get(tenant)) || now() >= ofAll.againMs + PAUSE_MS));
+  const circuitOf = (circuit: Circuit): CircuitStanding =>
+    holdsBack(circuit) ? 'open' : isOpen(circuit) ? 'trying' : 'closed';
   const circuitsOf = (tenant: string): readonly Circuit[] => {
     const own = circuits.get(tenant);
     return own ? [ofAll, own] : [ofAll];
@@ -147,6 +168,23 @@ export function createProviderGuard({ budget, now }: { budget?: Budget | undefin
     },
     /** Whether everybody's requests are held back now. */
     holds: (): boolean => holdsBack(ofAll),
+    /** How it stands now, and for this tenant; nothing of any other one. */
+    standing(tenant: string | null): GuardStanding {
+      const who = tenant ?? '';
+      atHour();
+      const own = circuits.get(who);
+      return {
+        circuit: circuitOf(ofAll),
+        ofTenant: own ? circuitOf(own) : 'closed',
+        againMs: Math.max(...circuitsOf(who).map((circuit) => (holdsBack(circuit) ? circuit.againMs : 0))) || null,
+        budget: budget
+          ? {
+              usedPercent: percentOf(spent, budget.microsPerHour),
+              usedByTenantPercent: percentOf(spentBy(who), budget.microsPerTenantAndHour),
+            }
+          : null,
+      };
+    },
   };
 }
 export type ProviderGuard = ReturnType<typeof createProviderGuard>;

@@ -10,7 +10,8 @@ import {
   type Question,
   type Workload,
 } from './port.js';
-import { createProviderGuard, type ProviderGuard } from './provider-guard.js';
+import { createProviderGuard, type GuardStanding, type ProviderGuard } from './provider-guard.js';
+import { type AttemptOutcome, createProviderRecord, type ProviderRecord } from './provider-record.js';
 import { costOf, nameOfTarget, type Routing, type Target } from './routing.js';
 
 /** What became of one attempt. */
@@ -18,8 +19,17 @@ export interface Attempt {
   readonly workload: Workload;
   /** `alias:model`. */
   readonly model: string;
-  readonly outcome: 'answered' | 'abandoned' | Failure;
+  readonly outcome: AttemptOutcome;
   readonly costMicros: number;
+}
+
+/** How one provider of the file stands, and what it was asked lately. */
+export type ProviderStanding = { readonly name: string } & GuardStanding & ReturnType<ProviderRecord['told']>;
+
+/** Models of a file, which also say how their providers stand. */
+export interface RoutedModels extends Models {
+  /** As it is for this tenant. Asks nobody. */
+  standing(tenant: string | null): readonly ProviderStanding[];
 }
 
 export interface RouterOptions {
@@ -48,9 +58,17 @@ interface Tally {
  * Asks the model that the file names for a workload and, where the rules allow it, those that stand in for it, each once
  * (docs/architecture/models.md#another-model).
  */
-export function createModels({ routing, clients, observe = () => undefined, now = Date.now }: RouterOptions): Models {
+export function createModels({
+  routing,
+  clients,
+  observe = () => undefined,
+  now = Date.now,
+}: RouterOptions): RoutedModels {
   const guards: Readonly<Record<string, ProviderGuard>> = Object.fromEntries(
     Object.entries(routing.providers).map(([alias, { budget }]) => [alias, createProviderGuard({ budget, now })]),
+  );
+  const records: Readonly<Record<string, ProviderRecord>> = Object.fromEntries(
+    Object.keys(routing.providers).map((alias) => [alias, createProviderRecord(now)]),
   );
 
   /** One attempt at one target. */
@@ -62,8 +80,10 @@ export function createModels({ routing, clients, observe = () => undefined, now 
     tally: Tally,
   ): Promise<Omit<Completion<Value>, 'costMicros'>> {
     const { workload, system, data } = question;
-    const say = (outcome: Attempt['outcome'], costMicros: number): void =>
+    const say = (outcome: AttemptOutcome, costMicros: number): void => {
+      records[target.provider]?.add(outcome);
       observe({ workload, model: nameOfTarget(target), outcome, costMicros });
+    };
     const [client, guard] = [clients[target.provider], guards[target.provider]];
     if (!client || !guard) throw new ModelFailure('unsupported');
     const mostMicros = costOf(target.price, {
@@ -149,6 +169,11 @@ export function createModels({ routing, clients, observe = () => undefined, now 
         ended.abort();
       }
     },
+    standing: (tenant) =>
+      Object.entries(guards).flatMap(([name, guard]) => {
+        const record = records[name];
+        return record ? [{ name, ...guard.standing(tenant), ...record.told() }] : [];
+      }),
   };
 }
 

@@ -11,12 +11,19 @@ import { ABOUT } from '../support/about-console.js';
 import { type ConsoleOverLedger, consoleOverLedger } from '../support/console-over-ledger.js';
 import { testRow } from '../support/ledger.js';
 import { ledgerService, type TestLedgerService } from '../support/ledger-service.js';
+import { WITH_MODELS } from '../support/model-snapshot.js';
 import { needs } from '../support/needs.js';
 
 const executable = chromiumPath();
 const inBrowser = executable === null ? describe.skip : describe;
 const CALL = '55555555-5555-4555-8555-555555555555';
-const INPUT = JSON.stringify({ tool_type: 'pay', method: 'tools/call', arguments: {} });
+const INPUT = JSON.stringify({
+  tool_type: 'pay',
+  method: 'tools/call',
+  arguments: {},
+  taint: [{ from: CALL, tool: 'read_mail', field: '/text', argument: '/to', kind: 'name' }],
+});
+const REQUEST = JSON.stringify({ method: 'tools/call', params: { name: 'pay', arguments: { to: 'eve-corp' } } });
 const SAID = {
   allow: false,
   reasons: ['Violation: money leaves without a person'],
@@ -38,6 +45,7 @@ inBrowser(`the pages over the ledger in a browser${needs('chromium', executable 
     const about = { ...ABOUT, workflowPages: 'http://127.0.0.1:8234/namespaces/gate/workflows' };
     console = consoleOverLedger(() => gate, Date.now, about, await readAssets());
     console.policy = () => ({ ...SAID, retention_class: null, review_reasons: ['Review: somebody looks at it'] });
+    console.brain = () => WITH_MODELS;
     address = await console.listen();
     await gate.ledger.append([
       testRow({
@@ -45,6 +53,8 @@ inBrowser(`the pages over the ledger in a browser${needs('chromium', executable 
         tool_name: 'pay',
         signal: 'injection_detected',
         policy_decision: { outcome: 'deny', reasons: SAID.reasons },
+        payload_sha256: sidecarSha256(REQUEST),
+        payload_canonical_json: REQUEST,
       }),
       testRow({
         agent_id: 'pay-bot',
@@ -115,6 +125,24 @@ inBrowser(`the pages over the ledger in a browser${needs('chromium', executable 
     90_000,
   );
 
+  it.each([true, false])(
+    'lead from a signal of a call to its evidence in the text, with scripts: %s',
+    async (javaScriptEnabled) => {
+      const { page, complaints } = await opened({ javaScriptEnabled });
+      await page.goto(`${address}/audit/correlation/${CALL}`);
+      await page.getByRole('link', { name: 'marked in the request' }).click();
+      expect(new URL(page.url()).hash).toBe('#evidence-1');
+      const mark = page.locator('mark:target');
+      expect(await mark.textContent()).toBe('[evidence of 1: "eve-corp" end of evidence]');
+      await page.getByRole('link', { name: 'Brain', exact: true }).click();
+      await page.getByRole('heading', { name: 'Providers' }).waitFor();
+      expect(await page.getByRole('row', { name: /^local/ }).textContent()).toContain('held back');
+      expect(complaints).toEqual([]);
+      await page.context().close();
+    },
+    90_000,
+  );
+
   it('have no serious finding of axe in both themes, and fit 320 px', async () => {
     const { page, complaints } = await opened();
     const one = await opensCase(page);
@@ -130,6 +158,7 @@ inBrowser(`the pages over the ledger in a browser${needs('chromium', executable 
       '/agents/pay-bot',
       '/compliance?from=2020-01-01&to=2100-01-01',
       '/settings',
+      '/brain',
     ]) {
       await page.setViewportSize({ width: 1280, height: 800 });
       await page.goto(address + path);

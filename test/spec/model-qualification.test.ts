@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { shippedCorpus } from '../../adapters/models/qualification-corpus.js';
-import { qualifiedAt } from '../../api/brain/qualified.js';
+import { qualifyingReport } from '../../api/brain/qualified.js';
 import { readModels } from '../../config/brain-models.js';
 import {
   QUALIFICATION_CATEGORIES,
@@ -333,7 +333,7 @@ describe('gate brain qualify', () => {
     const { code, out } = await gate.done(['brain', 'qualify', '--models', 'models.yaml', '--report', 'r.json'], ENV);
     expect([code, out]).toEqual([0, expect.stringMatching(/round 1 of 1: 1 of \d+ judged[^]*\npass \(report /)]);
     const { routing } = readModels(join(folder, 'models.yaml'));
-    expect(Date.parse(qualifiedAt(join(folder, 'r.json'), routing, 'standard'))).toBeLessThanOrEqual(Date.now());
+    expect(Date.parse(qualifyingReport(join(folder, 'r.json'), routing, 'standard').made_at)).toBeLessThanOrEqual(Date.now());
     expect(readFileSync(join(folder, 'r.json'), 'utf8')).not.toContain(ENV.GATE_BRAIN_TEST_KEY);
   }, 150_000);
 
@@ -343,10 +343,10 @@ describe('gate brain qualify', () => {
     const { code, out } = await gate.done(['brain', 'qualify', '--report', 'r.json'], env);
     expect([code, out]).toEqual([1, expect.stringContaining('no answer in injection from fast:fast-1: unavailable')]);
     const { routing } = readModels(join(folder, 'models.yaml'));
-    expect(() => qualifiedAt(join(folder, 'r.json'), routing, 'standard')).toThrow(
+    expect(() => qualifyingReport(join(folder, 'r.json'), routing, 'standard')).toThrow(
       'GATE_BRAIN_REQUIRE_QUALIFIED: models_not_qualified: result:',
     );
-    expect(() => qualifiedAt(join(folder, 'none.json'), routing, 'standard')).toThrow(
+    expect(() => qualifyingReport(join(folder, 'none.json'), routing, 'standard')).toThrow(
       'models_not_qualified: the file: cannot be read (ENOENT)',
     );
   }, 60_000);

@@ -47,6 +47,8 @@ export interface ConsoleOverLedger {
   review: { readonly status: number; readonly body: object } | null;
   /** What the policy engine says of an input; `null`: it does not answer. */
   policy: ((input: unknown) => object) | null;
+  /** What Brain answers, by what it was asked; `null`: it does not answer. */
+  brain: ((path: string) => object) | null;
   /** How a file of the ledger is read; by default at once. */
   reading: ((parts: readonly Buffer[]) => AsyncIterable<Uint8Array>) | null;
   /** `true`: the ledger does not answer. */
@@ -176,6 +178,11 @@ export function consoleOverLedger(
                 : { status: 200, text: JSON.stringify(state.policy(JSON.parse(body ?? 'null'))) },
             ),
           ),
+      brain: over((path) => {
+        state.asked.push(path);
+        if (state.brain === null) return Promise.reject(new Error('nobody there'));
+        return Promise.resolve({ status: 200, text: JSON.stringify(state.brain(path)) });
+      }),
       readiness: {},
     },
   });
@@ -184,6 +191,7 @@ export function consoleOverLedger(
     role: 'admin',
     reading: null,
     policy: null,
+    brain: null,
     review: null,
     ledgerIsAway: false,
     streamed: null,

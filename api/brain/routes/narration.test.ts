@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import { GateError } from '../../../domain/errors.js';
+import { noModels } from '../../../domain/models/model-standing.js';
 import type { Narrator } from '../../../domain/models/narrator.js';
 import { createInspector } from '../../../domain/inspection/inspector.js';
 import { noPersonas } from '../../../domain/inspection/personas.js';
@@ -38,6 +39,7 @@ function ask(url: string, payload: object, { as, narrator = writing }: { as: str
     inspector: createInspector({ personas: noPersonas }),
     scanner: { scanResponse: unused, scanRequest: unused, scanDefinitions: unused, scanToolName: unused },
     narrator,
+    standings: noModels,
     logger: pino({ level: 'silent' }),
     registry: new Registry(),
     trustDomain: 'gate.local',

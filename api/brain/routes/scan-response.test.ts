@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { noModels } from '../../../domain/models/model-standing.js';
 import { noNarrator } from '../../../domain/models/narrator.js';
 import pino from 'pino';
 import { Registry } from 'prom-client';
@@ -22,6 +23,7 @@ beforeEach(() => {
   scanner = scanInThreads({ limitMs: 30_000 });
   service = createBrainService({
     narrator: noNarrator,
+    standings: noModels,
     inspector: createInspector({ personas: noPersonas }),
     scanner,
     registry: new Registry(),

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { noModels } from '../../../domain/models/model-standing.js';
 import { noNarrator } from '../../../domain/models/narrator.js';
 import pino from 'pino';
 import { Registry } from 'prom-client';
@@ -25,6 +26,7 @@ beforeEach(() => {
   scanner = scanInThreads({ limitMs: 60_000 });
   service = createBrainService({
     narrator: noNarrator,
+    standings: noModels,
     inspector: createInspector({ personas: noPersonas }),
     scanner,
     registry,
@@ -210,8 +212,17 @@ describe('GET /model-snapshot', () => {
     const { brain_version, mock_mode, provider_models, embedding_model, injection_heuristic_level } = evidence;
     expect([reply.statusCode, reply.json()]).toEqual([
       200,
-      { brain_version, mock_mode, provider_models, embedding_model, injection_heuristic_level },
+      {
+        ...{ brain_version, mock_mode, provider_models, embedding_model, injection_heuristic_level },
+        ...{ minutes: 10, providers: [], lanes: [], qualification: null },
+      },
     ]);
+  });
+
+  it('refuses a tenant that is none', async () => {
+    callerId = 'service-console';
+    const reply = await service.app.inject({ method: 'GET', url: '/model-snapshot?tenant=a/b' });
+    expect([reply.statusCode, reply.json()]).toEqual([400, expect.objectContaining({ error: 'invalid_request' })]);
   });
 
   it('is for the console alone', async () => {

@@ -17,6 +17,7 @@ import type { Page } from '../../visit.js';
 import { policyAddress } from '../policies/address.js';
 import { type RulePlace, rulesThatSay } from '../policies/policy.js';
 import { Again } from './again.js';
+import { type Signal, signalsOf, SignalsIn, suspicionsIn } from './evidence.js';
 
 /** Rows that the page tells; a call has a few, and one that was tried again and again has them all in the JSON. */
 const MOST_ROWS = 200;
@@ -43,8 +44,11 @@ export const CALL: Page = {
     const asked = all.find(
       (row) => ['proxy.verdict', 'hil.created'].includes(row.event_kind ?? '') && row['payload_sha256'] !== null,
     );
-    const [request, policies] = await Promise.all([
+    // What policy was told of the call: some of it says where in the request it stands. Only these facts of it are shown.
+    const judged = all.findLast((row) => row.event_kind === 'policy.evaluated' && row['payload_sha256'] !== null);
+    const [request, facts, policies] = await Promise.all([
       asked ? settled('The ledger', services.ledger.maskedParams(asked.id)) : null,
+      judged ? services.ledger.facts(id).catch(() => null) : null,
       // Without the policy engine the words stand there without a way to their rules.
       spokenIn(all).length > 0 ? services.policy.list().catch(() => null) : null,
     ]);
@@ -67,14 +71,14 @@ export const CALL: Page = {
               found.length === 0 ? (
                 <Empty>The ledger has no row of this call in your tenant.</Empty>
               ) : (
-                <Call rows={found} nowMs={nowMs} rulesOf={rulesOf} />
+                <Call rows={found} nowMs={nowMs} rulesOf={rulesOf} suspicions={suspicionsIn(facts)} />
               )
             }
           </OrAway>
           {!isEmpty && (
             <>
               <OrAway of={review}>{(row) => row && <Review row={row} nowMs={nowMs} />}</OrAway>
-              {request && <Request of={request} />}
+              {request && <Request of={request} signals={signalsOf(all, facts)} />}
               {all.length > 0 && has('judging-again') && <Again id={id} of={again} />}
               {all.length > 0 && about.workflowPages !== null && <Workflow id={id} pages={about.workflowPages} />}
               {all.length > 0 && has('cases') && isAtLeast(person.role, 'approver') && <IntoCase id={id} csrf={csrf} />}
@@ -108,9 +112,12 @@ function Call({
   rows,
   nowMs,
   rulesOf,
+  suspicions,
 }: {
   readonly rows: readonly LedgerEntry[];
   readonly nowMs: number;
+  /** What inspection suspected, below what denies: classes, and no words of the request. */
+  readonly suspicions: readonly string[];
   readonly rulesOf: (said: string) => readonly RulePlace[];
 }) {
   const verdict = newest(rows, 'proxy.verdict');
@@ -183,6 +190,11 @@ function Call({
           />
         )}
         {inspection && <Scores row={inspection} />}
+        {suspicions.length > 0 && (
+          <p>
+            Suspected, which a person has to judge: <Foreign text={suspicions.join(', ')} />.
+          </p>
+        )}
       </section>
       <section aria-labelledby="result">
         <h2 id="result">Result</h2>
@@ -375,7 +387,9 @@ const Review = ({ row, nowMs }: { readonly row: PendingRequest; readonly nowMs: 
 
 const Request = ({
   of,
+  signals,
 }: {
+  readonly signals: readonly Signal[];
   readonly of: Settled<{ readonly masked_params: Json; readonly retention_class: string | null }>;
 }) => (
   <section aria-labelledby="request">
@@ -383,10 +397,10 @@ const Request = ({
     <OrAway of={of}>
       {({ masked_params: params, retention_class: kept }) => {
         if (params === null) return <p class="dim">The request was purged at its date; the rows keep its digest.</p>;
-        const { text, isWhole } = shownJson(params, MOST_CHARACTERS);
+        const { isWhole } = shownJson(params, MOST_CHARACTERS);
         return (
           <>
-            <ForeignBlock text={text} label="The request, secrets masked" />
+            <SignalsIn of={params} most={MOST_CHARACTERS} signals={signals} label="The request, secrets masked" />
             {!isWhole && (
               <p class="notice bad">Only the beginning: the request has more than {MOST_CHARACTERS} characters.</p>
             )}

@@ -1,4 +1,8 @@
-import { type QualificationReport, qualificationReport } from '../../../contracts/brain-qualification.js';
+import {
+  QUALIFIED_FOR_DAYS,
+  type QualificationReport,
+  qualificationReport,
+} from '../../../contracts/brain-qualification.js';
 import type { Json } from '../../../contracts/json.js';
 import { canonicalJson } from '../../crypto/digest.js';
 import type { HeuristicLevel } from '../../inspection/texts.js';
@@ -6,8 +10,6 @@ import type { Routing } from '../routing.js';
 import { checksOf, violationsOf } from './floors.js';
 import { digestOf, roundsOf, targetOf } from './run.js';
 
-/** How long a report counts. */
-const DAYS = 30;
 const DAY_MS = 86_400_000;
 /** How far the clock of the machine that made the report may be ahead. */
 const AHEAD_MS = 300_000;
@@ -53,7 +55,8 @@ export function qualifiedBy(
   if (body.only !== null) throw new Error('only: one lane was asked, not all');
   if (rounds.length !== roundsOf(routing).length) throw new Error('rounds: not every model of the file was asked');
   const age = now - Date.parse(body.made_at);
-  if (age > DAYS * DAY_MS) throw new Error(`made_at: the report is older than ${DAYS} days`);
+  if (age > QUALIFIED_FOR_DAYS * DAY_MS)
+    throw new Error(`made_at: the report is older than ${QUALIFIED_FOR_DAYS} days`);
   if (age < -AHEAD_MS) throw new Error('made_at: the report is from the future');
   return read.data;
 }

@@ -1,0 +1,172 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { Json, JsonObject } from '../../../contracts/json.js';
+import type { NewLedgerRow } from '../../../contracts/ledger.js';
+import { sidecarSha256 } from '../../../domain/ledger/sidecar-digest.js';
+import { type ConsoleOverLedger, consoleOverLedger } from '../../../test/support/console-over-ledger.js';
+import { testRow } from '../../../test/support/ledger.js';
+import { ledgerService, type TestLedgerService } from '../../../test/support/ledger-service.js';
+
+const CALL = '55555555-5555-4555-8555-555555555555';
+const FROM = '66666666-6666-4666-8666-666666666666';
+const MARK = /<mark id="([^"]*)"><span class="vh">([^<]*)<\/span>([^<]*)<span class="vh">([^<]*)<\/span><\/mark>/g;
+
+let gate: TestLedgerService;
+let page: ConsoleOverLedger;
+beforeEach(async () => {
+  gate = await ledgerService('sqlite');
+  page = consoleOverLedger(() => gate);
+});
+afterEach(async () => {
+  await page.close();
+  await gate.close();
+});
+const committed = (payload: object) => {
+  const text = JSON.stringify(payload);
+  return { payload_sha256: sidecarSha256(text), payload_canonical_json: text };
+};
+const flow = (argument: string, more: object = {}) => ({
+  ...{ from: FROM, tool: 'read_mail', field: '/text', kind: 'mail' },
+  argument,
+  ...more,
+});
+/** A call with these parameters, of which policy was told so. */
+async function called(params: object, told: object = {}, more: Partial<NewLedgerRow>[] = [], verdict: JsonObject = {}) {
+  await gate.ledger.append(
+    [
+      {
+        policy_decision: { outcome: 'park', tier: 'yellow', ...verdict },
+        ...committed({ method: 'tools/call', params }),
+      },
+      {
+        method: 'policy.evaluated',
+        event_kind: 'policy.evaluated',
+        policy_decision: { allow: true },
+        ...committed({ tool_type: 'pay', arguments: (params as { arguments?: Json }).arguments ?? {}, ...told }),
+      },
+      ...more,
+    ].map((row) => testRow(row)),
+  );
+}
+const text = async (as: 'acme' | 'globex' = 'acme') =>
+  (await page.get(`/audit/correlation/${CALL}`, { as })).text.replaceAll('&quot;', '"');
+const marks = (html: string) =>
+  [...html.matchAll(MARK)].map(([, id, before, shown, after]) => [id, before, shown, after]);
+const wordsOf = (html: string) => html.replaceAll(/<[^>]*>/g, '').replaceAll(/\s+/g, ' ');
+
+describe('the evidence of a signal on the page of a call', () => {
+  it('is marked where a value of an answer stands, and told in words that lead there', async () => {
+    await called({ name: 'pay', arguments: { note: 'rent', to: 'eve-corp' } }, { taint: [flow('/to')] });
+    page.role = 'viewer';
+    const html = await text();
+    expect(marks(html)).toEqual([['evidence-1', '[evidence of 1: ', '"eve-corp"', ' end of evidence]']]);
+    expect(wordsOf(html)).toContain(
+      'a value was read from the answer of call 66666666 (read_mail), not told by the user: marked in the request',
+    );
+    expect(html).toContain('<a href="#evidence-1">marked in the request</a>');
+    expect(html).toContain(`<a href="/audit/correlation/${FROM}">`);
+  });
+
+  it.each([
+    ['its parameters', (calls: object[]) => ({ calls })],
+    ['the arguments of a tool', (calls: object[]) => ({ name: 'gate.atomic-batch', arguments: { calls } })],
+  ])('of a call of a batch is marked in that call, in %s', async (_, batch) => {
+    const one = (to: string) => ({ id: to, name: 'pay', arguments: { to } });
+    await called(batch([one('first-corp'), one('second-corp')]), { taint: [flow('/to', { call: 1 })] });
+    expect(marks(await text()).map(([, , shown]) => shown)).toEqual(['"second-corp"']);
+  });
+
+  it('is one mark where two signals point at it, and none where nothing states a place', async () => {
+    await called(
+      { name: 'pay', arguments: { to: 'eve-corp' } },
+      {
+        taint: [flow('/to'), flow('/to', { kind: 'name' }), flow('/gone'), flow(''), flow('/to', { tool: '' }), 'odd'],
+      },
+    );
+    const html = await text();
+    expect(marks(html)).toEqual([['evidence-1', '[evidence of 1, 2: ', '"eve-corp"', ' end of evidence]']]);
+    expect(wordsOf(html)).toContain('not told by the user: not in the text that is shown here');
+    expect(html.match(/not told by the user/g)).toHaveLength(3);
+  });
+
+  it('stays masked, and so does the name of its argument', async () => {
+    const card = '4111111111111111';
+    await called(
+      { name: 'pay', arguments: { password: 'hunter2-hunter2', [card]: 'x' } },
+      { taint: [flow('/password'), flow(`/${card}`)] },
+    );
+    const html = await text();
+    expect(marks(html).map(([, , shown]) => shown)[0]).toBe('"[MASKED]"');
+    expect(html).not.toContain('hunter2');
+    expect(/<ol aria-labelledby="signals">.*?<\/ol>/s.exec(html)?.[0]).not.toContain(card);
+  });
+
+  it('is a package that inspection names, as a word of its own, and a name taken for another', async () => {
+    await called(
+      { name: 'run-shel', arguments: { command: 'npm i my-evil-js evil-js-2 evil-js reqeusts' } },
+      {},
+      [
+        {
+          method: 'brain.inspection',
+          event_kind: 'brain.inspection',
+          reasoning:
+            'BLOCK: compromised_package (known_malicious:evil-js, typosquat:reqeusts~requests, too_many_packages)',
+          policy_decision: { available: true },
+        },
+      ],
+      { lookalikes: [{ called: 'run-shel', nearest: 'run-shell' }, { odd: true }] },
+    );
+    const html = await text();
+    expect(marks(html).map(([id, , shown]) => [id, shown])).toEqual([
+      ['evidence-1', 'evil-js'],
+      ['evidence-2', 'reqeusts'],
+      ['evidence-3', 'run-shel'],
+    ]);
+    expect(html).toContain('evil-js-2 <mark id="evidence-1">');
+    expect(wordsOf(html)).toContain('the package reqeusts looks like requests: marked in the request');
+    expect(wordsOf(html)).toContain('the tool run-shel looks like run-shell: marked in the request');
+  });
+
+  it('is inert, and changes no letter of the text', async () => {
+    const hostile = '</mark></pre><script>alert(1)</script>\u202e"[evidence of 9: ';
+    await called({ name: 'pay', arguments: { to: hostile, pay: 'p\u0430y' } }, { taint: [flow('/to'), flow('/pay')] });
+    const html = await text();
+    expect(html).not.toContain('<script>alert');
+    expect(html).not.toContain('\u202e');
+    expect(marks(html).map(([, , shown]) => shown)).toEqual(['"p\\u{430}y"', expect.stringContaining('&lt;/mark>')]);
+    const pre = /<pre class="foreign" tabindex="0" aria-label="The request, secrets masked">(.*?)<\/pre>/s.exec(
+      html,
+    )?.[1];
+    expect(pre?.match(/<\/?(?:mark|span|\w+)/g)).toHaveLength(2 * 6);
+  });
+
+  it('has a hostile package, tool or call told as text', async () => {
+    await called(
+      { name: 'pay', arguments: { to: 'x' } },
+      { taint: [flow('/to', { from: '"><script>', tool: '<img src=x>' })], intent_suspicions: ['<b>', 'drop_table'] },
+      [
+        {
+          method: 'brain.inspection',
+          event_kind: 'brain.inspection',
+          reasoning: 'BLOCK: compromised_package (known_malicious:<svg onload=x>)',
+          policy_decision: { available: true },
+        },
+      ],
+    );
+    const html = await text();
+    for (const tag of ['<script>', '<img', '<svg', '<b>']) expect(html).not.toContain(tag);
+    expect(wordsOf(html)).toContain('Suspected, which a person has to judge: &lt;b>, drop_table.');
+  });
+
+  it('of another tenant is not told', async () => {
+    await called({ name: 'pay', arguments: { to: 'eve-corp' } }, { taint: [flow('/to')] });
+    expect(await text('globex')).not.toContain('eve-corp');
+  });
+
+  it('is none where policy was told of none, and the request stands as it does without', async () => {
+    await called({ name: 'pay', arguments: { to: 'eve-corp' } });
+    const html = await text();
+    expect(marks(html)).toEqual([]);
+    expect(html).not.toContain('What speaks of its text');
+    expect(wordsOf(html)).toContain('"to": "eve-corp"');
+  });
+});
