@@ -114,7 +114,7 @@ describe('the page of Brain', () => {
       testRow({ ...inspected, agent_id: 'else-bot', tenant: 'globex', cost_micros: 2_000_000 }),
     ]);
     // Rows have the time at which they are written.
-    now = Date.parse(row?.timestamp ?? '');
+    now = Date.parse((await gate.ledger.get(row?.id ?? ''))?.timestamp ?? '');
     const words = await told();
     expect(words).toMatch(/pay-bot \$0\.001234 1 /);
     for (const other of ['else-bot', '$2.00']) expect(words).not.toContain(other);
