@@ -36,6 +36,7 @@ import {
 } from './pages/policy-editor/editor.js';
 import { LAB, RUN_LAB } from './pages/policy-lab/lab.js';
 import { BULK, BULK_APPROVE, BULK_DENY } from './pages/queue/bulk.js';
+import { NOTE, SAVE_NOTE, SUGGEST_NOTE } from './pages/note/note.js';
 import { APPROVE, ASSIGN, DENY, MODIFY } from './pages/queue/decide.js';
 import { CHANGE_MORE, MODIFY_FORM, PREVIEW } from './pages/queue/modify.js';
 import { HOME, QUEUE, REVIEW } from './pages/queue/queue.js';
@@ -53,6 +54,7 @@ export const PAGES: readonly Page[] = [
   QUEUE,
   REVIEW,
   MODIFY_FORM,
+  NOTE,
   REDEEM,
   AUDIT,
   HUNT,
@@ -90,6 +92,8 @@ export const ACTIONS: readonly Action[] = [
   CHANGE_MORE,
   MODIFY,
   ASSIGN,
+  SAVE_NOTE,
+  SUGGEST_NOTE,
   BULK,
   BULK_APPROVE,
   BULK_DENY,

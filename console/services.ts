@@ -15,6 +15,7 @@ import type { LabLine, PolicyLab } from '../contracts/policy-studies.js';
 import type { PendingRequest, PendingSummary } from '../contracts/review.js';
 import type { CaseStatus, CaseWithEvidence, IncidentCase } from '../contracts/cases.js';
 import type { ModelSnapshot } from '../contracts/inspection.js';
+import type { DecisionNarrated, NarrateDecision } from '../contracts/narration.js';
 import type { ComplianceRegister } from '../contracts/compliance.js';
 import type { LifecycleReceipt } from '../contracts/erasure.js';
 import type { TenantReviews } from '../contracts/tenant-reviews.js';
@@ -201,6 +202,8 @@ export interface Services {
     lately(agentId: string): Promise<readonly PendingRequest[]>;
     decide(id: string, decision: Deciding): Promise<PendingRequest>;
     assign(id: string, to: string): Promise<PendingRequest>;
+    /** Notes what came of a decided call, under the person's name. Throws `still_pending`. */
+    note(id: string, summary: string): Promise<PendingRequest>;
     /** What was done with the reviews of the person's tenant when it came or left. */
     tenant(): Promise<TenantReviews>;
     /** The person's own passkeys, the oldest first. */
@@ -264,6 +267,8 @@ export interface Services {
   readonly brain: {
     /** What judges now, and how the providers of its models stand for the person's tenant. */
     snapshot(): Promise<ModelSnapshot>;
+    /** A model's sentence about a decision. Throws `provider_unavailable`, `rate_limited`. */
+    narrate(question: NarrateDecision): Promise<DecisionNarrated>;
   };
   /** The searches that the person keeps at the console. */
   readonly searches: {

@@ -26,7 +26,7 @@ export interface ServiceClientOptions {
 }
 
 export interface Question {
-  readonly method: 'GET' | 'POST' | 'PUT' | 'DELETE';
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   readonly path: string;
   readonly timeoutMs: number;
   readonly headers?: Record<string, string>;

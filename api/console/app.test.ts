@@ -301,6 +301,9 @@ const UNNAMED: readonly (readonly [string, Record<string, string | undefined>, s
   ['a Referer that is none', { origin: undefined, referer: 'hil' }, 'csrf_failed'],
 ];
 
+/** Forms about a call that is decided. */
+const isOfDecided = (path: string): boolean => path.startsWith('/hil/:id/note');
+const stood = (path: string): string => (isOfDecided(path) ? 'denied' : 'pending');
 /** Forms about a person's own sessions ask no other service, and whoever is signed in may send them. */
 const isOwn = (path: string): boolean => /^\/(?:device\/|me\/end$)/.test(path);
 
@@ -316,6 +319,8 @@ describe.each(ACTIONS.map((action) => [action.path, action] as const))('the form
   const linkCodes = createLinkCodes({ sessionKey: Buffer.alloc(32, 7), clock: () => fixture.hil.now });
   beforeEach(async () => {
     row = await fixture.hil.park(++parked);
+    if (isOfDecided(path)) await fixture.hil.settle(row, { status: 'denied' });
+    fixture.brain = () => ({ status: 200, body: { incident_summary: 'a note', model: 'a:b', cost_micros: 0 } });
     await fixture.hil.reviews.chatLinks.upsert('acme', { oidc_sub: 'mine', slack_user_id: `W${parked}` });
     const cookie = (await fixture.browser()).cookie;
     other = (await fixture.sessions.of(cookie))?.id ?? '';
@@ -332,7 +337,11 @@ describe.each(ACTIONS.map((action) => [action.path, action] as const))('the form
   const nothingReached = async () => {
     expect(fixture.reached).toEqual([]);
     expect(await ownStands()).toBe(true);
-    expect(await fixture.hil.reviews.get(row.id)).toMatchObject({ status: 'pending', assigned_to: null });
+    expect(await fixture.hil.reviews.get(row.id)).toMatchObject({
+      status: stood(path),
+      assigned_to: null,
+      incident_summary: null,
+    });
   };
   const fields = () =>
     fieldsOf(row, {
@@ -413,7 +422,7 @@ describe.each(ACTIONS.map((action) => [action.path, action] as const))('the form
     expect(await ownStands()).toBe(true);
     expect(text).not.toContain('payments-agent');
     expect(text).not.toContain('SECRET-VALUE');
-    expect(await fixture.hil.reviews.get(row.id)).toMatchObject({ status: 'pending', assigned_to: null });
+    expect(await fixture.hil.reviews.get(row.id)).toMatchObject({ status: stood(path), assigned_to: null });
   });
 
   it('shows a problem, and decides nothing, while the services are away', async () => {
@@ -421,7 +430,7 @@ describe.each(ACTIONS.map((action) => [action.path, action] as const))('the form
     const { status, text } = await browser.post(address, fields());
     if (isOwn(path)) expect([200, 303]).toContain(status);
     else if (!KEPT_HERE.includes(path)) expect(text).toContain('console_neighbour_away');
-    expect(await statusOf(row)).toBe('pending');
+    expect(await statusOf(row)).toBe(stood(path));
   });
 });
 

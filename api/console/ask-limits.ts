@@ -8,6 +8,8 @@ export interface AskLimits {
   readonly reportMs: number;
   /** The engine compares suggestions with what people decided since, and answers what it could. */
   readonly suggestionsMs: number;
+  /** A model writes a sentence, or gives up before. */
+  readonly narrateMs: number;
   /** A decision waits for its turn and then for its call; HIL gives up first, and says what it knows. */
   readonly decideMs: number;
   /** An export copies up to a file of rows, and a register walks the whole chain first. */
@@ -24,6 +26,7 @@ export const ASK_LIMITS: AskLimits = {
   readMs: 5_000,
   reportMs: 20_000,
   suggestionsMs: SUGGESTIONS_LOOK_MS + 5_000,
+  narrateMs: 8_000,
   decideMs: 45_000,
   exportMs: 120_000,
   changeMs: 60_000,

@@ -7,6 +7,7 @@ import { chatLink, chatLinkRemoved, linkOwnerOf } from '../../contracts/chat-lin
 import { ownPasskeys } from '../../contracts/approval.js';
 import { verifiedDecisionLink } from '../../contracts/decision-link.js';
 import type { SavedSearches } from '../../adapters/console/saved-searches.js';
+import { decisionNarrated } from '../../contracts/narration.js';
 import { caseClassification, caseWithEvidence, incidentCase } from '../../contracts/cases.js';
 import { modelSnapshot } from '../../contracts/inspection.js';
 import { complianceRegister } from '../../contracts/compliance.js';
@@ -248,6 +249,12 @@ export function servicesFor(
           path: `/pending/${encodeURIComponent(id)}/assign`,
           body: { assigned_to: to },
         }),
+      note: (id, summary) =>
+        askHil(pendingRequest, {
+          method: 'PATCH',
+          path: `/pending/${encodeURIComponent(id)}/incident`,
+          body: { incident_summary: summary },
+        }),
       tenant: () => askHil(tenantReviews, get(`/admin/tenants/${encodeURIComponent(ownTenant())}/lifecycle`)),
       passkeys: async () => (await askHil(ownPasskeys, get('/auth/passkeys'))).passkeys,
       chatLink: () => unlessUnknown(askHil(chatLink, get(links))),
@@ -379,6 +386,14 @@ export function servicesFor(
       async snapshot() {
         if (!askBrain) throw new GateError('console_neighbour_away', 'no Brain is asked here');
         return askBrain(modelSnapshot, get('/model-snapshot', ofTenant));
+      },
+      async narrate(question) {
+        if (!askBrain) throw new GateError('console_neighbour_away', 'no Brain is asked here');
+        return askBrain(
+          decisionNarrated,
+          { method: 'POST', path: '/narrate-decision', body: { ...question, tenant } },
+          limits.narrateMs,
+        );
       },
     },
     searches: {

@@ -21,6 +21,7 @@ import { consoleMigrations } from '../../migrations/console.js';
 import { type HilFixture, OPERATOR, openHil, OTHER_OPERATOR } from './hil.js';
 import { writeMigrated } from './migrated-file.js';
 import { ABOUT } from './about-console.js';
+import { RULES_ALONE } from './model-snapshot.js';
 
 export const CONSOLE_HOST = 'localhost:8085';
 export const CONSOLE_ORIGIN = `http://${CONSOLE_HOST}`;
@@ -61,6 +62,8 @@ export interface ConsoleFixture {
   ledger: (path: string, search: string, method: string) => unknown;
   /** What the policy engine answers, whatever it is asked, or by path and method. */
   policies: PolicyAnswer | ((path: string, method: string) => PolicyAnswer);
+  /** What Brain answers to a question; by default that rules judge alone. */
+  brain: (path: string, asked: unknown) => PolicyAnswer;
   /** The stream of any service; `null` where there is none. */
   streamed: (signal: AbortSignal) => Promise<{ status: number; body: AsyncIterable<Uint8Array> }> | null;
   /** The names of the services that do not answer. */
@@ -193,6 +196,10 @@ export async function openConsole(
           const { status, body } = typeof policies === 'function' ? policies(pathname, method) : policies;
           return Promise.resolve({ status, body: JSON.stringify(body) });
         }),
+        brain: answering('brain', ({ pathname }, { body }) => {
+          const { status, body: said } = fixture.brain(pathname, body === undefined ? null : JSON.parse(body));
+          return Promise.resolve({ status, body: JSON.stringify(said) });
+        }),
         readiness: {
           'human review': readyUnless('hil'),
           ledger: readyUnless('ledger'),
@@ -248,6 +255,7 @@ export async function openConsole(
     },
     reached: [],
     ledger: (path, _search, method) => (method === 'POST' ? done(path) : path === '/verify' ? HOLDS : []),
+    brain: () => ({ status: 200, body: RULES_ALONE }),
     policies: { status: 404, body: { error: 'not_found', reason: 'no' } },
     streamed: () => null,
     away: new Set(),

@@ -77,7 +77,9 @@ export const CALL: Page = {
           </OrAway>
           {!isEmpty && (
             <>
-              <OrAway of={review}>{(row) => row && <Review row={row} nowMs={nowMs} />}</OrAway>
+              <OrAway of={review}>
+                {(row) => row && <Review row={row} nowMs={nowMs} mayNote={isAtLeast(person.role, 'approver')} />}
+              </OrAway>
               {request && <Request of={request} signals={signalsOf(all, facts)} />}
               {all.length > 0 && has('judging-again') && <Again id={id} of={again} />}
               {all.length > 0 && about.workflowPages !== null && <Workflow id={id} pages={about.workflowPages} />}
@@ -348,7 +350,15 @@ function History({ of }: { readonly of: Json | undefined }) {
 }
 
 /** Who decided, and why, as the review service has it. */
-const Review = ({ row, nowMs }: { readonly row: PendingRequest; readonly nowMs: number }) => (
+const Review = ({
+  row,
+  nowMs,
+  mayNote,
+}: {
+  readonly row: PendingRequest;
+  readonly nowMs: number;
+  readonly mayNote: boolean;
+}) => (
   <section aria-labelledby="review">
     <h2 id="review">Review</h2>
     <p>
@@ -365,6 +375,12 @@ const Review = ({ row, nowMs }: { readonly row: PendingRequest; readonly nowMs: 
         </>
       )}{' '}
       <a href={`/hil/${row.id}`}>{row.status === 'pending' ? 'Decide it' : 'Its review'}</a>
+      {mayNote && row.status !== 'pending' && (
+        <>
+          {', '}
+          <a href={`/hil/${row.id}/note`}>{row.incident_summary ? 'another note' : 'note what came of it'}</a>
+        </>
+      )}
     </p>
     {(row.approvals ?? []).length > 0 && (
       <ul>

@@ -1,0 +1,144 @@
+import type { NarrateDecision } from '../../../contracts/narration.js';
+import type { PendingRequest } from '../../../contracts/review.js';
+import { GateError } from '../../../domain/errors.js';
+import { isUuid } from '../../../domain/uuid.js';
+import { Csrf, Empty, Foreign, Time } from '../../ui/parts.js';
+import type { Action, Page, Shown, Visit } from '../../visit.js';
+
+/** Characters of a note (`PATCH /pending/{id}/incident`). */
+const LONGEST = 240;
+
+function idOf({ params: { id = '' } }: Visit): string {
+  if (!isUuid(id)) throw new GateError('not_found', 'There is no such call.');
+  return id;
+}
+
+/** What came of a call after its review, in one line under a person's name. It decides nothing. */
+export const NOTE: Page = {
+  path: '/hil/:id/note',
+  role: 'approver',
+  show: (visit) => noteShown(visit),
+};
+
+export const SAVE_NOTE: Action = {
+  path: '/hil/:id/note',
+  role: 'approver',
+  does: 'note what came of a call',
+  async act(visit, form) {
+    const note = form.get('note').trim();
+    if (note === '' || note.length > LONGEST)
+      throw new GateError('invalid_request', `a note has 1 to ${LONGEST} characters. Nothing was saved`);
+    const row = await visit.services.hil.note(idOf(visit), note);
+    return `/audit/correlation/${row.correlation_id}`;
+  },
+  refused: (visit, form) => noteShown(visit, { typed: form.get('note') }),
+};
+
+/** A model's sentence, in the field: nothing is kept of it until a person saves it as his own. */
+export const SUGGEST_NOTE: Action = {
+  path: '/hil/:id/note/suggest',
+  of: 'models',
+  role: 'approver',
+  does: 'have a model suggest a note',
+  async act(visit) {
+    const row = await rowOf(visit);
+    const question = row && questionOf(row);
+    if (!question) throw new GateError('still_pending');
+    const { incident_summary: typed, model } = await visit.services.brain.narrate(question);
+    return noteShown(visit, { typed, model });
+  },
+  refused: (visit, form) => noteShown(visit, { typed: form.get('note') }),
+};
+
+const rowOf = (visit: Visit): Promise<PendingRequest | null> => visit.services.hil.row(idOf(visit));
+
+/** What was decided, in the words that Gate and the one who decided used; null while nothing is. */
+function questionOf(row: PendingRequest): NarrateDecision | null {
+  if (row.status !== 'approved' && row.status !== 'denied') return null;
+  const { risk_summary: risk, decision_reason: reason, sandbox_report: report } = row;
+  // A character has at most two units, so none is cut.
+  const clipped = (text: string, most: number): string =>
+    Array.from(text.slice(0, most))
+      .slice(0, most - 1)
+      .join('');
+  return {
+    verdict: row.status === 'denied' ? 'deny' : row.modification_diff ? 'modify' : 'approve',
+    risk_summary: clipped(risk, 500) || 'not said',
+    ...(reason && { decision_reason: clipped(reason, 300) }),
+    ...(report && { sandbox_severity: report.severity, sandbox_operation_class: report.operation_class }),
+  };
+}
+
+async function noteShown(
+  visit: Visit,
+  { typed, model }: { readonly typed?: string; readonly model?: string } = {},
+): Promise<Shown> {
+  const [row, mayWrite] = await Promise.all([rowOf(visit), hasWriter(visit)]);
+  if (row === null)
+    return {
+      title: 'No such call',
+      status: 404,
+      body: <Empty>There is no such call in your tenant.</Empty>,
+    };
+  const { csrf, nowMs } = visit;
+  const question = questionOf(row);
+  return {
+    title: 'Note',
+    body: (
+      <section class="policy">
+        <h1>What came of it</h1>
+        <p>
+          <a href={`/audit/correlation/${row.correlation_id}`}>The call</a>, <Foreign text={row.risk_summary} />,{' '}
+          {row.status}
+          {row.decided_at && (
+            <>
+              {' '}
+              <Time iso={row.decided_at} nowMs={nowMs} />
+            </>
+          )}
+        </p>
+        {row.incident_summary && (
+          <p>
+            Noted by <Foreign text={row.incident_by ?? 'somebody'} />: <Foreign text={row.incident_summary} />. What you
+            save takes its place.
+          </p>
+        )}
+        {row.status === 'pending' ? (
+          <Empty>
+            It is not decided yet. <a href={`/hil/${row.id}`}>Decide it</a>
+          </Empty>
+        ) : (
+          <form method="post" action={`/hil/${row.id}/note`} class="sheet">
+            <Csrf token={csrf} />
+            <label>
+              One line under your name, for whoever looks at the call later
+              <input name="note" required maxLength={LONGEST} value={typed ?? ''} />
+            </label>
+            {model !== undefined && (
+              <p class="standing">
+                A model wrote this, <Foreign text={model} />. Read it: what you save is your word.
+              </p>
+            )}
+            <p>
+              <button class="act" type="submit">
+                Save
+              </button>{' '}
+              {mayWrite && question && (
+                <button type="submit" formaction={`/hil/${row.id}/note/suggest`} formnovalidate>
+                  Have a model suggest one
+                </button>
+              )}
+            </p>
+          </form>
+        )}
+      </section>
+    ),
+  };
+}
+
+/** Whether a model is set to write about decisions. Where Brain is away none is. */
+async function hasWriter({ has, services }: Visit): Promise<boolean> {
+  if (!has('models')) return false;
+  const snapshot = await services.brain.snapshot().catch(() => null);
+  return snapshot?.lanes.some(({ lane }) => lane === 'narrate_decision') ?? false;
+}
