@@ -647,6 +647,7 @@ describe('what was mined', () => {
     rule_name: 'mined_file_ticket_1a2b3c4d.rego',
     state: 'installed',
     state_why: null,
+    in_force: true,
     one_liner: 'file_ticket of 2 agents: would have passed 212 of 214 approvals and 0 of 9 denials',
     next_step: 'npx gate tools set file_ticket change --reason "x"',
     rego_body: 'package gate.authz',
@@ -699,6 +700,12 @@ describe('what was mined', () => {
   mined_file_ticket_1a2b3c4d.rego is in force; so that these calls run: npx gate tools set file_ticket change --reason "x"
 2 more are not shown
 left: wire_transfer, 25 approvals, 0 denials: rules ask a person whatever its class; Review: wires`);
+    const over = { ...suggestion, state: 'withdrawn', state_why: 'one was denied' } as const;
+    const told = (in_force: boolean) => minedLines({ ...result, candidates: [{ ...over, in_force }] }).join('\n');
+    expect(told(true)).toContain(
+      'mined_file_ticket_1a2b3c4d.rego is still in force; before `gate policy off mined_file_ticket_1a2b3c4d.rego --tenant acme`: npx',
+    );
+    expect(told(false)).not.toContain('in force');
     expect(minedLines({ ...result, candidates: [] })[1]).toBe('nothing can be suggested');
   });
 
