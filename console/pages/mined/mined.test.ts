@@ -147,7 +147,9 @@ describe('a suggestion', () => {
     expect(words(await shown())).not.toContain('still in force');
     kept = [suggestion({ ...over, in_force: true })];
     const text = await shown();
-    expect(words(text)).toMatch(/withdrawn its rule is still in force .*First have the tool looked at again: gate tools/);
+    expect(words(text)).toMatch(
+      /withdrawn its rule is still in force .*First have the tool looked at again: gate tools/,
+    );
     expect(text).toMatch(/switch the rule off on <a href="\/policies\/mined_create_issue\.rego">/);
     expect(text).not.toMatch(/\/install"|<script>alert/);
   });
