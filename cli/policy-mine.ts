@@ -143,7 +143,8 @@ const WHY = {
 } as const;
 
 export function suggestionLines(suggestion: MinedSuggestion): readonly string[] {
-  const { id, state, state_why: why, one_liner: told, evidence, parts, rule_name: rule, next_step: next } = suggestion;
+  const { id, tenant, state, state_why: why, one_liner: told, evidence, parts } = suggestion;
+  const { rule_name: rule, next_step: next, in_force: isInForce } = suggestion;
   const { approvals, denials } = evidence.class_alone;
   return [
     `${id} ${state}: ${told}${why === null ? '' : ` (${why})`}`,
@@ -152,6 +153,9 @@ export function suggestionLines(suggestion: MinedSuggestion): readonly string[] 
       ({ upstream, agents, approvals: count, arguments: bounds }) =>
         `${count} ${upstream === null ? '' : `at ${upstream}, `}of ${agents.join(', ')}: ${bounds.length === 0 ? 'no arguments' : bounds.map(boundTold).join(', ')}`,
     ),
+    ...(state === 'withdrawn' && isInForce
+      ? [`${rule} is still in force; before \`gate policy off ${rule} --tenant ${tenant}\`: ${next}`]
+      : []),
     ...(state === 'installed' ? [`${rule} is in force; so that these calls run: ${next}`] : []),
   ].map((line, at) => `${at === 0 ? '' : '  '}${oneLine(line)}`);
 }

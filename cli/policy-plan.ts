@@ -104,7 +104,7 @@ export async function planOf(
 }
 
 /** What a tenant has in the place of a copy that is deleted: the one for everybody, where that is in force. */
-async function behindCopies(ask: AskPolicies, tenant: string | undefined) {
+export async function behindCopies(ask: AskPolicies, tenant: string | undefined) {
   const shared = tenant === undefined ? [] : (await ask<PolicyList>('GET', '/policies')).policies;
   const inForce = new Map(
     shared.filter((one) => !one.protected && one.active).map((one) => [one.name, one.content_type]),

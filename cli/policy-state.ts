@@ -1,12 +1,14 @@
 import { userInfo } from 'node:os';
 import type { Command } from 'commander';
 import type { MutatedPolicy } from '../contracts/policy-library.js';
-import type { PolicyList } from '../contracts/policy.js';
+import type { PolicyFileShown, PolicyList } from '../contracts/policy.js';
+import { sha256Hex } from '../domain/crypto/digest.js';
+import { unifiedDiff } from '../domain/policy/unified-diff.js';
 import { oneLine } from '../domain/printable.js';
 import { CliError } from './errors.js';
 import { json, print } from './output.js';
-import { warningLines } from './lab-report.js';
-import type { AskPolicies } from './policy-plan.js';
+import { diffLine, warningLines } from './lab-report.js';
+import { type AskPolicies, behindCopies } from './policy-plan.js';
 import type { PolicyCommands } from './policy-studies.js';
 
 interface Asked {
@@ -33,7 +35,9 @@ export function registerPolicyState(policy: Command, { engine }: Pick<PolicyComm
       .option('--tenant <name>', 'for this tenant alone: of its copy, which `off` and `on` make where it has none')
       .addOption(json())
       .action(async (name: string, { json: asJson, ...asked }: Asked) => {
-        const made = await policyStateSet(await engine(), act, name, asked);
+        // What comes back is told before anything is done, also where the change is refused or its answer is lost.
+        const tell = asJson ? () => {} : (line: string) => void process.stdout.write(`${line}\n`);
+        const made = await policyStateSet(await engine(), act, name, asked, tell);
         if (asJson) return print(made);
         const whose = asked.tenant === undefined ? '' : ` for ${oneLine(asked.tenant)}`;
         process.stdout.write(`${oneLine(made.name)} ${ACTS[act].done}${whose}, version ${made.version}\n`);
@@ -41,12 +45,16 @@ export function registerPolicyState(policy: Command, { engine }: Pick<PolicyComm
       });
 }
 
-/** Does it to the version that Gate has now; refused where somebody changes it in between. A rule may be named without its ending. */
+/**
+ * Does it to the version that Gate has now; refused where somebody changes it in between, or what holds for everybody and comes back where a tenant's
+ * copy is deleted. A rule may be named without its ending. `tell` is given what comes back, line by line.
+ */
 export async function policyStateSet(
   ask: AskPolicies,
   act: Act,
   name: string,
   { reason, tenant }: Pick<Asked, 'reason' | 'tenant'>,
+  tell: (line: string) => void,
 ): Promise<MutatedPolicy> {
   const scope = tenant === undefined ? '' : `?tenant=${encodeURIComponent(tenant)}`;
   const { policies } = await ask<PolicyList>('GET', `/policies${scope}`);
@@ -67,8 +75,29 @@ export async function policyStateSet(
   return ask(method, `${path}${what}${scope}`, {
     expected_current_version: now.current_version,
     expected_body_sha256: now.body_sha256,
+    ...(act === 'delete' && tenant !== undefined && { expected_back_sha256: await comesBack(ask, now, tenant, tell) }),
     reason,
     actor_sub: userInfo().username,
     actor_idp: 'command line',
   });
+}
+
+/** The SHA-256 of the text for everybody that holds for the tenant without its copy, which is told; `null` where nothing comes back. */
+async function comesBack(
+  ask: AskPolicies,
+  { name }: { readonly name: string },
+  tenant: string,
+  tell: (line: string) => void,
+): Promise<string | null> {
+  const back = await (await behindCopies(ask, tenant))(name);
+  if (back === null) return null;
+  const { current_body: own } = await ask<PolicyFileShown>(
+    'GET',
+    `/policies/${encodeURIComponent(name)}?tenant=${encodeURIComponent(tenant)}`,
+  );
+  tell(`without its copy ${oneLine(tenant)} has ${oneLine(name)} as it holds for everybody, in force at once:`);
+  const diff = unifiedDiff(own, back.body, { from: `${tenant}/${name}`, to: `everybody/${name}` });
+  for (const line of diff.split('\n').filter((text) => text !== '')) tell(`  ${diffLine(line)}`);
+  if (diff === '') tell('  the same text');
+  return sha256Hex(back.body);
 }

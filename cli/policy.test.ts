@@ -356,7 +356,11 @@ describe('one policy at the command line', () => {
   const row = { name: 'a.rego', protected: false, active: true, current_version: 7, body_sha256: 'b'.repeat(64) };
   let policies: object[];
   let sent: unknown[];
+  let told: string[];
+  const tell = (line: string) => void told.push(line);
   const ask: AskPolicies = async <T>(method: string, path: string, body?: object) => {
+    if (method === 'GET' && path.startsWith('/policies/'))
+      return { current_body: path.includes('tenant=') ? 'own\n' : 'shared\u001b[2J\n' } as T;
     if (method === 'GET') return { policies } as T;
     sent.push([method, path, body]);
     return { name: 'a.rego', version: 8 } as T;
@@ -365,14 +369,15 @@ describe('one policy at the command line', () => {
   beforeEach(() => {
     policies = [row];
     sent = [];
+    told = [];
   });
 
   it('is switched off, on and deleted, of the version and the text that Gate has, for everybody or a tenant', async () => {
     const asked = { reason: 'ticket 3' };
-    await policyStateSet(ask, 'off', 'a.rego', asked);
-    await policyStateSet(ask, 'delete', 'a', { ...asked, tenant: 'a b' });
+    await policyStateSet(ask, 'off', 'a.rego', asked, tell);
+    await policyStateSet(ask, 'delete', 'a', { ...asked, tenant: 'a b' }, tell);
     policies = [{ ...row, active: false }];
-    await policyStateSet(ask, 'on', 'a.rego', { ...asked, tenant: 'acme' });
+    await policyStateSet(ask, 'on', 'a.rego', { ...asked, tenant: 'acme' }, tell);
     expect(sent).toEqual([
       ['POST', '/policies/a.rego/deactivate', expect.objectContaining(on)],
       ['DELETE', '/policies/a.rego?tenant=a%20b', expect.objectContaining(on)],
@@ -380,9 +385,24 @@ describe('one policy at the command line', () => {
     ]);
   });
 
+  it.each([
+    ['and what holds for everybody comes back, is told, and may be no other text by then', true],
+    ['and nothing comes back where that is switched off, nor may anything by then', false],
+  ])('of a tenant is deleted, %s', async (_, active) => {
+    const shared = { ...row, content_type: 'rego', active };
+    const asked: AskPolicies = async <T>(method: string, path: string, body?: object) =>
+      method === 'GET' && path === '/policies' ? ({ policies: [shared] } as T) : ask<T>(method, path, body);
+    await policyStateSet(asked, 'delete', 'a.rego', { reason: 'ticket 3', tenant: 'acme' }, tell);
+    const back = active ? sha256Hex('shared\u001b[2J\n') : null;
+    expect(sent).toMatchObject([['DELETE', '/policies/a.rego?tenant=acme', { ...on, expected_back_sha256: back }]]);
+    expect(told.join('\n').includes('acme has a.rego as it holds for everybody')).toBe(active);
+    expect(told.some((line) => line.includes('+shared'))).toBe(active);
+    expect(told.join('\n')).not.toContain('\u001b');
+  });
+
   it('is the one of an operator, also where one of the rules that ship has its name', async () => {
     policies = [{ ...row, protected: true, current_version: 1 }, row];
-    await policyStateSet(ask, 'off', 'a.rego', { reason: 'ticket 3' });
+    await policyStateSet(ask, 'off', 'a.rego', { reason: 'ticket 3' }, tell);
     expect(sent).toEqual([['POST', '/policies/a.rego/deactivate', expect.objectContaining(on)]]);
   });
 
@@ -393,7 +413,7 @@ describe('one policy at the command line', () => {
     ['it is off', 'off', 'c.rego', 'switched off already'],
   ] as const)('is left as it is where %s', async (_, act, name, why) => {
     policies = [row, { ...row, name: 'floor.rego', protected: true }, { ...row, name: 'c.rego', active: false }];
-    await expect(policyStateSet(ask, act, name, { reason: 'x' })).rejects.toMatchObject({
+    await expect(policyStateSet(ask, act, name, { reason: 'x' }, tell)).rejects.toMatchObject({
       exitCode: 4,
       message: expect.stringContaining(why),
     });
@@ -647,6 +667,7 @@ describe('what was mined', () => {
     rule_name: 'mined_file_ticket_1a2b3c4d.rego',
     state: 'installed',
     state_why: null,
+    in_force: true,
     one_liner: 'file_ticket of 2 agents: would have passed 212 of 214 approvals and 0 of 9 denials',
     next_step: 'npx gate tools set file_ticket change --reason "x"',
     rego_body: 'package gate.authz',
@@ -699,6 +720,12 @@ describe('what was mined', () => {
   mined_file_ticket_1a2b3c4d.rego is in force; so that these calls run: npx gate tools set file_ticket change --reason "x"
 2 more are not shown
 left: wire_transfer, 25 approvals, 0 denials: rules ask a person whatever its class; Review: wires`);
+    const over = { ...suggestion, state: 'withdrawn', state_why: 'one was denied' } as const;
+    const told = (in_force: boolean) => minedLines({ ...result, candidates: [{ ...over, in_force }] }).join('\n');
+    expect(told(true)).toContain(
+      'mined_file_ticket_1a2b3c4d.rego is still in force; before `gate policy off mined_file_ticket_1a2b3c4d.rego --tenant acme`: npx',
+    );
+    expect(told(false)).not.toContain('in force');
     expect(minedLines({ ...result, candidates: [] })[1]).toBe('nothing can be suggested');
   });
 

@@ -98,8 +98,13 @@ export const minedSuggestion = minedFacts.extend({
    */
   state: z.enum(['proposed', 'unchecked', 'withdrawn', 'installed']),
   state_why: z.string().nullable(),
+  /** Whether the rule is in force with this text, whatever the state: one that is withdrawn may still let calls pass. */
+  in_force: z.boolean(),
   one_liner: z.string(),
-  /** What a person does once the rule is in force, so that these calls wait no longer. */
+  /**
+   * What a person does once the rule is in force, so that these calls wait no longer. Of one that was withdrawn and is in force: what he does before he
+   * switches it off, as the class alone would let every call of the tool run.
+   */
   next_step: z.string(),
   rego_body: z.string(),
   body_sha256: z.string(),

@@ -53,6 +53,7 @@ const SUGGESTED = {
   rule_name: 'mined_a_tool.rego',
   state: 'proposed',
   state_why: null,
+  in_force: false,
   one_liner: 'a rule',
   next_step: 'a command',
   rego_body: '',

@@ -2244,7 +2244,12 @@ describe('rules that people\u2019s approvals suggest', () => {
     // Somebody denies a call of its kind, of whatever agent.
     people.push(decision(90, 'denied', { queue: 'billing', priority: 2 }, { agent_id: 'acme/third' }));
     expect(await suggestions(gate)).toMatchObject([
-      { state: 'withdrawn', state_why: expect.stringContaining('00000000-0000-4000-8000-000000000090') },
+      {
+        state: 'withdrawn',
+        state_why: expect.stringContaining('00000000-0000-4000-8000-000000000090'),
+        in_force: true,
+        next_step: expect.stringContaining(' review --reason '),
+      },
     ]);
     expect((await install(found.id)).body.error).toBe('suggestion_withdrawn');
     // Mined anew, nothing that was withdrawn comes back.

@@ -13,6 +13,7 @@ const suggestion = (over: Partial<MinedSuggestion> = {}): MinedSuggestion => ({
   rule_name: 'mined_create_issue.rego',
   state: 'proposed',
   state_why: null,
+  in_force: false,
   one_liner: 'would have passed 212 of 214 approvals and 0 of 9 denials',
   next_step: `gate tools set create_issue change ${HOSTILE}`,
   rego_body: `package gate.authz\n# ${HOSTILE}\n`,
@@ -133,11 +134,24 @@ describe('a suggestion', () => {
     ['unchecked', 'the ledger cannot be asked'],
     ['installed', null],
   ] as const)('that is %s cannot be put in force', async (state, state_why) => {
-    kept = [suggestion({ state, state_why })];
+    kept = [suggestion({ state, state_why, in_force: state === 'installed' })];
     const text = await shown();
     if (state_why) expect(text).toContain(state_why);
     expect(text).not.toContain('/install"');
     expect(text.includes('href="/policies/mined_create_issue.rego"')).toBe(state === 'installed');
+  });
+
+  it('that is withdrawn while its rule is in force says so, and what to do before the rule is switched off', async () => {
+    const over = { state: 'withdrawn', state_why: 'a call inside it was denied' } as const;
+    kept = [suggestion(over)];
+    expect(words(await shown())).not.toContain('still in force');
+    kept = [suggestion({ ...over, in_force: true })];
+    const text = await shown();
+    expect(words(text)).toMatch(
+      /withdrawn its rule is still in force .*First have the tool looked at again: gate tools/,
+    );
+    expect(text).toMatch(/switch the rule off on <a href="\/policies\/mined_create_issue\.rego">/);
+    expect(text).not.toMatch(/\/install"|<script>alert/);
   });
 
   it('is put in force for a reason, in the person’s name', async () => {

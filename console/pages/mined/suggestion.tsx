@@ -25,10 +25,17 @@ export const Suggestion = ({
 }) => {
   const { approvals, denials, class_alone: alone, days, approvers, agents } = of.evidence;
   const [tone, state] = STATES[of.state];
+  const isOver = of.state === 'withdrawn';
   return (
     <section class="suggestion" aria-labelledby={of.id}>
       <h3 id={of.id}>
         <Foreign text={of.tool} /> <span class={`tag ${tone}`}>{state}</span>
+        {isOver && of.in_force && (
+          <>
+            {' '}
+            <span class="tag risky">its rule is still in force</span>
+          </>
+        )}
       </h3>
       <p>
         <Foreign text={of.one_liner} />
@@ -38,6 +45,7 @@ export const Suggestion = ({
           <Foreign text={of.state_why} />
         </p>
       )}
+      {isOver && of.in_force && <StillInForce of={of} />}
       <Facts
         of={[
           ['Approvals that would pass', `${approvals.passed} of ${approvals.of}`],
@@ -93,12 +101,12 @@ export const Suggestion = ({
           The reason that you typed: <Foreign text={reason} />
         </p>
       )}
-      {of.state === 'installed' && (
+      {!isOver && of.in_force && (
         <p>
           <a href={policyAddress(of.rule_name)}>The policy</a>
         </p>
       )}
-      {of.state !== 'withdrawn' && (
+      {!isOver && (
         <p class="dim">
           Then, so that what it names runs: <Foreign text={of.next_step} />
         </p>
@@ -106,6 +114,14 @@ export const Suggestion = ({
     </section>
   );
 };
+
+/** Withdrawn, it is still the rule that judges calls. Switched off before its tool is classed otherwise, it would let more of them run. */
+const StillInForce = ({ of }: { readonly of: MinedSuggestion }) => (
+  <p class="standing">
+    Its rule is still in force: calls like these run where the tool is classed so. First have the tool looked at again:{' '}
+    <Foreign text={of.next_step} />. Then switch the rule off on <a href={policyAddress(of.rule_name)}>its page</a>.
+  </p>
+);
 
 const Part = ({ of: { upstream, agents, approvals, arguments: bounds } }: { readonly of: ApprovedPart }) => (
   <>

@@ -418,6 +418,30 @@ describe('the editor', () => {
     expect(await versionsOf(name)).toHaveLength(1);
   }, 60_000);
 
+  it('says in the place of the check that a name is missing or none, and refuses nothing that is not saved', async () => {
+    const checkSays = (html: string) => words(/<section[^>]*data-checked.*?<\/section>/s.exec(html)?.[0] ?? '');
+    const typed = { policy_name: ' ', body: denies('unnamed'), window: '' };
+    for (const what of ['check', 'try']) {
+      const unnamed = await page.post(`/policies/new/${what}`, typed);
+      expect([unnamed.status, checkSays(unnamed.text)]).toEqual([
+        200,
+        expect.stringContaining('Give it a name first, which ends with .rego or .json'),
+      ]);
+      expect(unnamed.text).not.toMatch(/role="alert"|Too small/);
+      expect(unnamed.text).toContain('tool_type == &quot;unnamed&quot;');
+    }
+    const climbs = await page.post('/policies/new/check', { ...typed, policy_name: '../x.rego' });
+    expect([climbs.status, checkSays(climbs.text)]).toEqual([200, expect.stringContaining('Give it another name')]);
+    const unreadable = await page.post('/policies/new/check', { ...typed, policy_name: 'x.rego', body: '# \0' });
+    expect([unreadable.status, checkSays(unreadable.text)]).toEqual([
+      200,
+      expect.stringContaining('It cannot be checked as it was typed: '),
+    ]);
+    const saved = await page.post('/policies/new', { ...typed, reason: 'because' });
+    expect([saved.status, words(saved.text)]).toEqual([400, expect.stringContaining('Give it a name first')]);
+    expect(saved.text).toContain('value="because"');
+  }, 60_000);
+
   it('refuses what does not compile with all that is in force, and says where', async () => {
     const name = await made(denies('no_such_tool'), { active: 'yes' });
     const { status, text: said } = await page.post(`/policies/${name}/edit`, {
@@ -609,6 +633,29 @@ describe('a template', () => {
     expect([late.status, words(late.text)]).toEqual([409, expect.stringContaining('no more than five')]);
     expect(words(late.text)).toMatch(/Somebody made version \d+ since .*What you typed/);
   });
+
+  it('whose document was switched off says that it is there, what installing does to it, and does nothing to it', async () => {
+    const name = 'client_position_disclosure.json';
+    await forGlobex('/policies/new', { policy_name: name, body: '{}', reason: 'before' });
+    const at = '/policies/templates/client_position_disclosure.rego';
+    const shown = (await page.get(at, { as: 'globex' })).text;
+    expect(words(shown)).toMatch(
+      /set before, in client_position_disclosure\.json , version 1\. That document is there and was switched off: nothing of it holds\..*Installing the template neither puts it in force nor writes over it, so it is refused/,
+    );
+    expect(shown).not.toContain('/install"');
+    const refused = await forGlobex(`${at}/install`, { reason: 'as the template says' });
+    expect([refused.status, refused.text]).toEqual([409, expect.stringContaining('policy_exists')]);
+    expect((await versionsOf(name, 'globex')).map(({ active }) => active)).toEqual([false]);
+
+    // Of a template that is in force, whose document was switched off afterwards.
+    const set = 'trade_execution.json';
+    const now = async () => String((await versionsOf(set, 'globex'))[0]?.version);
+    await forGlobex(`/policies/${set}/deactivate`, { version: await now(), reason: 'off' });
+    expect(words((await page.get(TRADE, { as: 'globex' })).text)).toMatch(
+      /follows its own defaults\..*Setting parameters neither puts it in force nor writes over it/,
+    );
+    await forGlobex(`/policies/${set}/activate`, { version: await now(), reason: 'on' });
+  }, 60_000);
 
   it('that was switched off with a text of its own is not put in force from here', async () => {
     const own = { version: '1', body: denies('list_files'), reason: 'our own' };

@@ -11,6 +11,9 @@ const AROUND = 2;
 /** Lines with characters that nobody sees which are named. */
 const UNSEEN = 5;
 
+/** What the check says; `notYet`: why the text cannot be checked as it was typed, in words. */
+export type Check = Settled<ValidatedPolicy> | { readonly notYet: string };
+
 /** What speaks against a text, and where; or how it differs from what is stored. The script puts a newer one in its place as somebody types. */
 export const Checked = ({
   of,
@@ -18,7 +21,7 @@ export const Checked = ({
   stored,
 }: {
   /** `null`: it was not asked yet. */
-  readonly of: Settled<ValidatedPolicy> | null;
+  readonly of: Check | null;
   readonly draft: Draft;
   /** What is stored now; `null` for a new policy. */
   readonly stored: string | null;
@@ -27,6 +30,10 @@ export const Checked = ({
     {of === null ? (
       <p class="dim">
         Nothing is checked yet: <q>Check</q> says whether it compiles and what it changes.
+      </p>
+    ) : 'notYet' in of ? (
+      <p class="standing">
+        <Foreign text={of.notYet} />
       </p>
     ) : (
       <OrAway of={of}>

@@ -1,4 +1,4 @@
-import type { ValidatePolicy } from '../../../contracts/policy-library.js';
+import { policyName, type ValidatePolicy } from '../../../contracts/policy-library.js';
 import type { Form, Visit } from '../../visit.js';
 import { bodyIn } from '../policies/told.js';
 
@@ -38,6 +38,14 @@ export const newDraft = (): Draft => ({
   reason: '',
   active: false,
 });
+
+/** Why the name of a draft can be none, in words; `null` where it can. */
+export function nameLacks({ name }: Pick<Draft, 'name'>): string | null {
+  if (name === '') return 'Give it a name first, which ends with .rego or .json: that says how its text is read.';
+  return policyName.safeParse(name).success
+    ? null
+    : 'Give it another name: one has no /, \\ or .., and 128 characters at most.';
+}
 
 /** What was typed. The name of a policy that is there stands in the address. */
 export function draftIn({ params }: Pick<Visit, 'params'>, form: Form): Draft {

@@ -1,5 +1,5 @@
 import type { VNode } from 'preact';
-import { MAX_POLICY_BYTES, type ValidatedPolicy } from '../../../contracts/policy-library.js';
+import { MAX_POLICY_BYTES } from '../../../contracts/policy-library.js';
 import { GateError } from '../../../domain/errors.js';
 import { type KeptFile, settled, type Settled } from '../../services.js';
 import { Csrf, Edited, Empty, Foreign, OrAway } from '../../ui/parts.js';
@@ -12,8 +12,8 @@ import { Whose } from '../policies/policy.js';
 import { reasonIn } from '../policies/told.js';
 import { labShown } from '../policy-lab/found.js';
 import { CallsFields, callsAsked } from '../policy-lab/window.js';
-import { Checked } from './checked.js';
-import { type Draft, draftIn, newDraft } from './draft.js';
+import { type Check, Checked } from './checked.js';
+import { type Draft, draftIn, nameLacks, newDraft } from './draft.js';
 
 const at = (name: string | undefined): string => (name === undefined ? '/policies/new' : policyPart(name, 'edit'));
 
@@ -46,8 +46,8 @@ const forms = (path: '/policies/new' | '/policies/:name/edit', what: string) =>
       role: 'admin',
       does: `have the text of ${what} checked`,
       async act(visit: Visit, form: Form): Promise<Shown> {
-        const said = await visit.services.policy.validate(fileOf(draftIn(visit, form)));
-        return editor(visit, form, { ok: true, value: said });
+        const draft = draftIn(visit, form);
+        return editor(visit, form, await checkOf(visit, draft));
       },
       refused,
     },
@@ -57,8 +57,11 @@ const forms = (path: '/policies/new' | '/policies/:name/edit', what: string) =>
       role: 'admin',
       does: `try the text of ${what} on recorded calls`,
       async act(visit: Visit, form: Form): Promise<Shown> {
+        const draft = draftIn(visit, form);
+        // What the check says of the name stands on the page then.
+        if (nameLacks(draft) !== null) return editor(visit, form);
         const asked = {
-          files: [fileOf(draftIn(visit, form))],
+          files: [fileOf(draft)],
           without: [],
           ...callsAsked(form, visit.nowMs),
         };
@@ -75,11 +78,14 @@ const forms = (path: '/policies/new' | '/policies/:name/edit', what: string) =>
       role: 'admin',
       does: `save ${what}`,
       async act(visit: Visit, form: Form): Promise<string | Shown> {
-        const { name, content_type, body, on, digest, active } = draftIn(visit, form);
+        const draft = draftIn(visit, form);
+        const { name, content_type, body, on, digest, active } = draft;
         const { policy } = visit.services;
         const reason = reasonIn(form);
         if (visit.params['name'] !== undefined && on === null)
           throw new GateError('invalid_request', 'the form does not say which version it was made on');
+        const lacks = nameLacks(draft);
+        if (lacks !== null) throw new GateError('invalid_request', lacks);
         const made =
           on === null
             ? await policy.create({ name, content_type, body, active }, reason)
@@ -93,8 +99,25 @@ const forms = (path: '/policies/new' | '/policies/:name/edit', what: string) =>
 export const [CHECK_NEW, TRY_NEW, CREATE_POLICY] = forms('/policies/new', 'a new policy');
 export const [CHECK_POLICY, TRY_POLICY, SAVE_POLICY] = forms('/policies/:name/edit', 'a policy');
 
+/** What the check says of a draft, also that its text or its name is none that can be checked. Throws where the engine does not answer. */
+async function checkOf({ services }: Visit, draft: Draft): Promise<Check> {
+  const lacks = nameLacks(draft);
+  if (lacks !== null) return { notYet: lacks };
+  try {
+    return { ok: true, value: await services.policy.validate(fileOf(draft)) };
+  } catch (error) {
+    if (!(error instanceof GateError) || error.code !== 'invalid_request') throw error;
+    return { notYet: `It cannot be checked as it was typed: ${error.message}` };
+  }
+}
+
+async function checkSettled(visit: Visit, draft: Draft): Promise<Check> {
+  const asked = await settled('The policy engine', checkOf(visit, draft));
+  return asked.ok ? asked.value : asked;
+}
+
 /** The editor with what is stored, or with what was typed and what the check says of it: `said`, or it is asked; `null`: it is not. */
-async function editor(visit: Visit, form?: Form, said?: Settled<ValidatedPolicy> | null): Promise<Shown> {
+async function editor(visit: Visit, form?: Form, said?: Check | null): Promise<Shown> {
   const { services, params } = visit;
   const name = params['name'];
   const file: Settled<KeptFile | null> =
@@ -102,8 +125,7 @@ async function editor(visit: Visit, form?: Form, said?: Settled<ValidatedPolicy>
   const stored = file.ok ? file.value : null;
   const typed = form && draftIn(visit, form);
   const draft = typed ?? (stored ? draftOf(stored) : newDraft());
-  const checked =
-    said === undefined && typed ? await settled('The policy engine', services.policy.validate(fileOf(typed))) : said;
+  const checked = said === undefined && typed ? await checkSettled(visit, typed) : said;
   const title = name === undefined ? 'A new policy' : `Edit ${name}`;
   const cannot = whyNot(name, file);
   const overtaken =
@@ -202,7 +224,7 @@ const Editing = ({
 }: {
   readonly draft: Draft;
   readonly stored: KeptFile | null;
-  readonly checked: Settled<ValidatedPolicy> | null;
+  readonly checked: Check | null;
   readonly overtaken: Between | null;
   readonly visit: Visit;
   readonly form: Form | undefined;

@@ -57,6 +57,10 @@ export const Found = ({ of, nowMs }: { readonly of: LabResult; readonly nowMs: n
   return (
     <section class="lab" aria-labelledby="found">
       <h2 id="found">What it would have decided</h2>
+      {/* Shown by the editor's script once somebody typed on. */}
+      <p class="standing earlier" role="status">
+        This is of the text as it was tried, which was changed since: try it again for the text above.
+      </p>
       {judged === 0 ? (
         <Empty>No call of this window can be judged again. A longer window may have some.</Empty>
       ) : (

@@ -30,7 +30,13 @@ interface Set {
   readonly version: number | null;
   readonly digest: string | null;
   /** What was switched off and comes back as it is, so that the page cannot show what would be in force: the policy, or its document. */
-  readonly off: string | null;
+  readonly off: SwitchedOff | null;
+}
+interface SwitchedOff {
+  readonly name: string;
+  readonly version: number;
+  /** The document that its parameters stand in; otherwise the rule. */
+  readonly isDocument: boolean;
 }
 const DEFAULTS: Set = { parameters: {}, version: null, digest: null, off: null };
 
@@ -46,9 +52,9 @@ async function found({ services, params }: Visit): Promise<{ template: TemplateF
 
 async function setOf(policy: Visit['services']['policy'], of: TemplateFile): Promise<Set> {
   const document = of.parameters === null ? null : await policy.file(documentOf(of.name));
-  if (document !== null && !document.active) return { ...DEFAULTS, off: document.name };
+  if (document !== null && !document.active) return { ...DEFAULTS, off: offOf(document, true) };
   const rule = of.installed ? null : await policy.file(of.name);
-  const off = rule !== null && !rule.active && rule.current_body !== of.body ? rule.name : null;
+  const off = rule !== null && !rule.active && rule.current_body !== of.body ? offOf(rule, false) : null;
   if (document === null) return { ...DEFAULTS, off };
   const said = jsonObject.safeParse(JSON.parse(document.current_body));
   return {
@@ -59,9 +65,17 @@ async function setOf(policy: Visit['services']['policy'], of: TemplateFile): Pro
   };
 }
 
+const offOf = (
+  { name, current_version: version }: { readonly name: string; readonly current_version: number },
+  isDocument: boolean,
+): SwitchedOff => ({ name, version, isDocument });
+
 const assertNoneIsOff = ({ off }: Set): void => {
   if (off !== null)
-    throw new GateError('policy_exists', `${off} was switched off: switch it on, or delete it, on its own page first`);
+    throw new GateError(
+      'policy_exists',
+      `${off.name} was switched off: switch it on, or delete it, on its own page first`,
+    );
 };
 
 /** What it would have decided, with the parameters as they were typed; what can be done then stands below. */
@@ -245,15 +259,42 @@ const About = ({ of }: { readonly of: TemplateFile }) => (
 );
 
 /** It would come back as it is, which this page does not show. */
-const Off = ({ name, form }: { readonly name: string; readonly form: Form | undefined }) => (
+const Off = ({
+  of: { name, version, isDocument },
+  installed,
+  form,
+}: {
+  readonly of: SwitchedOff;
+  readonly installed: boolean;
+  readonly form: Form | undefined;
+}) => (
   <section aria-labelledby="acts">
     <h2 id="acts">Switched off here</h2>
-    <p>
-      <a href={policyAddress(name)}>
-        <Foreign text={name} />
-      </a>{' '}
-      was switched off, with a text of its own. Switch it on there, or delete it and come back.
-    </p>
+    {isDocument ? (
+      <>
+        <p>
+          The parameters of this template were set before, in{' '}
+          <a href={policyAddress(name)}>
+            <Foreign text={name} />
+          </a>
+          , version {version}. That document is there and was switched off: nothing of it holds
+          {installed && ', and the template that is in force follows its own defaults'}.
+        </p>
+        <p>
+          {installed ? 'Setting parameters' : 'Installing the template'} neither puts it in force nor writes over it, so
+          it is refused as long as it is off. Switch it on there, and what it says holds for the template; or delete it,
+          and come back to begin with the defaults.
+        </p>
+      </>
+    ) : (
+      <p>
+        <a href={policyAddress(name)}>
+          <Foreign text={name} />
+        </a>{' '}
+        was switched off, with a text of its own. Installing the template does not put it in force, and is refused as
+        long as it is there. Switch it on there, or delete it and come back.
+      </p>
+    )}
     {form && <Typed form={form} />}
   </section>
 );
@@ -273,7 +314,7 @@ const Acts = ({
 }) => (
   <OrAway of={set}>
     {({ parameters, version, digest, off }) => {
-      if (off !== null) return <Off name={off} form={asked?.form} />;
+      if (off !== null) return <Off of={off} installed={of.installed} form={asked?.form} />;
       const fields = parametersOf(of.parameters, parameters);
       // Of one that is in force and has no parameters there is nothing to set here.
       if (of.installed && fields.length === 0) return null;

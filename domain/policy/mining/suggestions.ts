@@ -150,8 +150,12 @@ export function createSuggestions({
       rule_name,
       state,
       state_why: withdrawn ?? checked,
+      in_force: installed,
       one_liner: `${tool} of ${agents} agents: would have passed ${approvals.passed} of ${approvals.of} approvals and ${denials.passed} of ${denials.of} denials`,
-      next_step: `npx gate tools set ${shellWord(tool)} change --reason "only calls that ${rule_name} lets pass"`,
+      next_step:
+        withdrawn !== null && installed
+          ? `npx gate tools set ${shellWord(tool)} review --reason "${rule_name} is switched off"`
+          : `npx gate tools set ${shellWord(tool)} change --reason "only calls that ${rule_name} lets pass"`,
       rego_body: body,
       body_sha256,
       proposed_at: kept.created_at,

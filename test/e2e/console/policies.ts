@@ -70,6 +70,14 @@ inBrowser(`the policies of the console in a browser${needs('chromium', hasBrowse
       await changed.getByRole('link', { name: TOOL }).first().waitFor();
       if (javaScriptEnabled) await pictured(page, 'policy-lab');
       expect(await text.inputValue()).toBe(RIGHT);
+      // What was found is of the text that was tried, and says so once that is another one.
+      const earlier = page.getByText('This is of the text as it was tried');
+      expect(await earlier.isVisible()).toBe(false);
+      if (javaScriptEnabled) {
+        await text.fill(`${RIGHT}# more\n`);
+        await earlier.waitFor();
+        await text.fill(RIGHT);
+      }
 
       await reasoned(page, 'Save');
       await page.getByText('Done: version 1, created, not in force.').waitFor();
