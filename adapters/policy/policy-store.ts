@@ -33,7 +33,7 @@ import {
 import type { PolicyTables } from './policy-tables.js';
 import { SEALED_KEYS, sealPolicies } from './seal-policies.js';
 import { type PolicyState, sealedState } from './sealed-state.js';
-import { storedPolicies } from './stored-policies.js';
+import { shownNumber, storedPolicies } from './stored-policies.js';
 import { suggestionStore, type SuggestionTables } from './suggestion-store.js';
 import { storeFaultText } from '../../domain/store-faults.js';
 import { policyMigrations } from '../../migrations/policies.js';
@@ -104,18 +104,20 @@ export async function openPolicyStore(
   function versionOf({ active, ...row }: PolicyTables['policy_versions']): PolicyVersion {
     const fault = sealing.fault('policy_versions', { active, ...row });
     if (fault !== null) throw edited(`version ${row.version} of ${row.name} for ${ofWhom(row.tenant)}: ${fault}`);
+    // No MAC covers the place in the ledger: one that can be none is not known.
+    const place = row.chain_seq === null ? Number.NaN : Number(row.chain_seq);
     return policyVersion.parse({
       ...row,
       active: Number(active) === 1,
       version: Number(row.version),
-      chain_seq: row.chain_seq === null ? null : Number(row.chain_seq),
+      chain_seq: Number.isSafeInteger(place) && place >= 0 ? place : null,
     });
   }
   function keptVersionOf(row: PolicyTables['policy_versions']): KeptVersion {
     try {
       return versionOf(row);
     } catch (error) {
-      if (isEdited(error)) return { name: row.name, version: Number(row.version), tampered: error.message };
+      if (isEdited(error)) return { name: row.name, version: shownNumber(row.version), tampered: error.message };
       throw error;
     }
   }

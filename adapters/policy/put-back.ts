@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { type Kysely, sql } from 'kysely';
 import type { PolicyEventKind } from '../../contracts/policy-library.js';
 import { EVERYBODY, type StoredSet } from '../../domain/policy/library-ports.js';
@@ -44,6 +45,8 @@ export async function laterSet(
     )
     .execute();
   for (const { tenant, version } of later) {
+    // There may be any number that somebody made up.
+    await nextTurn();
     const row = await db
       .selectFrom('policy_past_sets')
       .selectAll()
@@ -70,6 +73,7 @@ async function laterVersion(
     .where('name', '=', name)
     .where('version', '>', after);
   for (const { version } of await later.select('version').orderBy('version', 'desc').execute()) {
+    await nextTurn();
     const row = await later.selectAll().where('version', '=', version).executeTakeFirst();
     if (row && sealing.fault('policy_versions', row) === null)
       return {
@@ -129,6 +133,22 @@ export function laterThanSets(newest: Newest, sets: ReadonlyMap<string, StoredSe
     const isOfEverybody = one.tenant !== EVERYBODY && is(newest.get(policyKey(EVERYBODY, one.name)));
     // A file of everybody's stands in the place of a copy that is deleted, and of none that is there.
     if (isOfEverybody ? !one.deleted : file.version < one.version) return versionIs(one);
+  }
+  return laterForEverybody(newest, sets);
+}
+
+/** What holds for everybody is in each tenant's set with a rule, where no copy of the tenant's stands in its place; nothing older of it is. */
+function laterForEverybody(newest: Newest, sets: ReadonlyMap<string, StoredSet['files'] | null>): string | null {
+  const ofEverybody = [...newest.values()].filter(({ tenant }) => tenant === EVERYBODY);
+  for (const [tenant, files] of sets) {
+    if (tenant === EVERYBODY || files === null || files.length === 0) continue;
+    const versions = new Map(files.map(({ name, version }) => [name, version]));
+    for (const one of ofEverybody) {
+      const own = newest.get(policyKey(tenant, one.name));
+      if (own && !own.deleted) continue;
+      const version = versions.get(one.name);
+      if (version === undefined ? one.active : version < one.version) return versionIs(one);
+    }
   }
   return null;
 }

@@ -2,7 +2,7 @@ import type { Kysely } from 'kysely';
 import { type MinedFacts, minedFacts } from '../../contracts/policy-mining.js';
 import { GateError } from '../../domain/errors.js';
 import type { KeptSuggestion, SuggestionStore } from '../../domain/policy/library-ports.js';
-import { editedWords, type PolicySealing } from '../../domain/policy/sealed-policies.js';
+import { editedWords, lacksKey, type PolicySealing } from '../../domain/policy/sealed-policies.js';
 
 export interface SuggestionTables {
   policy_suggestions: Omit<KeptSuggestion, 'facts' | 'checked_seq'> & {
@@ -59,7 +59,10 @@ export function suggestionStore(
     for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
       const there = await db.selectFrom('policy_suggestions').selectAll().where('id', '=', id).executeTakeFirst();
       const { mac = null, ...row } = there ?? {};
-      const isGates = there !== undefined && sealing.fault('policy_suggestions', there) === null;
+      const fault = there ? sealing.fault('policy_suggestions', there) : null;
+      // Another process knows what it says.
+      if (fault !== null && lacksKey(fault)) return;
+      const isGates = there !== undefined && fault === null;
       if (isGates && there.tenant !== tenant) return;
       const next = made(there ? (row as Omit<Row, 'mac'>) : null, isGates);
       if (next === null) return;
@@ -103,7 +106,9 @@ export function suggestionStore(
         for (const { facts: said, ...one } of found) {
           const facts = JSON.stringify(said);
           await changeRow(tenant, one.id, (row, isGates) => {
-            if (row === null || !isGates) return { ...one, facts };
+            // Whoever edited one that was withdrawn has it compared with all that people decided.
+            if (row === null || !isGates)
+              return { ...one, facts, ...((row?.withdrawn_why ?? null) !== null && { checked_seq: 0 }) };
             return row.withdrawn_why === null ? { ...row, facts, checked_seq: one.checked_seq } : null;
           });
         }

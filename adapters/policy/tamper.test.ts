@@ -13,6 +13,7 @@ import { policyMigrations } from '../../migrations/policies.js';
 import { type EditedStore, editedPostgres, editedSqlite, stopEditedPostgres } from '../../test/support/edited-store.js';
 import { writeMigrated } from '../../test/support/migrated-file.js';
 import { MINED_FACTS } from '../../test/support/mined-facts.js';
+import { policyKey } from '../../domain/policy/sealed-policies.js';
 import { openPolicyStore } from './policy-store.js';
 
 const key = (name: string): [string, Buffer] => [name, Buffer.alloc(32, name)];
@@ -80,29 +81,40 @@ describe.each([
       updated_at: AT,
     };
     const by = { ...BY, event_kind: before ? ('policy.updated' as const) : ('policy.created' as const) };
-    const others = policies.filter((one) => one.tenant === tenant && one.name !== name);
-    const inForce = [...others, policy].filter((one) => one.active);
-    const texts = new Map((await store.texts([tenant])).map((text) => [text.name, text.body]));
-    texts.set(name, body);
-    const set: StoredSet = {
-      tenant,
-      version: `2026-11-28.${generation + 1}`,
-      files: inForce.map((one) => ({
-        name: one.name,
-        content_type: 'json',
-        version: one.current_version,
-        body_sha256: one.body_sha256,
-      })),
-      data: Object.fromEntries(
-        inForce.map((one) => [one.name.slice(0, -'.json'.length), JSON.parse(texts.get(one.name) ?? 'null')]),
-      ),
-      sources_sha256: MODULE.sources_sha256,
+    const after = [...policies.filter((one) => one.tenant !== tenant || one.name !== name), policy];
+    const texts = new Map(
+      (await store.texts([tenant, EVERYBODY, 'acme'])).map((text) => [policyKey(text.tenant, text.name), text.body]),
+    );
+    texts.set(policyKey(tenant, name), body);
+    // What holds for everybody is in the set of each tenant that has policies of its own.
+    const owners = tenant === EVERYBODY ? new Set([EVERYBODY, ...after.map((one) => one.tenant)]) : [tenant];
+    const setOf = (owner: string): StoredSet => {
+      const own = after.filter((one) => one.tenant === owner);
+      const shared = after.filter((one) => one.tenant === EVERYBODY && own.every((other) => other.name !== one.name));
+      const inForce = [...new Set([...own, ...shared])].filter((one) => one.active);
+      return {
+        tenant: owner,
+        version: `2026-11-28.${generation + 1}`,
+        files: inForce.map((one) => ({
+          name: one.name,
+          content_type: 'json',
+          version: one.current_version,
+          body_sha256: one.body_sha256,
+        })),
+        data: Object.fromEntries(
+          inForce.map((one) => [
+            one.name.slice(0, -'.json'.length),
+            JSON.parse(texts.get(policyKey(one.tenant, one.name)) ?? 'null'),
+          ]),
+        ),
+        sources_sha256: MODULE.sources_sha256,
+      };
     };
     const written = await store.write({
       expected: generation,
       at: AT,
       changes: [{ policy, body, ...by, row: changeRow(policy, before, by) }],
-      sets: [{ tenant, set }],
+      sets: [...owners].map((owner) => ({ tenant: owner, set: setOf(owner) })),
       modules: [MODULE],
     });
     expect(written).toBe(true);
@@ -314,7 +326,7 @@ describe.each([
       sets: [],
       unreadable: [{ tenant: 'acme', why: 'the set 2026-11-28.1 for acme: it is not the one of the last change' }],
     });
-    await change(EVERYBODY, 'b.json', '{}');
+    await change('shop', 'b.json', '{}');
     expect((await store.sets()).unreadable).toHaveLength(1);
     await place.all("delete from policy_sets where tenant = 'acme'");
     await again();
@@ -612,6 +624,39 @@ describe.each([
     await (await openPolicyStore(place.target, BOTH)).close();
     const message = 'the state of the policies: it was written under the key newer, which this process does not have';
     await expect(store.catalogue()).rejects.toMatchObject({ code: 'policy_tampered', message });
+  });
+
+  it('shows a version whose place in the ledger can be none, and nobody is kept from anything', async () => {
+    await change(EVERYBODY, 'a.json', '{"max":1}');
+    await change('acme', 'b.json', '{"max":2}');
+    for (const place_in_ledger of ['9223372036854775807', '-1']) {
+      await place.all(`update policy_versions set chain_seq = ${place_in_ledger}`);
+      expect(await store.versions('acme', 'b.json')).toMatchObject([{ version: 1, chain_seq: null }]);
+      expect((await store.sets()).unreadable).toEqual([]);
+      expect(await store.version('acme', 'b.json', 1)).toMatchObject({ body: '{"max":2}' });
+    }
+  });
+
+  it('shows numbers that somebody made up as ones that an answer can hold', async () => {
+    await change(EVERYBODY, 'a.json', '{"max":1}');
+    await place.all('update policy_versions set version = 9223372036854775807');
+    expect(await store.versions(EVERYBODY, 'a.json')).toMatchObject([{ version: Number.MAX_SAFE_INTEGER }]);
+    await place.all('update policies set current_version = 9223372036854775807');
+    expect((await store.shown()).policies).toMatchObject([{ current_version: Number.MAX_SAFE_INTEGER }]);
+  });
+
+  it('has a suggestion that was withdrawn and edited compared with all that people decided, and no process writes over one under a newer key', async () => {
+    await store.keepSuggestions(EVERYBODY, [SUGGESTION], []);
+    await store.withdrawSuggestion(EVERYBODY, SUGGESTION.id, 'row 7');
+    const [withdrawn] = await all('policy_suggestions');
+    await place.all("update policy_suggestions set rule_name = 'x'");
+    await store.keepSuggestions(EVERYBODY, [{ ...SUGGESTION, checked_seq: 12 }], []);
+    expect(await store.suggestions(EVERYBODY)).toEqual([{ ...SUGGESTION, checked_seq: 0 }]);
+    await restored('policy_suggestions', ['id'], withdrawn ?? {});
+    await (await openPolicyStore(place.target, BOTH)).close();
+    const under = await all('policy_suggestions');
+    await store.keepSuggestions(EVERYBODY, [SUGGESTION], []);
+    expect(await all('policy_suggestions')).toEqual(under);
   });
 
   it('shows the other policies beside one that somebody edited or put back, and changes none', async () => {

@@ -166,6 +166,15 @@ export function createPolicyLibrary({
     if (!found) throw new GateError('not_found', `${name} has no version ${version}`);
     return found.body;
   }
+  /** What of a text reads no document that is in force for everybody. Where the store was edited a text is checked all the same. */
+  async function readsNothing(reads: Parameters<typeof readingNothing>[0]): Promise<readonly string[]> {
+    try {
+      return await readingNothing(reads, givenIn(inForce((await store.catalogue()).policies, EVERYBODY)));
+    } catch (error) {
+      if (!isEdited(error)) throw error;
+      return [`which documents it would read is not known: ${error.message}`];
+    }
+  }
   /** The text of a file of a tenant's set: of its own copy, or of what holds for everybody. */
   async function sourceOf(tenant: string, { name, version, body_sha256 }: StoredSet['files'][number]) {
     for (const scope of new Set([tenant, EVERYBODY])) {
@@ -327,8 +336,8 @@ export function createPolicyLibrary({
       const unusual = USUAL_NAME.test(asked.name)
         ? []
         : [`${asked.name} is an unusual name: use lower-case letters, digits and _`];
-      const documents = reads.length > 0 ? inForce((await store.catalogue()).policies, EVERYBODY) : [];
-      const warned = warnings([...unusual, ...(await readingNothing(reads, givenIn(documents)))]);
+      const nothing = reads.length === 0 ? [] : await readsNothing(reads);
+      const warned = warnings([...unusual, ...nothing]);
       if (found) return { ok: false, error: placed(found), ...warned };
       return { ok: true, ...(formatted !== undefined && formatted !== asked.body && { formatted }), ...warned };
     },

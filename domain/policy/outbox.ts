@@ -1,7 +1,7 @@
 import type { Ledger } from '../../contracts/ledger.js';
 import { errorText } from '../errors.js';
 import type { PolicyStore } from './library-ports.js';
-import { edited } from './sealed-policies.js';
+import { editedWords } from './sealed-policies.js';
 
 const AT_ONCE = 20;
 const LOOK_MS = 1_000;
@@ -41,7 +41,8 @@ export function createPolicyOutbox({
         if (!receipt) throw new Error('the ledger gave no receipt');
         await store.delivered(one, receipt.seq);
       }
-      if (waiting.length < AT_ONCE || closed) return tampered.length === 0 ? null : edited(tampered.join('; ')).message;
+      if (waiting.length < AT_ONCE || closed)
+        return tampered.length === 0 ? null : tampered.map(editedWords).join('; ');
     }
   }
   function told(reason: string | null, rows: string | null): void {

@@ -73,8 +73,10 @@ const MAC_USE = 'policy-row';
 
 /** Of a row whose key is not here. Nobody can tell whether it was edited: most often another process has a newer key first. */
 const NO_KEY = ', which this process does not have';
+/** Whether this is a fault of a row that another process may have written. */
+export const lacksKey = (fault: string): boolean => fault.endsWith(NO_KEY);
 /** What is wrong with a row, in words: that somebody edited it, or that nobody can tell. */
-export const editedWords = (what: string): string => (what.endsWith(NO_KEY) ? what : `edited in the store: ${what}`);
+export const editedWords = (what: string): string => (lacksKey(what) ? what : `edited in the store: ${what}`);
 /** Somebody wrote to the store beside Gate, or wrote it under a key that is not here. */
 export const edited = (what: string): GateError => new GateError('policy_tampered', editedWords(what));
 export const isEdited = (error: unknown): error is GateError =>

@@ -333,7 +333,9 @@ describe('gate brain qualify', () => {
     const { code, out } = await gate.done(['brain', 'qualify', '--models', 'models.yaml', '--report', 'r.json'], ENV);
     expect([code, out]).toEqual([0, expect.stringMatching(/round 1 of 1: 1 of \d+ judged[^]*\npass \(report /)]);
     const { routing } = readModels(join(folder, 'models.yaml'));
-    expect(Date.parse(qualifyingReport(join(folder, 'r.json'), routing, 'standard').made_at)).toBeLessThanOrEqual(Date.now());
+    expect(Date.parse(qualifyingReport(join(folder, 'r.json'), routing, 'standard').made_at)).toBeLessThanOrEqual(
+      Date.now(),
+    );
     expect(readFileSync(join(folder, 'r.json'), 'utf8')).not.toContain(ENV.GATE_BRAIN_TEST_KEY);
   }, 150_000);
 
