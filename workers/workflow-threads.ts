@@ -1,8 +1,7 @@
-import { existsSync } from 'node:fs';
 import { Worker as Thread } from 'node:worker_threads';
 import { Worker } from '@temporalio/worker';
 import { ThreadedVMWorkflowCreator, WorkerThreadClient } from '@temporalio/worker/lib/workflow/threaded-vm.js';
-import { PROJECT_ROOT } from '../config/project-root.js';
+import { compiledScript } from '../adapters/threads/threads.js';
 import { within } from '../domain/within.js';
 
 type Request = Parameters<WorkerThreadClient['send']>[0];
@@ -72,7 +71,7 @@ export class LeanWorker extends Worker {
   static #hung = false;
   protected static readonly hangsMs: number = HANGS_MS;
   protected static readonly beginsMs: number = BEGINS_MS;
-  protected static readonly script: () => URL = threadScript;
+  protected static readonly script: () => URL = () => compiledScript(new URL('./workflow-thread.js', import.meta.url));
 
   protected static override async createWorkflowCreator(
     ...[workflowBundle, options, logger]: Parameters<(typeof Worker)['createWorkflowCreator']>
@@ -115,9 +114,3 @@ export const workerThatTells = (onBegun: (workflowId: string) => void): typeof L
       };
     }
   };
-
-/** Tests run from the sources and start the script compiled from them. */
-function threadScript(): URL {
-  const beside = new URL('./workflow-thread.js', import.meta.url);
-  return existsSync(beside) ? beside : new URL(`file://${PROJECT_ROOT}/dist/workers/workflow-thread.js`);
-}
