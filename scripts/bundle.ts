@@ -3,6 +3,7 @@ import { basename, dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build, type BuildOptions, type Plugin } from 'esbuild';
 import { THREADS } from './single-file/layout.js';
+import { leanEngine } from './workflow-thread.js';
 
 /**
  * The last step of `npm run build`: of a few hundred modules each, the `gate` command with its lazy parts, the threads, and what the console's
@@ -77,6 +78,14 @@ const threads: BuildOptions = {
   external: WHERE_THEY_LIE,
 };
 
+const workflowThread: BuildOptions = {
+  ...forNode(threadsFolder),
+  entryPoints: [join(COMPILED, 'workers', 'workflow-thread.js')],
+  plugins: [keepPlaces(threadsFolder), leanEngine(threadsFolder)],
+  // Only in the text of an error.
+  define: { __filename: '"workflow-worker-thread"' },
+};
+
 /** One script and one style, from sources that know a browser, and of the rest what has no I/O. */
 const BROWSER = join(ROOT, 'console', 'browser');
 const pages: BuildOptions = {
@@ -119,7 +128,7 @@ if (!last.current) {
   const begun = Date.now();
   await rm(MADE, { force: true });
   const built = await Promise.all(
-    [program, threads, pages].map((options) =>
+    [program, threads, workflowThread, pages].map((options) =>
       build({ ...options, absWorkingDir: ROOT, metafile: true, logLevel: 'warning' }),
     ),
   );

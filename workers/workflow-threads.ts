@@ -1,11 +1,12 @@
-import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
 import { Worker as Thread } from 'node:worker_threads';
 import { Worker } from '@temporalio/worker';
 import { ThreadedVMWorkflowCreator, WorkerThreadClient } from '@temporalio/worker/lib/workflow/threaded-vm.js';
-import { PROJECT_ROOT } from '../config/project-root.js';
+import { compiledScript } from '../adapters/threads/threads.js';
 import { within } from '../domain/within.js';
 
 type Request = Parameters<WorkerThreadClient['send']>[0];
+type ReadBundle = Extract<Request, { readonly type: 'init' }>['workflowBundle'];
 
 /** A thread that has something to do and has finished none of it for so long hangs. */
 const HANGS_MS = 10_000;
@@ -72,7 +73,19 @@ export class LeanWorker extends Worker {
   static #hung = false;
   protected static readonly hangsMs: number = HANGS_MS;
   protected static readonly beginsMs: number = BEGINS_MS;
-  protected static readonly script: () => URL = threadScript;
+  protected static readonly script: () => URL = () => compiledScript(new URL('./workflow-thread.js', import.meta.url));
+
+  /** Read once for all workers. The SDK runs it in the main thread too, and writes its source map anew, for debuggers and for each worker. */
+  protected static override getOrCreateBundle(
+    ...[options, logger]: Parameters<(typeof Worker)['getOrCreateBundle']>
+  ): ReturnType<(typeof Worker)['getOrCreateBundle']> {
+    const { workflowBundle } = options;
+    if (!workflowBundle || !('code' in workflowBundle)) return super.getOrCreateBundle(options, logger);
+    const read = LeanWorker.#read.get(workflowBundle) ?? readBundle(workflowBundle.code);
+    LeanWorker.#read.set(workflowBundle, read);
+    return Promise.resolve(read);
+  }
+  static readonly #read = new WeakMap<object, ReadBundle>();
 
   protected static override async createWorkflowCreator(
     ...[workflowBundle, options, logger]: Parameters<(typeof Worker)['createWorkflowCreator']>
@@ -99,6 +112,16 @@ export class LeanWorker extends Worker {
   }
 }
 
+/** The code, and the source map that stands at its end. */
+function readBundle(bundle: string): ReadBundle {
+  const end = bundle.lastIndexOf(SOURCE_MAP);
+  const map = bundle.slice(bundle.indexOf('base64,', end) + 'base64,'.length);
+  if (end === -1) throw new Error('the bundle of workflows has no source map');
+  const sourceMap = JSON.parse(Buffer.from(map, 'base64').toString()) as ReadBundle['sourceMap'];
+  return { code: bundle.slice(0, end), sourceMap, filename: resolve(sourceMap.file) };
+}
+const SOURCE_MAP = '//# sourceMappingURL=data:';
+
 /** The same worker; `onBegun` hears of every run that it begins, or takes up again. */
 export const workerThatTells = (onBegun: (workflowId: string) => void): typeof LeanWorker =>
   class extends LeanWorker {
@@ -115,9 +138,3 @@ export const workerThatTells = (onBegun: (workflowId: string) => void): typeof L
       };
     }
   };
-
-/** Tests run from the sources and start the script compiled from them. */
-function threadScript(): URL {
-  const beside = new URL('./workflow-thread.js', import.meta.url);
-  return existsSync(beside) ? beside : new URL(`file://${PROJECT_ROOT}/dist/workers/workflow-thread.js`);
-}

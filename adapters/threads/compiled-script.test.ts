@@ -30,6 +30,14 @@ describe('the program of a thread', () => {
     expect(compiledScript(at(...module))).toEqual(at('dist', 'adapters', 'policy', 'policy-thread.js'));
   });
 
+  it('is found in the same way for a thread of workflows', () => {
+    mkdirSync(join(root, 'dist', 'threads'), { recursive: true });
+    writeFileSync(join(root, 'dist', 'threads', 'workflow-thread.js'), '');
+    expect(compiledScript(at('dist', 'workers', 'workflow-thread.js'))).toEqual(
+      at('dist', 'threads', 'workflow-thread.js'),
+    );
+  });
+
   it('is what lies beside it in the single executable', () => {
     expect(compiledScript(at('program', 'policy-thread.js'))).toEqual(at('program', 'policy-thread.js'));
   });

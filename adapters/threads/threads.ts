@@ -90,7 +90,7 @@ interface Asked<Question, Answer> {
  * Tests run from the sources and start what was built from them.
  */
 export function compiledScript(beside: URL): URL {
-  const at = beside.href.lastIndexOf('/adapters/');
+  const at = Math.max(beside.href.lastIndexOf('/adapters/'), beside.href.lastIndexOf('/workers/'));
   // In the single executable, each thread is one file already.
   if (at === -1) return beside;
   const root = beside.href.slice(0, at).replace(/\/dist$/, '');

@@ -26,7 +26,7 @@ export function batchesOf(cases: readonly KillCase[]): readonly (readonly KillCa
   return batches;
 }
 /** More would need longer to come to their points than the first of them can be held there. */
-const TOGETHER = 6;
+const TOGETHER = 12;
 
 /** How each case of a batch ended; `missed`: it was still on its way when the process died, and has to be played again. */
 type Played = ReadonlyMap<KillCase, 'held' | 'missed' | Error>;

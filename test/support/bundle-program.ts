@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises';
-import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { build, type BuildOptions, type Plugin } from 'esbuild';
@@ -10,13 +9,9 @@ import { build, type BuildOptions, type Plugin } from 'esbuild';
  * A process of its own, because esbuild does not run inside Jest.
  */
 const [program = '', outfile = ''] = process.argv.slice(2);
-const require = createRequire(import.meta.url);
-/** The thread that runs workflow code loads as much again, twice in each process. */
-const THREAD = require.resolve('@temporalio/worker/lib/workflow/workflow-worker-thread');
-const thread = `${outfile}.thread.cjs`;
 
 /** Native code looks for itself where it lies. */
-const AS_THEY_ARE = /^(?:@photostructure\/sqlite|@temporalio\/core-bridge|pg-native)$/;
+const AS_THEY_ARE = /^(?:@photostructure\/sqlite|pg-native)$/;
 
 const inPlace: Plugin = {
   name: 'in-place',
@@ -34,7 +29,6 @@ const inPlace: Plugin = {
     onLoad({ filter: /\.[cm]?js$/ }, async ({ path }) => {
       const source = (await readFile(path, 'utf8'))
         .replaceAll('import.meta.url', JSON.stringify(pathToFileURL(path).href))
-        .replaceAll("require.resolve('./workflow-worker-thread')", JSON.stringify(thread))
         .replaceAll('require.resolve(', `require('node:module').createRequire(${JSON.stringify(path)}).resolve(`);
       const names = `var __filename = ${JSON.stringify(path)}, __dirname = ${JSON.stringify(dirname(path))};`;
       return { contents: /^(?:import|export)\b/m.test(source) ? source : names + source };
@@ -49,15 +43,4 @@ const options: BuildOptions = {
   plugins: [inPlace],
   logLevel: 'error',
 };
-await Promise.all([
-  build({
-    ...options,
-    entryPoints: [program],
-    outfile,
-    format: 'esm',
-    banner: {
-      js: "import { createRequire as requireFrom } from 'node:module'; const require = requireFrom(import.meta.url);",
-    },
-  }),
-  build({ ...options, entryPoints: [THREAD], outfile: thread, format: 'cjs' }),
-]);
+await build({ ...options, entryPoints: [program], outfile, format: 'cjs' });
