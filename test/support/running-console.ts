@@ -3,7 +3,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe } from '@jest/globals';
-import type { Browser } from 'playwright-core';
+import type { Browser, BrowserContext } from 'playwright-core';
+import { consoleOf } from '../../cli/stack-target.js';
+import { signInLink } from '../../cli/console.js';
 import { chromiumPath, openBrowser } from './browser.js';
 import { STACK_START_LIMIT_MS, startStack, type TestStack } from './stack.js';
 
@@ -37,3 +39,16 @@ afterAll(async () => {
   await gate?.stop();
   if (folder) rmSync(folder, { recursive: true, force: true });
 }, 150_000);
+
+/** A path of the console, under the name that browsers know it by. */
+export const atConsole = (path: string): string => new URL(path, consoleOf(gate.development)).href;
+
+/** Signs the browser in by a link of its own, without a page: only who tests signing in opens one for it. */
+export async function signIn(context: BrowserContext, as?: string): Promise<void> {
+  const answer = await fetch(await signInLink(gate.development, as), { redirect: 'manual' });
+  const [cookie = ''] = answer.headers.getSetCookie();
+  const [, name, value] = /^([^=]+)=([^;]+)/.exec(cookie) ?? [];
+  if (answer.status !== 303 || name === undefined || value === undefined)
+    throw new Error(`not signed in: ${answer.status} ${await answer.text()}`);
+  await context.addCookies([{ name, value, url: atConsole('/') }]);
+}

@@ -3,7 +3,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core';
 import { seriousInBothThemes } from '../../support/accessibility.js';
 import { needs } from '../../support/needs.js';
 import { pictured } from '../../support/pictures.js';
-import { browser, gate, hasBrowser, inBrowser } from '../../support/running-console.js';
+import { atConsole, browser, gate, hasBrowser, inBrowser, signIn } from '../../support/running-console.js';
 import { watchedPage } from '../../support/watched-page.js';
 
 const LIMIT_MS = 240_000;
@@ -21,13 +21,9 @@ inBrowser(`the policies of the console in a browser${needs('chromium', hasBrowse
   const signedIn = async (options: BrowserContextOptions = {}): Promise<Page> => {
     const page = await watchedPage(browser, complaints, options);
     pages.push(page);
-    await page.goto(`${gate.development.console.url}/login`);
-    await page.getByLabel('Operator token').fill(gate.development.operator_token);
-    await page.getByRole('button', { name: 'Sign in' }).click();
-    await page.waitForURL(/:\d+\/$/);
+    await signIn(page.context());
     return page;
   };
-  const at = (path: string) => `${gate.development.console.url}${path}`;
   const reasoned = async (page: Page, button: string) => {
     await page.getByLabel('Reason, which is recorded').first().fill('the journey');
     await page.getByRole('button', { name: button, exact: true }).click();
@@ -40,7 +36,7 @@ inBrowser(`the policies of the console in a browser${needs('chromium', hasBrowse
       expect(await called()).toBe(200);
       const name = `weather_${javaScriptEnabled ? 'scripted' : 'plain'}.rego`;
       const page = await signedIn({ javaScriptEnabled });
-      await page.goto(at('/policies'));
+      await page.goto(atConsole('/policies'));
       await page.getByRole('link', { name: 'New policy' }).click();
       await page.getByLabel('Name, which ends with').fill(name);
       const text = page.getByLabel('Text', { exact: true });
@@ -93,7 +89,7 @@ inBrowser(`the policies of the console in a browser${needs('chromium', hasBrowse
       expect(await called()).toBe(200);
       await page.getByRole('link', { name: 'difference' }).first().click();
       await page.getByLabel('What changed from version 2 to version 3').getByText('another_tool').waitFor();
-      await page.goto(at(`/policies/${name}/versions/2`));
+      await page.goto(atConsole(`/policies/${name}/versions/2`));
       await reasoned(page, 'Roll back to version 2');
       await page.getByText('Done: version 4, changed, in force.').waitFor();
       expect(await called()).toBe(403);
@@ -108,14 +104,14 @@ inBrowser(`the policies of the console in a browser${needs('chromium', hasBrowse
     'are installed from a template, once it was seen what it would have decided',
     async () => {
       const page = await signedIn();
-      await page.goto(at('/policies/templates'));
+      await page.goto(atConsole('/policies/templates'));
       await page.getByRole('link', { name: /^support \(/ }).click();
       await page.getByRole('link', { name: 'support_velocity' }).click();
       await page.getByRole('button', { name: 'What it would have decided' }).click();
       await page.getByRole('heading', { name: 'What it would have decided' }).waitFor({ timeout: 60_000 });
       await reasoned(page, 'Install it');
       await page.getByText('Done: version 1, installed from a template, in force.').waitFor();
-      await page.goto(at('/policies'));
+      await page.goto(atConsole('/policies'));
       const kept = page.getByRole('region', { name: 'Policies of operators' });
       await kept.getByRole('link', { name: 'support_velocity.rego' }).click();
       await reasoned(page, 'Switch it off');
@@ -142,7 +138,7 @@ inBrowser(`the policies of the console in a browser${needs('chromium', hasBrowse
         '/policies/weather_scripted.rego/diff?from=1&to=2',
       ]) {
         await page.setViewportSize({ width: 1280, height: 800 });
-        await page.goto(at(path));
+        await page.goto(atConsole(path));
         if (path.endsWith('/lab')) {
           await page.getByRole('radio', { name: /^with version/ }).check();
           await page.getByRole('button', { name: 'Try it' }).click();

@@ -7,7 +7,7 @@ import { seriousInBothThemes } from '../../support/accessibility.js';
 import { commandLine } from '../../support/command.js';
 import { needs } from '../../support/needs.js';
 import { pictured } from '../../support/pictures.js';
-import { browser, gate, hasBrowser, inBrowser } from '../../support/running-console.js';
+import { atConsole, browser, gate, hasBrowser, inBrowser, signIn } from '../../support/running-console.js';
 import { eventually, timePasses } from '../../support/waiting.js';
 import { watchedPage } from '../../support/watched-page.js';
 
@@ -22,24 +22,11 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
   }, 60_000);
   afterAll(() => command.stop());
 
-  const linkFor = async (as?: string) => {
-    const { out } = await command.done(['console', ...(as === undefined ? [] : ['--as', as])], {
-      GATE_STATE_DIR: gate.stateDir,
-    });
-    return out.trim();
-  };
-  /** A browser that signed in by the link that `gate console` printed. */
-  const signedIn = async ({
-    as,
-    through,
-    ...options
-  }: BrowserContextOptions & { as?: string; through?: number } = {}) => {
+  /** A page of a browser that is signed in, before it went anywhere. */
+  const signedIn = async ({ as, ...options }: BrowserContextOptions & { as?: string } = {}) => {
     const page = await watchedPage(browser, complaints, options);
     contexts.push(page.context());
-    const link = new URL(await linkFor(as));
-    if (through !== undefined) link.port = String(through);
-    await page.goto(link.href);
-    await page.getByRole('heading', { level: 1, name: /^Waiting/ }).waitFor();
+    await signIn(page.context(), as);
     return page;
   };
   /** Parks a call; each test has an agent of its own, so that it finds its own rows. */
@@ -52,13 +39,13 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
     if (status !== 202) throw new Error(`${tool} was not parked: ${status} ${text}`);
     return gate.operator.rowOf(correlationId);
   };
-  const url = (page: Page, path: string) => new URL(path, page.url()).href;
   const notice = (page: Page) => page.locator('.notice').first();
   const rowOf = (page: Page, id: string) => page.locator(`[data-row="${id}"]`);
   const status = async (row: { correlation_id: string }) => (await gate.operator.rowOf(row.correlation_id)).status;
 
   it('signs in by the printed link, once', async () => {
-    const link = await linkFor();
+    const { out } = await command.done(['console'], { GATE_STATE_DIR: gate.stateDir });
+    const link = out.trim();
     const context = await browser.newContext();
     contexts.push(context);
     const page = await context.newPage();
@@ -76,13 +63,13 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
     const page = await signedIn();
     for (let tab = 0; tab < 7; tab += 1) {
       const other = await page.context().newPage();
-      await other.goto(url(page, '/hil'));
+      await other.goto(atConsole('/hil'));
       // A browser without windows shows every page; another one hides all but one.
       await other.evaluate(
         "Object.defineProperty(document, 'hidden', { get: () => true }); document.dispatchEvent(new Event('visibilitychange'))",
       );
     }
-    await page.goto(url(page, `/hil/${row.id}`));
+    await page.goto(atConsole(`/hil/${row.id}`));
     await page.getByRole('button', { name: 'Deny', exact: true }).click();
     expect(await notice(page).textContent()).toMatch(/denied/i);
   }, 90_000);
@@ -93,10 +80,10 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
     const windows: Page[] = [];
     for (let window = 0; window < 8; window += 1) {
       const other = await page.context().newPage();
-      await other.goto(url(page, '/hil?q=windows'));
+      await other.goto(atConsole('/hil?q=windows'));
       windows.push(other);
     }
-    await page.goto(url(page, `/hil/${row.id}`));
+    await page.goto(atConsole(`/hil/${row.id}`));
     await page.getByRole('button', { name: 'Deny', exact: true }).click();
     expect(await notice(page).textContent()).toMatch(/denied/i);
     const come = async (agent: string) => {
@@ -112,9 +99,9 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
   it('shows whom an open call is for when somebody takes it, and keeps what is being typed beside', async () => {
     const row = await parked('taken');
     const [page, other] = [await signedIn(), await signedIn()];
-    await page.goto(url(page, `/hil/${row.id}`));
+    await page.goto(atConsole(`/hil/${row.id}`));
     await page.getByLabel('Reason, which its agent is told').fill('I am still wri');
-    await other.goto(url(other, `/hil/${row.id}`));
+    await other.goto(atConsole(`/hil/${row.id}`));
     await other.getByRole('button', { name: 'Assign to me' }).click();
     await page.locator('[data-fresh="facts"]', { hasText: 'operator:dev' }).waitFor();
     expect(await page.getByRole('button', { name: 'Assign to me' }).count()).toBe(0);
@@ -124,7 +111,7 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
   it('says the exact time beside the relative one where nothing hovers', async () => {
     const row = await parked('exact');
     const page = await signedIn({ viewport: { width: 390, height: 844 }, hasTouch: true, isMobile: true });
-    await page.goto(url(page, `/hil/${row.id}`));
+    await page.goto(atConsole(`/hil/${row.id}`));
     const asked = page.locator('.facts time').first();
     expect(await asked.innerText()).toMatch(/\(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\)/);
   }, 60_000);
@@ -134,8 +121,9 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
     await parked('research-bot', { channel: '#launch', text: 'We ship on Tuesday.' }, 'post_message');
     const row = await parked('billing-bot', { from: 'operating', to: 'vendor', amount: 25 });
     const page = await signedIn({ deviceScaleFactor: 1 });
+    await page.goto(atConsole('/'));
     await rowOf(page, row.id).waitFor();
-    await page.goto(url(page, `/hil/${row.id}`));
+    await page.goto(atConsole(`/hil/${row.id}`));
     await page.getByText('wire_transfer').first().waitFor();
     await page.getByRole('button', { name: 'Approve', exact: true }).waitFor();
     await pictured(page, 'console-review');
@@ -150,7 +138,7 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
     it('approves, and the page says so and leads to what came of it', async () => {
       const row = await parked(agent);
       const page = await signedIn({ javaScriptEnabled });
-      await page.goto(url(page, `/hil/${row.id}`));
+      await page.goto(atConsole(`/hil/${row.id}`));
       await page.getByRole('button', { name: 'Approve', exact: true }).click();
       expect(await notice(page).textContent()).toContain(`Approved: wire_transfer for ${agent}, by operator:dev`);
       await eventually('the tool ran', async () =>
@@ -163,7 +151,7 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
     it('denies with the reason that was typed', async () => {
       const row = await parked(agent);
       const page = await signedIn({ javaScriptEnabled });
-      await page.goto(url(page, `/hil/${row.id}`));
+      await page.goto(atConsole(`/hil/${row.id}`));
       await page.getByLabel('Reason, which its agent is told').fill('not this vendor');
       await page.getByRole('button', { name: 'Deny', exact: true }).click();
       expect(await notice(page).textContent()).toContain(`Denied: wire_transfer for ${agent}`);
@@ -183,7 +171,7 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
         urgent: true,
       });
       const page = await signedIn({ javaScriptEnabled });
-      await page.goto(url(page, `/hil/${row.id}`));
+      await page.goto(atConsole(`/hil/${row.id}`));
       await page.getByRole('link', { name: 'Change…' }).click();
       await page.getByLabel('amount').fill('12.5');
       await page.getByLabel('memo').fill('first\nother\n\nlast');
@@ -210,7 +198,7 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
         await parked(bulk, { from: 'operating', to: 'two', amount: 2 }),
       ];
       const page = await signedIn({ javaScriptEnabled });
-      await page.goto(url(page, `/hil?q=${bulk}`));
+      await page.goto(atConsole(`/hil?q=${bulk}`));
       for (const { id } of rows) await rowOf(page, id).getByRole('checkbox').check();
       await page.getByRole('button', { name: 'Approve ticked' }).click();
       expect(await page.getByRole('heading', { level: 1 }).textContent()).toBe('Approve 2 calls?');
@@ -233,7 +221,7 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
       await signedIn({ javaScriptEnabled: false }),
       await signedIn(),
     ];
-    for (const page of [fast, slow, looking]) await page.goto(url(page, `/hil/${row.id}`));
+    for (const page of [fast, slow, looking]) await page.goto(atConsole(`/hil/${row.id}`));
     await fast.getByRole('button', { name: 'Approve', exact: true }).click();
     await slow.getByLabel('Reason, which its agent is told').fill('no');
     await slow.getByRole('button', { name: 'Deny', exact: true }).click();
@@ -247,7 +235,7 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
   it('lets nobody’s open call be replaced by another one when somebody else decides it', async () => {
     const first = await parked('stays');
     const page = await signedIn();
-    await page.goto(url(page, '/hil?q=stays'));
+    await page.goto(atConsole('/hil?q=stays'));
     await parked('stays', { from: 'operating', to: 'other', amount: 9 });
     expect(await page.locator('[data-review]').getAttribute('data-review')).toBe(first.id);
     await gate.operator.decide(first.correlation_id, 'deny');
@@ -257,7 +245,7 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
 
   it('nor one that came by itself, on a page that was opened when nothing waited', async () => {
     const page = await signedIn();
-    await page.goto(url(page, '/hil?q=arrives'));
+    await page.goto(atConsole('/hil?q=arrives'));
     expect(await page.locator('[data-review]').count()).toBe(0);
     const first = await parked('arrives');
     await page.locator(`[data-review="${first.id}"]`).waitFor();
@@ -271,7 +259,7 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
   it('needs two different people for a strict call', async () => {
     const [one, other] = [await signedIn(), await signedIn({ as: 'second' })];
     const row = await parked('quorum', { version: '1' }, 'prod_release');
-    for (const page of [one, other]) await page.goto(url(page, `/hil/${row.id}`));
+    for (const page of [one, other]) await page.goto(atConsole(`/hil/${row.id}`));
     await one.getByRole('button', { name: 'Approve (2 people must)' }).click();
     expect(await notice(one).textContent()).toContain('counts: 1 of 2');
     expect(await one.getByRole('button', { name: 'Approve (2 people must)' }).isDisabled()).toBe(true);
@@ -286,7 +274,7 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
   it('shows that a call expired while somebody looks at it', async () => {
     const row = await parked('expires', { version: '2' }, 'prod_release');
     const page = await signedIn();
-    await page.goto(url(page, `/hil/${row.id}`));
+    await page.goto(atConsole(`/hil/${row.id}`));
     expect(await page.getByRole('button', { name: 'Approve (2 people must)' }).isEnabled()).toBe(true);
     await page.locator('article .tag.expired').waitFor({ timeout: 60_000 });
     expect(await page.getByRole('button', { name: 'Deny', exact: true }).count()).toBe(0);
@@ -295,7 +283,7 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
   it('says so when the session ends while a page is open', async () => {
     const page = await signedIn();
     const other = await page.context().newPage();
-    await other.goto(page.url());
+    for (const each of [page, other]) await each.goto(atConsole('/'));
     await other.getByRole('button', { name: 'Sign out' }).click();
     await page.getByText('You are signed out.').waitFor();
   }, 60_000);
@@ -303,8 +291,10 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
   it('says so when the connection is lost for half a minute, and the list then catches up', async () => {
     const before = await parked('lost');
     const door = await openDoor(Number(new URL(gate.development.console.url).port));
-    const page = await signedIn({ through: door.port });
-    await page.goto(url(page, '/hil?q=lost'));
+    const page = await signedIn();
+    const through = new URL(atConsole('/hil?q=lost'));
+    through.port = String(door.port);
+    await page.goto(through.href);
     await rowOf(page, before.id).waitFor();
     await door.shut();
     await page.getByText('Not live: the connection was lost.').waitFor();
@@ -322,7 +312,7 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
   it('is worked with keys alone: j k x a d m ? Esc', async () => {
     const rows = [await parked('keys'), await parked('keys'), await parked('keys')];
     const page = await signedIn();
-    await page.goto(url(page, '/hil?q=keys'));
+    await page.goto(atConsole('/hil?q=keys'));
     const press = (key: string) => page.keyboard.press(key);
     const open = () => page.locator('[data-review]').getAttribute('data-review');
     const opens = (at: number) =>
@@ -356,7 +346,7 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
     await press('Enter');
     await page.getByText('Approved: wire_transfer for keys').waitFor();
 
-    await page.goto(url(page, `/hil/${rows[1]?.id}?q=keys`));
+    await page.goto(atConsole(`/hil/${rows[1]?.id}?q=keys`));
     await press('d');
     await page.keyboard.type('a reason, with j k and a in it');
     await press('Enter');
@@ -365,7 +355,7 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
       decision_reason: 'a reason, with j k and a in it',
     });
 
-    await page.goto(url(page, `/hil/${rows[2]?.id}?q=keys`));
+    await page.goto(atConsole(`/hil/${rows[2]?.id}?q=keys`));
     await press('m');
     await page.waitForURL(/modify\?q=keys$/);
   }, 120_000);
@@ -373,17 +363,17 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
   it('hears no single key once somebody switched them off', async () => {
     const row = await parked('no-keys');
     const page = await signedIn();
-    await page.goto(url(page, `/hil/${row.id}?q=no-keys`));
+    await page.goto(atConsole(`/hil/${row.id}?q=no-keys`));
     await page.keyboard.press('?');
     const help = page.getByRole('dialog', { name: 'Keys' });
     expect(await help.locator('dl').innerText()).toMatch(/g h\s+go to: Queue/);
     await help.getByRole('link', { name: 'Switch these keys off' }).click();
     await page.getByRole('checkbox', { name: /^Single keys work/ }).uncheck();
-    await page.goto(url(page, `/hil/${row.id}?q=no-keys`));
+    await page.goto(atConsole(`/hil/${row.id}?q=no-keys`));
     for (const key of ['a', '?', 'm', 'd']) await page.keyboard.press(key);
     expect(await page.getByRole('dialog').count()).toBe(0);
     expect(await page.evaluate('document.activeElement.tagName')).toBe('BODY');
-    await page.goto(url(page, '/me'));
+    await page.goto(atConsole('/me'));
     await page.getByRole('checkbox', { name: /^Single keys work/ }).check();
     await page.keyboard.press('?');
     await help.waitFor();
@@ -394,7 +384,7 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
     const row = await parked('hostile', { from: 'operating', to: words, amount: 1, [`k<b>`]: 'x'.repeat(2_000) });
     const page = await signedIn();
     for (const path of [...paths(row), '/audit/agents/hostile/narrative', '/hil?q=hostile']) {
-      await page.goto(url(page, path));
+      await page.goto(atConsole(path));
       expect(await page.locator('main img').count()).toBe(0);
       expect((await page.locator('main').innerText()).replaceAll(/[\n\t]/g, '')).not.toMatch(/[\u202e\p{Cc}]/u);
     }
@@ -415,10 +405,10 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
       await page.setViewportSize({ width: 1280, height: 800 });
     };
     for (const path of [...paths(row), `/hil/${denied.id}`, '/hil?status=denied', '/no-such-page']) {
-      await page.goto(url(page, path));
+      await page.goto(atConsole(path));
       await look(path);
     }
-    await page.goto(url(page, `/hil/${row.id}`));
+    await page.goto(atConsole(`/hil/${row.id}`));
     for (const [key, name] of [
       ['?', /^Keys$/],
       ['a', /^Approve\?/],
@@ -428,19 +418,19 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
       await look(`the dialog of ${key}`);
       await page.keyboard.press('Escape');
     }
-    await page.goto(url(page, `/hil/${row.id}/modify`));
+    await page.goto(atConsole(`/hil/${row.id}/modify`));
     await page.getByLabel('amount').fill('2');
     await page.getByRole('button', { name: 'Look at the change' }).click();
     await page.getByRole('button', { name: 'Approve with this change' }).waitFor();
     await look('the change');
-    await page.goto(url(page, `/hil/${(await parked('axe-long', long)).id}`));
+    await page.goto(atConsole(`/hil/${(await parked('axe-long', long)).id}`));
     await page.locator('#not-seen').waitFor();
     await look('arguments that were not all seen');
     for (const [decision, done] of [
       ['Approve', 'Approve it'],
       ['Deny', 'Deny it'],
     ] as const) {
-      await page.goto(url(page, '/hil?q=axe'));
+      await page.goto(atConsole('/hil?q=axe'));
       await rowOf(page, row.id).getByRole('checkbox').check();
       await page.getByRole('button', { name: `${decision} ticked` }).click();
       await page.getByRole('button', { name: done }).waitFor();
@@ -448,13 +438,13 @@ inBrowser(`the queue of the console in a browser${needs('chromium', hasBrowser)}
     }
     await page.getByRole('button', { name: 'Deny it' }).click();
     await look('bulk done');
-    await page.goto(url(page, '/policies'));
+    await page.goto(atConsole('/policies'));
     const source = await page.locator('main a[href^="/policies/"]').first().getAttribute('href');
-    await page.goto(url(page, source ?? ''));
+    await page.goto(atConsole(source ?? ''));
     await look('the text of a policy');
     await page.getByRole('button', { name: 'Sign out' }).click();
     await look('sign-in');
-    await page.goto(url(page, '/register'));
+    await page.goto(atConsole('/register'));
     await look('registering a passkey');
     expect(Object.entries(found).filter(([, findings]) => findings.length > 0)).toEqual([]);
     expect(Object.keys(found).length).toBeGreaterThan(30);
