@@ -357,6 +357,24 @@ describe.each([
     for (const id of good) expect(await store.get(id)).toMatchObject({ status: 'pending' });
   });
 
+  it.each(['9223372036854775807', '9007199254740991'])(
+    'hides no change of the others where the number of a change is %s',
+    async (number) => {
+      const [bad, other] = [await made(), await made()];
+      await edited(() => put(bad, { change_seq: number }));
+      const changes = store.changes();
+      expect(await changes.next()).toEqual({ changes: [], gap: false });
+      const events = async () => (await changes.next()).changes.map(({ type, row }) => [type, row.id]);
+      const created = await made();
+      expect(await events()).toEqual([['created', created]]);
+      await store.settle(settlementOf(other, 'denied'));
+      expect(await events()).toEqual([['decided', other]]);
+      await store.settle(settlementOf(bad, 'denied'));
+      expect(await events()).toEqual([['decided', bad]]);
+      expect(await events()).toEqual([]);
+    },
+  );
+
   it('shows another tenant nothing of a row that was moved to it', async () => {
     const id = await made();
     await edited(() => put(id, { tenant: 'rival' }));
