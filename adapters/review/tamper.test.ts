@@ -390,6 +390,14 @@ describe.each([
     },
   );
 
+  it('walks over the undecided without a row whose deadline is none', async () => {
+    const [bad, good] = [await made(), await made()];
+    await edited(() => put(bad, { deadline_ms: '9223372036854775807' }));
+    const first = await store.undecided({ ms: -1, id: '' }, 10);
+    expect(first.map(({ id }) => id)).toEqual([good]);
+    expect(await store.undecided({ ms: first[0]?.ms ?? 0, id: good }, 10)).toEqual([]);
+  });
+
   it('names no time up to which it has searched where a row has none', async () => {
     const bad: string[] = [];
     for (let rows = 0; rows < OPENED; rows += 1) bad.push(await made());
