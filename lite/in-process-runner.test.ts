@@ -595,6 +595,36 @@ describe('time on the in-process host', () => {
       await gate.close();
     });
 
+    it.each([
+      ['its only share', [share]],
+      ['the first of two shares', [share, 0.9]],
+    ])('in its row too where the process ended between record and row, at %s', async (_, escalateShares) => {
+      const clock = handClock();
+      const folder = await fixtureFolder();
+      const before = await openPipeline({ folder, clock, escalateShares, script: { tier: 'yellow' } });
+      const call = await parkedCall(before, clock);
+      const second = clock.now() + 540_000;
+      before.script.hil = 'down';
+      clock.advance(300_000);
+      const first = clock.now();
+      await eventually(
+        'the record says so',
+        async () => (await before.calls.find(call.correlation_id))?.evidence.escalated_ms === first,
+      );
+      await before.close();
+      clock.advance(1_000);
+      const after = await openPipeline({ folder, clock });
+      expect(await after.host.resume()).toBe(1);
+      await eventually('the row says so', async () => (await escalatedAt(after, call)) != null);
+      expect(await escalatedAt(after, call)).toBe(new Date(first).toISOString());
+      await eventually('the row of the ledger', async () => (await escalations(after, call)).length === 1);
+      clock.advance(second - clock.now());
+      const all = escalateShares.length;
+      await eventually('a row for each share', async () => (await escalations(after, call)).length === all);
+      await after.close();
+      await rm(folder, { recursive: true });
+    });
+
     it('after a restart that slept through it', async () => {
       const clock = handClock();
       const folder = await fixtureFolder();

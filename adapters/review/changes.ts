@@ -13,13 +13,25 @@ const BEHIND = 1_000;
 /** Changes that a reader remembers while another transaction of the database goes on. */
 const REMEMBERED = 10_000;
 
+/** A hundred years: no clock is that far ahead. */
+const AHEAD_MS = 3_155_760_000_000;
+const NOW_MS = `cast(unixepoch('subsec') * 1000 as integer)`;
+/**
+ * Numbers that Gate can have given. No MAC covers them: one that somebody wrote into a row, larger than all others, would hide every change that
+ * comes after it.
+ */
+const GIVEN: Readonly<Record<StoreKind, string>> = {
+  sqlite: `change_seq <= ${NOW_MS} + ${AHEAD_MS}`,
+  postgres: `change_seq <= (select last_value from review_changes)`,
+};
+
 /**
  * The number of a change, in the statement that makes it. In a file of SQLite writers take turns, so numbers become visible in order; they are
  * of the clock, because the row with the highest one may be deleted. On Postgres a later number may be visible before an earlier one; its
  * transaction has an id before it has the number, by which `reviewChanges` knows when nothing below a number is still to come.
  */
 export const NEXT_CHANGE: Readonly<Record<StoreKind, string>> = {
-  sqlite: `max(coalesce((select max(change_seq) from reviews), 0) + 1, cast(unixepoch('subsec') * 1000 as integer))`,
+  sqlite: `max(coalesce((select max(change_seq) from reviews where ${GIVEN.sqlite}), 0) + 1, ${NOW_MS})`,
   postgres: `case when pg_current_xact_id() is not null then nextval('review_changes') end`,
 };
 
@@ -31,10 +43,14 @@ interface Changed {
   readonly version: number | string;
   readonly change_seq: number | string;
 }
-const AFTER = statement<Changed>(
-  `select id, version, change_seq from reviews where change_seq > ? order by change_seq limit ${REMEMBERED}`,
-);
-const NEWEST = statement<{ newest: number | string | null }>(`select max(change_seq) as newest from reviews`);
+const afterOf = (kind: StoreKind) =>
+  statement<Changed>(
+    `select id, version, change_seq from reviews where change_seq > ? and ${GIVEN[kind]} order by change_seq limit ${REMEMBERED}`,
+  );
+const AFTER = { sqlite: afterOf('sqlite'), postgres: afterOf('postgres') };
+const newestOf = (kind: StoreKind) =>
+  statement<{ newest: number | string | null }>(`select max(change_seq) as newest from reviews where ${GIVEN[kind]}`);
+const NEWEST = { sqlite: newestOf('sqlite'), postgres: newestOf('postgres') };
 const RUNNING = statement<{ oldest: string; next: string }>(
   `select pg_snapshot_xmin(running)::text as oldest, pg_snapshot_xmax(running)::text as next from pg_current_snapshot() as running`,
 );
@@ -57,13 +73,13 @@ export function reviewChanges({ ask, kind, clock, listed, reportOf }: ChangesOpt
   let mark: { readonly seq: number; readonly next: bigint | null } | null = null;
   const seen = new Map<string, { readonly version: number; readonly seq: number }>();
 
-  const after = async (seq: number): Promise<Changed[]> => (await ask(AFTER, seq)).rows;
+  const after = async (seq: number): Promise<Changed[]> => (await ask(AFTER[kind], seq)).rows;
   const remember = (rows: readonly Changed[]) => {
     for (const { id, version, change_seq } of rows) seen.set(id, { version: Number(version), seq: Number(change_seq) });
   };
 
   async function begin(): Promise<void> {
-    const newest = Number((await ask(NEWEST)).rows[0]?.newest ?? 0);
+    const newest = Number((await ask(NEWEST[kind])).rows[0]?.newest ?? 0);
     const from = postgres ? Math.max(0, newest - BEHIND) : newest;
     const rows = postgres ? await after(from) : [];
     seen.clear();

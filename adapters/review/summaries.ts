@@ -95,8 +95,7 @@ export function reviewSummaries({ ask, keys, clock, check, reportOf }: Summaries
     return {
       items: shown.map((row) => short(row, now)),
       next_cursor: place !== null && (more || found.length > limit) ? cursorOf(keys, list, place) : null,
-      searched_to:
-        place !== null && more && found.length <= limit ? new Date(Number(place.created_ms)).toISOString() : null,
+      searched_to: place !== null && more && found.length <= limit ? instantOf(place) : null,
       pending_count: await waitingCount(ask, tenants, now),
     };
 
@@ -126,9 +125,15 @@ export function reviewSummaries({ ask, keys, clock, check, reportOf }: Summaries
       ]);
       const { columns, verdictOn } = filter;
       const { rows } = await ask(pageStatement(columns, sort, ranges, after !== null), ...values, step);
-      return rows.map((row) => ({ id: row.id, created_ms: Number(row.created_ms), verdict: verdictOn(row) }));
+      return rows.map((row) => ({ id: row.id, created_ms: row.created_ms, verdict: verdictOn(row) }));
     }
   };
+}
+
+/** `null` for a row whose time somebody edited to be none. */
+function instantOf({ created_ms }: Place): string | null {
+  const at = new Date(Number(created_ms));
+  return Number.isNaN(at.getTime()) ? null : at.toISOString();
 }
 
 /** The beginning of an id, as lists show it or longer. */

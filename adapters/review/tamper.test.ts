@@ -11,6 +11,7 @@ import { type KeyRing, keyRing } from '../../domain/crypto/key-ring.js';
 import type { Store } from '../store/database.js';
 import { openLocalFile } from '../store/local-file.js';
 import { sealReviews } from './seal-reviews.js';
+import { OPENED } from './summaries.js';
 import { reviewIdOf, REVIEW_AUTHENTICATED, REVIEW_NOT_AUTHENTICATED } from '../../domain/review/sealed-review.js';
 import type { ReviewTables } from './tables.js';
 import { openReviewStore, reviewStoreOver, type WholeReviews } from '../../test/support/whole-reviews.js';
@@ -53,6 +54,7 @@ const report: SandboxReport = {
   scope: { targets: 1, wildcards: false, recursive: false },
   money: null,
 };
+const SCORED = { sandbox_report: { severity: 'destructive' } };
 const settlementOf = (id: string, status: SettledReview['status'] = 'approved'): SettledReview => ({
   pending_id: id,
   status,
@@ -355,6 +357,59 @@ describe.each([
     expect([...told].sort()).toEqual(bad.toSorted());
     for (const id of bad) await expect(store.get(id)).rejects.toMatchObject(refused);
     for (const id of good) expect(await store.get(id)).toMatchObject({ status: 'pending' });
+  });
+
+  it.each(['9223372036854775807', '9007199254740991'])(
+    'hides no change of the others where the number of a change is %s',
+    async (number) => {
+      const [bad, other] = [await made(), await made()];
+      await edited(() => put(bad, { change_seq: number }));
+      const changes = store.changes();
+      expect(await changes.next()).toEqual({ changes: [], gap: false });
+      const events = async () => (await changes.next()).changes.map(({ type, row }) => [type, row.id]);
+      const created = await made();
+      expect(await events()).toEqual([['created', created]]);
+      await store.settle(settlementOf(other, 'denied'));
+      expect(await events()).toEqual([['decided', other]]);
+      await store.settle(settlementOf(bad, 'denied'));
+      expect(await events()).toEqual([['decided', bad]]);
+      expect(await events()).toEqual([]);
+    },
+  );
+
+  it.each(['9223372036854775807', '9000000000000000'])(
+    'goes on behind a row whose time is %s, page by page',
+    async (created_ms) => {
+      const [bad, good] = [await made(), await made()];
+      await edited(() => put(bad, { created_ms }));
+      const list = { tenants: ['acme'], status: 'pending', sort: 'newest', limit: 1 } as const;
+      const first = await store.summaries(list);
+      expect(first.items).toMatchObject([{ id: bad, status: 'tampered' }]);
+      const second = await store.summaries({ ...list, cursor: first.next_cursor ?? '' });
+      expect([second.items, second.next_cursor]).toMatchObject([[{ id: good }], null]);
+    },
+  );
+
+  it('walks over the undecided without a row whose deadline is none', async () => {
+    const [bad, good] = [await made(), await made()];
+    await edited(() => put(bad, { deadline_ms: '9223372036854775807' }));
+    const first = await store.undecided({ ms: -1, id: '' }, 10);
+    expect(first.map(({ id }) => id)).toEqual([good]);
+    expect(await store.undecided({ ms: first[0]?.ms ?? 0, id: good }, 10)).toEqual([]);
+  });
+
+  it('names no time up to which it has searched where a row has none', async () => {
+    const bad: string[] = [];
+    for (let rows = 0; rows < OPENED; rows += 1) bad.push(await made());
+    await edited(async () => {
+      for (const id of bad) await put(id, { created_ms: '9223372036854775807', annotations: JSON.stringify(SCORED) });
+    });
+    const list = { tenants: ['acme'], status: 'pending', sort: 'newest', limit: 1 } as const;
+    const page = await store.summaries({ ...list, q: 'nothing of this name' });
+    expect(page).toMatchObject({ items: [], searched_to: null, next_cursor: expect.any(String) });
+    expect(await store.summaries({ ...list, q: 'nothing of this name', cursor: page.next_cursor ?? '' })).toMatchObject(
+      { items: [], next_cursor: null },
+    );
   });
 
   it('shows another tenant nothing of a row that was moved to it', async () => {

@@ -1,4 +1,5 @@
 import type { Chat, ChatLink } from '../../contracts/chat-link.js';
+import { GateError } from '../errors.js';
 
 /** A link with the tenant for which its person decides. */
 export interface TenantLink extends ChatLink {
@@ -27,4 +28,18 @@ export interface ChatLinkStore {
   accept(digest: string): Promise<boolean>;
   /** The click came to nothing and may come again. */
   release(digest: string): Promise<void>;
+}
+
+/** Acts for what was accepted under this digest. Where that failed here, it may come again; after a refusal it may not. */
+export async function unlessFailed<Answer>(
+  links: Pick<ChatLinkStore, 'release'>,
+  digest: string,
+  act: () => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await act();
+  } catch (error) {
+    if (!(error instanceof GateError) || error.status >= 500) await links.release(digest);
+    throw error;
+  }
 }

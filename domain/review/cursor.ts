@@ -4,13 +4,15 @@ import { GateError } from '../errors.js';
 
 /** The last row that a page looked at, in the order of the list. */
 export interface Place {
-  readonly created_ms: number;
+  /** As the store gives it: text where somebody edited it to be larger than numbers are. */
+  readonly created_ms: number | string;
   readonly id: string;
 }
 
 const CURSOR_FORM = 'gate.review-cursor/1';
 const CURSOR_USE = 'review-cursor';
-const cursorText = z.tuple([z.number().int(), z.uuid(), z.string()]);
+const storedInteger = z.union([z.number().int(), z.string().regex(/^-?\d{1,19}$/)]);
+const cursorText = z.tuple([storedInteger, z.uuid(), z.string()]);
 
 const messageOf = (list: readonly unknown[], { created_ms, id }: Place): string =>
   JSON.stringify([CURSOR_FORM, list, created_ms, id]);

@@ -347,7 +347,9 @@ const TABLE: readonly KillCase[] = [
   ...each('refuse', 'deliver', AROUND, 'denied by the operator', { operatorThen: 'approve' }),
 
   // Said once, and the call waits on.
-  ...each('escalate', 'escalateReview', ['during'], 'escalated, approved, executed', { operatorThen: 'approve' }),
+  ...each('escalate', 'escalateReview', ['record moved', 'during'], 'escalated, approved, executed', {
+    operatorThen: 'approve',
+  }),
 
   // A deadline that passed is not undone by a restart.
   ...each('expire', 'expireReview', AROUND, 'expired', { operatorThen: 'approve' }),

@@ -57,14 +57,16 @@ export type Step =
 
 /**
  * When: at the step's first line; with its effect stored and its return lost; or with its return in the host's hands and nothing else
- * begun. The others lie inside a step: review row stored and record not moved, claim held and no byte sent, the rules asked once more before
- * the attempt, Brain asked, bytes taken by the tool; and for the host that shares one sync among many: all done in memory, nothing of it on disk.
+ * begun. The others lie inside a step: review row stored and record not moved, record moved and review row not, claim held and no byte sent,
+ * the rules asked once more before the attempt, Brain asked, bytes taken by the tool; and for the host that shares one sync among many: all
+ * done in memory, nothing of it on disk.
  */
 export type Moment =
   | 'before'
   | 'during'
   | 'after'
   | 'row stored'
+  | 'record moved'
   | 'claimed'
   | 'rules asked'
   | 'model asked'
@@ -588,6 +590,10 @@ export function killable(ports: ActivityPorts, script: HostScript, points: KillS
         const row = await ports.reviews.createOnce(review);
         await points.at('openReview', 'row stored');
         return row;
+      },
+      async escalated(id, times) {
+        await points.at('escalateReview', 'record moved');
+        await ports.reviews.escalated(id, times);
       },
     },
     ledger: {

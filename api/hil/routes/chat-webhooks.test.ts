@@ -554,6 +554,18 @@ describe('the code that a click of nobody’s account gives', () => {
     expect(await linked(old)).toMatchObject(refused);
   });
 
+  it('works again where the link failed here, and not where it was refused', async () => {
+    const code = await codeOf(await hil.park(1), 'U9');
+    await hil.place.sql('alter table chat_links rename to chat_links_away');
+    expect(await linked(code)).toMatchObject({ status: 503 });
+    await hil.place.sql('alter table chat_links_away rename to chat_links');
+    expect((await linked(code)).status).toBe(200);
+    const taken = await codeOf(await hil.park(2), 'U10');
+    await hil.reviews.chatLinks.upsert('acme', { oidc_sub: 'oidc:bob', slack_user_id: 'U10' });
+    expect((await linked(taken)).status).toBe(409);
+    expect(await linked(taken)).toMatchObject({ status: 403, body: { error: 'link_code_invalid' } });
+  });
+
   it('is Gate’s alone: of another account, time or chat it is none', async () => {
     const code = await codeOf(await hil.park(1), 'U9');
     const [chat, , until, mac] = code.split('.');

@@ -12,7 +12,7 @@ import { oneLine } from '../../../domain/printable.js';
 import { slackCard } from '../../../domain/notification/slack-card.js';
 import { teamsCard } from '../../../domain/notification/teams-card.js';
 import type { Notice } from '../../../contracts/notification.js';
-import type { ChatLinkStore } from '../../../domain/review/chat-links.js';
+import { type ChatLinkStore, unlessFailed } from '../../../domain/review/chat-links.js';
 import type { LinkCodes } from '../../../domain/review/link-code.js';
 import { isRecentClick, type SignedClick, slackClick, teamsClick } from '../../../domain/review/chat-signature.js';
 import type { createDecisions } from '../../../domain/review/decisions.js';
@@ -87,16 +87,6 @@ export function chatWebhookRoutes(app: ServiceApp, options: ChatWebhookRoutes): 
   /** Accepts each signed click once. */
   async function accept(request: FastifyRequest, chat: Chat, { digest }: SignedClick): Promise<void> {
     if (!(await links.accept(digest))) throw refused(request, chat);
-  }
-
-  /** Acts for a click that was accepted. One that came to nothing here may be sent again. */
-  async function actFor<Answer>({ digest }: SignedClick, act: () => Promise<Answer>): Promise<Answer> {
-    try {
-      return await act();
-    } catch (error) {
-      if (!(error instanceof GateError) || error.status >= 500) await links.release(digest);
-      throw error;
-    }
   }
 
   /** Decides, and tells Slack what came of it where its click says. Whether that arrives changes nothing. */
@@ -187,7 +177,7 @@ export function chatWebhookRoutes(app: ServiceApp, options: ChatWebhookRoutes): 
       };
       // Slack waits three seconds for this answer, and shows nothing of it.
       const telling = answered(request, slackAnswerUrl(response_url, slackApiUrl), () =>
-        actFor(signed, () => decided(click)),
+        unlessFailed(links, signed.digest, () => decided(click)),
       ).finally(() => answering.delete(telling));
       answering.add(telling);
       return reply.send();
@@ -206,7 +196,7 @@ export function chatWebhookRoutes(app: ServiceApp, options: ChatWebhookRoutes): 
       } = read(teamsBody, body.toString('utf8'));
       if (!isRecentClick(timestamp, clock())) throw refused(request, 'teams');
       await accept(request, 'teams', signed);
-      return actFor(signed, async () => {
+      return unlessFailed(links, signed.digest, async () => {
         const row = await decided({
           chat: 'teams',
           userId: user,
