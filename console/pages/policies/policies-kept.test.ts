@@ -624,6 +624,43 @@ describe('a template', () => {
     expect((await versionsOf('trade_execution.rego', 'globex')).map(({ active }) => active)[0]).toBe(false);
   });
 
+  it('whose policy was changed, and its document, is installed as the template has it once both are deleted', async () => {
+    const name = 'rate_limit_review';
+    const at = `/policies/templates/${name}.rego`;
+    const set = { 'parameter.review_above': '11', reason: 'eleven' };
+    expect((await forGlobex(`${at}/install`, set)).status).toBe(303);
+    const own = { version: '1', body: denies('list_files'), reason: 'our own' };
+    expect((await forGlobex(`/policies/${name}.rego/edit`, own)).status).toBe(303);
+    for (const [file, version] of [
+      [`${name}.rego`, 2],
+      [`${name}.json`, 1],
+    ] as const) {
+      const off = { version: String(version), reason: 'over' };
+      expect([file, (await forGlobex(`/policies/${file}/deactivate`, off)).status]).toEqual([file, 303]);
+      expect(words((await page.get(at, { as: 'globex' })).text)).toContain('was switched off');
+      const gone = { version: String(version + 1), reason: 'over', back: '' };
+      expect([file, (await forGlobex(`/policies/${file}/delete`, gone)).status]).toEqual([file, 303]);
+    }
+    expect((await page.get(at, { as: 'globex' })).text).toMatch(/\/try".*name="parameter.review_above" value="60"/s);
+    expect((await forGlobex(`${at}/install`, { ...set, 'parameter.review_above': '12' })).status).toBe(303);
+    expect((await versionsOf(`${name}.rego`, 'globex'))[0]).toMatchObject({ version: 5, active: true });
+    const [document] = await versionsOf(`${name}.json`, 'globex');
+    expect([document?.version, JSON.parse(document?.body ?? '')]).toEqual([4, { review_above: 12 }]);
+  }, 60_000);
+
+  it('that is switched off for everybody, with another text, is installed beside it as a copy of the tenant', async () => {
+    const { library, templates } = engine.management;
+    const by = { reason: 'all', actor_sub: 'ada', actor_idp: 'cli' };
+    const [name, at] = ['account_freeze_lift.rego', '/policies/templates/account_freeze_lift.rego'];
+    const file = { name, content_type: 'rego', body: denies('list_files'), active: false } as const;
+    await library.create('', { ...file, ...by });
+    expect((await page.get(at, { as: 'globex' })).text).toContain('/try"');
+    expect((await forGlobex(`${at}/install`, { reason: 'for us' })).status).toBe(303);
+    const [copy] = await versionsOf(name, 'globex');
+    expect(copy).toMatchObject({ version: 2, active: true, body: (await templates.read(name))?.body });
+    expect(await versionsOf(name, '')).toHaveLength(1);
+  }, 60_000);
+
   it('is none by another name', async () => {
     for (const name of ['none.rego', '..%2Fx.rego', 'pii_egress.json'])
       expect([name, (await page.get(`/policies/templates/${name}`)).status >= 400]).toEqual([name, true]);

@@ -1,5 +1,6 @@
 import type { JsonObject } from '../../../contracts/json.js';
 import { jsonObject } from '../../../contracts/json.js';
+import type { PolicyFileShown } from '../../../contracts/policy.js';
 import type { TemplateFile, ValidatePolicy } from '../../../contracts/policy-library.js';
 import { GateError } from '../../../domain/errors.js';
 import { isAtLeast } from '../../roles.js';
@@ -37,17 +38,24 @@ const DEFAULTS: Set = { parameters: {}, version: null, digest: null, off: null }
 const documentOf = (name: string): string => name.replace(/\.rego$/, '.json');
 const bodyOf = (parameters: JsonObject): string => `${JSON.stringify(parameters, null, 2)}\n`;
 
-async function found({ services, params }: Visit): Promise<{ template: TemplateFile; set: Set }> {
-  const name = params['name'] ?? '';
-  const template = await services.policy.template(name);
+async function found(visit: Visit): Promise<{ template: TemplateFile; set: Set }> {
+  const name = visit.params['name'] ?? '';
+  const template = await visit.services.policy.template(name);
   if (template === null) throw new GateError('not_found', 'There is no template of this name.');
-  return { template, set: await setOf(services.policy, template) };
+  return { template, set: await setOf(visit, template) };
 }
 
-async function setOf(policy: Visit['services']['policy'], of: TemplateFile): Promise<Set> {
-  const document = of.parameters === null ? null : await policy.file(documentOf(of.name));
+/** A file that installing goes by. To one that is deleted, or for everybody and switched off, it does nothing: what is installed comes in its place. */
+async function standing({ services, person }: Visit, name: string): Promise<PolicyFileShown | null> {
+  const file = await services.policy.file(name);
+  if (file === null || file.deleted_at !== null) return null;
+  return file.active || file.tenant === person.tenant ? file : null;
+}
+
+async function setOf(visit: Visit, of: TemplateFile): Promise<Set> {
+  const document = of.parameters === null ? null : await standing(visit, documentOf(of.name));
   if (document !== null && !document.active) return { ...DEFAULTS, off: document.name };
-  const rule = of.installed ? null : await policy.file(of.name);
+  const rule = of.installed ? null : await standing(visit, of.name);
   const off = rule !== null && !rule.active && rule.current_body !== of.body ? rule.name : null;
   if (document === null) return { ...DEFAULTS, off };
   const said = jsonObject.safeParse(JSON.parse(document.current_body));
@@ -163,7 +171,7 @@ async function templateShown(visit: Visit, asked: Asked | null): Promise<Shown> 
   const template = await settled('The policy engine', services.policy.template(name));
   const set =
     template.ok && template.value !== null
-      ? await settled('The policy engine', setOf(services.policy, template.value))
+      ? await settled('The policy engine', setOf(visit, template.value))
       : ({ ok: true, value: DEFAULTS } as const);
   const overtaken =
     asked !== null && template.ok && template.value?.installed && set.ok && set.value.version !== null
