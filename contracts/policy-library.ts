@@ -174,7 +174,13 @@ export const policyBatch = z.strictObject({ candidate_rego: policyBody, candidat
 
 /** What the rules of a template are set to; what is not said is as the template has it. */
 const parameters = jsonObject.optional();
-export const installTemplate = z.strictObject({ parameters, ...by });
+export const installTemplate = z.strictObject({
+  parameters,
+  /** The document of parameters that somebody looked at; `null` where there was none. Another one by now is `version_conflict`. */
+  expected_document_version: expected.nullable().optional(),
+  expected_document_sha256: expectedBody,
+  ...by,
+});
 export type InstallTemplate = z.infer<typeof installTemplate>;
 export const templateLab = z.strictObject({ parameters, ...tried });
 

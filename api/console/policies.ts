@@ -99,8 +99,13 @@ export function policiesOver(
       change('POST', pathOf(name, `/rollback/${version}`), { ...expected(on), ...by(reason) }),
     templates: () => ask(templateList, get('/policies/templates')),
     template: (name) => unlessUnknown(ask(templateFile, get(templateAt(name)))),
-    install: (name, parameters, reason) =>
-      change('POST', templateAt(name, '/install'), { ...(parameters && { parameters }), ...by(reason) }),
+    install: (name, parameters, on, reason) =>
+      change('POST', templateAt(name, '/install'), {
+        ...(parameters && { parameters }),
+        ...(on !== undefined && { expected_document_version: on?.version ?? null }),
+        ...(on?.digest && { expected_document_sha256: on.digest }),
+        ...by(reason),
+      }),
     lab: (asked, until) => toldBy('/policies/lab', labLine, asked, until),
     suggestions: async () =>
       (await ask(minedSuggestions, get('/policies/suggestions'), limits.suggestionsMs)).suggestions,

@@ -384,7 +384,7 @@ export function createPolicyLibrary({
 
     /**
      * Puts a template in force, its parameters with it. A policy of its name that was switched off is switched on with the text that it has; one that
-     * was deleted comes back with that of the template. Refused where there is one in force.
+     * was deleted comes back with that of the template. Refused where there is one in force, and where its document is another one than is meant.
      */
     async install(tenant: string, { facts, body }: Template, asked: InstallTemplate): Promise<MutatedPolicy> {
       const { name } = facts;
@@ -395,6 +395,7 @@ export function createPolicyLibrary({
         const own = before?.deleted_at === null ? before : null;
         if ((own ?? there(catalogue, EVERYBODY, name))?.active)
           throw new GateError('policy_exists', `${name} is in force already`);
+        assertDocumentOf(catalogue, tenant, name, asked);
         const kind = 'policy.installed_from_template' as const;
         const rule: Planned = own
           ? { before: own, after: { ...own, active: true }, body: null, kind }
@@ -592,6 +593,29 @@ const BOOTSTRAP: PolicyReason = {
   actor_sub: 'bootstrap',
   actor_idp: 'system',
 };
+
+/** Throws `version_conflict` where the document that a template would be installed with is another one than is meant. */
+function assertDocumentOf(
+  catalogue: Catalogue,
+  tenant: string,
+  rule: string,
+  {
+    expected_document_version: version,
+    expected_document_sha256: digest,
+  }: Pick<InstallTemplate, 'expected_document_version' | 'expected_document_sha256'>,
+): void {
+  if (version === undefined) return;
+  const name = rule.replace(/\.rego$/, '.json');
+  const shared = there(catalogue, EVERYBODY, name);
+  const now = there(catalogue, tenant, name) ?? (shared?.active ? shared : null);
+  if (now !== null && version !== null)
+    expectedOf(now, { expected_current_version: version, expected_body_sha256: digest });
+  else if (now !== null || version !== null)
+    throw new GateError(
+      'version_conflict',
+      now === null ? `${name} is not there any more` : `${name} is there by now, with version ${now.current_version}`,
+    );
+}
 
 /** A document of parameters, new or over what the tenant has. */
 function documentChange(

@@ -599,9 +599,34 @@ describe('a template', () => {
     await forGlobex('/policies/new', { policy_name: 'trade_execution.json', body, reason: 'before', active: 'yes' });
     await forGlobex('/policies/trade_execution.json/activate', { version: '1', reason: 'before' });
     expect((await page.get(TRADE, { as: 'globex' })).text).toMatch(/name="parameter.most_quantity"[^>]*value="999999"/);
-    const installed = await forGlobex(`${TRADE}/install`, { 'parameter.most_quantity': '1000', reason: 'as shown' });
+    const typed = { 'parameter.most_quantity': '1000', version: '2', reason: 'as shown' };
+    const installed = await forGlobex(`${TRADE}/install`, typed);
     expect([installed.status, await documentOfGlobex()]).toEqual([303, {}]);
   });
+
+  it('is installed on what its page showed alone: what somebody set, set anew or took away meanwhile stands and is shown', async () => {
+    const at = '/policies/templates/ach_batch_high_volume.rego';
+    const name = 'ach_batch_high_volume.json';
+    const install = (version: string, digest = '') =>
+      forGlobex(`${at}/install`, { 'parameter.most_entries': '7', version, digest, reason: 'mine' });
+    const body = JSON.stringify({ most_entries: 5 });
+    await forGlobex('/policies/new', { policy_name: name, body, reason: 'no more than five', active: 'yes' });
+    for (const [on, overtaken] of [
+      ['', 'Somebody made version 1 since'],
+      ['2', 'Version 1 came after the one that you began with, 2'],
+    ] as const) {
+      const late = await install(on);
+      expect([on, late.status, words(late.text)]).toEqual([on, 409, expect.stringContaining(overtaken)]);
+      expect(words(late.text)).toMatch(/version_conflict.*installing it puts yours on top of version 1/);
+      expect(late.text).toMatch(/name="version" value="1"/);
+    }
+    expect((await install('1', 'a'.repeat(64))).status).toBe(409);
+    await forGlobex(`/policies/${name}/delete`, { version: '1', reason: 'away' });
+    expect((await install('1')).status).toBe(409);
+    expect(await versionsOf('ach_batch_high_volume.rego', 'globex')).toEqual([]);
+    expect((await install('')).status).toBe(303);
+    expect(JSON.parse((await versionsOf(name, 'globex'))[0]?.body ?? '')).toEqual({ most_entries: 7 });
+  }, 60_000);
 
   it('of which somebody else set something meanwhile shows that before it is set', async () => {
     await forGlobex(`${TRADE}/set`, { 'parameter.most_quantity': '5', version: '3', reason: 'no more than five' });
@@ -627,7 +652,7 @@ describe('a template', () => {
   it('whose policy was changed, and its document, is installed as the template has it once both are deleted', async () => {
     const name = 'rate_limit_review';
     const at = `/policies/templates/${name}.rego`;
-    const set = { 'parameter.review_above': '11', reason: 'eleven' };
+    const set = { 'parameter.review_above': '11', version: '', reason: 'eleven' };
     expect((await forGlobex(`${at}/install`, set)).status).toBe(303);
     const own = { version: '1', body: denies('list_files'), reason: 'our own' };
     expect((await forGlobex(`/policies/${name}.rego/edit`, own)).status).toBe(303);
