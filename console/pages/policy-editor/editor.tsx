@@ -45,6 +45,7 @@ const forms = (path: '/policies/new' | '/policies/:name/edit', what: string) =>
       path: `${path}/check`,
       role: 'admin',
       does: `have the text of ${what} checked`,
+      holdsPolicy: true,
       async act(visit: Visit, form: Form): Promise<Shown> {
         const said = await visit.services.policy.validate(fileOf(draftIn(visit, form)));
         return editor(visit, form, { ok: true, value: said });
@@ -56,6 +57,7 @@ const forms = (path: '/policies/new' | '/policies/:name/edit', what: string) =>
       path: `${path}/try`,
       role: 'admin',
       does: `try the text of ${what} on recorded calls`,
+      holdsPolicy: true,
       async act(visit: Visit, form: Form): Promise<Shown> {
         const asked = {
           files: [fileOf(draftIn(visit, form))],
@@ -74,6 +76,7 @@ const forms = (path: '/policies/new' | '/policies/:name/edit', what: string) =>
       path,
       role: 'admin',
       does: `save ${what}`,
+      holdsPolicy: true,
       async act(visit: Visit, form: Form): Promise<string | Shown> {
         const { name, content_type, body, on, digest, active } = draftIn(visit, form);
         const { policy } = visit.services;
