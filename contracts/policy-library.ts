@@ -95,6 +95,8 @@ export const policyEventKind = z.enum([
 ]);
 export type PolicyEventKind = z.infer<typeof policyEventKind>;
 
+/** How the warning begins that a change is not in force. */
+export const STORED_ALONE = 'this is stored, and not in force in the process that answers';
 /**
  * That a change is not in force in the process that answers, and what is in force and never holds, since nothing has what it reads; of what a change
  * touches. It keeps nothing from being stored.

@@ -1,19 +1,20 @@
-import type {
-  AppliedPolicies,
-  ApplyPolicies,
-  ChangedCategory,
-  ChangePolicyState,
-  CreatePolicy,
-  DeletePolicy,
-  InstallTemplate,
-  MutatedPolicy,
-  PolicyReason,
-  RollbackPolicy,
-  ProvisionedTenant,
-  UpdatePolicy,
-  ValidatedPolicy,
-  ValidatePolicy,
-  WithdrawnTenant,
+import {
+  type AppliedPolicies,
+  type ApplyPolicies,
+  type ChangedCategory,
+  type ChangePolicyState,
+  type CreatePolicy,
+  type DeletePolicy,
+  type InstallTemplate,
+  type MutatedPolicy,
+  type PolicyReason,
+  type RollbackPolicy,
+  type ProvisionedTenant,
+  STORED_ALONE,
+  type UpdatePolicy,
+  type ValidatedPolicy,
+  type ValidatePolicy,
+  type WithdrawnTenant,
 } from '../../contracts/policy-library.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { canonicalDigest, sha256Hex } from '../crypto/digest.js';
@@ -153,7 +154,7 @@ export function createPolicyLibrary({
           event_kind,
         }));
         const touched = new Set(results.map(({ name }) => name));
-        const late = behind === null ? [] : [`this is stored, and not in force in the process that answers: ${behind}`];
+        const late = behind === null ? [] : [`${STORED_ALONE}: ${behind}`];
         const unheld = () => neverHolding(tenants, next, touched, (policy) => textIn(bodies, policy));
         return { results, warned: async () => warnings([...late, ...(await unheld())]) };
       }

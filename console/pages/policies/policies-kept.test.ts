@@ -378,6 +378,29 @@ describe('a policy whose text somebody edited in the store', () => {
     60_000,
   );
 
+  it('for everybody is mended for everybody alone: a tenant is told so, and never that its copy is in force', async () => {
+    const name = 'edited_for_all.rego';
+    const by = { reason: 'all', actor_sub: 'ada', actor_idp: 'cli' };
+    const file = { name, content_type: 'rego', body: denies('no_such', 'all'), active: true } as const;
+    await engine.management.library.create('', { ...file, ...by });
+    await edit(name, 1);
+    for (const path of ['', '/edit']) {
+      const shown = await told(`/policies/${name}${path}`);
+      expect(shown).toMatch(/for everybody: on the command line alone, with gate policy rollback .*does not come into/);
+      expect(shown).not.toMatch(/takes its place/);
+    }
+    const refresh = jest.spyOn(engine.management.live, 'refresh').mockResolvedValueOnce('edited in the store: it is');
+    const saved = await page.post(`/policies/${name}/edit`, { version: '1', body: denies('no_such'), reason: 'ours' });
+    refresh.mockRestore();
+    expect([saved.status, words(saved.text)]).toEqual([
+      200,
+      expect.stringMatching(/Done: version 2, changed\. Warning: this is stored, and not in force in the process/),
+    ]);
+    await engine.management.library.update('', name, { body: file.body, expected_current_version: 1, ...by });
+    const again = await page.post(`/policies/${name}/edit`, { version: '2', body: denies('no_such'), reason: 'ours' });
+    expect(again.headers['location']).toBe(`/policies/${name}?came=3`);
+  }, 120_000);
+
   it('is shown as it is to who began with the edited text, and what he typed goes on top', async () => {
     const name = await document('edited_between.json');
     await page.post(`/policies/${name}/edit`, { version: '2', body: '{"max":3}', reason: 'mended' });

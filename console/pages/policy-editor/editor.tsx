@@ -8,7 +8,7 @@ import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
 import { type Between, between, digestShownOf, Overtaken, versionShownOf } from '../policies/overtaken.js';
 import { policyAddress, policyPart } from '../policies/address.js';
 import { cameOf } from '../policies/came.js';
-import { Whose } from '../policies/policy.js';
+import { isMendedForAll, MendedForAll, Whose } from '../policies/policy.js';
 import { reasonIn } from '../policies/told.js';
 import { labShown } from '../policy-lab/found.js';
 import { CallsFields, callsAsked } from '../policy-lab/window.js';
@@ -144,7 +144,9 @@ async function editor(visit: Visit, form?: Form, said?: Settled<ValidatedPolicy>
           <>
             {stored && <Whose tenant={stored.tenant} person={visit.person.tenant} />}
             {stored?.current_body === null && (
-              <Edited why={stored.tampered ?? ''}>What you save takes its place.</Edited>
+              <Edited why={stored.tampered ?? ''}>
+                {isMendedForAll(stored, visit.person.tenant) ? <MendedForAll /> : 'What you save takes its place.'}
+              </Edited>
             )}
             {overtaken && (
               <Overtaken of={overtaken} nowMs={visit.nowMs}>
