@@ -154,6 +154,8 @@ export interface PolicyService {
   file(name: string): Promise<PolicyFileShown | null>;
   /** The same also of one whose text somebody edited in the store, without that text. */
   kept(name: string): Promise<KeptFile | null>;
+  /** Whether the tenant had a copy of it, which was deleted. */
+  hadCopy(name: string): Promise<boolean>;
   /** Newest first; `null` where there is none of that name. */
   versions(name: string): Promise<readonly KeptVersion[] | null>;
   version(name: string, version: number): Promise<PolicyVersion | null>;

@@ -78,6 +78,10 @@ export function policiesOver(
         return { ...row, current_body: null, current_body_sha256: row.body_sha256 };
       }
     },
+    async hadCopy(name) {
+      const { policies } = await ask(policyList, get('/policies', { include_deleted: 'true' }));
+      return policies.some((policy) => policy.name === name && policy.tenant !== null && policy.deleted_at !== null);
+    },
     versions: async (name) =>
       (await unlessUnknown(ask(policyVersions, get(pathOf(name, '/versions')))))?.versions ?? null,
     version: (name, version) => unlessUnknown(ask(policyVersion, get(pathOf(name, `/versions/${version}`)))),

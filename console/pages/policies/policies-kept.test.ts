@@ -232,6 +232,8 @@ describe('a policy on its pages', () => {
       ]);
       expect(backIn(refused.text)).toBe((await versionsOf(name, ''))[0]?.body_sha256);
     }
+    // What an address says of a copy that never was is not repeated.
+    expect(await text(`/policies/${name}?came=deleted`, 'globex')).not.toContain('Done:');
     const done = await remove({ back: backIn(await text(`/policies/${name}`)) ?? '' });
     expect([done.status, done.headers['location']]).toEqual([303, `/policies/${name}?came=deleted`]);
     const after = await told(`/policies/${name}?came=deleted`);

@@ -41,11 +41,11 @@ function doneOf(
   came: string | undefined,
   file: KeptFile,
   versions: readonly KeptVersion[],
-  { tenant, isLate }: { readonly tenant: string | null; readonly isLate: boolean },
+  { tenant, isLate, hadCopy }: { readonly tenant: string | null; readonly isLate: boolean; readonly hadCopy: boolean },
 ): string | null {
   const isOwn = file.tenant === tenant;
   if (came === DELETED && isOwn && file.deleted_at !== null) return 'Done: it is deleted.';
-  if (came === DELETED && !isOwn) {
+  if (came === DELETED && hadCopy) {
     const gone = 'Done: your tenant has no copy of it any more.';
     if (isLate) return gone;
     return `${gone} Version ${file.current_version} for everybody is ${file.active ? 'in force' : 'there, and not in force'}.`;
@@ -54,6 +54,13 @@ function doneOf(
   if (!made) return null;
   const what = `Done: version ${made.version}, ${EVENTS[made.event_kind ?? ''] ?? 'stored'}`;
   return isLate && made.active ? `${what}.` : `${what}, ${made.active ? 'in force' : 'not in force'}.`;
+}
+
+/** Whether its copy of what holds for everybody was deleted: an address alone says that of any policy. */
+async function hasHadCopy({ services, query, person }: Visit, { name, tenant }: KeptFile): Promise<boolean> {
+  if (query['came'] !== DELETED || tenant === person.tenant) return false;
+  const had = await settled('The policy engine', services.policy.hadCopy(name));
+  return had.ok && had.value;
 }
 
 /** `form`: one that was refused. `isLate`: what was just made is not in force in the engine that answers, so that nothing here says that it is. */
@@ -70,7 +77,11 @@ export async function policyShown(visit: Visit, form?: Form, isLate = false): Pr
       : ({ ok: true, value: null } as const);
   const done =
     isKept && file.value && versions?.ok
-      ? doneOf(query['came'], file.value, versions.value ?? [], { tenant: person.tenant, isLate })
+      ? doneOf(query['came'], file.value, versions.value ?? [], {
+          tenant: person.tenant,
+          isLate,
+          hadCopy: await hasHadCopy(visit, file.value),
+        })
       : null;
   return {
     title: name,
