@@ -157,6 +157,8 @@ export interface PolicyService {
   file(name: string): Promise<PolicyFileShown | null>;
   /** The same also of one whose text somebody edited in the store, without that text. */
   kept(name: string): Promise<KeptFile | null>;
+  /** Whether the tenant had a copy of it, which was deleted. */
+  hadCopy(name: string): Promise<boolean>;
   /** Newest first; `null` where there is none of that name. */
   versions(name: string): Promise<readonly KeptVersion[] | null>;
   version(name: string, version: number): Promise<PolicyVersion | null>;
@@ -176,7 +178,13 @@ export interface PolicyService {
   rollback(name: string, version: number, on: SeenVersion, reason: string): Promise<MutatedPolicy>;
   templates(): Promise<readonly ShownTemplate[]>;
   template(name: string): Promise<TemplateFile | null>;
-  install(name: string, parameters: JsonObject | null, reason: string): Promise<MutatedPolicy>;
+  /** `on`: the document of its parameters as somebody looked at it; `null` for none, `undefined` of a template that has no parameters. */
+  install(
+    name: string,
+    parameters: JsonObject | null,
+    on: SeenVersion | null | undefined,
+    reason: string,
+  ): Promise<MutatedPolicy>;
   /** Tries rules on the tenant's recorded calls: how far it is, and at last what was found, or why nothing. Leaving it ends it. */
   lab(asked: PolicyLab, until: AbortSignal): AsyncIterable<LabLine>;
   /** Rules that were mined before, each compared with what people decided since. */

@@ -159,6 +159,8 @@ export interface Action {
   readonly of?: Part;
   /** What it does, as after "may". */
   readonly does: string;
+  /** Whether the text of a policy is typed into it, which may be larger than what any other form holds. */
+  readonly holdsPolicy?: true;
   /**
    * Does it, and returns the address of the page that shows what came of it; or, where nothing is done yet, what to look at first; or, where no
    * address can say it, what came of it itself; or the file that was asked for.

@@ -95,6 +95,8 @@ export const policyEventKind = z.enum([
 ]);
 export type PolicyEventKind = z.infer<typeof policyEventKind>;
 
+/** How the warning begins that a change is not in force. */
+export const STORED_ALONE = 'this is stored, and not in force in the process that answers';
 /**
  * That a change is not in force in the process that answers, and what is in force and never holds, since nothing has what it reads; of what a change
  * touches. It keeps nothing from being stored.
@@ -174,7 +176,13 @@ export const policyBatch = z.strictObject({ candidate_rego: policyBody, candidat
 
 /** What the rules of a template are set to; what is not said is as the template has it. */
 const parameters = jsonObject.optional();
-export const installTemplate = z.strictObject({ parameters, ...by });
+export const installTemplate = z.strictObject({
+  parameters,
+  /** The document of parameters that somebody looked at; `null` where there was none. Another one by now is `version_conflict`. */
+  expected_document_version: expected.nullable().optional(),
+  expected_document_sha256: expectedBody,
+  ...by,
+});
 export type InstallTemplate = z.infer<typeof installTemplate>;
 export const templateLab = z.strictObject({ parameters, ...tried });
 

@@ -70,6 +70,16 @@ describe('what the console reads of a request', () => {
     expect(answer.text).toContain('agreed with the owner');
   });
 
+  it('reads no more than 1 MiB of a form of somebody who is signed in that no policy is typed into', async () => {
+    const { cookie } = await fixture.browser();
+    for (const path of ['/hil/x/modify', '/me/end', '/audit/searches', '/hil/x/approval-challenge'])
+      for (const large of ['1048577', '6307840'])
+        expect([
+          path,
+          await asked(path, { cookie: `gate_console_session=${cookie}`, 'content-length': large }),
+        ]).toEqual([path, 413]);
+  });
+
   it('reads the largest form of somebody who is signed in', async () => {
     const browser = await fixture.browser();
     const answer = await browser.post('/audit/searches', { name: 'x'.repeat(1_000_000) });

@@ -4,8 +4,10 @@ import { GateError } from '../../domain/errors.js';
 
 /** What anybody may send: more than any form for signing in holds. */
 export const ANYBODYS_BODY = 16_384;
-/** What the largest form of somebody who is signed in holds: the largest policy, of which a form writes a byte as three and a line's end as six. */
-const LARGEST_BODY = 6 * MAX_POLICY_BYTES + ANYBODYS_BODY;
+/** What a form of somebody who is signed in holds: every changed argument of a call. */
+const LARGE_BODY = 1_048_576;
+/** What a form holds that a policy is typed into: the largest, of which a form writes a byte as three and a line's end as six. */
+export const POLICY_BODY = 6 * MAX_POLICY_BYTES + ANYBODYS_BODY;
 
 /**
  * How a route reads that people use who are signed in: of anybody else nothing that is larger than `ANYBODYS_BODY`, or of which it is not said
@@ -17,7 +19,7 @@ export const largeOf = (
   /** Throws for a form of another site; without it for who proves himself by what no browser sends. */
   assertOrigin: (request: FastifyRequest) => void = () => undefined,
 ) => ({
-  bodyLimit: LARGEST_BODY,
+  bodyLimit: LARGE_BODY,
   async onRequest(request: FastifyRequest): Promise<void> {
     const said = request.headers['content-length'];
     const isSmall =

@@ -10,7 +10,7 @@ import { printable } from '../../domain/printable.js';
 import { ANSWERS_PAGES } from '../plugins/openapi.js';
 import type { ServiceApp } from '../plugins/service.js';
 import type { Send } from './documents.js';
-import type { LargeRoute } from './body-limits.js';
+import { type LargeRoute, POLICY_BODY } from './body-limits.js';
 import type { Entered, EnteredOf } from './entered.js';
 import { formOf } from './form.js';
 import { signInFor } from './sign-in-again.js';
@@ -34,6 +34,7 @@ export function servePages(
   app: ServiceApp,
   { pages, actions, entered: enteredOf, assertForm, assertRole, visitOf, send, large }: PagesOptions,
 ): void {
+  const readOf = ({ holdsPolicy }: Action): LargeRoute => (holdsPolicy ? { ...large, bodyLimit: POLICY_BODY } : large);
   for (const page of pages)
     app.get(page.path, { config: ANSWERS_PAGES }, async (request, reply) => {
       const entered = await enteredOf(request);
@@ -47,7 +48,7 @@ export function servePages(
       return request.headers['if-none-match'] === tag ? reply.code(304).send() : send(reply, shown, entered);
     });
   for (const action of actions)
-    app.post(action.path, { ...large, config: ANSWERS_PAGES }, async (request, reply) => {
+    app.post(action.path, { ...readOf(action), config: ANSWERS_PAGES }, async (request, reply) => {
       const entered = await enteredOf(request);
       if (entered === null) throw new GateError('unauthenticated', 'You are not signed in any more: nothing was done.');
       assertForm(request, entered);

@@ -78,6 +78,10 @@ export function policiesOver(
         return { ...row, current_body: null, current_body_sha256: row.body_sha256 };
       }
     },
+    async hadCopy(name) {
+      const { policies } = await ask(policyList, get('/policies', { include_deleted: 'true' }));
+      return policies.some((policy) => policy.name === name && policy.tenant !== null && policy.deleted_at !== null);
+    },
     versions: async (name) =>
       (await unlessUnknown(ask(policyVersions, get(pathOf(name, '/versions')))))?.versions ?? null,
     version: (name, version) => unlessUnknown(ask(policyVersion, get(pathOf(name, `/versions/${version}`)))),
@@ -99,8 +103,13 @@ export function policiesOver(
       change('POST', pathOf(name, `/rollback/${version}`), { ...expected(on), ...by(reason) }),
     templates: () => ask(templateList, get('/policies/templates')),
     template: (name) => unlessUnknown(ask(templateFile, get(templateAt(name)))),
-    install: (name, parameters, reason) =>
-      change('POST', templateAt(name, '/install'), { ...(parameters && { parameters }), ...by(reason) }),
+    install: (name, parameters, on, reason) =>
+      change('POST', templateAt(name, '/install'), {
+        ...(parameters && { parameters }),
+        ...(on !== undefined && { expected_document_version: on?.version ?? null }),
+        ...(on?.digest && { expected_document_sha256: on.digest }),
+        ...by(reason),
+      }),
     lab: (asked, until) => toldBy('/policies/lab', labLine, asked, until),
     suggestions: async () =>
       (await ask(minedSuggestions, get('/policies/suggestions'), limits.suggestionsMs)).suggestions,

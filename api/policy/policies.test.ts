@@ -1754,6 +1754,35 @@ describe('templates', () => {
     expect((await gate.judge('send_email', letter)).allow).toBe(true);
   });
 
+  it('are installed on the document that is meant alone, and nothing is stored where that is another one', async () => {
+    const gate = await replica(places().SQLite);
+    const parameters = { internal_domains: ['acme.example'] };
+    const install = (on: object, query = '') =>
+      gate.ask('POST', `${PII}/install${query}`, { ...by, parameters, ...on });
+    const refused = { status: 409, body: { error: 'version_conflict' } };
+    expect(await install({ expected_document_version: 1 })).toMatchObject(refused);
+    const document = { name: 'pii_egress.json', content_type: 'json', body: '{}', ...by };
+    const made = await gate.ask('POST', '/policies', document);
+    const { body_sha256: digest } = made.body as unknown as { body_sha256: string };
+    const conflicts = [
+      { expected_document_version: null },
+      { expected_document_version: 2 },
+      { expected_document_version: 1, expected_document_sha256: 'a'.repeat(64) },
+    ];
+    // What is in force for everybody is what a tenant installs it with.
+    for (const query of ['', '?tenant=acme'])
+      for (const on of conflicts) expect(await install(on, query)).toMatchObject(refused);
+    expect((await gate.ask('GET', '/policies/pii_egress.json')).body).toMatchObject({ current_version: 1 });
+    expect((await gate.ask('GET', '/policies/pii_egress.rego')).status).toBe(404);
+    const meant = { expected_document_version: 1, expected_document_sha256: digest };
+    expect((await install(meant, '?tenant=acme')).status).toBe(200);
+    // Switched off for everybody, it is in nobody's way; one that is off and the tenant's own is there.
+    await gate.ask('POST', '/policies/pii_egress.json/deactivate', { expected_current_version: 1, ...by });
+    expect((await install({ expected_document_version: null }, '?tenant=globex')).status).toBe(200);
+    expect(await install({ expected_document_version: null })).toMatchObject(refused);
+    expect((await install({ expected_document_version: 2 })).status).toBe(200);
+  });
+
   it('have parameters that their schema refuses with the place, whoever writes them; nothing is stored then', async () => {
     const gate = await replica(places().SQLite);
     const wrong = { deny_kinds: ['ssn', 'shoe_size'] };

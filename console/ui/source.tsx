@@ -4,11 +4,11 @@ import { oneLine, printable } from '../../domain/printable.js';
 export const sourceLine = (line: string): string => line.split('\t').map(oneLine).join('\t');
 
 /** Lines that are parts of their own, with a place and a colour: in a text of a megabyte of line breaks each costs more than thirty times what it says. */
-const LINES = 5_000;
+export const PLACED_LINES = 5_000;
 
 /** What stands behind those lines, in one part. */
 const Rest = ({ of }: { readonly of: readonly string[] }) =>
-  of.length > LINES ? <span>{sourceLines(of.slice(LINES))}</span> : null;
+  of.length > PLACED_LINES ? <span>{sourceLines(of.slice(PLACED_LINES))}</span> : null;
 /** All at once: line by line the escapes of a million lines take seconds. */
 const sourceLines = (lines: readonly string[]): string => `${lines.join('\n').split('\t').map(printable).join('\t')}\n`;
 
@@ -26,7 +26,7 @@ export const Source = ({
   const lines = text.split('\n');
   return (
     <pre class="source" tabIndex={0} aria-label={oneLine(label)}>
-      {lines.slice(0, LINES).map((line, at) => (
+      {lines.slice(0, PLACED_LINES).map((line, at) => (
         <span id={isAlone ? `L${at + 1}` : undefined} key={at}>
           {`${sourceLine(line)}\n`}
         </span>
@@ -42,7 +42,7 @@ export function Diff({ of, label }: { readonly of: string; readonly label: strin
   const lines = of.trimEnd().split('\n');
   return (
     <pre class="source unified" tabIndex={0} aria-label={oneLine(label)}>
-      {lines.slice(0, LINES).map((line, at) => (
+      {lines.slice(0, PLACED_LINES).map((line, at) => (
         <span key={at} class={kindOf(line, at)}>
           {`${sourceLine(line)}\n`}
         </span>

@@ -1,19 +1,20 @@
-import type {
-  AppliedPolicies,
-  ApplyPolicies,
-  ChangedCategory,
-  ChangePolicyState,
-  CreatePolicy,
-  DeletePolicy,
-  InstallTemplate,
-  MutatedPolicy,
-  PolicyReason,
-  RollbackPolicy,
-  ProvisionedTenant,
-  UpdatePolicy,
-  ValidatedPolicy,
-  ValidatePolicy,
-  WithdrawnTenant,
+import {
+  type AppliedPolicies,
+  type ApplyPolicies,
+  type ChangedCategory,
+  type ChangePolicyState,
+  type CreatePolicy,
+  type DeletePolicy,
+  type InstallTemplate,
+  type MutatedPolicy,
+  type PolicyReason,
+  type RollbackPolicy,
+  type ProvisionedTenant,
+  STORED_ALONE,
+  type UpdatePolicy,
+  type ValidatedPolicy,
+  type ValidatePolicy,
+  type WithdrawnTenant,
 } from '../../contracts/policy-library.js';
 import type { Json, JsonObject } from '../../contracts/json.js';
 import { canonicalDigest, sha256Hex } from '../crypto/digest.js';
@@ -153,7 +154,7 @@ export function createPolicyLibrary({
           event_kind,
         }));
         const touched = new Set(results.map(({ name }) => name));
-        const late = behind === null ? [] : [`this is stored, and not in force in the process that answers: ${behind}`];
+        const late = behind === null ? [] : [`${STORED_ALONE}: ${behind}`];
         const unheld = () => neverHolding(tenants, next, touched, (policy) => textIn(bodies, policy));
         return { results, warned: async () => warnings([...late, ...(await unheld())]) };
       }
@@ -393,7 +394,7 @@ export function createPolicyLibrary({
 
     /**
      * Puts a template in force, its parameters with it. A policy of its name that was switched off is switched on with the text that it has; one that
-     * was deleted comes back with that of the template. Refused where there is one in force.
+     * was deleted comes back with that of the template. Refused where there is one in force, and where its document is another one than is meant.
      */
     async install(tenant: string, { facts, body }: Template, asked: InstallTemplate): Promise<MutatedPolicy> {
       const { name } = facts;
@@ -404,6 +405,7 @@ export function createPolicyLibrary({
         const own = before?.deleted_at === null ? before : null;
         if ((own ?? there(catalogue, EVERYBODY, name))?.active)
           throw new GateError('policy_exists', `${name} is in force already`);
+        assertDocumentOf(catalogue, tenant, name, asked);
         const kind = 'policy.installed_from_template' as const;
         const rule: Planned = own
           ? { before: own, after: { ...own, active: true }, body: null, kind }
@@ -601,6 +603,29 @@ const BOOTSTRAP: PolicyReason = {
   actor_sub: 'bootstrap',
   actor_idp: 'system',
 };
+
+/** Throws `version_conflict` where the document that a template would be installed with is another one than is meant. */
+function assertDocumentOf(
+  catalogue: Catalogue,
+  tenant: string,
+  rule: string,
+  {
+    expected_document_version: version,
+    expected_document_sha256: digest,
+  }: Pick<InstallTemplate, 'expected_document_version' | 'expected_document_sha256'>,
+): void {
+  if (version === undefined) return;
+  const name = rule.replace(/\.rego$/, '.json');
+  const shared = there(catalogue, EVERYBODY, name);
+  const now = there(catalogue, tenant, name) ?? (shared?.active ? shared : null);
+  if (now !== null && version !== null)
+    expectedOf(now, { expected_current_version: version, expected_body_sha256: digest });
+  else if (now !== null || version !== null)
+    throw new GateError(
+      'version_conflict',
+      now === null ? `${name} is not there any more` : `${name} is there by now, with version ${now.current_version}`,
+    );
+}
 
 /** A document of parameters, new or over what the tenant has. */
 function documentChange(

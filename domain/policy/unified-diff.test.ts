@@ -19,6 +19,13 @@ describe('a unified diff', () => {
     );
   });
 
+  it('counts the lines that it leaves out before and behind a change', () => {
+    const before = Array.from({ length: 30 }, (_, at) => String(at + 1));
+    expect(unifiedDiff(text(...before), text(...before.with(19, 'twenty')), names)).toBe(
+      text('--- a', '+++ b', '@@ -17,7 +17,7 @@', ' 17', ' 18', ' 19', '-20', '+twenty', ' 21', ' 22', ' 23'),
+    );
+  });
+
   it('is of texts of any number of lines', () => {
     const many = 'x\n'.repeat(300_000);
     expect(unifiedDiff('', many, names)).toBe(`--- a\n+++ b\n@@ -0,0 +1,300000 @@\n${'+x\n'.repeat(300_000)}`);

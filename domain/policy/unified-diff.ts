@@ -12,9 +12,9 @@ export function unifiedDiff(
   names: { readonly from: string; readonly to: string },
 ): string {
   if (before === after) return '';
-  const lines = edited(linesOf(before), linesOf(after));
+  const { lines, skipped } = edited(linesOf(before), linesOf(after));
   const out = [`--- ${names.from}`, `+++ ${names.to}`];
-  let [oldAt, newAt, at] = [1, 1, 0];
+  let [oldAt, newAt, at] = [skipped + 1, skipped + 1, 0];
   const past = (to: number): void => {
     for (; at < to; at += 1) {
       if (lines[at]?.[0] !== '+') oldAt += 1;
@@ -50,19 +50,25 @@ function linesOf(text: string): readonly string[] {
   return last === '' ? lines : [...lines, `${last}${NO_NEWLINE}`];
 }
 
-/** The fewest lines to remove and to add (E. Myers, "An O(ND) Difference Algorithm"), or all of both where they are too many. */
-function edited(before: readonly string[], after: readonly string[]): readonly Line[] {
+/**
+ * The fewest lines to remove and to add (E. Myers, "An O(ND) Difference Algorithm"), or all of both where they are too many. Of what is the same
+ * before the first and behind the last nothing but their context is there; `skipped` lines stand before that: a text may have a million.
+ */
+function edited(
+  before: readonly string[],
+  after: readonly string[],
+): { readonly lines: readonly Line[]; readonly skipped: number } {
   let start = 0;
   while (start < before.length && start < after.length && before[start] === after[start]) start += 1;
   let end = 0;
   while (end < before.length - start && end < after.length - start && before.at(-1 - end) === after.at(-1 - end))
     end += 1;
   const kept = (text: string): Line => [' ', text];
-  return [
-    ...before.slice(0, start).map(kept),
-    ...middle(before.slice(start, before.length - end), after.slice(start, after.length - end)),
-    ...before.slice(before.length - end).map(kept),
-  ];
+  const skipped = Math.max(0, start - CONTEXT);
+  const behind = before.length - end;
+  const found = middle(before.slice(start, behind), after.slice(start, after.length - end));
+  const around = [before.slice(skipped, start).map(kept), before.slice(behind, behind + CONTEXT).map(kept)] as const;
+  return { lines: around[0].concat(found, around[1]), skipped };
 }
 
 function middle(before: readonly string[], after: readonly string[]): readonly Line[] {

@@ -1,8 +1,9 @@
+import { PLACED_LINES } from '../../ui/source.js';
 import { addressOf } from '../audit/asked.js';
 
-/** Where a policy is shown, at a line of it. */
+/** Where a policy is shown, at a line of it: the last one that has a place where it stands behind that. */
 export const policyAddress = (name: string, line?: number): string =>
-  `/policies/${encodeURIComponent(name)}${line === undefined ? '' : `#L${line}`}`;
+  `/policies/${encodeURIComponent(name)}${line === undefined ? '' : `#L${Math.min(line, PLACED_LINES)}`}`;
 
 /** What is done with a policy, or shown of it. */
 export const policyPart = (

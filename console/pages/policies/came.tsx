@@ -1,4 +1,4 @@
-import type { MutatedPolicy } from '../../../contracts/policy-library.js';
+import { type MutatedPolicy, STORED_ALONE } from '../../../contracts/policy-library.js';
 import { Foreign } from '../../ui/parts.js';
 import type { Shown, Visit } from '../../visit.js';
 import { policyAddress } from './address.js';
@@ -16,7 +16,8 @@ export async function cameOf(
   // Without a copy the page is that of the policy for everybody, whose versions are counted apart.
   const came = kind === 'policy.deleted' ? DELETED : String(version);
   if (warnings.length === 0) return `${policyAddress(name)}?came=${came}`;
-  const shown = await policyShown({ ...visit, params: { name }, query: { came } });
+  const isLate = warnings.some((warning) => warning.startsWith(STORED_ALONE));
+  const shown = await policyShown({ ...visit, params: { name }, query: { came } }, undefined, isLate);
   return {
     ...shown,
     keptForBack: true,

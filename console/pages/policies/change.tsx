@@ -21,7 +21,7 @@ const changing = (
     const name = visit.params['name'] ?? '';
     return cameOf(visit, name, await change(visit, name, seenIn(form), form));
   },
-  refused: policyShown,
+  refused: (visit, form) => policyShown(visit, form),
 });
 
 export const ACTIVATE = changing('activate', 'put a policy in force', ({ services }, name, on, form) =>

@@ -232,6 +232,8 @@ describe('a policy on its pages', () => {
       ]);
       expect(backIn(refused.text)).toBe((await versionsOf(name, ''))[0]?.body_sha256);
     }
+    // What an address says of a copy that never was is not repeated.
+    expect(await text(`/policies/${name}?came=deleted`, 'globex')).not.toContain('Done:');
     const done = await remove({ back: backIn(await text(`/policies/${name}`)) ?? '' });
     expect([done.status, done.headers['location']]).toEqual([303, `/policies/${name}?came=deleted`]);
     const after = await told(`/policies/${name}?came=deleted`);
@@ -377,6 +379,29 @@ describe('a policy whose text somebody edited in the store', () => {
     },
     60_000,
   );
+
+  it('for everybody is mended for everybody alone: a tenant is told so, and never that its copy is in force', async () => {
+    const name = 'edited_for_all.rego';
+    const by = { reason: 'all', actor_sub: 'ada', actor_idp: 'cli' };
+    const file = { name, content_type: 'rego', body: denies('no_such', 'all'), active: true } as const;
+    await engine.management.library.create('', { ...file, ...by });
+    await edit(name, 1);
+    for (const path of ['', '/edit']) {
+      const shown = await told(`/policies/${name}${path}`);
+      expect(shown).toMatch(/for everybody: on the command line alone, with gate policy rollback .*does not come into/);
+      expect(shown).not.toMatch(/takes its place/);
+    }
+    const refresh = jest.spyOn(engine.management.live, 'refresh').mockResolvedValueOnce('edited in the store: it is');
+    const saved = await page.post(`/policies/${name}/edit`, { version: '1', body: denies('no_such'), reason: 'ours' });
+    refresh.mockRestore();
+    expect([saved.status, words(saved.text)]).toEqual([
+      200,
+      expect.stringMatching(/Done: version 2, changed\. Warning: this is stored, and not in force in the process/),
+    ]);
+    await engine.management.library.update('', name, { body: file.body, expected_current_version: 1, ...by });
+    const again = await page.post(`/policies/${name}/edit`, { version: '2', body: denies('no_such'), reason: 'ours' });
+    expect(again.headers['location']).toBe(`/policies/${name}?came=3`);
+  }, 120_000);
 
   it('is shown as it is to who began with the edited text, and what he typed goes on top', async () => {
     const name = await document('edited_between.json');
@@ -623,9 +648,34 @@ describe('a template', () => {
     await forGlobex('/policies/new', { policy_name: 'trade_execution.json', body, reason: 'before', active: 'yes' });
     await forGlobex('/policies/trade_execution.json/activate', { version: '1', reason: 'before' });
     expect((await page.get(TRADE, { as: 'globex' })).text).toMatch(/name="parameter.most_quantity"[^>]*value="999999"/);
-    const installed = await forGlobex(`${TRADE}/install`, { 'parameter.most_quantity': '1000', reason: 'as shown' });
+    const typed = { 'parameter.most_quantity': '1000', version: '2', reason: 'as shown' };
+    const installed = await forGlobex(`${TRADE}/install`, typed);
     expect([installed.status, await documentOfGlobex()]).toEqual([303, {}]);
   });
+
+  it('is installed on what its page showed alone: what somebody set, set anew or took away meanwhile stands and is shown', async () => {
+    const at = '/policies/templates/ach_batch_high_volume.rego';
+    const name = 'ach_batch_high_volume.json';
+    const install = (version: string, digest = '') =>
+      forGlobex(`${at}/install`, { 'parameter.most_entries': '7', version, digest, reason: 'mine' });
+    const body = JSON.stringify({ most_entries: 5 });
+    await forGlobex('/policies/new', { policy_name: name, body, reason: 'no more than five', active: 'yes' });
+    for (const [on, overtaken] of [
+      ['', 'Somebody made version 1 since'],
+      ['2', 'Version 1 came after the one that you began with, 2'],
+    ] as const) {
+      const late = await install(on);
+      expect([on, late.status, words(late.text)]).toEqual([on, 409, expect.stringContaining(overtaken)]);
+      expect(words(late.text)).toMatch(/version_conflict.*installing it puts yours on top of version 1/);
+      expect(late.text).toMatch(/name="version" value="1"/);
+    }
+    expect((await install('1', 'a'.repeat(64))).status).toBe(409);
+    await forGlobex(`/policies/${name}/delete`, { version: '1', reason: 'away' });
+    expect((await install('1')).status).toBe(409);
+    expect(await versionsOf('ach_batch_high_volume.rego', 'globex')).toEqual([]);
+    expect((await install('')).status).toBe(303);
+    expect(JSON.parse((await versionsOf(name, 'globex'))[0]?.body ?? '')).toEqual({ most_entries: 7 });
+  }, 60_000);
 
   it('of which somebody else set something meanwhile shows that before it is set', async () => {
     await forGlobex(`${TRADE}/set`, { 'parameter.most_quantity': '5', version: '3', reason: 'no more than five' });
@@ -670,6 +720,43 @@ describe('a template', () => {
     expect([refused.status, words(refused.text)]).toEqual([409, expect.stringContaining('was switched off')]);
     expect((await versionsOf('trade_execution.rego', 'globex')).map(({ active }) => active)[0]).toBe(false);
   });
+
+  it('whose policy was changed, and its document, is installed as the template has it once both are deleted', async () => {
+    const name = 'rate_limit_review';
+    const at = `/policies/templates/${name}.rego`;
+    const set = { 'parameter.review_above': '11', version: '', reason: 'eleven' };
+    expect((await forGlobex(`${at}/install`, set)).status).toBe(303);
+    const own = { version: '1', body: denies('list_files'), reason: 'our own' };
+    expect((await forGlobex(`/policies/${name}.rego/edit`, own)).status).toBe(303);
+    for (const [file, version] of [
+      [`${name}.rego`, 2],
+      [`${name}.json`, 1],
+    ] as const) {
+      const off = { version: String(version), reason: 'over' };
+      expect([file, (await forGlobex(`/policies/${file}/deactivate`, off)).status]).toEqual([file, 303]);
+      expect(words((await page.get(at, { as: 'globex' })).text)).toContain('was switched off');
+      const gone = { version: String(version + 1), reason: 'over', back: '' };
+      expect([file, (await forGlobex(`/policies/${file}/delete`, gone)).status]).toEqual([file, 303]);
+    }
+    expect((await page.get(at, { as: 'globex' })).text).toMatch(/\/try".*name="parameter.review_above" value="60"/s);
+    expect((await forGlobex(`${at}/install`, { ...set, 'parameter.review_above': '12' })).status).toBe(303);
+    expect((await versionsOf(`${name}.rego`, 'globex'))[0]).toMatchObject({ version: 5, active: true });
+    const [document] = await versionsOf(`${name}.json`, 'globex');
+    expect([document?.version, JSON.parse(document?.body ?? '')]).toEqual([4, { review_above: 12 }]);
+  }, 60_000);
+
+  it('that is switched off for everybody, with another text, is installed beside it as a copy of the tenant', async () => {
+    const { library, templates } = engine.management;
+    const by = { reason: 'all', actor_sub: 'ada', actor_idp: 'cli' };
+    const [name, at] = ['account_freeze_lift.rego', '/policies/templates/account_freeze_lift.rego'];
+    const file = { name, content_type: 'rego', body: denies('list_files'), active: false } as const;
+    await library.create('', { ...file, ...by });
+    expect((await page.get(at, { as: 'globex' })).text).toContain('/try"');
+    expect((await forGlobex(`${at}/install`, { reason: 'for us' })).status).toBe(303);
+    const [copy] = await versionsOf(name, 'globex');
+    expect(copy).toMatchObject({ version: 2, active: true, body: (await templates.read(name))?.body });
+    expect(await versionsOf(name, '')).toHaveLength(1);
+  }, 60_000);
 
   it('is none by another name', async () => {
     for (const name of ['none.rego', '..%2Fx.rego', 'pii_egress.json'])

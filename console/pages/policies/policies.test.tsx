@@ -2,6 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { render } from 'preact-render-to-string';
 import { rulesOf } from '../../../domain/policy/rule-metadata.js';
 import type { Visit } from '../../visit.js';
+import { Source } from '../../ui/source.js';
+import { policyAddress } from './address.js';
 import { POLICIES } from './policies.js';
 
 const FILE = `package gate.authz
@@ -87,6 +89,18 @@ describe('how often a rule spoke, on the page of rules', () => {
     expect(rules).not.toContain('No verdict');
     expect(definitions).toContain('What the rules above are made of: 1 definition<');
     expect(definitions).toContain('No verdict');
+  });
+
+  it('leads to its line, or to the last line that has a place on its page', () => {
+    const html = render(<Source text={'x\n'.repeat(6_000)} />);
+    for (const [line, place] of [
+      [7, 'L7'],
+      [5_000, 'L5000'],
+      [5_001, 'L5000'],
+    ] as const) {
+      expect([line, policyAddress('own.rego', line)]).toEqual([line, `/policies/own.rego#${place}`]);
+      expect(html).toContain(`id="${place}"`);
+    }
   });
 
   it('is unknown while the ledger is away', async () => {

@@ -41,19 +41,30 @@ function doneOf(
   came: string | undefined,
   file: KeptFile,
   versions: readonly KeptVersion[],
-  tenant: string | null,
+  { tenant, isLate, hadCopy }: { readonly tenant: string | null; readonly isLate: boolean; readonly hadCopy: boolean },
 ): string | null {
   const isOwn = file.tenant === tenant;
   if (came === DELETED && isOwn && file.deleted_at !== null) return 'Done: it is deleted.';
-  if (came === DELETED && !isOwn)
-    return `Done: your tenant has no copy of it any more. Version ${file.current_version} for everybody is ${file.active ? 'in force' : 'there, and not in force'}.`;
+  if (came === DELETED && hadCopy) {
+    const gone = 'Done: your tenant has no copy of it any more.';
+    if (isLate) return gone;
+    return `${gone} Version ${file.current_version} for everybody is ${file.active ? 'in force' : 'there, and not in force'}.`;
+  }
   const made = isOwn ? versions.filter(isIntact).find(({ version }) => String(version) === came) : undefined;
   if (!made) return null;
-  return `Done: version ${made.version}, ${EVENTS[made.event_kind ?? ''] ?? 'stored'}, ${made.active ? 'in force' : 'not in force'}.`;
+  const what = `Done: version ${made.version}, ${EVENTS[made.event_kind ?? ''] ?? 'stored'}`;
+  return isLate && made.active ? `${what}.` : `${what}, ${made.active ? 'in force' : 'not in force'}.`;
 }
 
-/** `form`: one that was refused. */
-export async function policyShown(visit: Visit, form?: Form): Promise<Shown> {
+/** Whether its copy of what holds for everybody was deleted: an address alone says that of any policy. */
+async function hasHadCopy({ services, query, person }: Visit, { name, tenant }: KeptFile): Promise<boolean> {
+  if (query['came'] !== DELETED || tenant === person.tenant) return false;
+  const had = await settled('The policy engine', services.policy.hadCopy(name));
+  return had.ok && had.value;
+}
+
+/** `form`: one that was refused. `isLate`: what was just made is not in force in the engine that answers, so that nothing here says that it is. */
+export async function policyShown(visit: Visit, form?: Form, isLate = false): Promise<Shown> {
   const { params, services, query, has, person } = visit;
   const name = params['name'] ?? '';
   const file = await settled('The policy engine', services.policy.kept(name));
@@ -66,7 +77,11 @@ export async function policyShown(visit: Visit, form?: Form): Promise<Shown> {
       : ({ ok: true, value: null } as const);
   const done =
     isKept && file.value && versions?.ok
-      ? doneOf(query['came'], file.value, versions.value ?? [], person.tenant)
+      ? doneOf(query['came'], file.value, versions.value ?? [], {
+          tenant: person.tenant,
+          isLate,
+          hadCopy: await hasHadCopy(visit, file.value),
+        })
       : null;
   return {
     title: name,
@@ -135,8 +150,11 @@ const File = ({
     {versions && <Whose tenant={of.tenant} person={visit.person.tenant} />}
     {of.current_body === null && (
       <Edited why={of.tampered ?? ''}>
-        Another text takes its place: save one, or go back to a version below. Until then it can be neither switched on
-        nor off, and not deleted; where it is in force, no other policy can be changed beside it.
+        {isMendedForAll(of, visit.person.tenant) ? (
+          <MendedForAll />
+        ) : (
+          'Another text takes its place: save one, or go back to a version below. Until then it can be neither switched on nor off, and not deleted; where it is in force, no other policy can be changed beside it.'
+        )}
       </Edited>
     )}
     {of.rules.length > 0 && <Rules of={of} />}
@@ -171,6 +189,17 @@ export const Whose = ({ tenant, person }: { readonly tenant: string | null; read
         ? `It holds for every tenant that has no copy of it. What you change becomes a copy of your tenant, ${person}, alone. For everybody it is changed on the command line alone, with gate policy.`
         : 'It holds for every tenant.'}
   </p>
+);
+
+/** Whether nothing that this person's tenant saves mends a text that was edited. */
+export const isMendedForAll = ({ tenant }: Pick<PolicyFileShown, 'tenant'>, person: string | null): boolean =>
+  tenant === null && person !== null;
+export const MendedForAll = () => (
+  <>
+    It holds for everybody, and is mended for everybody: on the command line alone, with{' '}
+    <code>gate policy rollback</code>. What you save or go back to here is a copy of your tenant, and does not come into
+    force until then.
+  </>
 );
 
 const Rules = ({ of: { name, rules } }: { readonly of: Pick<PolicyFileShown, 'name' | 'rules'> }) => (

@@ -8,7 +8,7 @@ import type { Action, Form, Page, Shown, Visit } from '../../visit.js';
 import { type Between, between, digestShownOf, Overtaken, versionShownOf } from '../policies/overtaken.js';
 import { policyAddress, policyPart } from '../policies/address.js';
 import { cameOf } from '../policies/came.js';
-import { Whose } from '../policies/policy.js';
+import { isMendedForAll, MendedForAll, Whose } from '../policies/policy.js';
 import { reasonIn } from '../policies/told.js';
 import { labShown } from '../policy-lab/found.js';
 import { CallsFields, callsAsked } from '../policy-lab/window.js';
@@ -45,6 +45,7 @@ const forms = (path: '/policies/new' | '/policies/:name/edit', what: string) =>
       path: `${path}/check`,
       role: 'admin',
       does: `have the text of ${what} checked`,
+      holdsPolicy: true,
       async act(visit: Visit, form: Form): Promise<Shown> {
         const draft = draftIn(visit, form);
         return editor(visit, form, await checkOf(visit, draft));
@@ -56,6 +57,7 @@ const forms = (path: '/policies/new' | '/policies/:name/edit', what: string) =>
       path: `${path}/try`,
       role: 'admin',
       does: `try the text of ${what} on recorded calls`,
+      holdsPolicy: true,
       async act(visit: Visit, form: Form): Promise<Shown> {
         const draft = draftIn(visit, form);
         // What the check says of the name stands on the page then.
@@ -77,6 +79,7 @@ const forms = (path: '/policies/new' | '/policies/:name/edit', what: string) =>
       path,
       role: 'admin',
       does: `save ${what}`,
+      holdsPolicy: true,
       async act(visit: Visit, form: Form): Promise<string | Shown> {
         const draft = draftIn(visit, form);
         const { name, content_type, body, on, digest, active } = draft;
@@ -163,7 +166,9 @@ async function editor(visit: Visit, form?: Form, said?: Check | null): Promise<S
           <>
             {stored && <Whose tenant={stored.tenant} person={visit.person.tenant} />}
             {stored?.current_body === null && (
-              <Edited why={stored.tampered ?? ''}>What you save takes its place.</Edited>
+              <Edited why={stored.tampered ?? ''}>
+                {isMendedForAll(stored, visit.person.tenant) ? <MendedForAll /> : 'What you save takes its place.'}
+              </Edited>
             )}
             {overtaken && (
               <Overtaken of={overtaken} nowMs={visit.nowMs}>

@@ -1,9 +1,10 @@
 import type { JsonObject } from '../../../contracts/json.js';
 import { jsonObject } from '../../../contracts/json.js';
+import type { PolicyFileShown } from '../../../contracts/policy.js';
 import type { TemplateFile, ValidatePolicy } from '../../../contracts/policy-library.js';
 import { GateError } from '../../../domain/errors.js';
 import { isAtLeast } from '../../roles.js';
-import { settled, type Settled } from '../../services.js';
+import { type SeenVersion, settled, type Settled } from '../../services.js';
 import { Csrf, Empty, Facts, Foreign, Id, OrAway } from '../../ui/parts.js';
 import { Source } from '../../ui/source.js';
 import { Typed } from '../../ui/typed.js';
@@ -43,17 +44,24 @@ const DEFAULTS: Set = { parameters: {}, version: null, digest: null, off: null }
 const documentOf = (name: string): string => name.replace(/\.rego$/, '.json');
 const bodyOf = (parameters: JsonObject): string => `${JSON.stringify(parameters, null, 2)}\n`;
 
-async function found({ services, params }: Visit): Promise<{ template: TemplateFile; set: Set }> {
-  const name = params['name'] ?? '';
-  const template = await services.policy.template(name);
+async function found(visit: Visit): Promise<{ template: TemplateFile; set: Set }> {
+  const name = visit.params['name'] ?? '';
+  const template = await visit.services.policy.template(name);
   if (template === null) throw new GateError('not_found', 'There is no template of this name.');
-  return { template, set: await setOf(services.policy, template) };
+  return { template, set: await setOf(visit, template) };
 }
 
-async function setOf(policy: Visit['services']['policy'], of: TemplateFile): Promise<Set> {
-  const document = of.parameters === null ? null : await policy.file(documentOf(of.name));
+/** A file that installing goes by. To one that is deleted, or for everybody and switched off, it does nothing: what is installed comes in its place. */
+async function standing({ services, person }: Visit, name: string): Promise<PolicyFileShown | null> {
+  const file = await services.policy.file(name);
+  if (file === null || file.deleted_at !== null) return null;
+  return file.active || file.tenant === person.tenant ? file : null;
+}
+
+async function setOf(visit: Visit, of: TemplateFile): Promise<Set> {
+  const document = of.parameters === null ? null : await standing(visit, documentOf(of.name));
   if (document !== null && !document.active) return { ...DEFAULTS, off: offOf(document, true) };
-  const rule = of.installed ? null : await policy.file(of.name);
+  const rule = of.installed ? null : await standing(visit, of.name);
   const off = rule !== null && !rule.active && rule.current_body !== of.body ? offOf(rule, false) : null;
   if (document === null) return { ...DEFAULTS, off };
   const said = jsonObject.safeParse(JSON.parse(document.current_body));
@@ -133,7 +141,12 @@ export const INSTALL_TEMPLATE: Action = {
     const parameters = parametersIn(parametersOf(template.parameters, set.parameters), form);
     // A document that is in force already says what is shown here, or less.
     const isSet = Object.keys(parameters).length > 0 || set.version !== null;
-    const made = await visit.services.policy.install(template.name, isSet ? parameters : null, reason);
+    const made = await visit.services.policy.install(
+      template.name,
+      isSet ? parameters : null,
+      template.parameters === null ? undefined : documentSeen(form),
+      reason,
+    );
     return cameOf(visit, template.name, made);
   },
   refused: (visit, form) => templateShown(visit, { form, parameters: null }),
@@ -152,18 +165,20 @@ export const SET_TEMPLATE: Action = {
     const parameters = parametersIn(parametersOf(template.parameters, set.parameters), form);
     const document = documentOf(template.name);
     const { policy } = visit.services;
+    const seen = documentSeen(form);
     const made =
-      form.get('version') === ''
+      seen === null
         ? await policy.create({ name: document, content_type: 'json', body: bodyOf(parameters), active: true }, reason)
-        : await policy.update(document, bodyOf(parameters), seenIn(form), reason);
+        : await policy.update(document, bodyOf(parameters), seen, reason);
     return cameOf(visit, document, made);
   },
   refused: (visit, form) => templateShown(visit, { form, parameters: null }),
 };
 
-/** The version that the form of a template was made on; `null` where there was none, as in a form that installs it. */
+/** The version of its document that the form of a template was made on; `null` where there was none. */
 const versionAsked = (form: Form): number | null =>
   form.get('version') === '' ? null : versionIn(form.get('version'));
+const documentSeen = (form: Form): SeenVersion | null => (form.get('version') === '' ? null : seenIn(form));
 
 /** What somebody typed; with the parameters that it says, once they could be read. */
 interface Asked {
@@ -177,10 +192,10 @@ async function templateShown(visit: Visit, asked: Asked | null): Promise<Shown> 
   const template = await settled('The policy engine', services.policy.template(name));
   const set =
     template.ok && template.value !== null
-      ? await settled('The policy engine', setOf(services.policy, template.value))
+      ? await settled('The policy engine', setOf(visit, template.value))
       : ({ ok: true, value: DEFAULTS } as const);
   const overtaken =
-    asked !== null && template.ok && template.value?.installed && set.ok && set.value.version !== null
+    asked !== null && set.ok && set.value.version !== null
       ? await between(visit, documentOf(name), { on: versionAsked(asked.form), now: set.value.version })
       : null;
   return {
@@ -203,8 +218,8 @@ async function templateShown(visit: Visit, asked: Asked | null): Promise<Shown> 
                 <About of={one} />
                 {overtaken && (
                   <Overtaken of={overtaken} nowMs={visit.nowMs}>
-                    What you typed stands below. Take over what you want of that: setting it puts yours on top of
-                    version {overtaken.now}.
+                    What you typed stands below. Take over what you want of that:{' '}
+                    {one.installed ? 'setting' : 'installing'} it puts yours on top of version {overtaken.now}.
                   </Overtaken>
                 )}
                 {isAtLeast(person.role, 'admin') ? (
@@ -324,7 +339,7 @@ const Acts = ({
           <h2 id="acts">{!of.installed ? 'Install it' : form ? 'What you typed' : 'What it is set to'}</h2>
           <form method="post" action={templateAddress(of.name, 'try')} class="parameters">
             <Csrf token={csrf} />
-            {of.installed && (
+            {fields.length > 0 && (
               <>
                 <input type="hidden" name="version" value={versionShownOf(overtaken, version)} />
                 <input
