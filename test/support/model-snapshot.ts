@@ -34,9 +34,21 @@ export const WITH_MODELS: ModelSnapshot = {
   providers: [
     provider,
     {
-      ...{ ...provider, name: 'local', kind: 'ollama', circuit: 'open', circuit_of_tenant: 'open', budget: null },
-      ...{ again_at: '2026-11-28T12:00:30.000Z', asked: 5, failed: 5, not_asked: 8, last_answer_at: null },
-      last_failure: { failure: 'unavailable', at: '2026-11-28T11:59:30.000Z' },
+      ...provider,
+      name: 'local',
+      kind: 'ollama',
+      circuit: 'open',
+      circuit_of_tenant: 'open',
+      budget: null,
+      again_at: '2026-11-28T12:00:30.000Z',
+      asked: 5,
+      failed: 5,
+      not_asked: 8,
+      last_answer_at: null,
+      last_failure: {
+        failure: 'unavailable',
+        at: '2026-11-28T11:59:30.000Z',
+      },
     },
   ],
   lanes: [

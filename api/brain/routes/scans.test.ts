@@ -213,8 +213,15 @@ describe('GET /model-snapshot', () => {
     expect([reply.statusCode, reply.json()]).toEqual([
       200,
       {
-        ...{ brain_version, mock_mode, provider_models, embedding_model, injection_heuristic_level },
-        ...{ minutes: 10, providers: [], lanes: [], qualification: null },
+        brain_version,
+        mock_mode,
+        provider_models,
+        embedding_model,
+        injection_heuristic_level,
+        minutes: 10,
+        providers: [],
+        lanes: [],
+        qualification: null,
       },
     ]);
   });

@@ -65,8 +65,17 @@ describe('the page of Brain', () => {
     page.brain = () => ({
       ...WITH_MODELS,
       qualification: {
-        ...{ ...qualification, counts_until: '2026-11-28T11:59:59.000Z', result: 'fail' },
-        checks: [{ of: 'recall', value: 0.5, at_least: 0.95, holds: false }],
+        ...qualification,
+        counts_until: '2026-11-28T11:59:59.000Z',
+        result: 'fail',
+        checks: [
+          {
+            of: 'recall',
+            value: 0.5,
+            at_least: 0.95,
+            holds: false,
+          },
+        ],
       },
     });
     const words = await told();

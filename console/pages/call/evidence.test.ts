@@ -25,7 +25,10 @@ const committed = (payload: object) => {
   return { payload_sha256: sidecarSha256(text), payload_canonical_json: text };
 };
 const flow = (argument: string, more: object = {}) => ({
-  ...{ from: FROM, tool: 'read_mail', field: '/text', kind: 'mail' },
+  from: FROM,
+  tool: 'read_mail',
+  field: '/text',
+  kind: 'mail',
   argument,
   ...more,
 });
