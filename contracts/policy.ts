@@ -273,5 +273,7 @@ export const policyList = z.object({
     entrypoints: z.array(z.string()),
   }),
   policies: z.array(policyRow),
+  /** Why the process that answers does not judge by what is stored, or changes nothing; null where it does. */
+  not_in_force: z.string().nullable().default(null),
 });
 export type PolicyList = z.infer<typeof policyList>;

@@ -105,6 +105,10 @@ describe('rules of one tenant that cannot be loaded', () => {
     );
     const damage = 'of the tenant acme: Maximum call stack size exceeded; its calls are denied';
     expect([live.ready(), told]).toEqual([damage, [damage]]);
+    expect(live.notInForce('acme')).toBe(
+      'the newest rules of the tenant are not in force: Maximum call stack size exceeded',
+    );
+    expect([live.notInForce('shop'), live.notInForce(EVERYBODY)]).toEqual([null, null]);
     // Whoever changes that tenant's policies is told, and nobody else.
     expect(await live.refresh(['acme'])).toBe('Maximum call stack size exceeded');
     expect(await live.refresh([EVERYBODY, 'shop'])).toBeNull();
@@ -117,6 +121,10 @@ describe('rules of one tenant that cannot be loaded', () => {
     store.filled();
     expect(await live.refresh([EVERYBODY])).toBe('the policies: away');
     expect(() => live.ready()).toThrow('generation 0 is in force, and not what is stored: the policies: away');
+    expect([live.notInForce(EVERYBODY), live.notInForce('acme')]).toEqual([
+      'what is stored is not in force: the policies: away',
+      'what is stored is not in force',
+    ]);
     expect([live.addedFor({ tenant: 'acme' }), live.bundleFor(EVERYBODY)]).toEqual([null, null]);
   });
 

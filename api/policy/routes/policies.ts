@@ -127,6 +127,7 @@ export function policyRoutes(app: ServiceApp, set: PolicySet, management: Policy
         bundle: management?.live.bundleFor(tenant) ?? set.bundle,
         origin: { ...set.origin, entrypoints: [...set.origin.entrypoints] },
         policies: all,
+        not_in_force: management?.live.notInForce(tenant) ?? null,
       };
     },
   );

@@ -398,6 +398,11 @@ describe('a policy whose text somebody edited in the store', () => {
       200,
       expect.stringMatching(/Done: version 2, changed\. Warning: this is stored, and not in force in the process/),
     ]);
+    // The list says it for as long as it is so, and not only the answer to the change.
+    const standing = jest.spyOn(engine.management.live, 'notInForce').mockReturnValue('what is stored is not in force');
+    expect(await told('/policies')).toMatch(/judges by other policies than are stored.*what is stored is not in force/);
+    standing.mockRestore();
+    expect(await told('/policies')).not.toContain('judges by other policies');
     await engine.management.library.update('', name, { body: file.body, expected_current_version: 1, ...by });
     const again = await page.post(`/policies/${name}/edit`, { version: '2', body: denies('no_such'), reason: 'ours' });
     expect(again.headers['location']).toBe(`/policies/${name}?came=3`);

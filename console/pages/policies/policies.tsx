@@ -64,6 +64,13 @@ export const POLICIES: Page = {
               <Foreign text={engine.words} />
             </p>
           )}
+          {list.ok && list.value.not_in_force !== null && (
+            <p class="notice bad" role="alert">
+              The policy engine judges by other policies than are stored, or takes no change:{' '}
+              <Foreign text={list.value.not_in_force} />. Health of the service and its log say which row; what is
+              edited is mended by <code>gate policy rollback</code> or a new text.
+            </p>
+          )}
           {!verdicts.ok && <OrAway of={verdicts}>{() => null}</OrAway>}
           <OrAway of={list}>
             {(found) => (
