@@ -343,6 +343,23 @@ describe('deciding at the console of lite', () => {
     expect(tools.executed).toMatchObject([{ params: { arguments: { amount: 12 } } }]);
   });
 
+  it('notes what came of a call that is decided, and of none that waits', async () => {
+    await open();
+    const { id, call } = await parked();
+    const browser = await signIn();
+    const csrf = fieldIn((await browser.get(`/hil/${id}`)).text, 'csrf');
+    const note = 'Paid by hand.';
+    expect((await browser.post(`/hil/${id}/note`, { csrf, note })).status).toBe(409);
+    await browser.post(`/hil/${id}/deny`, { csrf, reason: 'no', list: '', ...(await formsOf(browser, id)) });
+    const { text } = await browser.get(`/hil/${id}/note`);
+    expect(text).not.toContain('Have a model suggest one');
+    expect(await browser.post(`/hil/${id}/note`, { csrf, note })).toMatchObject({
+      status: 303,
+      location: `/audit/correlation/${call}`,
+    });
+    expect(await rowOf(id)).toMatchObject({ status: 'denied', incident_summary: note, incident_by: 'operator:lite' });
+  });
+
   it('tells the slower one who was faster', async () => {
     await open();
     const { id } = await parked();
