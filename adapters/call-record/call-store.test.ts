@@ -913,7 +913,11 @@ describe.each([
   it('is ready while it is open, and keys that cannot open it say so', async () => {
     await expect(store.ready()).resolves.toBeUndefined();
     const call = await judged();
-    const stranger = async (text: string) => (await place.open(text)).close();
+    const stranger = async (text: string) => {
+      // A file whose transaction is open is locked, and this process would wait for itself.
+      await store.ready();
+      return (await place.open(text)).close();
+    };
     // A Gate with other keys would take every record for somebody else's; it does not start.
     await expect(stranger(`k2:${'fedcba9876543210'.repeat(4)}`)).rejects.toThrow('no key k1 in this ring');
     await expect(stranger(`k1:${'fedcba9876543210'.repeat(4)}`)).rejects.toMatchObject({ code: 'store_unavailable' });

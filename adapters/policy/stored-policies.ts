@@ -28,11 +28,11 @@ const toldBy = (row: Row): Told => ({
   body_sha256: row.body_sha256,
 });
 
-/** Of a row that somebody else wrote as much as can be shown. */
 /** A number that somebody may have made up, as one that an answer can hold. */
 export const shownNumber = (stored: number | string): number =>
   Math.max(1, Math.min(Math.trunc(Number(stored)) || 1, Number.MAX_SAFE_INTEGER));
 
+/** Of a row that somebody else wrote as much as can be shown. */
 function shownOf({ active, current_version, header, mac: _mac, ...row }: Row, isGates: boolean): StoredPolicy {
   const policy = { ...row, active: Number(active) === 1, current_version: shownNumber(current_version) };
   if (isGates) return { ...policy, header: JSON.parse(header) as PolicyHeader };

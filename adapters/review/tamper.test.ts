@@ -113,7 +113,7 @@ describe.each([
       };
     },
   ],
-])("whoever edits the review store shows an operator nothing as Gate's: %s", (_name, newPlace) => {
+])("whoever edits the review store shows an operator nothing as Gate's: %s", (where, newPlace) => {
   let place: EditedStore & { folder: string | null; open: (keys: KeyRing) => Promise<WholeReviews> };
   let store: WholeReviews;
   let told: string[];
@@ -389,6 +389,28 @@ describe.each([
       expect([second.items, second.next_cursor]).toMatchObject([[{ id: good }], null]);
     },
   );
+
+  it.each([
+    ['1.5', 'oldest'],
+    ['9.3e18', 'newest'],
+    ['-9.3e18', 'oldest'],
+    ['no time', 'newest'],
+  ] as const)('goes on behind a row whose time is no integer: %s', async (created_ms, sort) => {
+    const [bad, good] = [await made(), await made()];
+    const edit = edited(() => put(bad, { created_ms }));
+    // The column of a database with types takes none.
+    if (where === 'Postgres') {
+      await expect(edit).rejects.toThrow(/invalid input syntax/);
+      return start();
+    }
+    await edit;
+    const list = { tenants: ['acme'], status: 'pending', sort, limit: 1 } as const;
+    const first = await store.summaries(list);
+    expect(first.items).toMatchObject([{ id: bad, status: 'tampered' }]);
+    expect(await store.summaries({ ...list, cursor: first.next_cursor ?? '' })).toMatchObject({
+      items: [{ id: good }],
+    });
+  });
 
   it('walks over the undecided without a row whose deadline is none', async () => {
     const [bad, good] = [await made(), await made()];

@@ -4,7 +4,7 @@ import type { ReviewRows } from './rows.js';
 
 /**
  * In the order of the index `reviews_undecided`, whose condition is repeated here word for word, or SQLite would not use it. A deadline beyond
- * what numbers hold is none of Gate's, and no place that a walk could go on from; the run of that row's call closes it.
+ * what numbers hold is none of Gate's, and no place that a walk could go on from: such a row is shown as tampered, and settling it is refused.
  */
 const UNDECIDED = statement<{ id: string; correlation_id: string; ms: number | string }>(
   `select id, correlation_id, deadline_ms as ms from reviews where status = 'pending' and withdrawn_at is null

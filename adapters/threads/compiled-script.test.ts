@@ -40,5 +40,9 @@ describe('the program of a thread', () => {
 
   it('is what lies beside it in the single executable', () => {
     expect(compiledScript(at('program', 'policy-thread.js'))).toEqual(at('program', 'policy-thread.js'));
+    for (const folder of ['workers', 'adapters'])
+      expect(compiledScript(at(folder, 'x', 'program', 'policy-thread.js'))).toEqual(
+        at(folder, 'x', 'program', 'policy-thread.js'),
+      );
   });
 });

@@ -39,7 +39,8 @@ export async function unlessFailed<Answer>(
   try {
     return await act();
   } catch (error) {
-    if (!(error instanceof GateError) || error.status >= 500) await links.release(digest);
+    // A store that is away takes nothing back either; what failed first is told.
+    if (!(error instanceof GateError) || error.status >= 500) await links.release(digest).catch(() => undefined);
     throw error;
   }
 }

@@ -4,15 +4,15 @@ import { GateError } from '../errors.js';
 
 /** The last row that a page looked at, in the order of the list. */
 export interface Place {
-  /** As the store gives it: text where somebody edited it to be larger than numbers are. */
+  /** As the store gives it, which may be no time at all where somebody edited it. */
   readonly created_ms: number | string;
   readonly id: string;
 }
 
 const CURSOR_FORM = 'gate.review-cursor/1';
 const CURSOR_USE = 'review-cursor';
-const storedInteger = z.union([z.number().int(), z.string().regex(/^-?\d{1,19}$/)]);
-const cursorText = z.tuple([storedInteger, z.uuid(), z.string()]);
+// What stands for the time may be anything that somebody wrote into a file; the tag covers it.
+const cursorText = z.tuple([z.union([z.number(), z.string()]), z.uuid(), z.string()]);
 
 const messageOf = (list: readonly unknown[], { created_ms, id }: Place): string =>
   JSON.stringify([CURSOR_FORM, list, created_ms, id]);

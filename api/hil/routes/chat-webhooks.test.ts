@@ -560,6 +560,13 @@ describe('the code that a click of nobody’s account gives', () => {
     expect(await linked(code)).toMatchObject({ status: 503 });
     await hil.place.sql('alter table chat_links_away rename to chat_links');
     expect((await linked(code)).status).toBe(200);
+    // What failed is told, also where the store takes nothing back.
+    const lost = await codeOf(await hil.park(3), 'U11');
+    for (const table of ['chat_links', 'chat_clicks'])
+      await hil.place.sql(`alter table ${table} rename to ${table}_away`);
+    expect(await linked(lost)).toMatchObject({ status: 503, body: { error: 'store_unavailable' } });
+    for (const table of ['chat_links', 'chat_clicks'])
+      await hil.place.sql(`alter table ${table}_away rename to ${table}`);
     const taken = await codeOf(await hil.park(2), 'U10');
     await hil.reviews.chatLinks.upsert('acme', { oidc_sub: 'oidc:bob', slack_user_id: 'U10' });
     expect((await linked(taken)).status).toBe(409);
