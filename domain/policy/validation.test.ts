@@ -23,6 +23,13 @@ describe('a document', () => {
     expect(await check(`{"a": ${lists(99)}, "b": ${lists(100)}}`)).toBe('a document has 100 levels at most');
   });
 
+  it.each(['{"most": 1e400}', '[[-1e309]]', '{"a": {"b": [1, 2e999]}}'])(
+    'holds no number beyond what numbers hold: %s',
+    async (body) => {
+      expect(await check(body)).toBe('a number is beyond what numbers hold');
+    },
+  );
+
   it.each([
     ['a text', String.raw`{"a": "\ud800"}`],
     ['the other half', String.raw`{"a": "\udc00 x"}`],

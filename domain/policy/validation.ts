@@ -47,6 +47,8 @@ export function unreadableIn(document: unknown): string | null {
     const below: unknown[] = [];
     for (const value of level) {
       if (typeof value === 'string' && !value.isWellFormed()) return HALF;
+      // JSON writes it as null, which is what rules would read.
+      if (typeof value === 'number' && !Number.isFinite(value)) return 'a number is beyond what numbers hold';
       if (typeof value !== 'object' || value === null) continue;
       if (depth === DEEPEST) return `a document has ${DEEPEST} levels at most`;
       for (const [name, inside] of Object.entries(value)) {
