@@ -79,15 +79,22 @@ async function put(tenant: string, { name, body, module }: typeof A, limit = LIM
     const by = { ...BY, event_kind: before ? ('policy.updated' as const) : ('policy.created' as const) };
     return { policy, body: file.body, ...by, row: changeRow(policy, before, by) };
   });
+  // What holds for everybody is in the set of each tenant, where it has no copy of its own.
+  const shared = policies.filter(
+    (one) =>
+      one.tenant !== tenant && one.tenant === EVERYBODY && changes.every(({ policy }) => policy.name !== one.name),
+  );
   const set: StoredSet = {
     tenant,
     version: `2026-11-28.${generation + 1}`,
-    files: changes.map(({ policy: { name: of, content_type, current_version: version, body_sha256 } }) => ({
-      name: of,
-      content_type,
-      version,
-      body_sha256,
-    })),
+    files: [...changes.map(({ policy }) => policy), ...shared].map(
+      ({ name: of, content_type, current_version: version, body_sha256 }) => ({
+        name: of,
+        content_type,
+        version,
+        body_sha256,
+      }),
+    ),
     data: { limit: JSON.parse(limit) },
     sources_sha256: module.sources_sha256,
   };

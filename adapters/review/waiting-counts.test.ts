@@ -265,7 +265,8 @@ describe.each(PLACES)('how many reviews wait is kept by the store: %s', (_name, 
   });
 
   it('is right after calls were parked, decided and withdrawn over several connections at once', async () => {
-    const others = await Promise.all([open(), open()]);
+    // One after the other: a process whose one connection waits for its other one waits in vain.
+    const others = [await open(), await open()];
     const stores = [store, ...others];
     const at = (n: number): WholeReviews => stores[n % stores.length] as WholeReviews;
     const ns = Array.from({ length: 120 }, (_, n) => n);
