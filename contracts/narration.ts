@@ -28,7 +28,6 @@ export const patternExplained = z.object({
   one_liner: z.string(),
   rationale: z.string(),
   model: z.string(),
-  cost_micros: z.int(),
 });
 export type PatternExplained = z.infer<typeof patternExplained>;
 
@@ -47,6 +46,5 @@ export type NarrateDecision = z.infer<typeof narrateDecision>;
 export const decisionNarrated = z.object({
   incident_summary: z.string().min(1).max(240),
   model: z.string(),
-  cost_micros: z.int(),
 });
 export type DecisionNarrated = z.infer<typeof decisionNarrated>;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { jsonValue } from './json.js';
+import { patternExplained } from './narration.js';
 import { storableString } from './storable.js';
 
 /** Suggestions of one answer. */
@@ -71,10 +72,6 @@ export const minedEvidence = z.object({
 });
 export type MinedEvidence = z.infer<typeof minedEvidence>;
 
-/** What a model wrote about a suggestion when it was found, and which model (`alias:model`): words, and no evidence. */
-const modelsWords = z.object({ one_liner: z.string(), rationale: z.string(), model: z.string() });
-export type ModelsWords = z.infer<typeof modelsWords>;
-
 /** What a store keeps of a suggestion beside its text. */
 export const minedFacts = z.object({
   since: z.string(),
@@ -83,7 +80,7 @@ export const minedFacts = z.object({
   parts: z.array(approvedPart),
   examples: z.object({ waits: z.array(example), denied: z.array(example) }),
   /** Absent where no model is set to write, or none answered in time. */
-  explained: modelsWords.optional(),
+  explained: patternExplained.optional(),
 });
 export type MinedFacts = z.infer<typeof minedFacts>;
 

@@ -321,7 +321,7 @@ describe.each(ACTIONS.map((action) => [action.path, action] as const))('the form
   beforeEach(async () => {
     row = await fixture.hil.park(++parked);
     if (isOfDecided(path)) await fixture.hil.settle(row, { status: 'denied' });
-    fixture.brain = () => ({ status: 200, body: { incident_summary: 'a note', model: 'a:b', cost_micros: 0 } });
+    fixture.brain = () => ({ status: 200, body: { incident_summary: 'a note', model: 'a:b' } });
     await fixture.hil.reviews.chatLinks.upsert('acme', { oidc_sub: 'mine', slack_user_id: `W${parked}` });
     const cookie = (await fixture.browser()).cookie;
     other = (await fixture.sessions.of(cookie))?.id ?? '';

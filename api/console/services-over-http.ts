@@ -135,15 +135,16 @@ export function servicesFor(
     if (tenant === null) throw new GateError('tenant_scope_required');
     return tenant;
   };
-  const asking = (name: string, over: Promise<Over>, shown: Readonly<Record<string, string>> = {}) => {
+  const asking = (name: string, over: Promise<Over> | undefined, shown: Readonly<Record<string, string>> = {}) => {
     const headers = { ...shown, ...tenantHeader(tenant) };
     const away = (detail: string, cause?: unknown) => new GateError('console_neighbour_away', detail, { cause });
-    const asked = over.then((at) => ({ url: at.url, ask: createServiceClient(name, at, away) }));
+    const asked = over?.then((at) => ({ url: at.url, ask: createServiceClient(name, at, away) }));
     return async <Type extends z.ZodType | null>(
       type: Type,
       question: Pick<Question, 'method' | 'path' | 'headers' | 'body'>,
       timeoutMs = limits.readMs,
     ) => {
+      if (!asked) throw away(`${name} is not asked here`);
       // A service that is being started is one that does not answer.
       const { ask, url } = await within(timeoutMs, asked, () => away(`${name} is not there yet`));
       // A name in the path leads nowhere else.
@@ -159,7 +160,7 @@ export function servicesFor(
   );
   const askLedger = asking('the ledger', ledger);
   const askPolicy = asking('the policy engine', policy);
-  const askBrain = brain && asking('Brain', brain);
+  const askBrain = asking('Brain', brain);
   const get = (path: string, query: Readonly<Record<string, string | number | undefined>> = {}) => {
     const given = Object.entries(query).flatMap(([name, value]) =>
       value === undefined ? [] : [[name, String(value)]],
@@ -383,18 +384,13 @@ export function servicesFor(
       broken: chain.broken,
     },
     brain: {
-      async snapshot() {
-        if (!askBrain) throw new GateError('console_neighbour_away', 'no Brain is asked here');
-        return askBrain(modelSnapshot, get('/model-snapshot', ofTenant));
-      },
-      async narrate(question) {
-        if (!askBrain) throw new GateError('console_neighbour_away', 'no Brain is asked here');
-        return askBrain(
+      snapshot: () => askBrain(modelSnapshot, get('/model-snapshot', ofTenant)),
+      narrate: (question) =>
+        askBrain(
           decisionNarrated,
           { method: 'POST', path: '/narrate-decision', body: { ...question, tenant } },
           limits.narrateMs,
-        );
-      },
+        ),
     },
     searches: {
       list: () => searches.list(owner),

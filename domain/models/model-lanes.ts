@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { intentCategory } from '../../contracts/inspection.js';
 import type { JsonObject } from '../../contracts/json.js';
@@ -14,7 +13,7 @@ import {
 } from '../inspection/lanes.js';
 import { installedBy } from '../inspection/packages.js';
 import { isShellShaped, isWriteShaped, toolShape, toolTokens } from '../inspection/tool-shape.js';
-import { evidenceText } from './evidence-text.js';
+import { askBound } from './bound-question.js';
 import { maskByRules } from './mask.js';
 import { type Completion, ModelFailure, type Models, type Workload } from './port.js';
 import { type Prompt, PROMPT_SHA256, systemPrompt } from './prompts.js';
@@ -92,24 +91,19 @@ export function modelLanes(models: Models, routing: Routing): InspectionProvider
     return target === undefined ? '' : nameOfTarget(target);
   };
 
-  async function ask<Value extends { readonly nonce: string }>(
+  const ask = <Value extends { readonly nonce: string }>(
     workload: Workload,
     prompt: Prompt,
     schema: z.ZodType<Value>,
     { tenant, document, purpose = null }: { tenant: string | null; document: JsonObject; purpose?: string | null },
-  ): Promise<Completion<Value>> {
-    const expected = randomBytes(12).toString('hex');
-    const said = await models.complete({
+  ): Promise<Completion<Value>> =>
+    askBound(models, {
       workload,
       tenant,
-      system: systemPrompt(prompt, expected, purpose),
-      data: evidenceText(document),
       schema,
+      document,
+      promptFor: (expected) => systemPrompt(prompt, expected, purpose),
     });
-    // Only the system prompt holds it. An answer without it was not given to our question.
-    if (said.value.nonce !== expected) throw new ModelFailure('parse', { costMicros: said.costMicros });
-    return said;
-  }
   const spent = ({ costMicros, model }: Completion<unknown>) => ({ costMicros, answeredBy: model });
 
   /** The rules, then the model where there is something to ask it and the rules are not sure already. */

@@ -1,9 +1,8 @@
-import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { JsonObject } from '../../contracts/json.js';
 import { GateError } from '../errors.js';
 import { slidingBudget } from '../limits/sliding-budget.js';
-import { evidenceText } from './evidence-text.js';
+import { askBound } from './bound-question.js';
 import { maskByRules } from './mask.js';
 import { type Narrating, type Narrator, noModel } from './narrator.js';
 import { type Completion, ModelFailure, type Models } from './port.js';
@@ -62,18 +61,16 @@ export function createNarrator(
     if (!writes.has(workload)) throw noModel(workload);
     const wait = limits[workload].take('', 1, now());
     if (wait > 0) throw tooMany(wait);
-    const nonce = randomBytes(12).toString('hex');
     try {
-      const said = await models.complete({
+      const said = await askBound(models, {
         workload,
         tenant,
-        system: PROMPTS[workload] + aboutTheData(nonce),
-        data: evidenceText(shownOf(params, tenant)),
         schema,
+        document: shownOf(params, tenant),
+        promptFor: (nonce) => PROMPTS[workload] + aboutTheData(nonce),
         signal: AbortSignal.timeout(deadlineMs),
       });
-      const { costMicros, value } = said;
-      if (value.nonce !== nonce || value.instructs_judge) throw new ModelFailure('parse', { costMicros });
+      if (said.value.instructs_judge) throw new ModelFailure('parse');
       return said;
     } catch (error) {
       if (!(error instanceof ModelFailure)) throw error;
@@ -84,18 +81,18 @@ export function createNarrator(
 
   return {
     async explainPattern({ tenant = null, ...question }) {
-      const { value, model, costMicros } = await ask('explainPattern', explained, tenant, question);
+      const { value, model } = await ask('explainPattern', explained, tenant, question);
       const { one_liner, rationale } = value;
-      return { one_liner, rationale, model, cost_micros: costMicros };
+      return { one_liner, rationale, model };
     },
     async narrateDecision({ tenant = null, ...question }) {
-      const { value, model, costMicros } = await ask(
+      const { value, model } = await ask(
         'narrateDecision',
         narrated,
         tenant,
         JSON.parse(JSON.stringify(question)) as JsonObject,
       );
-      return { incident_summary: value.incident_summary, model, cost_micros: costMicros };
+      return { incident_summary: value.incident_summary, model };
     },
   };
 }

@@ -115,7 +115,7 @@ describe('a note about a call', () => {
 });
 
 describe('a model’s suggestion of one', () => {
-  const said = { incident_summary: 'A transfer was denied.', model: 'fast:m-1', cost_micros: 3 };
+  const said = { incident_summary: 'A transfer was denied.', model: 'fast:m-1' };
 
   it('stands in the field, named as such, and is kept by nobody until it is saved', async () => {
     await decided();

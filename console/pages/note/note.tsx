@@ -1,6 +1,7 @@
 import type { NarrateDecision } from '../../../contracts/narration.js';
 import type { PendingRequest } from '../../../contracts/review.js';
 import { GateError } from '../../../domain/errors.js';
+import { clipped } from '../../../domain/text.js';
 import { isUuid } from '../../../domain/uuid.js';
 import { Csrf, Empty, Foreign, Time } from '../../ui/parts.js';
 import type { Action, Page, Shown, Visit } from '../../visit.js';
@@ -56,11 +57,6 @@ const rowOf = (visit: Visit): Promise<PendingRequest | null> => visit.services.h
 function questionOf(row: PendingRequest): NarrateDecision | null {
   if (row.status !== 'approved' && row.status !== 'denied') return null;
   const { risk_summary: risk, decision_reason: reason, sandbox_report: report } = row;
-  // A character has at most two units, so none is cut.
-  const clipped = (text: string, most: number): string =>
-    Array.from(text.slice(0, most))
-      .slice(0, most - 1)
-      .join('');
   return {
     verdict: row.status === 'denied' ? 'deny' : row.modification_diff ? 'modify' : 'approve',
     risk_summary: clipped(risk, 500) || 'not said',

@@ -73,7 +73,7 @@ describe('a model’s words about it', () => {
   const words = { one_liner: 'Lets small transfers pass.', rationale: 'Many were approved.', model: 'a:b' };
 
   it('come with the name of who wrote them', async () => {
-    const explain = explainedBy({ explainPattern: async () => ({ ...words, cost_micros: 3 }) });
+    const explain = explainedBy({ explainPattern: async () => words });
     expect(await explain(foundWith({}))).toEqual(words);
   });
 

@@ -1,7 +1,8 @@
 import type { JsonObject } from '../../../contracts/json.js';
-import type { ExplainPattern } from '../../../contracts/narration.js';
-import type { ArgumentBound, ModelsWords } from '../../../contracts/policy-mining.js';
+import type { ExplainPattern, PatternExplained } from '../../../contracts/narration.js';
+import type { ArgumentBound } from '../../../contracts/policy-mining.js';
 import type { Narrator } from '../../models/narrator.js';
+import { clipped } from '../../text.js';
 import type { KeptSuggestion } from '../library-ports.js';
 
 /** Of a rule with more parts, or of a part with more arguments, the others are counted. */
@@ -16,10 +17,9 @@ const LONGEST_TOOL = 128;
  */
 export const explainedBy =
   (narrator: Pick<Narrator, 'explainPattern'>) =>
-  async (found: KeptSuggestion): Promise<ModelsWords | null> => {
+  async (found: KeptSuggestion): Promise<PatternExplained | null> => {
     try {
-      const { one_liner, rationale, model } = await narrator.explainPattern(questionOf(found));
-      return { one_liner, rationale, model };
+      return await narrator.explainPattern(questionOf(found));
     } catch {
       // The facts stand without them, and Brain has counted why there are none.
       return null;
@@ -37,7 +37,7 @@ export function questionOf({ tenant, tool, facts: { parts, evidence } }: KeptSug
   return {
     tenant,
     kind: 'approved_calls',
-    tool_type: tool.slice(0, LONGEST_TOOL),
+    tool_type: clipped(tool, LONGEST_TOOL),
     threshold: {
       approvals,
       denials,
@@ -50,7 +50,7 @@ export function questionOf({ tenant, tool, facts: { parts, evidence } }: KeptSug
   };
 }
 
-const nameOf = ({ pointer }: ArgumentBound): string => pointer.slice(0, LONGEST_NAME);
+const nameOf = ({ pointer }: ArgumentBound): string => clipped(pointer, LONGEST_NAME);
 function limitsOf({ is }: ArgumentBound): JsonObject {
   if ('from' in is) return { from: is.from, to: is.to };
   if ('one_of' in is) return { values: is.one_of.length };

@@ -1,11 +1,7 @@
+import type { PatternExplained } from '../../../contracts/narration.js';
 import type { DecidedCall, DecisionSource } from '../../../contracts/decided-calls.js';
 import type { JsonObject } from '../../../contracts/json.js';
-import {
-  type MinedFacts,
-  type MinedSuggestion,
-  type ModelsWords,
-  SUGGESTIONS_LOOK_MS,
-} from '../../../contracts/policy-mining.js';
+import { type MinedFacts, type MinedSuggestion, SUGGESTIONS_LOOK_MS } from '../../../contracts/policy-mining.js';
 import type { MutatedPolicy, PolicyReason } from '../../../contracts/policy-library.js';
 import { sha256Hex, uuidFromDigest } from '../../crypto/digest.js';
 import { GateError } from '../../errors.js';
@@ -22,7 +18,7 @@ export interface SuggestionsOptions {
   readonly decisions: DecisionSource;
   readonly clock: () => number;
   /** A model's words about what was found; null where nobody writes any. Never rejects. */
-  readonly explain?: ((found: KeptSuggestion) => Promise<ModelsWords | null>) | undefined;
+  readonly explain?: ((found: KeptSuggestion) => Promise<PatternExplained | null>) | undefined;
 }
 
 const PAGE = 500;
